@@ -1,0 +1,114 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "cktop",
+  platforms: [.macOS(.v15)],
+  products: [
+    .library(name: "CloudKit", targets: ["CloudKit"]),
+    .library(name: "CloudKitEmulator", targets: ["CloudKitEmulator"]),
+    .library(name: "CloudSync", targets: ["CloudSync"]),
+    .library(name: "CloudService", targets: ["CloudService"]),
+    .executable(name: "cktop", targets: ["cktop"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+  ],
+  targets: [
+    .target(
+      name: "CloudKit",
+      dependencies: [
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOFoundationCompat", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "Crypto", package: "swift-crypto"),
+      ]
+    ),
+    .target(
+      name: "CloudKitEmulator",
+      dependencies: [
+        "CloudKit",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "Crypto", package: "swift-crypto"),
+      ]
+    ),
+    .target(
+      name: "CloudSync",
+      dependencies: ["CloudKit", .product(name: "GRDB", package: "GRDB.swift")]
+    ),
+    .target(name: "CloudService", dependencies: ["CloudSync", "CloudKit"]),
+    .target(
+      name: "TerminalUI",
+      dependencies: [.product(name: "TOMLKit", package: "TOMLKit")],
+      // Sources/TerminalUI/Themes is a link to the themes at the top.
+      resources: [.embedInCode("Themes")]
+    ),
+    .target(
+      name: "CNcurses",
+      linkerSettings: [.linkedLibrary("ncursesw"), .linkedLibrary("tinfo")]
+    ),
+    .executableTarget(
+      name: "cktop",
+      dependencies: [
+        "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "TerminalUI", "CNcurses",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "TOMLKit", package: "TOMLKit"),
+        .product(name: "Crypto", package: "swift-crypto"),
+      ]
+    ),
+    .testTarget(
+      name: "CloudKitTests",
+      dependencies: [
+        "CloudKit",
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ]
+    ),
+    .testTarget(name: "TerminalUITests", dependencies: ["TerminalUI"]),
+    .testTarget(
+      name: "CloudKitEmulatorTests",
+      dependencies: ["CloudKitEmulator", "CloudKit", .product(name: "Crypto", package: "swift-crypto")]
+    ),
+    .testTarget(
+      name: "CloudSyncTests",
+      dependencies: [
+        "CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift"),
+      ]
+    ),
+    .testTarget(
+      name: "cktopTests",
+      dependencies: [
+        "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "TerminalUI",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]
+    ),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where target.type != .system {
+  guard target.name != "CNcurses" else { continue }
+  target.swiftSettings = (target.swiftSettings ?? []) + [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+  ]
+}

@@ -1,0 +1,88 @@
+// ncursesw behind a small door: no curses type, macro or global gets out.
+//
+// Every function except `cknc_guard_start` must be called on one and the same thread.
+
+#ifndef CNCURSES_H
+#define CNCURSES_H
+
+#include <stdint.h>
+
+/// Why the terminal could not be opened.
+enum cknc_status {
+  CKNC_OK = 0,
+  CKNC_NOT_A_TERMINAL = 1,
+  CKNC_TERM_UNSET = 2,
+  CKNC_TERM_UNKNOWN = 3,
+  CKNC_TERM_DUMB = 4,
+  CKNC_SYSTEM_ERROR = 5,
+};
+
+enum cknc_option {
+  CKNC_MONOCHROME = 1,
+  CKNC_DIRECT_COLOR = 2,
+};
+
+enum cknc_attribute {
+  CKNC_BOLD = 1,
+  CKNC_UNDERLINE = 2,
+  CKNC_REVERSE = 4,
+  CKNC_DIM = 8,
+};
+
+// Life
+
+/// Starts a process that gives the terminal back if this one is killed. Best called before threads start and files
+/// open. Returns 0, or -1 when it could not be started, which is no reason to stop.
+int cknc_guard_start(void);
+/// Ends that process; `cknc_guard_start` may be called again.
+void cknc_guard_stop(void);
+/// Takes the terminal over. Returns a `cknc_status`; after an error the terminal is as it was.
+int cknc_open(int options);
+/// Gives the terminal back and replays what was written to stderr meanwhile.
+void cknc_close(void);
+/// The description that is in use, which may be a likeness of what TERM names.
+const char *cknc_term(void);
+/// 1 when nothing beyond ASCII can be shown.
+int cknc_is_ascii(void);
+/// The number of colours, 0 for none.
+int cknc_colors(void);
+
+/// Gives the terminal back for a while: for another program, or to be stopped.
+void cknc_leave(void);
+/// Takes it again. Returns 0, or -1 when there is no terminal any more.
+int cknc_enter(void);
+/// Stops this process as ^Z does, and with it its process group if `group`. Returns when it goes on.
+/// Only between `cknc_leave` and `cknc_enter`.
+void cknc_stop(int group);
+
+// Events
+
+/// Becomes readable when there is input, or no line any more.
+int cknc_input_fd(void);
+/// Becomes readable when a signal came.
+int cknc_signal_fd(void);
+/// The next signal of TERM, HUP, INT, TSTP, CONT and WINCH; 0 when there is none.
+int cknc_next_signal(void);
+/// Reads what was typed, without waiting. Returns the number of bytes, 0 for nothing yet, -1 when the line is gone.
+int cknc_read(uint8_t *buffer, int capacity);
+
+// Drawing
+
+int cknc_rows(void);
+int cknc_columns(void);
+/// Asks the terminal for its size and follows it. Returns 1 when it changed, else 0.
+int cknc_resize(void);
+/// The look of the ground, in which the screen is cleared.
+void cknc_background(int foreground, int background);
+/// Puts code points on one row. Marks of no width sit on the character before them.
+void cknc_put(int row, int column, const uint32_t *text, int count, int foreground, int background, int attributes);
+/// Shows the cursor at a place, or hides it when `row` is negative.
+void cknc_cursor(int row, int column);
+/// The next flush draws everything anew, because somebody else wrote on the screen.
+void cknc_redraw(void);
+/// Whether the line takes output now. A stalled line is better waited for than written to.
+int cknc_is_writable(void);
+/// Sends what changed, in one write. Returns the number of bytes, 0 when nothing changed, -1 when the line is gone.
+int cknc_flush(void);
+
+#endif

@@ -1,0 +1,50 @@
+// Builds, while it is still safe to allocate, the bytes that give the terminal back.
+
+#include "internal.h"
+
+#include <stdlib.h>
+#include <term.h>
+
+struct cknc_restoration cknc_restoration;
+char cknc_enter_modes[32];
+char cknc_leave_modes[32];
+
+static int append(int byte) {
+  struct cknc_restoration *r = &cknc_restoration;
+  if (r->length < sizeof r->text) r->text[r->length++] = (char)byte;
+  return byte;
+}
+
+static void append_capability(const char *name) {
+  const char *value = tigetstr((char *)name);
+  if (value != NULL && value != (char *)-1) tputs(value, 1, append);
+}
+
+/// Bracketed paste is switched on only where the description, or tmux itself, says that it is understood.
+static int has_bracketed_paste(void) {
+  const char *enable = tigetstr("BE");
+  return (enable != NULL && enable != (char *)-1) || getenv("TMUX") != NULL;
+}
+
+void cknc_build_restoration(void) {
+  cknc_restoration.length = 0;
+  cknc_enter_modes[0] = cknc_leave_modes[0] = '\0';
+  if (has_bracketed_paste()) {
+    strcpy(cknc_enter_modes, "\033[?2004h");
+    strcpy(cknc_leave_modes, "\033[?2004l");
+  }
+  for (const char *byte = cknc_leave_modes; *byte != '\0'; byte++) append(*byte);
+  append_capability("sgr0");
+  append_capability("op");
+  append_capability("cnorm");
+  const char *leave = tigetstr("rmcup");
+  if (leave != NULL && leave != (char *)-1) {
+    tputs(leave, 1, append);
+  } else {
+    // Without a second screen the shell goes on below ours. A row this large stands for the last one.
+    const char *place = tigetstr("cup");
+    if (place != NULL && place != (char *)-1) tputs(tparm(place, 998, 0, 0, 0, 0, 0, 0, 0, 0), 1, append);
+    append('\r');
+    append('\n');
+  }
+}

@@ -1,0 +1,161 @@
+public import Foundation
+internal import Synchronization
+
+/// One app's data: a public, a private and a shared database.
+public final class CKContainer: NSObject, Sendable {
+  /// The container's identifier; nil for the default container where nothing names one.
+  public let containerIdentifier: String?
+  /// The database that all users share. A server-to-server key reaches this one alone.
+  public let publicCloudDatabase: CKDatabase
+  /// The signed-in user's own database.
+  public let privateCloudDatabase: CKDatabase
+  /// What others have shared with the signed-in user.
+  public let sharedCloudDatabase: CKDatabase
+
+  private let configuration: Result<CKContainerConfiguration, CKCredentialError>
+  private let client: Result<WebServicesClient, CKError>
+
+  /// Makes a container that is reached the way the default container is.
+  public convenience init(identifier containerIdentifier: String) {
+    self.init(
+      CKContainer.default().configuration.map { configuration in
+        var configuration = configuration
+        configuration.identifier = containerIdentifier
+        return configuration
+      },
+      identifier: containerIdentifier
+    )
+  }
+
+  /// Makes a container.
+  public convenience init(configuration: CKContainerConfiguration) {
+    self.init(.success(configuration), identifier: configuration.identifier)
+  }
+
+  /// Makes a container. Without a transport, requests go to Apple.
+  public convenience init(
+    identifier: String,
+    environment: CKContainerConfiguration.Environment = .development,
+    credential: CKCredential?,
+    transport: any CKTransport = CKHTTPTransport()
+  ) {
+    self.init(
+      configuration: CKContainerConfiguration(
+        identifier: identifier,
+        environment: environment,
+        credential: credential,
+        transport: transport
+      )
+    )
+  }
+
+  private init(_ configuration: Result<CKContainerConfiguration, CKCredentialError>, identifier: String?) {
+    let client = Self.client(configuration)
+    self.configuration = configuration
+    self.client = client
+    containerIdentifier = identifier.flatMap { $0.isEmpty ? nil : $0 }
+    publicCloudDatabase = CKDatabase(scope: .public, client: client)
+    privateCloudDatabase = CKDatabase(scope: .private, client: client)
+    sharedCloudDatabase = CKDatabase(scope: .shared, client: client)
+  }
+
+  /// The database of a scope.
+  public func database(with databaseScope: CKDatabase.Scope) -> CKDatabase {
+    switch databaseScope {
+    case .public: publicCloudDatabase
+    case .private: privateCloudDatabase
+    case .shared: sharedCloudDatabase
+    }
+  }
+
+  /// An unusable configuration is told with the first call, since making a container cannot fail in Apple's API.
+  private static func client(
+    _ configuration: Result<CKContainerConfiguration, CKCredentialError>
+  ) -> Result<WebServicesClient, CKError> {
+    switch configuration {
+    case .failure(let error): return .failure(CKError(.notAuthenticated, error.message))
+    case .success(let configuration) where configuration.identifier.isEmpty:
+      return .failure(
+        CKError(.badContainer, "No container is named: set CLOUDKIT_CONTAINER, or call CKContainer.setDefault(_:).")
+      )
+    case .success(let configuration):
+      let settings = WebServicesClient.Configuration(
+        container: configuration.identifier,
+        environment: configuration.environment.rawValue,
+        credential: configuration.credential,
+        tokenRotated: configuration.webAuthTokenRotated
+      )
+      return .success(WebServicesClient(settings, transport: configuration.transport))
+    }
+  }
+}
+
+// MARK: - The default container
+
+extension CKContainer {
+  private static let standard = Mutex<CKContainer?>(nil)
+
+  /// The container that a program works with unless it says otherwise: the one that was set with `setDefault(_:)`, or what
+  /// the `CLOUDKIT_*` variables of the process describe when this is called first.
+  public class func `default`() -> CKContainer {
+    standard.withLock { standard in
+      if let standard { return standard }
+      let configuration = Result { () throws(CKCredentialError) in
+        try CKContainerConfiguration.fromEnvironment(ProcessInfo.processInfo.environment)
+      }
+      let container = CKContainer(configuration, identifier: (try? configuration.get())?.identifier)
+      standard = container
+      return container
+    }
+  }
+
+  /// Makes a container the default one of this process. Containers that exist already stay as they are.
+  public static func setDefault(_ container: CKContainer) { standard.withLock { $0 = container } }
+}
+
+// MARK: - The account
+
+extension CKContainer {
+  /// Whether there is a user to work as.
+  ///
+  /// A server-to-server key always has one of its own. For a web-auth token the server is asked.
+  public func accountStatus() async throws -> CKAccountStatus {
+    switch try configuration.mapError({ CKError(.notAuthenticated, $0.message) }).get().credential {
+    case .serverToServerKey: return .available
+    case .apiToken, nil: return .noAccount
+    case .webAuth:
+      do {
+        _ = try await userRecordID()
+        return .available
+      } catch CKError.notAuthenticated {
+        return .noAccount
+      } catch CKError.accountTemporarilyUnavailable {
+        return .temporarilyUnavailable
+      }
+    }
+  }
+
+  /// The signed-in user's record. Needs a web-auth token: the server refuses keys this question.
+  public func userRecordID() async throws -> CKRecord.ID {
+    let client = try client.get()
+    do throws(WebServicesError) {
+      return CKRecordID(recordName: try await client.caller().userRecordName)
+    } catch {
+      throw Task.isCancelled ? CKError(.operationCancelled, "The call was cancelled.") : CKError(error, in: .read)
+    }
+  }
+}
+
+/// Whether there is a user to work as, with Apple's numbers.
+public enum CKAccountStatus: Int, Sendable {
+  /// Not known.
+  case couldNotDetermine = 0
+  /// There is one.
+  case available = 1
+  /// Somebody's policy forbids it.
+  case restricted = 2
+  /// Nobody is signed in.
+  case noAccount = 3
+  /// There is one, but not now.
+  case temporarilyUnavailable = 4
+}

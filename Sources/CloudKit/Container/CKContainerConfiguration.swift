@@ -1,0 +1,70 @@
+internal import Foundation
+
+/// What a container is reached with: Apple's systems take this from the app's signature, Linux from the program.
+public struct CKContainerConfiguration: Sendable {
+  /// Which of a container's two worlds.
+  public enum Environment: String, Sendable, Hashable, CaseIterable {
+    /// Where the schema grows with what is saved.
+    case development
+    /// Where the schema is fixed and the users are.
+    case production
+  }
+
+  /// The container, such as `iCloud.org.example.notes`.
+  public var identifier: String
+  /// Which of the container's two worlds.
+  public var environment: Environment
+  /// Who the program is; nil reaches servers that ask nobody.
+  public var credential: CKCredential?
+  /// How requests travel.
+  public var transport: any CKTransport
+  /// Called with each web-auth token that replaces the one before, ahead of the answer it came with. Keep the newest: the
+  /// documentation says that the former dies at once.
+  public var webAuthTokenRotated: @Sendable (String) -> Void
+
+  /// Makes a configuration. Without a transport, requests go to Apple.
+  public init(
+    identifier: String,
+    environment: Environment = .development,
+    credential: CKCredential?,
+    transport: any CKTransport = CKHTTPTransport(),
+    webAuthTokenRotated: @escaping @Sendable (String) -> Void = { _ in }
+  ) {
+    self.identifier = identifier
+    self.environment = environment
+    self.credential = credential
+    self.transport = transport
+    self.webAuthTokenRotated = webAuthTokenRotated
+  }
+
+  /// Reads `CLOUDKIT_CONTAINER`, `CLOUDKIT_ENVIRONMENT` (default `development`), `CLOUDKIT_URL` (default Apple's) and the
+  /// credential (`CKCredential.fromEnvironment`) of an environment.
+  ///
+  /// - Throws: `CKCredentialError`, one line that names the variable at fault.
+  public static func fromEnvironment(
+    _ environment: [String: String]
+  ) throws(CKCredentialError) -> CKContainerConfiguration {
+    func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+    var world = Environment.development
+    if let name = value("CLOUDKIT_ENVIRONMENT") {
+      guard let named = Environment(rawValue: name) else {
+        throw CKCredentialError("CLOUDKIT_ENVIRONMENT is '\(name)': it is development or production.")
+      }
+      world = named
+    }
+    var url = CKHTTPTransport.appleURL
+    if let text = value("CLOUDKIT_URL") {
+      guard let given = URL(string: text), given.host() != nil else {
+        throw CKCredentialError("CLOUDKIT_URL is no URL of the form https://host:port.")
+      }
+      url = given
+    }
+    return CKContainerConfiguration(
+      identifier: value("CLOUDKIT_CONTAINER") ?? "",
+      environment: world,
+      credential: try CKCredential.fromEnvironment(environment),
+      transport: CKHTTPTransport(baseURL: url)
+    )
+  }
+}

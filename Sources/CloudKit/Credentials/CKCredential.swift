@@ -1,0 +1,60 @@
+/// What a program shows CloudKit to prove who it is.
+///
+/// A container is reached with one kind: an API token and a server-to-server key together are refused by Apple's own
+/// configuration rules. Descriptions and mirrors never show a secret.
+public enum CKCredential: Sendable {
+  /// A key registered for servers. Reaches the public database alone, as the key's own fixed user.
+  case serverToServerKey(CKServerToServerKey)
+  /// An API token without a user: what the role `_world` may do in the public database.
+  case apiToken(String)
+  /// An API token with the web-auth token of a signed-in user: the public, private and shared databases.
+  ///
+  /// The server replaces the web-auth token with each answer, errors included.
+  case webAuth(apiToken: String, webAuthToken: String)
+}
+
+extension CKCredential {
+  /// The query that carries the tokens, percent-encoded, without its question mark.
+  ///
+  /// Web-auth tokens hold `+`, `/` and `=`. Everything but letters, digits and `-._~` is encoded, because a bare `+` is
+  /// read as a space.
+  package static func query(apiToken: String, webAuthToken: String?) -> String {
+    let query = "ckAPIToken=" + percentEncoded(apiToken)
+    guard let webAuthToken else { return query }
+    return query + "&ckWebAuthToken=" + percentEncoded(webAuthToken)
+  }
+
+  /// Text made safe as the value of a query item.
+  package static func percentEncoded(_ text: String) -> String {
+    var encoded = ""
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"):
+        encoded.unicodeScalars.append(Unicode.Scalar(byte))
+      default:
+        let hex = String(byte, radix: 16, uppercase: true)
+        encoded += hex.utf8.count == 1 ? "%0\(hex)" : "%\(hex)"
+      }
+    }
+    return encoded
+  }
+}
+
+extension CKCredential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The kind of credential, and for a key its public identifier.
+  public var description: String {
+    switch self {
+    case .serverToServerKey(let key): key.description
+    case .apiToken: "API token"
+    case .webAuth: "API token with web-auth token"
+    }
+  }
+
+  /// The same as `description`.
+  public var debugDescription: String { description }
+
+  /// Nothing: `dump` and crash reports print mirrors.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

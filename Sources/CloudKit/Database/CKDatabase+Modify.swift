@@ -1,0 +1,134 @@
+internal import Foundation
+
+extension CKDatabase {
+  /// Saves and deletes several records, each with its own result. Saved instances are brought up to date.
+  ///
+  /// Changes are sent zone by zone, at most 200 in a request.
+  ///
+  /// - Parameters:
+  ///   - recordsToSave: The records to save.
+  ///   - recordIDsToDelete: The records to delete, whatever their version.
+  ///   - savePolicy: What happens when the server has another version.
+  ///   - atomically: Whether the changes of a zone take effect together or not at all. Default zones cannot do that.
+  /// - Throws: `CKError` when nothing was changed: the call is not valid, an atomic group is too large for one request, or
+  ///   the first request failed as a whole. Where an earlier request took effect, later failures are results of the items.
+  @discardableResult
+  public func modifyRecords(
+    saving recordsToSave: [CKRecord],
+    deleting recordIDsToDelete: [CKRecord.ID],
+    savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged,
+    atomically: Bool = true
+  ) async throws -> (
+    saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
+  ) {
+    let plan = try ModifyPlan(
+      saving: recordsToSave,
+      deleting: recordIDsToDelete,
+      savePolicy: savePolicy,
+      atomically: atomically
+    )
+    var outcome = ModifyOutcome()
+    let deletes = Set(recordIDsToDelete)
+    for (id, error) in plan.unsendable { outcome.fail(id, isDelete: deletes.contains(id), error) }
+    var stopped: CKError?
+    var answered = false
+    for request in plan.requests {
+      if let stopped {
+        for change in request.changes { outcome.fail(change, stopped) }
+        continue
+      }
+      let answer = await attempt { client throws(WebServicesError) in
+        try await client.modify(
+          request.changes.map(\.operation),
+          zone: request.zoneID.wire,
+          atomic: request.atomic,
+          in: name
+        )
+      }
+      switch answer {
+      case .success(let elements):
+        answered = true
+        outcome.read(elements, of: request)
+      case .failure(.server(let failure)) where failure.concernsZoneOnly:
+        answered = true
+        for change in request.changes { outcome.fail(change, CKError(failure, in: .item)) }
+      case .failure(let failure):
+        guard answered else { throw failure.error(.write) }
+        for change in request.changes { outcome.fail(change, failure.error(.write)) }
+        // What is left was not sent, so nothing of it can be lost on the way.
+        stopped = failure.error(.read)
+      }
+    }
+    await explainConflicts(&outcome)
+    return (outcome.saves, outcome.deletes)
+  }
+
+  /// Completes the errors of conflicts with the server's records, which no answer carries (reference 6.3).
+  private func explainConflicts(_ outcome: inout ModifyOutcome) async {
+    guard !outcome.conflicts.isEmpty else { return }
+    let serverRecords = try? await records(for: outcome.conflicts.map(\.record.recordID))
+    for conflict in outcome.conflicts {
+      let id = conflict.record.recordID
+      var info: [String: any Sendable] = [CKRecordChangedErrorClientRecordKey: conflict.record]
+      info[CKRecordChangedErrorAncestorRecordKey] = conflict.record.ancestorRecord
+      switch serverRecords?[id] {
+      case .success(let serverRecord): info[CKRecordChangedErrorServerRecordKey] = serverRecord
+      case .failure(CKError.unknownItem):
+        // It was deleted: there is no other version to merge with.
+        outcome.saves[id] = .failure(CKError(.unknownItem, "The record no longer exists on the server."))
+        continue
+      case .failure, nil: break
+      }
+      outcome.saves[id] = .failure(CKError(.serverRecordChanged, conflict.failure, adding: info))
+    }
+  }
+}
+
+/// The results of a call, as its answers come in.
+private struct ModifyOutcome {
+  var saves: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
+  var deletes: [CKRecord.ID: Result<Void, any Error>] = [:]
+  var conflicts: [(record: CKRecord, failure: WebServicesError)] = []
+
+  mutating func fail(_ change: ModifyPlan.Change, _ error: CKError) {
+    let isDelete = if case .delete = change.kind { true } else { false }
+    fail(change.id, isDelete: isDelete, error)
+  }
+
+  mutating func fail(_ id: CKRecord.ID, isDelete: Bool, _ error: CKError) {
+    if isDelete { deletes[id] = .failure(error) } else { saves[id] = .failure(error) }
+  }
+
+  mutating func read(_ elements: [WireRecordResult], of request: ModifyPlan.Request) {
+    let answer = RecordAnswer(elements, names: request.changes.map(\.id.recordName))
+    for change in request.changes {
+      switch (change.kind, answer[change.id.recordName]) {
+      case (.save(let record, let sent), .record(let saved)):
+        record.accept(saved, sent: sent)
+        saves[change.id] = .success(record)
+      case (.delete, .deleted), (.delete, .record): deletes[change.id] = .success(())
+      case (.save(let record, _), .failure(_, let failure)) where [.conflict, .exists].contains(failure.code):
+        conflicts.append((record, failure))
+        fail(change, CKError(failure, in: .item))
+      case (_, .failure(_, let failure)): fail(change, CKError(failure, in: .item))
+      case (.save, .deleted): fail(change, CKError(.unknownItem, "The record was deleted instead of saved."))
+      case (_, nil):
+        fail(change, CKError(.serverResponseLost, "The answer does not name the record \(change.id.recordName)."))
+      }
+    }
+  }
+}
+
+extension CKDatabase.Failure {
+  fileprivate func error(_ context: FailureContext) -> CKError {
+    switch self {
+    case .local(let error): error
+    case .server(let error): CKError(error, in: context)
+    }
+  }
+}
+
+extension WebServicesError {
+  /// Whether the refusal of a request says nothing about requests to other zones.
+  fileprivate var concernsZoneOnly: Bool { code == .zoneNotFound || code == .atomicError }
+}

@@ -1,0 +1,123 @@
+extension CKDatabase {
+  /// All zones of the database.
+  public func allRecordZones() async throws -> [CKRecordZone] {
+    let answer = try await perform(.read) { client throws(WebServicesError) in try await client.listZones(in: name) }
+    return try answer.compactMap { element in
+      switch element {
+      case .zone(let zone) where zone.deleted == true: nil
+      case .zone(let zone): CKRecordZone(zoneID: CKRecordZoneID(wire: zone.zoneID, in: databaseScope))
+      case .failure(_, let failure): throw CKError(failure, in: .item)
+      }
+    }
+  }
+
+  /// One zone.
+  ///
+  /// - Throws: `CKError.zoneNotFound` where there is none, or why it could not be had.
+  public func recordZone(for zoneID: CKRecordZone.ID) async throws -> CKRecordZone {
+    guard let result = try await recordZones(for: [zoneID])[zoneID] else {
+      throw CKError(.internalError, "The answer does not name the zone.")
+    }
+    return try result.get()
+  }
+
+  /// Several zones, each with its own result.
+  public func recordZones(
+    for ids: [CKRecordZone.ID]
+  ) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
+    var results: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
+    for chunk in ids.chunks(of: Self.largestBatch) {
+      let answer = try await perform(.read) { client throws(WebServicesError) in
+        try await client.lookupZones(chunk.map(\.wire), in: name)
+      }
+      for (id, element) in match(answer, to: Array(chunk)) { results[id] = element.map { CKRecordZone(zoneID: $0) } }
+    }
+    return results
+  }
+
+  /// Creates a zone. One that exists already is no error. Private database only.
+  @discardableResult
+  public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
+    guard let result = try await modifyRecordZones(saving: [zone], deleting: []).saveResults[zone.zoneID] else {
+      throw CKError(.serverResponseLost, "The answer does not name the zone.")
+    }
+    return try result.get()
+  }
+
+  /// Deletes a zone with everything in it. Private database only.
+  @discardableResult
+  public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
+    guard let result = try await modifyRecordZones(saving: [], deleting: [zoneID]).deleteResults[zoneID] else {
+      throw CKError(.serverResponseLost, "The answer does not name the zone.")
+    }
+    try result.get()
+    return zoneID
+  }
+
+  /// Creates and deletes zones, in this order, each with its own result. Private database only; never atomic.
+  ///
+  /// - Throws: `CKError.invalidArguments` when a zone appears twice; why a request as a whole failed.
+  @discardableResult
+  public func modifyRecordZones(
+    saving recordZonesToSave: [CKRecordZone],
+    deleting recordZoneIDsToDelete: [CKRecordZone.ID]
+  ) async throws -> (
+    saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+    deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+  ) {
+    let saves = recordZonesToSave.map(\.zoneID)
+    guard Set(saves + recordZoneIDsToDelete).count == saves.count + recordZoneIDsToDelete.count else {
+      throw CKError.invalidArguments("A zone is changed twice in one call.")
+    }
+    let operations =
+      saves.map { ($0, WireZoneOperation(.create, $0.wire)) }
+      + recordZoneIDsToDelete.map { ($0, WireZoneOperation(.delete, $0.wire)) }
+    var results: [CKRecordZone.ID: Result<CKRecordZone.ID, any Error>] = [:]
+    for chunk in operations.chunks(of: Self.largestBatch) {
+      let answer = try await perform(.write) { client throws(WebServicesError) in
+        try await client.modifyZones(chunk.map(\.1), in: name)
+      }
+      results.merge(match(answer, to: chunk.map(\.0))) { _, new in new }
+    }
+    let saveResults = recordZonesToSave.map { zone in
+      (zone.zoneID, (results[zone.zoneID] ?? Self.unnamed(zone.zoneID)).existingCounts(as: zone))
+    }
+    let deleteResults = recordZoneIDsToDelete.map { id in
+      (id, (results[id] ?? Self.unnamed(id)).map { _ in })
+    }
+    return (Dictionary(uniqueKeysWithValues: saveResults), Dictionary(uniqueKeysWithValues: deleteResults))
+  }
+
+  private static func unnamed(_ id: CKRecordZone.ID) -> Result<CKRecordZone.ID, any Error> {
+    .failure(CKError(.serverResponseLost, "The answer does not name the zone \(id.zoneName)."))
+  }
+
+  private func match(
+    _ elements: [WireZoneResult],
+    to ids: [CKRecordZone.ID]
+  ) -> [CKRecordZone.ID: Result<CKRecordZone.ID, any Error>] {
+    var results: [CKRecordZone.ID: Result<CKRecordZone.ID, any Error>] = [:]
+    for (index, element) in elements.enumerated() {
+      switch element {
+      case .zone(let zone):
+        let id = CKRecordZoneID(wire: zone.zoneID, in: databaseScope)
+        results[id] = .success(id)
+      case .failure(let wire, let failure):
+        let id = wire.map { CKRecordZoneID(wire: $0, in: databaseScope) } ?? (index < ids.count ? ids[index] : nil)
+        if let id { results[id] = .failure(CKError(failure, in: .item)) }
+      }
+    }
+    return results
+  }
+}
+
+extension Result where Success == CKRecordZone.ID, Failure == any Error {
+  /// Creating what exists succeeds: the documentation leaves it open, and nobody wants to be told.
+  fileprivate func existingCounts(as zone: CKRecordZone) -> Result<CKRecordZone, any Error> {
+    switch self {
+    case .success: .success(zone)
+    case .failure(let error as CKError) where error.serverErrorCode == ServerErrorCode.exists.name: .success(zone)
+    case .failure(let error): .failure(error)
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/// Where the ways to save are named. The operation itself is `CKDatabase.modifyRecords(saving:deleting:…)`.
+public enum CKModifyRecordsOperation {
+  /// What a save does when the server has another version of the record.
+  public enum RecordSavePolicy: Int, Sendable {
+    /// Fails with `CKError.serverRecordChanged`. A record that was never saved must not exist.
+    case ifServerRecordUnchanged = 0
+    /// Writes the fields that were set or cleared here over the server's; the others stay as the server has them.
+    case changedKeys = 1
+    /// Writes all fields that the record holds here over the server's; fields that it does not hold stay.
+    case allKeys = 2
+  }
+}
+
+extension CKRecord {
+  /// The operation that saves this record (reference 5.3), and the state that it sends.
+  ///
+  /// - Throws: `CKError.invalidArguments` for what the wire cannot carry.
+  func saveOperation(
+    _ policy: CKModifyRecordsOperation.RecordSavePolicy
+  ) throws(CKError) -> (operation: WireRecordOperation, sent: RecordState) {
+    let state = snapshot
+    let isNew = state.changeTag == nil
+    let sendsAll = policy == .allKeys || (isNew && policy == .ifServerRecordUnchanged)
+    var wire = WireRecord(recordName: recordID.recordName, recordType: recordType)
+    // The descriptor of an asset that was only read cannot be written; a field that is not sent stays as it is.
+    let keys = sendsAll ? state.fields.keys.filter { isNew || !state.isUntouchedAsset($0) } : Array(state.changedKeys)
+    wire.fields = try state.wireFields(keys: keys.sorted(), zoneID: recordID.zoneID)
+    wire.clearedFields = isNew ? [] : state.changedKeys.filter { state.fields[$0] == nil }
+    if policy != .ifServerRecordUnchanged { wire.clearedFields = state.changedKeys.filter { state.fields[$0] == nil } }
+    if let parent = state.parent, sendsAll || state.parentChanged {
+      wire.parent = WireRecordName(recordName: parent.recordID.recordName)
+    } else if state.parentChanged, !isNew {
+      throw .invalidArguments("Taking a record out from under its parent is not supported.")
+    }
+    switch policy {
+    case .ifServerRecordUnchanged where isNew: return (WireRecordOperation(.create, wire), state)
+    case .ifServerRecordUnchanged:
+      wire.recordChangeTag = state.changeTag
+      return (WireRecordOperation(.update, wire), state)
+    case .changedKeys, .allKeys: return (WireRecordOperation(.forceUpdate, wire), state)
+    }
+  }
+}
+
+extension RecordState {
+  fileprivate func isUntouchedAsset(_ key: String) -> Bool {
+    guard !changedKeys.contains(key), let wire = fields[key]?.wire else { return false }
+    switch wire {
+    case .asset, .list(.asset, _): return true
+    default: return false
+    }
+  }
+}

@@ -1,0 +1,92 @@
+internal import Foundation
+
+/// Cuts the changes of one call into requests. It sends nothing.
+///
+/// A request goes to one zone. An atomic group is one request or none; anything else is cut at 200 operations and at
+/// 1.5 MB of JSON, whichever comes first (reference 4).
+struct ModifyPlan {
+  /// One change, with what is needed to read its answer.
+  struct Change: Sendable {
+    enum Kind: Sendable {
+      case save(CKRecord, sent: RecordState)
+      case delete
+    }
+
+    let id: CKRecordID
+    let kind: Kind
+    let operation: WireRecordOperation
+  }
+
+  struct Request: Sendable {
+    let zoneID: CKRecordZoneID
+    let atomic: Bool
+    var changes: [Change]
+  }
+
+  private(set) var requests: [Request] = []
+  /// Changes that are not sent, and why.
+  private(set) var unsendable: [CKRecordID: CKError] = [:]
+
+  static let largestBody = 1_500_000
+
+  /// - Throws: `CKError.invalidArguments` when a record appears twice, `limitExceeded` when an atomic group is too large.
+  init(
+    saving records: [CKRecord],
+    deleting ids: [CKRecordID],
+    savePolicy: CKModifyRecordsOperation.RecordSavePolicy,
+    atomically: Bool
+  ) throws(CKError) {
+    var seen: Set<CKRecordID> = []
+    for id in records.map(\.recordID) + ids where !seen.insert(id).inserted {
+      throw .invalidArguments("The record \(id.recordName) is changed twice in one call.")
+    }
+    var changes: [Change] = []
+    for record in records {
+      do throws(CKError) {
+        let (operation, sent) = try record.saveOperation(savePolicy)
+        changes.append(Change(id: record.recordID, kind: .save(record, sent: sent), operation: operation))
+      } catch {
+        unsendable[record.recordID] = error
+      }
+    }
+    changes += ids.map {
+      Change(id: $0, kind: .delete, operation: WireRecordOperation(.forceDelete, WireRecord(recordName: $0.recordName)))
+    }
+    let spoiled = Set(unsendable.keys.map(\.zoneID))
+    for (zoneID, changes) in changes.grouped(by: \.id.zoneID) {
+      // A default zone has no atomic groups: the server would ignore the wish.
+      let atomic = atomically && !zoneID.isDefault
+      if atomic, spoiled.contains(zoneID) {
+        for change in changes {
+          unsendable[change.id] = CKError(.batchRequestFailed, "Another record of the atomic group cannot be sent.")
+        }
+        continue
+      }
+      let cut = Self.cut(changes)
+      guard !atomic || cut.count <= 1 else {
+        throw CKError(
+          .limitExceeded,
+          "An atomic group of \(changes.count) changes in the zone \(zoneID.zoneName) does not fit into one request "
+            + "(\(CKDatabase.largestBatch) changes, \(Self.largestBody) bytes): save fewer, or not atomically."
+        )
+      }
+      requests += cut.map { Request(zoneID: zoneID, atomic: atomic, changes: $0) }
+    }
+  }
+
+  private static func cut(_ changes: [Change]) -> [[Change]] {
+    var requests: [[Change]] = []
+    var bytes = 0
+    for change in changes {
+      let size = (try? JSONEncoder().encode(change.operation).count) ?? 0
+      if let last = requests.last, last.count < CKDatabase.largestBatch, bytes + size <= largestBody {
+        requests[requests.count - 1].append(change)
+        bytes += size
+      } else {
+        requests.append([change])
+        bytes = size
+      }
+    }
+    return requests
+  }
+}

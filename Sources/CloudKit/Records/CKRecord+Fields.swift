@@ -1,0 +1,72 @@
+internal import Synchronization
+
+extension CKRecord {
+  /// The value of a field; nil where it has none. Setting nil clears the field on the server with the next save.
+  ///
+  /// Dates lose what lies below a millisecond, which CloudKit does not keep.
+  public subscript(key: FieldKey) -> (any CKRecordValue)? {
+    get { storedField(key)?.value }
+    set { store(newValue, forKey: key) }
+  }
+
+  /// The same for values that are known only as record values.
+  @_disfavoredOverload
+  public subscript(key: FieldKey) -> (any CKRecordValueProtocol)? {
+    get { storedField(key)?.value }
+    set { store(newValue, forKey: key) }
+  }
+
+  /// The same for a type that the context asks for: nil where the value does not fit it.
+  @_disfavoredOverload
+  public subscript<Value: CKRecordValueProtocol>(key: FieldKey) -> Value? {
+    get { storedField(key)?.object as? Value }
+    set { store(newValue, forKey: key) }
+  }
+
+  /// The value of a field.
+  public func object(forKey key: FieldKey) -> (any CKRecordValue)? { self[key] }
+
+  /// Sets or, with nil, clears a field.
+  public func setObject(_ object: (any CKRecordValue)?, forKey key: FieldKey) { self[key] = object }
+
+  /// The value of a field. There is no key-value coding on Linux: this method stands for it.
+  public func value(forKey key: FieldKey) -> Any? { storedField(key)?.object }
+
+  /// Sets or, with nil, clears a field. Traps for a value that no field can hold.
+  public func setValue(_ value: Any?, forKey key: FieldKey) {
+    // A nil inside an optional of its own is still nil.
+    guard let value, let present = Optional<Any>(flattening: value) else { return store(nil, forKey: key) }
+    guard let recordValue = present as? any CKRecordValueProtocol else {
+      preconditionFailure("A record cannot hold a value of type \(type(of: present)) (field \(key)).")
+    }
+    store(recordValue, forKey: key)
+  }
+
+  /// The names of the fields that have a value, in alphabetical order.
+  public func allKeys() -> [FieldKey] { state.withLock { $0.fields.keys.sorted() } }
+
+  /// The names of the fields that were set or cleared since the record was made, fetched or saved.
+  public func changedKeys() -> [FieldKey] { state.withLock { $0.changedKeys.sorted() } }
+
+  private func storedField(_ key: FieldKey) -> StoredField? { state.withLock { $0.fields[key] } }
+
+  private func store(_ value: (any CKRecordValueProtocol)?, forKey key: FieldKey) {
+    let field = value.map { StoredField($0) }
+    state.withLock { state in
+      state.fields[key] = field
+      state.changedKeys.insert(key)
+    }
+  }
+}
+
+extension Optional<Any> {
+  /// Unwraps optionals that were boxed as `Any`; nil where one of them is nil.
+  fileprivate init(flattening value: Any) {
+    let mirror = Mirror(reflecting: value)
+    guard mirror.displayStyle == .optional else {
+      self = value
+      return
+    }
+    self = mirror.children.first.flatMap { Optional<Any>(flattening: $0.value) }
+  }
+}

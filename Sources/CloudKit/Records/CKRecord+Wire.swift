@@ -1,0 +1,64 @@
+internal import Synchronization
+
+extension CKRecord {
+  /// The record that an answer holds.
+  ///
+  /// - Parameter zoneID: The zone of the request, which answers may leave out.
+  package convenience init(wire: WireRecord, zoneID: CKRecordZoneID) {
+    self.init(
+      recordType: wire.recordType ?? "",
+      recordID: CKRecordID(recordName: wire.recordName, zoneID: zoneID),
+      state: RecordState(wire: wire, zoneID: zoneID)
+    )
+  }
+
+  /// Everything that can change, as it is now.
+  var snapshot: RecordState { state.withLock { $0 } }
+
+  /// Takes over what the server made of a save; edits made since `sent` stay pending.
+  func accept(_ saved: WireRecord, sent: RecordState) {
+    var server = RecordState(wire: saved, zoneID: recordID.zoneID)
+    // A sparse answer, known by its missing type, says nothing about fields: what was sent is what the server has.
+    if saved.recordType == nil { (server.fields, server.ancestor) = (sent.fields, sent.fields) }
+    state.withLock { $0 = $0.accepting(server, sent: sent) }
+  }
+
+  /// All fields as the wire spells them.
+  ///
+  /// - Throws: `CKError.invalidArguments` for a value that the wire cannot carry.
+  package func wireFields() throws(CKError) -> [String: FieldValue] {
+    let state = state.withLock { $0 }
+    return try state.wireFields(keys: state.fields.keys.sorted(), zoneID: recordID.zoneID)
+  }
+
+  /// The fields that were set since the last fetch or save, and the names of those that were cleared.
+  ///
+  /// - Throws: `CKError.invalidArguments` for a value that the wire cannot carry.
+  package func changedWireFields() throws(CKError) -> (set: [String: FieldValue], cleared: Set<String>) {
+    let state = state.withLock { $0 }
+    return (
+      set: try state.wireFields(keys: state.changedKeys.sorted(), zoneID: recordID.zoneID),
+      cleared: state.changedKeys.filter { state.fields[$0] == nil }
+    )
+  }
+
+  /// The record as the server last had it, as far as this instance knows: the common ancestor of a conflict.
+  var ancestorRecord: CKRecord? {
+    let state = state.withLock { $0 }
+    guard let fields = state.ancestor else { return nil }
+    var ancestor = state
+    ancestor.fields = fields
+    ancestor.changedKeys = []
+    ancestor.parentChanged = false
+    return CKRecord(recordType: recordType, recordID: recordID, state: ancestor)
+  }
+}
+
+extension RecordState {
+  /// The named fields that have a value, as the wire spells them.
+  func wireFields(keys: [String], zoneID: CKRecordZoneID) throws(CKError) -> [String: FieldValue] {
+    var result: [String: FieldValue] = [:]
+    for key in keys { result[key] = try fields[key]?.wireValue(key: key, zoneID: zoneID) }
+    return result
+  }
+}

@@ -1,0 +1,94 @@
+internal import Foundation
+
+extension RecordState {
+  /// The names are those of Apple's archives where these have one.
+  enum ArchiveKey {
+    static let recordType = "RecordType"
+    static let recordID = "RecordID"
+    static let changeTag = "ETag"
+    static let created = "RecordCtime"
+    static let modified = "RecordMtime"
+    static let creator = "CreatorUserRecordID"
+    static let modifier = "LastModifiedUserRecordID"
+    static let parent = "ParentReference"
+    static let parentChanged = "ParentChanged"
+    static let share = "ShareReference"
+    static let wireFields = "WireFields"
+    static let editedFields = "EditedFields"
+    static let ancestor = "AncestorFields"
+    static let changedKeys = "ChangedKeys"
+  }
+
+  /// Classes that an edited field can hold.
+  private static let fieldClasses: [AnyClass] = [
+    NSDictionary.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, NSArray.self, CKReference.self,
+    CKAsset.self, CLLocation.self,
+  ]
+
+  func encodeSystemFields(with coder: NSCoder) {
+    func encode(_ object: NSObject?, _ key: String) {
+      if let object { coder.encode(object, forKey: key) }
+    }
+    encode(changeTag.map(NSString.init(string:)), ArchiveKey.changeTag)
+    encode(created.map { NSDate(timeIntervalSince1970: Milliseconds.seconds($0.timestamp)) }, ArchiveKey.created)
+    encode(modified.map { NSDate(timeIntervalSince1970: Milliseconds.seconds($0.timestamp)) }, ArchiveKey.modified)
+    encode(created?.userRecordID, ArchiveKey.creator)
+    encode(modified?.userRecordID, ArchiveKey.modifier)
+    encode(parent, ArchiveKey.parent)
+    encode(share, ArchiveKey.share)
+    if parentChanged { coder.encode(true, forKey: ArchiveKey.parentChanged) }
+  }
+
+  /// Fields as the wire had them are archived in its spelling, which loses nothing; edited ones as the objects they are.
+  func encodeFields(with coder: NSCoder) {
+    let edited = fields.filter { $0.value.wire == nil }.mapValues(\.object)
+    if !edited.isEmpty { coder.encode(NSDictionary(dictionary: edited), forKey: ArchiveKey.editedFields) }
+    coder.encode(Self.json(fields.compactMapValues(\.wire)), forKey: ArchiveKey.wireFields)
+    if let ancestor { coder.encode(Self.json(ancestor.compactMapValues(\.wire)), forKey: ArchiveKey.ancestor) }
+    if !changedKeys.isEmpty {
+      coder.encode(Self.json(changedKeys.sorted()), forKey: ArchiveKey.changedKeys)
+    }
+  }
+
+  init(coder: NSCoder, zoneID: CKRecordZoneID) {
+    changeTag = coder.string(forKey: ArchiveKey.changeTag)
+    created = Self.stamp(coder, ArchiveKey.created, ArchiveKey.creator)
+    modified = Self.stamp(coder, ArchiveKey.modified, ArchiveKey.modifier)
+    parent = coder.object(CKReference.self, forKey: ArchiveKey.parent)
+    parentChanged = coder.containsValue(forKey: ArchiveKey.parentChanged)
+    share = coder.object(CKReference.self, forKey: ArchiveKey.share)
+    let wireFields: [String: FieldValue]? = Self.decoded(coder, ArchiveKey.wireFields)
+    fields = wireFields?.mapValues { StoredField(wire: $0, zoneID: zoneID) } ?? [:]
+    if coder.containsValue(forKey: ArchiveKey.editedFields),
+      let edited = coder.decodeObject(of: Self.fieldClasses, forKey: ArchiveKey.editedFields) as? NSDictionary
+    {
+      for (key, value) in edited {
+        if let key = key as? String, let object = value as? NSObject { fields[key] = StoredField(object: object) }
+      }
+    }
+    let ancestorFields: [String: FieldValue]? = Self.decoded(coder, ArchiveKey.ancestor)
+    ancestor = ancestorFields?.mapValues { StoredField(wire: $0, zoneID: zoneID) }
+    changedKeys = Set(Self.decoded(coder, ArchiveKey.changedKeys) ?? [String]())
+  }
+
+  private static func stamp(_ coder: NSCoder, _ date: String, _ user: String) -> WireStamp? {
+    guard
+      let date = coder.object(NSDate.self, forKey: date),
+      let timestamp = Milliseconds.since1970(date.timeIntervalSince1970)
+    else { return nil }
+    return WireStamp(timestamp: timestamp, userRecordName: coder.object(CKRecordID.self, forKey: user)?.recordName)
+  }
+
+  private static func json(_ value: some Encodable) -> NSData {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    // What came off the wire, and names, are always encodable.
+    guard let data = try? encoder.encode(value) else { preconditionFailure("A record's fields could not be archived.") }
+    return NSData(data: data)
+  }
+
+  private static func decoded<Value: Decodable>(_ coder: NSCoder, _ key: String) -> Value? {
+    guard let data = coder.object(NSData.self, forKey: key) else { return nil }
+    return try? JSONDecoder().decode(Value.self, from: Data(referencing: data))
+  }
+}

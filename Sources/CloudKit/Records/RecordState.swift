@@ -1,0 +1,57 @@
+internal import Foundation
+
+/// Everything about a record that can change.
+struct RecordState: Sendable {
+  var fields: [String: StoredField] = [:]
+  /// The fields as the server last had them, the common ancestor in a conflict; nil for a record never fetched or saved.
+  var ancestor: [String: StoredField]?
+  /// Set or cleared since then.
+  var changedKeys: Set<String> = []
+  var changeTag: String?
+  var created: WireStamp?
+  var modified: WireStamp?
+  var parent: CKReference?
+  var parentChanged = false
+  var share: CKReference?
+
+  init() {}
+
+  init(wire: WireRecord, zoneID: CKRecordZoneID) {
+    fields = wire.fields.mapValues { StoredField(wire: $0, zoneID: zoneID) }
+    ancestor = fields
+    changeTag = wire.recordChangeTag
+    created = wire.created
+    modified = wire.modified
+    parent = wire.parent.map {
+      CKReference(recordID: CKRecordID(recordName: $0.recordName, zoneID: zoneID), action: .none)
+    }
+    share = wire.share.map { CKReference(wire: $0, zoneID: zoneID) }
+  }
+
+  /// This state after the server accepted `sent` and answered with `saved`.
+  ///
+  /// Fields edited while the request was under way keep their edit and stay changed.
+  func accepting(_ saved: RecordState, sent: RecordState) -> RecordState {
+    var result = saved
+    for key in changedKeys where fields[key]?.object !== sent.fields[key]?.object || !sent.changedKeys.contains(key) {
+      result.fields[key] = fields[key]
+      result.changedKeys.insert(key)
+    }
+    if parentChanged, parent != sent.parent {
+      result.parent = parent
+      result.parentChanged = true
+    }
+    // A local file stays readable after its upload: the answer has only its descriptor.
+    for (key, field) in sent.fields where !result.changedKeys.contains(key) && result.fields[key] != nil {
+      if let asset = field.object as? CKAsset, asset.fileURL != nil {
+        result.fields[key] = StoredField(object: asset, wire: result.fields[key]?.wire)
+      }
+    }
+    return result
+  }
+}
+
+extension WireStamp {
+  var date: Date { Date(timeIntervalSince1970: Milliseconds.seconds(timestamp)) }
+  var userRecordID: CKRecordID? { userRecordName.map { CKRecordID(recordName: $0) } }
+}

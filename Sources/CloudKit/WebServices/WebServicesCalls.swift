@@ -1,0 +1,160 @@
+/// The calls of Web Services that this library uses, typed. Bodies and paths follow section 5 of the protocol reference.
+extension WebServicesClient {
+  private struct ModifyBody: Encodable, Sendable {
+    var operations: [WireRecordOperation]
+    var zoneID: WireZoneID
+    var atomic: Bool
+  }
+
+  /// Applies up to 200 operations to one zone. The answer has one element for each operation.
+  package func modify(
+    _ operations: [WireRecordOperation],
+    zone: WireZoneID,
+    atomic: Bool,
+    in database: DatabaseName
+  ) async throws(WebServicesError) -> [WireRecordResult] {
+    let body = ModifyBody(operations: operations, zoneID: zone, atomic: atomic)
+    return try await call("records/modify", in: database, body, as: WireRecords.self).records
+  }
+
+  private struct LookupBody: Encodable, Sendable {
+    var records: [WireRecordName]
+    var zoneID: WireZoneID
+    var desiredKeys: [String]?
+  }
+
+  /// Reads up to 200 records of one zone by name; missing ones are `NOT_FOUND` elements.
+  package func lookup(
+    _ recordNames: [String],
+    zone: WireZoneID,
+    desiredKeys: [String]? = nil,
+    in database: DatabaseName
+  ) async throws(WebServicesError) -> [WireRecordResult] {
+    let body = LookupBody(
+      records: recordNames.map(WireRecordName.init(recordName:)),
+      zoneID: zone,
+      desiredKeys: desiredKeys
+    )
+    return try await call("records/lookup", in: database, body, as: WireRecords.self).records
+  }
+
+  private struct QueryBody: Encodable, Sendable {
+    var query: WireQuery
+    var zoneID: WireZoneID?
+    var zoneWide: Bool?
+    var resultsLimit: Int?
+    var continuationMarker: String?
+    var desiredKeys: [String]?
+  }
+
+  /// One page of a query; without a zone, all zones of the database.
+  package func query(
+    _ query: WireQuery,
+    zone: WireZoneID?,
+    desiredKeys: [String]? = nil,
+    resultsLimit: Int? = nil,
+    continuing marker: String? = nil,
+    in database: DatabaseName
+  ) async throws(WebServicesError) -> WireRecords {
+    let body = QueryBody(
+      query: query,
+      zoneID: zone,
+      zoneWide: zone == nil ? true : nil,
+      resultsLimit: resultsLimit,
+      continuationMarker: marker,
+      desiredKeys: desiredKeys
+    )
+    return try await call("records/query", in: database, body)
+  }
+
+  private struct EmptyBody: Encodable, Sendable {}
+
+  private struct Zones: Decodable, Sendable {
+    var zones: [WireZoneResult]
+  }
+
+  /// All zones of a database. Sent as `POST {}`, which leaves no doubt about what is signed (reference 1.5).
+  package func listZones(in database: DatabaseName) async throws(WebServicesError) -> [WireZoneResult] {
+    try await call("zones/list", in: database, EmptyBody(), as: Zones.self).zones
+  }
+
+  private struct ZoneLookupBody: Encodable, Sendable {
+    var zones: [WireZoneID]
+  }
+
+  /// Zones by identifier; missing ones are `ZONE_NOT_FOUND` elements.
+  package func lookupZones(
+    _ zones: [WireZoneID],
+    in database: DatabaseName
+  ) async throws(WebServicesError) -> [WireZoneResult] {
+    try await call("zones/lookup", in: database, ZoneLookupBody(zones: zones), as: Zones.self).zones
+  }
+
+  private struct ZoneModifyBody: Encodable, Sendable {
+    var operations: [WireZoneOperation]
+  }
+
+  /// Creates and deletes zones, in order, never atomically; private database only.
+  package func modifyZones(
+    _ operations: [WireZoneOperation],
+    in database: DatabaseName
+  ) async throws(WebServicesError) -> [WireZoneResult] {
+    try await call("zones/modify", in: database, ZoneModifyBody(operations: operations), as: Zones.self).zones
+  }
+
+  private struct DatabaseChangesBody: Encodable, Sendable {
+    var syncToken: String?
+    var resultsLimit: Int?
+  }
+
+  /// Zones changed since a database token; private and shared only.
+  package func databaseChanges(
+    since token: String?,
+    resultsLimit: Int? = nil,
+    in database: DatabaseName
+  ) async throws(WebServicesError) -> WireDatabaseChanges {
+    try await call(
+      "changes/database",
+      in: database,
+      DatabaseChangesBody(syncToken: token, resultsLimit: resultsLimit)
+    )
+  }
+
+  private struct ZoneChangesBody: Encodable, Sendable {
+    struct Zone: Encodable, Sendable {
+      var zoneID: WireZoneID
+      var syncToken: String?
+      var desiredKeys: [String]?
+    }
+    var zones: [Zone]
+    var resultsLimit: Int?
+  }
+
+  private struct ZoneChangesAnswer: Decodable, Sendable {
+    var zones: [WireZoneChangesResult]
+  }
+
+  /// One page of a zone's changes. Not for default zones, which have no feed.
+  package func zoneChanges(
+    _ zone: WireZoneID,
+    since token: String?,
+    desiredKeys: [String]? = nil,
+    resultsLimit: Int? = nil,
+    in database: DatabaseName
+  ) async throws(WebServicesError) -> WireZoneChangesResult {
+    let body = ZoneChangesBody(
+      zones: [.init(zoneID: zone, syncToken: token, desiredKeys: desiredKeys)],
+      resultsLimit: resultsLimit
+    )
+    let answer = try await call("changes/zone", in: database, body, as: ZoneChangesAnswer.self)
+    guard let page = answer.zones.first else {
+      throw WebServicesError(.unexpectedServerResponse, "the answer names no zone", effect: .unknown)
+    }
+    return page
+  }
+
+  /// Who we are; web-auth tokens only, always under the public database (reference 5.11).
+  package func caller() async throws(WebServicesError) -> WireCaller {
+    try await get("users/caller", in: .public)
+  }
+}

@@ -1,0 +1,125 @@
+package import Foundation
+
+/// The value of one record field, with the type that Web Services give it.
+///
+/// This is the value that the wire, the store and the merge share: comparable, hashable and free of classes. `CKRecord`
+/// holds the same values as `NSNumber`, `NSString` and so on, as Apple's does.
+package enum FieldValue: Hashable, Sendable {
+  case string(String)
+  case int64(Int64)
+  case double(Double)
+  case bytes(Data)
+  /// Whole milliseconds since 1970; CloudKit refuses fractions.
+  case timestamp(Int64)
+  case location(WireLocation)
+  case reference(WireReference)
+  case asset(WireAsset)
+  /// Elements all have the element type; an empty list keeps it too.
+  case list(FieldType, [FieldValue])
+  /// A type that this library does not know, kept as it came so that writing it back loses nothing.
+  case other(type: String, JSONValue)
+
+  /// The wire's type tag, such as `STRING` or `REFERENCE_LIST`.
+  package var wireType: String {
+    switch self {
+    case .string: FieldType.string.rawValue
+    case .int64: FieldType.int64.rawValue
+    case .double: FieldType.double.rawValue
+    case .bytes: FieldType.bytes.rawValue
+    case .timestamp: FieldType.timestamp.rawValue
+    case .location: FieldType.location.rawValue
+    case .reference: FieldType.reference.rawValue
+    case .asset: FieldType.asset.rawValue
+    case .list(let element, _): element.rawValue + "_LIST"
+    case .other(let type, _): type
+    }
+  }
+
+  /// The references in this value: itself, or the elements of its list.
+  package var references: [WireReference] {
+    switch self {
+    case .reference(let reference): [reference]
+    case .list(.reference, let elements): elements.flatMap(\.references)
+    default: []
+    }
+  }
+}
+
+/// A scalar field type by its wire name.
+package enum FieldType: String, Hashable, Sendable, CaseIterable, Codable {
+  case string = "STRING"
+  case int64 = "INT64"
+  case double = "DOUBLE"
+  case bytes = "BYTES"
+  case timestamp = "TIMESTAMP"
+  case location = "LOCATION"
+  case reference = "REFERENCE"
+  case asset = "ASSETID"
+  /// An empty list whose element type the server does not know (`UNKNOWN_LIST`).
+  case unknown = "UNKNOWN"
+}
+
+/// A place as the wire spells it: degrees, metres, metres a second.
+package struct WireLocation: Hashable, Sendable, Codable {
+  package var latitude: Double
+  package var longitude: Double
+  package var horizontalAccuracy: Double?
+  package var verticalAccuracy: Double?
+  package var altitude: Double?
+  package var speed: Double?
+  package var course: Double?
+  /// Whole milliseconds since 1970.
+  package var timestamp: Int64?
+
+  package init(latitude: Double, longitude: Double) {
+    self.latitude = latitude
+    self.longitude = longitude
+  }
+}
+
+/// A reference as the wire spells it.
+package struct WireReference: Hashable, Sendable, Codable {
+  package var recordName: String
+  /// Absent: the zone of the referring record.
+  package var zoneID: WireZoneID?
+  /// `NONE`, `DELETE_SELF` or `VALIDATE`; absent in filters. Kept as text because Apple's enum has no `VALIDATE`.
+  package var action: String?
+
+  package init(recordName: String, zoneID: WireZoneID? = nil, action: String? = "NONE") {
+    self.recordName = recordName
+    self.zoneID = zoneID
+    self.action = action
+  }
+}
+
+/// An asset descriptor as the wire spells it.
+package struct WireAsset: Hashable, Sendable, Codable {
+  package var fileChecksum: String?
+  package var size: Int64?
+  package var receipt: String?
+  package var wrappingKey: String?
+  package var referenceChecksum: String?
+  package var downloadURL: String?
+
+  package init(fileChecksum: String? = nil, size: Int64? = nil, receipt: String? = nil, downloadURL: String? = nil) {
+    self.fileChecksum = fileChecksum
+    self.size = size
+    self.receipt = receipt
+    self.downloadURL = downloadURL
+  }
+}
+
+/// A zone's name and, for zones of other users, its owner.
+package struct WireZoneID: Hashable, Sendable, Codable {
+  package var zoneName: String
+  /// Absent: the current user.
+  package var ownerRecordName: String?
+
+  package static let defaultZoneName = "_defaultZone"
+  package static let defaultZone = WireZoneID(zoneName: defaultZoneName)
+
+  package init(zoneName: String, ownerRecordName: String? = nil) {
+    self.zoneName = zoneName
+    self.ownerRecordName = ownerRecordName
+  }
+}

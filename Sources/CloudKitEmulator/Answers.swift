@@ -1,0 +1,121 @@
+import Foundation
+
+/// Turns what an operation says into an HTTP answer with the headers of section 1.2, and counts it.
+extension EmulatorCore {
+  func respond(_ exchange: Exchange, status: Int, json: JSONObject, error: ServerError? = nil) -> EmulatorReply {
+    let uuid = nextRequestUUID()
+    var object = json
+    if error != nil { object = JSONObject.joining(["uuid": .string(uuid)], json) }
+    var headers = standardHeaders(exchange, uuid: uuid, contentType: "application/json; charset=UTF-8")
+    // The documented place is the body; some clients read the header, so both are sent. [E]
+    if let seconds = (error?.retryAfter).flatMap({ Int(exactly: $0.rounded(.up)) }) {
+      headers.append(EmulatorHeader("Retry-After", String(seconds)))
+    }
+    let failures = object.failedItems
+    statistics.itemErrors += failures
+    let result =
+      error.map { "\(status) \($0.code.rawValue)" } ?? (failures > 0 ? "\(status) (\(failures) errors)" : "\(status)")
+    return finish(
+      exchange,
+      .respond(EmulatorResponse(status: status, headers: headers, body: JSONWriter.data(.object(object)))),
+      result
+    )
+  }
+
+  func refuse(_ exchange: Exchange, _ error: ServerError, status: Int? = nil) -> EmulatorReply {
+    respond(exchange, status: status ?? error.code.status, json: error.members(), error: error)
+  }
+
+  /// An answer from somewhere before the service, which knows nothing of its envelope.
+  func respond(_ exchange: Exchange, status: Int, html title: String) -> EmulatorReply {
+    let headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "text/html")
+    let body = Data("<html><head><title>\(title)</title></head><body><h1>\(status) \(title)</h1></body></html>".utf8)
+    return finish(
+      exchange,
+      .respond(EmulatorResponse(status: status, headers: headers, body: body)),
+      "\(status) \(title)"
+    )
+  }
+
+  func signInPage(_ exchange: Exchange) -> EmulatorReply {
+    let headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "text/html; charset=UTF-8")
+    let response = EmulatorResponse(status: 200, headers: headers, body: Data(SignInPage.html.utf8))
+    return finish(exchange, .respond(response), "200")
+  }
+
+  func drop(_ exchange: Exchange, committed: Bool) -> EmulatorReply {
+    finish(exchange, .drop(committed: committed), committed ? "dropped after commit" : "dropped")
+  }
+
+  func preflight(_ exchange: Exchange) -> EmulatorReply {
+    var headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "text/plain")
+    let methods = "GET, POST, PUT, DELETE"
+    headers.append(EmulatorHeader("Allow", methods))
+    headers.append(EmulatorHeader("Access-Control-Allow-Methods", methods))
+    if let names = exchange.request.header("access-control-request-headers") {
+      headers.append(EmulatorHeader("Access-Control-Allow-Headers", names))
+    }
+    return finish(exchange, .respond(EmulatorResponse(status: 200, headers: headers, body: Data())), "200")
+  }
+
+  private func finish(_ exchange: Exchange, _ outcome: EmulatorReply.Outcome, _ result: String) -> EmulatorReply {
+    statistics.requests += 1
+    statistics.requestsByOperation[exchange.operation, default: 0] += 1
+    statistics.outcomes[result.split(separator: " (").first.map(String.init) ?? result, default: 0] += 1
+    let summary = EmulatorSummary(
+      method: exchange.request.method,
+      operation: exchange.operation,
+      database: exchange.route?.scope.rawValue ?? "",
+      items: exchange.items,
+      result: result
+    )
+    return EmulatorReply(outcome: outcome, delay: .zero, summary: summary)
+  }
+
+  private func nextRequestUUID() -> String {
+    Derived.uuid("\(configuration.seed)/request/\(statistics.requests)").lowercased()
+  }
+
+  private func standardHeaders(_ exchange: Exchange, uuid: String, contentType: String) -> [EmulatorHeader] {
+    var headers = [
+      EmulatorHeader("Content-Type", contentType),
+      EmulatorHeader("Date", Timestamps.httpDate(exchange.time)),
+      EmulatorHeader("X-Apple-Request-UUID", uuid),
+      EmulatorHeader("X-Apple-CloudKit-Version", "1.0"),
+    ]
+    if let token = exchange.nextToken { headers.append(EmulatorHeader("X-Apple-CloudKit-Web-Auth-Token", token)) }
+    // The origin is echoed, as the service does for the origins of an API token. [L3]
+    if let origin = exchange.request.header("origin"), origin.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) {
+      headers += [
+        EmulatorHeader("Access-Control-Allow-Origin", origin),
+        EmulatorHeader("Access-Control-Allow-Credentials", "true"),
+        EmulatorHeader(
+          "Access-Control-Expose-Headers",
+          "X-Apple-Request-UUID,X-Apple-CloudKit-Web-Auth-Token,X-Responding-Instance,Via"
+        ),
+      ]
+    }
+    return headers
+  }
+}
+
+extension EmulatorReply {
+  mutating func append(_ header: EmulatorHeader) {
+    guard case .respond(var response) = outcome else { return }
+    response.headers.append(header)
+    outcome = .respond(response)
+  }
+}
+
+extension JSONObject {
+  static func joining(_ first: JSONObject, _ second: JSONObject) -> JSONObject {
+    var object = first
+    for member in second.members { object.append(member.key, member.value) }
+    return object
+  }
+
+  /// The elements of the answer that are errors although the answer is a success.
+  fileprivate var failedItems: Int {
+    (self["records"] ?? self["zones"])?.array?.count { $0.object?["serverErrorCode"] != nil } ?? 0
+  }
+}

@@ -1,0 +1,105 @@
+import Foundation
+
+/// Who sent a request.
+enum Caller: Sendable, Hashable {
+  /// An API token and nobody behind it.
+  case world
+  /// Somebody signed in, by the name the web-auth token carries.
+  case user(name: String, nextToken: String)
+  /// A server-to-server key, which acts as a user of its own. [L3]
+  case server(keyID: String)
+
+  /// The caller's user record name, `nil` for the world.
+  var recordName: String? {
+    switch self {
+    case .world: nil
+    case .user(let name, _): WebAuthToken.recordName(of: name)
+    case .server(let keyID): WebAuthToken.recordName(of: "server-to-server/\(keyID)")
+    }
+  }
+}
+
+/// What a request's credentials amount to: a caller, or the refusal to send, which may still renew a web-auth token.
+struct Authentication: Sendable {
+  var caller: Result<Caller, ServerError>
+
+  /// The replacement token each authenticated answer carries, also an error. [L3]
+  var nextToken: String? {
+    if case .success(.user(_, let token)) = caller { token } else { nil }
+  }
+
+  init(_ request: EmulatorRequest, route: Route, configuration: EmulatorConfiguration, at time: Date) {
+    do throws(ServerError) {
+      caller = .success(try Self.caller(request, route: route, configuration: configuration, at: time))
+    } catch {
+      caller = .failure(error)
+    }
+  }
+
+  private static func caller(
+    _ request: EmulatorRequest,
+    route: Route,
+    configuration: EmulatorConfiguration,
+    at time: Date
+  ) throws(ServerError) -> Caller {
+    if ServerSignature.isClaimed(by: request) {
+      return try ServerSignature.verify(request, route: route, keys: configuration.serverKeys, at: time)
+    }
+    let query = QueryString.values(request.query)
+    // No credentials at all: 400; a wrong API token: 401. [E]
+    guard let apiToken = query["ckAPIToken"], !apiToken.isEmpty else {
+      throw .badRequest("request carries no credentials")
+    }
+    if configuration.strictAuth, !configuration.apiTokens.contains(apiToken) {
+      throw ServerError(.authenticationFailed, "Authentication failed")
+    }
+    let needsUser = route.scope != .public || route.operation.isAboutUsers
+    guard let text = query["ckWebAuthToken"] ?? query["ckSession"], !text.isEmpty else {
+      guard needsUser else { return .world }
+      throw signInNeeded(request, route)
+    }
+    guard let token = WebAuthToken(text), !configuration.strictAuth || configuration.users.contains(token.name) else {
+      throw signInNeeded(request, route)
+    }
+    return .user(name: token.name, nextToken: token.next.text)
+  }
+
+  /// Sends the user to the server's own sign-in page. [E]
+  private static func signInNeeded(_ request: EmulatorRequest, _ route: Route) -> ServerError {
+    let host = request.header("host") ?? "127.0.0.1"
+    let url = "http://\(host)\(SignInPage.path)?container=\(route.container)&environment=\(route.environment)"
+    return ServerError(.authenticationRequired, "request needs authorization", redirectURL: url)
+  }
+}
+
+/// A web-auth token of this server: the user's name, and after the last `~` how often it was renewed.
+///
+/// Old tokens keep working, as they do at the real service. [L3]
+struct WebAuthToken: Sendable, Hashable {
+  var name: String
+  var renewals: UInt64
+
+  init?(_ text: String) {
+    if let mark = text.lastIndex(of: "~"), let renewals = UInt64(text[text.index(after: mark)...]) {
+      name = String(text[..<mark])
+      self.renewals = renewals
+    } else {
+      name = text
+      renewals = 0
+    }
+    guard !name.isEmpty, name.utf8.count <= 255 else { return nil }
+  }
+
+  var text: String { "\(name)~\(renewals)" }
+
+  var next: WebAuthToken {
+    var token = self
+    token.renewals &+= 1
+    return token
+  }
+
+  /// The user record name: `_` and 32 lowercase hexadecimal digits, always the same for a name.
+  static func recordName(of name: String) -> String {
+    "_" + Derived.hexadecimal("user/\(name)")
+  }
+}

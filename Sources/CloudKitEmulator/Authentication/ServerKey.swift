@@ -1,0 +1,71 @@
+import Crypto
+import Foundation
+
+/// A registered server-to-server key: the public half, and the ID requests name it by.
+public struct ServerKey: Sendable {
+  /// The lowercase hexadecimal SHA-256 of the key's DER (SubjectPublicKeyInfo): 64 digits.
+  public let keyID: String
+
+  let publicKey: P256.Signing.PublicKey
+
+  /// Why a text is no key.
+  public enum Invalid: Error {
+    /// It has no `BEGIN PUBLIC KEY` block; a private key, for one, must not be registered.
+    case noPublicKey
+    /// The block holds no P-256 key.
+    case notP256
+  }
+
+  /// Reads a P-256 public key in PEM (`BEGIN PUBLIC KEY`), however its lines are broken.
+  ///
+  /// - Throws: `Invalid`.
+  public init(_ pem: String) throws(Invalid) {
+    let parts = pem.components(separatedBy: "-----")
+    guard let begin = parts.firstIndex(of: "BEGIN PUBLIC KEY"), parts.count > begin + 2,
+      let der = Data(base64Encoded: parts[begin + 1], options: .ignoreUnknownCharacters)
+    else { throw .noPublicKey }
+    guard let key = try? P256.Signing.PublicKey(derRepresentation: der) else { throw .notP256 }
+    publicKey = key
+    keyID = SHA256.hash(data: publicKey.derRepresentation)
+      .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+      .joined()
+  }
+}
+
+/// Checks server-to-server signatures in the order of section 1.5; every cause of failure looks the same. [L3]
+enum ServerSignature {
+  private static let names = (
+    key: "x-apple-cloudkit-request-keyid", date: "x-apple-cloudkit-request-iso8601date",
+    signature: "x-apple-cloudkit-request-signaturev1"
+  )
+
+  static func isClaimed(by request: EmulatorRequest) -> Bool {
+    [names.key, names.date, names.signature].contains { request.header($0) != nil }
+  }
+
+  static func verify(
+    _ request: EmulatorRequest,
+    route: Route,
+    keys: [ServerKey],
+    at time: Date
+  ) throws(ServerError) -> Caller {
+    guard let keyID = request.header(names.key), let dateText = request.header(names.date),
+      let signatureText = request.header(names.signature),
+      let key = keys.first(where: { $0.keyID == keyID }),
+      let date = Timestamps.date(fromISO8601: dateText), abs(time.timeIntervalSince(date)) <= 600,
+      let der = Data(base64Encoded: signatureText),
+      let signature = try? P256.Signing.ECDSASignature(derRepresentation: der),
+      bodyHashes(request.body).contains(where: { hash in
+        key.publicKey.isValidSignature(signature, for: Data("\(dateText):\(hash):\(request.path)".utf8))
+      }),
+      route.scope == .public, !route.operation.isAboutUsers
+    else { throw ServerError(.authenticationFailed, "Authentication failed") }
+    return .server(keyID: keyID)
+  }
+
+  /// For a request without a body some clients sign the hash of nothing and some sign nothing. [C]
+  private static func bodyHashes(_ body: Data) -> [String] {
+    let hash = Data(SHA256.hash(data: body)).base64EncodedString()
+    return body.isEmpty ? ["", hash] : [hash]
+  }
+}

@@ -1,0 +1,67 @@
+public import Foundation
+import Synchronization
+
+/// A CloudKit Web Services server as a function: a request and the time go in, a reply comes out.
+///
+/// The same core serves an in-process transport and an HTTP server. It reads no clock and draws no random numbers, so
+/// equal requests at equal times give equal replies, byte for byte. Containers, databases and users appear at first use.
+///
+///     let emulator = try Emulator()
+///     let path = "/database/1/iCloud.test/development/private/zones/list"
+///     let reply = emulator.handle(
+///       EmulatorRequest(method: "GET", path: path, query: "ckAPIToken=any&ckWebAuthToken=ana"), at: Date())
+public final class Emulator: Sendable {
+  /// What the emulator enforces and whom it knows.
+  public let configuration: EmulatorConfiguration
+  let core: Mutex<EmulatorCore>
+
+  /// Makes an emulator, in memory or kept in a file.
+  ///
+  /// - Parameter path: The SQLite file to keep everything in; every answered write is on disk, whenever the process dies.
+  /// - Throws: an error where the file cannot be opened, is damaged, or is in use by another emulator.
+  public init(configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
+    self.configuration = configuration
+    let file = try path.map { try EmulatorFile(path: $0) }
+    let core = EmulatorCore(configuration: configuration, file: file)
+    try file?.load(into: core)
+    self.core = Mutex(core)
+  }
+
+  /// The faults to inject. Setting them starts their counts anew.
+  public var faults: FaultPlan {
+    get { core.withLock { $0.injector.plan } }
+    set { core.withLock { $0.injector = FaultInjector(plan: newValue) } }
+  }
+
+  /// Whether every connection closes unanswered, as if the network were gone.
+  public var isOffline: Bool {
+    get { core.withLock { $0.isOffline } }
+    set { core.withLock { $0.isOffline = newValue } }
+  }
+
+  /// Answers every request 429 `THROTTLED`, with the seconds that remain, until a time; `nil` ends it.
+  public func throttle(until time: Date?) {
+    core.withLock { $0.throttledUntil = time }
+  }
+
+  /// Carries out one request.
+  public func handle(_ request: EmulatorRequest, at time: Date) -> EmulatorReply {
+    var exchange = Exchange(request, at: time)
+    guard request.method != "OPTIONS" else {
+      return core.withLock { $0.isOffline ? $0.drop(exchange, committed: false) : $0.preflight(exchange) }
+    }
+    if request.path == SignInPage.path {
+      return core.withLock { $0.isOffline ? $0.drop(exchange, committed: false) : $0.signInPage(exchange) }
+    }
+    guard let route = Route(path: request.path) else {
+      let error = ServerError(.notFound, "No handler found for endpoint")
+      return core.withLock { $0.isOffline ? $0.drop(exchange, committed: false) : $0.refuse(exchange, error) }
+    }
+    exchange.route = route
+    // Signatures and JSON are the costly part, and need no lock.
+    let authentication = Authentication(request, route: route, configuration: configuration, at: time)
+    exchange.nextToken = authentication.nextToken
+    if request.body.count <= configuration.bodySizeLimit { exchange.readBody() }
+    return core.withLock { $0.answer(exchange, authentication) }
+  }
+}

@@ -1,0 +1,53 @@
+/// What an emulator enforces and whom it knows. The defaults are the real service's limits and a trusting door.
+public struct EmulatorConfiguration: Sendable {
+  /// What a group of callers may do in the public database.
+  public struct Grants: Sendable, Hashable {
+    /// Anybody with an API token may read.
+    public var worldReads = true
+    /// Signed-in users and server-to-server keys may create records.
+    public var usersCreate = true
+    /// Signed-in users and server-to-server keys may change and delete records of others.
+    public var usersWrite = false
+    /// A record's creator may change and delete it.
+    public var creatorWrites = true
+
+    /// Makes the default grants: `_world` READ, `_icloud` CREATE, `_creator` WRITE.
+    public init() {}
+  }
+
+  /// Operations accepted in one `records/modify`, and items in every other list of a request.
+  public var operationLimit = 200
+  /// Records or zones in one answer, whatever `resultsLimit` asks for.
+  public var pageLimit = 200
+  /// Bytes of one record's fields.
+  public var recordSizeLimit = 1_000_000
+  /// Bytes of a request body; a longer one is answered 413 without JSON, as a proxy would.
+  public var bodySizeLimit = 2_000_000
+  /// Records that may refer to one target with `DELETE_SELF`.
+  public var referrerLimit = 750
+  /// How long a new record stays invisible to `records/query`; lookups and change feeds see it at once.
+  public var indexDelay: Duration = .zero
+  /// Whether writes may add types and fields; `nil` means yes in development and no in production.
+  public var autoSchema: Bool?
+  /// Whether a failed atomic batch is answered with an HTTP 400 envelope instead of one error per record.
+  public var answersAtomicFailureAsRequestError = false
+  /// Fields that filters may not use, as `Type.field`; for every other field an index is taken for granted.
+  public var notQueryable: Set<String> = []
+  /// Fields that sorts may not use, as `Type.field`.
+  public var notSortable: Set<String> = []
+  /// Who may do what in public databases.
+  public var grants = Grants()
+  /// Accept only `apiTokens` and `users`, instead of any token and a user for every name.
+  public var strictAuth = false
+  /// The API tokens accepted under `strictAuth`.
+  public var apiTokens: Set<String> = []
+  /// The names of the users accepted under `strictAuth`, and known to `users/discover` from the start.
+  public var users: Set<String> = []
+  /// The registered server-to-server keys.
+  public var serverKeys: [ServerKey] = []
+  /// Mixed into made-up identifiers, so that two emulators in memory do not accept each other's tokens.
+  public var seed: UInt64 = 0
+
+  /// Makes the default configuration.
+  public init() {}
+}

@@ -1,0 +1,142 @@
+import Foundation
+
+/// A request that passed the door: known operation, known caller, readable body.
+struct Call {
+  var route: Route
+  var caller: Caller
+  var body: JSONObject
+  var time: Date
+  var faults = FaultEffects()
+
+  var milliseconds: Int64 { Timestamps.milliseconds(time) }
+
+  /// Whether numbers are to be strings; both spellings of the documentation are understood.
+  var encoding: FieldEncoding { Self.encoding(body) ?? FieldEncoding() }
+
+  static func encoding(_ object: JSONObject) -> FieldEncoding? {
+    (object["numbersAsStrings"] ?? object["numberAsStrings"])?.bool.map { FieldEncoding(numbersAsStrings: $0) }
+  }
+}
+
+/// The whole state of an emulator, and the operations on it. Lives behind the lock of `Emulator`.
+final class EmulatorCore {
+  let configuration: EmulatorConfiguration
+  let file: EmulatorFile?
+  var databases: [DatabaseKey: DatabaseState] = [:]
+  var schemas: [String: Schema] = [:]
+  /// Names of the users seen so far, by user record name.
+  var users: [String: String] = [:]
+  var injector = FaultInjector(plan: FaultPlan())
+  var isOffline = false
+  var throttledUntil: Date?
+  var statistics = EmulatorStatistics()
+
+  init(configuration: EmulatorConfiguration, file: EmulatorFile?) {
+    self.configuration = configuration
+    self.file = file
+    for name in configuration.users { users[WebAuthToken.recordName(of: name)] = name }
+  }
+
+  /// A database, created at its first use.
+  func database(_ key: DatabaseKey) -> DatabaseState {
+    if let database = databases[key] { return database }
+    let database = DatabaseState(key: key)
+    databases[key] = database
+    return database
+  }
+
+  func perform(_ call: Call) throws(ServerError) -> JSONObject {
+    guard call.route.operation.scopes.contains(call.route.scope) else {
+      throw .badRequest("endpoint not applicable in the database type '\(call.route.scope.rawValue)db'")
+    }
+    switch call.route.operation {
+    case .recordsQuery: return try query(call)
+    case .recordsLookup: return try lookup(call)
+    case .recordsModify: return try modify(call)
+    case .recordsChanges: return try recordChanges(call)
+    case .zonesList: return listZones(call)
+    case .zonesLookup: return try lookupZones(call)
+    case .zonesModify: return try modifyZones(call)
+    case .zonesChanges: return try legacyZoneChanges(call)
+    case .changesDatabase: return try databaseChanges(call)
+    case .changesZone: return try zoneChanges(call)
+    case .usersCaller: return try caller(call)
+    case .usersCurrent: return try currentUser(call)
+    case .usersDiscover: return try discoverUsers(call)
+    }
+  }
+
+  /// The database a call is about. The shared one has no zones, since nothing can be shared with anybody yet.
+  func database(for call: Call) -> DatabaseState {
+    let (container, environment) = (call.route.container, call.route.environment)
+    let key = { (owner: String?) in DatabaseKey(container: container, environment: environment, owner: owner) }
+    switch call.route.scope {
+    case .public: return database(key(nil))
+    case .private: return database(key(call.caller.recordName ?? ""))
+    case .shared:
+      let shared = DatabaseState(key: key("\(call.caller.recordName ?? "")/shared"))
+      shared.zones = [:]
+      return shared
+    }
+  }
+
+  /// The zone a zone ID names; without one the default zone. (2.1)
+  func zone(_ zoneID: JSON?, in database: DatabaseState) throws(ServerError) -> ZoneState {
+    let (name, owner) = try Self.zoneName(zoneID)
+    guard owner == nil || owner == database.owner, let zone = database.zones[name] else {
+      throw ServerError(.zoneNotFound, "Zone not found")
+    }
+    return zone
+  }
+
+  static func zoneName(_ zoneID: JSON?) throws(ServerError) -> (name: String, owner: String?) {
+    guard let zoneID else { return (ZoneState.defaultName, nil) }
+    guard let object = zoneID.object, let name = object["zoneName"]?.string else {
+      throw .badRequest("A zone ID needs a 'zoneName'")
+    }
+    return (name, (object["ownerRecordName"] ?? object["ownerName"])?.string)
+  }
+
+  /// The elements of a list a request must have, within the limit of a request.
+  func items(_ key: String, of body: JSONObject) throws(ServerError) -> [JSONObject] {
+    guard let array = body[key]?.array else { throw .badRequest("Missing or invalid '\(key)'") }
+    guard array.count <= configuration.operationLimit else {
+      throw .badRequest(
+        "'\(key)' has \(array.count) elements, more than the maximum of \(configuration.operationLimit)"
+      )
+    }
+    var objects: [JSONObject] = []
+    for element in array {
+      guard let object = element.object else { throw .badRequest("Unexpected input in '\(key)'") }
+      objects.append(object)
+    }
+    return objects
+  }
+
+  func pageLimit(_ object: JSONObject, otherwise: JSONObject = [:]) throws(ServerError) -> Int {
+    guard let json = object["resultsLimit"] ?? otherwise["resultsLimit"] else { return configuration.pageLimit }
+    guard let limit = json.integer, limit > 0 else { throw .badRequest("Invalid 'resultsLimit'") }
+    return Int(min(limit, Int64(configuration.pageLimit)))
+  }
+
+  /// A list of field names; `nil` means all, an empty list none. [C]
+  static func names(_ json: JSON?) -> Set<String>? {
+    json?.array.map { Set($0.compactMap(\.string)) }
+  }
+
+  func json(_ record: StoredRecord, in zone: ZoneState, _ database: DatabaseState, keys: Set<String>?, _ call: Call)
+    -> JSON
+  {
+    let fields = schemas[database.key.schema]?[record.type] ?? [:]
+    return .object(record.json(keys: keys, zoneID: zone.zoneID, encrypted: fields, encoding: call.encoding))
+  }
+
+  /// The version of a record a caller meets. Everybody's own `Users` record is there from the start.
+  func record(_ name: String, in zone: ZoneState, _ database: DatabaseState, for caller: Caller) -> StoredRecord? {
+    if let record = zone.records[name] { return record }
+    guard case .user = caller, database.key.owner == nil, name == caller.recordName else { return nil }
+    let stamp = StoredRecord.Stamp(milliseconds: 0, userRecordName: name)
+    let content = StoredRecord.Content(name: name, type: "Users")
+    return StoredRecord(content: content, tag: "0", sequence: 0, created: stamp, modified: stamp)
+  }
+}

@@ -1,0 +1,100 @@
+public import Foundation
+
+/// One HTTP request as the emulator sees it.
+public struct EmulatorRequest: Sendable {
+  /// `GET`, `POST` or `OPTIONS`.
+  public var method: String
+  /// The path as received, still percent-encoded, without the query.
+  public var path: String
+  /// The query as received, without its question mark. May hold secrets.
+  public var query: String
+  /// Header fields; names are compared without regard to case.
+  public var headers: [EmulatorHeader]
+  /// The body as received: signatures are checked over these bytes.
+  public var body: Data
+
+  /// Makes a request.
+  public init(
+    method: String = "POST",
+    path: String,
+    query: String = "",
+    headers: [EmulatorHeader] = [],
+    body: Data = Data()
+  ) {
+    self.method = method
+    self.path = path
+    self.query = query
+    self.headers = headers
+    self.body = body
+  }
+
+  func header(_ name: String) -> String? {
+    headers.first { $0.name.lowercased() == name }?.value
+  }
+}
+
+/// One HTTP header field.
+public struct EmulatorHeader: Sendable, Hashable {
+  /// The name.
+  public var name: String
+  /// The value.
+  public var value: String
+
+  /// Makes a header field.
+  public init(_ name: String, _ value: String) {
+    self.name = name
+    self.value = value
+  }
+}
+
+/// What becomes of a request.
+public struct EmulatorReply: Sendable {
+  /// How the exchange ends.
+  public enum Outcome: Sendable {
+    /// An HTTP answer.
+    case respond(EmulatorResponse)
+    /// The connection closes unanswered; the flag tells whether the request had taken effect by then.
+    case drop(committed: Bool)
+  }
+
+  /// How the exchange ends.
+  public var outcome: Outcome
+  /// How long to hold the outcome back.
+  public var delay: Duration
+  /// What a request log may print; holds no secrets.
+  public var summary: EmulatorSummary
+
+  /// The answer, where there is one.
+  public var response: EmulatorResponse? {
+    if case .respond(let response) = outcome { response } else { nil }
+  }
+}
+
+/// An HTTP answer.
+public struct EmulatorResponse: Sendable {
+  /// The HTTP status code.
+  public var status: Int
+  /// Header fields in order.
+  public var headers: [EmulatorHeader]
+  /// The body.
+  public var body: Data
+
+  /// The first value of a header field, its name compared without regard to case.
+  public func header(_ name: String) -> String? {
+    headers.first { $0.name.lowercased() == name.lowercased() }?.value
+  }
+}
+
+/// One line of a request log.
+public struct EmulatorSummary: Sendable, Hashable {
+  /// The HTTP method.
+  public var method: String
+  /// E.g. `records/modify`, or `unknown` for a path that leads nowhere.
+  public var operation: String
+  /// `public`, `private` or `shared`; empty for an unknown path.
+  public var database: String
+  /// How many items the request carried (operations, records or zones).
+  public var items: Int
+  /// `200`, `200 (3 errors)`, `429 THROTTLED`, `dropped`, `dropped after commit`.
+  public var result: String
+}

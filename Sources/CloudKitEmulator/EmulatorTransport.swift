@@ -1,0 +1,55 @@
+public import CloudKit
+public import Foundation
+
+/// Carries requests to an emulator in the same process, without sockets and without serving them over HTTP.
+public struct EmulatorTransport: CKTransport {
+  private let emulator: Emulator
+  private let now: @Sendable () -> Date
+  private let sleep: @Sendable (Duration) async throws -> Void
+
+  /// Makes a transport.
+  ///
+  /// - Parameters:
+  ///   - now: The clock the emulator sees.
+  ///   - sleep: Waits where a fault delays an answer; by default real time.
+  public init(
+    _ emulator: Emulator,
+    now: @escaping @Sendable () -> Date,
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+  ) {
+    self.emulator = emulator
+    self.now = now
+    self.sleep = sleep
+  }
+
+  /// Hands the request to the emulator and returns its answer.
+  ///
+  /// - Throws: `CKTransportError`: `notSent` while the emulator is offline, `unknown` where it drops a single request.
+  public func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
+    guard !Task.isCancelled else { throw CKTransportError(.cancelled, "The request was cancelled.") }
+    guard !emulator.isOffline else { throw CKTransportError(.notSent, "The emulator is offline.") }
+    let reply = emulator.handle(
+      EmulatorRequest(
+        method: request.method,
+        path: request.path,
+        query: request.query,
+        headers: request.headers.map { EmulatorHeader($0.name, $0.value) },
+        body: request.body
+      ),
+      at: now()
+    )
+    if reply.delay > .zero {
+      do {
+        try await sleep(reply.delay)
+      } catch {
+        throw CKTransportError(.cancelled, "The request was cancelled.")
+      }
+    }
+    switch reply.outcome {
+    case .respond(let response):
+      let headers = response.headers.map { CKHTTPHeader($0.name, $0.value) }
+      return CKTransportResponse(status: response.status, headers: headers, body: response.body)
+    case .drop: throw CKTransportError(.unknown, "The connection closed before an answer came.")
+    }
+  }
+}

@@ -1,0 +1,139 @@
+/// `changes/zone` and `changes/database` (5.6, 5.7), and the two deprecated calls they replace (5.12).
+extension EmulatorCore {
+  func zoneChanges(_ call: Call) throws(ServerError) -> JSONObject {
+    let database = database(for: call)
+    var results: [JSON] = []
+    for item in try items("zones", of: call.body) {
+      guard let zoneID = item["zoneID"] else { throw .badRequest("Missing 'zoneID'") }
+      do throws(ServerError) {
+        let zone = try zone(zoneID, in: database)
+        var page: JSONObject = ["zoneID": zone.zoneID]
+        for member in try changes(in: zone, database, item, call).members { page.append(member.key, member.value) }
+        results.append(.object(page))
+      } catch {
+        results.append(.object(error.members(after: ["zoneID": zoneID])))
+      }
+    }
+    return ["zones": .array(results)]
+  }
+
+  func recordChanges(_ call: Call) throws(ServerError) -> JSONObject {
+    let database = database(for: call)
+    return try changes(in: try zone(call.body["zoneID"], in: database), database, call.body, call)
+  }
+
+  /// One page of a zone's history: each record once, in its latest state, ordered by last change.
+  private func changes(
+    in zone: ZoneState,
+    _ database: DatabaseState,
+    _ request: JSONObject,
+    _ call: Call
+  ) throws(ServerError) -> JSONObject {
+    guard zone.isCustom else { throw .badRequest("cannot get changes in default zone") }
+    if call.faults.expiresTokens, request["syncToken"] != nil { throw .badRequest("Unknown sync continuation type") }
+    let start = try SyncToken.sequence(
+      in: request["syncToken"],
+      kind: .zone,
+      identity: zone.identity,
+      newest: zone.sequence
+    )
+    let token = { (sequence: Int64) in
+      JSON.string(SyncToken(kind: .zone, identity: zone.identity, sequence: sequence).text)
+    }
+    if call.faults.emptiesPages {
+      return ["records": .array([]), "syncToken": token(start), "moreComing": .bool(true)]
+    }
+    let limit = try pageLimit(request, otherwise: call.body)
+    let keys = Self.names(request["desiredKeys"] ?? call.body["desiredKeys"])
+    let types = Self.names(request["desiredRecordTypes"] ?? call.body["desiredRecordTypes"])
+    let isReverse = (request["reverse"] ?? call.body["reverse"])?.bool ?? false
+    var itemCall = call
+    if let encoding = Call.encoding(request) {
+      itemCall.body.append("numbersAsStrings", .bool(encoding.numbersAsStrings))
+    }
+
+    var records: [JSON] = []
+    var reached = zone.sequence
+    var moreComing = false
+    let feed = zone.changes(after: start)
+    // Newest first is served as one page. [E]
+    for change in isReverse ? Array(Array(feed).reversed()) : Array(feed.prefix(limit + 1)) {
+      guard records.count < limit else {
+        // A reverse page is the only one: tokens do not run backwards.
+        moreComing = !isReverse
+        break
+      }
+      if !isReverse { reached = change.sequence }
+      if let record = zone.records[change.name] {
+        if types?.contains(record.type) ?? true {
+          records.append(json(record, in: zone, database, keys: keys, itemCall))
+        }
+      } else if let tombstone = zone.tombstones[change.name] {
+        records.append(tombstone.json(zoneID: zone.zoneID))
+      }
+    }
+    if !isReverse, !moreComing, zone.hasChanges(after: reached) { moreComing = true }
+    return [
+      "records": .array(records), "syncToken": token(moreComing ? reached : zone.sequence),
+      "moreComing": .bool(moreComing),
+    ]
+  }
+
+  func databaseChanges(_ call: Call) throws(ServerError) -> JSONObject {
+    try databasePage(call, tokenKey: "syncToken")
+  }
+
+  /// A `syncToken` is not the key here and therefore ignored. [L3]
+  func legacyZoneChanges(_ call: Call) throws(ServerError) -> JSONObject {
+    let database = database(for: call)
+    guard database.zones.count > 1 || !database.deletedZones.isEmpty else {
+      throw .badRequest("cannot get changes in default zone")
+    }
+    return try databasePage(call, tokenKey: "metaSyncToken")
+  }
+
+  private func databasePage(_ call: Call, tokenKey: String) throws(ServerError) -> JSONObject {
+    let database = database(for: call)
+    if call.faults.expiresTokens, call.body[tokenKey] != nil { throw .badRequest("Unknown sync continuation type") }
+    let start = try SyncToken.sequence(
+      in: call.body[tokenKey],
+      kind: .database,
+      identity: database.identity,
+      newest: database.sequence
+    )
+    let limit = try pageLimit(call.body)
+    let live = database.zones.values.filter { $0.isCustom && $0.changed > start }
+      .map { (sequence: $0.changed, json: JSON.object($0.summary)) }
+    let gone = database.deletedZones.filter { $0.value > start }
+      .map { (sequence: $0.value, json: JSON.object(["zoneID": database.zoneID($0.key), "deleted": .bool(true)])) }
+    let all = (live + gone).sorted { $0.sequence < $1.sequence }
+    let page = call.faults.emptiesPages ? [] : Array(all.prefix(limit))
+    let moreComing = call.faults.emptiesPages || all.count > limit
+    let reached = moreComing ? page.last?.sequence ?? start : database.sequence
+    let token = SyncToken(kind: .database, identity: database.identity, sequence: reached)
+    return ["zones": .array(page.map(\.json)), tokenKey: .string(token.text), "moreComing": .bool(moreComing)]
+  }
+}
+
+extension ZoneState {
+  fileprivate var summary: JSONObject { ["zoneID": zoneID, "syncToken": .string(token.text)] }
+
+  fileprivate func hasChanges(after sequence: Int64) -> Bool {
+    changes(after: sequence).contains { _ in true }
+  }
+}
+
+extension DatabaseState {
+  fileprivate func zoneID(_ name: String) -> JSON {
+    .object(["zoneName": .string(name), "ownerRecordName": .string(owner)])
+  }
+}
+
+extension Tombstone {
+  fileprivate func json(zoneID: JSON) -> JSON {
+    .object([
+      "recordName": .string(name), "recordType": .null, "recordChangeTag": .string(tag), "deleted": .bool(true),
+      "zoneID": zoneID,
+    ])
+  }
+}

@@ -1,0 +1,185 @@
+import Foundation
+
+/// The operations of one `records/modify`, decided one after the other against the zone as it was before them.
+struct ModifyBatch {
+  /// What an operation will do if the batch goes through.
+  enum Effect {
+    case save(StoredRecord.Content, previous: StoredRecord?)
+    case delete
+    /// A forced deletion of what is not there.
+    case nothing
+  }
+
+  /// One operation and how it fares.
+  struct Step {
+    var name: String?
+    var keys: Set<String>?
+    var outcome: Result<Effect, ServerError>
+  }
+
+  let zone: ZoneState
+  let isPublic: Bool
+  let caller: Caller
+  let configuration: EmulatorConfiguration
+  let allowsNewSchema: Bool
+  let schema: Schema
+  /// Reads the version of a record before the batch.
+  let existing: (String) -> StoredRecord?
+  let isPoisoned: (String) -> Bool
+
+  var steps: [Step] = []
+  /// Types and fields this batch is the first to use.
+  private(set) var learnt: [String: [String: Schema.Field]] = [:]
+
+  /// Decides one operation.
+  mutating func add(_ type: OperationType, _ record: JSONObject, name: String?, keys: Set<String>?) {
+    do throws(ServerError) {
+      let effect = try decide(type, record, name: name)
+      steps.append(Step(name: name, keys: keys, outcome: .success(effect)))
+    } catch {
+      steps.append(Step(name: name, keys: keys, outcome: .failure(error)))
+    }
+  }
+
+  private mutating func decide(_ type: OperationType, _ json: JSONObject, name: String?) throws(ServerError) -> Effect {
+    guard let name, Schema.isRecordName(name) else { throw .badRequest("Missing or invalid 'recordName'") }
+    if isPoisoned(name) { throw .badRequest("Record '\(name)' cannot be processed") }
+    try requireSameZone(json)
+    let old = existing(name)
+    let tag = json["recordChangeTag"]?.string
+    switch type {
+    case .create:
+      if old != nil { throw ServerError(.exists, "record to insert already exists") }
+      return try save(json, name: name, over: nil, keepingFields: false)
+    case .update, .replace:
+      guard let old else { throw ServerError(.notFound, "Record not found") }
+      try requireWrite(old)
+      guard let tag else { throw .badRequest("Missing 'recordChangeTag'") }
+      guard tag == old.tag else { throw Self.conflict }
+      return try save(json, name: name, over: old, keepingFields: type == .update)
+    case .forceUpdate, .forceReplace:
+      if let old { try requireWrite(old) }
+      guard json["recordType"] != nil else { throw .badRequest("Missing 'recordType'") }
+      return try save(json, name: name, over: old, keepingFields: type == .forceUpdate)
+    case .delete:
+      guard let old else { throw ServerError(.notFound, "Record not found") }
+      try requireWrite(old)
+      // Without a tag a deletion counts as forced: the documentation contradicts itself. [E]
+      if let tag, tag != old.tag { throw Self.conflict }
+      return try delete(old)
+    case .forceDelete:
+      // [E]
+      guard let old else { return .nothing }
+      try requireWrite(old)
+      return try delete(old)
+    }
+  }
+
+  static let conflict = ServerError(.conflict, "record to update already exists with a different change tag")
+
+  private func delete(_ record: StoredRecord) throws(ServerError) -> Effect {
+    guard record.type != "Users" else { throw .badRequest("Records of type 'Users' cannot be deleted") }
+    return .delete
+  }
+
+  /// A record's own zone ID may repeat the request's, which governs; a different one is a mistake worth reporting. [E]
+  private func requireSameZone(_ json: JSONObject) throws(ServerError) {
+    guard let zoneID = json["zoneID"] else { return }
+    guard try EmulatorCore.zoneName(zoneID).name == zone.name else {
+      throw .badRequest("The record's zone is not the zone of the request")
+    }
+  }
+
+  private func requireWrite(_ record: StoredRecord) throws(ServerError) {
+    guard isPublic else { return }
+    let isCreator = caller.recordName == record.created.userRecordName
+    if isCreator, configuration.grants.creatorWrites { return }
+    if caller != .world, configuration.grants.usersWrite { return }
+    throw ServerError(.accessDenied, "WRITE operation not permitted")
+  }
+
+  private func requireCreate() throws(ServerError) {
+    guard isPublic, caller == .world || !configuration.grants.usersCreate else { return }
+    throw ServerError(.accessDenied, "CREATE operation not permitted")
+  }
+
+  private mutating func save(
+    _ json: JSONObject,
+    name: String,
+    over old: StoredRecord?,
+    keepingFields: Bool
+  ) throws(ServerError) -> Effect {
+    guard let type = json["recordType"]?.string ?? old?.type else { throw .badRequest("Missing 'recordType'") }
+    if let old {
+      // Names are unique across types. [E]
+      guard old.type == type else { throw .badRequest("Record '\(name)' has type '\(old.type)', not '\(type)'") }
+    } else {
+      try requireCreate()
+      guard type != "Users" else { throw .badRequest("Records of type 'Users' cannot be created") }
+    }
+    try requireType(type)
+    var content = StoredRecord.Content(name: name, type: type)
+    if let old, keepingFields { content = old.content }
+    let fields = try apply(json["fields"], to: &content)
+    try applyHierarchy(json, to: &content)
+    guard content.size <= configuration.recordSizeLimit else {
+      throw .badRequest("Record is larger than \(configuration.recordSizeLimit) bytes")
+    }
+    learnt[type, default: [:]].merge(fields) { known, _ in known }
+    return .save(content, previous: old)
+  }
+
+  private func requireType(_ type: String) throws(ServerError) {
+    guard Schema.isName(type) else { throw .badRequest("Invalid record type '\(type)'") }
+    if schema[type] == nil, learnt[type] == nil, !allowsNewSchema {
+      throw .badRequest("Cannot create new type \(type) in production schema")
+    }
+  }
+
+  /// Sets and clears fields, and returns those the schema has not heard of.
+  private func apply(
+    _ json: JSON?,
+    to content: inout StoredRecord.Content
+  ) throws(ServerError) -> [String: Schema.Field] {
+    guard let json else { return [:] }
+    guard let fields = json.object else { throw .badRequest("Unexpected input in 'fields'") }
+    var unknown: [String: Schema.Field] = [:]
+    for member in fields.members {
+      let name = member.key
+      guard Schema.isName(name) else { throw .badRequest("Invalid field name '\(name)'") }
+      if member.value.isNull {
+        content.fields[name] = nil
+        continue
+      }
+      let known = schema[content.type]?[name] ?? learnt[content.type]?[name]
+      switch try FieldDecoding.field(name, member.value, known: known) {
+      case .clear: content.fields[name] = nil
+      case .set(let value, let field):
+        if field?.isEncrypted == true, isPublic {
+          throw .badRequest("encrypted fields are not supported in the public database")
+        }
+        if known == nil, !allowsNewSchema { throw .badRequest("Unknown field '\(name)'") }
+        if known == nil, let field { unknown[name] = field }
+        content.fields[name] = value
+      }
+    }
+    return unknown
+  }
+
+  private func applyHierarchy(_ json: JSONObject, to content: inout StoredRecord.Content) throws(ServerError) {
+    if let parent = json["parent"] {
+      guard let name = parent.object?["recordName"]?.string else { throw .badRequest("Invalid 'parent'") }
+      content.parent = name
+    } else if json.members.contains(where: { $0.key == "parent" }) {
+      content.parent = nil
+    }
+    if json["createShortGUID"]?.bool == true {
+      content.shortGUID = String(Derived.hexadecimal("\(zone.identity)/\(content.name)").prefix(22))
+    }
+  }
+}
+
+/// The seven operation types of `records/modify`. [D]
+enum OperationType: String {
+  case create, update, forceUpdate, replace, forceReplace, delete, forceDelete
+}

@@ -1,0 +1,107 @@
+/// What references demand of a batch, judged when all its operations are known, so that their order is free. [E]
+extension ModifyBatch {
+  /// Fails the operations that break a reference; a failure can break another one, so this repeats until all is quiet.
+  mutating func settleReferences() {
+    var isSettled = false
+    while !isSettled {
+      isSettled = true
+      let view = ReferenceView(self)
+      for index in steps.indices {
+        guard let error = view.objection(to: steps[index]) else { continue }
+        steps[index].outcome = .failure(error)
+        isSettled = false
+      }
+    }
+  }
+
+  /// The records that go with the deleted ones, in the order of their discovery.
+  func cascades() -> [String] {
+    let view = ReferenceView(self)
+    var found: [String] = []
+    var seen = Set<String>()
+    for step in steps {
+      guard case .success(.delete) = step.outcome, let name = step.name else { continue }
+      for victim in view.cascade(of: name) where !view.deletes.contains(victim) && seen.insert(victim).inserted {
+        found.append(victim)
+      }
+    }
+    return found
+  }
+}
+
+/// Who would refer to whom once the steps that stand have been carried out.
+private struct ReferenceView {
+  let batch: ModifyBatch
+  private(set) var saves: [String: StoredRecord.Content] = [:]
+  private(set) var deletes: Set<String> = []
+  private var added: [String: [String: EmulatorReference.Action]] = [:]
+
+  init(_ batch: ModifyBatch) {
+    self.batch = batch
+    for step in batch.steps {
+      switch step.outcome {
+      case .success(.save(let content, _)):
+        saves[content.name] = content
+        for reference in content.references where reference.action != .none {
+          if added[reference.recordName]?[content.name] != .validate {
+            added[reference.recordName, default: [:]][content.name] = reference.action
+          }
+        }
+      case .success(.delete): if let name = step.name { deletes.insert(name) }
+      case .success(.nothing), .failure: break
+      }
+    }
+  }
+
+  func objection(to step: ModifyBatch.Step) -> ServerError? {
+    guard case .success(let effect) = step.outcome, let name = step.name else { return nil }
+    switch effect {
+    case .nothing: return nil
+    case .save(let content, _):
+      for reference in content.references {
+        let target = reference.recordName
+        if reference.action == .validate, !exists(target) {
+          return ServerError(.validatingReferenceError, "The record '\(target)' that is referred to does not exist")
+        }
+        if reference.action == .deleteSelf, referrers(of: target, .deleteSelf).count > batch.configuration.referrerLimit
+        {
+          return .badRequest("Too many records refer to '\(target)'")
+        }
+      }
+      return nil
+    case .delete:
+      let victims = Set(cascade(of: name)).union([name])
+      for victim in victims {
+        let holders = referrers(of: victim, .validate).filter { !victims.contains($0) && !deletes.contains($0) }
+        if let holder = holders.min() {
+          return ServerError(.validatingReferenceError, "The record '\(victim)' is referred to by '\(holder)'")
+        }
+      }
+      return nil
+    }
+  }
+
+  /// Everything a deletion takes with it, the record itself excepted.
+  func cascade(of name: String) -> [String] {
+    var found: [String] = []
+    var seen: Set<String> = [name]
+    var open = [name]
+    while let target = open.popLast() {
+      for referrer in referrers(of: target, .deleteSelf).sorted() where seen.insert(referrer).inserted {
+        found.append(referrer)
+        open.append(referrer)
+      }
+    }
+    return found
+  }
+
+  private func exists(_ name: String) -> Bool {
+    saves[name] != nil || (!deletes.contains(name) && batch.zone.records[name] != nil)
+  }
+
+  private func referrers(of target: String, _ action: EmulatorReference.Action) -> [String] {
+    let before = batch.zone.referrers[target] ?? [:]
+    let kept = before.filter { $0.value == action && saves[$0.key] == nil && !deletes.contains($0.key) }.map(\.key)
+    return kept + (added[target] ?? [:]).filter { $0.value == action }.map(\.key)
+  }
+}

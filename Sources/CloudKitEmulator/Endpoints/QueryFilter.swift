@@ -1,0 +1,176 @@
+import Foundation
+
+/// One condition of a query, checked against the schema. Conditions are ANDed; a null or missing field meets none. [E]
+struct QueryFilter {
+  enum Comparator: String {
+    case equals = "EQUALS"
+    case notEquals = "NOT_EQUALS"
+    case lessThan = "LESS_THAN"
+    case lessThanOrEquals = "LESS_THAN_OR_EQUALS"
+    case greaterThan = "GREATER_THAN"
+    case greaterThanOrEquals = "GREATER_THAN_OR_EQUALS"
+    case isIn = "IN"
+    case notIn = "NOT_IN"
+    case near = "NEAR"
+    case beginsWith = "BEGINS_WITH"
+    case notBeginsWith = "NOT_BEGINS_WITH"
+    case containsAllTokens = "CONTAINS_ALL_TOKENS"
+    case containsAnyTokens = "CONTAINS_ANY_TOKENS"
+    case listContains = "LIST_CONTAINS"
+    case notListContains = "NOT_LIST_CONTAINS"
+    case listContainsAll = "LIST_CONTAINS_ALL"
+    case notListContainsAll = "NOT_LIST_CONTAINS_ALL"
+    case listContainsAny = "LIST_CONTAINS_ANY"
+    case notListContainsAny = "NOT_LIST_CONTAINS_ANY"
+    case containsAny = "CONTAINS_ANY"
+    case listMemberBeginsWith = "LIST_MEMBER_BEGINS_WITH"
+    case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
+  }
+
+  let key: FieldKey
+  let comparator: Comparator
+  let operand: EmulatorValue
+  let distance: Double?
+  /// The operand's elements, made comparable once instead of for each record.
+  private let elements: [EmulatorValue]
+  private let tokens: Set<String>
+
+  /// Reads a filter.
+  ///
+  /// - Throws: `BAD_REQUEST` for an unknown comparator, an operand of the wrong type, or a field without an index.
+  init(_ json: JSONObject, type: String, fields: [String: Schema.Field], configuration: EmulatorConfiguration)
+    throws(ServerError)
+  {
+    guard let comparator = json["comparator"]?.string.flatMap(Comparator.init(rawValue:)) else {
+      throw .badRequest("Unknown comparator '\(json["comparator"]?.string ?? "")'")
+    }
+    self.comparator = comparator
+    key = try FieldKey(json)
+    operand = try FieldDecoding.operand(json["fieldValue"], needsListTag: comparator.takesList)
+    distance = json["distance"]?.number
+    if case .list(_, let values) = operand { elements = values } else { elements = [operand] }
+    if case .string(let text) = operand { tokens = Self.tokens(text) } else { tokens = [] }
+    guard !configuration.notQueryable.contains("\(type).\(key.name)") else { throw notQueryable() }
+    switch key {
+    case .system(let system): try checkOperand(Schema.Field(type: system.type))
+    case .field(let name):
+      guard let field = fields[name] else { throw notQueryable() }
+      guard !field.isEncrypted else {
+        throw .badRequest("Field '\(name)' of type \(field.name) cannot be filtered with \(operandTypeName)")
+      }
+      try checkOperand(field)
+    }
+  }
+
+  private func notQueryable() -> ServerError { .badRequest("Field '\(key.name)' is not marked queryable") }
+
+  private var operandTypeName: String {
+    if case .list(let type, _) = operand { return (type?.rawValue ?? "UNKNOWN") + "_LIST" }
+    return operand.scalarType?.rawValue ?? ""
+  }
+
+  private func checkOperand(_ field: Schema.Field) throws(ServerError) {
+    let given: EmulatorValueType?
+    if case .list(let element, _) = operand { given = element } else { given = operand.scalarType }
+    // A record name is compared as the reference it is, or as plain text.
+    let isRecordNameAsText = field.type == .reference && given == .string
+    guard given == nil || given == field.type || isRecordNameAsText,
+      comparator.wantsListField == field.isList,
+      comparator.accepts(field.type)
+    else {
+      throw .badRequest(
+        "\(comparator.rawValue) cannot compare field '\(key.name)' of type \(field.name) with \(operandTypeName)"
+      )
+    }
+  }
+
+  func matches(_ record: StoredRecord) -> Bool {
+    guard let value = record.value(key) else { return false }
+    switch comparator {
+    case .equals: return Self.areEqual(value, operand)
+    case .notEquals: return !Self.areEqual(value, operand)
+    case .lessThan: return value.sortKey < operand.sortKey
+    case .lessThanOrEquals: return value.sortKey <= operand.sortKey
+    case .greaterThan: return value.sortKey > operand.sortKey
+    case .greaterThanOrEquals: return value.sortKey >= operand.sortKey
+    case .isIn: return contains(elements, value)
+    case .notIn: return !contains(elements, value)
+    case .near:
+      guard case .location(let place) = value, case .location(let center) = operand else { return false }
+      return distance.map { place.distance(to: center) <= $0 } ?? true
+    case .beginsWith: return begins(value)
+    case .notBeginsWith: return !begins(value)
+    case .containsAllTokens: return tokens.isSubset(of: Self.tokens(text(value)))
+    case .containsAnyTokens: return !tokens.isDisjoint(with: Self.tokens(text(value)))
+    case .listContains, .listContainsAll: return elements.allSatisfy { contains(list(value), $0) }
+    case .notListContains, .notListContainsAll: return !elements.allSatisfy { contains(list(value), $0) }
+    case .listContainsAny, .containsAny: return elements.contains { contains(list(value), $0) }
+    case .notListContainsAny: return !elements.contains { contains(list(value), $0) }
+    case .listMemberBeginsWith: return list(value).contains { begins($0) }
+    case .notListMemberBeginsWith: return !list(value).contains { begins($0) }
+    }
+  }
+
+  private func contains(_ values: [EmulatorValue], _ value: EmulatorValue) -> Bool {
+    values.contains { Self.areEqual($0, value) }
+  }
+
+  private func list(_ value: EmulatorValue) -> [EmulatorValue] {
+    if case .list(_, let elements) = value { elements } else { [] }
+  }
+
+  private func text(_ value: EmulatorValue) -> String {
+    switch value {
+    case .string(let text): text
+    case .reference(let reference): reference.recordName
+    default: ""
+    }
+  }
+
+  private func begins(_ value: EmulatorValue) -> Bool {
+    text(value).utf8.starts(with: text(operand).utf8)
+  }
+
+  /// Binary equality: Swift alone would call composed and decomposed letters equal. [E]
+  private static func areEqual(_ left: EmulatorValue, _ right: EmulatorValue) -> Bool {
+    switch (left, right) {
+    case (.string(let left), .string(let right)): left == right && left.utf8.elementsEqual(right.utf8)
+    case (.reference(let left), .reference(let right)): left.recordName == right.recordName
+    case (.reference(let left), .string(let right)): left.recordName == right
+    case (.string(let left), .reference(let right)): left == right.recordName
+    default: left == right
+    }
+  }
+
+  /// Words, without regard to case and accents. [E]
+  private static func tokens(_ text: String) -> Set<String> {
+    let folded = text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+    return Set(folded.split { !$0.isLetter && !$0.isNumber }.map(String.init))
+  }
+}
+
+extension QueryFilter.Comparator {
+  /// Whether the operand must carry a list's type tag.
+  var takesList: Bool {
+    switch self {
+    case .isIn, .notIn, .listContainsAll, .notListContainsAll, .listContainsAny, .notListContainsAny, .containsAny: true
+    default: false
+    }
+  }
+
+  /// Whether the comparator is about list fields.
+  var wantsListField: Bool { rawValue.contains("LIST") || self == .containsAny }
+
+  /// Whether the table of comparators (5.1) allows the field's element type.
+  func accepts(_ type: EmulatorValueType) -> Bool {
+    switch self {
+    case .near: type == .location
+    case .beginsWith, .notBeginsWith, .listMemberBeginsWith, .notListMemberBeginsWith:
+      type == .string || type == .reference
+    case .containsAllTokens, .containsAnyTokens: type == .string
+    case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:
+      [.string, .int64, .double, .timestamp, .reference].contains(type)
+    default: type != .location
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import Foundation
+
+/// The order of a query's answer: its sort descriptors, then the record name, then the zone.
+struct QueryOrder {
+  struct Descriptor {
+    var key: FieldKey
+    var isAscending: Bool
+    /// Where given, a LOCATION field sorts by its distance from here.
+    var center: EmulatorLocation?
+  }
+
+  /// A place in the order, and thereby the whole content of a continuation marker: it stays valid whatever is written
+  /// meanwhile, because it names a position instead of counting records. [E]
+  struct Position: Hashable {
+    var keys: [SortKey]
+    var name: String
+    var zone: String
+  }
+
+  let descriptors: [Descriptor]
+
+  /// Names run in the direction of the first descriptor, so that an index can be walked backwards.
+  var isAscending: Bool { descriptors.first?.isAscending ?? true }
+
+  /// The index whose order is the query's; `nil` where several keys or distances decide.
+  var indexKey: FieldKey? {
+    guard let first = descriptors.first else { return FieldKey(system: .recordName) }
+    return descriptors.count == 1 && first.center == nil ? first.key : nil
+  }
+
+  /// Reads `sortBy`.
+  ///
+  /// - Throws: `BAD_REQUEST` for a field that is unknown, unordered or without an index.
+  init(_ json: JSON?, type: String, fields: [String: Schema.Field], configuration: EmulatorConfiguration)
+    throws(ServerError)
+  {
+    var descriptors: [Descriptor] = []
+    for element in json?.array ?? [] {
+      guard let object = element.object else { throw .badRequest("Unexpected input in 'sortBy'") }
+      let key = try FieldKey(object)
+      var center: EmulatorLocation?
+      if let location = object["relativeLocation"] {
+        guard case .location(let place) = try FieldDecoding.operand(location, needsListTag: false) else {
+          throw .badRequest("Invalid 'relativeLocation'")
+        }
+        center = place
+      }
+      if case .field(let name) = key {
+        guard let field = fields[name], !field.isList, (field.type == .location) == (center != nil) else {
+          throw .badRequest("Field '\(name)' is not marked sortable")
+        }
+      }
+      guard !configuration.notSortable.contains("\(type).\(key.name)") else {
+        throw .badRequest("Field '\(key.name)' is not marked sortable")
+      }
+      descriptors.append(Descriptor(key: key, isAscending: object["ascending"]?.bool ?? true, center: center))
+    }
+    self.descriptors = descriptors
+  }
+
+  func position(of record: StoredRecord, in zone: String) -> Position {
+    let keys = descriptors.map { descriptor in
+      guard let center = descriptor.center else { return record.sortKey(descriptor.key) }
+      guard case .location(let place)? = record.value(descriptor.key) else { return .null }
+      return .double(place.distance(to: center))
+    }
+    return Position(keys: keys, name: record.name, zone: zone)
+  }
+
+  func precedes(_ left: Position, _ right: Position) -> Bool {
+    for (index, descriptor) in descriptors.enumerated() where index < min(left.keys.count, right.keys.count) {
+      guard left.keys[index] != right.keys[index] else { continue }
+      return (left.keys[index] < right.keys[index]) == descriptor.isAscending
+    }
+    guard left.name == right.name else { return (left.name < right.name) == isAscending }
+    return left.zone != right.zone && (left.zone < right.zone) == isAscending
+  }
+}
+
+/// Spells a position, bound to its query, as a continuation marker.
+struct ContinuationMarker {
+  /// A hash of the query; a marker continues no other one.
+  var query: UInt64
+  /// `nil` for the very beginning.
+  var position: QueryOrder.Position?
+
+  var text: String {
+    var object: JSONObject = ["q": .string(String(query, radix: 36))]
+    if let position {
+      object.append("k", .array(position.keys.map(Self.json)))
+      object.append("n", .string(position.name))
+      object.append("z", .string(position.zone))
+    }
+    return JSONWriter.data(.object(object)).base64EncodedString()
+  }
+
+  init(query: UInt64, position: QueryOrder.Position?) {
+    self.query = query
+    self.position = position
+  }
+
+  /// Reads a marker.
+  ///
+  /// - Throws: `BAD_REQUEST` where it is damaged or belongs to another query.
+  init(_ text: String, query: UInt64) throws(ServerError) {
+    guard let data = Data(base64Encoded: text), let object = (try? JSONParser.parse(data))?.object,
+      object["q"]?.string == String(query, radix: 36)
+    else { throw .badRequest("Invalid continuation format") }
+    self.query = query
+    guard let name = object["n"]?.string, let zone = object["z"]?.string, let keys = object["k"]?.array else { return }
+    position = QueryOrder.Position(keys: keys.map(Self.sortKey), name: name, zone: zone)
+  }
+
+  private static func json(_ key: SortKey) -> JSON {
+    switch key {
+    case .null: .null
+    case .int(let number): .object(["i": .int(number)])
+    case .double(let number): .object(["d": .double(number)])
+    case .string(let text): .object(["s": .string(text)])
+    }
+  }
+
+  private static func sortKey(_ json: JSON) -> SortKey {
+    guard let object = json.object else { return .null }
+    if let number = object["i"]?.integer { return .int(number) }
+    if let number = object["d"]?.number { return .double(number) }
+    return object["s"]?.string.map { .string($0) } ?? .null
+  }
+}

@@ -1,0 +1,142 @@
+import Foundation
+
+/// `records/modify` (5.3): all operations are decided first, then the ones that stand are committed together.
+extension EmulatorCore {
+  func modify(_ call: Call) throws(ServerError) -> JSONObject {
+    let database = database(for: call)
+    let operations = try items("operations", of: call.body)
+    let zone = try zone(call.body["zoneID"], in: database)
+    var batch = ModifyBatch(
+      zone: zone,
+      isPublic: call.route.scope == .public,
+      caller: call.caller,
+      configuration: configuration,
+      allowsNewSchema: configuration.autoSchema ?? (call.route.environment == "development"),
+      schema: schemas[database.key.schema] ?? Schema(),
+      existing: { [self] in record($0, in: zone, database, for: call.caller) },
+      isPoisoned: call.faults.isPoisoned
+    )
+    var names = Set<String>()
+    let keys = Self.names(call.body["desiredKeys"])
+    for (index, operation) in operations.enumerated() {
+      guard let type = operation["operationType"]?.string.flatMap(OperationType.init(rawValue:)),
+        let record = operation["record"]?.object
+      else { throw .badRequest("Missing or unknown 'operationType', or missing 'record'") }
+      var name = record["recordName"]?.string
+      if name == nil, type == .create {
+        name = Derived.uuid(
+          "\(configuration.seed)/\(database.key.path)/\(database.counter)/\(index)/\(call.milliseconds)"
+        )
+      }
+      // One operation per record. [E]
+      if let name, !names.insert(name).inserted {
+        throw .badRequest("Record '\(name)' appears in more than one operation")
+      }
+      batch.add(type, record, name: name, keys: Self.names(operation["desiredKeys"]) ?? keys)
+    }
+    batch.settleReferences()
+    let isAtomic = zone.isCustom && call.body["atomic"]?.bool ?? true
+    if isAtomic, batch.steps.contains(where: \.hasFailed) {
+      statistics.atomicFailures += 1
+      return try atomicFailure(batch)
+    }
+    let saved = try commit(batch, in: database, call)
+    let results = batch.steps.map { step in
+      switch step.outcome {
+      case .failure(let error): step.json(error)
+      case .success(.save):
+        saved[step.name ?? ""].map { json($0, in: zone, database, keys: step.keys, call) } ?? .null
+      case .success(.delete), .success(.nothing):
+        JSON.object(["recordName": .string(step.name ?? ""), "deleted": .bool(true)])
+      }
+    }
+    return ["records": .array(results)]
+  }
+
+  /// The culprits keep their codes, everything else is `ATOMIC_ERROR`; or the other shape that is conceivable. [E]
+  private func atomicFailure(_ batch: ModifyBatch) throws(ServerError) -> JSONObject {
+    let sibling = ServerError(.atomicError, "Atomic failure")
+    if configuration.answersAtomicFailureAsRequestError { throw sibling }
+    let results = batch.steps.map { step in
+      if case .failure(let error) = step.outcome { step.json(error) } else { step.json(sibling) }
+    }
+    return ["records": .array(results)]
+  }
+
+  /// Commits the steps that stand and returns the new versions by name.
+  private func commit(
+    _ batch: ModifyBatch,
+    in database: DatabaseState,
+    _ call: Call
+  ) throws(ServerError) -> [String: StoredRecord] {
+    let zone = batch.zone
+    var commit = Commit(database: database.key, counter: database.counter, sequence: database.sequence)
+    var sequence = zone.sequence
+    var saved: [String: StoredRecord] = [:]
+    let stamp = StoredRecord.Stamp(milliseconds: call.milliseconds, userRecordName: call.caller.recordName ?? "_world")
+
+    func bury(_ name: String) {
+      commit.counter += 1
+      sequence += 1
+      let tombstone = Tombstone(
+        name: name,
+        type: zone.records[name]?.type ?? saved[name]?.type ?? "",
+        sequence: sequence,
+        tag: String(commit.counter, radix: 36)
+      )
+      commit.changes.append(.buried(zone: zone.name, tombstone))
+    }
+
+    for step in batch.steps {
+      switch step.outcome {
+      case .success(.save(let content, let previous)):
+        commit.counter += 1
+        sequence += 1
+        let record = StoredRecord(
+          content: content,
+          tag: String(commit.counter, radix: 36),
+          sequence: sequence,
+          created: previous?.created ?? stamp,
+          modified: stamp
+        )
+        saved[record.name] = record
+        commit.changes.append(.saved(zone: zone.name, record))
+      case .success(.delete): bury(step.name ?? "")
+      case .success(.nothing), .failure: break
+      }
+    }
+    // Referrers go in the same transaction, one tombstone each. [E]
+    for name in batch.cascades() { bury(name) }
+    guard !commit.changes.isEmpty else { return [:] }
+
+    commit.sequence += 1
+    let row = Commit.ZoneRow(
+      name: zone.name,
+      identity: zone.identity,
+      sequence: sequence,
+      changed: commit.sequence
+    )
+    commit.changes.append(.zoneChanged(row))
+    let known = schemas[database.key.schema]
+    for (type, fields) in batch.learnt {
+      let news = fields.filter { known?[type]?[$0.key] == nil }
+      if !news.isEmpty || known?[type] == nil { commit.changes.append(.learnt(type: type, fields: news)) }
+    }
+    try self.commit(commit)
+    statistics.recordsSaved += saved.count
+    statistics.recordsDeleted += commit.changes.count { if case .buried = $0 { true } else { false } }
+    return saved
+  }
+}
+
+extension ModifyBatch.Step {
+  var hasFailed: Bool {
+    if case .failure = outcome { true } else { false }
+  }
+
+  fileprivate func json(_ error: ServerError) -> JSON {
+    var identity = JSONObject()
+    identity.append("recordName", name.map { .string($0) })
+    return .object(error.members(after: identity))
+  }
+}

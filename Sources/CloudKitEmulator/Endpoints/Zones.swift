@@ -1,0 +1,71 @@
+/// `zones/list`, `zones/lookup` and `zones/modify` (5.5).
+extension EmulatorCore {
+  func listZones(_ call: Call) -> JSONObject {
+    let database = database(for: call)
+    let zones = database.zones.values.sorted { $0.name < $1.name }
+    return ["zones": .array(zones.map(\.json)), "syncToken": .string(database.token.text), "moreComing": .bool(false)]
+  }
+
+  func lookupZones(_ call: Call) throws(ServerError) -> JSONObject {
+    let database = database(for: call)
+    var results: [JSON] = []
+    for item in try items("zones", of: call.body) {
+      // Zone IDs are bare here, and wrapped only in zones/modify; the wrapper is understood in both. [E]
+      let zoneID = item["zoneID"] ?? .object(item)
+      results.append(try result(zoneID) { () throws(ServerError) in try zone(zoneID, in: database).json })
+    }
+    return ["zones": .array(results)]
+  }
+
+  /// Operations run in order, each on its own: zones are never atomic. [D]
+  func modifyZones(_ call: Call) throws(ServerError) -> JSONObject {
+    let database = database(for: call)
+    var results: [JSON] = []
+    for item in try items("operations", of: call.body) {
+      guard let type = item["operationType"]?.string, ["create", "delete"].contains(type),
+        let zoneID = item["zone"]?.object?["zoneID"]
+      else { throw .badRequest("Missing or unknown 'operationType', or missing 'zone'") }
+      results.append(
+        try result(zoneID) { () throws(ServerError) in
+          type == "create"
+            ? try createZone(zoneID, in: database, call) : try deleteZone(zoneID, in: database)
+        }
+      )
+    }
+    return ["zones": .array(results)]
+  }
+
+  private func result(_ zoneID: JSON, _ body: () throws(ServerError) -> JSON) throws(ServerError) -> JSON {
+    do throws(ServerError) {
+      return try body()
+    } catch {
+      guard error.code != .internalError else { throw error }
+      return .object(error.members(after: ["zoneID": zoneID]))
+    }
+  }
+
+  /// Creating a zone that exists succeeds and changes nothing. [E]
+  private func createZone(_ zoneID: JSON, in database: DatabaseState, _ call: Call) throws(ServerError) -> JSON {
+    let (name, owner) = try Self.zoneName(zoneID)
+    guard owner == nil || owner == database.owner else {
+      throw ServerError(.accessDenied, "Zones of another owner cannot be created")
+    }
+    if let zone = database.zones[name] { return zone.json }
+    guard Schema.isRecordName(name), !name.hasPrefix("_") else { throw .badRequest("Invalid zone name") }
+    let origin = "\(configuration.seed)/\(database.key.path)/\(name)/\(database.counter + 1)/\(call.milliseconds)"
+    var commit = Commit(database: database.key, counter: database.counter + 1, sequence: database.sequence + 1)
+    let row = Commit.ZoneRow(name: name, identity: Derived.number(origin), sequence: 0, changed: commit.sequence)
+    commit.changes = [.zoneCreated(row)]
+    try self.commit(commit)
+    return try zone(zoneID, in: database).json
+  }
+
+  private func deleteZone(_ zoneID: JSON, in database: DatabaseState) throws(ServerError) -> JSON {
+    let zone = try zone(zoneID, in: database)
+    guard zone.isCustom else { throw .badRequest("The default zone cannot be deleted") }
+    var commit = Commit(database: database.key, counter: database.counter + 1, sequence: database.sequence + 1)
+    commit.changes = [.zoneDeleted(name: zone.name, sequence: commit.sequence)]
+    try self.commit(commit)
+    return .object(["zoneID": zone.zoneID, "deleted": .bool(true)])
+  }
+}

@@ -1,0 +1,102 @@
+public import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// Serves an emulator over HTTP on the loopback interface.
+///
+///     let server = EmulatorServer(emulator)
+///     let port = try await server.start()
+///     // … http://127.0.0.1:<port>
+///     try await server.stop()
+public final class EmulatorServer: Sendable {
+  /// One line of the request log.
+  public struct LogEntry: Sendable {
+    /// What was asked and how it ended; without secrets.
+    public var summary: EmulatorSummary
+    /// From the last byte of the request to the first of the answer.
+    public var milliseconds: Double
+  }
+
+  /// Why a server does not start.
+  public enum StartError: Error {
+    /// The address is not this machine's own: an emulator believes everybody and must not be reachable from outside.
+    case notLoopback(String)
+    /// The server has been started before.
+    case alreadyStarted
+  }
+
+  private enum Stage {
+    case new
+    case running(any Channel)
+    case stopped
+  }
+
+  private let emulator: Emulator
+  private let now: @Sendable () -> Date
+  private let delay: Duration
+  private let log: (@Sendable (LogEntry) -> Void)?
+  private let stage = Mutex(Stage.new)
+  private let connections = OpenConnections()
+
+  /// Makes a server; it listens after `start`.
+  ///
+  /// - Parameters:
+  ///   - now: The clock the emulator sees.
+  ///   - delay: Added to every answer.
+  ///   - log: Called once for each request, on an event loop: it must not block.
+  public init(
+    _ emulator: Emulator,
+    now: @escaping @Sendable () -> Date = { Date() },
+    delay: Duration = .zero,
+    log: (@Sendable (LogEntry) -> Void)? = nil
+  ) {
+    self.emulator = emulator
+    self.now = now
+    self.delay = delay
+    self.log = log
+  }
+
+  /// Listens, and returns the port; 0 picks a free one.
+  ///
+  /// - Throws: `StartError`, or an `IOError` where the port is taken.
+  @discardableResult
+  public func start(host: String = "127.0.0.1", port: Int = 0) async throws -> Int {
+    guard ["127.0.0.1", "::1", "localhost"].contains(host) else { throw StartError.notLoopback(host) }
+    guard stage.withLock({ if case .new = $0 { true } else { false } }) else { throw StartError.alreadyStarted }
+    let exchange = HTTPExchange(emulator: emulator, now: now, delay: delay, log: log)
+    let connections = connections
+    let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .serverChannelOption(.backlog, value: 256)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          connections.add(channel)
+          let pipeline = channel.pipeline.syncOperations
+          // The decoder's line limit is far above the several kB that a web-auth token in a URL needs. [L3]
+          try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+          try pipeline.addHandler(HTTPHandler(exchange: exchange))
+        }
+      }
+      .bind(host: host, port: port)
+      .get()
+    stage.withLock { $0 = .running(channel) }
+    return channel.localAddress?.port ?? port
+  }
+
+  /// Stops listening, lets requests under way finish their answers, and closes the connections.
+  ///
+  /// - Parameter grace: How long an unfinished request may hold this up.
+  public func stop(grace: Duration = .seconds(2)) async throws {
+    let channel = stage.withLock { stage -> (any Channel)? in
+      guard case .running(let channel) = stage else { return nil }
+      stage = .stopped
+      return channel
+    }
+    guard let channel else { return }
+    try await channel.close()
+    await connections.closeAll(within: grace)
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+
+/// What a connection needs to turn a request into a reply.
+struct HTTPExchange: Sendable {
+  let emulator: Emulator
+  let now: @Sendable () -> Date
+  let delay: Duration
+  let log: (@Sendable (EmulatorServer.LogEntry) -> Void)?
+}
+
+/// One connection: collects a request, asks the emulator, and writes the answer after its delay. Requests of one
+/// connection are answered one after the other; the pipelining handler before this one sees to it.
+final class HTTPHandler: ChannelInboundHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  private let exchange: HTTPExchange
+  private var head: HTTPRequestHead?
+  private var body = Data()
+  private var isAnswering = false
+  private var isQuiescing = false
+
+  init(exchange: HTTPExchange) {
+    self.exchange = exchange
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head(let head):
+      self.head = head
+      body.removeAll()
+      if head.headers["expect"].contains(where: { $0.lowercased() == "100-continue" }) {
+        context.writeAndFlush(
+          wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
+          promise: nil
+        )
+      }
+    case .body(let buffer):
+      // One byte over the limit is enough to refuse; the rest is read and thrown away.
+      let room = exchange.emulator.configuration.bodySizeLimit + 1 - body.count
+      if room > 0 { body.append(contentsOf: buffer.readableBytesView.prefix(room)) }
+    case .end:
+      guard let head else { return }
+      self.head = nil
+      answer(head, context)
+    }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event is ChannelShouldQuiesceEvent {
+      isQuiescing = true
+      if !isAnswering, head == nil { context.close(promise: nil) }
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    context.close(promise: nil)
+  }
+
+  private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    isAnswering = true
+    let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let request = EmulatorRequest(
+      method: head.method.rawValue,
+      path: String(parts[0]),
+      query: parts.count > 1 ? String(parts[1]) : "",
+      headers: head.headers.map { EmulatorHeader($0.name, $0.value) },
+      body: body
+    )
+    body = Data()
+    let started = ContinuousClock.now
+    let reply = exchange.emulator.handle(request, at: exchange.now())
+    let wait = reply.delay + exchange.delay
+    let keepsAlive = head.isKeepAlive
+    guard wait > .zero else { return finish(reply, keepsAlive, started, context) }
+    context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(wait)) {
+      self.finish(reply, keepsAlive, started, context)
+    }
+  }
+
+  private func finish(
+    _ reply: EmulatorReply,
+    _ keepsAlive: Bool,
+    _ started: ContinuousClock.Instant,
+    _ context: ChannelHandlerContext
+  ) {
+    isAnswering = false
+    let elapsed = started.duration(to: .now) / .milliseconds(1)
+    exchange.log?(EmulatorServer.LogEntry(summary: reply.summary, milliseconds: elapsed))
+    guard context.channel.isActive else { return }
+    switch reply.outcome {
+    case .drop: context.close(promise: nil)
+    case .respond(let response): write(response, closing: isQuiescing || !keepsAlive, context)
+    }
+  }
+
+  private func write(_ response: EmulatorResponse, closing: Bool, _ context: ChannelHandlerContext) {
+    var headers = HTTPHeaders(response.headers.map { ($0.name, $0.value) })
+    headers.add(name: "Content-Length", value: String(response.body.count))
+    if closing { headers.add(name: "Connection", value: "close") }
+    let status = HTTPResponseStatus(statusCode: response.status)
+    context.write(
+      wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))),
+      promise: nil
+    )
+    context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
+    let written = context.eventLoop.makePromise(of: Void.self)
+    if closing {
+      written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+    }
+    context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
+  }
+}

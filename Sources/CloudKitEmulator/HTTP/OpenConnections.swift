@@ -1,0 +1,41 @@
+import NIOCore
+import Synchronization
+
+/// The connections a server has open, so that it can end them.
+final class OpenConnections: Sendable {
+  private struct State {
+    var channels: [ObjectIdentifier: any Channel] = [:]
+    var isClosing = false
+  }
+
+  private let state = Mutex(State())
+
+  /// Takes a new connection in; one that slipped in while the server stops is closed at once.
+  func add(_ channel: any Channel) {
+    let isWelcome = state.withLock { state in
+      guard !state.isClosing else { return false }
+      state.channels[ObjectIdentifier(channel)] = channel
+      return true
+    }
+    guard isWelcome else { return channel.close(promise: nil) }
+    channel.closeFuture.whenComplete { [self] _ in
+      state.withLock { $0.channels[ObjectIdentifier(channel)] = nil }
+    }
+  }
+
+  /// Asks each connection to close when its answer is out, waits for all of them, and cuts off what takes too long.
+  func closeAll(within grace: Duration) async {
+    let channels = state.withLock { state in
+      state.isClosing = true
+      return Array(state.channels.values)
+    }
+    for channel in channels {
+      channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+      channel.eventLoop.scheduleTask(in: TimeAmount(grace)) { channel.close(promise: nil) }
+    }
+    for channel in channels {
+      // Only a connection that broke meanwhile ends with an error, and it is gone all the same.
+      try? await channel.closeFuture.get()
+    }
+  }
+}

@@ -1,0 +1,175 @@
+public import Foundation
+import Synchronization
+
+/// Why the emulator refused a direct edit, in the words of the wire.
+public struct EmulatorError: Error, Sendable, Hashable {
+  /// The server's code, e.g. `CONFLICT`.
+  public var code: String
+  /// The server's reason.
+  public var reason: String
+
+  init(_ error: ServerError) {
+    code = error.code.rawValue
+    reason = error.reason
+  }
+}
+
+/// A record as the server holds it.
+public struct EmulatorRecord: Sendable, Hashable {
+  /// The record's name.
+  public var recordName: String
+  /// The record's type.
+  public var recordType: String
+  /// The tag of this version.
+  public var changeTag: String
+  /// The fields that have a value.
+  public var fields: [String: EmulatorValue]
+  /// Milliseconds since 1970 of the last change.
+  public var modified: Int64
+  /// The record name of the user who changed it last.
+  public var modifiedBy: String
+}
+
+/// Edits as another device makes them. They obey the rules of `records/modify` but meet no faults and no limits of rate,
+/// and are not counted as requests.
+extension Emulator {
+  /// Saves fields of a record over what is there (`forceUpdate`), creating it where it is not; `nil` clears a field.
+  ///
+  /// - Parameter user: Who writes; in a private database by default its owner, in the public one a name is needed.
+  /// - Throws: `EmulatorError`, e.g. `ZONE_NOT_FOUND`, or `BAD_REQUEST` for a value of another type than the field's.
+  @discardableResult
+  public func save(
+    in database: EmulatorDatabase,
+    zone: String = "_defaultZone",
+    user: String? = nil,
+    recordType: String,
+    recordName: String,
+    fields: [String: EmulatorValue?],
+    at time: Date
+  ) throws(EmulatorError) -> EmulatorRecord {
+    var json = JSONObject()
+    for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+      json.append(name, value.map { FieldEncoding().field($0, isEncrypted: false) } ?? .object([:]))
+    }
+    let record: JSONObject = [
+      "recordName": .string(recordName), "recordType": .string(recordType), "fields": .object(json),
+    ]
+    try edit("forceUpdate", record, in: database, zone: zone, user: user, at: time)
+    guard let saved = self.record(recordName, in: database, zone: zone) else {
+      throw EmulatorError(ServerError(.internalError, "Another edit deleted the record at once"))
+    }
+    return saved
+  }
+
+  /// Deletes a record, if it is there (`forceDelete`).
+  ///
+  /// - Throws: `EmulatorError`, e.g. `VALIDATING_REFERENCE_ERROR`.
+  public func delete(
+    recordName: String,
+    in database: EmulatorDatabase,
+    zone: String = "_defaultZone",
+    user: String? = nil,
+    at time: Date
+  ) throws(EmulatorError) {
+    try edit("forceDelete", ["recordName": .string(recordName)], in: database, zone: zone, user: user, at: time)
+  }
+
+  /// Creates a custom zone of a private database; succeeds where it exists.
+  ///
+  /// - Throws: `EmulatorError`, e.g. for a public database.
+  public func createZone(_ name: String, in database: EmulatorDatabase, at time: Date) throws(EmulatorError) {
+    try modifyZone("create", name, in: database, at: time)
+  }
+
+  /// Deletes a custom zone with its records.
+  ///
+  /// - Throws: `EmulatorError`, e.g. `ZONE_NOT_FOUND`.
+  public func deleteZone(_ name: String, in database: EmulatorDatabase, at time: Date) throws(EmulatorError) {
+    try modifyZone("delete", name, in: database, at: time)
+  }
+
+  /// One record as it is now.
+  public func record(_ name: String, in database: EmulatorDatabase, zone: String = "_defaultZone") -> EmulatorRecord? {
+    core.withLock { $0.databases[database.key]?.zones[zone]?.records[name].map(EmulatorRecord.init) }
+  }
+
+  /// All records of a zone by name.
+  public func records(in database: EmulatorDatabase, zone: String = "_defaultZone") -> [EmulatorRecord] {
+    core.withLock { core in
+      (core.databases[database.key]?.zones[zone]?.records.values.sorted { $0.name < $1.name } ?? [])
+        .map(EmulatorRecord.init)
+    }
+  }
+
+  private func edit(
+    _ type: String,
+    _ record: JSONObject,
+    in database: EmulatorDatabase,
+    zone: String,
+    user: String?,
+    at time: Date
+  ) throws(EmulatorError) {
+    let body: JSONObject = [
+      "zoneID": .object(["zoneName": .string(zone)]),
+      "operations": .array([.object(["operationType": .string(type), "record": .object(record)])]),
+    ]
+    try perform(.recordsModify, body, in: database, user: user, at: time, results: "records")
+  }
+
+  private func modifyZone(
+    _ type: String,
+    _ name: String,
+    in database: EmulatorDatabase,
+    at time: Date
+  ) throws(EmulatorError) {
+    let zone: JSONObject = ["zoneID": .object(["zoneName": .string(name)])]
+    let body: JSONObject = [
+      "operations": .array([.object(["operationType": .string(type), "zone": .object(zone)])])
+    ]
+    try perform(.zonesModify, body, in: database, user: nil, at: time, results: "zones")
+  }
+
+  private func perform(
+    _ operation: Route.Operation,
+    _ body: JSONObject,
+    in database: EmulatorDatabase,
+    user: String?,
+    at time: Date,
+    results: String
+  ) throws(EmulatorError) {
+    let route = Route(database, operation)
+    let name = user ?? database.user
+    let caller: Caller = name.map { .user(name: $0, nextToken: "") } ?? .world
+    try core.withLock { core throws(EmulatorError) in
+      do throws(ServerError) {
+        let answer = try core.perform(Call(route: route, caller: caller, body: body, time: time))
+        guard let item = answer[results]?.array?.first?.object, let text = item["serverErrorCode"]?.string,
+          let code = ServerError.Code(rawValue: text)
+        else { return }
+        throw ServerError(code, item["reason"]?.string ?? "")
+      } catch {
+        throw EmulatorError(error)
+      }
+    }
+  }
+}
+
+extension EmulatorRecord {
+  init(_ record: StoredRecord) {
+    recordName = record.name
+    recordType = record.type
+    changeTag = record.tag
+    fields = record.content.fields
+    modified = record.modified.milliseconds
+    modifiedBy = record.modified.userRecordName
+  }
+}
+
+extension Route {
+  init(_ database: EmulatorDatabase, _ operation: Operation) {
+    container = database.container
+    environment = database.environment
+    scope = database.user == nil ? .public : .private
+    self.operation = operation
+  }
+}

@@ -1,0 +1,84 @@
+import Synchronization
+
+/// What an emulator has done since it started.
+public struct EmulatorStatistics: Sendable, Hashable {
+  /// Requests handled, dropped ones included.
+  public internal(set) var requests = 0
+  /// Requests by operation, e.g. `records/modify`; `unknown` counts paths that lead nowhere.
+  public internal(set) var requestsByOperation: [String: Int] = [:]
+  /// Requests by how they ended: `200`, `429 THROTTLED`, `dropped after commit`, …
+  public internal(set) var outcomes: [String: Int] = [:]
+  /// Errors of single items inside answers with status 200.
+  public internal(set) var itemErrors = 0
+  /// Atomic batches rolled back.
+  public internal(set) var atomicFailures = 0
+  /// Record versions committed.
+  public internal(set) var recordsSaved = 0
+  /// Records deleted, cascades included.
+  public internal(set) var recordsDeleted = 0
+}
+
+extension Emulator {
+  /// What the emulator has done since it started.
+  public var statistics: EmulatorStatistics {
+    core.withLock { $0.statistics }
+  }
+
+  /// The number of live records, in all databases or in one.
+  public func recordCount(in database: EmulatorDatabase? = nil) -> Int {
+    core.withLock { core in
+      core.databases.values.filter { database == nil || $0.key == database?.key }
+        .reduce(0) { $0 + $1.zones.values.reduce(0) { $0 + $1.records.count } }
+    }
+  }
+
+  /// All databases, zones, records and tombstones as text: equal states give equal texts.
+  public func dump() -> String {
+    core.withLock { core in
+      core.databases.values.sorted { $0.key.path < $1.key.path }.map(\.dump).joined()
+    }
+  }
+
+  /// Copies what development has learnt of a container's schema to production, where writes may not add to it.
+  ///
+  /// - Throws: `EmulatorError` where the data file cannot be written.
+  public func deploySchema(of container: String) throws(EmulatorError) {
+    try core.withLock { core throws(EmulatorError) in
+      let source = DatabaseKey(container: container, environment: "development", owner: nil)
+      let target = core.database(DatabaseKey(container: container, environment: "production", owner: nil))
+      var commit = Commit(database: target.key, counter: target.counter, sequence: target.sequence)
+      commit.changes = core.schemas[source.schema]?.types.map { .learnt(type: $0.key, fields: $0.value) } ?? []
+      do throws(ServerError) {
+        try core.commit(commit)
+      } catch {
+        throw EmulatorError(error)
+      }
+    }
+  }
+}
+
+extension DatabaseState {
+  fileprivate var dump: String {
+    var text = "\(key.path)\n"
+    for zone in zones.values.sorted(by: { $0.name < $1.name }) {
+      text += "  zone \(zone.name)\n"
+      for record in zone.records.values.sorted(by: { $0.name < $1.name }) {
+        let fields = record.content.fields.sorted { $0.key < $1.key }
+          .map { "\($0.key)=\(JSONWriter.text(FieldEncoding().bare($0.value)))" }
+        let parent = record.content.parent.map { " parent=\($0)" } ?? ""
+        text += "    \(record.type) \(record.name) [\(record.tag)]\(parent) \(fields.joined(separator: " "))\n"
+      }
+      for tombstone in zone.tombstones.values.sorted(by: { $0.name < $1.name }) {
+        text += "    deleted \(tombstone.name) [\(tombstone.tag)]\n"
+      }
+    }
+    for name in deletedZones.keys.sorted() { text += "  deleted zone \(name)\n" }
+    return text
+  }
+}
+
+extension EmulatorDatabase {
+  var key: DatabaseKey {
+    DatabaseKey(container: container, environment: environment, owner: user.map(WebAuthToken.recordName(of:)))
+  }
+}

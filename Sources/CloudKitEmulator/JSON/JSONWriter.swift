@@ -1,0 +1,71 @@
+import Foundation
+
+/// Writes JSON values as UTF-8 bytes, equal values as equal bytes.
+struct JSONWriter {
+  private(set) var bytes: [UInt8] = []
+
+  static func data(_ value: JSON) -> Data {
+    var writer = JSONWriter()
+    writer.write(value)
+    return Data(writer.bytes)
+  }
+
+  static func text(_ value: JSON) -> String {
+    var writer = JSONWriter()
+    writer.write(value)
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+
+  mutating func write(_ value: JSON) {
+    switch value {
+    case .null: raw("null")
+    case .bool(let flag): raw(flag ? "true" : "false")
+    case .int(let number): raw(String(number))
+    case .double(let number): raw(number.isFinite ? String(number) : "null")
+    case .string(let text): write(text)
+    case .array(let elements):
+      bytes.append(UInt8(ascii: "["))
+      for index in elements.indices {
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        write(elements[index])
+      }
+      bytes.append(UInt8(ascii: "]"))
+    case .object(let object):
+      bytes.append(UInt8(ascii: "{"))
+      for index in object.members.indices {
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        write(object.members[index].key)
+        bytes.append(UInt8(ascii: ":"))
+        write(object.members[index].value)
+      }
+      bytes.append(UInt8(ascii: "}"))
+    }
+  }
+
+  private mutating func raw(_ text: String) {
+    bytes.append(contentsOf: text.utf8)
+  }
+
+  private mutating func write(_ text: String) {
+    bytes.append(UInt8(ascii: "\""))
+    let needsEscape = text.utf8.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
+    if needsEscape {
+      for byte in text.utf8 { writeEscaped(byte) }
+    } else {
+      bytes.append(contentsOf: text.utf8)
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private mutating func writeEscaped(_ byte: UInt8) {
+    switch byte {
+    case UInt8(ascii: "\""): raw("\\\"")
+    case UInt8(ascii: "\\"): raw("\\\\")
+    case UInt8(ascii: "\n"): raw("\\n")
+    case UInt8(ascii: "\r"): raw("\\r")
+    case UInt8(ascii: "\t"): raw("\\t")
+    case 0..<0x20: raw("\\u00" + (byte < 0x10 ? "0" : "") + String(byte, radix: 16))
+    default: bytes.append(byte)
+    }
+  }
+}

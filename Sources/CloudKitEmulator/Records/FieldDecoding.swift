@@ -1,0 +1,178 @@
+import Foundation
+
+/// A field value of a request, checked against its tag and the schema, or an order to clear the field.
+enum IncomingField {
+  case clear
+  case set(EmulatorValue, Schema.Field?)
+}
+
+/// Reads field values of requests: the tag decides the type, without one the JSON does, and the schema has the last word.
+enum FieldDecoding {
+  /// Reads one entry of a record's `fields`.
+  ///
+  /// - Throws: `BAD_REQUEST` that names the field and the types.
+  static func field(_ name: String, _ json: JSON, known: Schema.Field?) throws(ServerError) -> IncomingField {
+    guard let object = json.object else { throw .badRequest("Unexpected input for field '\(name)'") }
+    // Both `{"value":null}` and `{}` clear a field. [C]
+    guard let raw = object["value"] else { return .clear }
+    let tag = try Tag(object, field: name)
+    if tag?.type == nil, tag?.isList != true, let elements = raw.array, elements.isEmpty {
+      return .set(.list(known?.type, []), try check(name, nil, known: known, isList: true))
+    }
+    let found = try type(of: raw, tag, field: name)
+    let field = Schema.Field(type: found.type, isList: found.isList, isEncrypted: tag?.isEncrypted ?? false)
+    _ = try check(name, field, known: known, isList: field.isList)
+    return .set(try value(raw, field), field)
+  }
+
+  /// Reads the operand of a filter. `IN` and its like need the list tag. [L3]
+  static func operand(_ json: JSON?, needsListTag: Bool) throws(ServerError) -> EmulatorValue {
+    guard let object = json?.object, let raw = object["value"] else {
+      throw .badRequest("BadRequestException: Unexpected input")
+    }
+    let tag = try Tag(object, field: "fieldValue")
+    if needsListTag, tag?.isList != true { throw .badRequest("BadRequestException: Unexpected input") }
+    if let tag, tag.type == nil { return .list(nil, []) }
+    return try value(raw, try type(of: raw, tag, field: "fieldValue"))
+  }
+
+  private static func check(
+    _ name: String,
+    _ field: Schema.Field?,
+    known: Schema.Field?,
+    isList: Bool
+  ) throws(ServerError) -> Schema.Field? {
+    guard let known else { return field }
+    guard let field else {
+      guard known.isList else { throw mismatch(name, "UNKNOWN_LIST", known) }
+      return known
+    }
+    if known.isEncrypted, !field.isEncrypted {
+      throw .badRequest(
+        "invalid attempt to set value type \(field.name) for field '\(name)', defined to be: \(known.name)"
+      )
+    }
+    if field.isEncrypted, !known.isEncrypted {
+      throw .badRequest("Attempt to save encrypted data in non encrypted field type for field '\(name)'")
+    }
+    guard field == known else { throw mismatch(name, field.name, known) }
+    return field
+  }
+
+  private static func mismatch(_ name: String, _ given: String, _ known: Schema.Field) -> ServerError {
+    .badRequest("invalid attempt to set value type \(given) for field '\(name)', defined to be: \(known.name)")
+  }
+
+  private static func type(of json: JSON, _ tag: Tag?, field: String) throws(ServerError) -> Schema.Field {
+    if let tagged = tag?.schemaField { return tagged }
+    return try inferred(json, field: field)
+  }
+
+  /// What an untagged value is taken for (3.1): an integral number is INT64 even where the field wants a DOUBLE.
+  private static func inferred(_ json: JSON, field name: String) throws(ServerError) -> Schema.Field {
+    switch json {
+    case .string: return Schema.Field(type: .string)
+    case .int, .bool: return Schema.Field(type: .int64)
+    case .double: return Schema.Field(type: .double)
+    case .object(let object):
+      if object["recordName"] != nil { return Schema.Field(type: .reference) }
+      if object["latitude"] != nil { return Schema.Field(type: .location) }
+      throw .badRequest("Unexpected input for field '\(name)'")
+    case .array(let elements):
+      guard let first = elements.first else { throw .badRequest("BadRequestException: Unexpected input") }
+      let element = try inferred(first, field: name)
+      guard !element.isList else { throw .badRequest("Unexpected input for field '\(name)'") }
+      return Schema.Field(type: element.type, isList: true)
+    case .null: throw .badRequest("Unexpected input for field '\(name)'")
+    }
+  }
+
+  private static func value(_ json: JSON, _ field: Schema.Field) throws(ServerError) -> EmulatorValue {
+    guard field.isList else { return try scalar(json, field.type) }
+    guard let elements = json.array else { throw .badRequest("Invalid value, expected type \(field.name).") }
+    var values: [EmulatorValue] = []
+    values.reserveCapacity(elements.count)
+    for element in elements { values.append(try scalar(element, field.type)) }
+    return .list(field.type, values)
+  }
+
+  static func scalar(_ json: JSON, _ type: EmulatorValueType) throws(ServerError) -> EmulatorValue {
+    switch type {
+    case .string:
+      if let text = json.string { return .string(text) }
+    case .int64:
+      if case .bool(let flag) = json { return .int64(flag ? 1 : 0) }
+      if let number = json.integer { return .int64(number) }
+    case .double:
+      if let number = json.number { return .double(number) }
+    case .bytes:
+      if let text = json.string, let data = Data(base64Encoded: text) { return .bytes(data) }
+    case .timestamp:
+      // A fraction of a millisecond is refused, not rounded. [L3]
+      if let milliseconds = json.integer { return .timestamp(milliseconds) }
+    case .location:
+      if let object = json.object, let location = location(object) { return .location(location) }
+    case .reference:
+      if let object = json.object { return .reference(try reference(object)) }
+    }
+    throw .badRequest("Invalid value, expected type \(type.rawValue).")
+  }
+
+  private static func location(_ object: JSONObject) -> EmulatorLocation? {
+    guard let latitude = object["latitude"]?.number, let longitude = object["longitude"]?.number,
+      abs(latitude) <= 90, abs(longitude) <= 180
+    else { return nil }
+    var details: [String: Double] = [:]
+    for key in ["horizontalAccuracy", "verticalAccuracy", "altitude", "speed", "course"] {
+      details[key] = object[key]?.number
+    }
+    if let timestamp = object["timestamp"] {
+      guard let milliseconds = timestamp.integer else { return nil }
+      details["timestamp"] = Double(milliseconds)
+    }
+    return EmulatorLocation(latitude: latitude, longitude: longitude, details: details)
+  }
+
+  private static func reference(_ object: JSONObject) throws(ServerError) -> EmulatorReference {
+    guard let name = object["recordName"]?.string, Schema.isRecordName(name) else {
+      throw .badRequest("Invalid value, expected type REFERENCE.")
+    }
+    let action = object["action"]?.string ?? "NONE"
+    guard let action = EmulatorReference.Action(rawValue: action) else {
+      throw .badRequest("Unknown reference action '\(action)'")
+    }
+    return EmulatorReference(recordName: name, action: action)
+  }
+}
+
+/// The `type` and `isEncrypted` keys of a field value.
+private struct Tag {
+  var type: EmulatorValueType?
+  var isList: Bool
+  var isEncrypted: Bool
+
+  var schemaField: Schema.Field? {
+    type.map { Schema.Field(type: $0, isList: isList, isEncrypted: isEncrypted) }
+  }
+
+  init?(_ object: JSONObject, field: String) throws(ServerError) {
+    isEncrypted = object["isEncrypted"]?.bool ?? false
+    guard let name = object["type"]?.string else {
+      guard isEncrypted else { return nil }
+      throw .badRequest("An encrypted value needs a type for field '\(field)'")
+    }
+    if name == "UNKNOWN_LIST" {
+      guard object["value"]?.array?.isEmpty == true else { throw .badRequest("Unexpected input for field '\(field)'") }
+      (type, isList) = (nil, false)
+    } else if name == "ENCRYPTED_BYTES" {
+      (type, isList, isEncrypted) = (.bytes, false, true)
+    } else if name.hasPrefix("ASSET") {
+      // A writable asset descriptor carries the receipt of an upload, and nothing has been uploaded here.
+      throw .badRequest("Unknown asset receipt in field '\(field)'")
+    } else if let known = Schema.Field(name: name), !known.isEncrypted {
+      (type, isList) = (known.type, known.isList)
+    } else {
+      throw .badRequest("Unknown type '\(name)' of field '\(field)'")
+    }
+  }
+}

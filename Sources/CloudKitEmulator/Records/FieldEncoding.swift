@@ -1,0 +1,40 @@
+import Foundation
+
+/// Spells stored values the way responses do: every value with its type. [D]
+struct FieldEncoding {
+  /// Whether INT64, DOUBLE and TIMESTAMP values are strings, for readers whose numbers are doubles.
+  var numbersAsStrings = false
+
+  func field(_ value: EmulatorValue, isEncrypted: Bool) -> JSON {
+    var object: JSONObject = ["value": bare(value)]
+    switch value {
+    case .list(let type?, let elements) where !elements.isEmpty: object.append("type", .string(type.rawValue + "_LIST"))
+    case .list: object.append("type", .string("UNKNOWN_LIST"))
+    case .bytes where isEncrypted: object.append("type", .string("ENCRYPTED_BYTES"))
+    default: object.append("type", value.scalarType.map { .string($0.rawValue) })
+    }
+    if isEncrypted { object.append("isEncrypted", .bool(true)) }
+    return .object(object)
+  }
+
+  func bare(_ value: EmulatorValue) -> JSON {
+    switch value {
+    case .string(let text): .string(text)
+    case .int64(let number), .timestamp(let number): numbersAsStrings ? .string(String(number)) : .int(number)
+    case .double(let number): numbersAsStrings ? .string(String(number)) : .double(number)
+    case .bytes(let data): .string(data.base64EncodedString())
+    case .location(let location): .object(object(location))
+    case .reference(let reference):
+      .object(["recordName": .string(reference.recordName), "action": .string(reference.action.rawValue)])
+    case .list(_, let elements): .array(elements.map { bare($0) })
+    }
+  }
+
+  private func object(_ location: EmulatorLocation) -> JSONObject {
+    var object: JSONObject = ["latitude": .double(location.latitude), "longitude": .double(location.longitude)]
+    for (key, value) in location.details.sorted(by: { $0.key < $1.key }) {
+      object.append(key, key == "timestamp" ? Int64(exactly: value).map { .int($0) } ?? .double(value) : .double(value))
+    }
+    return object
+  }
+}

@@ -1,0 +1,62 @@
+/// A refusal in the words of the wire: of a whole request, or of one item inside an HTTP 200.
+struct ServerError: Error, Sendable, Hashable {
+  /// The server's codes with their HTTP statuses. [D]
+  enum Code: String, Sendable {
+    case accessDenied = "ACCESS_DENIED"
+    case atomicError = "ATOMIC_ERROR"
+    case authenticationFailed = "AUTHENTICATION_FAILED"
+    case authenticationRequired = "AUTHENTICATION_REQUIRED"
+    case badRequest = "BAD_REQUEST"
+    case conflict = "CONFLICT"
+    case exists = "EXISTS"
+    case internalError = "INTERNAL_ERROR"
+    case notFound = "NOT_FOUND"
+    case quotaExceeded = "QUOTA_EXCEEDED"
+    case throttled = "THROTTLED"
+    case tryAgainLater = "TRY_AGAIN_LATER"
+    case validatingReferenceError = "VALIDATING_REFERENCE_ERROR"
+    case zoneNotFound = "ZONE_NOT_FOUND"
+
+    var status: Int {
+      switch self {
+      case .atomicError, .badRequest: 400
+      case .authenticationFailed: 401
+      case .accessDenied: 403
+      case .notFound, .zoneNotFound: 404
+      case .conflict, .exists: 409
+      case .validatingReferenceError: 412
+      case .quotaExceeded: 413
+      case .authenticationRequired: 421
+      case .throttled: 429
+      case .internalError: 500
+      case .tryAgainLater: 503
+      }
+    }
+  }
+
+  var code: Code
+  var reason: String
+  var retryAfter: Double?
+  var redirectURL: String?
+
+  init(_ code: Code, _ reason: String, retryAfter: Double? = nil, redirectURL: String? = nil) {
+    self.code = code
+    self.reason = reason
+    self.retryAfter = retryAfter
+    self.redirectURL = redirectURL
+  }
+
+  static func badRequest(_ reason: String) -> ServerError {
+    ServerError(.badRequest, reason)
+  }
+
+  /// The keys that every kind of error dictionary shares, after the one that identifies the item. [D]
+  func members(after identity: JSONObject = [:]) -> JSONObject {
+    var object = identity
+    object.append("serverErrorCode", .string(code.rawValue))
+    object.append("reason", .string(reason))
+    object.append("retryAfter", retryAfter.map { Int64(exactly: $0).map { .int($0) } ?? .double($0) })
+    object.append("redirectURL", redirectURL.map { .string($0) })
+    return object
+  }
+}

@@ -1,0 +1,79 @@
+/// One committed version of a record. Versions never change: a write replaces the whole object.
+final class StoredRecord: Sendable {
+  /// Who wrote, and when.
+  struct Stamp: Sendable, Hashable {
+    var milliseconds: Int64
+    var userRecordName: String
+  }
+
+  /// The part of a record that a client decides; what the server adds comes with the commit.
+  struct Content: Sendable {
+    var name: String
+    var type: String
+    var fields: [String: EmulatorValue] = [:]
+    var parent: String?
+    var shortGUID: String?
+
+    /// Bytes counted against the record size limit.
+    var size: Int {
+      fields.reduce(name.utf8.count + type.utf8.count) { $0 + $1.key.utf8.count + $1.value.size }
+    }
+
+    /// The references of all fields, lists included.
+    var references: [EmulatorReference] {
+      var found: [EmulatorReference] = []
+      for value in fields.values {
+        switch value {
+        case .reference(let reference): found.append(reference)
+        case .list(.reference, let elements):
+          for case .reference(let reference) in elements { found.append(reference) }
+        default: break
+        }
+      }
+      return found
+    }
+  }
+
+  let content: Content
+  let tag: String
+  /// The zone's counter at the commit of this version.
+  let sequence: Int64
+  let created: Stamp
+  let modified: Stamp
+
+  var name: String { content.name }
+  var type: String { content.type }
+
+  init(content: Content, tag: String, sequence: Int64, created: Stamp, modified: Stamp) {
+    self.content = content
+    self.tag = tag
+    self.sequence = sequence
+    self.created = created
+    self.modified = modified
+  }
+
+  /// The record dictionary of a response (2.4). Fields come sorted by name so that equal states give equal bytes.
+  func json(keys: Set<String>?, zoneID: JSON, encrypted: [String: Schema.Field], encoding: FieldEncoding) -> JSONObject
+  {
+    var fields = JSONObject()
+    for (key, value) in content.fields.sorted(by: { $0.key < $1.key }) where keys?.contains(key) ?? true {
+      fields.append(key, encoding.field(value, isEncrypted: encrypted[key]?.isEncrypted ?? false))
+    }
+    var object: JSONObject = [
+      "recordName": .string(name), "recordType": .string(type), "fields": .object(fields), "pluginFields": .object([:]),
+      "recordChangeTag": .string(tag), "created": created.json, "modified": modified.json, "deleted": .bool(false),
+      "zoneID": zoneID,
+    ]
+    object.append("parent", content.parent.map { .object(["recordName": .string($0)]) })
+    object.append("shortGUID", content.shortGUID.map { .string($0) })
+    return object
+  }
+}
+
+extension StoredRecord.Stamp {
+  var json: JSON {
+    .object([
+      "timestamp": .int(milliseconds), "userRecordName": .string(userRecordName), "deviceID": .string("1"),
+    ])
+  }
+}

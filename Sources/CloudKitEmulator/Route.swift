@@ -1,0 +1,98 @@
+/// Where a path leads: `/database/1/{container}/{environment}/{database}/{operation}`. [D]
+struct Route: Sendable {
+  enum Scope: String, Sendable {
+    case `public`
+    case `private`
+    case shared
+  }
+
+  /// The operations this server has; paths of all others are unknown to it.
+  enum Operation: String, Sendable, CaseIterable {
+    case recordsQuery = "records/query"
+    case recordsLookup = "records/lookup"
+    case recordsModify = "records/modify"
+    case recordsChanges = "records/changes"
+    case zonesList = "zones/list"
+    case zonesLookup = "zones/lookup"
+    case zonesModify = "zones/modify"
+    case zonesChanges = "zones/changes"
+    case changesDatabase = "changes/database"
+    case changesZone = "changes/zone"
+    case usersCaller = "users/caller"
+    case usersCurrent = "users/current"
+    case usersDiscover = "users/discover"
+
+    /// The lists also take `POST {}`. [L1]
+    var methods: [String] {
+      switch self {
+      case .zonesList, .usersCaller, .usersCurrent, .usersDiscover: ["GET", "POST"]
+      default: ["POST"]
+      }
+    }
+
+    var scopes: [Scope] {
+      switch self {
+      case .recordsQuery, .recordsLookup, .recordsModify, .zonesList, .zonesLookup: [.public, .private, .shared]
+      case .zonesModify, .zonesChanges: [.private]
+      case .recordsChanges, .changesDatabase, .changesZone: [.private, .shared]
+      case .usersCaller, .usersCurrent, .usersDiscover: [.public]
+      }
+    }
+
+    var isAboutUsers: Bool { rawValue.hasPrefix("users/") }
+  }
+
+  var container: String
+  var environment: String
+  var scope: Scope
+  var operation: Operation
+
+  init?(path: String) {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: true).map {
+      QueryString.decode($0, plusIsSpace: false)
+    }
+    guard parts.count == 7, parts[0] == "database", parts[1] == "1",
+      let container = parts[2], container.hasPrefix("iCloud."), !container.contains("/"),
+      let environment = parts[3], ["development", "production"].contains(environment),
+      let scope = parts[4].flatMap(Scope.init(rawValue:)),
+      let group = parts[5], let verb = parts[6], let operation = Operation(rawValue: "\(group)/\(verb)")
+    else { return nil }
+    self.container = container
+    self.environment = environment
+    self.scope = scope
+    self.operation = operation
+  }
+}
+
+/// Reads query strings and percent-encoding.
+enum QueryString {
+  /// The last value of each key. An unencoded `+` is a space, which is what ruins careless web-auth tokens. [D]
+  static func values(_ query: String) -> [String: String] {
+    var values: [String: String] = [:]
+    for pair in query.split(separator: "&") {
+      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let key = decode(parts[0]), let value = decode(parts.count > 1 ? parts[1] : "") else { continue }
+      values[key] = value
+    }
+    return values
+  }
+
+  /// Undoes percent-encoding; `nil` where the result is not UTF-8 or an escape is broken.
+  static func decode(_ text: Substring, plusIsSpace: Bool = true) -> String? {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%") {
+        let digits = rest.prefix(2)
+        guard digits.count == 2, let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16) else {
+          return nil
+        }
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(plusIsSpace && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+      }
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}

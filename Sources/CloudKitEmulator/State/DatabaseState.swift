@@ -1,0 +1,74 @@
+/// Names one database: the public one of a container and environment, or somebody's private one.
+public struct EmulatorDatabase: Sendable, Hashable {
+  /// The identifier, e.g. `iCloud.com.example.notes`.
+  public var container: String
+  /// `development` or `production`.
+  public var environment: String
+  /// The name of the user whose private database it is; `nil` means the public database.
+  public var user: String?
+
+  /// The public database of a container.
+  public static func `public`(_ container: String, environment: String = "development") -> EmulatorDatabase {
+    EmulatorDatabase(container: container, environment: environment, user: nil)
+  }
+
+  /// The private database of the user of that name, as a web-auth token names them.
+  public static func `private`(
+    of user: String,
+    _ container: String,
+    environment: String = "development"
+  ) -> EmulatorDatabase {
+    EmulatorDatabase(container: container, environment: environment, user: user)
+  }
+}
+
+/// Identifies a database inside the emulator by the owner's record name, in a form that also names it in the file.
+struct DatabaseKey: Sendable, Hashable {
+  var container: String
+  var environment: String
+  /// `nil` for the public database.
+  var owner: String?
+
+  var schema: String { "\(container)/\(environment)" }
+  var path: String { "\(container)/\(environment)/" + (owner.map { "private/\($0)" } ?? "public") }
+
+  init(container: String, environment: String, owner: String?) {
+    self.container = container
+    self.environment = environment
+    self.owner = owner
+  }
+
+  /// Reads `path` back. Containers hold no slash, since they arrive as one path segment.
+  init?(path: String) {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count >= 3 else { return nil }
+    self.init(container: parts[0], environment: parts[1], owner: parts.count > 3 ? parts[3] : nil)
+  }
+}
+
+/// One database: its zones, the zones it has lost, and the counters from which tags and tokens are made.
+final class DatabaseState {
+  let key: DatabaseKey
+  /// Counts every committed write in all zones; tags are made of it, so none comes back after a zone is recreated.
+  var counter: Int64
+  /// Counts changes to zones; database tokens are made of it.
+  var sequence: Int64
+  var zones: [String: ZoneState] = [:]
+  /// Deleted custom zones with the sequence of their deletion.
+  var deletedZones: [String: Int64] = [:]
+
+  init(key: DatabaseKey, counter: Int64 = 0, sequence: Int64 = 0) {
+    self.key = key
+    self.counter = counter
+    self.sequence = sequence
+    let name = ZoneState.defaultName
+    zones[name] = ZoneState(name: name, owner: owner, identity: Derived.number("\(key.path)/\(name)"))
+  }
+
+  /// The record name in zone IDs: the user's own, or a made-up constant of the public database.
+  var owner: String { key.owner ?? "_" + Derived.hexadecimal(key.path) }
+
+  var identity: UInt64 { Derived.number(key.path) }
+
+  var token: SyncToken { SyncToken(kind: .database, identity: identity, sequence: sequence) }
+}

@@ -1,0 +1,98 @@
+import Foundation
+
+/// What filters and sorts speak about: a field of the schema or one of the fields every record has. (3.4)
+enum FieldKey: Sendable, Hashable {
+  case field(String)
+  case system(System)
+
+  /// System fields by their wire name.
+  enum System: String, Sendable, CaseIterable {
+    case recordName
+    case createdTimestamp
+    case modifiedTimestamp
+    case createdUserRecordName
+    case modifiedUserRecordName
+    case parent
+    case share
+
+    /// The spelling of the schema, which some clients use as a `fieldName`. [C]
+    var schemaName: String {
+      switch self {
+      case .recordName: "___recordID"
+      case .createdTimestamp: "___createTime"
+      case .modifiedTimestamp: "___modTime"
+      case .createdUserRecordName: "___createdBy"
+      case .modifiedUserRecordName: "___modifiedBy"
+      case .parent: "___parent"
+      case .share: "___share"
+      }
+    }
+
+    /// The type a filter's value must have; record names are also compared as STRING.
+    var type: EmulatorValueType {
+      switch self {
+      case .recordName, .createdUserRecordName, .modifiedUserRecordName, .parent, .share: .reference
+      case .createdTimestamp, .modifiedTimestamp: .timestamp
+      }
+    }
+  }
+
+  /// The name a refusal uses.
+  var name: String {
+    switch self {
+    case .field(let name): name
+    case .system(let system): system.rawValue
+    }
+  }
+
+  /// Reads `fieldName` or `systemFieldName`.
+  init(_ object: JSONObject) throws(ServerError) {
+    if let name = object["systemFieldName"]?.string {
+      guard let system = System(rawValue: name) ?? System.allCases.first(where: { $0.schemaName == name }) else {
+        throw .badRequest("Unknown system field '\(name)'")
+      }
+      self = .system(system)
+    } else if let name = object["fieldName"]?.string {
+      self = System.allCases.first { $0.schemaName == name }.map { .system($0) } ?? .field(name)
+    } else {
+      throw .badRequest("Missing 'fieldName' or 'systemFieldName'")
+    }
+  }
+
+  init(system: System) {
+    self = .system(system)
+  }
+}
+
+extension StoredRecord {
+  func value(_ key: FieldKey) -> EmulatorValue? {
+    switch key {
+    case .field(let name): content.fields[name]
+    case .system(.recordName): .reference(EmulatorReference(recordName: name))
+    case .system(.createdTimestamp): .timestamp(created.milliseconds)
+    case .system(.modifiedTimestamp): .timestamp(modified.milliseconds)
+    case .system(.createdUserRecordName): .reference(EmulatorReference(recordName: created.userRecordName))
+    case .system(.modifiedUserRecordName): .reference(EmulatorReference(recordName: modified.userRecordName))
+    case .system(.parent): content.parent.map { .reference(EmulatorReference(recordName: $0)) }
+    case .system(.share): nil
+    }
+  }
+
+  func sortKey(_ key: FieldKey) -> SortKey {
+    value(key)?.sortKey ?? .null
+  }
+}
+
+extension EmulatorValue {
+  /// How the value sorts; `null` for what has no order (lists and places).
+  var sortKey: SortKey {
+    switch self {
+    case .string(let text): .string(text)
+    case .int64(let number), .timestamp(let number): .int(number)
+    case .double(let number): .double(number)
+    case .bytes(let data): .string(data.base64EncodedString())
+    case .reference(let reference): .string(reference.recordName)
+    case .location, .list: .null
+    }
+  }
+}

@@ -1,0 +1,70 @@
+/// Everything one request changes in one database: written to the file as one transaction, then applied to memory.
+struct Commit {
+  enum Change {
+    case saved(zone: String, StoredRecord)
+    case buried(zone: String, Tombstone)
+    case zoneCreated(ZoneRow)
+    case zoneChanged(ZoneRow)
+    case zoneDeleted(name: String, sequence: Int64)
+    case learnt(type: String, fields: [String: Schema.Field])
+    case userSeen(name: String)
+  }
+
+  /// A zone without its records.
+  struct ZoneRow {
+    var name: String
+    var identity: UInt64
+    var sequence: Int64
+    var changed: Int64
+  }
+
+  var database: DatabaseKey
+  var counter: Int64
+  var sequence: Int64
+  var changes: [Change] = []
+}
+
+extension EmulatorCore {
+  /// Makes a commit durable and then visible. Nothing is visible that is not in the file.
+  ///
+  /// - Throws: `INTERNAL_ERROR` where the file cannot be written; then nothing has changed.
+  func commit(_ commit: Commit) throws(ServerError) {
+    guard !commit.changes.isEmpty else { return }
+    if let file {
+      do {
+        try file.write(commit)
+      } catch {
+        throw ServerError(.internalError, "The data file could not be written: \(error)")
+      }
+    }
+    apply(commit)
+  }
+
+  func apply(_ commit: Commit) {
+    let database = database(commit.database)
+    database.counter = commit.counter
+    database.sequence = commit.sequence
+    for change in commit.changes {
+      switch change {
+      case .saved(let zone, let record): database.zones[zone]?.save(record)
+      case .buried(let zone, let tombstone): database.zones[zone]?.bury(tombstone)
+      case .zoneCreated(let row):
+        database.deletedZones[row.name] = nil
+        database.zones[row.name] = ZoneState(
+          name: row.name,
+          owner: database.owner,
+          identity: row.identity,
+          sequence: row.sequence,
+          changed: row.changed
+        )
+      case .zoneChanged(let row): database.zones[row.name]?.changed = row.changed
+      case .zoneDeleted(let name, let sequence):
+        database.zones[name] = nil
+        database.deletedZones[name] = sequence
+      case .learnt(let type, let fields):
+        schemas[commit.database.schema, default: Schema()].learn(type: type, fields: fields)
+      case .userSeen(let name): users[WebAuthToken.recordName(of: name)] = name
+      }
+    }
+  }
+}

@@ -1,0 +1,110 @@
+package import CloudKit
+
+/// What an error means for the operation it struck. One table for every error there is.
+package enum Disposition: Hashable, Sendable {
+  /// The wish is already true: a delete of what is not there.
+  case acknowledge
+  /// Nobody's fault: the scope waits, the operation keeps its attempts.
+  case wait(Scope)
+  /// A passing failure of this operation: back off, one attempt spent.
+  case backOff
+  /// The effect is unknown, or the server holds another version: read its record, then merge. No attempt spent.
+  case readBack
+  /// The record that was to be updated is gone on the server: an edit meets a delete.
+  case vanished
+  /// The zone is missing: its lane stops until the zone is there.
+  case zoneMissing
+  /// Failed only because a neighbour of its atomic group did: sent again without blame.
+  case sibling
+  /// The request was too large: sent again in smaller ones.
+  case split
+  /// A person has to act; kept with its reason until then.
+  case deadLetter
+
+  /// What a wait holds up.
+  package enum Scope: Hashable, Sendable {
+    /// Everything: no network.
+    case network
+    /// Everything: the account has to be put right.
+    case account
+    /// Saves: the quota is full; deletes go on.
+    case quota
+    /// The database, or the zone where the refusal was an item's.
+    case throttle
+  }
+
+  /// The table of `sync.md` 1.3: (code, effect, phase, attempt) to disposition.
+  ///
+  /// - Parameters:
+  ///   - attempt: which attempt this was, from 1.
+  ///   - isRequestLevel: whether the whole request failed, or one item of it.
+  package init(
+    _ error: WebServicesError,
+    kind: OperationKind,
+    attempt: Int,
+    maxAttempts: Int,
+    isRequestLevel: Bool
+  ) {
+    let transient: Disposition = attempt >= maxAttempts ? .deadLetter : .backOff
+    switch error.code {
+    case .throttled: self = .wait(.throttle)
+    case .tryAgainLater:
+      if error.effect == .unknown {
+        self = .readBack
+      } else {
+        self = error.retryAfter != nil || isRequestLevel ? .wait(.throttle) : transient
+      }
+    case .internalError: self = error.effect == .unknown ? .readBack : transient
+    case .networkError: self = error.effect == .notSent ? .wait(.network) : .readBack
+    case .unexpectedServerResponse: self = .readBack
+    case .conflict, .exists:
+      switch kind {
+      case .save, .delete: self = .readBack
+      // The zone is there, which is what was wanted.
+      case .zoneSave: self = .acknowledge
+      case .zoneDelete: self = transient
+      }
+    case .notFound:
+      switch kind {
+      case .save: self = isRequestLevel ? .deadLetter : .vanished
+      case .delete: self = isRequestLevel ? .deadLetter : .acknowledge
+      case .zoneDelete: self = .acknowledge
+      case .zoneSave: self = .deadLetter
+      }
+    case .zoneNotFound:
+      switch kind {
+      case .save, .zoneSave: self = .zoneMissing
+      case .delete, .zoneDelete: self = .acknowledge
+      }
+    case .atomicError: self = .sibling
+    case .validatingReferenceError: self = transient
+    case .quotaExceeded: self = .wait(.quota)
+    case .limitExceeded: self = .split
+    case .authenticationRequired, .authenticationFailed: self = .wait(.account)
+    case .badRequest, .accessDenied, .uniqueFieldError: self = .deadLetter
+    // Never dropped: bounded retries, then a dead letter with the raw answer.
+    case .unknown: self = transient
+    }
+  }
+}
+
+/// How long to wait before trying again.
+package enum Backoff {
+  /// Seconds before attempt `attempt + 1`: 1, 2, 4 … 300, with full jitter in the upper half.
+  package static func seconds(afterAttempt attempt: Int, random: Double) -> Double {
+    let ceiling = min(300, Double(1 << min(max(attempt - 1, 0), 9)))
+    return ceiling / 2 + ceiling / 2 * random
+  }
+
+  /// Seconds a scope waits: never less than the server asked, more where it repeats itself, jitter upward only.
+  ///
+  /// - Parameters:
+  ///   - asked: the server's `retryAfter`, if it gave one.
+  ///   - previous: the last wait of the same scope, if the scope has not been free since.
+  package static func scopeSeconds(asked: Double?, previous: Double?, random: Double) -> Double {
+    let asked = asked.map { max(0, $0) }
+    let grown = previous.map { min($0 * 2, (asked ?? 0) + 3600) } ?? 1
+    let wait = asked.map { previous == nil ? $0 : max($0, grown) } ?? min(grown, 300)
+    return wait + wait * 0.1 * random
+  }
+}

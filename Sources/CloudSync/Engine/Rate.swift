@@ -1,0 +1,45 @@
+/// How fast records go, over the last few seconds, and when they will all have gone.
+struct Rate: Sendable {
+  private static let window: Int64 = 5_000
+
+  private var done = 0
+  private var total = 0
+  private var startedAt: Int64 = 0
+  private var samples: [(at: Int64, done: Int)] = []
+
+  mutating func start(total: Int, at now: Int64) {
+    done = 0
+    self.total = total
+    startedAt = now
+    samples = [(now, 0)]
+  }
+
+  mutating func add(_ count: Int) { done += count }
+
+  mutating func progress(at now: Int64) -> Progress {
+    samples.append((now, done))
+    samples.removeAll { $0.at < now - Self.window }
+    let first = samples.first ?? (startedAt, 0)
+    let seconds = Double(now - first.at) / 1000
+    let perSecond = seconds > 0 ? Double(done - first.done) / seconds : nil
+    return Progress(phase: .send, done: done, total: max(total, done), perSecond: perSecond)
+  }
+}
+
+/// How far the present phase of a pass is.
+package struct Progress: Hashable, Sendable {
+  /// What is being done.
+  package enum Phase: String, Hashable, Sendable { case send, fetch }
+
+  package var phase: Phase
+  package var done: Int
+  package var total: Int
+  /// Records a second over the last seconds; nil before there is anything to measure.
+  package var perSecond: Double?
+
+  /// Seconds until all is done at the present rate.
+  package var etaSeconds: Double? {
+    guard let perSecond, perSecond > 0, total > done else { return nil }
+    return Double(total - done) / perSecond
+  }
+}

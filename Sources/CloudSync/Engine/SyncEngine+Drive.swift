@@ -1,0 +1,181 @@
+import CloudKit
+import Dispatch
+import Foundation
+import GRDB
+
+/// Driving a store: once, or until told to stop.
+extension SyncEngine {
+  /// One pass now, by whoever drives: this process, or the live driver elsewhere, whose pass is waited for and reported
+  /// as our own. Own back-offs are ended first; a server's wait is kept.
+  package func syncOnce(types: [String] = []) async throws -> PassSummary {
+    _ = try store.flush(actor: "sync")
+    if let lease = try Lease.acquire(store) { return try await passAlone(lease, types) }
+    let request = try store.requestPass(types)
+    let watcher = watch()
+    defer { _ = watcher }
+    let patience = store.now() + Lease.duration
+    while true {
+      try Task.checkCancellation()
+      switch try store.passState(request) {
+      case .finished(let summary):
+        return summary
+      case .started:
+        break
+      case .requested where store.now() > patience:
+        // Alive by the kernel's lock, yet it does not react: stopped, or hung.
+        if let lease = try Lease.acquire(store, holderIsSilent: true) { return try await passAlone(lease, types) }
+      case .requested:
+        break
+      }
+      // A driver that died in the middle left its lock behind.
+      if let lease = try Lease.acquire(store) { return try await passAlone(lease, types) }
+      await wakeup.sleep(.milliseconds(200))
+    }
+  }
+
+  private func passAlone(_ lease: Lease, _ types: [String]) async throws -> PassSummary {
+    defer { lease.release(store) }
+    _ = try store.recoverInFlight(lease)
+    let requests = try store.startPasses(lease)
+    let summary = try await pass(lease, types: types + requests.types)
+    try store.finishPasses(requests.ids, summary, lease)
+    return summary
+  }
+
+  /// Drives until cancelled: sends what is enqueued, polls the feeds, serves passes that other processes ask for. Where
+  /// another process drives, waits for its end.
+  package func drive(types: [String] = []) async throws {
+    let watcher = watch()
+    defer { _ = watcher }
+    var lease: Lease?
+    defer { lease?.release(store) }
+    var isResting = false
+    var nextPoll = store.now()
+    while !Task.isCancelled {
+      guard let held = lease else {
+        lease = try Lease.acquire(store)
+        if let lease { _ = try store.recoverInFlight(lease) } else { await wakeup.sleep(.seconds(1)) }
+        isResting = false
+        continue
+      }
+      do {
+        let isDue = store.now() >= nextPoll
+        if try hasWork(pollIsDue: isDue) {
+          isResting = false
+          let requests = try store.startPasses(held)
+          let summary = try await pass(held, types: types + requests.types, sweeps: isDue || !requests.ids.isEmpty)
+          try store.finishPasses(requests.ids, summary, held)
+          if isDue || summary.reachedEnd { nextPoll = store.now() + Int64(configuration.pollInterval * 1000) }
+        } else {
+          if !isResting { try held.rest(store) }
+          isResting = true
+          await wakeup.sleep(try restTime(nextPoll))
+        }
+      } catch let error as StoreError where error.kind == .fenced {
+        lease = nil
+      } catch is CancellationError {
+        return
+      }
+    }
+  }
+
+  /// Whether there is anything to do now. Reads only: a driver that sleeps writes nothing.
+  private func hasWork(pollIsDue: Bool) throws -> Bool {
+    if try store.hasRequestedPass() { return true }
+    guard try store.mayRequest() else { return false }
+    if pollIsDue { return true }
+    let (workload, planner) = try store.workload()
+    if case .rest = planner.plan(workload) { return false }
+    return true
+  }
+
+  /// Until the next poll, or the end of a wait; without end while an operator has paused everything.
+  private func restTime(_ nextPoll: Int64) throws -> Duration? {
+    let (workload, planner) = try store.workload()
+    if workload.isPaused { return nil }
+    var end = workload.waits.contains { $0.key.stopsAll } ? Int64.max : nextPoll
+    if case .rest(let until?) = planner.plan(workload) { end = min(end, until) }
+    return .milliseconds(max(1, end - store.now()))
+  }
+
+  private func watch() -> StoreWatcher? {
+    let wakeup = wakeup
+    return StoreWatcher(store, queue: .global()) { wakeup.ring() }
+  }
+}
+
+/// Passes that processes ask the driver for.
+extension SyncStore {
+  enum PassState {
+    case requested
+    case started
+    case finished(PassSummary)
+  }
+
+  /// Asks whichever process drives for a pass, without waiting for it.
+  package func askForPass() throws(StoreError) {
+    _ = try requestPass([])
+  }
+
+  func requestPass(_ types: [String]) throws(StoreError) -> Int64 {
+    let now = now()
+    return try write { database in
+      try database.execute(
+        sql: "INSERT INTO passes(requestedAt, types) VALUES (?, ?)",
+        arguments: [now, types.joined(separator: ",")]
+      )
+      return database.lastInsertedRowID
+    }
+  }
+
+  func passState(_ id: Int64) throws(StoreError) -> PassState {
+    try read { database in
+      guard let row = try Row.fetchOne(database, sql: "SELECT * FROM passes WHERE id = ?", arguments: [id]) else {
+        return .finished(PassSummary())
+      }
+      if let summary = row["summary"] as String?, row["finishedAt"] as Int64? != nil {
+        return .finished(try JSONColumn.value(summary))
+      }
+      return row["startedAt"] as Int64? == nil ? .requested : .started
+    }
+  }
+
+  func hasRequestedPass() throws(StoreError) -> Bool {
+    try read {
+      try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM passes WHERE finishedAt IS NULL)") ?? false
+    }
+  }
+
+  /// Takes on the passes asked for so far; one pass serves them all.
+  func startPasses(_ lease: Lease) throws(StoreError) -> (ids: [Int64], types: [String]) {
+    let now = now()
+    return try write { database in
+      try lease.check(database, now: now)
+      let rows = try Row.fetchAll(database, sql: "SELECT id, types FROM passes WHERE finishedAt IS NULL")
+      let ids = rows.map { $0["id"] as Int64 }
+      try database.execute(
+        sql: "UPDATE passes SET startedAt = coalesce(startedAt, ?) WHERE finishedAt IS NULL",
+        arguments: [now]
+      )
+      let types = rows.flatMap { ($0["types"] as String).split(separator: ",").map(String.init) }
+      return (ids, types)
+    }
+  }
+
+  func finishPasses(_ ids: [Int64], _ summary: PassSummary, _ lease: Lease) throws(StoreError) {
+    guard !ids.isEmpty else { return }
+    let now = now()
+    try write { database in
+      try lease.check(database, now: now)
+      let text = try JSONColumn.text(summary)
+      for id in ids {
+        try database.execute(
+          sql: "UPDATE passes SET finishedAt = ?, summary = ? WHERE id = ?",
+          arguments: [now, text, id]
+        )
+      }
+      // Long finished ones have been read by whoever asked.
+      try database.execute(sql: "DELETE FROM passes WHERE finishedAt < ?", arguments: [now - 3_600_000])
+    }
+  }
+}

@@ -1,0 +1,278 @@
+package import CloudKit
+import Foundation
+import GRDB
+
+/// Carries out what the planner decides: one request at a time, each between two transactions of the store.
+///
+/// The engine holds nothing that matters. Whatever it was doing when it died, the store says what is to be done next.
+package actor SyncEngine {
+  /// What the engine needs of the world; handed in, so that tests and simulations own time and chance.
+  package struct Configuration: Sendable {
+    package var client: WebServicesClient
+    package var policy: ConflictPolicy
+    /// Who we are to the server as far as the credential tells; nil where the server has to say.
+    package var identity: String?
+    package var random: @Sendable () -> Double
+    /// Seconds between passes while driving, for what no push announces.
+    package var pollInterval: Double
+    /// Seconds between sweeps for deletions where there is no change feed, while driving.
+    package var sweepInterval: Double
+
+    package init(
+      client: WebServicesClient,
+      policy: ConflictPolicy = .server,
+      identity: String? = nil,
+      random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+      pollInterval: Double = 30,
+      sweepInterval: Double = 300
+    ) {
+      self.client = client
+      self.policy = policy
+      self.identity = identity
+      self.random = random
+      self.pollInterval = pollInterval
+      self.sweepInterval = sweepInterval
+    }
+  }
+
+  let store: SyncStore
+  let configuration: Configuration
+  let wakeup = Wakeup()
+  var rate = Rate()
+  private var hasAuthenticated = false
+
+  package init(store: SyncStore, _ configuration: Configuration) {
+    self.store = store
+    self.configuration = configuration
+  }
+
+  var client: WebServicesClient { configuration.client }
+  var database: DatabaseName { store.scope.database }
+
+  // MARK: - One pass
+
+  /// A pass: everything that can be sent now is sent, every feed is read to its end.
+  ///
+  /// - Parameters:
+  ///   - types: record types to read where there is no change feed, besides those already known.
+  ///   - sweeps: whether deletions are looked for there, which reads every record's name.
+  func pass(_ lease: Lease, types: [String] = [], sweeps: Bool = true) async throws -> PassSummary {
+    var summary = PassSummary()
+    let startedAt = store.now()
+    do {
+      try await authenticate(lease)
+      try await fetch(lease, types: types, sweeps: sweeps, &summary)
+      var hasSent = try await send(lease, &summary)
+      // What was sent comes back in the feeds; what comes may leave merged records to be sent.
+      while hasSent {
+        try await fetch(lease, types: [], sweeps: false, &summary)
+        hasSent = try await send(lease, &summary)
+      }
+      summary.reachedEnd = true
+      try store.passEnded(startedAt: startedAt, lease)
+    } catch let error as WebServicesError {
+      summary.error = error
+      try store.record(error, random: configuration.random(), lease)
+    } catch is Interrupted {
+      // Paused, or inside a wait: the store says so, nothing failed.
+    }
+    try store.setActivity(.idle, lease)
+    return summary
+  }
+
+  /// Something that the store already shows forbids going on now.
+  struct Interrupted: Error {}
+
+  /// Makes sure that this store is ours to send from, once a session.
+  private func authenticate(_ lease: Lease) async throws {
+    if try store.mayRequest() == false { throw Interrupted() }
+    guard !hasAuthenticated else { return }
+    let identity: String
+    if let known = configuration.identity {
+      identity = known
+    } else {
+      try store.setActivity(.fetching, lease)
+      identity = try await client.caller().userRecordName
+    }
+    try store.adopt(identity: identity, lease)
+    hasAuthenticated = true
+  }
+
+  // MARK: - Sending
+
+  /// Sends until nothing more can be sent now. Whether anything was.
+  private func send(_ lease: Lease, _ summary: inout PassSummary) async throws -> Bool {
+    var hasSent = false
+    let total = try store.sendableCount()
+    rate.start(total: total, at: store.now())
+    while true {
+      try Task.checkCancellation()
+      let (workload, planner) = try store.workload()
+      switch planner.plan(workload) {
+      case .rest: return hasSent
+      case .makeZones(let zones): try await makeZones(zones, lease)
+      case .sendZoneOperation(let id): try await sendZoneOperation(id, lease, &summary)
+      case .readBack(let zone, let ids): try await readBack(zone, ids, lease, &summary)
+      case .send(let zone, let ids, let atomic): try await sendBatch(zone, ids, atomic: atomic, lease, &summary)
+      }
+      hasSent = true
+      try store.setProgress(rate.progress(at: store.now()), lease)
+      if try store.mayRequest() == false { throw Interrupted() }
+    }
+  }
+
+  private func sendBatch(
+    _ zone: ZoneKey,
+    _ ids: [Int64],
+    atomic: Bool,
+    _ lease: Lease,
+    _ summary: inout PassSummary
+  ) async throws {
+    let operations = try store.begin(ids, lease)
+    guard !operations.isEmpty else { return }
+    try store.setActivity(.sending, lease)
+    let client = client
+    let database = database
+    let (answer, seconds) = await timed(lease) { () async throws(WebServicesError) in
+      try await client.modify(
+        operations.map(Interpreter.wireOperation),
+        zone: zone.wire,
+        atomic: atomic,
+        in: database
+      )
+    }
+    let outcomes = Interpreter.outcomes(of: operations, answer)
+    try settle(operations, outcomes, seconds, lease, &summary)
+  }
+
+  private func settle(
+    _ operations: [Operation],
+    _ outcomes: [Int64: Outcome],
+    _ seconds: Double,
+    _ lease: Lease,
+    _ summary: inout PassSummary
+  ) throws {
+    let settled = try store.finish(
+      operations,
+      outcomes,
+      seconds: seconds,
+      policy: configuration.policy,
+      random: configuration.random(),
+      lease
+    )
+    summary.requests += 1
+    summary.sent += settled.acknowledged
+    summary.failed += settled.failed
+    rate.add(settled.acknowledged)
+    if let error = settled.error { summary.lastItemError = error }
+  }
+
+  /// Reads records whose server version is not known: after a lost answer, and after a conflict, which comes without the
+  /// server's record (reference 6.3).
+  private func readBack(
+    _ zone: ZoneKey,
+    _ ids: [Int64],
+    _ lease: Lease,
+    _ summary: inout PassSummary
+  ) async throws {
+    let keys = try store.keys(ids)
+    let client = client
+    let database = database
+    let (answer, _) = await timed(lease) { () async throws(WebServicesError) in
+      try await client.lookup(keys.map(\.name), zone: zone.wire, in: database)
+    }
+    summary.requests += 1
+    var found: [RecordKey: MirrorRecord?] = [:]
+    switch answer {
+    case .failure(let error) where error.code == .zoneNotFound:
+      for key in keys { found[key] = .some(nil) }
+    case .failure(let error):
+      throw error
+    case .success(let results):
+      for result in results {
+        switch result {
+        case .record(let wire):
+          if let record = MirrorRecord(wire, in: zone) { found[record.key] = record }
+        case .deleted(let name): found[RecordKey(zone, name)] = .some(nil)
+        case .failure(let name?, let error) where error.code == .notFound: found[RecordKey(zone, name)] = .some(nil)
+        case .failure(_, let error): throw error
+        }
+      }
+    }
+    let settled = try store.finishReadBack(ids, found: found, policy: configuration.policy, lease)
+    summary.sent += settled.acknowledged
+    rate.add(settled.acknowledged)
+  }
+
+  // MARK: - Zones
+
+  private func makeZones(_ zones: [ZoneKey], _ lease: Lease) async throws {
+    let results = try await client.modifyZones(zones.map { WireZoneOperation(.create, $0.wire) }, in: database)
+    try store.zonesMade(zones, results, random: configuration.random(), lease)
+  }
+
+  private func sendZoneOperation(_ id: Int64, _ lease: Lease, _ summary: inout PassSummary) async throws {
+    guard let operation = try store.begin([id], lease).first else { return }
+    let client = client
+    let database = database
+    let kind: WireZoneOperation.Kind = operation.kind == .zoneSave ? .create : .delete
+    let (answer, seconds) = await timed(lease) { () async throws(WebServicesError) in
+      try await client.modifyZones([WireZoneOperation(kind, operation.key.zoneKey.wire)], in: database)
+    }
+    let outcome: Outcome
+    switch answer {
+    case .success(let results):
+      if case .failure(_, let error)? = results.first {
+        outcome = Interpreter.failure(of: operation, error, isRequestLevel: false)
+      } else {
+        outcome = .zoneDone
+      }
+    case .failure(let error):
+      outcome = Interpreter.failure(of: operation, error, isRequestLevel: true)
+    }
+    try settle([operation], [id: outcome], seconds, lease, &summary)
+  }
+
+  // MARK: - Requests
+
+  /// Runs a request, keeping the lease alive while it takes, and says how long it took.
+  private func timed<Value: Sendable>(
+    _ lease: Lease,
+    _ body: @Sendable () async throws(WebServicesError) -> Value
+  ) async -> (Result<Value, WebServicesError>, Double) {
+    let start = ContinuousClock.now
+    let store = store
+    let heart = Task.detached {
+      while !Task.isCancelled {
+        try? await Task.sleep(for: .milliseconds(Lease.duration * 2 / 5))
+        if !Task.isCancelled { try? lease.renew(store) }
+      }
+    }
+    defer { heart.cancel() }
+    let result: Result<Value, WebServicesError>
+    do {
+      result = .success(try await body())
+    } catch {
+      result = .failure(error)
+    }
+    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    return (result, seconds)
+  }
+}
+
+/// What a pass did.
+package struct PassSummary: Sendable, Hashable, Codable {
+  package var sent = 0
+  package var failed = 0
+  package var fetched = 0
+  package var deleted = 0
+  package var requests = 0
+  /// Every feed was read to its end and nothing more could be sent.
+  package var reachedEnd = false
+  package var error: WebServicesError?
+  package var lastItemError: WebServicesError?
+
+  package init() {}
+
+  private enum CodingKeys: String, CodingKey { case sent, failed, fetched, deleted, requests, reachedEnd }
+}

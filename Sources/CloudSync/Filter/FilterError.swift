@@ -1,0 +1,39 @@
+/// A wrong filter expression: what is wrong, and where.
+package struct FilterError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What is wrong and what to write instead, as one clause without a full stop.
+  package let message: String
+  /// Where, counted in Unicode scalars from 1; one past the end where something is missing.
+  package let column: Int
+  /// The expression as it was written.
+  package let expression: String
+
+  /// The error in one line, for one-line reports.
+  package var description: String { "\(message) (column \(column))" }
+
+  /// The error, the expression and a caret under the place that is wrong, on three lines.
+  package var rendering: String {
+    let shown = expression.unicodeScalars.map(Self.visible)
+    let place = min(max(column - 1, 0), shown.count)
+    // A window around the place: the caret must not wrap away from what it points at.
+    let start = place > 60 ? place - 40 : 0
+    let end = min(shown.count, start + 76)
+    let before = (start > 0 ? "…" : "") + Self.text(shown[start..<place])
+    let after = Self.text(shown[place..<end]) + (end < shown.count ? "…" : "")
+    return "\(message)\n  \(before)\(after)\n  \(String(repeating: " ", count: before.count))^"
+  }
+
+  private static func text(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
+    var text = String.UnicodeScalarView()
+    text.append(contentsOf: scalars)
+    return String(text)
+  }
+
+  /// One scalar for one scalar, so that columns stay true: an expression may come from a hostile file.
+  private static func visible(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+    switch scalar.properties.generalCategory {
+    case .control where scalar.value < 0x20: Unicode.Scalar(0x2400 + scalar.value) ?? "\u{FFFD}"
+    case .control, .format, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
+    default: scalar
+    }
+  }
+}

@@ -1,0 +1,192 @@
+/// Reads a filter expression: `or` of `and` of `not` of comparisons, as in SQL.
+struct FilterParser {
+  /// Bounds that keep the SQL inside SQLite's own: a parser stack of 100 symbols, of which a level takes up to six,
+  /// expression depth 1000, 32766 parameters, patterns of 50000 bytes.
+  enum Limit {
+    static let depth = 12
+    static let comparisons = 400
+    static let values = 10_000
+    static let patternBytes = 10_000
+  }
+
+  private let expression: String
+  private let tokens: [FilterToken]
+  private var index = 0
+  private var depth = 0
+  private var comparisons = 0
+  private var values = 0
+
+  init(_ expression: String) throws(FilterError) {
+    self.expression = expression
+    var lexer = FilterLexer(expression)
+    tokens = try lexer.tokens()
+  }
+
+  mutating func parse() throws(FilterError) -> FilterExpression {
+    guard token.kind != .end else { throw error("the expression is empty; write for example state = 'failed'") }
+    let result = try disjunction()
+    switch token.kind {
+    case .end: return result
+    case .close: throw error("this ) closes nothing")
+    default: throw error("expected 'and', 'or' or the end of the expression")
+    }
+  }
+
+  private mutating func disjunction() throws(FilterError) -> FilterExpression {
+    var parts = [try conjunction()]
+    while take("or") { parts.append(try conjunction()) }
+    return parts.count == 1 ? parts[0] : .any(parts)
+  }
+
+  private mutating func conjunction() throws(FilterError) -> FilterExpression {
+    var parts = [try negation()]
+    while take("and") { parts.append(try negation()) }
+    return parts.count == 1 ? parts[0] : .all(parts)
+  }
+
+  private mutating func negation() throws(FilterError) -> FilterExpression {
+    depth += 1
+    defer { depth -= 1 }
+    guard depth <= Limit.depth else { throw error("the expression is nested more than \(Limit.depth) deep") }
+    if take("not") { return .not(try negation()) }
+    guard token.kind == .open else { return try predicate() }
+    let opening = token
+    index += 1
+    let inner = try disjunction()
+    if token.kind == .end { throw error("this ( is never closed", at: opening) }
+    guard take(.close) else { throw error("expected 'and', 'or' or )") }
+    return inner
+  }
+
+  private mutating func predicate() throws(FilterError) -> FilterExpression {
+    comparisons += 1
+    guard comparisons <= Limit.comparisons else {
+      throw error("more than \(Limit.comparisons) comparisons; use 'in' with a list")
+    }
+    let column = try self.column()
+    if take("is") {
+      let negated = take("not")
+      guard take("null") else { throw error(negated ? "expected null" : "expected null or not null") }
+      return negated ? .not(.isNull(column)) : .isNull(column)
+    }
+    let negated = take("not")
+    if take("in") {
+      let among = FilterExpression.among(column, try list(for: column))
+      return negated ? .not(among) : among
+    }
+    if token.isWord("like") {
+      let like = FilterExpression.like(column, pattern: try pattern(for: column))
+      return negated ? .not(like) : like
+    }
+    guard !negated else { throw error("expected 'in' or 'like' after 'not'") }
+    guard case .comparison(let comparison) = token.kind else {
+      throw error("expected one of = != < <= > >= like in is after \(column.rawValue)")
+    }
+    index += 1
+    return .compare(column, comparison, try value(for: column))
+  }
+
+  private mutating func column() throws(FilterError) -> FilterColumn {
+    switch token.kind {
+    case .word(let word):
+      if let column = FilterColumn(rawValue: word.lowercased()) {
+        index += 1
+        return column
+      }
+      if FilterToken.keywords.contains(word.lowercased()) {
+        throw error("expected a column before '\(word)': \(FilterColumn.list)")
+      }
+      throw error("there is no column '\(word)'; the columns are \(FilterColumn.list)")
+    case .end: throw error("the expression ends where a column is expected: \(FilterColumn.list)")
+    default: throw error("expected a column here: \(FilterColumn.list)")
+    }
+  }
+
+  private mutating func list(for column: FilterColumn) throws(FilterError) -> [FilterValue] {
+    guard take(.open) else { throw error("expected ( and a list after 'in'") }
+    var list: [FilterValue] = []
+    repeat { list.append(try value(for: column)) } while take(.comma)
+    guard take(.close) else { throw error("expected , or ) in the list") }
+    return list
+  }
+
+  private mutating func pattern(for column: FilterColumn) throws(FilterError) -> String {
+    switch column.kind {
+    case .text, .oneOf: index += 1
+    case .integer, .age: throw error("like compares text, and \(column.rawValue) is a number; use = != < <= > >=")
+    }
+    guard case .text(let pattern) = token.kind else {
+      throw error("like takes a text in single quotes: \(column.rawValue) like '%quota%'")
+    }
+    guard pattern.utf8.count <= Limit.patternBytes else {
+      throw error("a pattern is at most \(Limit.patternBytes) bytes long")
+    }
+    index += 1
+    return pattern
+  }
+
+  private mutating func value(for column: FilterColumn) throws(FilterError) -> FilterValue {
+    values += 1
+    guard values <= Limit.values else { throw error("more than \(Limit.values) values in one expression") }
+    let value = try checked(token.kind, for: column)
+    index += 1
+    return value
+  }
+
+  private func checked(_ kind: FilterToken.Kind, for column: FilterColumn) throws(FilterError) -> FilterValue {
+    switch (column.kind, kind) {
+    case (.text, .text(let text)): return .text(text)
+    case (.oneOf(let known), .text(let text)):
+      guard known.contains(text) else {
+        throw error("there is no \(column.rawValue) '\(text)'; known are \(known.joined(separator: ", "))")
+      }
+      return .text(text)
+    case (.integer, .integer(let number)): return .integer(number)
+    case (.age, .age(let milliseconds)): return .integer(milliseconds)
+    case (_, .word(let word)) where word.lowercased() == "null":
+      throw error("nothing compares with null; write \(column.rawValue) is null or \(column.rawValue) is not null")
+    case (_, .end): throw error("the expression ends where \(column.expectation) is expected")
+    case (.age, .integer): throw error("an age needs a unit: 90s, 5m, 1h, 2d")
+    case (.text, .word(let word)), (.oneOf, .word(let word)):
+      throw error("text goes in single quotes: '\(word)'")
+    default: throw error("\(column.rawValue) compares with \(column.expectation)")
+    }
+  }
+
+  private var token: FilterToken { tokens[index] }
+
+  private mutating func take(_ keyword: String) -> Bool {
+    guard token.isWord(keyword) else { return false }
+    index += 1
+    return true
+  }
+
+  private mutating func take(_ kind: FilterToken.Kind) -> Bool {
+    guard token.kind == kind else { return false }
+    index += 1
+    return true
+  }
+
+  private func error(_ message: String, at place: FilterToken? = nil) -> FilterError {
+    FilterError(message: message, column: (place ?? token).column, expression: expression)
+  }
+}
+
+extension FilterToken {
+  fileprivate static let keywords: Set<String> = ["and", "or", "not", "in", "is", "null", "like"]
+
+  fileprivate func isWord(_ keyword: String) -> Bool {
+    guard case .word(let word) = kind else { return false }
+    return word.lowercased() == keyword
+  }
+}
+
+extension FilterColumn {
+  fileprivate var expectation: String {
+    switch kind {
+    case .text, .oneOf: "a text in single quotes"
+    case .integer: "a whole number"
+    case .age: "an age such as 90s, 5m, 1h, 2d"
+    }
+  }
+}

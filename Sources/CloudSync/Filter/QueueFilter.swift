@@ -1,0 +1,76 @@
+/// Which operations of the queue a verb is about, as `--where` says it.
+///
+/// ```swift
+/// let filter = try QueueFilter(parsing: "state = 'failed' and age > 1h and message like '%quota%'")
+/// let (sql, arguments) = filter.sql(now: 1_767_225_600_000)
+/// ```
+package struct QueueFilter: Sendable, Hashable {
+  let expression: FilterExpression
+
+  /// Reads an expression; the error points at the column that is wrong.
+  package init(parsing text: String) throws(FilterError) {
+    var parser = try FilterParser(text)
+    expression = try parser.parse()
+  }
+
+  /// A value to bind to a `?`.
+  package enum Argument: Hashable, Sendable {
+    case text(String)
+    case integer(Int64)
+  }
+
+  /// The condition over the columns of the table `operations`, in parentheses, with every value bound.
+  ///
+  /// `now` is in milliseconds since 1970: ages become points in time, so that an index on `enqueuedAt` serves.
+  package func sql(now: Int64) -> (sql: String, arguments: [Argument]) {
+    var arguments: [Argument] = []
+    let sql = Self.sql(expression, now: now, &arguments)
+    return ("(\(sql))", arguments)
+  }
+
+  private static func sql(_ expression: FilterExpression, now: Int64, _ arguments: inout [Argument]) -> String {
+    switch expression {
+    case .all(let parts): return joined(parts, " AND ", now: now, &arguments)
+    case .any(let parts): return joined(parts, " OR ", now: now, &arguments)
+    case .not(let inner): return "NOT (\(sql(inner, now: now, &arguments)))"
+    case .isNull(let column): return "\(column.sql) IS NULL"
+    case .like(let column, let pattern):
+      arguments.append(.text(pattern))
+      return "\(column.sql) LIKE ?"
+    case .compare(let column, let comparison, let value):
+      arguments.append(argument(column, value, now: now))
+      let comparison = column == .age ? comparison.mirrored : comparison
+      return "\(column.sql) \(comparison.rawValue) ?"
+    case .among(let column, let values):
+      for value in values { arguments.append(argument(column, value, now: now)) }
+      return "\(column.sql) IN (\(values.map { _ in "?" }.joined(separator: ", ")))"
+    }
+  }
+
+  private static func joined(
+    _ parts: [FilterExpression],
+    _ separator: String,
+    now: Int64,
+    _ arguments: inout [Argument]
+  ) -> String {
+    var pieces: [String] = []
+    for part in parts { pieces.append("(\(sql(part, now: now, &arguments)))") }
+    return pieces.joined(separator: separator)
+  }
+
+  private static func argument(_ column: FilterColumn, _ value: FilterValue, now: Int64) -> Argument {
+    switch value {
+    case .text(let text): .text(text)
+    case .integer(let age) where column == .age: .integer(now.minus(age))
+    case .integer(let number): .integer(number)
+    }
+  }
+}
+
+extension Int64 {
+  /// The difference, held at the ends of the range: an age of a million years is merely very long ago.
+  func minus(_ other: Int64) -> Int64 {
+    let (difference, overflow) = subtractingReportingOverflow(other)
+    return overflow ? (other > 0 ? .min : .max) : difference
+  }
+}

@@ -1,0 +1,45 @@
+/// What is wrong with one field of a change, and what to do about it.
+package struct FieldError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The field, where there is one.
+  package let field: String?
+  /// What is wrong; what to do, as one clause without a full stop.
+  package let message: String
+
+  package init(field: String?, _ message: String) {
+    self.field = field
+    self.message = message
+  }
+
+  package var description: String { message }
+}
+
+/// The rules that CloudKit has for names.
+package enum NameRule {
+  /// A letter first, then letters, digits and `_`: for fields and record types alike.
+  package static func isFieldName(_ name: String) -> Bool {
+    guard let first = name.utf8.first, first.isLetter, name.utf8.count <= 255 else { return false }
+    return name.utf8.dropFirst().allSatisfy { $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "_") }
+  }
+
+  /// What keeps a text from being a record's name; nil where nothing does.
+  package static func recordNameProblem(_ name: String) -> String? {
+    if name.hasPrefix("_") { return "a record name must not begin with _" }
+    return referenceNameProblem(name)
+  }
+
+  /// What keeps a text from being the name of a record to refer to: users' own records do begin with `_`.
+  package static func referenceNameProblem(_ name: String) -> String? {
+    if name.isEmpty { return "a record name must not be empty" }
+    if name.unicodeScalars.count > 255 { return "a record name has at most 255 characters" }
+    if name.unicodeScalars.contains("\0") { return "a record name must not hold a NUL character" }
+    return nil
+  }
+}
+
+extension UInt8 {
+  var isLetter: Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self)
+  }
+
+  var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+}

@@ -1,0 +1,132 @@
+import CloudKit
+import Foundation
+
+extension SourceValue {
+  /// This value as a field of a known type; nil where it is no value at all.
+  ///
+  /// The one table of what converts to what. Numbers and truth values widen, nothing is guessed from text.
+  func read(as type: WireTypeTag, field: String) throws(FieldError) -> FieldValue? {
+    switch (type, self) {
+    case (_, .null): return nil
+    case (.scalar(.string), .emptyCell): return .string("")
+    case (_, .emptyCell): return nil
+    case (.scalar(let scalar), _): return try readScalar(as: scalar, field: field)
+    case (.list(let element), .list(let values)):
+      var elements: [FieldValue] = []
+      for value in values {
+        guard let read = try value.read(as: .scalar(element), field: field) else {
+          throw FieldError(field: field, "\(field) is \(type) and a list holds no null; leave it out")
+        }
+        elements.append(read)
+      }
+      return .list(element, elements)
+    // A cell of a table has no other way to hold a list.
+    case (.list, .text(let text)):
+      guard case .list(let values)? = try? JSONReader.value(Array(text.utf8)) else { fallthrough }
+      return try SourceValue.list(values).read(as: type, field: field)
+    case (.list, _): throw mismatch(type, field, "give a JSON list, such as [1, 2]")
+    }
+  }
+
+  private func readScalar(as type: FieldType, field: String) throws(FieldError) -> FieldValue {
+    let tag = WireTypeTag.scalar(type)
+    switch type {
+    case .string:
+      guard let text else { throw mismatch(tag, field, "give a text") }
+      return .string(text)
+    case .int64:
+      guard let number = integer ?? double.flatMap(Int64.init(exactly:)) else {
+        throw mismatch(tag, field, "give a whole number below 2^63")
+      }
+      return .int64(number)
+    case .double:
+      guard let number = double else { throw mismatch(tag, field, "give a number") }
+      return .double(number)
+    case .bytes:
+      guard case .text(let text) = self, let data = Data(base64Encoded: text) else {
+        throw mismatch(tag, field, "give the bytes in base64")
+      }
+      return .bytes(data)
+    case .timestamp:
+      if case .number = self, let integer { return .timestamp(integer) }
+      guard case .text(let text) = self, let time = RFC3339.milliseconds(text) else {
+        throw mismatch(tag, field, "give a time such as 2026-01-31T12:00:00Z, or milliseconds since 1970")
+      }
+      return .timestamp(time)
+    case .location:
+      guard let location = location else {
+        throw mismatch(tag, field, "give latitude,longitude in degrees, such as 52.52,13.40")
+      }
+      return .location(location)
+    case .reference: return .reference(try reference(field: field))
+    case .asset, .unknown:
+      throw FieldError(field: field, "\(field) is \(tag), which cannot be given as text; leave it out")
+    }
+  }
+
+  /// A finite number, from a number or a truth value.
+  var double: Double? {
+    switch self {
+    case .bool(let value): return value ? 1 : 0
+    case .number(let digits):
+      guard let number = Double(digits), number.isFinite else { return nil }
+      return number
+    default: return nil
+    }
+  }
+
+  /// A reference by the name of its record, in the same zone unless an object says otherwise.
+  func reference(field: String) throws(FieldError) -> WireReference {
+    var reference: WireReference
+    switch self {
+    case .text(let name): reference = WireReference(recordName: name)
+    case .number(let digits) where integer != nil: reference = WireReference(recordName: digits)
+    case .object(_, let source):
+      guard let decoded = try? JSONDecoder().decode(WireReference.self, from: Data(source.utf8)) else { fallthrough }
+      reference = decoded
+      reference.action = reference.action ?? "NONE"
+    default: throw mismatch(.scalar(.reference), field, "give the name of a record")
+    }
+    if let problem = NameRule.referenceNameProblem(reference.recordName) {
+      throw FieldError(field: field, "\(field) refers to no record: \(problem)")
+    }
+    return reference
+  }
+
+  private var location: WireLocation? {
+    var location: WireLocation
+    switch self {
+    case .text(let text):
+      let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Self.plain($0.trimmingSpaces) }
+      guard parts.count == 2, let latitude = parts[0].double, let longitude = parts[1].double else { return nil }
+      location = WireLocation(latitude: latitude, longitude: longitude)
+    case .object(_, let source):
+      guard let decoded = try? JSONDecoder().decode(WireLocation.self, from: Data(source.utf8)) else { return nil }
+      location = decoded
+    default: return nil
+    }
+    guard abs(location.latitude) <= 90, abs(location.longitude) <= 180 else { return nil }
+    return location
+  }
+
+  private func mismatch(_ type: WireTypeTag, _ field: String, _ remedy: String) -> FieldError {
+    // A text may be of the right type and yet be malformed: then two types would say nothing.
+    let isMalformed: Bool =
+      switch (type, self) {
+      case (.scalar(.bytes), .text), (.scalar(.timestamp), .text), (.scalar(.location), .text): true
+      case (.scalar(.int64), .number): integer == nil && !isFraction
+      default: false
+      }
+    let what = isMalformed ? "this value is not one" : "this value is \(naturalType)"
+    return FieldError(field: field, "\(field) is \(type) and \(what); \(remedy)")
+  }
+
+  private var isFraction: Bool {
+    guard case .number(let digits) = self else { return false }
+    return digits.utf8.contains { !$0.isDigit && $0 != UInt8(ascii: "-") }
+  }
+}
+
+extension Substring {
+  fileprivate var trimmingSpaces: String { String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()) }
+}

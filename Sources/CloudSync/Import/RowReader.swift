@@ -1,0 +1,113 @@
+import CloudKit
+
+/// Turns one row of a file into a record, in three steps that the whole file takes together.
+struct RowReader {
+  /// The type a field has in the mirror or the queue.
+  enum KnownType: Hashable {
+    case writable(WireTypeTag)
+    /// A type that this version cannot write.
+    case foreign(String)
+  }
+
+  /// A row whose settled fields are read and whose others wait for the type of their column.
+  struct Draft {
+    var line: Int
+    var name: String
+    var settled: [String: FieldValue] = [:]
+    var open: [String: SourceValue] = [:]
+  }
+
+  /// CloudKit's bound for a record without its assets.
+  static let maximumBytes = 1_048_576
+
+  let idField: String?
+  let references: Set<String>
+  let known: [String: KnownType]
+
+  /// Checks names and structure, and reads the fields whose type is known.
+  func draft(_ row: ImportRow, makeName: () -> String) throws(FieldError) -> Draft {
+    for name in row.fields.keys.sorted() where !NameRule.isFieldName(name) {
+      throw FieldError(field: name, NameRule.fieldNameProblem(name))
+    }
+    var draft = Draft(line: row.line, name: try name(of: row) ?? makeName())
+    for (field, value) in row.fields.sorted(by: { $0.key < $1.key }) {
+      switch known[field] {
+      case .foreign(let type) where value != .null:
+        throw FieldError(field: field, "\(field) is of type \(type), which this version cannot write; leave it out")
+      case .writable(let type): draft.settled[field] = try value.read(as: type, field: field)
+      case _ where references.contains(field): draft.settled[field] = try reference(value, field)
+      default:
+        if let problem = value.structuralProblem { throw FieldError(field: field, "\(field) \(problem)") }
+        draft.open[field] = value
+      }
+    }
+    return draft
+  }
+
+  /// Lets a row have its say in the types of its columns.
+  func include(_ draft: Draft, in columns: inout [String: ColumnType]) throws(FieldError) {
+    var widened = columns
+    for (field, value) in draft.open.sorted(by: { $0.key < $1.key }) {
+      guard widened[field, default: ColumnType()].include(value) else {
+        throw FieldError(field: field, "\(field) is a list on some lines and one value on others; use one of the two")
+      }
+    }
+    columns = widened
+  }
+
+  /// Reads the open fields by the types of their columns.
+  func record(_ draft: Draft, _ types: [String: WireTypeTag]) throws(FieldError) -> ImportedRecord {
+    var fields = draft.settled
+    for (field, value) in draft.open {
+      guard let type = types[field] else { continue }
+      // No value, or an empty list: nothing else is in a column whose lists are all empty.
+      let isEmptyList = type == .list(.unknown) && value == .list([])
+      fields[field] = isEmptyList ? .list(.unknown, []) : try value.read(as: type, field: field)
+    }
+    let size = fields.reduce(0) { $0 + $1.key.utf8.count + $1.value.weight }
+    guard size <= Self.maximumBytes else {
+      throw FieldError(field: nil, "the record has \(size) bytes and CloudKit takes 1 MB; shorten it or split it")
+    }
+    return ImportedRecord(line: draft.line, name: draft.name, fields: fields)
+  }
+
+  private func name(of row: ImportRow) throws(FieldError) -> String? {
+    guard let idField else { return nil }
+    let name: String
+    switch row.fields[idField] {
+    case nil, .null, .emptyCell:
+      throw FieldError(field: idField, "\(idField) has no value and names the record; give it one")
+    case .text(let text): name = text
+    case .number(let digits): name = digits
+    case .bool, .list, .object:
+      throw FieldError(field: idField, "\(idField) names the record; give it a text or a number")
+    }
+    if let problem = NameRule.recordNameProblem(name) {
+      throw FieldError(field: idField, "\(idField) names no record: \(problem)")
+    }
+    return name
+  }
+
+  private func reference(_ value: SourceValue, _ field: String) throws(FieldError) -> FieldValue? {
+    if case .object = value, let problem = value.structuralProblem {
+      throw FieldError(field: field, "\(field) \(problem)")
+    }
+    if case .list = value { return try value.read(as: .list(.reference), field: field) }
+    return try value.read(as: .scalar(.reference), field: field)
+  }
+}
+
+extension FieldValue {
+  /// About what the value takes of a record's size.
+  fileprivate var weight: Int {
+    switch self {
+    case .string(let text): text.utf8.count
+    case .int64, .double, .timestamp: 8
+    case .bytes(let data): data.count
+    case .location: 64
+    case .reference(let reference): reference.recordName.utf8.count + 16
+    case .asset, .other: 0
+    case .list(_, let elements): elements.reduce(0) { $0 + $1.weight }
+    }
+  }
+}

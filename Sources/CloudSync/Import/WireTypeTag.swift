@@ -1,0 +1,37 @@
+package import CloudKit
+
+/// A field's type as the wire names it: `INT64`, `STRING_LIST`.
+package enum WireTypeTag: Hashable, Sendable, CustomStringConvertible {
+  case scalar(FieldType)
+  case list(FieldType)
+
+  /// Reads a wire name; nil for one that this library cannot write.
+  package init?(_ name: String) {
+    if let scalar = Self.scalar(name) {
+      self = .scalar(scalar)
+    } else if name.hasSuffix("_LIST"), let element = Self.scalar(String(name.dropLast("_LIST".count))) {
+      self = .list(element)
+    } else {
+      return nil
+    }
+  }
+
+  package var description: String {
+    switch self {
+    case .scalar(let type): type.rawValue
+    case .list(let element): element.rawValue + "_LIST"
+    }
+  }
+
+  /// The names that `FIELD:TYPE=VALUE` may use.
+  package static let writable: [String] = {
+    let scalars = FieldType.allCases.filter { $0 != .unknown && $0 != .asset }.map(\.rawValue)
+    return scalars + scalars.map { $0 + "_LIST" }
+  }()
+
+  private static func scalar(_ name: String) -> FieldType? {
+    if name == "ASSET" { return .asset }
+    guard let type = FieldType(rawValue: name), type != .unknown else { return nil }
+    return type
+  }
+}

@@ -1,0 +1,84 @@
+package import CloudKit
+
+/// Whose value a field of a conflict gets.
+package enum ConflictSide: String, Hashable, Sendable, CaseIterable {
+  case local, server, base, newest
+}
+
+/// A change that both sides made, as the conflict desk shows it: derived from the operation and the mirror.
+package struct Conflict: Hashable, Sendable {
+  /// One field with its three values; nil is absent.
+  package struct Field: Hashable, Sendable {
+    package var name: String
+    package var base: FieldValue?
+    package var local: FieldValue?
+    package var server: FieldValue?
+  }
+
+  package var id: Int64
+  package var key: RecordKey
+  package var type: String
+  package var kind: OperationKind
+  /// Only fields on which the two sides differ and that both changed.
+  package var fields: [Field]
+  package var detectedAt: Int64
+  package var editedAt: Int64
+  package var serverModifiedAt: Int64?
+  package var serverModifiedBy: String?
+  /// The server holds no such record any more.
+  package var isDeletedOnServer: Bool
+
+  private let changes: FieldChanges
+  private let serverFields: [String: FieldValue]
+
+  init(_ operation: Operation, server: MirrorRecord?) {
+    id = operation.id
+    key = operation.key
+    type = operation.type ?? server?.type ?? ""
+    kind = operation.kind
+    detectedAt = operation.conflictAt ?? operation.editedAt
+    editedAt = operation.editedAt
+    serverModifiedAt = server?.modifiedAt
+    serverModifiedBy = server?.modifiedBy
+    isDeletedOnServer = server == nil
+    changes = operation.changes
+    serverFields = server?.fields ?? [:]
+    let names =
+      operation.kind == .delete
+      ? Set(operation.base.keys).union(serverFields.keys)
+      : operation.changes.names
+    fields = []
+    for name in names.sorted() {
+      let field = Field(
+        name: name,
+        base: operation.base[name],
+        local: operation.changes[name],
+        server: serverFields[name]
+      )
+      if field.local != field.server, field.base != field.server { fields.append(field) }
+    }
+  }
+
+  /// The side that edited last, by the clocks of both.
+  private var newest: ConflictSide { editedAt >= serverModifiedAt ?? 0 ? .local : .server }
+
+  /// What is left to be sent; nil: nothing, the server's record stands.
+  func resolved(_ take: ConflictSide, _ choices: [String: ConflictSide]) -> FieldChanges? {
+    let take = take == .newest ? newest : take
+    if kind == .delete { return take == .local ? FieldChanges() : nil }
+    // A record that the server deleted is taken whole or not at all.
+    if isDeletedOnServer, choices.isEmpty, take == .server { return nil }
+    var left = changes
+    for field in fields {
+      var side = choices[field.name] ?? take
+      if side == .newest { side = newest }
+      switch side {
+      case .local: left[field.name] = field.local
+      case .server: left[field.name] = field.server
+      case .base, .newest: left[field.name] = field.base
+      }
+    }
+    left = left.effective(on: serverFields)
+    return left.isEmpty ? nil : left
+  }
+}

@@ -1,0 +1,76 @@
+package import CloudKit
+import Foundation
+
+/// What a change does to a record's fields: it sets some, clears some and leaves the others alone.
+///
+/// The queue keeps this intent, never a whole record, so that replaying it on a newer server record keeps what others
+/// wrote.
+package struct FieldChanges: Hashable, Sendable, Codable {
+  package private(set) var values: [String: FieldValue]
+  package private(set) var cleared: Set<String>
+
+  package init(values: [String: FieldValue] = [:], cleared: Set<String> = []) {
+    self.values = values
+    self.cleared = cleared.subtracting(values.keys)
+  }
+
+  package var isEmpty: Bool { values.isEmpty && cleared.isEmpty }
+
+  /// All fields touched.
+  package var names: Set<String> { cleared.union(values.keys) }
+
+  /// The value this change gives a touched field; nil clears it.
+  package subscript(name: String) -> FieldValue? {
+    get { values[name] }
+    set {
+      values[name] = newValue
+      if newValue == nil { cleared.insert(name) } else { cleared.remove(name) }
+    }
+  }
+
+  /// Leaves a field alone after all.
+  package mutating func forget(_ name: String) {
+    values[name] = nil
+    cleared.remove(name)
+  }
+
+  /// Does a later change after this one.
+  package mutating func apply(_ later: FieldChanges) {
+    for name in later.names { self[name] = later[name] }
+  }
+
+  /// The fields after this change.
+  package func applied(to fields: [String: FieldValue]) -> [String: FieldValue] {
+    var result = fields
+    for name in names { result[name] = values[name] }
+    return result
+  }
+
+  /// This change without what would change nothing.
+  package func effective(on fields: [String: FieldValue]) -> FieldChanges {
+    var result = self
+    for name in names where self[name] == fields[name] { result.forget(name) }
+    return result
+  }
+
+  /// Bytes of the values on the wire, about.
+  package var byteCount: Int {
+    values.reduce(into: cleared.reduce(0) { $0 + $1.utf8.count + 20 }) { $0 += $1.key.utf8.count + $1.value.byteCount + 30 }
+  }
+}
+
+extension FieldValue {
+  /// Bytes of the value on the wire, about; exact for text and numbers within a few bytes.
+  package var byteCount: Int {
+    switch self {
+    case .string(let text): text.utf8.count
+    case .int64, .double, .timestamp: 12
+    case .bytes(let data): (data.count * 4 + 2) / 3
+    case .location: 80
+    case .reference(let reference): reference.recordName.utf8.count + 40
+    case .asset: 300
+    case .list(_, let elements): elements.reduce(2) { $0 + $1.byteCount + 3 }
+    case .other(_, let json): (try? JSONEncoder().encode(json).count) ?? 64
+    }
+  }
+}

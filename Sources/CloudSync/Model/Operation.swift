@@ -1,0 +1,118 @@
+package import CloudKit
+
+/// What an operation does on the server.
+package enum OperationKind: String, Hashable, Sendable, CaseIterable, Codable {
+  case save, delete, zoneSave, zoneDelete
+}
+
+/// Where an operation stands.
+package enum OperationState: String, Hashable, Sendable, CaseIterable, Codable {
+  /// Nothing but order, or a scope's wait, stands before it. Leaves by being sent.
+  case pending
+  /// Sent, the outcome not yet known. Leaves by the answer, or, after a crash, by reading back.
+  case inFlight
+  /// In its own back-off until `nextAttemptAt`. Leaves when that has passed.
+  case waiting
+  /// A dead letter. Leaves by an operator's retry or discard, or by a new edit of the record.
+  case failed
+  /// Held by an operator. Leaves by resume.
+  case paused
+  /// On the conflict desk. Leaves by a resolution.
+  case conflict
+}
+
+/// An accepted change on its way to the server. There is at most one for a record: later edits merge into it and raise
+/// its generation.
+package struct Operation: Hashable, Sendable {
+  package var id: Int64
+  package var kind: OperationKind
+  /// The record; for zone operations the zone, with an empty name.
+  package var key: RecordKey
+  package var type: String?
+  package var changes: FieldChanges
+  /// The touched fields as they were on the server when this change was made: the merge base.
+  package var base: [String: FieldValue]
+  /// The server's change tag the base was read at; nil: the record did not exist there.
+  package var baseTag: String?
+  package var state: OperationState
+  package var reason: String
+  package var generation: Int64
+  /// The generation on its way, while in flight.
+  package var sentGeneration: Int64?
+  /// What was sent, while in flight: a save may become a delete meanwhile.
+  package var sentKind: OperationKind?
+  /// The server's record is to be read before anything is sent: a lost answer, or a conflict without its record.
+  package var needsReadBack: Bool
+  /// Conflicts in a row without progress; bounded, then parked.
+  package var conflictRounds: Int
+  package var attempts: Int
+  package var maxAttempts: Int
+  /// Milliseconds since 1970.
+  package var nextAttemptAt: Int64?
+  package var errorCode: String?
+  package var errorMessage: String?
+  package var enqueuedAt: Int64
+  package var editedAt: Int64
+  package var conflictAt: Int64?
+  package var bytes: Int
+  /// Operations enqueued as one group are sent in one atomic request.
+  package var group: String?
+  /// Operations this one waits for, by id.
+  package var blockedBy: [Int64] = []
+}
+
+/// How an accepted change ended. Every one ends in exactly one of these ways.
+package enum Ending: String, Hashable, Sendable, CaseIterable {
+  /// The server holds it.
+  case acknowledged
+  /// A later change of the same record took its place before it was sent.
+  case superseded
+  /// Merged with the server's record; nothing was left to send.
+  case merged
+  /// An operator discarded it.
+  case discarded
+}
+
+/// A record as the server is known to hold it.
+package struct MirrorRecord: Hashable, Sendable {
+  package var key: RecordKey
+  package var type: String
+  package var changeTag: String
+  package var fields: [String: FieldValue]
+  /// Milliseconds since 1970.
+  package var createdAt: Int64?
+  package var modifiedAt: Int64?
+  package var modifiedBy: String?
+
+  package init(
+    key: RecordKey,
+    type: String,
+    changeTag: String,
+    fields: [String: FieldValue],
+    createdAt: Int64? = nil,
+    modifiedAt: Int64? = nil,
+    modifiedBy: String? = nil
+  ) {
+    self.key = key
+    self.type = type
+    self.changeTag = changeTag
+    self.fields = fields
+    self.createdAt = createdAt
+    self.modifiedAt = modifiedAt
+    self.modifiedBy = modifiedBy
+  }
+
+  /// Nil where the answer lacks what every full record has.
+  package init?(_ wire: WireRecord, in zone: ZoneKey) {
+    guard let type = wire.recordType, let tag = wire.recordChangeTag else { return nil }
+    self.init(
+      key: RecordKey(zone, wire.recordName),
+      type: type,
+      changeTag: tag,
+      fields: wire.fields,
+      createdAt: wire.created?.timestamp,
+      modifiedAt: wire.modified?.timestamp,
+      modifiedBy: wire.modified?.userRecordName
+    )
+  }
+}

@@ -1,0 +1,148 @@
+/// One look at everything: what `status` prints and every pane of the dashboard draws from.
+package struct StoreStatus: Hashable, Sendable {
+  /// What syncing is doing, derived from facts, never from hope.
+  package enum State: String, Hashable, Sendable {
+    case idle, sending, fetching, waiting, paused, offline, error
+  }
+
+  /// Operations by state.
+  package struct Queue: Hashable, Sendable {
+    package var total = 0
+    package var pending = 0
+    package var inFlight = 0
+    package var waiting = 0
+    package var failed = 0
+    package var paused = 0
+    package var conflicts = 0
+    package var bytes = 0
+    package var oldestPendingAt: Int64?
+
+    /// What `retry` would act on.
+    package var retryable: Int { failed + waiting }
+  }
+
+  /// A wait of a scope, with its end.
+  package struct Throttle: Hashable, Sendable {
+    package var scope: String
+    package var until: Int64
+    package var error: String
+    package var message: String
+    package var isOwn: Bool
+  }
+
+  /// An error with its time.
+  package struct Failure: Hashable, Sendable {
+    package var code: String
+    package var message: String
+    package var at: Int64
+  }
+
+  /// The process that drives the store, or drove it last.
+  package struct Driver: Hashable, Sendable {
+    package var pid: Int64
+    package var host: String
+    package var isLive: Bool
+  }
+
+  package var generatedAt: Int64
+  package var state = State.idle
+  package var reason = ""
+  package var isPaused = false
+  package var lastSuccessAt: Int64?
+  package var lastEnqueueAt: Int64?
+  package var nextActionAt: Int64?
+  package var nextAction: String?
+  package var driver: Driver?
+  package var progress: Progress?
+  package var queue = Queue()
+  package var recordsByType: [String: Int] = [:]
+  package var recordsByZone: [String: Int] = [:]
+  package var identity: String?
+  /// Why the account cannot be used; nil where it can, as far as is known.
+  package var accountProblem: Failure?
+  package var throttles: [Throttle] = []
+  package var lastError: Failure?
+  /// The last error has not been overcome by a pass that ended well.
+  package var errorStands = false
+
+  package init(generatedAt: Int64) { self.generatedAt = generatedAt }
+
+  package var recordCount: Int { recordsByType.values.reduce(0, +) }
+
+  /// The queue is empty, nothing is wrong, and every feed was read to its end after the last change was accepted.
+  package var isInSync: Bool {
+    guard queue.total == 0, !errorStands, accountProblem == nil, let lastSuccessAt else { return false }
+    switch state {
+    case .offline, .error, .paused: return false
+    case .idle, .sending, .fetching, .waiting: return lastSuccessAt >= lastEnqueueAt ?? 0
+    }
+  }
+}
+
+/// An operation as a list shows it: without its payload.
+package struct QueueRow: Hashable, Sendable, Identifiable {
+  package var id: Int64
+  package var kind: OperationKind
+  package var key: RecordKey
+  package var type: String?
+  package var state: OperationState
+  package var reason: String
+  package var attempts: Int
+  package var maxAttempts: Int
+  package var nextAttemptAt: Int64?
+  package var blockedBy: [Int64]
+  package var errorCode: String?
+  package var errorMessage: String?
+  package var bytes: Int
+  package var enqueuedAt: Int64
+}
+
+/// One attempt to send an operation that did not succeed.
+package struct Attempt: Hashable, Sendable {
+  package var number: Int
+  package var at: Int64
+  package var seconds: Double
+  package var code: String?
+  package var message: String?
+  /// The raw answer, cut to 4 KB.
+  package var response: String?
+}
+
+/// How an operation that is no longer in the queue ended.
+package struct HistoryEntry: Hashable, Sendable {
+  package var id: Int64
+  package var kind: OperationKind
+  package var key: RecordKey
+  package var type: String?
+  package var ending: Ending
+  package var detail: String
+  package var enqueuedAt: Int64
+  package var endedAt: Int64
+}
+
+/// A record of the mirror with the pending edits laid over it.
+package struct RecordRow: Hashable, Sendable {
+  package var record: MirrorRecord
+  /// The server knows it under this tag; nil: it does not know it yet.
+  package var changeTag: String?
+  /// The queued operation of this record, if any.
+  package var operation: Int64?
+  package var operationState: OperationState?
+}
+
+/// A zone as operators see it.
+package struct ZoneRow: Hashable, Sendable {
+  package var key: ZoneKey
+  package var state: String
+  package var records: Int
+  package var tokenAt: Int64?
+  package var lastFetchAt: Int64?
+}
+
+/// A line of the event log.
+package struct EventRow: Hashable, Sendable {
+  package var id: Int64
+  package var at: Int64
+  package var kind: String
+  package var message: String
+}

@@ -1,0 +1,202 @@
+import CloudKit
+import GRDB
+
+/// Bringing a queued operation and the server's record together. Used wherever the server's version becomes known: a
+/// page of a feed, a record read back, an acknowledgement.
+struct Reconciliation {
+  let policy: ConflictPolicy
+  let now: Int64
+  let database: Database
+
+  /// Takes the server's record into the mirror and rebases the queued operation of that record on it, if any.
+  ///
+  /// A record already known by its tag changes nothing. One in flight is left to its answer.
+  func take(_ record: MirrorRecord, epoch: Int64) throws {
+    if try MirrorTable.changeTag(record.key, database) == record.changeTag {
+      try MirrorTable.touch(record.key, epoch: epoch, database)
+      return
+    }
+    let queued = try QueueTable.operation(for: record.key, database)
+    if let queued, queued.state != .inFlight {
+      try rebase(queued, onto: record, epoch: epoch)
+    } else {
+      try MirrorTable.put(record, epoch: epoch, database)
+    }
+  }
+
+  /// The server says that the record is gone.
+  func takeDeletion(of key: RecordKey) throws {
+    let queued = try QueueTable.operation(for: key, database)
+    if let queued, queued.state != .inFlight {
+      try rebase(queued, onto: nil, epoch: 0)
+    } else {
+      try MirrorTable.remove(key, database)
+    }
+  }
+
+  /// Decides what is left of an operation that is not in flight, now that the server is known to hold `server`.
+  func rebase(_ operation: Operation, onto server: MirrorRecord?, epoch: Int64) throws {
+    var operation = operation
+    operation.needsReadBack = false
+    switch (operation.kind, server) {
+    case (.save, let server?): try rebaseSave(&operation, onto: server, epoch: epoch)
+    case (.save, nil): try rebaseSaveOntoNothing(&operation)
+    case (.delete, let server?): try rebaseDelete(&operation, onto: server, epoch: epoch)
+    case (.delete, nil):
+      try MirrorTable.remove(operation.key, database)
+      try QueueTable.end(operation, .acknowledged, "the server does not hold it", now: now, database)
+    case (.zoneSave, _), (.zoneDelete, _): preconditionFailure("A zone operation has no record to be rebased on.")
+    }
+  }
+
+  // MARK: - Save
+
+  private func rebaseSave(_ operation: inout Operation, onto server: MirrorRecord, epoch: Int64) throws {
+    try MirrorTable.put(server, epoch: epoch, database)
+    if let type = operation.type, type != server.type {
+      let message = "the server holds a \(server.type) of this name, not a \(type)"
+      operation.fail("EXISTS", message)
+      return try QueueTable.update(operation, database)
+    }
+    let merge = Merge(
+      operation.changes,
+      base: operation.base,
+      server: server.fields,
+      policy: policy,
+      editedAt: operation.editedAt,
+      serverModifiedAt: server.modifiedAt ?? 0
+    )
+    if !merge.dropped.isEmpty {
+      try log(
+        "merge",
+        "\(operation.key.name): the server's value kept for \(merge.dropped.sorted().joined(separator: ", "))"
+      )
+    }
+    guard !merge.remaining.isEmpty else {
+      let ending: Ending = merge.dropped.isEmpty ? .acknowledged : .merged
+      let detail = merge.dropped.isEmpty ? "the server holds it" : "the server's values were kept"
+      return try QueueTable.end(operation, ending, detail, now: now, database)
+    }
+    operation.base = Dictionary(
+      uniqueKeysWithValues: merge.remaining.names.compactMap { name in
+        // A conflicting field keeps the base that both sides started from; the desk shows it.
+        let value = merge.conflicts.contains(name) ? operation.base[name] : server.fields[name]
+        return value.map { (name, $0) }
+      }
+    )
+    operation.changes = merge.remaining
+    operation.baseTag = server.changeTag
+    if merge.conflicts.isEmpty {
+      operation.leaveConflict("merged with the server's record, ready to send")
+    } else {
+      operation.enterConflict(
+        "both sides changed \(merge.conflicts.sorted().joined(separator: ", "))",
+        now: now
+      )
+    }
+    try QueueTable.update(operation, database)
+  }
+
+  private func rebaseSaveOntoNothing(_ operation: inout Operation) throws {
+    // A creation that the server does not hold was not done: it goes (again).
+    guard operation.baseTag != nil else {
+      if operation.state != .conflict { operation.leaveConflict("ready to send") }
+      return try QueueTable.update(operation, database)
+    }
+    let known = try MirrorTable.record(operation.key, database)
+    try MirrorTable.remove(operation.key, database)
+    switch policy {
+    case .server:
+      try log("merge", "\(operation.key.name): deleted on the server, the local edit was dropped")
+      try QueueTable.end(operation, .merged, "deleted on the server", now: now, database)
+    case .client, .newest:
+      // When a record was deleted is not known, so `newest` keeps what somebody wrote.
+      operation.recreate(from: known?.fields ?? [:])
+      operation.base = [:]
+      operation.leaveConflict("deleted on the server, to be created again")
+      try QueueTable.update(operation, database)
+    case .manual:
+      operation.recreate(from: known?.fields ?? [:])
+      operation.base = known?.fields ?? [:]
+      operation.enterConflict("edited here, deleted on the server", now: now)
+      try QueueTable.update(operation, database)
+    }
+  }
+
+  // MARK: - Delete
+
+  private func rebaseDelete(_ operation: inout Operation, onto server: MirrorRecord, epoch: Int64) throws {
+    try MirrorTable.put(server, epoch: epoch, database)
+    let isUnchanged = operation.baseTag == nil || operation.baseTag == server.changeTag
+    let deleteWins: Bool
+    switch policy {
+    case .server: deleteWins = isUnchanged
+    case .client: deleteWins = true
+    // At equal times the delete wins, on every device.
+    case .newest: deleteWins = isUnchanged || operation.editedAt >= server.modifiedAt ?? 0
+    case .manual: deleteWins = isUnchanged
+    }
+    if deleteWins {
+      operation.base = server.fields
+      operation.baseTag = server.changeTag
+      operation.leaveConflict("ready to send")
+      try QueueTable.update(operation, database)
+    } else if policy == .manual {
+      operation.enterConflict("deleted here, edited on the server", now: now)
+      try QueueTable.update(operation, database)
+    } else {
+      try log("merge", "\(operation.key.name): edited on the server, the local delete was dropped")
+      try QueueTable.end(operation, .merged, "edited on the server", now: now, database)
+    }
+  }
+
+  func log(_ kind: String, _ message: String) throws {
+    try EventLog.add(kind, message, now: now, database)
+  }
+}
+
+extension Operation {
+  /// Makes the operation a dead letter with its reason.
+  mutating func fail(_ code: String, _ message: String) {
+    state = .failed
+    reason = message.isEmpty ? code : "\(code): \(message)"
+    errorCode = code
+    errorMessage = message
+    nextAttemptAt = nil
+    conflictAt = nil
+  }
+
+  mutating func enterConflict(_ reason: String, now: Int64) {
+    if state != .conflict { conflictAt = now }
+    state = .conflict
+    nextAttemptAt = nil
+    self.reason = reason
+  }
+
+  /// Sendable again, unless an operator holds it or it is a dead letter.
+  mutating func leaveConflict(_ reason: String) {
+    guard state != .paused, state != .failed else { return }
+    state = .pending
+    nextAttemptAt = nil
+    conflictAt = nil
+    self.reason = reason
+  }
+
+  /// Turns an edit into the creation of the whole record, as it was with the edit applied.
+  fileprivate mutating func recreate(from fields: [String: FieldValue]) {
+    changes = FieldChanges(values: changes.applied(to: fields))
+    baseTag = nil
+  }
+}
+
+/// The event log: what the engine and operators did, in sentences, newest kept.
+enum EventLog {
+  static let kept: Int64 = 1000
+
+  static func add(_ kind: String, _ message: String, now: Int64, _ database: Database) throws {
+    try database.cachedStatement(sql: "INSERT INTO events(at, kind, message) VALUES (?, ?, ?)")
+      .execute(arguments: [now, kind, message])
+    try database.cachedStatement(sql: "DELETE FROM events WHERE id <= ?")
+      .execute(arguments: [database.lastInsertedRowID - kept])
+  }
+}

@@ -1,0 +1,69 @@
+import CloudKit
+import Foundation
+import GRDB
+
+/// JSON columns: fields in the wire's spelling, so that the file can be read by people and by other programs.
+enum JSONColumn {
+  static func text(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+  }
+
+  static func value<Value: Decodable>(_ text: String, as type: Value.Type = Value.self) throws -> Value {
+    try JSONDecoder().decode(type, from: Data(text.utf8))
+  }
+}
+
+extension Operation {
+  static let columns = """
+    id, operation, zone, owner, name, type, changes, base, baseTag, state, reason, generation, sentGeneration, \
+    sentOperation, needsReadBack, conflictRounds, attempts, maxAttempts, nextAttemptAt, errorCode, errorMessage, \
+    enqueuedAt, editedAt, conflictAt, bytes, atomicGroup
+    """
+
+  init(row: Row) throws {
+    guard let kind = OperationKind(rawValue: row["operation"]), let state = OperationState(rawValue: row["state"])
+    else { throw StoreError(.damaged, "the queue holds an operation or state of unknown name") }
+    id = row["id"]
+    self.kind = kind
+    key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"] ?? "")
+    type = row["type"]
+    changes = try JSONColumn.value(row["changes"])
+    base = try JSONColumn.value(row["base"])
+    baseTag = row["baseTag"]
+    self.state = state
+    reason = row["reason"]
+    generation = row["generation"]
+    sentGeneration = row["sentGeneration"]
+    sentKind = (row["sentOperation"] as String?).flatMap(OperationKind.init(rawValue:))
+    needsReadBack = row["needsReadBack"]
+    conflictRounds = row["conflictRounds"]
+    attempts = row["attempts"]
+    maxAttempts = row["maxAttempts"]
+    nextAttemptAt = row["nextAttemptAt"]
+    errorCode = row["errorCode"]
+    errorMessage = row["errorMessage"]
+    enqueuedAt = row["enqueuedAt"]
+    editedAt = row["editedAt"]
+    conflictAt = row["conflictAt"]
+    bytes = row["bytes"]
+    group = row["atomicGroup"]
+  }
+}
+
+extension MirrorRecord {
+  static let columns = "zone, owner, name, type, changeTag, fields, createdAt, modifiedAt, modifiedBy"
+
+  init(row: Row) throws {
+    self.init(
+      key: RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"]),
+      type: row["type"],
+      changeTag: row["changeTag"],
+      fields: try JSONColumn.value(row["fields"]),
+      createdAt: row["createdAt"],
+      modifiedAt: row["modifiedAt"],
+      modifiedBy: row["modifiedBy"]
+    )
+  }
+}

@@ -1,0 +1,227 @@
+import GRDB
+
+/// The store's tables. Constraints come before code: what must not be, the file refuses.
+///
+/// Times are milliseconds since 1970. Migrations go forward only; a store from a newer version is refused on opening.
+enum Schema {
+  static let migrator: DatabaseMigrator = {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("1") { database in
+      try database.execute(sql: meta)
+      try database.execute(sql: mirror)
+      try database.execute(sql: queue)
+      try database.execute(sql: driving)
+    }
+    return migrator
+  }()
+
+  private static let meta = """
+    CREATE TABLE meta(
+      key TEXT PRIMARY KEY NOT NULL,
+      value TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """
+
+  /// What the server is known to hold, and how far each feed has been read.
+  private static let mirror = """
+    CREATE TABLE zones(
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL DEFAULT '',
+      -- unconfirmed: named here, not yet seen on the server; deleted: the server deleted it.
+      state TEXT NOT NULL CHECK (state IN ('unconfirmed', 'ready', 'deleted')),
+      createdHere INTEGER NOT NULL DEFAULT 0,
+      needsFetch INTEGER NOT NULL DEFAULT 0,
+      token TEXT,
+      tokenAt INTEGER,
+      lastFetchAt INTEGER,
+      -- Raised by each reading from the beginning; what such a reading did not see is gone on the server.
+      epoch INTEGER NOT NULL DEFAULT 0,
+      readingAll INTEGER NOT NULL DEFAULT 0,
+      PRIMARY KEY (zone, owner)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Feeds by modification time, one for a zone and record type, where there is no change feed.
+    CREATE TABLE pulls(
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL DEFAULT '',
+      type TEXT NOT NULL,
+      watermark INTEGER,
+      seen INTEGER,
+      marker TEXT,
+      lastFetchAt INTEGER,
+      sweptAt INTEGER,
+      PRIMARY KEY (zone, owner, type)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE records(
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL DEFAULT '',
+      name TEXT NOT NULL,
+      type TEXT NOT NULL,
+      changeTag TEXT NOT NULL,
+      fields TEXT NOT NULL,
+      createdAt INTEGER,
+      modifiedAt INTEGER,
+      modifiedBy TEXT,
+      epoch INTEGER NOT NULL DEFAULT 0,
+      PRIMARY KEY (zone, owner, name)
+    ) STRICT;
+    CREATE INDEX recordsByType ON records(zone, owner, type);
+    """
+
+  /// Accepted changes, everything that happened to them, and how they ended.
+  private static let queue = """
+    CREATE TABLE operations(
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      operation TEXT NOT NULL CHECK (operation IN ('save', 'delete', 'zoneSave', 'zoneDelete')),
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL DEFAULT '',
+      name TEXT,
+      type TEXT,
+      changes TEXT NOT NULL,
+      base TEXT NOT NULL,
+      baseTag TEXT,
+      state TEXT NOT NULL CHECK (state IN ('pending', 'inFlight', 'waiting', 'failed', 'paused', 'conflict')),
+      reason TEXT NOT NULL,
+      generation INTEGER NOT NULL DEFAULT 1,
+      sentGeneration INTEGER,
+      sentOperation TEXT,
+      needsReadBack INTEGER NOT NULL DEFAULT 0,
+      conflictRounds INTEGER NOT NULL DEFAULT 0,
+      attempts INTEGER NOT NULL DEFAULT 0,
+      maxAttempts INTEGER NOT NULL DEFAULT 8,
+      nextAttemptAt INTEGER,
+      errorCode TEXT,
+      errorMessage TEXT,
+      enqueuedAt INTEGER NOT NULL,
+      editedAt INTEGER NOT NULL,
+      conflictAt INTEGER,
+      bytes INTEGER NOT NULL,
+      atomicGroup TEXT,
+      CHECK ((name IS NULL) = (operation IN ('zoneSave', 'zoneDelete'))),
+      CHECK ((state = 'inFlight') = (sentGeneration IS NOT NULL)),
+      CHECK ((state = 'inFlight') = (sentOperation IS NOT NULL)),
+      CHECK ((state = 'waiting') = (nextAttemptAt IS NOT NULL)),
+      CHECK ((state = 'conflict') = (conflictAt IS NOT NULL))
+    ) STRICT;
+    -- One live operation for a record: later edits merge into it.
+    CREATE UNIQUE INDEX operationsByRecord ON operations(zone, owner, name) WHERE name IS NOT NULL;
+    CREATE INDEX operationsByState ON operations(state, id);
+
+    -- Which records an operation refers to, so that the referenced go first on save and last on delete.
+    CREATE TABLE refs(
+      operation INTEGER NOT NULL REFERENCES operations(id) ON DELETE CASCADE,
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL,
+      name TEXT NOT NULL,
+      PRIMARY KEY (operation, zone, owner, name)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX refsByTarget ON refs(zone, owner, name);
+
+    -- What stands before what. A save waits for the creation of what it refers to; a delete waits for the deletes of
+    -- what referred to it. A target that the server holds already is nothing to wait for.
+    CREATE VIEW blockers(operation, blocker) AS
+      SELECT o.id, b.id FROM operations o
+        JOIN refs r ON r.operation = o.id
+        JOIN operations b ON b.zone = r.zone AND b.owner = r.owner AND b.name = r.name
+        WHERE o.operation = 'save' AND b.operation = 'save' AND b.baseTag IS NULL AND b.id <> o.id
+      UNION ALL
+      SELECT o.id, a.id FROM operations o
+        JOIN refs r ON r.zone = o.zone AND r.owner = o.owner AND r.name = o.name
+        JOIN operations a ON a.id = r.operation
+        WHERE o.operation = 'delete' AND a.operation = 'delete' AND a.id <> o.id;
+
+    CREATE TABLE attempts(
+      id INTEGER PRIMARY KEY,
+      operation INTEGER NOT NULL,
+      number INTEGER NOT NULL,
+      at INTEGER NOT NULL,
+      seconds REAL NOT NULL,
+      code TEXT,
+      message TEXT,
+      response TEXT
+    ) STRICT;
+    CREATE INDEX attemptsByOperation ON attempts(operation, id);
+
+    CREATE TABLE history(
+      id INTEGER PRIMARY KEY,
+      operationId INTEGER NOT NULL,
+      operation TEXT NOT NULL,
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL,
+      name TEXT,
+      type TEXT,
+      ending TEXT NOT NULL CHECK (ending IN ('acknowledged', 'superseded', 'merged', 'discarded')),
+      detail TEXT NOT NULL,
+      enqueuedAt INTEGER NOT NULL,
+      endedAt INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX historyByOperation ON history(operationId);
+    """
+
+  /// Who drives, what it does, what it waits for, and what operators asked.
+  private static let driving = """
+    CREATE TABLE lease(
+      one INTEGER PRIMARY KEY CHECK (one = 1),
+      fence INTEGER NOT NULL,
+      pid INTEGER NOT NULL,
+      host TEXT NOT NULL,
+      -- Null while the driver sleeps: the kernel's lock alone says that it lives.
+      expiresAt INTEGER
+    ) STRICT;
+
+    CREATE TABLE activity(
+      one INTEGER PRIMARY KEY CHECK (one = 1),
+      state TEXT NOT NULL DEFAULT 'idle',
+      reason TEXT NOT NULL DEFAULT '',
+      phase TEXT,
+      done INTEGER NOT NULL DEFAULT 0,
+      total INTEGER NOT NULL DEFAULT 0,
+      perSecond REAL,
+      nextActionAt INTEGER,
+      nextAction TEXT,
+      lastSuccessAt INTEGER,
+      lastEnqueueAt INTEGER,
+      errorCode TEXT,
+      errorMessage TEXT,
+      errorAt INTEGER,
+      errorStands INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    INSERT INTO activity(one) VALUES (1);
+
+    CREATE TABLE throttles(
+      scope TEXT PRIMARY KEY NOT NULL,
+      until INTEGER NOT NULL,
+      seconds REAL NOT NULL,
+      code TEXT NOT NULL,
+      message TEXT NOT NULL,
+      isOwn INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE passes(
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      requestedAt INTEGER NOT NULL,
+      types TEXT NOT NULL,
+      startedAt INTEGER,
+      finishedAt INTEGER,
+      summary TEXT
+    ) STRICT;
+
+    -- Every operator command, with how many rows it changed.
+    CREATE TABLE commands(
+      id INTEGER PRIMARY KEY,
+      at INTEGER NOT NULL,
+      actor TEXT NOT NULL,
+      verb TEXT NOT NULL,
+      selection TEXT NOT NULL,
+      count INTEGER NOT NULL
+    ) STRICT;
+
+    CREATE TABLE events(
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      at INTEGER NOT NULL,
+      kind TEXT NOT NULL,
+      message TEXT NOT NULL
+    ) STRICT;
+    """
+}

@@ -1,0 +1,145 @@
+import CloudKit
+import GRDB
+
+/// What the driver says of itself, for every process that looks.
+extension SyncStore {
+  /// What a driver is doing.
+  enum Activity: String {
+    case idle, sending, fetching
+  }
+
+  func setActivity(_ activity: Activity, _ lease: Lease) throws(StoreError) {
+    let now = now()
+    try write { database in
+      try lease.check(database, now: now)
+      try database.cachedStatement(
+        sql: "UPDATE activity SET state = ?, phase = CASE WHEN ?1 = 'idle' THEN NULL ELSE phase END WHERE state <> ?1"
+      ).execute(arguments: [activity.rawValue])
+    }
+  }
+
+  func setProgress(_ progress: Progress, _ lease: Lease) throws(StoreError) {
+    let now = now()
+    try write { database in
+      try lease.check(database, now: now)
+      try database.cachedStatement(
+        sql: "UPDATE activity SET phase = 'send', done = ?, total = ?, perSecond = ?"
+      ).execute(arguments: [progress.done, progress.total, progress.perSecond])
+    }
+  }
+
+  func setFetched(_ count: Int, _ lease: Lease) throws(StoreError) {
+    let now = now()
+    try write { database in
+      try lease.check(database, now: now)
+      try database.cachedStatement(sql: "UPDATE activity SET phase = 'fetch', done = ?, total = ?, perSecond = NULL")
+        .execute(arguments: [count, count])
+    }
+  }
+
+  /// The end of a pass that read every feed to its end: the fact behind `inSync`.
+  func passEnded(startedAt: Int64, _ lease: Lease) throws(StoreError) {
+    let now = now()
+    try write { database in
+      try lease.check(database, now: now)
+      for scope in [WaitScope.network, .account, .database] { try Throttles.clear(scope, database) }
+      try database.execute(
+        sql: "UPDATE activity SET lastSuccessAt = ?, errorStands = 0, perSecond = NULL",
+        arguments: [now]
+      )
+    }
+  }
+
+  /// What stopped a pass as a whole: a wait where there is one to wait for, else an error that stands until a pass ends
+  /// well.
+  func record(_ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
+    let now = now()
+    try write { database in
+      try lease.check(database, now: now)
+      let scope: WaitScope?
+      switch error.code {
+      case .networkError: scope = .network
+      case .throttled, .tryAgainLater: scope = .database
+      case .authenticationFailed, .authenticationRequired: scope = .account
+      default: scope = error.retryAfter == nil ? nil : .database
+      }
+      if let scope { try Throttles.set(scope, error, now: now, random: random, database) }
+      try database.execute(
+        sql: "UPDATE activity SET errorCode = ?, errorMessage = ?, errorAt = ?, errorStands = ?",
+        arguments: [error.code.name, error.reason, now, scope == nil]
+      )
+      try EventLog.add("error", "\(error.code.name): \(error.reason)", now: now, database)
+    }
+  }
+
+  /// Whether a request may be made now: not paused, and inside no wait that holds up everything.
+  func mayRequest() throws(StoreError) -> Bool {
+    let now = now()
+    return try read { database in
+      if try Meta.value("paused", database) != nil { return false }
+      let stopping = try Bool.fetchOne(
+        database,
+        sql: "SELECT EXISTS (SELECT 1 FROM throttles WHERE scope IN ('network', 'account', 'database') AND until > ?)",
+        arguments: [now]
+      )
+      return stopping != true
+    }
+  }
+
+  /// Operations that could go in this pass, for its progress.
+  func sendableCount() throws(StoreError) -> Int {
+    try read { try Int.fetchOne($0, sql: "SELECT count(*) FROM operations WHERE state = 'pending'") ?? 0 }
+  }
+
+  func keys(_ ids: [Int64]) throws(StoreError) -> [RecordKey] {
+    try read { database in
+      try ids.compactMap { try QueueTable.operation($0, database)?.key }
+    }
+  }
+
+  // MARK: - Identity
+
+  /// Makes the store this identity's, or refuses: another one's changes are never sent from it.
+  func adopt(identity: String, _ lease: Lease) throws(StoreError) {
+    let now = now()
+    let path = path
+    try write { database in
+      try lease.check(database, now: now)
+      guard let owner = try Meta.value("identity", database) else {
+        return try Meta.set("identity", identity, database)
+      }
+      guard owner == identity else {
+        throw StoreError(
+          .otherScope,
+          "the store \(path) belongs to \(owner), not to \(identity); nothing was sent, choose another with --store"
+        )
+      }
+    }
+  }
+
+  // MARK: - Zones made by the engine
+
+  /// Takes the answer to the creation of zones that changes wait for.
+  func zonesMade(
+    _ zones: [ZoneKey],
+    _ results: [WireZoneResult],
+    random: Double,
+    _ lease: Lease
+  ) throws(StoreError) {
+    let now = now()
+    try write { database in
+      try lease.check(database, now: now)
+      for (index, zone) in zones.enumerated() {
+        switch index < results.count ? results[index] : nil {
+        case .zone: try ZoneTable.markCreatedHere(zone, database)
+        case .failure(_, let error) where error.code == .exists: try ZoneTable.markCreatedHere(zone, database)
+        case .failure(_, let error):
+          try Throttles.set(.zone(zone), error, now: now, random: random, database)
+        case nil:
+          let error = WebServicesError(.unexpectedServerResponse, "the answer does not mention zone \(zone.zone)")
+          try Throttles.set(.zone(zone), error, now: now, random: random, database)
+        }
+      }
+    }
+  }
+}

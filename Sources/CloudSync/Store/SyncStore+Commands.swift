@@ -1,0 +1,240 @@
+import CloudKit
+import GRDB
+
+/// Which operations a command means.
+package enum Selection: Hashable, Sendable {
+  case ids([Int64])
+  case matching(QueueFilter, text: String)
+  case all
+
+  /// The selection in the audit log.
+  var text: String {
+    switch self {
+    case .ids(let ids): ids.map(String.init).joined(separator: " ")
+    case .matching(_, let text): text
+    case .all: "all"
+    }
+  }
+}
+
+/// What an operator tells the queue to do.
+package enum QueueVerb: String, Hashable, Sendable, CaseIterable {
+  /// Failed and waiting become pending with their attempts reset.
+  case retry
+  /// Takes operations out of the queue for good.
+  case discard
+  /// Holds operations until resumed. On all of them it holds what comes later too.
+  case pause
+  case resume
+}
+
+/// What a command did, row by row.
+package struct CommandResult: Hashable, Sendable {
+  package var changed: [Int64] = []
+  /// Operations left alone, each with the reason.
+  package var skipped: [Int64: String] = [:]
+  /// Selected identifiers that name no operation in the queue.
+  package var unknown: [Int64] = []
+
+  package init() {}
+}
+
+/// Commands of operators. They act on the store itself; whichever process drives sees them at once. All are audited.
+extension SyncStore {
+  /// Does `verb` to exactly the selected operations, in one transaction.
+  ///
+  /// - Parameters:
+  ///   - dryRun: tells what would be done and does nothing.
+  ///   - actor: who, for the audit log.
+  package func perform(
+    _ verb: QueueVerb,
+    on selection: Selection,
+    dryRun: Bool = false,
+    actor: String
+  ) throws(StoreError) -> CommandResult {
+    let now = now()
+    if !dryRun { try recoverFromDeadDriver() }
+    return try write { database in
+      var result = CommandResult()
+      for id in try ids(selection, now: now, database) {
+        guard var operation = try QueueTable.operation(id, database) else {
+          result.unknown.append(id)
+          continue
+        }
+        if let reason = Self.obstacle(to: verb, operation) {
+          result.skipped[id] = reason
+          continue
+        }
+        result.changed.append(id)
+        if dryRun { continue }
+        try Self.apply(verb, &operation, now: now, database)
+      }
+      guard !dryRun else { return result }
+      if selection == .all, verb == .pause || verb == .resume {
+        try Meta.set("paused", verb == .pause ? String(now) : nil, database)
+      }
+      try audit(verb.rawValue, selection.text, result.changed.count, actor, now: now, database)
+      return result
+    }
+  }
+
+  private func ids(_ selection: Selection, now: Int64, _ database: Database) throws -> [Int64] {
+    switch selection {
+    case .ids(let ids):
+      var seen: Set<Int64> = []
+      return ids.filter { seen.insert($0).inserted }
+    case .matching(let filter, _):
+      let condition = SQLCondition(filter, now: now)
+      return try Int64.fetchAll(
+        database,
+        sql: "SELECT id FROM operations WHERE \(condition.sql) ORDER BY id",
+        arguments: condition.arguments
+      )
+    case .all:
+      return try Int64.fetchAll(database, sql: "SELECT id FROM operations ORDER BY id")
+    }
+  }
+
+  /// Why a verb leaves an operation alone; nil where it acts.
+  private static func obstacle(to verb: QueueVerb, _ operation: Operation) -> String? {
+    if operation.state == .inFlight { return "it is on its way to the server" }
+    switch verb {
+    case .retry: return operation.state == .failed || operation.state == .waiting ? nil : "it is \(operation.state.rawValue)"
+    case .discard: return nil
+    case .pause:
+      switch operation.state {
+      case .pending, .waiting: return nil
+      case .inFlight, .failed, .paused, .conflict: return "it is \(operation.state.rawValue)"
+      }
+    case .resume: return operation.state == .paused ? nil : "it is \(operation.state.rawValue)"
+    }
+  }
+
+  private static func apply(_ verb: QueueVerb, _ operation: inout Operation, now: Int64, _ database: Database) throws {
+    switch verb {
+    case .retry:
+      operation.state = .pending
+      operation.reason = "retried by an operator"
+      operation.attempts = 0
+      operation.conflictRounds = 0
+      operation.nextAttemptAt = nil
+      operation.errorCode = nil
+      operation.errorMessage = nil
+      // A retry of what failed for a deleted zone is the wish to have the zone again.
+      if let zone = try ZoneTable.zone(operation.key.zoneKey, database), zone.state == .deleted {
+        try ZoneTable.setState(zone.key, .unconfirmed, database)
+      }
+      try QueueTable.update(operation, database)
+    case .discard:
+      try QueueTable.end(operation, .discarded, "discarded by an operator", now: now, database)
+    case .pause:
+      operation.state = .paused
+      operation.nextAttemptAt = nil
+      operation.reason = "paused by an operator"
+      try QueueTable.update(operation, database)
+    case .resume:
+      operation.state = .pending
+      operation.reason = "resumed by an operator"
+      try QueueTable.update(operation, database)
+    }
+  }
+
+  /// Ends own back-offs now. Touches nothing failed or paused, and never cuts a server's wait short.
+  package func flush(actor: String) throws(StoreError) -> Int {
+    let now = now()
+    return try write { database in
+      try database.execute(
+        sql: """
+          UPDATE operations SET state = 'pending', nextAttemptAt = NULL, reason = 'flushed by an operator'
+          WHERE state = 'waiting'
+          """
+      )
+      let count = database.changesCount
+      // The row stays, so that a scope that refuses again still waits longer.
+      try database.execute(sql: "UPDATE throttles SET until = ?1 WHERE isOwn = 1 AND until > ?1", arguments: [now])
+      try audit("flush", "", count, actor, now: now, database)
+      return count
+    }
+  }
+
+  /// Settles a conflict. The choice for each field says whose value it gets; fields not named follow `take`.
+  ///
+  /// - Returns: what is still to be sent, or nil where the server's record stands as it is.
+  package func resolve(
+    _ id: Int64,
+    take: ConflictSide,
+    fields: [String: ConflictSide] = [:],
+    actor: String
+  ) throws(StoreError) -> FieldChanges? {
+    let now = now()
+    return try write { database in
+      guard var operation = try QueueTable.operation(id, database), operation.state == .conflict else {
+        throw StoreError(.invalid, "\(id) is no conflict; `cktop conflicts list` names them")
+      }
+      let server = try MirrorTable.record(operation.key, database)
+      let conflict = Conflict(operation, server: server)
+      if let stranger = fields.keys.sorted().first(where: { name in !conflict.fields.contains { $0.name == name } }) {
+        let names = conflict.fields.map(\.name).joined(separator: ", ")
+        throw StoreError(.invalid, "field \(stranger) is not in conflict \(id); its fields are \(names)")
+      }
+      try audit("resolve", "\(id) \(take.rawValue)", 1, actor, now: now, database)
+      let left = conflict.resolved(take, fields)
+      guard let left else {
+        if server == nil { try MirrorTable.remove(operation.key, database) }
+        try QueueTable.end(operation, .merged, "settled on the conflict desk", now: now, database)
+        return nil
+      }
+      operation.changes = left
+      operation.base = server?.fields.filter { left.names.contains($0.key) || operation.kind == .delete } ?? [:]
+      operation.baseTag = server?.changeTag
+      operation.generation += 1
+      operation.conflictRounds = 0
+      operation.attempts = 0
+      operation.leaveConflict("settled on the conflict desk, ready to send")
+      try QueueTable.update(operation, database)
+      return left
+    }
+  }
+
+  /// Rows that a dead driver left in flight can be commanded only once their state says what is known of them.
+  private func recoverFromDeadDriver() throws(StoreError) {
+    let inFlight = try read { try Int.fetchOne($0, sql: "SELECT count(*) FROM operations WHERE state = 'inFlight'") ?? 0 }
+    guard inFlight > 0, let lease = try Lease.acquire(self) else { return }
+    defer { lease.release(self) }
+    _ = try recoverInFlight(lease)
+  }
+
+  private func audit(
+    _ verb: String,
+    _ selection: String,
+    _ count: Int,
+    _ actor: String,
+    now: Int64,
+    _ database: Database
+  ) throws {
+    try database.execute(
+      sql: "INSERT INTO commands(at, actor, verb, selection, count) VALUES (?, ?, ?, ?, ?)",
+      arguments: [now, actor, verb, selection, count]
+    )
+    try EventLog.add("command", "\(verb) \(selection): \(count)", now: now, database)
+  }
+}
+
+/// A filter as SQL with GRDB's arguments.
+struct SQLCondition {
+  let sql: String
+  let arguments: StatementArguments
+
+  init(_ filter: QueueFilter, now: Int64) {
+    let rendered = filter.sql(now: now)
+    sql = rendered.sql
+    arguments = StatementArguments(
+      rendered.arguments.map { argument -> any DatabaseValueConvertible in
+        switch argument {
+        case .text(let text): text
+        case .integer(let number): number
+        }
+      }
+    )
+  }
+}

@@ -1,0 +1,245 @@
+import CloudKit
+import GRDB
+
+/// A change as a caller asks for it.
+package struct Change: Hashable, Sendable {
+  /// What is wanted.
+  package enum Kind: Hashable, Sendable {
+    /// Sets and clears just these fields; creates the record if it does not exist.
+    case save(type: String, FieldChanges)
+    case delete
+  }
+
+  package var key: RecordKey
+  package var kind: Kind
+
+  package init(_ key: RecordKey, _ kind: Kind) {
+    self.key = key
+    self.kind = kind
+  }
+}
+
+/// What became of a change that was handed in.
+package enum Accepted: Hashable, Sendable {
+  /// It is on disk, as this operation.
+  case enqueued(Int64)
+  /// It would change nothing.
+  case unchanged
+  /// It cannot be, for this reason; nothing was enqueued for it.
+  case refused(String)
+}
+
+/// Accepting changes: on disk, in the transaction that acknowledges them.
+extension SyncStore {
+  /// The largest record the server takes, without assets (reference 4).
+  package static let largestRecord = 1_000_000
+
+  /// Accepts changes in one transaction. When this returns, what was accepted survives a power cut.
+  ///
+  /// - Parameter group: a name under which all of them are sent in one atomic request (custom zones only).
+  /// - Returns: one element for each change, in order.
+  package func enqueue(_ changes: [Change], group: String? = nil) throws(StoreError) -> [Accepted] {
+    let now = now()
+    return try write { database in
+      let accepted = try changes.map { try accept($0, group: group, now: now, database) }
+      if accepted.contains(where: { if case .enqueued = $0 { true } else { false } }) {
+        try database.execute(sql: "UPDATE activity SET lastEnqueueAt = ?", arguments: [now])
+      }
+      return accepted
+    }
+  }
+
+  private func accept(_ change: Change, group: String?, now: Int64, _ database: Database) throws -> Accepted {
+    if let refusal = refusal(of: change.key) { return .refused(refusal) }
+    let queued = try QueueTable.operation(for: change.key, database)
+    let mirror = try MirrorTable.record(change.key, database)
+    if try ZoneTable.zone(change.key.zoneKey, database) == nil {
+      try ZoneTable.insert(change.key.zoneKey, state: .unconfirmed, database)
+    }
+    switch change.kind {
+    case .save(let type, let fields):
+      return try acceptSave(change.key, type, fields, queued, mirror, group: group, now: now, database)
+    case .delete:
+      return try acceptDelete(change.key, queued, mirror, group: group, now: now, database)
+    }
+  }
+
+  private func refusal(of key: RecordKey) -> String? {
+    if key.name.isEmpty || key.name.unicodeScalars.count > 255 { return "a record name has 1 to 255 characters" }
+    if key.name.contains("\0") { return "a record name cannot hold NUL" }
+    if scope.database == .public, !key.zoneKey.isDefaultZone {
+      return "the public database has no zone but \(WireZoneID.defaultZoneName)"
+    }
+    return nil
+  }
+
+  // MARK: - Save
+
+  private func acceptSave(
+    _ key: RecordKey,
+    _ type: String,
+    _ fields: FieldChanges,
+    _ queued: Operation?,
+    _ mirror: MirrorRecord?,
+    group: String?,
+    now: Int64,
+    _ database: Database
+  ) throws -> Accepted {
+    if let known = queued?.type ?? mirror?.type, known != type {
+      return .refused("\(key.name) is a record of type \(known), not \(type)")
+    }
+    let onServer = mirror?.fields ?? [:]
+    // After a queued delete there is nothing: the new record has just the fields named now.
+    let isRecreation = queued?.kind == .delete
+    let current = isRecreation ? [:] : queued?.changes.applied(to: onServer) ?? onServer
+    var changes = fields.effective(on: current)
+    if queued == nil, mirror != nil, changes.isEmpty { return .unchanged }
+    if queued?.kind == .save, changes.isEmpty { return .unchanged }
+    let size = changes.applied(to: current).reduce(0) { $0 + $1.key.utf8.count + $1.value.byteCount + 30 }
+    if size > Self.largestRecord {
+      return .refused("the record has \(size) bytes; the server takes at most \(Self.largestRecord)")
+    }
+
+    guard var operation = queued else {
+      let operation = Operation(
+        saving: key, type: type, changes,
+        base: onServer.filter { changes.names.contains($0.key) }, baseTag: mirror?.changeTag, group: group, now: now
+      )
+      return .enqueued(try QueueTable.insert(operation, database))
+    }
+    if isRecreation {
+      for name in onServer.keys where !changes.names.contains(name) { changes[name] = nil }
+      operation.kind = .save
+      operation.type = type
+      operation.changes = changes
+      operation.base = onServer.filter { changes.names.contains($0.key) }
+      operation.baseTag = mirror?.changeTag
+    } else {
+      for name in changes.names where !operation.changes.names.contains(name) { operation.base[name] = onServer[name] }
+      operation.changes.apply(changes)
+    }
+    try edited(&operation, now: now, database)
+    return .enqueued(operation.id)
+  }
+
+  // MARK: - Delete
+
+  private func acceptDelete(
+    _ key: RecordKey,
+    _ queued: Operation?,
+    _ mirror: MirrorRecord?,
+    group: String?,
+    now: Int64,
+    _ database: Database
+  ) throws -> Accepted {
+    guard var operation = queued else {
+      let operation = Operation(
+        deleting: key, type: mirror?.type, base: mirror?.fields ?? [:], baseTag: mirror?.changeTag, group: group, now: now
+      )
+      return .enqueued(try QueueTable.insert(operation, database))
+    }
+    if operation.kind == .delete { return .unchanged }
+    let neverLeft = mirror == nil && operation.state != .inFlight && !operation.needsReadBack && operation.attempts == 0
+    if neverLeft {
+      try QueueTable.end(operation, .superseded, "deleted before it was sent", now: now, database)
+      return .enqueued(operation.id)
+    }
+    operation.kind = .delete
+    operation.changes = FieldChanges()
+    operation.base = mirror?.fields ?? [:]
+    operation.baseTag = mirror?.changeTag
+    try edited(&operation, now: now, database)
+    return .enqueued(operation.id)
+  }
+
+  /// A new edit makes an operation sendable again, except where an operator or a conflict holds it.
+  private func edited(_ operation: inout Operation, now: Int64, _ database: Database) throws {
+    operation.generation += 1
+    operation.editedAt = now
+    let isHeldByErrors = operation.state == .failed || operation.state == .waiting
+    // A delete settles what the fields' conflict was about.
+    if isHeldByErrors || (operation.state == .conflict && operation.kind == .delete) {
+      operation.state = .pending
+      operation.reason = "edited again, ready to send"
+      operation.attempts = 0
+      operation.nextAttemptAt = nil
+      operation.conflictAt = nil
+      operation.errorCode = nil
+      operation.errorMessage = nil
+    }
+    try QueueTable.update(operation, database)
+  }
+
+  // MARK: - Zones
+
+  /// Accepts the creation of a zone. Unchanged where it exists or is queued already.
+  package func enqueueZone(_ zone: ZoneKey) throws(StoreError) -> Accepted {
+    try enqueueZoneOperation(zone, .zoneSave)
+  }
+
+  /// Accepts the deletion of a zone with all its records; queued changes of the zone end as superseded.
+  package func enqueueZoneDeletion(_ zone: ZoneKey) throws(StoreError) -> Accepted {
+    try enqueueZoneOperation(zone, .zoneDelete)
+  }
+
+  private func enqueueZoneOperation(_ zone: ZoneKey, _ kind: OperationKind) throws(StoreError) -> Accepted {
+    guard scope.database == .private else { return .refused("only the private database has zones of one's own") }
+    guard !zone.isDefaultZone else { return .refused("\(zone.zone) can be neither made nor deleted") }
+    let now = now()
+    return try write { database in
+      let queued = try Row.fetchAll(
+        database,
+        sql: "SELECT \(Operation.columns) FROM operations WHERE zone = ? AND owner = ?",
+        arguments: [zone.zone, zone.owner]
+      ).map(Operation.init(row:))
+      if queued.contains(where: { $0.kind == kind }) { return .unchanged }
+      let known = try ZoneTable.zone(zone, database)
+      switch kind {
+      case .zoneSave:
+        if known?.state == .ready, !queued.contains(where: { $0.kind == .zoneDelete }) { return .unchanged }
+      default:
+        if queued.contains(where: { $0.state == .inFlight }) {
+          return .refused("changes of zone \(zone.zone) are on their way; try again in a moment")
+        }
+      }
+      for operation in queued where kind == .zoneDelete || operation.kind == .zoneDelete {
+        let detail = kind == .zoneDelete ? "its zone is to be deleted" : "the zone is to stay"
+        try QueueTable.end(operation, .superseded, detail, now: now, database)
+      }
+      try ZoneTable.insert(zone, state: .unconfirmed, database)
+      try database.execute(sql: "UPDATE activity SET lastEnqueueAt = ?", arguments: [now])
+      return .enqueued(try QueueTable.insert(Operation(zone, kind, now: now), database))
+    }
+  }
+}
+
+extension Operation {
+  fileprivate init(
+    saving key: RecordKey, type: String, _ changes: FieldChanges, base: [String: FieldValue], baseTag: String?,
+    group: String?, now: Int64
+  ) {
+    self.init(.save, key, type: type, changes, base: base, baseTag: baseTag, group: group, now: now)
+  }
+
+  fileprivate init(
+    deleting key: RecordKey, type: String?, base: [String: FieldValue], baseTag: String?, group: String?, now: Int64
+  ) {
+    self.init(.delete, key, type: type, FieldChanges(), base: base, baseTag: baseTag, group: group, now: now)
+  }
+
+  fileprivate init(_ zone: ZoneKey, _ kind: OperationKind, now: Int64) {
+    self.init(kind, RecordKey(zone, ""), type: nil, FieldChanges(), base: [:], baseTag: nil, group: nil, now: now)
+  }
+
+  private init(
+    _ kind: OperationKind, _ key: RecordKey, type: String?, _ changes: FieldChanges, base: [String: FieldValue],
+    baseTag: String?, group: String?, now: Int64
+  ) {
+    self.init(
+      id: 0, kind: kind, key: key, type: type, changes: changes, base: base, baseTag: baseTag, state: .pending,
+      reason: "ready to send", generation: 1, sentGeneration: nil, sentKind: nil, needsReadBack: false,
+      conflictRounds: 0, attempts: 0, maxAttempts: 8, nextAttemptAt: nil, errorCode: nil, errorMessage: nil,
+      enqueuedAt: now, editedAt: now, conflictAt: nil, bytes: changes.byteCount + 200, group: group
+    )
+  }
+}

@@ -1,0 +1,252 @@
+import CloudKit
+import GRDB
+
+/// Writing what feeds bring. A page and the token behind it are one transaction, so that neither is ever ahead.
+extension SyncStore {
+  /// What a page changed, counted.
+  struct PageEffect: Sendable {
+    var changed = 0
+    var deleted = 0
+  }
+
+  // MARK: - Database changes
+
+  func databaseToken() throws(StoreError) -> String? {
+    try read { try Meta.value("databaseToken", $0) }
+  }
+
+  /// Takes one page of `changes/database`: zones to read, zones that are gone, the token.
+  func apply(_ page: WireDatabaseChanges, policy: ConflictPolicy, _ lease: Lease) throws(StoreError) {
+    let now = now()
+    let isShared = scope.database == .shared
+    try write { database in
+      try lease.check(database, now: now)
+      for case .zone(let zone) in page.zones {
+        // In the private database every zone is one's own; the server names the owner there, we do not.
+        let owner = isShared ? zone.zoneID.ownerRecordName ?? "" : ""
+        let key = ZoneKey(zone: zone.zoneID.zoneName, owner: owner)
+        if zone.deleted == true {
+          try forgetZone(key, now: now, database)
+        } else if !key.isDefaultZone, try ZoneTable.zone(key, database)?.token != zone.syncToken || zone.syncToken == nil {
+          try ZoneTable.needsFetch(key, database)
+        }
+      }
+      try Meta.set("databaseToken", page.syncToken, database)
+    }
+  }
+
+  /// Starts over with the database's feed after its token was refused.
+  func forgetDatabaseToken(_ lease: Lease) throws(StoreError) {
+    let now = now()
+    try write { database in
+      try lease.check(database, now: now)
+      try Meta.set("databaseToken", nil, database)
+    }
+  }
+
+  /// The server deleted a zone: its records are gone, queued changes of it wait for an operator.
+  private func forgetZone(_ key: ZoneKey, now: Int64, _ database: Database) throws {
+    guard try ZoneTable.zone(key, database) != nil else { return }
+    try ZoneTable.forgetContents(key, database)
+    try EventLog.add("zone", "zone \(key.zone) was deleted on the server", now: now, database)
+  }
+
+  // MARK: - Zone changes
+
+  func zonesToRead() throws(StoreError) -> [ZoneKey] {
+    try read { try ZoneTable.all($0).filter { $0.needsFetch && $0.state != .deleted }.map(\.key) }
+  }
+
+  /// The token to read a zone from; nil reads from the beginning, which is begun here if it is not under way.
+  func startReading(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) -> String? {
+    let now = now()
+    return try write { database in
+      try lease.check(database, now: now)
+      guard let known = try ZoneTable.zone(zone, database) else { return nil }
+      if known.token == nil, !known.readingAll { try ZoneTable.restart(zone, database) }
+      return known.token
+    }
+  }
+
+  func apply(_ page: WireZoneChanges, to zone: ZoneKey, policy: ConflictPolicy, _ lease: Lease) throws(StoreError) -> PageEffect {
+    let now = now()
+    return try write { database in
+      try lease.check(database, now: now)
+      guard let known = try ZoneTable.zone(zone, database) else { return PageEffect() }
+      let reconciliation = Reconciliation(policy: policy, now: now, database: database)
+      var effect = try take(page.records, zone, epoch: known.epoch, reconciliation)
+      let atEnd = !page.moreComing
+      if atEnd, known.readingAll {
+        // A reading from the beginning has seen all there is: what it did not see was deleted meanwhile.
+        for name in try MirrorTable.namesNotSeen(zone, epoch: known.epoch, database) {
+          try reconciliation.takeDeletion(of: RecordKey(zone, name))
+          effect.deleted += 1
+        }
+      }
+      try ZoneTable.setToken(zone, page.syncToken, atEnd: atEnd, now: now, database)
+      return effect
+    }
+  }
+
+  /// Reads a zone from the beginning, since the server no longer knows its token. Queued changes are untouched.
+  func restartReading(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) {
+    let now = now()
+    try write { database in
+      try lease.check(database, now: now)
+      try ZoneTable.restart(zone, database)
+      try EventLog.add("zone", "the token of zone \(zone.zone) was refused: reading it from the beginning", now: now, database)
+    }
+  }
+
+  /// The zone's feed says that there is no such zone.
+  func zoneIsGone(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) {
+    let now = now()
+    try write { database in
+      try lease.check(database, now: now)
+      try forgetZone(zone, now: now, database)
+    }
+  }
+
+  // MARK: - Pulls by modification time
+
+  /// Feeds by modification time: zones without a change feed, with the types that are known or asked for.
+  func pulls(types: [String]) throws(StoreError) -> [Pull] {
+    try write { database in
+      for type in types {
+        try PullTable.insert(.defaultZone, type, database)
+      }
+      for row in try Row.fetchAll(
+        database,
+        sql: """
+          SELECT DISTINCT zone, owner, type FROM records WHERE zone = ?1
+          UNION SELECT DISTINCT zone, owner, type FROM operations WHERE zone = ?1 AND type IS NOT NULL
+          """,
+        arguments: [WireZoneID.defaultZoneName]
+      ) {
+        try PullTable.insert(ZoneKey(zone: row["zone"], owner: row["owner"]), row["type"], database)
+      }
+      return try PullTable.all(database)
+    }
+  }
+
+  func apply(
+    _ records: [WireRecordResult],
+    of pull: Pull,
+    marker: String?,
+    policy: ConflictPolicy,
+    _ lease: Lease
+  ) throws(StoreError) -> PageEffect {
+    let now = now()
+    return try write { database in
+      try lease.check(database, now: now)
+      let reconciliation = Reconciliation(policy: policy, now: now, database: database)
+      let effect = try take(records, pull.zone, epoch: 0, reconciliation)
+      let latest = records.compactMap { result -> Int64? in
+        if case .record(let record) = result { record.modified?.timestamp } else { nil }
+      }.max()
+      try PullTable.advance(pull, seen: latest, marker: marker, now: now, database)
+      return effect
+    }
+  }
+
+  func namesInMirror(of pull: Pull) throws(StoreError) -> [String] {
+    try read { try MirrorTable.names(pull.zone, type: pull.type, $0) }
+  }
+
+  /// Ends a sweep: these names are not on the server any more.
+  func applySweep(_ gone: [String], of pull: Pull, policy: ConflictPolicy, _ lease: Lease) throws(StoreError) {
+    let now = now()
+    try write { database in
+      try lease.check(database, now: now)
+      let reconciliation = Reconciliation(policy: policy, now: now, database: database)
+      for name in gone { try reconciliation.takeDeletion(of: RecordKey(pull.zone, name)) }
+      try PullTable.markSwept(pull, now: now, database)
+    }
+  }
+
+  private func take(
+    _ results: [WireRecordResult],
+    _ zone: ZoneKey,
+    epoch: Int64,
+    _ reconciliation: Reconciliation
+  ) throws -> PageEffect {
+    var effect = PageEffect()
+    for result in results {
+      switch result {
+      case .record(let wire):
+        guard let record = MirrorRecord(wire, in: zone) else { continue }
+        let known = try MirrorTable.changeTag(record.key, reconciliation.database)
+        try reconciliation.take(record, epoch: epoch)
+        if known != record.changeTag { effect.changed += 1 }
+      case .deleted(let name):
+        try reconciliation.takeDeletion(of: RecordKey(zone, name))
+        effect.deleted += 1
+      case .failure:
+        // A feed element that failed names no state to take; the next reading brings it again.
+        continue
+      }
+    }
+    return effect
+  }
+}
+
+/// One feed by modification time.
+struct Pull: Hashable, Sendable {
+  var zone: ZoneKey
+  var type: String
+  /// The latest modification time that a finished reading saw; nil before the first.
+  var watermark: Int64?
+  /// The page to go on with, where a reading was interrupted.
+  var marker: String?
+  var sweptAt: Int64?
+
+  /// Seconds read again before the watermark: queries lag behind writes (reference 7.1).
+  static let overlap: Int64 = 60_000
+}
+
+/// Feeds by modification time, with how far they have been read.
+enum PullTable {
+  static func insert(_ zone: ZoneKey, _ type: String, _ database: Database) throws {
+    try database.cachedStatement(sql: "INSERT INTO pulls(zone, owner, type) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+      .execute(arguments: [zone.zone, zone.owner, type])
+  }
+
+  static func all(_ database: Database) throws -> [Pull] {
+    try Row.fetchAll(database, sql: "SELECT * FROM pulls ORDER BY owner, zone, type").map { row in
+      Pull(
+        zone: ZoneKey(zone: row["zone"], owner: row["owner"]),
+        type: row["type"],
+        watermark: row["watermark"],
+        marker: row["marker"],
+        sweptAt: row["sweptAt"]
+      )
+    }
+  }
+
+  /// Keeps the page's end; without a marker the reading is finished and its latest time becomes the watermark.
+  static func advance(_ pull: Pull, seen: Int64?, marker: String?, now: Int64, _ database: Database) throws {
+    try database.execute(
+      sql: """
+        UPDATE pulls SET
+          seen = max(coalesce(seen, 0), coalesce(?1, 0)),
+          marker = ?2,
+          watermark = CASE WHEN ?2 IS NULL
+            THEN nullif(max(coalesce(watermark, 0), coalesce(seen, 0), coalesce(?1, 0)), 0) ELSE watermark END,
+          lastFetchAt = ?3
+        WHERE zone = ?4 AND owner = ?5 AND type = ?6
+        """,
+      arguments: [seen, marker, now, pull.zone.zone, pull.zone.owner, pull.type]
+    )
+    try database.execute(
+      sql: "UPDATE zones SET lastFetchAt = ? WHERE zone = ? AND owner = ?",
+      arguments: [now, pull.zone.zone, pull.zone.owner]
+    )
+  }
+
+  static func markSwept(_ pull: Pull, now: Int64, _ database: Database) throws {
+    try database.execute(
+      sql: "UPDATE pulls SET sweptAt = ? WHERE zone = ? AND owner = ? AND type = ?",
+      arguments: [now, pull.zone.zone, pull.zone.owner, pull.type]
+    )
+  }
+}

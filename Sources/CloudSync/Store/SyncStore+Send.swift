@@ -1,0 +1,392 @@
+import CloudKit
+import GRDB
+
+/// The driver's two transactions around a request, and what it writes between them. Each checks that this process is
+/// still the driver.
+extension SyncStore {
+  /// Marks operations in flight and returns them as they are to be sent.
+  ///
+  /// From here until `finish` their outcome is unknown: after a crash they are read back before anything is repeated.
+  func begin(_ ids: [Int64], _ lease: Lease) throws(StoreError) -> [Operation] {
+    let now = now()
+    return try write { database in
+      try lease.check(database, now: now)
+      return try ids.compactMap { id in
+        guard var operation = try QueueTable.operation(id, database) else { return nil }
+        // An operator may have paused or discarded it since the plan was made.
+        guard operation.state == .pending || operation.state == .waiting, !operation.needsReadBack else { return nil }
+        operation.state = .inFlight
+        operation.reason = "on its way"
+        operation.nextAttemptAt = nil
+        operation.sentGeneration = operation.generation
+        operation.sentKind = operation.kind
+        try database.cachedStatement(
+          sql: """
+            UPDATE operations SET state = 'inFlight', reason = ?, nextAttemptAt = NULL,
+              sentGeneration = generation, sentOperation = operation WHERE id = ?
+            """
+        ).execute(arguments: [operation.reason, id])
+        return operation
+      }
+    }
+  }
+
+  /// What a request's answer did to the queue, counted.
+  struct Settled: Sendable {
+    var acknowledged = 0
+    var failed = 0
+    var conflicts = 0
+    var error: WebServicesError?
+  }
+
+  /// Writes a request's outcomes: acknowledgements with the mirror, failures with their next step, the attempt itself.
+  func finish(
+    _ sent: [Operation],
+    _ outcomes: [Int64: Outcome],
+    seconds: Double,
+    policy: ConflictPolicy,
+    random: Double,
+    _ lease: Lease
+  ) throws(StoreError) -> Settled {
+    let now = now()
+    return try write { database in
+      try lease.check(database, now: now)
+      var settlement = Settlement(
+        reconciliation: Reconciliation(policy: policy, now: now, database: database),
+        startedAt: now - Int64(seconds * 1000),
+        seconds: seconds,
+        random: random,
+        isAlone: sent.count == 1
+      )
+      for operation in sent {
+        guard let outcome = outcomes[operation.id] else { continue }
+        try settlement.settle(operation, outcome)
+      }
+      try settlement.finish()
+      return settlement.result
+    }
+  }
+
+  /// Writes what a read-back showed: a record, or that there is none.
+  func finishReadBack(
+    _ ids: [Int64],
+    found: [RecordKey: MirrorRecord?],
+    policy: ConflictPolicy,
+    _ lease: Lease
+  ) throws(StoreError) -> Settled {
+    let now = now()
+    return try write { database in
+      try lease.check(database, now: now)
+      let reconciliation = Reconciliation(policy: policy, now: now, database: database)
+      var result = Settled()
+      for id in ids {
+        guard let operation = try QueueTable.operation(id, database), operation.needsReadBack,
+          let record = found[operation.key]
+        else { continue }
+        try reconciliation.rebase(operation, onto: record, epoch: try epoch(operation.key.zoneKey, database))
+        switch try QueueTable.operation(id, database)?.state {
+        case nil: result.acknowledged += 1
+        case .conflict: result.conflicts += 1
+        default: break
+        }
+      }
+      return result
+    }
+  }
+
+  /// Operations that a dead driver left in flight: their outcome is unknown, so they are read back.
+  func recoverInFlight(_ lease: Lease) throws(StoreError) -> Int {
+    let now = now()
+    return try write { database in
+      try lease.check(database, now: now)
+      try database.execute(
+        sql: """
+          UPDATE operations SET state = 'pending', sentGeneration = NULL, sentOperation = NULL,
+            needsReadBack = name IS NOT NULL, reason = 'sent before a restart, to be read back'
+          WHERE state = 'inFlight'
+          """
+      )
+      return database.changesCount
+    }
+  }
+
+  func epoch(_ zone: ZoneKey, _ database: Database) throws -> Int64 {
+    try ZoneTable.zone(zone, database)?.epoch ?? 0
+  }
+}
+
+/// Writes the outcomes of one request, within one transaction.
+struct Settlement {
+  let reconciliation: Reconciliation
+  let startedAt: Int64
+  let seconds: Double
+  let random: Double
+  var result = SyncStore.Settled()
+  private let isAlone: Bool
+  private var waits: [WaitScope: WebServicesError] = [:]
+  private var succeeded = false
+  private var saved = false
+  private var tooLarge = false
+
+  private var database: Database { reconciliation.database }
+  private var now: Int64 { reconciliation.now }
+
+  init(reconciliation: Reconciliation, startedAt: Int64, seconds: Double, random: Double, isAlone: Bool) {
+    self.reconciliation = reconciliation
+    self.startedAt = startedAt
+    self.seconds = seconds
+    self.random = random
+    self.isAlone = isAlone
+  }
+
+  mutating func settle(_ sent: Operation, _ outcome: Outcome) throws {
+    guard var operation = try QueueTable.operation(sent.id, database), operation.state == .inFlight else { return }
+    let generation = operation.sentGeneration
+    operation.sentGeneration = nil
+    operation.sentKind = nil
+    operation.state = .pending
+    switch outcome {
+    case .saved(let record):
+      succeeded = true
+      saved = true
+      result.acknowledged += 1
+      try acknowledgeSave(operation, record, isCurrent: generation == operation.generation)
+    case .deleted:
+      succeeded = true
+      result.acknowledged += 1
+      try acknowledgeDelete(operation, isCurrent: generation == operation.generation)
+    case .zoneDone:
+      succeeded = true
+      result.acknowledged += 1
+      try acknowledgeZone(operation)
+    case .failed(let error, let disposition):
+      try addAttempt(operation, error)
+      if disposition == .acknowledge {
+        succeeded = true
+        result.acknowledged += 1
+        operation.kind == .delete || sent.kind == .delete
+          ? try acknowledgeDelete(operation, isCurrent: generation == operation.generation)
+          : try acknowledgeZone(operation)
+      } else {
+        try fail(&operation, sentKind: sent.kind, error, disposition)
+      }
+    }
+  }
+
+  // MARK: - Acknowledging only what was sent
+
+  private func acknowledgeSave(_ operation: Operation, _ record: MirrorRecord, isCurrent: Bool) throws {
+    try MirrorTable.put(record, epoch: try epoch(operation), database)
+    guard !isCurrent else {
+      return try QueueTable.end(operation, .acknowledged, "the server holds it", now: now, database)
+    }
+    // Edited while it was on its way: what the server does not hold yet stays, based on what it holds.
+    var operation = operation
+    operation.baseTag = record.changeTag
+    operation.attempts = 0
+    operation.errorCode = nil
+    operation.errorMessage = nil
+    operation.reason = "edited while it was sent, ready to send"
+    if operation.kind == .save {
+      operation.changes = operation.changes.effective(on: record.fields)
+      guard !operation.changes.isEmpty else {
+        return try QueueTable.end(operation, .acknowledged, "the server holds it", now: now, database)
+      }
+      operation.base = record.fields.filter { operation.changes.names.contains($0.key) }
+    } else {
+      operation.base = record.fields
+    }
+    try QueueTable.update(operation, database)
+  }
+
+  private func acknowledgeDelete(_ operation: Operation, isCurrent: Bool) throws {
+    try MirrorTable.remove(operation.key, database)
+    guard !isCurrent, operation.kind == .save else {
+      return try QueueTable.end(operation, .acknowledged, "the server does not hold it", now: now, database)
+    }
+    // Saved again while the delete was on its way: a new record.
+    var operation = operation
+    operation.changes = FieldChanges(values: operation.changes.values)
+    operation.base = [:]
+    operation.baseTag = nil
+    operation.reason = "ready to send"
+    try QueueTable.update(operation, database)
+  }
+
+  private func acknowledgeZone(_ operation: Operation) throws {
+    let zone = operation.key.zoneKey
+    if operation.kind == .zoneSave {
+      try ZoneTable.markCreatedHere(zone, database)
+    } else {
+      try ZoneTable.forgetContents(zone, database)
+      let isWanted = try Bool.fetchOne(
+        database,
+        sql: "SELECT EXISTS (SELECT 1 FROM operations WHERE zone = ? AND owner = ? AND id <> ?)",
+        arguments: [zone.zone, zone.owner, operation.id]
+      )
+      if isWanted == true {
+        try ZoneTable.setState(zone, .unconfirmed, database)
+      } else {
+        try database.execute(
+          sql: "DELETE FROM zones WHERE zone = ? AND owner = ?",
+          arguments: [zone.zone, zone.owner]
+        )
+      }
+    }
+    try QueueTable.end(operation, .acknowledged, "done on the server", now: now, database)
+  }
+
+  // MARK: - Failing
+
+  private mutating func fail(
+    _ operation: inout Operation,
+    sentKind: OperationKind,
+    _ error: WebServicesError,
+    _ disposition: Disposition
+  ) throws {
+    operation.errorCode = error.code.name
+    operation.errorMessage = error.reason
+    switch disposition {
+    case .acknowledge:
+      preconditionFailure("An acknowledgement is no failure.")
+    case .wait(let scope):
+      let scope = waitScope(scope, operation, error)
+      waits[scope] = error
+      operation.reason = "held by \(error.code.name): \(scope.name)"
+    case .backOff:
+      operation.attempts += 1
+      let wait = max(Backoff.seconds(afterAttempt: operation.attempts, random: random), error.retryAfter ?? 0)
+      operation.state = .waiting
+      operation.nextAttemptAt = now + Int64((wait * 1000).rounded(.up))
+      operation.reason = "\(error.code.name), attempt \(operation.attempts) of \(operation.maxAttempts)"
+    case .readBack:
+      operation.needsReadBack = operation.key.name.isEmpty == false
+      operation.reason = "to be read back after \(error.code.name)"
+      operation.conflictRounds += 1
+      if error.code == .conflict || error.code == .exists {
+        if operation.conflictRounds > Self.conflictRoundLimit {
+          operation.fail(error.code.name, "conflicted \(operation.conflictRounds) times in a row")
+        }
+      } else if operation.conflictRounds > 1 {
+        // The first lost answer is read back at once; where answers keep getting lost, the line is to blame.
+        waits[.network] = error
+      }
+    case .vanished:
+      return try reconciliation.rebase(operation, onto: nil, epoch: 0)
+    case .zoneMissing:
+      try failForZone(&operation, error)
+    case .sibling:
+      operation.reason = "its atomic group was refused because of another member"
+    case .split:
+      tooLarge = true
+      operation.reason = "the request was too large, to be sent in a smaller one"
+      if isAlone {
+        operation.attempts += 1
+        operation.fail(error.code.name, "too large for the server even alone: \(error.reason)")
+      }
+    case .deadLetter:
+      operation.attempts += 1
+      operation.fail(error.code.name, error.reason)
+    }
+    if operation.state == .failed { result.failed += 1 }
+    result.error = error
+    try QueueTable.update(operation, database)
+  }
+
+  /// A conflict that comes back this often is not going to settle by itself.
+  private static let conflictRoundLimit = 8
+
+  /// A zone that we made, or that was never seen, is made (again); one that the server deleted is an operator's matter.
+  private func failForZone(_ operation: inout Operation, _ error: WebServicesError) throws {
+    operation.attempts += 1
+    let zone = operation.key.zoneKey
+    let known = try ZoneTable.zone(zone, database)
+    if known?.state == .deleted || operation.attempts >= operation.maxAttempts {
+      operation.fail(error.code.name, "zone \(zone.zone) was deleted on the server; retry makes it anew")
+    } else {
+      try ZoneTable.setState(zone, .unconfirmed, database)
+      operation.reason = "waits for zone \(zone.zone)"
+    }
+  }
+
+  /// The narrowest scope known: a refusal of one item is its zone's, one of the whole request the database's.
+  private func waitScope(_ scope: Disposition.Scope, _ operation: Operation, _ error: WebServicesError) -> WaitScope {
+    switch scope {
+    case .network: .network
+    case .account: .account
+    case .quota: .quota
+    case .throttle: error.httpStatus == nil ? .zone(operation.key.zoneKey) : .database
+    }
+  }
+
+  private func addAttempt(_ operation: Operation, _ error: WebServicesError) throws {
+    try database.cachedStatement(
+      sql: """
+        INSERT INTO attempts(operation, number, at, seconds, code, message, response)
+        VALUES (?, (SELECT count(*) + 1 FROM attempts WHERE operation = ?), ?, ?, ?, ?, ?)
+        """
+    ).execute(arguments: [
+      operation.id, operation.id, startedAt, seconds, error.code.name, error.reason, error.response,
+    ])
+  }
+
+  private func epoch(_ operation: Operation) throws -> Int64 {
+    try ZoneTable.zone(operation.key.zoneKey, database)?.epoch ?? 0
+  }
+
+  /// What concerns the request as a whole: scopes that wait now or are free again, and its size.
+  func finish() throws {
+    for (scope, error) in waits {
+      try Throttles.set(scope, error, now: now, random: random, database)
+    }
+    if succeeded {
+      for scope in [WaitScope.network, .account, .database] where waits[scope] == nil {
+        try Throttles.clear(scope, database)
+      }
+      if saved { try Throttles.clear(.quota, database) }
+    }
+    // Down by half where the server refuses the size, up again a little with each request that it takes.
+    let limit = try Meta.value("operationLimit", database).flatMap { Int($0) } ?? 200
+    let next = tooLarge ? max(1, limit / 2) : succeeded ? min(200, limit + 5) : limit
+    if next != limit { try Meta.set("operationLimit", String(next), database) }
+  }
+}
+
+/// Waits of scopes, kept across restarts.
+enum Throttles {
+  static func set(
+    _ scope: WaitScope,
+    _ error: WebServicesError,
+    now: Int64,
+    random: Double,
+    _ database: Database
+  ) throws {
+    // A row outlives its wait until a request gets through: a scope that refuses again at once waits longer.
+    let previous = try Double.fetchOne(
+      database,
+      sql: "SELECT seconds FROM throttles WHERE scope = ?",
+      arguments: [scope.name]
+    )
+    let seconds: Double
+    switch scope {
+    // A person has to act; a probe now and then finds out when that has been done.
+    case .account, .quota: seconds = max(error.retryAfter ?? 0, 60)
+    default: seconds = Backoff.scopeSeconds(asked: error.retryAfter, previous: previous, random: random)
+    }
+    let isOwn = error.retryAfter == nil
+    try database.execute(
+      sql: """
+        INSERT INTO throttles(scope, until, seconds, code, message, isOwn) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT(scope) DO UPDATE SET until = max(until, excluded.until), seconds = excluded.seconds,
+          code = excluded.code, message = excluded.message, isOwn = excluded.isOwn
+        """,
+      arguments: [
+        scope.name, now + Int64((seconds * 1000).rounded(.up)), seconds, error.code.name, error.reason, isOwn,
+      ]
+    )
+  }
+
+  static func clear(_ scope: WaitScope, _ database: Database) throws {
+    try database.cachedStatement(sql: "DELETE FROM throttles WHERE scope = ?").execute(arguments: [scope.name])
+  }
+}

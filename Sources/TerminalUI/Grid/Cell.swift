@@ -1,0 +1,26 @@
+/// One cell of the screen.
+public struct Cell: Sendable, Hashable {
+  /// What stands in the cell.
+  public let character: Character
+  /// How it looks.
+  public let style: Style
+  /// The cells that the character takes: 1 or 2, or 0 for the right half of the wide character to its left.
+  public let columns: UInt8
+
+  init(_ character: Character, columns: Int = 1, style: Style) {
+    self.character = character
+    self.style = style
+    self.columns = UInt8(columns)
+  }
+
+  /// An empty cell.
+  public static let blank = Cell(" ", style: .text)
+
+  static func rightHalf(_ style: Style) -> Cell {
+    Cell(" ", columns: 0, style: style)
+  }
+
+  func restyled(_ style: Style) -> Cell {
+    Cell(character, columns: Int(columns), style: style)
+  }
+}

@@ -1,0 +1,114 @@
+/// What a piece of text means. A theme decides what each meaning looks like.
+public enum StyleRole: String, Sendable, Hashable, CaseIterable {
+  // Text
+  /// Ordinary text, and the ground that everything stands on.
+  case text
+  /// Text that matters less: units, placeholders, things that are over.
+  case dim
+  /// Text that matters more than its neighbours.
+  case strong
+  /// Where data was replaced to be shown safely, such as a control character.
+  case escaped
+
+  // Frames
+  /// The title of a pane.
+  case title
+  /// The title of the pane that has the keyboard.
+  case titleFocused
+  /// The frame of a pane.
+  case border
+  /// The frame of the pane that has the keyboard.
+  case borderFocused
+  /// The line that names a table's columns.
+  case header
+  /// The top line of the whole screen.
+  case banner
+  /// A dialog that lies over the panes.
+  case dialog
+  /// A line of text being typed.
+  case input
+
+  // Choosing
+  /// The chosen row of the focused pane.
+  case selection
+  /// The chosen row of a pane without the keyboard.
+  case selectionUnfocused
+  /// Text that matches what is searched for.
+  case match
+  /// A key in the key hints.
+  case key
+  /// What a key does.
+  case keyLabel
+
+  // States
+  /// It worked.
+  case ok
+  /// Something to know.
+  case info
+  /// It waits its turn.
+  case pending
+  /// It happens right now.
+  case active
+  /// It needs attention soon.
+  case warning
+  /// It failed.
+  case error
+  /// Two sides disagree.
+  case conflict
+
+  // Measures
+  /// The part of a bar that is done.
+  case progress
+  /// The part of a bar that is to come.
+  case progressTrack
+  /// A small history of numbers.
+  case sparkline
+
+  // The three sides of a conflict
+  /// What both sides started from.
+  case base
+  /// What this machine has.
+  case local
+  /// What the server has.
+  case server
+}
+
+/// How a cell is drawn, besides its colours.
+public struct Attributes: OptionSet, Sendable, Hashable {
+  /// The bits; the terminal layer reads them.
+  public let rawValue: UInt8
+
+  /// Makes a set from its bits.
+  public init(rawValue: UInt8) {
+    self.rawValue = rawValue
+  }
+
+  /// Heavier strokes.
+  public static let bold = Attributes(rawValue: 1)
+  /// A line below.
+  public static let underline = Attributes(rawValue: 2)
+  /// Foreground and background exchanged.
+  public static let reverse = Attributes(rawValue: 4)
+  /// Fainter strokes.
+  public static let dim = Attributes(rawValue: 8)
+}
+
+/// A meaning with attributes on top of what the theme gives it.
+public struct Style: Sendable, Hashable {
+  /// What the text means.
+  public var role: StyleRole
+  /// Attributes added to the role's own.
+  public var attributes: Attributes
+  /// The role on whose ground the text stands; nil for its own ground.
+  public var ground: StyleRole?
+
+  /// Makes a style.
+  public init(_ role: StyleRole, _ attributes: Attributes = [], on ground: StyleRole? = nil) {
+    self.role = role
+    self.attributes = attributes
+    self.ground = ground
+  }
+
+  /// Ordinary text.
+  public static let text = Style(.text)
+}

@@ -1,0 +1,176 @@
+/// Turns the bytes that a terminal sends into keys, in whatever pieces they arrive.
+///
+/// What is pasted becomes one `Key.paste`. What the terminal answers to questions never becomes a key.
+public struct KeyParser: Sendable {
+  /// The most that is taken from one paste; the rest of it is dropped.
+  public static let longestPaste = 64 * 1024
+
+  private var bytes: ArraySlice<UInt8> = []
+  private var state = State.keys
+  private var pasted: [UInt8] = []
+
+  private enum State {
+    /// Keys are read. Leaves by the start of a paste or of a long answer.
+    case keys
+    /// Text is pasted. Leaves by the end mark.
+    case pasting
+    /// A long answer (OSC, DCS and the like) is dropped. Leaves by its terminator or by a control character.
+    case answer(length: Int)
+  }
+
+  /// What could be read from the front of the bytes.
+  private enum Step {
+    case key(Key, length: Int)
+    case nothing(length: Int)
+    case needsMore
+  }
+
+  /// Makes a parser that has seen nothing yet.
+  public init() {}
+
+  /// Whether the bytes seen so far may be a whole key or the beginning of another one.
+  ///
+  /// If nothing more comes within a blink (25 ms), call `flush()`.
+  public var isUndecided: Bool {
+    guard case .keys = state, let first = bytes.first else { return false }
+    // Only a program sends ESC [ within a blink, so the rest of it is on its way, however slow the line.
+    return first != 0x1B || bytes.count == 1 || bytes.dropFirst().first == 0x4F
+  }
+
+  /// Takes bytes and returns the keys that are complete.
+  public mutating func feed(_ new: some Sequence<UInt8>) -> [Key] {
+    bytes += new
+    var keys: [Key] = []
+    while !bytes.isEmpty {
+      switch next() {
+      case .key(let key, let length):
+        keys.append(key)
+        bytes = bytes.dropFirst(length)
+      case .nothing(let length): bytes = bytes.dropFirst(length)
+      case .needsMore:
+        bytes = ArraySlice(Array(bytes))
+        return keys
+      }
+    }
+    bytes = []
+    return keys
+  }
+
+  /// Decides that nothing more belongs to the bytes seen so far.
+  public mutating func flush() -> [Key] {
+    guard isUndecided else { return [] }
+    let key = bytes.first == 0x1B ? Key.escape : .unknown
+    bytes = []
+    return [key]
+  }
+
+  private mutating func next() -> Step {
+    switch state {
+    case .keys: return nextKey()
+    case .pasting: return nextPasted()
+    case .answer(let length): return nextOfAnswer(length)
+    }
+  }
+
+  private mutating func nextKey() -> Step {
+    guard let first = bytes.first else { return .needsMore }
+    switch first {
+    case 0x1B: return nextEscape()
+    case 0x0D, 0x0A: return .key(.enter, length: 1)
+    case 0x09: return .key(.tab, length: 1)
+    case 0x7F, 0x08: return .key(.backspace, length: 1)
+    case 0x00: return .key(.ctrl(" "), length: 1)
+    case 0x01...0x1A: return .key(.ctrl(Character(Unicode.Scalar(first + 0x60))), length: 1)
+    case 0x1C...0x1F: return .key(.ctrl(Character(Unicode.Scalar(first + 0x40))), length: 1)
+    case 0x20..<0x7F: return .key(.character(Character(Unicode.Scalar(first))), length: 1)
+    default: return nextUnicode(first)
+    }
+  }
+
+  private func nextUnicode(_ first: UInt8) -> Step {
+    let length: Int
+    switch first {
+    case 0xC2...0xDF: length = 2
+    case 0xE0...0xEF: length = 3
+    case 0xF0...0xF4: length = 4
+    default: return .key(.unknown, length: 1)
+    }
+    let sequence = bytes.prefix(length)
+    guard sequence.dropFirst().allSatisfy({ (0x80...0xBF).contains($0) }) else { return .key(.unknown, length: 1) }
+    guard sequence.count == length else { return .needsMore }
+    guard let text = String(validating: sequence, as: UTF8.self), let character = text.first,
+      text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+    else { return .key(.unknown, length: length) }
+    return .key(.character(character), length: length)
+  }
+
+  private mutating func nextEscape() -> Step {
+    let rest = bytes.dropFirst()
+    guard let second = rest.first else { return .needsMore }
+    switch second {
+    case 0x5B: return nextSequence(rest.dropFirst())
+    case 0x4F:
+      guard let third = rest.dropFirst().first else { return .needsMore }
+      return .key(KeyTable.applicationKey(third), length: 3)
+    case 0x50, 0x58, 0x5D, 0x5E, 0x5F:
+      state = .answer(length: 0)
+      return .nothing(length: 2)
+    case 0x20..<0x7F: return .key(.alt(Character(Unicode.Scalar(second))), length: 2)
+    default: return .key(.escape, length: 1)
+    }
+  }
+
+  /// Reads what follows ESC [.
+  private mutating func nextSequence(_ rest: ArraySlice<UInt8>) -> Step {
+    // The Linux console says ESC [ [ A for F1.
+    if rest.first == 0x5B {
+      guard let letter = rest.dropFirst().first else { return .needsMore }
+      return .key((0x41...0x45).contains(letter) ? .function(Int(letter) - 0x40) : .unknown, length: 4)
+    }
+    let parameters = rest.prefix { (0x20..<0x40).contains($0) }
+    guard parameters.count <= 64 else { return .nothing(length: 2 + parameters.count) }
+    guard let final = rest.dropFirst(parameters.count).first else { return .needsMore }
+    let length = 3 + parameters.count
+    // Something else begins in the middle of the sequence: what there is of it is dropped.
+    guard (0x40..<0x7F).contains(final) else { return .nothing(length: length - 1) }
+    if final == 0x7E, parameters.elementsEqual("200".utf8) {
+      state = .pasting
+      pasted = []
+      return .nothing(length: length)
+    }
+    guard let key = KeyTable.key(parameters: parameters, final: final) else { return .nothing(length: length) }
+    return .key(key, length: length)
+  }
+
+  private mutating func nextPasted() -> Step {
+    let mark = Array("\u{1B}[201~".utf8)
+    let text = bytes.prefix { $0 != 0x1B }
+    paste(text)
+    guard text.isEmpty else { return .nothing(length: text.count) }
+    let tail = bytes.prefix(mark.count)
+    if tail.elementsEqual(mark) {
+      state = .keys
+      return .key(.paste(String(decoding: pasted, as: UTF8.self)), length: mark.count)
+    }
+    guard !mark.starts(with: tail) else { return .needsMore }
+    // An escape character inside of what is pasted is part of it.
+    paste(bytes.prefix(1))
+    return .nothing(length: 1)
+  }
+
+  private mutating func paste(_ text: ArraySlice<UInt8>) {
+    pasted += text.prefix(max(0, Self.longestPaste - pasted.count))
+  }
+
+  private mutating func nextOfAnswer(_ length: Int) -> Step {
+    guard let first = bytes.first else { return .needsMore }
+    let isTerminator = first < 0x20 || length > 4096
+    if first == 0x1B {
+      guard let second = bytes.dropFirst().first else { return .needsMore }
+      state = .keys
+      return .nothing(length: second == 0x5C ? 2 : 0)
+    }
+    state = isTerminator ? .keys : .answer(length: length + 1)
+    return .nothing(length: 1)
+  }
+}

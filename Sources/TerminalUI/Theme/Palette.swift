@@ -1,0 +1,67 @@
+/// A theme made ready for one terminal: the colour numbers and attributes of every role.
+public struct Palette: Sendable, Hashable {
+  /// A cell's looks in the terminal's own terms.
+  public struct Entry: Sendable, Hashable {
+    /// The colour number of the characters, or -1 for the terminal's default.
+    public let foreground: Int
+    /// The colour number behind them, or -1 for the terminal's default.
+    public let background: Int
+    /// The attributes.
+    public let attributes: Attributes
+  }
+
+  private let entries: [StyleRole: Entry]
+
+  /// Makes a theme ready for a terminal with that many colours. The same input gives the same result everywhere.
+  public init(_ theme: Theme, depth: ColorDepth) {
+    entries = Dictionary(
+      uniqueKeysWithValues: StyleRole.allCases.map { role in
+        (role, Self.entry(theme.look(of: role), role, depth))
+      }
+    )
+  }
+
+  /// How to draw a style.
+  public subscript(_ style: Style) -> Entry {
+    let role = self[style.role]
+    let ground = style.ground.map { self[$0] }
+    return Entry(
+      foreground: role.foreground,
+      background: ground?.background ?? role.background,
+      attributes: role.attributes.union(style.attributes).union(ground?.attributes.intersection(.reverse) ?? [])
+    )
+  }
+
+  private subscript(_ role: StyleRole) -> Entry {
+    guard let entry = entries[role] else { preconditionFailure("A role is missing from the palette.") }
+    return entry
+  }
+
+  private static func entry(_ look: Theme.Look, _ role: StyleRole, _ depth: ColorDepth) -> Entry {
+    let attributes = look.attributes ?? []
+    guard depth != .monochrome else {
+      return Entry(foreground: -1, background: -1, attributes: attributes.union(role.plainAttributes))
+    }
+    let background = depth.number(for: look.background ?? .standard)
+    var foreground = depth.number(for: look.foreground ?? .standard)
+    if foreground == background, foreground >= 0 {
+      // Two colours fell together: better the wrong colour than invisible text.
+      let ground = depth.components(of: background) ?? RGB(0, 0, 0)
+      foreground = depth.number(for: ground.luminance < 0.18 ? .indexed(7) : .indexed(0))
+    }
+    return Entry(foreground: foreground, background: background, attributes: attributes)
+  }
+}
+
+extension Theme {
+  /// The contrast of text to its ground on such a terminal, by WCAG: 1 is none, 21 is black on white.
+  ///
+  /// Where the theme leaves a colour to the terminal, black and white are assumed, as its `background` says.
+  public func contrast(of style: Style, depth: ColorDepth) -> Double {
+    let entry = Palette(self, depth: depth)[style]
+    let (black, white) = (RGB(0, 0, 0), RGB(255, 255, 255))
+    let ground = depth.components(of: entry.background) ?? (background == .dark ? black : white)
+    let text = depth.components(of: entry.foreground) ?? (background == .dark ? white : black)
+    return text.contrast(to: ground)
+  }
+}

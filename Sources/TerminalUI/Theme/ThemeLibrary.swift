@@ -1,0 +1,57 @@
+public import Foundation
+
+extension Theme {
+  /// The themes that are compiled in, by name.
+  public static let builtIn: [Theme] = [
+    embedded(PackageResources.midnight_toml, "midnight.toml"),
+    embedded(PackageResources.paper_toml, "paper.toml"),
+  ]
+
+  /// Finds a theme: in the directories first, then among those compiled in.
+  ///
+  /// - Parameters:
+  ///   - name: The theme's name; a file has the same name with `.toml`.
+  ///   - directories: Where to look for files, most important first. They need not exist.
+  public static func load(named name: String, directories: [URL]) throws(ThemeError) -> Theme {
+    if isFileName(name) {
+      for directory in directories {
+        let file = directory.appendingPathComponent(name + ".toml")
+        guard FileManager.default.fileExists(atPath: file.path) else { continue }
+        return try parse(contents(of: file), source: file.path)
+      }
+    }
+    if let theme = builtIn.first(where: { $0.name == name }) { return theme }
+    let known = names(directories: directories).joined(separator: ", ")
+    throw ThemeError("no such theme; there are \(known)", source: name)
+  }
+
+  /// The names of every theme that `load(named:directories:)` can find, sorted.
+  public static func names(directories: [URL]) -> [String] {
+    let files = directories.flatMap { directory in
+      (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+    }
+    let own = files.filter { $0.hasSuffix(".toml") }.map { String($0.dropLast(5)) }
+    return Set(own + builtIn.map(\.name)).sorted()
+  }
+
+  private static func contents(of file: URL) throws(ThemeError) -> String {
+    do {
+      return try String(contentsOf: file, encoding: .utf8)
+    } catch {
+      throw ThemeError("cannot be read: \(error.localizedDescription)", source: file.path)
+    }
+  }
+
+  /// A name must not lead out of the directory.
+  private static func isFileName(_ name: String) -> Bool {
+    !name.isEmpty && !name.hasPrefix(".") && !name.contains("/") && !name.contains("\0")
+  }
+
+  private static func embedded(_ bytes: [UInt8], _ source: String) -> Theme {
+    do {
+      return try parse(String(decoding: bytes, as: UTF8.self), source: source)
+    } catch {
+      preconditionFailure("A theme that is compiled in must be right. \(error)")
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/// A bar that fills up from the left, with an optional label behind it.
+public struct Gauge: Widget {
+  /// How much is done, from 0 to 1. Anything else, including what is no number, counts as the nearest of the two.
+  public var fraction: Double
+  /// What stands behind the bar, such as `12 of 40`.
+  public var label: StyledText
+  /// The role of the part that is done.
+  public var role: StyleRole
+
+  /// Makes a bar.
+  public init(_ fraction: Double, label: StyledText = "", role: StyleRole = .progress) {
+    self.fraction = fraction
+    self.label = label
+    self.role = role
+  }
+
+  /// Draws the bar in the first row.
+  public func draw(on grid: inout Grid, in area: Rect) {
+    let labelWidth = label.cells(in: grid.glyphs)
+    let hasRoom = labelWidth > 0 && area.width > labelWidth + 4
+    let line = area.row(0)
+    let bar = Rect(x: line.x, y: line.y, width: line.width - (hasRoom ? labelWidth + 1 : 0), height: line.height)
+    let done = fraction.isNaN ? 0 : min(1, max(0, fraction))
+    let eighths = Int(done * Double(bar.width * 8))
+    // Shapes differ besides colours, so that a bar can be read on every terminal.
+    grid.fill(bar, Style(.progressTrack), with: "░")
+    grid.fill(Rect(x: bar.x, y: bar.y, width: eighths / 8, height: bar.height), Style(role), with: "█")
+    if eighths % 8 > 0, grid.glyphs == .unicode {
+      let part = Array("▏▎▍▌▋▊▉")[eighths % 8 - 1]
+      grid.put(String(part), at: Position(x: bar.x + eighths / 8, y: bar.y), Style(role), in: bar)
+    }
+    if hasRoom { grid.put(label, in: area.row(0), .trailing) }
+  }
+}

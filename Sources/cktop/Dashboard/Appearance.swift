@@ -1,0 +1,71 @@
+import ArgumentParser
+import CloudSync
+import Foundation
+import TerminalUI
+
+/// How the dashboard looks: the theme asked for, the themes there are, and whether colours are wanted at all.
+struct Appearance: Sendable {
+  let theme: Theme
+  let themes: [Theme]
+  let isMonochrome: Bool
+
+  /// Finds the theme by name, in the user's folder first.
+  ///
+  /// - Throws: a usage failure that names the themes there are.
+  init(theme name: String?, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
+    let directories = Self.directories(environment)
+    do {
+      theme = try Theme.load(named: name ?? environment["CKTOP_THEME"] ?? "midnight", directories: directories)
+      // A broken file of the user's own keeps only itself from being used.
+      themes = Theme.names(directories: directories).compactMap { try? Theme.load(named: $0, directories: directories) }
+    } catch {
+      throw CommandFailure.usage("\(error)")
+    }
+    isMonochrome = !(environment["NO_COLOR"] ?? "").isEmpty
+  }
+
+  /// Where the user's own themes lie.
+  static func directories(_ environment: [String: String]) -> [URL] {
+    let home = environment["HOME"].map { URL(fileURLWithPath: $0).appending(path: ".config") }
+    let base = environment["XDG_CONFIG_HOME"].flatMap { $0.isEmpty ? nil : URL(fileURLWithPath: $0) } ?? home
+    return base.map { [$0.appending(path: "cktop/themes")] } ?? []
+  }
+
+  /// Refuses politely where there is no terminal, before anything is started.
+  static func requireTerminal() throws {
+    guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else {
+      throw CommandFailure.usage("input or output is not a terminal; use a subcommand with --json instead")
+    }
+  }
+}
+
+extension Dashboard.Setting {
+  init(
+    scope: SyncStore.Scope,
+    credential: String,
+    url: String,
+    storePath: String,
+    appearance: Appearance
+  ) {
+    self.init(
+      scope: scope,
+      credential: credential,
+      url: url,
+      storePath: storePath,
+      theme: appearance.theme,
+      themes: appearance.themes,
+      isMonochrome: appearance.isMonochrome
+    )
+  }
+}
+
+extension Dashboard.End {
+  /// Ends the process as the way the dashboard ended asks for.
+  func leave() throws {
+    switch self {
+    case .quit: return
+    case .signal(let signal): throw ExitCode(128 + signal)
+    case .lineLost: throw ExitCode(CommandStatus.itemsFailed.rawValue)
+    }
+  }
+}

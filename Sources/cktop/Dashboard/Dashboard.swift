@@ -1,0 +1,315 @@
+import CloudService
+import CloudSync
+import Dispatch
+import Foundation
+import TerminalUI
+
+/// The program on the terminal: keys become commands, commands become verbs of the service, and the screen follows from
+/// what the service then shows. Nothing here waits for the store or the network.
+@MainActor
+final class Dashboard {
+  /// How a dashboard ended.
+  enum End: Sendable {
+    case quit
+    /// By a signal; the exit status says which.
+    case signal(Int32)
+    case lineLost
+  }
+
+  private let service: CloudKitService
+  private let setting: Setting
+  private let demo: (any DemoControls)?
+  private var screen: Screen?
+  private var state: ViewState
+  private var timer: (any DispatchSourceTimer)?
+  private var theme: Theme
+  private var ending: CheckedContinuation<End, Never>?
+  private var ended: End?
+  private var shownNotice: (notice: CloudKitService.Notice, until: Int64)?
+  private var lastRateAt: Int64 = 0
+
+  /// What the command line says of the dashboard.
+  struct Setting: Sendable {
+    var scope: SyncStore.Scope
+    var credential: String
+    var url: String
+    var storePath: String
+    var theme: Theme
+    var themes: [Theme]
+    var isMonochrome: Bool
+    var format = Format()
+  }
+
+  init(service: CloudKitService, setting: Setting, demo: (any DemoControls)? = nil) {
+    self.service = service
+    self.setting = setting
+    self.demo = demo
+    theme = setting.theme
+    state = ViewState(themeName: setting.theme.name)
+  }
+
+  // MARK: - Life
+
+  /// Takes the terminal over, and gives it back when the user or the system ends the program.
+  func run() async throws(ScreenError) -> End {
+    let screen = try Screen(isMonochrome: setting.isMonochrome) { [weak self] event in self?.handle(event) }
+    self.screen = screen
+    service.changed = { [weak self] in self?.followStore() }
+    service.show(state.scope(layout))
+    draw()
+    service.start()
+    startTimer()
+    let end = await withCheckedContinuation { continuation in
+      if let ended { continuation.resume(returning: ended) } else { ending = continuation }
+    }
+    timer?.cancel()
+    screen.close()
+    service.changed = nil
+    await service.stop()
+    return end
+  }
+
+  /// Looks for changes four times a second; where nothing changed nothing is drawn, and nothing is written.
+  private func startTimer() {
+    let timer = DispatchSource.makeTimerSource(queue: .main)
+    timer.schedule(deadline: .now() + .milliseconds(250), repeating: .milliseconds(250), leeway: .milliseconds(50))
+    timer.setEventHandler { [weak self] in
+      MainActor.assumeIsolated { self?.tick() }
+    }
+    timer.activate()
+    self.timer = timer
+  }
+
+  private func tick() {
+    demo?.tick(isPaused: service.snapshot.status.isPaused)
+    service.refresh()
+    if let shown = shownNotice, shown.until <= now {
+      shownNotice = nil
+      draw()
+    }
+  }
+
+  private func end(_ end: End) {
+    guard ended == nil else { return }
+    ended = end
+    ending?.resume(returning: end)
+    ending = nil
+  }
+
+  private var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+
+  // MARK: - Drawing
+
+  private var layout: DashboardLayout { DashboardLayout(screen?.size ?? .zero, focus: state.focus) }
+
+  private var model: DashboardModel {
+    DashboardModel(
+      snapshot: service.snapshot,
+      scope: setting.scope,
+      credential: setting.credential,
+      url: setting.url,
+      storePath: setting.storePath,
+      notice: shownNotice?.notice,
+      isReadOnly: service.isReadOnly,
+      demo: demo?.hints ?? [],
+      now: now,
+      format: setting.format
+    )
+  }
+
+  private func draw() {
+    guard let screen, ended == nil else { return }
+    let (grid, cursor) = DashboardView(model: model, state: state).draw(screen.size, glyphs: screen.glyphs)
+    screen.present(grid, theme: theme, cursor: cursor)
+  }
+
+  /// Follows a new snapshot: the choice stays on its row if that is still there.
+  private func followStore() {
+    if let notice = service.notice, notice != shownNotice?.notice, notice.number > lastNoticeNumber {
+      lastNoticeNumber = notice.number
+      shownNotice = (notice, now + 6_000)
+    }
+    state.follow(service.snapshot, layout)
+    sampleRate()
+    service.show(state.scope(layout))
+    draw()
+  }
+
+  private var lastNoticeNumber = 0
+
+  private func sampleRate() {
+    guard let rate = service.snapshot.status.progress?.perSecond, now - lastRateAt >= 1000 else { return }
+    lastRateAt = now
+    state.rates = (state.rates + [rate]).suffix(24)
+  }
+
+  // MARK: - Events
+
+  private func handle(_ event: Screen.Event) {
+    switch event {
+    case .keys(let keys): for key in keys { press(key) }
+    case .resized: state.fit(layout, service.snapshot)
+    case .resumed: break
+    case .terminated(let signal): end(.signal(signal))
+    case .lineLost: end(.lineLost)
+    }
+    service.show(state.scope(layout))
+    draw()
+  }
+
+  private func press(_ key: Key) {
+    if case .filter(let input) = state.overlay { return type(key, into: input) }
+    guard let context = state.context else { return }
+    if context == .panes, case .character(let character) = key, let demo,
+      demo.hints.contains(where: { $0.key == character })
+    {
+      return service.tell(demo.press(character), isError: false)
+    }
+    guard let command = DashboardCommand.command(for: key, in: context) else { return }
+    perform(command, context)
+  }
+
+  private func type(_ key: Key, into input: InputLine) {
+    var input = input
+    switch key {
+    case .enter: state.overlay = nil
+    case .escape:
+      state.setFilter("")
+      state.overlay = nil
+    case .ctrl("c"): end(.signal(SIGINT))
+    default:
+      guard input.handle(key) else { return }
+      state.overlay = .filter(input)
+      state.setFilter(input.text)
+    }
+  }
+
+  // MARK: - Commands
+
+  private func perform(_ command: DashboardCommand, _ context: DashboardCommand.Context) {
+    let view = DashboardView(model: model, state: state)
+    guard let entry = DashboardCommand.entry(command) else { return }
+    if entry.isChange, service.isReadOnly { return service.tell("read-only: nothing was changed", isError: true) }
+    switch command {
+    case .quitAtOnce: end(.signal(SIGINT))
+    case .quit: state.overlay == nil ? end(.quit) : (state.overlay = nil)
+    case .suspend: screen?.suspend()
+    case .redraw: screen?.redraw()
+    case .theme: nextTheme()
+    case .help: state.overlay = .help(offset: 0)
+    case .back: state.back()
+    case .nextPane: focus(state.focus.next(1))
+    case .previousPane: focus(state.focus.next(-1))
+    case .pane1: focus(.records)
+    case .pane2: focus(.queue)
+    case .pane3: focus(.sync)
+    case .pane4: focus(.account)
+    case .down, .up, .pageDown, .pageUp, .top, .bottom: state.move(command, layout, service.snapshot, model)
+    case .filter:
+      guard state.focus.isList else { return }
+      state.overlay = .filter(InputLine(prompt: "/", text: state.lists[state.focus]?.filter ?? ""))
+    case .open: open(view)
+    case .conflicts: openDesk()
+    case .retry, .pauseOne, .discard: actOnSelected(command, view)
+    case .retryAll: service.retryAll()
+    case .flush: service.flush()
+    case .syncNow: service.syncNow()
+    case .pause: service.perform(service.snapshot.status.isPaused ? .resume : .pause, on: .all)
+    case .yes: confirmed()
+    case .fieldLocal, .fieldServer, .fieldBase, .allLocal, .allServer, .apply, .nextConflict, .previousConflict:
+      desk(command)
+    }
+  }
+
+  private func focus(_ pane: Pane) {
+    state.focus = pane
+    state.fit(layout, service.snapshot)
+  }
+
+  private func nextTheme() {
+    guard let index = setting.themes.firstIndex(where: { $0.name == theme.name }) else { return }
+    theme = setting.themes[(index + 1) % setting.themes.count]
+    state.themeName = theme.name
+    service.tell("theme \(theme.name)", isError: false)
+  }
+
+  private func actOnSelected(_ command: DashboardCommand, _ view: DashboardView) {
+    guard let operation = view.selectedOperation else {
+      return service.tell("choose an operation in the Queue first (2)", isError: true)
+    }
+    switch command {
+    case .retry: service.perform(.retry, on: .ids([operation.id]))
+    case .pauseOne: service.perform(operation.state == .paused ? .resume : .pause, on: .ids([operation.id]))
+    default:
+      let name = operation.key.name.isEmpty ? "zone \(operation.key.zone)" : operation.key.name
+      state.overlay = .question(
+        ViewState.Question(
+          title: "Discard",
+          text: "Discard the \(operation.kind.rawValue) of \(name)? It has not reached the server and would be lost.",
+          operations: [operation.id]
+        )
+      )
+    }
+  }
+
+  private func confirmed() {
+    guard case .question(let question) = state.overlay else { return }
+    state.overlay = nil
+    service.perform(.discard, on: .ids(question.operations))
+  }
+
+  // MARK: - Details and the desk
+
+  private func open(_ view: DashboardView) {
+    let details = Details(model: view.model)
+    switch state.focus {
+    case .queue:
+      guard let operation = view.selectedOperation else { return }
+      let store = service.store
+      Task { [weak self] in
+        let detail = await Task.detached { try? store.detail(of: operation.id) }.value
+        guard let self, let detail, self.state.overlay == nil else { return }
+        self.state.overlay = .detail(title: "Operation \(operation.id)", pairs: details.operation(detail), offset: 0)
+        self.draw()
+      }
+    case .records:
+      guard let row = service.snapshot.records[state.lists[.records]?.cursor ?? 0] else { return }
+      state.overlay = .detail(title: row.record.key.name, pairs: details.record(row), offset: 0)
+    case .sync: state.overlay = .detail(title: "Sync", pairs: details.sync(), offset: 0)
+    case .account: state.overlay = .detail(title: "Account", pairs: details.account(), offset: 0)
+    }
+  }
+
+  private func openDesk() {
+    guard let first = service.snapshot.conflicts.first else { return service.tell("no conflicts", isError: false) }
+    let chosen = service.snapshot.conflicts.first { $0.id == DashboardView(model: model, state: state).selectedOperation?.id }
+    state.overlay = .desk(ViewState.Desk(conflict: (chosen ?? first).id))
+  }
+
+  private func desk(_ command: DashboardCommand) {
+    guard case .desk(let desk) = state.overlay else { return }
+    let conflicts = service.snapshot.conflicts
+    guard let index = conflicts.firstIndex(where: { $0.id == desk.conflict }) else { return state.back() }
+    switch desk.pressed(command, conflicts[index]) {
+    case .choose(let changed): state.overlay = .desk(changed)
+    case .incomplete: service.tell("choose a side for every field first", isError: true)
+    case .settle(let choices):
+      service.resolve(desk.conflict, take: .server, fields: choices)
+      let rest = conflicts.filter { $0.id != desk.conflict }
+      state.overlay = rest.first.map { .desk(ViewState.Desk(conflict: $0.id)) }
+    case .move(let step):
+      let next = conflicts[(index + step + conflicts.count) % conflicts.count]
+      state.overlay = .desk(ViewState.Desk(conflict: next.id))
+    }
+  }
+}
+
+/// Keys that only a demonstration has: faults to play with.
+@MainActor
+protocol DemoControls {
+  var hints: [DashboardModel.DemoHint] { get }
+  /// Does what the key says and tells what it did.
+  func press(_ key: Character) -> String
+  /// Called by the dashboard's timer.
+  func tick(isPaused: Bool)
+}

@@ -1,0 +1,100 @@
+import TerminalUI
+
+/// Everything that a key can do, one row each: the key map, the footer and the help are all made from this table.
+enum DashboardCommand: Hashable, Sendable, CaseIterable {
+  case nextPane, previousPane, pane1, pane2, pane3, pane4
+  case down, up, pageDown, pageUp, top, bottom
+  case open, back, filter, conflicts, help
+  case retry, retryAll, flush, syncNow, discard, pause, pauseOne
+  case fieldLocal, fieldServer, fieldBase, allLocal, allServer, apply, nextConflict, previousConflict
+  case yes, theme, redraw, suspend, quit, quitAtOnce
+
+  /// Where the keys are read.
+  enum Context: Hashable, Sendable {
+    case panes, detail, help, desk, question
+  }
+
+  struct Entry: Sendable {
+    var command: DashboardCommand
+    var keys: [Key]
+    /// As the footer and the help spell the keys.
+    var name: String
+    /// A word or two for the footer; empty: not shown there.
+    var label: String
+    var help: String
+    var contexts: Set<Context>
+    /// Changes something: refused in read-only mode.
+    var isChange = false
+  }
+
+  /// In the order in which the footer shows them.
+  static let table: [Entry] = [
+    Entry(.open, [.enter], "Enter", "detail", "Show all about the chosen row", [.panes]),
+    Entry(.retry, [typed("r")], "r", "retry", "Retry the chosen operation now, its attempts reset", [.panes], isChange: true),
+    Entry(.retryAll, [typed("R")], "R", "retry all", "Retry everything that failed or waits", [.panes], isChange: true),
+    Entry(.flush, [typed("f")], "f", "flush", "End own back-offs now (never a server's wait)", [.panes], isChange: true),
+    Entry(.syncNow, [typed("s")], "s", "sync", "Flush, then send everything and read every feed", [.panes], isChange: true),
+    Entry(.conflicts, [typed("c")], "c", "conflicts", "Open the conflict desk", [.panes]),
+    Entry(.pause, [typed("p")], "p", "pause", "Pause or resume all syncing", [.panes], isChange: true),
+    Entry(.pauseOne, [typed("P")], "P", "", "Pause or resume the chosen operation", [.panes], isChange: true),
+    Entry(.discard, [typed("d")], "d", "discard", "Discard the chosen operation, after a question", [.panes], isChange: true),
+    Entry(.filter, [typed("/")], "/", "filter", "Show only rows that contain a text; Esc clears", [.panes]),
+    Entry(.nextPane, [.tab], "Tab", "next pane", "Go to the next pane", [.panes]),
+    Entry(.previousPane, [.backTab], "Shift-Tab", "", "Go to the previous pane", [.panes]),
+    Entry(.pane1, [typed("1")], "1", "", "Go to Records", [.panes]),
+    Entry(.pane2, [typed("2")], "2", "", "Go to Queue", [.panes]),
+    Entry(.pane3, [typed("3")], "3", "", "Go to Sync", [.panes]),
+    Entry(.pane4, [typed("4")], "4", "", "Go to Account", [.panes]),
+    Entry(.fieldLocal, [typed("l"), .left], "l", "local", "Take the local value of the field", [.desk], isChange: true),
+    Entry(.fieldServer, [typed("s"), .right], "s", "server", "Take the server's value of the field", [.desk], isChange: true),
+    Entry(.fieldBase, [typed("b")], "b", "base", "Take the value both sides started from", [.desk], isChange: true),
+    Entry(.allLocal, [typed("L")], "L", "all local", "Take the local value of every field", [.desk], isChange: true),
+    Entry(.allServer, [typed("S")], "S", "all server", "Take the server's value of every field", [.desk], isChange: true),
+    Entry(.apply, [.enter], "Enter", "settle", "Settle the conflict as chosen", [.desk], isChange: true),
+    Entry(.nextConflict, [typed("n")], "n", "next", "Go to the next conflict", [.desk]),
+    Entry(.previousConflict, [typed("N")], "N", "", "Go to the previous conflict", [.desk]),
+    Entry(.yes, [typed("y")], "y", "yes", "Do it", [.question], isChange: true),
+    Entry(.down, [.down, typed("j")], "j", "", "Down", [.panes, .detail, .help, .desk]),
+    Entry(.up, [.up, typed("k")], "k", "", "Up", [.panes, .detail, .help, .desk]),
+    Entry(.pageDown, [.pageDown, typed(" ")], "PgDn", "", "A page down", [.panes, .detail, .help, .desk]),
+    Entry(.pageUp, [.pageUp], "PgUp", "", "A page up", [.panes, .detail, .help, .desk]),
+    Entry(.top, [.home, typed("g")], "g", "", "To the top", [.panes, .detail, .help]),
+    Entry(.bottom, [.end, typed("G")], "G", "", "To the bottom", [.panes, .detail, .help]),
+    Entry(.back, [.escape], "Esc", "back", "Back; clears the filter", [.panes, .detail, .help, .desk, .question]),
+    Entry(.theme, [typed("t")], "t", "", "Next theme", [.panes]),
+    Entry(.redraw, [.ctrl("l")], "Ctrl-L", "", "Draw the screen anew", [.panes, .detail, .help, .desk]),
+    Entry(.suspend, [.ctrl("z")], "Ctrl-Z", "", "Suspend; fg comes back", [.panes, .detail, .help, .desk]),
+    Entry(.help, [typed("?")], "?", "help", "Show all keys", [.panes, .detail, .desk]),
+    Entry(.quit, [typed("q")], "q", "quit", "Quit; in a view, back to the panes", [.panes, .detail, .help, .desk]),
+    Entry(.quitAtOnce, [.ctrl("c")], "Ctrl-C", "", "Quit at once", [.panes, .detail, .help, .desk, .question]),
+  ]
+
+  private static func typed(_ character: Character) -> Key { .character(character) }
+
+  static func entry(_ command: DashboardCommand) -> Entry? { table.first { $0.command == command } }
+
+  /// The command of a key where it is read; nil: the key means nothing there.
+  static func command(for key: Key, in context: Context) -> DashboardCommand? {
+    table.first { $0.contexts.contains(context) && $0.keys.contains(key) }?.command
+  }
+}
+
+extension DashboardCommand.Entry {
+  init(
+    _ command: DashboardCommand,
+    _ keys: [Key],
+    _ name: String,
+    _ label: String,
+    _ help: String,
+    _ contexts: Set<DashboardCommand.Context>,
+    isChange: Bool = false
+  ) {
+    self.command = command
+    self.keys = keys
+    self.name = name
+    self.label = label
+    self.help = help
+    self.contexts = contexts
+    self.isChange = isChange
+  }
+}

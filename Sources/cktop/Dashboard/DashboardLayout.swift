@@ -1,0 +1,48 @@
+import TerminalUI
+
+/// Where everything stands at a given size. Lists span the whole width, so that scrolling one row costs a terminal one
+/// row; where there is not the room for four panes, the focused one has it all.
+struct DashboardLayout: Hashable, Sendable {
+  let banner: Rect
+  let footer: Rect
+  /// Where overlays lie.
+  let body: Rect
+  private let panes: [Pane: Rect]
+  /// Only the focused pane is shown.
+  let isSingle: Bool
+  /// Panes have frames.
+  let isFramed: Bool
+
+  static let smallestForFour = Size(width: 60, height: 18)
+
+  init(_ size: Size, focus: Pane) {
+    let rows = Rect(size).rows([.fixed(size.height > 2 ? 1 : 0), .flexible, .fixed(size.height > 1 ? 1 : 0)])
+    banner = rows[0]
+    body = rows[1]
+    footer = rows[2]
+    isSingle = size.width < Self.smallestForFour.width || size.height < Self.smallestForFour.height
+    isFramed = size.height >= 8 && size.width >= 30
+    guard !isSingle else {
+      panes = [focus: body]
+      return
+    }
+    let strip = max(6, min(12, body.height / 4))
+    let parts = body.rows([.fixed(strip), .flex(5), .flex(4)])
+    let halves = parts[0].columns([.flex(3), .flex(2)])
+    panes = [.sync: halves[0], .account: halves[1], .queue: parts[1], .records: parts[2]]
+  }
+
+  func frame(_ pane: Pane) -> Rect? { panes[pane] }
+
+  /// The pane's area inside its frame.
+  func inside(_ pane: Pane) -> Rect? {
+    panes[pane].map { isFramed ? Box.inside($0) : $0 }
+  }
+
+  func visibleRows(_ pane: Pane) -> Int {
+    inside(pane).map(Table.visibleRows(in:)) ?? 0
+  }
+
+  /// Rows of a view that covers the panes.
+  var overlayRows: Int { isFramed ? Box.inside(body).height : body.height }
+}

@@ -1,0 +1,155 @@
+import CloudService
+import CloudSync
+import TerminalUI
+
+/// The whole screen: a pure function of what the store holds and where the user is.
+struct DashboardView: Sendable {
+  let model: DashboardModel
+  let state: ViewState
+
+  /// Draws at a size; any size, down to nothing.
+  func draw(_ size: Size, glyphs: GlyphSet = .unicode) -> (grid: Grid, cursor: Position?) {
+    var grid = Grid(size, glyphs: glyphs)
+    let layout = DashboardLayout(size, focus: state.focus)
+    drawBanner(on: &grid, in: layout.banner)
+    for pane in Pane.allCases {
+      guard let frame = layout.frame(pane), let inside = layout.inside(pane) else { continue }
+      if layout.isFramed { drawFrame(pane, on: &grid, in: frame) }
+      draw(pane, on: &grid, in: inside)
+    }
+    let cursor = drawOverlay(on: &grid, layout)
+    drawFooter(on: &grid, in: layout.footer)
+    return (grid, cursor)
+  }
+
+  // MARK: - Banner and footer
+
+  private func drawBanner(on grid: inout Grid, in area: Rect) {
+    guard !area.isEmpty else { return }
+    grid.fill(area, Style(.banner))
+    let status = model.status
+    let verdict = status.isInSync ? "in sync" : status.state.rawValue
+    let role: StyleRole = status.isInSync ? .ok : status.state.role
+    let right: StyledText = [.init(" \(verdict) ", role)]
+    grid.put(right, in: area, .trailing)
+    let room = Rect(x: area.x, y: area.y, width: area.width - right.cells(in: grid.glyphs) - 1, height: 1)
+    let left = " cktop  \(model.scope.text)\(model.isReadOnly ? "  read-only" : "")"
+    grid.put(StyledText(left, .banner), in: room)
+  }
+
+  private func drawFooter(on grid: inout Grid, in area: Rect) {
+    guard !area.isEmpty else { return }
+    if case .filter(let input) = state.overlay {
+      grid.draw(input, in: area)
+      return
+    }
+    let note = model.notice.map { StyledText($0.text, $0.isError ? .error : .info) } ?? ""
+    grid.draw(KeyHints(hints, note: note.clipped(to: area.width / 2, grid.glyphs)), in: area)
+  }
+
+  /// The keys that work now.
+  var hints: [KeyHints.Hint] {
+    guard let context = state.context else { return [] }
+    var hints = DashboardCommand.table
+      .filter { $0.contexts.contains(context) && !$0.label.isEmpty && applies($0) }
+      .map { KeyHints.Hint($0.name, label($0)) }
+    if context == .panes {
+      // Help and quit are what a lost user needs; they come before what may not fit.
+      let last = hints.filter { $0.key == "?" || $0.key == "q" }
+      hints.removeAll { $0.key == "?" || $0.key == "q" }
+      hints = last + model.demo.map { KeyHints.Hint(String($0.key), $0.label) } + hints
+    }
+    return hints
+  }
+
+  private func label(_ entry: DashboardCommand.Entry) -> String {
+    switch entry.command {
+    case .pause where model.status.isPaused: "resume"
+    case .filter where !(state.lists[state.focus]?.filter ?? "").isEmpty: "filter (on)"
+    default: entry.label
+    }
+  }
+
+  /// Whether a command would do anything now.
+  func applies(_ entry: DashboardCommand.Entry) -> Bool {
+    if entry.isChange, model.isReadOnly { return false }
+    let selected = selectedOperation
+    switch entry.command {
+    case .retry: return selected?.state == .failed || selected?.state == .waiting
+    case .retryAll: return model.status.queue.retryable > 0
+    case .flush: return model.status.queue.waiting > 0 || model.status.throttles.contains { $0.isOwn }
+    case .discard: return selected != nil && selected?.state != .inFlight
+    case .pauseOne: return selected?.state == .paused || selected?.state == .pending || selected?.state == .waiting
+    case .conflicts: return !model.snapshot.conflicts.isEmpty
+    case .filter: return state.focus.isList
+    case .open: return state.focus.isList ? selectedIndexExists : true
+    case .nextConflict, .previousConflict: return model.snapshot.conflicts.count > 1
+    case .back: return state.overlay != nil || !(state.lists[state.focus]?.filter ?? "").isEmpty
+    default: return true
+    }
+  }
+
+  /// The operation that the queue's choice stands on, while the queue has the keyboard.
+  var selectedOperation: QueueRow? {
+    guard state.focus == .queue, let list = state.lists[.queue] else { return nil }
+    return model.snapshot.queue[list.cursor]
+  }
+
+  private var selectedIndexExists: Bool {
+    let cursor = state.lists[state.focus]?.cursor ?? 0
+    return state.focus == .queue ? model.snapshot.queue[cursor] != nil : model.snapshot.records[cursor] != nil
+  }
+
+  // MARK: - Panes
+
+  private func drawFrame(_ pane: Pane, on grid: inout Grid, in area: Rect) {
+    let filter = state.lists[pane]?.filter ?? ""
+    let title = "\(pane.rawValue) \(pane.title)\(filter.isEmpty ? "" : " /\(filter)")"
+    Box(title: title, note: note(pane), isFocused: pane == state.focus).draw(on: &grid, in: area)
+  }
+
+  private func note(_ pane: Pane) -> StyledText {
+    switch pane {
+    case .records: StyledText("\(model.snapshot.records.total)", .dim)
+    case .queue: StyledText("\(model.snapshot.queue.total)  \(Format.bytes(model.status.queue.bytes))", .dim)
+    case .sync, .account: ""
+    }
+  }
+
+  private func draw(_ pane: Pane, on grid: inout Grid, in area: Rect) {
+    switch pane {
+    case .records: RecordsPane(model: model, state: state).draw(on: &grid, in: area)
+    case .queue: QueuePane(model: model, state: state).draw(on: &grid, in: area)
+    case .sync: SyncPane(model: model, state: state).draw(on: &grid, in: area)
+    case .account: AccountPane(model: model).draw(on: &grid, in: area)
+    }
+  }
+
+  // MARK: - Overlays
+
+  private func drawOverlay(on grid: inout Grid, _ layout: DashboardLayout) -> Position? {
+    switch state.overlay {
+    case nil: return nil
+    case .help(let offset):
+      HelpView(model: model, offset: offset).draw(on: &grid, in: layout.body)
+    case .detail(let title, let lines, let offset):
+      DetailView(title: title, lines: lines, offset: offset).draw(on: &grid, in: layout.body)
+    case .desk(let desk):
+      DeskView(model: model, desk: desk).draw(on: &grid, in: layout.body)
+    case .question(let question):
+      let keys = [KeyHints.Hint("Esc", "no"), KeyHints.Hint("y", "yes")]
+      let dialog = Dialog(title: question.title, message: question.text, keys: keys, defaultKey: 0)
+      grid.draw(dialog, in: layout.body)
+    case .filter(let input):
+      return input.cursor(in: layout.footer, grid.glyphs)
+    }
+    return nil
+  }
+}
+
+extension Window {
+  /// The row at an index of the whole list, if it is loaded.
+  subscript(_ index: Int) -> Element? {
+    rows.indices.contains(index - offset) ? rows[index - offset] : nil
+  }
+}

@@ -1,0 +1,95 @@
+import CloudKit
+import CloudService
+import CloudSync
+import TerminalUI
+
+/// The lines of detail views.
+struct Details: Sendable {
+  let model: DashboardModel
+
+  private typealias Line = ViewState.Line
+
+  /// One operation: what it does, why it is still here, its payload beside base and server, every attempt.
+  func operation(_ detail: OperationDetail) -> [ViewState.Line] {
+    guard let operation = detail.operation else {
+      return detail.history.map { [Line(name: "ended", text: StyledText("\($0.ending.rawValue): \($0.detail)"))] } ?? []
+    }
+    var lines = [
+      line("operation", "\(operation.kind.rawValue) \(operation.type ?? "") \(operation.key.name)"),
+      line("zone", operation.key.zone),
+      Line(name: "state", text: StyledText(operation.state.rawValue, operation.state.role)),
+      line("why", operation.reason),
+      line("attempts", "\(operation.attempts) of \(operation.maxAttempts)"),
+      line("enqueued", time(operation.enqueuedAt)),
+    ]
+    if let next = operation.nextAttemptAt { lines.append(line("next", time(next))) }
+    if !operation.blockedBy.isEmpty {
+      lines.append(line("waits for", operation.blockedBy.map { "operation \($0)" }.joined(separator: ", ")))
+    }
+    if let message = operation.errorMessage {
+      lines.append(Line(name: "error", text: StyledText("\(operation.errorCode ?? "") \(message)", .error)))
+    }
+    for name in operation.changes.names.sorted() {
+      let local = operation.changes.cleared.contains(name) ? "(cleared)" : value(operation.changes[name])
+      lines.append(
+        Line(
+          name: name,
+          text: [
+            .init(local, .local), .init("   base ", .dim), .init(value(operation.base[name]), .base),
+            .init("   server ", .dim), .init(value(detail.server?.fields[name]), .server),
+          ]
+        )
+      )
+    }
+    for attempt in detail.attempts {
+      let text = "\(time(attempt.at))  \(attempt.code ?? "ok")  \(attempt.message ?? "")"
+      lines.append(line("attempt \(attempt.number)", text))
+      if let response = attempt.response { lines.append(line("answer", response)) }
+    }
+    return lines
+  }
+
+  func record(_ row: RecordRow) -> [ViewState.Line] {
+    let record = row.record
+    var lines = [
+      line("type", record.type), line("zone", record.key.zone),
+      line("change tag", row.changeTag ?? "none: not on the server yet"),
+      line("created", time(record.createdAt)),
+      line("modified", "\(time(record.modifiedAt)) \(record.modifiedBy ?? "")"),
+    ]
+    if let operation = row.operation, let state = row.operationState {
+      lines.append(Line(name: "pending", text: StyledText("operation \(operation), \(state.rawValue)", state.role)))
+    }
+    for (name, value) in record.fields.sorted(by: { $0.key < $1.key }) {
+      lines.append(Line(name: name, text: [.init(self.value(value), .text), .init("  \(value.wireType)", .dim)]))
+    }
+    return lines
+  }
+
+  func sync() -> [ViewState.Line] {
+    let status = model.status
+    var lines = [
+      line("state", "\(status.state.rawValue): \(status.reason)"),
+      line("in sync", status.isInSync ? "yes" : "no"),
+      line("last complete pass", time(status.lastSuccessAt)),
+      line("last change accepted", time(status.lastEnqueueAt)),
+      line("driver", status.driver.map { "process \($0.pid) on \($0.host)\($0.isLive ? "" : ", not alive")" } ?? "none yet"),
+    ]
+    lines += status.throttles.map { line("wait", "\($0.scope) until \(time($0.until)): \($0.error) \($0.message)") }
+    if let error = status.lastError {
+      lines.append(line("last error", "\(time(error.at))  \(error.code): \(error.message)"))
+    }
+    lines += model.snapshot.zones.map { zone in
+      line("zone \(zone.key.zone)", "\(zone.state), \(zone.records) records, read \(time(zone.lastFetchAt))")
+    }
+    return lines + model.snapshot.events.map { line(time($0.at), $0.message) }
+  }
+
+  func account() -> [ViewState.Line] {
+    AccountPane(model: model).pairs.map { ViewState.Line(name: $0.key, text: $0.value) }
+  }
+
+  private func line(_ name: String, _ text: String) -> ViewState.Line { Line(name: name, text: StyledText(text)) }
+  private func time(_ milliseconds: Int64?) -> String { model.format.time(milliseconds, now: model.now) }
+  private func value(_ value: FieldValue?) -> String { model.format.value(value, now: model.now) }
+}

@@ -1,0 +1,63 @@
+import CloudService
+import CloudSync
+import TerminalUI
+
+/// Operations, oldest first: what has not been sent, why, and when it goes.
+struct QueuePane: Sendable {
+  let model: DashboardModel
+  let state: ViewState
+
+  func draw(on grid: inout Grid, in area: Rect) {
+    let list = state.lists[.queue] ?? ViewState.List()
+    let visible = Table.visibleRows(in: area)
+    let window = model.snapshot.queue
+    let isWide = area.width >= 100
+    var columns = [
+      Table.Column("", .fixed(1)), Table.Column("State", .fixed(8)), Table.Column("Op", .fixed(6)),
+      Table.Column("Record", .flex(3)), Table.Column("Why", .flex(4)),
+    ]
+    if isWide {
+      columns.insert(Table.Column("ID", .fixed(7), .trailing), at: 1)
+      columns.insert(Table.Column("Type", .flex(2)), at: 5)
+      columns.append(Table.Column("Try", .fixed(5), .trailing))
+      columns.append(Table.Column("Next", .fixed(8), .trailing))
+    }
+    let rows = (0..<visible).compactMap { window[list.offset + $0] }.map { row($0, isWide: isWide) }
+    Table(
+      columns: columns,
+      rows: rows,
+      offset: list.offset,
+      total: window.total,
+      selection: list.cursor,
+      isFocused: state.focus == .queue,
+      emptyText: list.filter.isEmpty ? "nothing is waiting to be sent" : "no operation matches"
+    ).draw(on: &grid, in: area)
+  }
+
+  private func row(_ operation: QueueRow, isWide: Bool) -> [StyledText] {
+    let role = operation.state.role
+    let name = operation.key.name.isEmpty ? "zone \(operation.key.zone)" : operation.key.name
+    var cells: [StyledText] = [
+      StyledText(operation.state.mark, role), StyledText(operation.state.rawValue, role),
+      StyledText(operation.kind.rawValue, .text), StyledText(name, .text), StyledText(why(operation), .dim),
+    ]
+    if isWide {
+      cells.insert(StyledText(String(operation.id), .dim), at: 1)
+      cells.insert(StyledText(operation.type ?? "", .dim), at: 5)
+      cells.append(StyledText("\(operation.attempts)/\(operation.maxAttempts)", .dim))
+      let next = operation.nextAttemptAt.map { model.format.time($0, now: model.now) } ?? ""
+      cells.append(StyledText(next, .dim))
+    }
+    return cells
+  }
+
+  /// A pending row may wait for a scope rather than for anything of its own.
+  private func why(_ operation: QueueRow) -> String {
+    guard operation.state == .pending, operation.blockedBy.isEmpty else { return operation.reason }
+    if model.status.isPaused { return "syncing is paused" }
+    let zoneScope = WaitScope.zone(operation.key.zoneKey).name
+    guard let wait = model.status.throttles.first(where: { $0.scope == zoneScope || WaitScope(name: $0.scope).stopsAll })
+    else { return operation.reason }
+    return "\(wait.error) until \(model.format.time(wait.until, now: model.now))"
+  }
+}

@@ -1,0 +1,49 @@
+import CloudService
+import CloudSync
+import TerminalUI
+
+/// The mirror with pending edits laid over it.
+struct RecordsPane: Sendable {
+  let model: DashboardModel
+  let state: ViewState
+
+  func draw(on grid: inout Grid, in area: Rect) {
+    let list = state.lists[.records] ?? ViewState.List()
+    let visible = Table.visibleRows(in: area)
+    let window = model.snapshot.records
+    let isWide = area.width >= 100
+    var columns = [
+      Table.Column("", .fixed(1)), Table.Column("Name", .flex(2)), Table.Column("Type", .flex(1)),
+      Table.Column("Fields", .flex(4)),
+    ]
+    if isWide {
+      columns.insert(Table.Column("Zone", .flex(1)), at: 3)
+      columns.append(Table.Column("Modified", .fixed(19), .trailing))
+    }
+    let rows = (0..<visible).compactMap { window[list.offset + $0] }.map { row($0, isWide: isWide) }
+    Table(
+      columns: columns,
+      rows: rows,
+      offset: list.offset,
+      total: window.total,
+      selection: list.cursor,
+      isFocused: state.focus == .records,
+      emptyText: list.filter.isEmpty ? "no records yet" : "no record matches"
+    ).draw(on: &grid, in: area)
+  }
+
+  private func row(_ row: RecordRow, isWide: Bool) -> [StyledText] {
+    let record = row.record
+    let mark = row.operationState.map { StyledText($0.mark, $0.role) } ?? ""
+    var cells: [StyledText] = [
+      mark, StyledText(record.key.name, row.operation == nil ? .text : .strong), StyledText(record.type, .dim),
+      StyledText(model.format.fields(record.fields, now: model.now), .text),
+    ]
+    if isWide {
+      cells.insert(StyledText(record.key.zone, .dim), at: 3)
+      let modified = record.modifiedAt.map { model.format.time($0, now: model.now) } ?? "not sent yet"
+      cells.append(StyledText(modified, .dim))
+    }
+    return cells
+  }
+}

@@ -1,0 +1,72 @@
+import CloudService
+import CloudSync
+import TerminalUI
+
+/// What syncing is doing, how far it is, and what happened lately.
+struct SyncPane: Sendable {
+  let model: DashboardModel
+  let state: ViewState
+
+  func draw(on grid: inout Grid, in area: Rect) {
+    guard !area.isEmpty else { return }
+    grid.put([.init(status.state.rawValue, status.state.role), .init("  \(status.reason)", .text)], in: area.row(0))
+    drawProgress(on: &grid, in: area.row(1))
+    grid.put(counts, in: area.row(2))
+    grid.put(StyledText(schedule, .dim), in: area.row(3))
+    guard area.height > 5 else { return }
+    let rest = Rect(x: area.x, y: area.y + 5, width: area.width, height: area.height - 5)
+    for (row, event) in model.snapshot.events.dropFirst(state.syncOffset).prefix(rest.height).enumerated() {
+      let role: StyleRole = event.kind == "error" ? .error : .text
+      let time = model.format.time(event.at, now: model.now)
+      grid.put([.init(time, .dim), .init("  \(event.message)", role)], in: rest.row(row))
+    }
+  }
+
+  private var status: StoreStatus { model.status }
+
+  private func drawProgress(on grid: inout Grid, in area: Rect) {
+    guard !area.isEmpty else { return }
+    guard let progress = status.progress, progress.phase == .send, progress.total > 0 else {
+      let text = status.progress.map { "\($0.done) changes read" } ?? "last complete pass \(time(status.lastSuccessAt))"
+      grid.put(StyledText(text, .dim), in: area)
+      return
+    }
+    let rate = progress.perSecond.map { "  \(Int($0))/s" } ?? ""
+    let eta = progress.etaSeconds.map { "  \(Format.duration($0)) left" } ?? ""
+    let parts = area.columns([.flexible, .fixed(min(12, state.rates.isEmpty ? 0 : 12))], gap: 1)
+    grid.draw(
+      Gauge(
+        Double(progress.done) / Double(progress.total),
+        label: StyledText("\(progress.done)/\(progress.total)\(rate)\(eta)")
+      ),
+      in: parts[0]
+    )
+    grid.draw(Sparkline(state.rates), in: parts[1])
+  }
+
+  private var counts: StyledText {
+    let queue = status.queue
+    let parts: [(Int, String, StyleRole)] = [
+      (queue.pending, "pending", .pending), (queue.inFlight, "in flight", .active),
+      (queue.waiting, "waiting", .warning), (queue.failed, "failed", .error), (queue.conflicts, "conflict", .conflict),
+      (queue.paused, "paused", .dim),
+    ]
+    var spans: [StyledText.Span] = []
+    for (count, name, role) in parts where count > 0 {
+      if !spans.isEmpty { spans.append(.init("  ", .text)) }
+      spans.append(.init("\(count) \(name)", role))
+    }
+    return spans.isEmpty ? StyledText("queue empty", .ok) : StyledText(spans)
+  }
+
+  private var schedule: String {
+    if let wait = status.throttles.max(by: { $0.until < $1.until }) {
+      return "\(wait.scope) waits until \(time(wait.until)): \(wait.error)"
+    }
+    if let at = status.nextActionAt, let action = status.nextAction { return "next: \(action) at \(time(at))" }
+    guard let driver = status.driver, driver.isLive else { return "nobody drives this store now" }
+    return "driven by process \(driver.pid) on \(driver.host)"
+  }
+
+  private func time(_ milliseconds: Int64?) -> String { model.format.time(milliseconds, now: model.now) }
+}

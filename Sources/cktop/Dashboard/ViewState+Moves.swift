@@ -1,0 +1,134 @@
+import CloudService
+import CloudSync
+import TerminalUI
+
+/// How keys and new snapshots move the user's position. Pure: from one state to the next.
+extension ViewState {
+  /// Closes what lies over the panes, or clears the focused list's filter.
+  mutating func back() {
+    if overlay != nil { overlay = nil } else { setFilter("") }
+  }
+
+  mutating func setFilter(_ text: String) {
+    guard focus.isList, lists[focus]?.filter != text else { return }
+    lists[focus] = List(filter: text)
+  }
+
+  /// Keeps the choice in sight after a change of size or focus.
+  mutating func fit(_ layout: DashboardLayout, _ snapshot: Snapshot) {
+    for (pane, list) in lists {
+      var list = list
+      list.move(to: list.cursor, visible: layout.visibleRows(pane), total: Self.total(pane, snapshot))
+      lists[pane] = list
+    }
+  }
+
+  /// Follows the store: the choice stays with its row where that row has moved, and never leaves the list.
+  mutating func follow(_ snapshot: Snapshot, _ layout: DashboardLayout) {
+    if let chosen = chosenOperation, let list = lists[.queue],
+      let place = snapshot.queue.rows.firstIndex(where: { $0.id == chosen })
+    {
+      let moved = snapshot.queue.offset + place - list.cursor
+      // A list that shrinks from the top moves under the user; the row keeps its place on the screen.
+      lists[.queue]?.cursor += moved
+      lists[.queue]?.offset = max(0, list.offset + moved)
+    }
+    fit(layout, snapshot)
+    chosenOperation = snapshot.queue[lists[.queue]?.cursor ?? 0]?.id
+  }
+
+  static func total(_ pane: Pane, _ snapshot: Snapshot) -> Int {
+    switch pane {
+    case .records: snapshot.records.total
+    case .queue: snapshot.queue.total
+    case .sync: snapshot.events.count
+    case .account: 0
+    }
+  }
+
+  /// Moves within whatever is on top.
+  mutating func move(
+    _ command: DashboardCommand,
+    _ layout: DashboardLayout,
+    _ snapshot: Snapshot,
+    _ model: DashboardModel
+  ) {
+    switch overlay {
+    case .help(let offset):
+      let moved = Self.moved(offset, command, page: layout.overlayRows, total: HelpView.lineCount(model))
+      overlay = .help(offset: min(moved, max(0, HelpView.lineCount(model) - layout.overlayRows)))
+    case .detail(let title, let pairs, let offset):
+      let moved = Self.moved(offset, command, page: layout.overlayRows, total: pairs.count)
+      overlay = .detail(title: title, pairs: pairs, offset: min(moved, max(0, pairs.count - layout.overlayRows)))
+    case .desk(var desk):
+      let count = snapshot.conflicts.first { $0.id == desk.conflict }?.fields.count ?? 0
+      desk.field = Self.moved(desk.field, command, page: layout.overlayRows, total: count)
+      overlay = .desk(desk)
+    case .filter, .question: break
+    case nil: moveInPane(command, layout, snapshot)
+    }
+  }
+
+  private mutating func moveInPane(_ command: DashboardCommand, _ layout: DashboardLayout, _ snapshot: Snapshot) {
+    let total = Self.total(focus, snapshot)
+    if focus == .sync {
+      syncOffset = Self.moved(syncOffset, command, page: 5, total: total)
+    } else if let list = lists[focus] {
+      let visible = layout.visibleRows(focus)
+      let row = Self.moved(list.cursor, command, page: max(1, visible - 1), total: total)
+      lists[focus]?.move(to: row, visible: visible, total: total)
+      if focus == .queue { chosenOperation = snapshot.queue[row]?.id }
+    }
+  }
+
+  private static func moved(_ place: Int, _ command: DashboardCommand, page: Int, total: Int) -> Int {
+    let moved =
+      switch command {
+      case .down: place + 1
+      case .up: place - 1
+      case .pageDown: place + page
+      case .pageUp: place - page
+      case .top: 0
+      case .bottom: total - 1
+      default: place
+      }
+    return max(0, min(moved, total - 1))
+  }
+}
+
+extension ViewState.Desk {
+  /// What a key on the desk comes to.
+  enum Result: Hashable, Sendable {
+    case choose(ViewState.Desk)
+    case settle([String: ConflictSide])
+    /// A field has no choice yet.
+    case incomplete
+    case move(Int)
+  }
+
+  func pressed(_ command: DashboardCommand, _ conflict: Conflict) -> Result {
+    var desk = self
+    func choose(_ side: ConflictSide) -> Result {
+      guard conflict.fields.indices.contains(field) else { return .choose(desk) }
+      desk.choices[conflict.fields[field].name] = side
+      desk.field = min(field + 1, conflict.fields.count - 1)
+      return .choose(desk)
+    }
+    func chooseAll(_ side: ConflictSide) -> Result {
+      for field in conflict.fields { desk.choices[field.name] = side }
+      return .choose(desk)
+    }
+    switch command {
+    case .fieldLocal: return choose(.local)
+    case .fieldServer: return choose(.server)
+    case .fieldBase: return choose(.base)
+    case .allLocal: return chooseAll(.local)
+    case .allServer: return chooseAll(.server)
+    case .nextConflict: return .move(1)
+    case .previousConflict: return .move(-1)
+    default:
+      let isComplete = conflict.fields.allSatisfy { choices[$0.name] != nil }
+      return isComplete ? .settle(choices) : .incomplete
+    }
+  }
+}

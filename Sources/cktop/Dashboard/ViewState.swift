@@ -1,0 +1,89 @@
+import CloudService
+import CloudSync
+import TerminalUI
+
+/// Where the user is: what the keyboard changes and the store does not know.
+struct ViewState: Sendable {
+  /// One list's position.
+  struct List: Hashable, Sendable {
+    var cursor = 0
+    var offset = 0
+    var filter = ""
+
+    /// Moves the choice, keeping it in the list and in sight.
+    mutating func move(to row: Int, visible: Int, total: Int) {
+      cursor = max(0, min(row, total - 1))
+      offset = Table.offset(showing: cursor, from: offset, visible: visible, total: total)
+    }
+  }
+
+  /// What lies over the panes.
+  enum Overlay: Sendable {
+    case help(offset: Int)
+    case detail(title: String, pairs: [Line], offset: Int)
+    case desk(Desk)
+    case filter(InputLine)
+    case question(Question)
+  }
+
+  /// A line of a detail view.
+  struct Line: Hashable, Sendable {
+    var name: String
+    var text: StyledText
+  }
+
+  /// The conflict desk: which conflict, which field, and what has been chosen so far.
+  struct Desk: Hashable, Sendable {
+    var conflict: Int64
+    var field = 0
+    var choices: [String: ConflictSide] = [:]
+  }
+
+  /// A question before something that cannot be undone.
+  struct Question: Hashable, Sendable {
+    var title: String
+    var text: String
+    var operations: [Int64]
+  }
+
+  var focus = Pane.queue
+  var lists: [Pane: List] = [.records: List(), .queue: List()]
+  var syncOffset = 0
+  /// The operation under the queue's cursor: rows come and go, the choice stays with it.
+  var chosenOperation: Int64?
+  var overlay: Overlay?
+  var themeName: String
+  /// Records a second, one sample a second while sending.
+  var rates: [Double] = []
+
+  init(themeName: String) { self.themeName = themeName }
+
+  /// Where keys are read now; nil: they go into a line being typed.
+  var context: DashboardCommand.Context? {
+    switch overlay {
+    case nil: .panes
+    case .help: .help
+    case .detail: .detail
+    case .desk: .desk
+    case .question: .question
+    case .filter: nil
+    }
+  }
+
+  /// The part of the lists that is on the screen, with some rows around it.
+  func scope(_ layout: DashboardLayout) -> SnapshotScope {
+    var scope = SnapshotScope()
+    scope.records = part(.records, layout)
+    scope.queue = part(.queue, layout)
+    return scope
+  }
+
+  private func part(_ pane: Pane, _ layout: DashboardLayout) -> SnapshotScope.Part {
+    let list = lists[pane] ?? List()
+    let visible = layout.visibleRows(pane)
+    // Whole pages, so that moving within one asks for nothing new.
+    let page = max(50, visible * 2)
+    let offset = max(0, list.offset / page - 1) * page
+    return SnapshotScope.Part(text: list.filter, offset: offset, limit: page * 4)
+  }
+}

@@ -1,0 +1,217 @@
+import CloudKit
+import CloudKitEmulator
+import CloudService
+import CloudSync
+import Foundation
+
+/// The demonstration: an emulator on loopback, this machine's importer of laboratory samples, and two other devices that
+/// edit the same records. Everything that the dashboard shows of it is real: it went over HTTP into a store on disk.
+@MainActor
+final class DemoWorld: DemoControls {
+  nonisolated static let container = "iCloud.org.example.laboratory"
+  nonisolated static let user = "ana"
+  nonisolated static let zone = "Laboratory"
+
+  let store: SyncStore
+  let engine: SyncEngine
+  let url: String
+  let folder: URL
+  private let emulator: Emulator
+  private let server: EmulatorServer
+  private var random: SplitMix64
+  private var ticks = 0
+  private var samples = 0
+  private var isWorking = false
+  private let database = EmulatorDatabase.private(of: user, container)
+
+  /// Starts the emulator and opens a store in a folder of its own.
+  init(seed: UInt64) async throws {
+    random = SplitMix64(state: seed)
+    folder = FileManager.default.temporaryDirectory.appending(path: "cktop-demo-\(ProcessInfo.processInfo.processIdentifier)")
+    let emulator = try Emulator()
+    self.emulator = emulator
+    // A little distance to the cloud, so that progress can be seen.
+    server = EmulatorServer(emulator, delay: .milliseconds(60))
+    let port = try await server.start()
+    url = "http://127.0.0.1:\(port)"
+    guard let baseURL = URL(string: url) else { throw CommandFailure("the emulator has no address", .storeUnusable) }
+    store = try SyncStore(
+      path: folder.appending(path: "demo.sqlite").path(percentEncoded: false),
+      scope: SyncStore.Scope(container: Self.container, environment: "development", database: .private)
+    )
+    let client = WebServicesClient(
+      WebServicesClient.Configuration(
+        container: Self.container,
+        environment: "development",
+        credential: .webAuth(apiToken: "demo", webAuthToken: Self.user)
+      ),
+      transport: CKHTTPTransport(baseURL: baseURL, timeout: .seconds(20))
+    )
+    engine = SyncEngine(
+      store: store,
+      SyncEngine.Configuration(client: client, policy: .manual, pollInterval: 2, sweepInterval: 60)
+    )
+    try furnish()
+  }
+
+  /// Ends the emulator and removes the store.
+  func close() async {
+    try? await server.stop(grace: .milliseconds(100))
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// What the server holds at the start, from other devices, and what this machine has to send.
+  private func furnish() throws {
+    let now = Date()
+    try emulator.createZone(Self.zone, in: database, at: now)
+    for element in Elements.all {
+      try emulator.save(
+        in: database,
+        zone: Self.zone,
+        user: Self.user,
+        recordType: "Element",
+        recordName: element.symbol,
+        fields: [
+          "name": .string(element.name), "number": .int64(Int64(element.number)), "weight": .double(element.weight),
+          "period": .int64(Int64(element.period)), "shelf": .string("S\(element.period)"), "grams": .double(100),
+        ],
+        at: now
+      )
+    }
+    let accepted = try store.enqueue((0..<600).map { _ in newSample() })
+    assert(accepted.count == 600, "Every sample is answered for.")
+  }
+
+  private func newSample() -> Change {
+    samples += 1
+    let element = Elements.all[random.below(Elements.all.count)]
+    let key = RecordKey(zone: Self.zone, name: String(format: "sample-%05d", samples))
+    return Change(
+      key,
+      .save(
+        type: "Sample",
+        FieldChanges(values: [
+          "element": .reference(WireReference(recordName: element.symbol)),
+          "milligrams": .double(Double(random.below(90_000) + 10_000) / 100),
+          "purity": .double(Double(random.below(1000) + 9000) / 100),
+          "takenBy": .string(["ana", "bo", "chen", "dia"][random.below(4)]),
+        ])
+      )
+    )
+  }
+
+  // MARK: - Time
+
+  /// Another quarter of a second in the laboratory; nothing happens while syncing is paused.
+  func tick(isPaused: Bool) {
+    guard !isPaused, !isWorking else { return }
+    ticks += 1
+    if ticks % 3 == 0 { editHere() }
+    if ticks % 4 == 1 { editElsewhere() }
+    if ticks % 60 == 30 { disagree() }
+  }
+
+  /// This machine's importer goes on: new samples, and corrections of stock.
+  private func editHere() {
+    let batch = random.below(12) == 0 ? 40 : 1 + random.below(3)
+    var changes = (0..<batch).map { _ in newSample() }
+    if random.below(2) == 0 { changes.append(stockHere("grams", .double(Double(random.below(20_000)) / 100))) }
+    enqueue(changes)
+  }
+
+  private func stockHere(_ field: String, _ value: FieldValue, of symbol: String? = nil) -> Change {
+    let symbol = symbol ?? Elements.all[random.below(Elements.all.count)].symbol
+    return Change(
+      RecordKey(zone: Self.zone, name: symbol),
+      .save(type: "Element", FieldChanges(values: [field: value]))
+    )
+  }
+
+  /// Another device moves something to another shelf: merged by field with whatever is edited here.
+  private func editElsewhere() {
+    let symbol = Elements.all[random.below(Elements.all.count)].symbol
+    saveElsewhere(symbol, ["shelf": .string("S\(1 + random.below(9))")])
+  }
+
+  private func saveElsewhere(_ symbol: String, _ fields: [String: EmulatorValue?]) {
+    _ = try? emulator.save(
+      in: database,
+      zone: Self.zone,
+      user: Self.user,
+      recordType: "Element",
+      recordName: symbol,
+      fields: fields,
+      at: Date()
+    )
+  }
+
+  /// Two devices correct the same stock at the same time.
+  private func disagree() {
+    let symbol = Elements.all[random.below(Elements.all.count)].symbol
+    saveElsewhere(symbol, ["grams": .double(Double(random.below(9_000)) / 100), "shelf": .string("cold room")])
+    enqueue([
+      stockHere("grams", .double(Double(random.below(9_000)) / 100), of: symbol),
+      stockHere("shelf", .string("fume hood"), of: symbol),
+    ])
+  }
+
+  private func enqueue(_ changes: [Change]) {
+    let store = store
+    isWorking = true
+    Task { [weak self] in
+      _ = await Task.detached { try? store.enqueue(changes) }.value
+      self?.isWorking = false
+    }
+  }
+
+  // MARK: - Faults to play with
+
+  let hints = [
+    DashboardModel.DemoHint(key: "n", label: "net off/on", help: "the network goes down, or comes back"),
+    DashboardModel.DemoHint(key: "w", label: "throttle", help: "the server asks everybody to wait 15 seconds"),
+    DashboardModel.DemoHint(key: "m", label: "conflict", help: "two devices edit the same fields of one record"),
+    DashboardModel.DemoHint(key: "x", label: "poison", help: "a record that the server will refuse"),
+    DashboardModel.DemoHint(key: "o", label: "lose answer", help: "the next answer to a save is lost after the commit"),
+  ]
+
+  func press(_ key: Character) -> String {
+    switch key {
+    case "n":
+      emulator.isOffline.toggle()
+      return emulator.isOffline ? "the network is down" : "the network is back"
+    case "w":
+      emulator.throttle(until: Date().addingTimeInterval(15))
+      return "the server throttles for 15 seconds"
+    case "m":
+      disagree()
+      return "two devices disagree"
+    case "x":
+      enqueue([stockHere("number", .string("not a number"))])
+      return "a record of the wrong type is queued"
+    case "o":
+      var condition = FaultCondition()
+      condition.operation = "records/modify"
+      condition.limit = 1
+      emulator.faults = FaultPlan(rules: [FaultRule(when: condition, then: .dropAfterCommit)])
+      return "the next answer to a save will be lost"
+    default:
+      return ""
+    }
+  }
+}
+
+/// A small generator whose sequence follows from its seed (Steele, Lea and Flood, 2014).
+struct SplitMix64: RandomNumberGenerator, Sendable {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// A number from 0 up to, and without, `bound`.
+  mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+}

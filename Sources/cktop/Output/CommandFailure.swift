@@ -1,0 +1,73 @@
+import ArgumentParser
+import CloudSync
+import Foundation
+
+/// Why a command stops: what happened and what to do, in one line, with the code to exit with.
+struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
+  /// `what happened; what to do`.
+  let message: String
+  let status: CommandStatus
+
+  init(_ message: String, _ status: CommandStatus) {
+    self.message = message
+    self.status = status
+  }
+
+  static func usage(_ message: String) -> CommandFailure { CommandFailure(message, .usage) }
+
+  var description: String { message }
+
+  /// The line for standard error: one line whatever the message holds, and nothing in it that a terminal obeys.
+  var line: String { "cktop: \(message.visible)" }
+
+  /// The failure that any error of a command amounts to; nil for ArgumentParser's own, which it words itself.
+  init?(_ error: any Error) {
+    switch error {
+    case let failure as CommandFailure: self = failure
+    case let error as FilterError: self = .usage(error.description)
+    case let error as FieldError: self = .usage(error.message)
+    case let error as RecordFileError: self = .usage(error.message)
+    default: return nil
+    }
+  }
+}
+
+/// How a run of the command line ends: text for the two outputs and a code.
+struct CommandEnd: Hashable, Sendable {
+  var standardOutput: String?
+  var standardError: String?
+  var code: Int32
+
+  /// Sorts out what a command or its parsing threw: help and version are no failures, usage errors exit with 2.
+  init(_ error: any Error, of command: (some ParsableCommand).Type) {
+    if let failure = CommandFailure(error) {
+      self.init(standardError: failure.line, code: failure.status.rawValue)
+      return
+    }
+    let code = command.exitCode(for: error)
+    let text = command.fullMessage(for: error)
+    if code == .success {
+      self.init(standardOutput: text, code: 0)
+    } else if code == .validationFailure {
+      let message = command.message(for: error).split(whereSeparator: \.isNewline).joined(separator: " ")
+      let advice = "\(message); see cktop help"
+      self.init(standardError: CommandFailure.usage(advice).line, code: CommandStatus.usage.rawValue)
+    } else if error is ArgumentParser.ExitCode {
+      self.init(code: code.rawValue)
+    } else {
+      self.init(standardError: CommandFailure("\(error)", .itemsFailed).line, code: CommandStatus.itemsFailed.rawValue)
+    }
+  }
+
+  private init(standardOutput: String? = nil, standardError: String? = nil, code: Int32) {
+    self.standardOutput = standardOutput
+    self.standardError = standardError
+    self.code = code
+  }
+
+  /// Writes both texts.
+  func write() {
+    if let standardOutput { FileHandle.standardOutput.write(Data((standardOutput + "\n").utf8)) }
+    if let standardError { FileHandle.standardError.write(Data((standardError + "\n").utf8)) }
+  }
+}

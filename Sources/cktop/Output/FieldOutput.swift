@@ -1,0 +1,67 @@
+import CloudKit
+import Foundation
+
+extension OutputJSON {
+  /// A field as `{ "type": …, "value": … }`, spelled as the wire spells it.
+  static func field(_ value: FieldValue) -> OutputJSON { ["type": .text(value.wireType), "value": bare(value)] }
+
+  /// Fields by name, in the order of the names.
+  static func fields(_ fields: [String: FieldValue]) -> OutputJSON {
+    .object(JSONObject(fields.sorted { $0.key < $1.key }.map { ($0.key, .field($0.value)) }))
+  }
+
+  private static func bare(_ value: FieldValue) -> OutputJSON {
+    switch value {
+    case .string(let text): .text(text)
+    case .int64(let number), .timestamp(let number): .integer(number)
+    case .double(let number): .number(number)
+    case .bytes(let data): .text(data.base64EncodedString())
+    case .location(let location): .object(object(location))
+    case .reference(let reference): .object(object(reference))
+    case .asset(let asset): .object(object(asset))
+    case .list(_, let elements): .array(elements.map(bare))
+    case .other(_, let value): OutputJSON(value)
+    }
+  }
+
+  private static func object(_ location: WireLocation) -> JSONObject {
+    var object: JSONObject = ["latitude": .number(location.latitude), "longitude": .number(location.longitude)]
+    object["horizontalAccuracy"] = location.horizontalAccuracy.map(OutputJSON.number)
+    object["verticalAccuracy"] = location.verticalAccuracy.map(OutputJSON.number)
+    object["altitude"] = location.altitude.map(OutputJSON.number)
+    object["speed"] = location.speed.map(OutputJSON.number)
+    object["course"] = location.course.map(OutputJSON.number)
+    object["timestamp"] = location.timestamp.map(OutputJSON.integer)
+    return object
+  }
+
+  private static func object(_ reference: WireReference) -> JSONObject {
+    var object: JSONObject = ["recordName": .text(reference.recordName)]
+    if let zone = reference.zoneID {
+      var zoneID: JSONObject = ["zoneName": .text(zone.zoneName)]
+      zoneID["ownerRecordName"] = zone.ownerRecordName.map(OutputJSON.text)
+      object["zoneID"] = .object(zoneID)
+    }
+    object["action"] = reference.action.map(OutputJSON.text)
+    return object
+  }
+
+  /// Without receipt, keys and URL: those open the asset to whoever reads the output.
+  private static func object(_ asset: WireAsset) -> JSONObject {
+    ["fileChecksum": .optional(asset.fileChecksum), "size": .optional(asset.size)]
+  }
+
+  /// A JSON value as it came, keys in order.
+  init(_ value: JSONValue) {
+    switch value {
+    case .null: self = .null
+    case .bool(let value): self = .bool(value)
+    case .int(let value): self = .integer(value)
+    case .double(let value): self = .number(value)
+    case .string(let value): self = .text(value)
+    case .array(let values): self = .array(values.map(OutputJSON.init))
+    case .object(let members):
+      self = .object(JSONObject(members.sorted { $0.key < $1.key }.map { ($0.key, OutputJSON($0.value)) }))
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import TOMLKit
+
+/// The configuration file: settings at the top, and tables of them under `[profiles.NAME]`.
+///
+/// ```toml
+/// container = "iCloud.org.example.App"
+/// [profiles.live]
+/// environment = "production"
+/// ```
+struct ConfigurationFile: Hashable, Sendable {
+  let path: String
+  /// The settings at the top, as texts.
+  private(set) var settings: [SettingKey: String] = [:]
+  private(set) var profiles: [String: [SettingKey: String]] = [:]
+
+  /// `$XDG_CONFIG_HOME/cktop/config.toml`, or below `~/.config`.
+  static func path(environment: [String: String], home: String) -> String {
+    baseDirectory("XDG_CONFIG_HOME", ".config", environment, home) + "/cktop/config.toml"
+  }
+
+  /// One of the XDG base directories; the standard wants relative ones ignored.
+  static func baseDirectory(
+    _ variable: String,
+    _ standard: String,
+    _ environment: [String: String],
+    _ home: String
+  ) -> String {
+    if let directory = environment[variable], directory.hasPrefix("/") { return directory }
+    return "\(home)/\(standard)"
+  }
+
+  /// Reads the file's text; paths in it are relative to its own directory, and `~/` is `home`.
+  init(_ text: String, path: String, home: String) throws(CommandFailure) {
+    self.path = path
+    let table = try Self.table(text, path)
+    for key in table.keys.sorted() {
+      guard let value = table[key] else { continue }
+      if key == "profiles" {
+        try readProfiles(value, home)
+      } else {
+        let (setting, text) = try read(key, value, "", home)
+        settings[setting] = text
+      }
+    }
+  }
+
+  private mutating func readProfiles(_ value: any TOMLValueConvertible, _ home: String) throws(CommandFailure) {
+    guard let tables = value.table else { throw .usage("\(path): profiles is no table; write [profiles.NAME]") }
+    for name in tables.keys.sorted() {
+      guard let table = tables[name]?.table else {
+        throw .usage("\(path): profiles.\(name) is no table; write [profiles.\(name)]")
+      }
+      var profile: [SettingKey: String] = [:]
+      for key in table.keys.sorted() {
+        guard let value = table[key] else { continue }
+        let (setting, text) = try read(key, value, "profiles.\(name).", home)
+        guard setting != .profile else {
+          throw .usage("\(path): profiles.\(name) names a profile; only the top of the file can")
+        }
+        profile[setting] = text
+      }
+      profiles[name] = profile
+    }
+  }
+
+  private func read(
+    _ key: String,
+    _ value: any TOMLValueConvertible,
+    _ prefix: String,
+    _ home: String
+  ) throws(CommandFailure) -> (SettingKey, String) {
+    let known = SettingKey.allCases.filter { !$0.isSecret }
+    guard let setting = SettingKey(rawValue: key) else {
+      let list = known.map(\.rawValue).joined(separator: ", ")
+      throw .usage("\(path): there is no setting '\(prefix)\(key)'; known are \(list) and [profiles.NAME]")
+    }
+    if setting.isSecret {
+      throw .usage(
+        "\(path): \(prefix)\(key) does not belong in a file; set \(setting.variable ?? "") in the environment"
+      )
+    }
+    if setting == .readOnly {
+      guard let flag = value.bool else {
+        throw .usage("\(path): \(prefix)\(key) must be true or false, without quotes")
+      }
+      return (setting, flag ? "true" : "false")
+    }
+    guard let text = value.string else { throw .usage("\(path): \(prefix)\(key) must be a text in quotes") }
+    return (setting, setting.isPath ? absolute(text, home) : text)
+  }
+
+  private func absolute(_ text: String, _ home: String) -> String {
+    if text.isEmpty || text.hasPrefix("/") { return text }
+    if text == "~" || text.hasPrefix("~/") { return home + text.dropFirst() }
+    return (path as NSString).deletingLastPathComponent + "/" + text
+  }
+
+  private static func table(_ text: String, _ path: String) throws(CommandFailure) -> TOMLTable {
+    // The parser takes a C string and would silently stop at a NUL.
+    guard !text.unicodeScalars.contains("\0") else { throw .usage("\(path): holds a NUL character; remove it") }
+    do {
+      return try TOMLTable(string: text)
+    } catch let error as TOMLParseError {
+      let position = "line \(error.source.begin.line), column \(error.source.begin.column)"
+      throw .usage("\(path) \(position): \(error.description); correct the file")
+    } catch {
+      throw .usage("\(path): not TOML; correct the file")
+    }
+  }
+}

@@ -1,0 +1,75 @@
+/// Everything that can be set, by its name in the configuration file.
+enum SettingKey: String, CaseIterable, Hashable, Sendable {
+  case profile, container, environment, database, url, store, policy
+  case readOnly = "read-only"
+  case theme
+  case keyID = "key-id"
+  case keyFile = "key-file"
+  case apiToken = "api-token"
+  case webAuthToken = "web-auth-token"
+
+  /// The option that sets it. Credentials have none: every user of a machine can read a command line.
+  var option: String? {
+    switch self {
+    case .profile, .container, .environment, .database, .url, .store, .policy, .readOnly: "--" + rawValue
+    case .theme, .keyID, .keyFile, .apiToken, .webAuthToken: nil
+    }
+  }
+
+  var variable: String? {
+    switch self {
+    case .profile: "CKTOP_PROFILE"
+    case .container: "CLOUDKIT_CONTAINER"
+    case .environment: "CLOUDKIT_ENVIRONMENT"
+    case .database: "CLOUDKIT_DATABASE"
+    case .url: "CLOUDKIT_URL"
+    case .store: "CKTOP_STORE"
+    case .policy: "CKTOP_POLICY"
+    case .readOnly: "CKTOP_READ_ONLY"
+    case .theme: nil
+    case .keyID: "CLOUDKIT_KEY_ID"
+    case .keyFile: "CLOUDKIT_KEY_FILE"
+    case .apiToken: "CLOUDKIT_API_TOKEN"
+    case .webAuthToken: "CLOUDKIT_WEB_AUTH_TOKEN"
+    }
+  }
+
+  /// Tokens stay out of files that people copy, share and commit; a key file is named, not held.
+  var isSecret: Bool { self == .apiToken || self == .webAuthToken }
+
+  var isPath: Bool { self == .store || self == .keyFile }
+}
+
+/// Where a setting's value comes from.
+enum SettingSource: Hashable, Sendable {
+  case option
+  case environment
+  case profile(String, file: String)
+  case file(String)
+  case standard
+
+  /// The place that a person would change, as in `CLOUDKIT_URL` or `url in /etc/config.toml`.
+  func place(of key: SettingKey) -> String {
+    switch self {
+    case .option: key.option ?? key.rawValue
+    case .environment: key.variable ?? key.rawValue
+    case .profile(let name, let file): "profiles.\(name).\(key.rawValue) in \(file)"
+    case .file(let file): "\(key.rawValue) in \(file)"
+    case .standard: "default"
+    }
+  }
+}
+
+/// A value with the place it comes from.
+struct Sourced<Value> {
+  var value: Value
+  var source: SettingSource
+
+  init(_ value: Value, _ source: SettingSource) {
+    self.value = value
+    self.source = source
+  }
+}
+
+extension Sourced: Equatable where Value: Equatable {}
+extension Sourced: Sendable where Value: Sendable {}

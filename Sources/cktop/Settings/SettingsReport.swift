@@ -1,0 +1,39 @@
+import CloudKit
+import CloudSync
+import Foundation
+
+/// One line of `config check`.
+struct SettingLine: Hashable, Sendable {
+  let key: SettingKey
+  /// Nil where nothing is set; masked where it is a secret.
+  let value: String?
+  let source: String
+}
+
+extension Settings {
+  /// What would be used and from where, in the order of the documentation, secrets masked.
+  var report: [SettingLine] {
+    [
+      line(.profile, profile),
+      line(.container, container),
+      line(.environment, Sourced(environment.value.rawValue, environment.source)),
+      line(.database, Sourced(database.value.rawValue, database.source)),
+      line(.url, Sourced(url.value.absoluteString, url.source)),
+      line(.store, store),
+      line(.policy, Sourced(policy.value.rawValue, policy.source)),
+      line(.readOnly, Sourced(isReadOnly.value ? "true" : "false", isReadOnly.source)),
+      line(.theme, theme),
+      line(.keyID, keyID),
+      line(.keyFile, keyFile),
+      line(.apiToken, apiToken),
+      line(.webAuthToken, webAuthToken),
+    ]
+  }
+
+  private func line(_ key: SettingKey, _ setting: Sourced<String>?) -> SettingLine {
+    guard let setting else { return SettingLine(key: key, value: nil, source: "not set") }
+    // Of one length for all: even the number of characters says something.
+    let value = key.isSecret ? "********" : setting.value
+    return SettingLine(key: key, value: value, source: setting.source.place(of: key))
+  }
+}

@@ -1,0 +1,285 @@
+import CNcurses
+import Dispatch
+import Glibc
+import TerminalUI
+
+/// The terminal: grids go in, keys and other events come out.
+///
+/// The only Swift type that talks to ncurses. It waits on file descriptors, never on a clock, so that it costs nothing
+/// while nothing happens.
+@MainActor
+final class Screen {
+  /// What the terminal has to tell.
+  enum Event: Sendable, Equatable {
+    /// Everything that was typed since the last time.
+    case keys([Key])
+    /// The terminal has another size; nothing of the last grid is left on it.
+    case resized(Size)
+    /// The program goes on after it was stopped; the last grid is on the terminal again.
+    case resumed
+    /// A signal asks the program to end. Its exit status should be 128 plus the signal.
+    case terminated(signal: Int32)
+    /// There is no terminal any more.
+    case lineLost
+  }
+
+  /// The number of columns and rows.
+  private(set) var size: Size
+  /// What the terminal can show. Grids are best made with it.
+  let glyphs: GlyphSet
+  /// How many colours the terminal has.
+  let depth: ColorDepth
+  /// All bytes sent so far.
+  private(set) var bytesWritten = 0
+  /// All frames sent so far, each of them by one write.
+  private(set) var framesWritten = 0
+
+  private let onEvent: @MainActor (Event) -> Void
+  private var sources: ScreenSources?
+  private var parser = KeyParser()
+  private var shown: Frame?
+  /// A frame that waits until a stalled line takes output again.
+  private var waiting: Frame?
+  private var palette: (theme: Theme, entries: Palette)?
+  private var readings = 0
+  private let resizing = Debounce(quiet: .milliseconds(40), atMost: .milliseconds(200))
+
+  private struct Frame {
+    var grid: Grid
+    var theme: Theme
+    var cursor: Position?
+  }
+
+  /// Starts the process that gives the terminal back if this one is killed.
+  ///
+  /// Best done before threads start and files open, and only by a program that will open a screen.
+  nonisolated static func startGuard() {
+    _ = cknc_guard_start()
+  }
+
+  /// Takes the terminal over.
+  ///
+  /// - Parameters:
+  ///   - isMonochrome: Whether the user asked for no colours, as by `NO_COLOR`.
+  ///   - onEvent: Called on the main actor with everything that happens.
+  init(isMonochrome: Bool, onEvent: @escaping @MainActor (Event) -> Void) throws(ScreenError) {
+    let options = isMonochrome ? CKNC_MONOCHROME.rawValue : CKNC_DIRECT_COLOR.rawValue
+    let status = cknc_open(Int32(options))
+    guard status == 0 else { throw ScreenError(rawValue: status) ?? .systemError }
+    self.onEvent = onEvent
+    size = Size(width: Int(cknc_columns()), height: Int(cknc_rows()))
+    glyphs = cknc_is_ascii() == 1 ? .ascii : .unicode
+    depth = ColorDepth(colors: Int(cknc_colors()))
+    sources = ScreenSources(
+      inputDescriptor: cknc_input_fd(),
+      signalDescriptor: cknc_signal_fd(),
+      input: { [weak self] in self?.readInput() },
+      signals: { [weak self] in self?.readSignals() },
+      output: { [weak self] in self?.presentWaiting() }
+    )
+  }
+
+  /// Gives the terminal back. Nothing is drawn and no event comes afterwards.
+  func close() {
+    guard let sources else { return }
+    sources.cancel()
+    self.sources = nil
+    cknc_close()
+  }
+
+  /// Shows a grid, with the cursor at a place or hidden. Returns the bytes sent: 0 when nothing changed.
+  ///
+  /// What a stalled line cannot take is not sent: the newest grid is shown as soon as the line goes on.
+  @discardableResult
+  func present(_ grid: Grid, theme: Theme, cursor: Position? = nil) -> Int {
+    guard let sources else { return 0 }
+    let frame = Frame(grid: grid, theme: theme, cursor: cursor)
+    guard waiting == nil, cknc_is_writable() == 1 else {
+      waiting = frame
+      sources.awaitOutput()
+      return 0
+    }
+    return draw(frame)
+  }
+
+  /// Sends the whole screen again, for when something else has written over it.
+  func redraw() {
+    guard let frame = shown else { return }
+    cknc_redraw()
+    shown = nil
+    present(frame.grid, theme: frame.theme, cursor: frame.cursor)
+  }
+
+  /// Stops the program until the shell lets it go on, as ^Z does.
+  func suspend() {
+    suspend(wholeGroup: true)
+  }
+
+  /// Gives the terminal back while `body` runs another program on it, which then gets ^C and ^\ alone.
+  func outside<Result>(_ body: () throws -> Result) rethrows -> Result {
+    cknc_leave()
+    defer { comeBack() }
+    return try body()
+  }
+
+  // MARK: - Drawing
+
+  private func draw(_ frame: Frame) -> Int {
+    let palette = palette(for: frame.theme)
+    let isNew = shown == nil || shown?.theme != frame.theme
+    var isDirty = isNew || shown?.cursor != frame.cursor
+    if isNew {
+      let ground = palette[.text]
+      cknc_background(Int32(ground.foreground), Int32(ground.background))
+    }
+    for y in 0..<size.height where isNew || shown?.grid.row(y) != frame.grid.row(y) {
+      isDirty = true
+      put(frame.grid.row(y), at: y, palette)
+    }
+    shown = frame
+    guard isDirty else { return 0 }
+    if let cursor = frame.cursor, Rect(size).contains(cursor) {
+      cknc_cursor(Int32(cursor.y), Int32(cursor.x))
+    } else {
+      cknc_cursor(-1, 0)
+    }
+    let count = Int(cknc_flush())
+    guard count >= 0 else {
+      lose()
+      return 0
+    }
+    bytesWritten += count
+    framesWritten += count > 0 ? 1 : 0
+    return count
+  }
+
+  private func put(_ row: ArraySlice<Cell>, at y: Int, _ palette: Palette) {
+    // A grid of another size than the terminal is shown as far as it goes.
+    let row = row.prefix(size.width)
+    var rest = row + Array(repeating: .blank, count: max(0, size.width - row.count))
+    var x = 0
+    while let first = rest.first {
+      let run = rest.prefix { $0.style == first.style }
+      let text = codePoints(of: run)
+      let look = palette[first.style]
+      cknc_put(
+        Int32(y),
+        Int32(x),
+        text,
+        Int32(text.count),
+        Int32(look.foreground),
+        Int32(look.background),
+        Int32(look.attributes.rawValue)
+      )
+      x += run.count
+      rest = rest.dropFirst(run.count)
+    }
+  }
+
+  private func codePoints(of run: ArraySlice<Cell>) -> [UInt32] {
+    var result: [UInt32] = []
+    for cell in run where cell.columns > 0 {
+      let character = glyphs == .ascii ? GlyphSet.ascii(cell.character) : cell.character
+      result += character.unicodeScalars.lazy.map(\.value)
+      if glyphs == .ascii, cell.columns == 2 { result.append(0x20) }
+    }
+    return result
+  }
+
+  private func palette(for theme: Theme) -> Palette {
+    if let palette, palette.theme == theme { return palette.entries }
+    let entries = Palette(theme, depth: depth)
+    palette = (theme, entries)
+    return entries
+  }
+
+  private func presentWaiting() {
+    guard let frame = waiting else { return }
+    waiting = nil
+    present(frame.grid, theme: frame.theme, cursor: frame.cursor)
+  }
+
+  // MARK: - Events
+
+  private func readInput() {
+    var keys: [Key] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = Int(cknc_read(&buffer, Int32(buffer.count)))
+      guard count >= 0 else { return lose() }
+      guard count > 0 else { break }
+      keys += parser.feed(buffer.prefix(count))
+    }
+    readings += 1
+    if !keys.isEmpty { onEvent(.keys(keys)) }
+    if parser.isUndecided { decideSoon() }
+  }
+
+  /// An Escape that nothing follows is the Escape key.
+  private func decideSoon() {
+    let reading = readings
+    DispatchQueue.main.asyncAfter(deadline: .now() + .milliseconds(25)) { [weak self] in
+      MainActor.assumeIsolated {
+        guard let self, self.readings == reading, self.sources != nil else { return }
+        let keys = self.parser.flush()
+        if !keys.isEmpty { self.onEvent(.keys(keys)) }
+      }
+    }
+  }
+
+  private func readSignals() {
+    while sources != nil {
+      let signal = cknc_next_signal()
+      switch signal {
+      case 0: return
+      case SIGWINCH: resizing.schedule { [weak self] in self?.resize() }
+      case SIGTSTP: suspend(wholeGroup: false)
+      case SIGCONT:
+        // Somebody stopped us without asking, and the shell has used the terminal meanwhile.
+        cknc_leave()
+        comeBack()
+      default: onEvent(.terminated(signal: signal))
+      }
+    }
+  }
+
+  private func resize() {
+    guard sources != nil, cknc_resize() == 1 else { return }
+    adoptSize()
+    onEvent(.resized(size))
+  }
+
+  private func adoptSize() {
+    size = Size(width: Int(cknc_columns()), height: Int(cknc_rows()))
+    shown = nil
+  }
+
+  private func suspend(wholeGroup: Bool) {
+    guard sources != nil else { return }
+    cknc_leave()
+    cknc_stop(wholeGroup ? 1 : 0)
+    comeBack()
+  }
+
+  private func comeBack() {
+    let frame = shown
+    let oldSize = size
+    guard cknc_enter() == 0 else { return lose() }
+    adoptSize()
+    if size != oldSize {
+      onEvent(.resized(size))
+    } else if let frame {
+      present(frame.grid, theme: frame.theme, cursor: frame.cursor)
+    }
+    onEvent(.resumed)
+  }
+
+  private func lose() {
+    guard sources != nil else { return }
+    // A line that goes often says so by a signal as well, and a stalled write is given up for one.
+    var signal = cknc_next_signal()
+    while signal != 0, ![SIGTERM, SIGHUP, SIGINT].contains(signal) { signal = cknc_next_signal() }
+    close()
+    onEvent(signal == 0 ? .lineLost : .terminated(signal: signal))
+  }
+}

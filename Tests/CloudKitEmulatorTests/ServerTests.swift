@@ -1,0 +1,190 @@
+import CloudKitEmulator
+import Foundation
+import Synchronization
+import Testing
+
+/// A plain blocking HTTP client on one connection: what it sends and reads is exactly what is on the wire.
+final class Wire {
+  private let socket: Int32
+  private var buffer: [UInt8] = []
+
+  init(port: Int) throws {
+    socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    let result = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    try #require(result == 0)
+    // A server that never answers fails a test instead of blocking its thread for good.
+    var patience = timeval(tv_sec: 20, tv_usec: 0)
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+  }
+
+  deinit { close(socket) }
+
+  func send(_ text: String) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      guard count > 0 else { return }
+      bytes = bytes.dropFirst(count)
+    }
+  }
+
+  func post(_ operation: String, _ body: String = "{}", query: String = Fixture.ana) {
+    send(
+      "POST /database/1/iCloud.test/development/private/\(operation)?\(query) HTTP/1.1\r\nHost: here\r\n"
+        + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    )
+  }
+
+  /// Head and body of the next answer; `nil` at the end of the connection.
+  func receive() -> (head: String, body: String)? {
+    while true {
+      let text = String(decoding: buffer, as: UTF8.self)
+      if let end = text.range(of: "\r\n\r\n") {
+        let head = String(text[..<end.lowerBound])
+        let length = head.firstMatch(of: /[Cc]ontent-[Ll]ength: (\d+)/).flatMap { Int($0.1) } ?? 0
+        let start = head.utf8.count + 4
+        if buffer.count >= start + length {
+          let body = String(decoding: buffer[start..<start + length], as: UTF8.self)
+          buffer.removeFirst(start + length)
+          return (head, body)
+        }
+      }
+      var chunk = [UInt8](repeating: 0, count: 65536)
+      let count = recv(socket, &chunk, chunk.count, 0)
+      guard count > 0 else { return nil }
+      buffer += chunk[..<count]
+    }
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct ServerTests {
+  func serve(
+    _ fixture: Fixture,
+    delay: Duration = .zero,
+    log: (@Sendable (EmulatorServer.LogEntry) -> Void)? = nil,
+    _ body: (Int) throws -> Void
+  ) async throws {
+    let server = EmulatorServer(fixture.emulator, now: { fixture.now }, delay: delay, log: log)
+    let port = try await server.start()
+    try body(port)
+    try await server.stop()
+  }
+
+  @Test func `one connection carries many requests, also sent ahead of the answers`() async throws {
+    let fixture = try Fixture()
+    try await serve(fixture) { port in
+      let wire = try Wire(port: port)
+      wire.post("zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"notes"}}}]}"#)
+      #expect(wire.receive()?.body.contains("notes") == true)
+      for number in 0..<5 {
+        wire.post("records/modify", #"{"zoneID":{"zoneName":"notes"},"operations":[\#(Fixture.save("n\(number)"))]}"#)
+      }
+      for number in 0..<5 {
+        let answer = try #require(wire.receive())
+        #expect(answer.head.hasPrefix("HTTP/1.1 200 OK") && answer.body.contains("n\(number)"))
+      }
+      wire.send(
+        "GET /database/1/iCloud.test/development/private/zones/list?\(Fixture.ana) HTTP/1.1\r\nConnection: close\r\n\r\n"
+      )
+      #expect(try #require(wire.receive()).head.contains("X-Apple-CloudKit-Web-Auth-Token: ana~1"))
+      #expect(wire.receive() == nil)
+    }
+  }
+
+  @Test func `a request line of 16 kB passes`() async throws {
+    try await serve(try Fixture()) { port in
+      let wire = try Wire(port: port)
+      wire.post("zones/list", query: Fixture.ana + "&ignored=" + String(repeating: "x", count: 16_384))
+      #expect(wire.receive()?.head.hasPrefix("HTTP/1.1 200 OK") == true)
+    }
+  }
+
+  @Test func `a body beyond the limit is refused and the connection lives on`() async throws {
+    var configuration = EmulatorConfiguration()
+    configuration.bodySizeLimit = 1000
+    try await serve(try Fixture(configuration)) { port in
+      let wire = try Wire(port: port)
+      wire.post("records/query", String(repeating: " ", count: 500_000))
+      #expect(wire.receive()?.head.hasPrefix("HTTP/1.1 413") == true)
+      wire.post("zones/list")
+      #expect(wire.receive()?.head.hasPrefix("HTTP/1.1 200") == true)
+    }
+  }
+
+  @Test func `a dropped request closes the connection without an answer`() async throws {
+    let fixture = try Fixture.withZone()
+    fixture.emulator.faults = FaultPlan(rules: [FaultRule(when: FaultCondition(limit: 1), then: .dropAfterCommit)])
+    try await serve(fixture) { port in
+      let wire = try Wire(port: port)
+      wire.post("records/modify", #"{"zoneID":{"zoneName":"notes"},"operations":[\#(Fixture.save("a"))]}"#)
+      #expect(wire.receive() == nil)
+      #expect(fixture.emulator.recordCount() == 1)
+    }
+  }
+
+  @Test func `what is no HTTP is answered 400 or dropped, and the server goes on`() async throws {
+    try await serve(try Fixture()) { port in
+      let noise = try Wire(port: port)
+      noise.send("\u{16}\u{3}\u{1} nonsense\r\n\r\n")
+      #expect(noise.receive()?.head.hasPrefix("HTTP/1.1 400") ?? true)
+      let wire = try Wire(port: port)
+      wire.post("zones/list")
+      #expect(wire.receive()?.head.hasPrefix("HTTP/1.1 200") == true)
+    }
+  }
+
+  @Test func `the log names operation, items and outcome, and never a token`() async throws {
+    let entries = Mutex<[EmulatorServer.LogEntry]>([])
+    let fixture = try Fixture.withZone()
+    try await serve(fixture, delay: .milliseconds(1), log: { entry in entries.withLock { $0.append(entry) } }) { port in
+      let wire = try Wire(port: port)
+      wire.post(
+        "records/modify",
+        #"{"zoneID":{"zoneName":"notes"},"operations":[\#(Fixture.save("a"))]}"#,
+        query: "ckAPIToken=hush&ckWebAuthToken=hush"
+      )
+      _ = wire.receive()
+    }
+
+    let entry = try #require(entries.withLock { $0 }.first)
+    #expect(entry.summary.operation == "records/modify" && entry.summary.items == 1)
+    #expect(entry.summary.result == "404 ZONE_NOT_FOUND")
+    #expect(entry.milliseconds >= 1)
+    #expect(!"\(entry)".contains("hush"))
+  }
+
+  @Test func `stopping does not wait forever for a request that never ends`() async throws {
+    let server = EmulatorServer(try Emulator())
+    let wire = try Wire(port: try await server.start())
+    wire.send("POST /database/1/iCloud.test/development/private/zones/list HTTP/1.1\r\nContent-Length: 10\r\n\r\n{")
+
+    try await server.stop(grace: .milliseconds(50))
+
+    #expect(wire.receive() == nil)
+  }
+
+  @Test func `the page that a redirectURL names is there`() async throws {
+    try await serve(try Fixture()) { port in
+      let wire = try Wire(port: port)
+      wire.post("zones/list", query: "ckAPIToken=token")
+      let refusal = try #require(wire.receive())
+      let url = try #require(refusal.body.firstMatch(of: /"redirectURL":"http:\/\/here([^"]*)"/)?.1)
+      wire.send("GET \(url) HTTP/1.1\r\nHost: here\r\n\r\n")
+      #expect(try #require(wire.receive()).body.contains("ckWebAuthToken"))
+    }
+  }
+
+  @Test func `only the loopback interface is served`() async throws {
+    let server = EmulatorServer(try Emulator())
+
+    await #expect(throws: EmulatorServer.StartError.self) { try await server.start(host: "0.0.0.0") }
+  }
+}

@@ -1,0 +1,58 @@
+import CloudKit
+import Foundation
+import Synchronization
+
+/// A transport that answers from a list and remembers what it was asked.
+final class ScriptedServer: CKTransport {
+  enum Answer: Sendable {
+    case json(String, status: Int = 200)
+    case failure(CKTransportError.Delivery)
+  }
+
+  private struct State {
+    var answers: [Answer]
+    var requests: [CKTransportRequest] = []
+  }
+
+  private let state: Mutex<State>
+
+  init(_ answers: Answer...) { state = Mutex(State(answers: answers)) }
+
+  /// The operations asked for, without what all paths begin with.
+  var operations: [String] {
+    state.withLock { $0.requests.map { $0.path.split(separator: "/").dropFirst(3).joined(separator: "/") } }
+  }
+
+  /// The bodies of the requests.
+  func bodies() throws -> [JSONValue] {
+    try state.withLock { $0.requests }.map { try JSONDecoder().decode(JSONValue.self, from: $0.body) }
+  }
+
+  func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
+    let answer = state.withLock { state in
+      state.requests.append(request)
+      return state.answers.isEmpty ? nil : state.answers.removeFirst()
+    }
+    switch answer {
+    case .json(let text, let status): return CKTransportResponse(status: status, body: Data(text.utf8))
+    case .failure(let delivery): throw CKTransportError(delivery, "scripted")
+    case nil: throw CKTransportError(.notSent, "the script is over")
+    }
+  }
+
+  func container() -> CKContainer {
+    CKContainer(identifier: "iCloud.test", credential: .apiToken("token"), transport: self)
+  }
+}
+
+extension JSONValue {
+  /// A member of an object.
+  subscript(key: String) -> JSONValue? {
+    if case .object(let object) = self { object[key] } else { nil }
+  }
+
+  /// The elements of an array.
+  var elements: [JSONValue] {
+    if case .array(let elements) = self { elements } else { [] }
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+@testable import CloudKit
+
+@Suite struct CKErrorTests {
+  private func code(_ code: ServerErrorCode, _ context: FailureContext, effect: WebServicesError.Effect = .refused)
+    -> CKError.Code
+  {
+    CKError(WebServicesError(code, "reason", effect: effect), in: context).code
+  }
+
+  @Test func `every server code has its meaning`() {
+    let table: [(ServerErrorCode, CKError.Code)] = [
+      (.accessDenied, .permissionFailure), (.atomicError, .batchRequestFailed),
+      (.authenticationFailed, .notAuthenticated),
+      (.authenticationRequired, .notAuthenticated), (.badRequest, .invalidArguments), (.conflict, .serverRecordChanged),
+      (.exists, .serverRecordChanged), (.internalError, .internalError), (.notFound, .unknownItem),
+      (.quotaExceeded, .quotaExceeded), (.throttled, .requestRateLimited), (.tryAgainLater, .serviceUnavailable),
+      (.validatingReferenceError, .referenceViolation), (.zoneNotFound, .zoneNotFound),
+      (.uniqueFieldError, .constraintViolation), (.networkError, .networkFailure),
+      (.unexpectedServerResponse, .internalError), (.limitExceeded, .limitExceeded), (.unknown("NEW"), .internalError),
+    ]
+    #expect(table.count == ServerErrorCode.allNamed.count + 1)
+    for (server, expected) in table { #expect(code(server, .read) == expected) }
+  }
+
+  @Test func `what happened on the way depends on what was under way`() {
+    #expect(code(.networkError, .read, effect: .notSent) == .networkUnavailable)
+    #expect(code(.networkError, .write, effect: .notSent) == .networkUnavailable)
+    #expect(code(.networkError, .read, effect: .unknown) == .networkFailure)
+    #expect(code(.networkError, .write, effect: .unknown) == .serverResponseLost)
+    #expect(code(.unexpectedServerResponse, .write) == .serverResponseLost)
+    #expect(code(.internalError, .write, effect: .unknown) == .serverResponseLost)
+    #expect(code(.internalError, .write) == .internalError)
+    #expect(code(.tryAgainLater, .item) == .zoneBusy)
+  }
+
+  @Test(arguments: ["Unknown sync continuation type", "Invalid continuation format", "bad sync token"])
+  func `a refused token has to be thrown away`(reason: String) {
+    let failure = WebServicesError(.badRequest, reason)
+
+    #expect(CKError(failure, in: .changes).code == .changeTokenExpired)
+    #expect(CKError(failure, in: .read).code == .invalidArguments)
+  }
+
+  @Test func `the server's words stay readable`() {
+    var failure = WebServicesError(.unknown("NEW_CODE"), "because", retryAfter: 2.5)
+    failure.redirectURL = "https://sign.in"
+    let error = CKError(failure, in: .read)
+
+    #expect(error.serverErrorCode == "NEW_CODE")
+    #expect(error.serverReason == "because")
+    #expect(error.retryAfterSeconds == 2.5)
+    #expect(error.redirectURL == "https://sign.in")
+    #expect(error.localizedDescription.contains("NEW_CODE: because"))
+    #expect((error as any Error).localizedDescription == error.localizedDescription)
+  }
+
+  @Test func `errors are caught by code`() {
+    func thrown(_ error: any Error) -> String {
+      do { throw error } catch CKError.unknownItem { return "unknown item" } catch { return "other" }
+    }
+
+    #expect(thrown(CKError(.unknownItem)) == "unknown item")
+    #expect(thrown(CKError(.zoneBusy)) == "other")
+    #expect(thrown(CancellationError()) == "other")
+  }
+
+  @Test func `an error is an NSError with Apple's domain, number and keys`() {
+    let record = CKRecord(recordType: "Note")
+    let error = CKError(
+      .serverRecordChanged,
+      userInfo: ["ServerRecord": record, "ClientRecord": record, "AncestorRecord": record, "CKRetryAfter": 3]
+    )
+
+    let bridged = error as NSError
+    #expect(bridged.domain == "CKErrorDomain")
+    #expect(bridged.code == 14)
+    #expect(error.errorCode == 14)
+    #expect(error.serverRecord === record && error.clientRecord === record && error.ancestorRecord === record)
+    #expect(error.retryAfterSeconds == 3)
+    let partial = CKError(.partialFailure, userInfo: ["CKPartialErrors": [record.recordID: CKError(.zoneBusy)]])
+    #expect((partial.partialErrorsByItemID?[record.recordID] as? CKError)?.code == .zoneBusy)
+  }
+
+  @Test func `the numbers are Apple's`() {
+    #expect(CKError.Code.allCases.map(\.rawValue) == Array(1...37))
+    #expect(CKError(_nsError: NSError(domain: CKErrorDomain, code: 999)).code == .internalError)
+  }
+}

@@ -1,0 +1,134 @@
+import CloudKit
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+@Suite struct FieldAssignmentTests {
+  private static let berlin = WireLocation(latitude: 52.52, longitude: 13.4)
+
+  /// Argument, type the field is known to have, value; nil clears.
+  private static let readings: [(String, String?, FieldValue?)] = [
+    ("a=text", nil, .string("text")),
+    ("a=two words = one", nil, .string("two words = one")),
+    ("a=b:c", nil, .string("b:c")),
+    ("a=", nil, nil),
+    ("a=", "INT64", nil),
+    ("a=null", nil, nil),
+    ("a=null", "STRING", nil),
+    ("a:STRING=null", nil, .string("null")),
+    ("a:STRING=", nil, .string("")),
+    ("a=\"\"", nil, .string("")),
+    ("a=\"42\"", nil, .string("42")),
+    ("a=42", nil, .int64(42)),
+    ("a=-0", nil, .int64(0)),
+    ("a=9007199254740993", nil, .int64(9_007_199_254_740_993)),
+    ("a=9223372036854775807", nil, .int64(.max)),
+    ("a=9223372036854775808", nil, .string("9223372036854775808")),
+    ("a=2.5", nil, .double(2.5)),
+    ("a=1.0", nil, .double(1)),
+    ("a=1e400", nil, .string("1e400")),
+    ("a=007", nil, .string("007")),
+    ("a=+5", nil, .string("+5")),
+    ("a=true", nil, .int64(1)),
+    ("a=false", nil, .int64(0)),
+    ("a=True", nil, .string("True")),
+    ("a=[1, 2]", nil, .list(.int64, [.int64(1), .int64(2)])),
+    ("a=[1, 2.5]", nil, .list(.double, [.double(1), .double(2.5)])),
+    ("a=[\"x\"]", nil, .list(.string, [.string("x")])),
+    ("a=[]", nil, .list(.unknown, [])),
+    ("a=[]", "STRING_LIST", .list(.string, [])),
+    ("a=[1,", nil, .string("[1,")),
+    ("a=x", "UNKNOWN_LIST", .string("x")),
+    ("a=42", "STRING", .string("42")),
+    ("a=1.50", "STRING", .string("1.50")),
+    ("a=true", "STRING", .string("true")),
+    ("a={\"b\": 1}", "STRING", .string("{\"b\": 1}")),
+    ("a=[1]", "STRING", .string("[1]")),
+    ("a=3", "DOUBLE", .double(3)),
+    ("a=true", "DOUBLE", .double(1)),
+    ("a=3.0", "INT64", .int64(3)),
+    ("a=1e3", "INT64", .int64(1000)),
+    ("a=true", "INT64", .int64(1)),
+    ("a=3", "TIMESTAMP", .timestamp(3)),
+    ("a=1970-01-01T00:00:01Z", "TIMESTAMP", .timestamp(1000)),
+    ("a:TIMESTAMP=1970-01-01T01:00:00.25+01:00", nil, .timestamp(250)),
+    ("a:bytes=AQID", nil, .bytes(Data([1, 2, 3]))),
+    ("a:LOCATION=52.52, 13.4", nil, .location(berlin)),
+    ("a:LOCATION={\"latitude\": 52.52, \"longitude\": 13.4}", nil, .location(berlin)),
+    ("a:REFERENCE=DE", nil, .reference(WireReference(recordName: "DE"))),
+    ("a=42", "REFERENCE", .reference(WireReference(recordName: "42"))),
+    (
+      "a:REFERENCE={\"recordName\": \"DE\", \"action\": \"DELETE_SELF\"}", nil,
+      .reference(WireReference(recordName: "DE", action: "DELETE_SELF"))
+    ),
+    ("a:REFERENCE_LIST=[\"DE\"]", nil, .list(.reference, [.reference(WireReference(recordName: "DE"))])),
+    ("a:STRING_LIST=[1, true]", nil, .list(.string, [.string("1"), .string("true")])),
+    ("a:STRING=5", "INT64", .string("5")),
+    ("Z9_z=x", nil, .string("x")),
+  ]
+
+  @Test(arguments: readings)
+  func `a value is read by its type, as JSON where it is JSON, else as text`(
+    _ argument: String,
+    _ known: String?,
+    _ value: FieldValue?
+  ) throws {
+    #expect(try FieldAssignment(parsing: argument).value(knownType: known) == value)
+  }
+
+  private static let mistakes: [(String, String?, String)] = [
+    ("a", nil, "'a' sets no field; write FIELD=VALUE, or FIELD= to clear one"),
+    ("=x", nil, "'' is no field name; use a letter, then letters, digits and _"),
+    ("1a=x", nil, "'1a' is no field name; use a letter, then letters, digits and _"),
+    ("_a=x", nil, "'_a' is no field name; use a letter, then letters, digits and _"),
+    ("a-b=x", nil, "'a-b' is no field name; use a letter, then letters, digits and _"),
+    ("ä=x", nil, "'ä' is no field name; use a letter, then letters, digits and _"),
+    ("a\u{301}=x", nil, "'a\u{301}' is no field name; use a letter, then letters, digits and _"),
+    ("a=abc", "INT64", "a is INT64 and this value is STRING; give a whole number below 2^63"),
+    ("a=3.5", "INT64", "a is INT64 and this value is DOUBLE; give a whole number below 2^63"),
+    ("a=9223372036854775808", "INT64", "a is INT64 and this value is not one; give a whole number below 2^63"),
+    ("a=\"3\"", "INT64", "a is INT64 and this value is STRING; give a whole number below 2^63"),
+    ("a=abc", "DOUBLE", "a is DOUBLE and this value is STRING; give a number"),
+    ("a=[1]", "DOUBLE", "a is DOUBLE and this value is INT64_LIST; give a number"),
+    ("a=1", "INT64_LIST", "a is INT64_LIST and this value is INT64; give a JSON list, such as [1, 2]"),
+    ("a=[1, \"x\"]", "INT64_LIST", "a is INT64 and this value is STRING; give a whole number below 2^63"),
+    ("a=[1, null]", "INT64_LIST", "a is INT64_LIST and a list holds no null; leave it out"),
+    ("a:INT64=null", nil, "a is INT64 and null is no value of it; write a= to clear the field"),
+    ("a=[1, \"x\"]", nil, "a is a mixed list; give a list of numbers or a list of texts"),
+    ("a=[[1]]", nil, "a is a list that holds null, lists or objects; give a list of plain values"),
+    ("a={}", nil, "a is an object; say what it is, as in a:LOCATION=… or a:STRING=…"),
+    ("a:BYTES=x", nil, "a is BYTES and this value is not one; give the bytes in base64"),
+    (
+      "a:TIMESTAMP=yesterday", nil,
+      "a is TIMESTAMP and this value is not one; give a time such as 2026-01-31T12:00:00Z, or milliseconds since 1970"
+    ),
+    (
+      "a:LOCATION=91,0", nil,
+      "a is LOCATION and this value is not one; give latitude,longitude in degrees, such as 52.52,13.40"
+    ),
+    ("a:REFERENCE=", nil, "a refers to no record: a record name must not be empty"),
+    ("a=x", "ASSETID", "a is ASSETID, which cannot be given as text; leave it out"),
+    ("a=x", "ENCRYPTED_STRING", "a is of type ENCRYPTED_STRING, which this version cannot write; leave it out"),
+  ]
+
+  @Test(arguments: mistakes)
+  func `a value that does not fit names the field and what to do`(
+    _ argument: String,
+    _ known: String?,
+    _ message: String
+  ) {
+    let error = #expect(throws: FieldError.self) {
+      _ = try FieldAssignment(parsing: argument).value(knownType: known)
+    }
+
+    #expect(error?.message == message)
+  }
+
+  @Test(arguments: ["NUMBER", "ASSETID", "UNKNOWN", "LIST", "STRING_LIST_LIST", ""])
+  func `a type that cannot be written is refused with the list of those that can`(_ type: String) {
+    let error = #expect(throws: FieldError.self) { try FieldAssignment(parsing: "a:\(type)=1") }
+
+    #expect(error?.message.hasPrefix("a cannot be given the type '\(type)'; write one of STRING, INT64,") == true)
+  }
+}

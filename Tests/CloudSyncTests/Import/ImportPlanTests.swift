@@ -1,0 +1,240 @@
+import CloudKit
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+@Suite struct ImportPlanTests {
+  private func plan(
+    _ lines: [String],
+    id: String? = "id",
+    references: [String: String] = [:],
+    known: [String: String] = [:]
+  ) throws -> ImportPlan {
+    let file = try RecordFile(Data(lines.joined(separator: "\n").utf8), name: "x.ndjson")
+    return try ImportPlan(file, idField: id, references: references, knownTypes: known, makeName: { "made" })
+  }
+
+  /// Values of one column, line by line, and what each becomes; nil omits.
+  private static let columns: [([String], [FieldValue?])] = [
+    (["1", "2"], [.int64(1), .int64(2)]),
+    (["1", "2.5"], [.double(1), .double(2.5)]),
+    (["1", "\"x\""], [.string("1"), .string("x")]),
+    (["1.50", "\"x\""], [.string("1.50"), .string("x")]),
+    (["true", "false"], [.int64(1), .int64(0)]),
+    (["true", "3"], [.int64(1), .int64(3)]),
+    (["true", "0.5"], [.double(1), .double(0.5)]),
+    (["true", "\"yes\""], [.string("true"), .string("yes")]),
+    (["null", "1"], [nil, .int64(1)]),
+    (["null", "null"], [nil, nil]),
+    (["9007199254740993", "1"], [.int64(9_007_199_254_740_993), .int64(1)]),
+    (["9007199254740993", "1.5"], [.string("9007199254740993"), .string("1.5")]),
+    (["9223372036854775808", "1"], [.string("9223372036854775808"), .string("1")]),
+    (["1e400", "1"], [.string("1e400"), .string("1")]),
+    (["[1]", "[2, 3]"], [.list(.int64, [.int64(1)]), .list(.int64, [.int64(2), .int64(3)])]),
+    (["[1]", "[2.5]"], [.list(.double, [.double(1)]), .list(.double, [.double(2.5)])]),
+    (["[1]", "[\"x\"]"], [.list(.string, [.string("1")]), .list(.string, [.string("x")])]),
+    (["[]", "[\"x\"]"], [.list(.string, []), .list(.string, [.string("x")])]),
+    (["[]", "null"], [.list(.unknown, []), nil]),
+    (["\"\"", "\"x\""], [.string(""), .string("x")]),
+  ]
+
+  @Test(arguments: columns)
+  func `a column has the one type that holds all of it`(_ values: [String], _ fields: [FieldValue?]) throws {
+    let plan = try plan(values.enumerated().map { "{\"id\": \"\($0.offset)\", \"f\": \($0.element)}" })
+
+    #expect(plan.refusals == [])
+    #expect(plan.records.map { $0.fields["f"] } == fields)
+  }
+
+  private static let lineRefusals: [(String, String?, String)] = [
+    (
+      "{\"id\": \"1\", \"f\": {\"a\": 1}}", "f",
+      "f is an object; a field holds one value or a list, so give its parts fields of their own"
+    ),
+    ("{\"id\": \"1\", \"f\": [1, \"x\"]}", "f", "f is a mixed list; give a list of numbers or a list of texts"),
+    (
+      "{\"id\": \"1\", \"f\": [null]}", "f",
+      "f is a list that holds null, lists or objects; give a list of plain values"
+    ),
+    (
+      "{\"id\": \"1\", \"f\": [[1]]}", "f", "f is a list that holds null, lists or objects; give a list of plain values"
+    ),
+    (
+      "{\"id\": \"1\", \"my field\": 1}", "my field",
+      "'my field' is no field name; use a letter, then letters, digits and _"
+    ),
+    ("{\"id\": \"1\", \"\": 1}", "", "'' is no field name; use a letter, then letters, digits and _"),
+    ("{\"f\": 1}", "id", "id has no value and names the record; give it one"),
+    ("{\"id\": null}", "id", "id has no value and names the record; give it one"),
+    ("{\"id\": \"\"}", "id", "id names no record: a record name must not be empty"),
+    ("{\"id\": true}", "id", "id names the record; give it a text or a number"),
+    ("{\"id\": [1]}", "id", "id names the record; give it a text or a number"),
+    ("{\"id\": \"_x\"}", "id", "id names no record: a record name must not begin with _"),
+    ("{\"id\": \"a\\u0000b\"}", "id", "id names no record: a record name must not hold a NUL character"),
+    (
+      "{\"id\": \"\(String(repeating: "x", count: 256))\"}", "id",
+      "id names no record: a record name has at most 255 characters"
+    ),
+    ("{\"id\": \"1\", \"n\": \"x\"}", "n", "n is INT64 and this value is STRING; give a whole number below 2^63"),
+    ("{\"id\": \"1\", \"n\": 1.5}", "n", "n is INT64 and this value is DOUBLE; give a whole number below 2^63"),
+    ("{\"id\": \"1\", \"photo\": \"x\"}", "photo", "photo is ASSETID, which cannot be given as text; leave it out"),
+    ("{\"id\": \"1\", \"odd\": \"x\"}", "odd", "odd is of type ODD, which this version cannot write; leave it out"),
+    (
+      "{\"id\": \"1\", \"country\": 1.5}", "country",
+      "country is REFERENCE and this value is DOUBLE; give the name of a record"
+    ),
+    ("{\"id\": \"1\", \"country\": \"\"}", "country", "country refers to no record: a record name must not be empty"),
+    ("{\"id\": \"good\"}", "id", "'good' names the record of line 1 already; keep one of the two"),
+    ("nonsense", nil, "not JSON: this is not a JSON value (column 1)"),
+    (
+      "{\"id\": \"1\", \"f\": \"\(String(repeating: "x", count: 1_048_576))\"}", nil,
+      "the record has 1048580 bytes and CloudKit takes 1 MB; shorten it or split it"
+    ),
+  ]
+
+  @Test(arguments: lineRefusals)
+  func `a bad line is refused with its number, the others go on`(
+    _ line: String,
+    _ field: String?,
+    _ message: String
+  ) throws {
+    let plan = try plan(
+      ["{\"id\": \"good\"}", line, "{\"id\": \"better\"}"],
+      references: ["country": "Country"],
+      known: ["n": "INT64", "photo": "ASSETID", "odd": "ODD"]
+    )
+
+    #expect(plan.records.map(\.name) == ["good", "better"])
+    #expect(plan.records.map(\.line) == [1, 3])
+    #expect(plan.refusals == [ImportRefusal(line: 2, field: field, message: message)])
+    #expect(plan.read == 3)
+  }
+
+  @Test func `a refused line has no say in the types`() throws {
+    let plan = try plan(["{\"id\": 1, \"f\": 1}", "{\"id\": 2, \"f\": \"x\", \"g\": {}}"])
+
+    #expect(plan.records.map { $0.fields["f"] } == [.int64(1)])
+  }
+
+  @Test func `a list among single values is refused`() throws {
+    let plan = try plan(["{\"id\": 1, \"f\": 1}", "{\"id\": 2, \"f\": [1]}"])
+
+    #expect(plan.refusals.map(\.line) == [2])
+    #expect(plan.refusals.map(\.field) == ["f"])
+  }
+
+  @Test func `the id names the record and stays a field of its column's type`() throws {
+    let numbers = try plan(["{\"id\": 7}", "{\"id\": 9007199254740993}"])
+    let mixed = try plan(["{\"id\": 7}", "{\"id\": \"x\"}"])
+
+    #expect(numbers.records.map(\.name) == ["7", "9007199254740993"])
+    #expect(numbers.records.map { $0.fields["id"] } == [.int64(7), .int64(9_007_199_254_740_993)])
+    #expect(mixed.records.map { $0.fields["id"] } == [.string("7"), .string("x")])
+  }
+
+  @Test func `7 and text 7 are one record, two spellings of an accent are two`() throws {
+    let plan = try plan(["{\"id\": 7}", "{\"id\": \"7\"}", "{\"id\": \"é\"}", "{\"id\": \"e\\u0301\"}"])
+
+    #expect(plan.records.map(\.line) == [1, 3, 4])
+    #expect(plan.refusals.map(\.line) == [2])
+  }
+
+  @Test func `without an id field every record gets a new name`() throws {
+    var count = 0
+    let file = try RecordFile(Data("a\n1\n2\n".utf8), name: "x.csv")
+    let plan = try ImportPlan(file, idField: nil, references: [:], knownTypes: [:]) {
+      count += 1
+      return "made-\(count)"
+    }
+
+    #expect(plan.records.map(\.name) == ["made-1", "made-2"])
+  }
+
+  @Test func `known types win over the column`() throws {
+    let plan = try plan(
+      ["{\"id\": 1, \"n\": 1, \"d\": 2, \"s\": 3.50, \"t\": \"1970-01-01T00:00:00Z\", \"l\": []}"],
+      known: ["n": "STRING", "d": "DOUBLE", "s": "STRING", "t": "TIMESTAMP", "l": "DOUBLE_LIST"]
+    )
+
+    #expect(
+      plan.records[0].fields == [
+        "id": .int64(1), "n": .string("1"), "d": .double(2), "s": .string("3.50"), "t": .timestamp(0),
+        "l": .list(.double, []),
+      ]
+    )
+  }
+
+  @Test func `a reference field refers to the record of that name, whatever the others hold`() throws {
+    let plan = try plan(
+      [
+        "{\"id\": 1, \"c\": \"DE\"}", "{\"id\": 2, \"c\": 42}", "{\"id\": 3, \"c\": null}",
+        "{\"id\": 4, \"c\": [\"DE\", 1]}",
+      ],
+      references: ["c": "Country"],
+      known: ["c": "REFERENCE"]
+    )
+    let free = try self.plan(["{\"id\": 4, \"c\": [\"DE\", 1]}"], references: ["c": "Country"])
+
+    #expect(
+      plan.records.map { $0.fields["c"] } == [
+        .reference(WireReference(recordName: "DE")), .reference(WireReference(recordName: "42")), nil,
+      ]
+    )
+    #expect(plan.refusals.map(\.line) == [4])
+    #expect(
+      free.records[0].fields["c"]
+        == .list(.reference, [.reference(WireReference(recordName: "DE")), .reference(WireReference(recordName: "1"))])
+    )
+  }
+
+  @Test func `a reference to a field of another type is a wrong command`() {
+    let error = #expect(throws: FieldError.self) {
+      try plan(["{\"id\": 1}"], references: ["c": "Country"], known: ["c": "STRING"])
+    }
+
+    #expect(error?.message == "c is STRING already and cannot become REFERENCE; leave out --reference")
+  }
+
+  @Test func `CSV cells are numbers only where JSON has them, and empty quotes are an empty text`() throws {
+    let text = "id,zip,n,note,tags\n1,01234,1,\"\",\"[\"\"a\"\"]\"\n2,99999,,x,[]\n3,5,2.5,,\n"
+
+    let plan = try ImportPlan(
+      RecordFile(Data(text.utf8), name: "x.csv"),
+      idField: "id",
+      references: [:],
+      knownTypes: ["tags": "STRING_LIST"],
+      makeName: { "" }
+    )
+
+    #expect(plan.refusals == [])
+    #expect(
+      plan.records.map(\.fields) == [
+        [
+          "id": .int64(1), "zip": .string("01234"), "n": .double(1), "note": .string(""),
+          "tags": .list(.string, [.string("a")]),
+        ],
+        ["id": .int64(2), "zip": .string("99999"), "note": .string("x"), "tags": .list(.string, [])],
+        ["id": .int64(3), "zip": .string("5"), "n": .double(2.5)],
+      ]
+    )
+  }
+
+  @Test func `a column of quoted numbers with empty quotes stays a column of numbers`() throws {
+    let file = try RecordFile(Data("\"a\",\"b\"\n\"1\",\"x\"\n\"\",\"y\"\n".utf8), name: "x.csv")
+    let plan = try ImportPlan(file, idField: "b", references: [:], knownTypes: [:], makeName: { "" })
+
+    #expect(plan.records.map(\.fields) == [["a": .int64(1), "b": .string("x")], ["b": .string("y")]])
+  }
+
+  @Test func `options for references are read and contradictions refused`() throws {
+    #expect(
+      try ImportPlan.references(parsing: ["country=Country", "parent=Region"]) == [
+        "country": "Country", "parent": "Region",
+      ]
+    )
+    for wrong in [["country"], ["=Country"], ["country="], ["a=b=c"], ["1=Country"], ["a=B", "a=C"]] {
+      #expect(throws: FieldError.self) { try ImportPlan.references(parsing: wrong) }
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+@Suite struct RecordFileTests {
+  private func rows(_ text: String, _ name: String) throws -> [ImportRow] {
+    let file = try RecordFile(Data(text.utf8), name: name)
+    #expect(file.refusals == [])
+    return file.rows
+  }
+
+  @Test(arguments: ["[\n {\"a\": 1},\n\n {\"a\": 2}\n]", "{\"3166-1\": [\n {\"a\": 1},\n\n {\"a\": 2} ] }\n"])
+  func `JSON is an array or an object whose one member is an array`(_ text: String) throws {
+    let rows = try rows(text, "x.json")
+
+    #expect(rows == [ImportRow(line: 2, fields: ["a": .number("1")]), ImportRow(line: 4, fields: ["a": .number("2")])])
+  }
+
+  @Test func `a bad line of NDJSON is refused and the others are read`() throws {
+    let text = "\u{FEFF}{\"a\": 1}\r\n\n{\"a\": }\n[1]\n{\"a\": 2} x\n{\"a\":\"b\",\"a\":1}\n{\"a\": 3}"
+
+    let file = try RecordFile(Data(text.utf8), name: "x.ndjson")
+
+    #expect(file.rows.map(\.line) == [1, 7])
+    #expect(
+      file.refusals == [
+        ImportRefusal(line: 3, field: nil, message: "not JSON: this is not a JSON value (column 7)"),
+        ImportRefusal(line: 4, field: nil, message: "not a JSON object; a record is one object"),
+        ImportRefusal(
+          line: 5,
+          field: nil,
+          message: "not JSON: something follows the end of the JSON value (column 10)"
+        ),
+        ImportRefusal(line: 6, field: nil, message: "not JSON: the key \"a\" comes twice (column 15)"),
+      ]
+    )
+  }
+
+  @Test func `a line that is not UTF-8 is refused`() throws {
+    let file = try RecordFile(Data("{\"a\": \"".utf8) + [0xFF] + Data("\"}\n{\"a\": 1}".utf8), name: "x.jsonl")
+
+    #expect(file.rows.map(\.line) == [2])
+    #expect(file.refusals.map(\.message) == ["not JSON: not valid UTF-8 (column 7)"])
+  }
+
+  @Test func `CSV has quotes, line breaks in quotes, CRLF and empty cells`() throws {
+    let text = "a,b,c\r\n1,\"x, \"\"y\"\"\",\r\n\r\n\"two\r\nlines\",\"\",null\n007,true,\"null\"\n"
+
+    let rows = try rows(text, "x.CSV")
+
+    #expect(
+      rows == [
+        ImportRow(line: 2, fields: ["a": .number("1"), "b": .text("x, \"y\"")]),
+        ImportRow(line: 4, fields: ["a": .text("two\r\nlines"), "b": .emptyCell]),
+        ImportRow(line: 6, fields: ["a": .text("007"), "b": .bool(true), "c": .text("null")]),
+      ]
+    )
+  }
+
+  @Test func `a bad line of CSV is refused and the others are read`() throws {
+    let text = "a,b\n1,2,3\n1\n\"x\"y,2\n\"\n\",2\n5,6"
+
+    let file = try RecordFile(Data(text.utf8) + [0x0A, 0xFF, 0x2C, 0x31], name: "x.csv")
+
+    #expect(file.rows.map(\.line) == [5, 7])
+    #expect(
+      file.refusals == [
+        ImportRefusal(line: 2, field: nil, message: "3 cells where the first line names 2"),
+        ImportRefusal(line: 3, field: nil, message: "1 cells where the first line names 2"),
+        ImportRefusal(
+          line: 4,
+          field: nil,
+          message: "text follows a closing quote; double the quotes inside a cell"
+        ),
+        ImportRefusal(line: 8, field: nil, message: "not valid UTF-8; convert the file, with iconv for example"),
+      ]
+    )
+  }
+
+  private static let formats: [(String, String, RecordFile.Format)] = [
+    ("data", " [ {\"a\": 1} ]", .json), ("data", "{\"a\": 1}\n{\"a\": 2}", .ndjson),
+    ("data", "{\n\"x\": [{\"a\": 1}]\n}", .json), ("data", "{\"x\": [{\"a\": 1}]}", .json),
+    ("data", "{\"x\": [1]}", .ndjson), ("data", "{\"a\": 1}", .ndjson), ("data", "a,b\n1,2", .csv),
+    ("/dev/stdin", "name\nx", .csv), ("a.csv", "{\"a\"}\n1", .csv), ("A.JSONL", "", .ndjson),
+    ("x.geojson", "[]", .json),
+  ]
+
+  @Test(arguments: formats)
+  func `the format is told by the name, else by the content`(
+    _ name: String,
+    _ text: String,
+    _ format: RecordFile.Format
+  ) throws {
+    #expect(try RecordFile(Data(text.utf8), name: name).format == format)
+  }
+
+  private static let broken: [(String, String, String)] = [
+    ("x.json", "", "x.json line 1, column 1: the JSON ends too early; correct the file, nothing was imported"),
+    ("x.json", "[\n {\"a\": 1},\n {\"a\" 2}\n]", "x.json line 3, column 7: expected : after the key;"),
+    ("x.json", "[{\"a\": 1}", "x.json line 1, column 10: the JSON ends too early;"),
+    ("x.json", "[{\"a\": 1}]\nx", "x.json line 2, column 1: something follows the end of the JSON value;"),
+    ("x.json", "[{\"a\": 01}]", "x.json line 1, column 9: expected , or } in the object;"),
+    ("x.json", "[{\"a\": NaN}]", "x.json line 1, column 8: this is not a JSON value;"),
+    ("x.json", "[{\"a\": \"x\n\"}]", "x.json line 1, column 10: a control character in a string must be escaped;"),
+    ("x.json", "[{\"a\": \"\\ud800\"}]", "x.json line 1, column 9: half a surrogate pair;"),
+    ("x.json", "[{\"a\": \"\\u12g4\"}]", "x.json line 1, column 9: \\u takes four hexadecimal digits;"),
+    ("x.json", "[{\"a\": \"\\x\"}]", "x.json line 1, column 9: \\ is followed by no escape that JSON knows;"),
+    ("x.json", "<html>", "x.json line 1, column 1: this is not a JSON list of records;"),
+    (
+      "x.json", "{\"a\": 1}\n{\"a\": 2}",
+      "x.json has no list of records; expected an array or an object whose one member"
+    ),
+    ("x.json", "{}", "x.json has no list of records;"),
+    ("x.json", "{\"a\": [{}], \"b\": 1}", "x.json has more than one member;"),
+    ("x.csv", "", "x.csv is empty; expected a line with the names of the fields"),
+    ("x.csv", "a,b,a\n", "x.csv line 1: the column 'a' comes twice; name each once"),
+    ("x.csv", "a\n1\n\"x\ny", "x.csv line 3: a quote is never closed; correct the file, nothing was imported"),
+  ]
+
+  @Test(arguments: broken)
+  func `a file that cannot be read is one clear line`(_ name: String, _ text: String, _ message: String) {
+    let error = #expect(throws: RecordFileError.self) { try RecordFile(Data(text.utf8), name: name) }
+
+    #expect(error?.message.hasPrefix(message) == true, "\(error?.message ?? "")")
+  }
+
+  @Test func `UTF-16 is named as what it is`() {
+    let error = #expect(throws: RecordFileError.self) { try RecordFile(Data([0xFF, 0xFE, 0x5B, 0]), name: "x.json") }
+
+    #expect(error?.message == "x.json is UTF-16; convert it to UTF-8, with iconv for example")
+  }
+
+  @Test func `a nested bomb is refused before the stack runs out`() {
+    let bomb = String(repeating: "[", count: 1_000_000)
+
+    let error = #expect(throws: RecordFileError.self) { try RecordFile(Data(bomb.utf8), name: "x.json") }
+
+    #expect(error?.message.contains("nested more than 64 deep") == true)
+  }
+
+  @Test func `escapes and numbers are read exactly`() throws {
+    let rows = try rows(
+      "[{\"a\": \"\\u00e9\\ud83d\\ude00\\n\\/\\\"\", \"b\": 12345678901234567890, \"c\": -1.50E+2}]",
+      "x.json"
+    )
+
+    #expect(rows[0].fields["a"] == .text("é😀\n/\""))
+    #expect(rows[0].fields["b"] == .number("12345678901234567890"))
+    #expect(rows[0].fields["c"] == .number("-1.50E+2"))
+  }
+
+  @Test func `no prefix of a valid file crashes the reader`() {
+    let json = Data("{\"x\": [{\"a\": [1, 2.5e-3, \"\\ud83d\\ude00\"], \"b\": {\"c\": null}}, true]}".utf8)
+    let csv = Data("a,b\r\n\"x\"\"y\",é\r\n1,\n".utf8)
+
+    for length in 0...json.count {
+      for name in ["x.json", "x.ndjson", "x"] { _ = try? RecordFile(json.prefix(length), name: name) }
+    }
+    for length in 0...csv.count { _ = try? RecordFile(csv.prefix(length), name: "x.csv") }
+    for byte in UInt8.min...UInt8.max { _ = try? RecordFile(Data([byte, 0x22, byte, 0x0A, byte]), name: "x") }
+  }
+}

@@ -1,0 +1,55 @@
+import TerminalUI
+import Testing
+
+@Suite struct FittingTests {
+  @Test(arguments: [
+    ("hello", 5, "hello"), ("hello!", 5, "hell…"), ("hello", 1, "…"), ("hello", 0, ""), ("hello", -3, ""),
+    ("한국어", 5, "한국…"), ("한국어", 4, "한…"), ("한국어", 2, "…"), ("", 3, ""),
+  ])
+  func `a text is cut by cells and the cut is shown`(text: String, columns: Int, shown: String) {
+    #expect(clip(text, to: columns) == shown)
+    #expect(cells(clip(text, to: columns)) <= max(0, columns))
+  }
+
+  @Test func `a text is filled up to exactly its columns`() {
+    #expect(pad("ab", to: 5) == "ab   ")
+    #expect(pad("ab", to: 5, .trailing) == "   ab")
+    #expect(pad("ab", to: 5, .centre) == " ab  ")
+    #expect(pad("한국어", to: 4) == "한… ")
+  }
+
+  @Test func `styled text is cut where its parts meet`() {
+    let line: StyledText = [.init("abc", .ok), .init("def", .error)]
+
+    #expect(line.clipped(to: 6).plain == "abcdef")
+    #expect(line.clipped(to: 4).plain == "abc…")
+    #expect(line.clipped(to: 3).plain == "ab…")
+    #expect(line.clipped(to: 0).plain == "")
+  }
+
+  @Test func `lines break at blanks, and long words anywhere`() {
+    #expect(wrap("the quick brown fox", to: 9) == ["the quick", "brown fox"])
+    #expect(wrap("abcdefgh ij", to: 4) == ["abcd", "efgh", "ij"])
+    #expect(wrap("a\n\nb", to: 4) == ["a", "", "b"])
+    #expect(wrap("한국어", to: 1) == [""])
+    #expect(wrap("abc", to: 0) == [])
+  }
+
+  @Test func `cells are dealt out without losing or inventing any`() {
+    #expect(Length.deal(10, to: [.fixed(3), .flexible, .flexible]) == [3, 3, 4])
+    #expect(Length.deal(2, to: [.fixed(3), .flexible]) == [2, 0])
+    #expect(Length.deal(-1, to: [.fixed(3), .flexible]) == [0, 0])
+    #expect(Length.deal(7, to: [.flex(2), .flex(1), .fixed(-4)]) == [4, 3, 0])
+  }
+
+  @Test func `rectangles split, shrink and never turn inside out`() {
+    let area = Rect(x: 1, y: 1, width: 10, height: 4)
+
+    #expect(area.rows([.fixed(1), .flexible]).map(\.height) == [1, 3])
+    #expect(area.columns([.flexible, .flexible], gap: 1).map(\.x) == [1, 6])
+    #expect(area.inset(by: 9).isEmpty)
+    #expect(area.centred(Size(width: 4, height: 2)) == Rect(x: 4, y: 2, width: 4, height: 2))
+    #expect(area.row(9).isEmpty)
+    #expect(Rect(x: 0, y: 0, width: -5, height: -5).isEmpty)
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+public import TerminalUI
+public import Testing
+
+extension Theme: CustomTestStringConvertible {
+  /// The name is enough in a test's report.
+  public var testDescription: String { name }
+}
+
+@Suite struct ThemeTests {
+  @Test func `the themes that are compiled in are found by name`() throws {
+    #expect(Theme.builtIn.map(\.name) == ["midnight", "paper"])
+    #expect(try Theme.load(named: "paper", directories: []).background == .light)
+  }
+
+  @Test func `an unknown theme is answered with the known ones`() {
+    #expect(throws: ThemeError.self) { try Theme.load(named: "nope", directories: []) }
+    do {
+      _ = try Theme.load(named: "nope", directories: [])
+    } catch {
+      #expect(error.description == "nope: no such theme; there are midnight, paper")
+    }
+  }
+
+  @Test func `a user's file lies over the theme of the same name`() throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let text = "name = \"paper\"\nbackground = \"dark\"\n"
+    try text.write(to: directory.appendingPathComponent("paper.toml"), atomically: true, encoding: .utf8)
+
+    #expect(try Theme.load(named: "paper", directories: [directory]).background == .dark)
+    #expect(throws: ThemeError.self) { try Theme.load(named: "../paper", directories: [directory]) }
+  }
+
+  @Test(arguments: [
+    (
+      "name = \"x\"\nbackground = \"dark\"\n[roles]\ntext = { fg = \"#12\" }",
+      "t.toml:4: roles.text.fg: must be a colour"
+    ),
+    ("name = \"x\"\nbackground = \"dark\"\n[roles]\nnope = { fg = 1 }", "t.toml:4: roles.nope: is not a role"),
+    (
+      "name = \"x\"\nbackground = \"dark\"\n[roles.text]\nblink = true", "t.toml:4: roles.text.blink: is not known here"
+    ),
+    ("name = \"x\"\nbackground = \"dark\"\n[roles.text]\nbold = 1", "t.toml:4: roles.text.bold: must be true or false"),
+    ("name = \"x\"\nbackground = \"dim\"", "t.toml:2: background: must be \"dark\" or \"light\""),
+    ("name = \"x\"\nversion = 2\nbackground = \"dark\"", "t.toml:2: version: is not a version"),
+    ("background = \"dark\"", "t.toml: name: is missing"),
+    ("name = \"x\nbackground = \"dark\"", "t.toml:1: "),
+  ])
+  func `an error names file, line and key`(text: String, message: String) {
+    do {
+      _ = try Theme.parse(text, source: "t.toml")
+      Issue.record("The theme should not have been taken.")
+    } catch {
+      #expect(error.description.hasPrefix(message))
+      #expect(!error.description.contains("\n"))
+    }
+  }
+
+  @Test func `a role that is left out looks like its parent`() throws {
+    let theme = try Theme.parse(
+      "name = \"x\"\nbackground = \"dark\"\n[roles]\ntext = { fg = 7, bg = 0 }\ntitle = { fg = \"green\" }",
+      source: "x.toml"
+    )
+
+    #expect(theme.look(of: .titleFocused).foreground == .indexed(2))
+    #expect(theme.look(of: .titleFocused).background == .indexed(0))
+    #expect(theme.look(of: .selection).attributes == .reverse)
+  }
+
+  @Test(arguments: Theme.builtIn, [ColorDepth.direct, .palette])
+  func `every text of every theme can be read`(theme: Theme, depth: ColorDepth) {
+    // Lines and tracks are shapes, not text.
+    for role in StyleRole.allCases where ![.border, .progressTrack].contains(role) {
+      for ground in role == .escaped ? [nil] : [nil, StyleRole.banner, .dialog] {
+        let contrast = theme.contrast(of: Style(role, on: ground), depth: depth)
+        #expect(contrast >= 4.5, "\(role.rawValue) on \(ground?.rawValue ?? "its own ground")")
+      }
+    }
+  }
+
+  @Test(arguments: Theme.builtIn, ColorDepth.allCases)
+  func `text never has the colour of its ground`(theme: Theme, depth: ColorDepth) {
+    let palette = Palette(theme, depth: depth)
+    for role in StyleRole.allCases {
+      let entry = palette[Style(role)]
+      #expect(entry.foreground != entry.background || entry.foreground == -1)
+    }
+  }
+
+  @Test func `colours become the nearest that a terminal has`() {
+    #expect(ColorDepth.direct.number(for: .rgb(0x12, 0x34, 0x56)) == 0x123456)
+    #expect(ColorDepth.palette.number(for: .rgb(0, 95, 135)) == 24)
+    #expect(ColorDepth.palette.number(for: .rgb(8, 8, 8)) == 232)
+    #expect(ColorDepth.sixteen.number(for: .rgb(250, 10, 10)) == 9)
+    #expect(ColorDepth.eight.number(for: .rgb(250, 250, 250)) == 7)
+    #expect(ColorDepth.eight.number(for: .indexed(9)) == 1)
+    #expect(ColorDepth.monochrome.number(for: .rgb(250, 250, 250)) == -1)
+    #expect(ColorDepth.palette.number(for: .standard) == -1)
+    #expect(ColorDepth(colors: 256) == .palette)
+    #expect(ColorDepth(colors: 88) == .sixteen)
+    #expect(ColorDepth(colors: 0) == .monochrome)
+  }
+
+  @Test(arguments: Theme.builtIn)
+  func `without colours states still differ`(theme: Theme) {
+    let palette = Palette(theme, depth: .monochrome)
+    let states: [StyleRole] = [.ok, .pending, .warning, .error, .conflict]
+
+    #expect(Set(states.map { palette[Style($0)].attributes }).count == states.count)
+    #expect(palette[Style(.selection)].attributes != palette[.text].attributes)
+    #expect(palette[Style(.selection)].attributes != palette[Style(.selectionUnfocused)].attributes)
+    #expect(palette[Style(.borderFocused)].attributes != palette[Style(.border)].attributes)
+  }
+}

@@ -1,0 +1,285 @@
+import ArgumentParser
+import CloudKit
+import CloudSync
+import Foundation
+import Testing
+
+@testable import cktop
+
+@Suite struct SettingsTests {
+  private static let path = "/home/ada/.config/cktop/config.toml"
+
+  private func settings(
+    _ options: [String] = [],
+    _ environment: [String: String] = [:],
+    file: String? = nil
+  ) throws -> Settings {
+    let configuration = try file.map { try ConfigurationFile($0, path: Self.path, home: "/home/ada") }
+    let options = try StoreOptions.parse(options).settings
+    return try Settings(options: options, environment: environment, file: configuration, home: "/home/ada")
+  }
+
+  private func failure(_ body: () throws -> Settings) -> CommandFailure? {
+    let failure = #expect(throws: CommandFailure.self) { _ = try body() }
+    #expect(failure?.status == .usage)
+    return failure
+  }
+
+  @Test func `with nothing configured the defaults stand and no store is named`() throws {
+    let settings = try settings()
+
+    #expect(settings.container == nil)
+    #expect(settings.store == nil)
+    #expect(!settings.isConfigured)
+    #expect(settings.environment == Sourced(.development, .standard))
+    #expect(settings.database == Sourced(.public, .standard))
+    #expect(settings.url.value.absoluteString == "https://api.apple-cloudkit.com")
+    #expect(settings.policy == Sourced(.server, .standard))
+    #expect(settings.isReadOnly == Sourced(false, .standard))
+    #expect(settings.theme == nil)
+    #expect(try settings.credential() == .none)
+    let failure = #expect(throws: CommandFailure.self) { try settings.requiredContainer() }
+    #expect(failure?.message.contains("cktop demo") == true)
+  }
+
+  @Test func `option, environment, profile, file: the first that has a value wins`() throws {
+    let file = """
+      container = "top"
+      policy = "client"
+      [profiles.live]
+      container = "profile"
+      """
+
+    let all = try settings(["--container", "option", "--profile", "live"], ["CLOUDKIT_CONTAINER": "env"], file: file)
+    let environment = try settings(["--profile", "live"], ["CLOUDKIT_CONTAINER": "env"], file: file)
+    let profile = try settings([], ["CKTOP_PROFILE": "live", "CLOUDKIT_CONTAINER": ""], file: file)
+    let top = try settings(file: file)
+
+    #expect(all.container == Sourced("option", .option))
+    #expect(environment.container == Sourced("env", .environment))
+    #expect(profile.container == Sourced("profile", .profile("live", file: Self.path)))
+    #expect(profile.profile == Sourced("live", .environment))
+    #expect(profile.policy == Sourced(.client, .file(Self.path)))
+    #expect(top.container == Sourced("top", .file(Self.path)))
+    #expect(top.profile == nil)
+  }
+
+  @Test func `every option, every variable and every key reaches its setting`() throws {
+    let options = try settings([
+      "--store", "s", "--container", "c", "--environment", "production", "--database", "shared", "--url",
+      "http://localhost:1", "--policy", "newest", "--read-only",
+    ])
+    let environment = try settings(
+      [],
+      [
+        "CKTOP_STORE": "s", "CLOUDKIT_CONTAINER": "c", "CLOUDKIT_ENVIRONMENT": "production",
+        "CLOUDKIT_DATABASE": "shared",
+        "CLOUDKIT_URL": "http://localhost:1", "CKTOP_POLICY": "newest", "CKTOP_READ_ONLY": "1", "CLOUDKIT_KEY_ID": "k",
+        "CLOUDKIT_KEY_FILE": "f", "CLOUDKIT_API_TOKEN": "a\n", "CLOUDKIT_WEB_AUTH_TOKEN": "w",
+      ]
+    )
+    let file = try settings(
+      file: """
+        profile = "p"
+        environment = "development"
+        [profiles.p]
+        store = "s"
+        container = "c"
+        environment = "production"
+        database = "shared"
+        url = "http://localhost:1"
+        policy = "newest"
+        read-only = true
+        theme = "dusk"
+        key-id = "k"
+        key-file = "~/key.pem"
+        """
+    )
+
+    for settings in [options, environment, file] {
+      #expect(settings.container?.value == "c")
+      #expect(settings.environment.value == .production)
+      #expect(settings.database.value == .shared)
+      #expect(settings.url.value.absoluteString == "http://localhost:1")
+      #expect(settings.policy.value == .newest)
+      #expect(settings.isReadOnly.value)
+    }
+    #expect(options.store?.value == "s")
+    #expect(environment.store?.value == "s")
+    #expect(file.store?.value == "/home/ada/.config/cktop/s")
+    #expect(file.keyFile?.value == "/home/ada/key.pem")
+    #expect(file.theme?.value == "dusk")
+    #expect(environment.apiToken?.value == "a")
+  }
+
+  private static let stores: [([String: String], String)] = [
+    ([:], "/home/ada/.local/state/cktop/iCloud.a.development.public.sqlite"),
+    (["XDG_STATE_HOME": "/state"], "/state/cktop/iCloud.a.development.public.sqlite"),
+    (["XDG_STATE_HOME": "relative"], "/home/ada/.local/state/cktop/iCloud.a.development.public.sqlite"),
+    (["XDG_STATE_HOME": ""], "/home/ada/.local/state/cktop/iCloud.a.development.public.sqlite"),
+    (
+      ["CLOUDKIT_WEB_AUTH_TOKEN": "w", "CLOUDKIT_ENVIRONMENT": "production"],
+      "/home/ada/.local/state/cktop/iCloud.a.production.private.sqlite"
+    ),
+    (
+      ["CLOUDKIT_WEB_AUTH_TOKEN": "w", "CLOUDKIT_KEY_ID": "k"],
+      "/home/ada/.local/state/cktop/iCloud.a.development.public.sqlite"
+    ),
+  ]
+
+  @Test(arguments: stores) func `a store has its place by container, environment and database`(
+    _ environment: [String: String],
+    _ store: String
+  ) throws {
+    #expect(try settings(["--container", "iCloud.a"], environment).store == Sourced(store, .standard))
+  }
+
+  private static let names: [(String, String)] = [
+    ("iCloud.org.example.App", "iCloud.org.example.App"), ("../../etc/passwd", "%2E./..%2Fetc"), ("..", "%2E."),
+    ("a%2Fb", "a%252Fb"), ("a\n", "a%0A"), ("é", "%C3%A9"),
+  ]
+
+  @Test(arguments: names) func `no container leaves the directory or shares a file`(_ container: String, _: String) {
+    let name = Settings.fileName(container, .development, .public)
+
+    #expect(!name.contains("/") && !name.hasPrefix(".") && name.hasSuffix(".development.public.sqlite"))
+    #expect(name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F })
+  }
+
+  @Test func `different containers have different files`() {
+    let containers = ["a/b", "a%2Fb", "a_b", "a.b", ".a", "%2Ea", "é", "e\u{301}"]
+
+    #expect(Set(containers.map { Settings.fileName($0, .development, .public) }).count == containers.count)
+  }
+
+  private static let mistakes: [([String], [String: String], String?, String)] = [
+    (["--environment", "prod"], [:], nil, "--environment is 'prod'; use development or production"),
+    ([], ["CLOUDKIT_DATABASE": "Public"], nil, "CLOUDKIT_DATABASE is 'Public'; use public, private or shared"),
+    (
+      [], [:], "policy = \"mine\"",
+      "policy in \(path) is 'mine'; use server, client, newest or manual"
+    ),
+    (
+      ["--profile", "a"], [:], "[profiles.a]\npolicy = \"mine\"",
+      "profiles.a.policy in \(path) is 'mine'; use server, client, newest or manual"
+    ),
+    ([], ["CKTOP_READ_ONLY": "maybe"], nil, "CKTOP_READ_ONLY is 'maybe'; use 1, 0, true or false"),
+    (["--container", ""], [:], nil, "--container is empty; give a value or leave it out"),
+    (["--container", "a b"], [:], nil, "--container is no container; use its ID, such as iCloud.org.example.App"),
+    (["--container", "a/b"], [:], nil, "--container is no container; use its ID, such as iCloud.org.example.App"),
+    (["--url", "localhost:8080"], [:], nil, "--url is no URL; use one that begins with https:// or http://"),
+    (["--url", "ftp://x"], [:], nil, "--url is no URL; use one that begins with https:// or http://"),
+    (["--url", "http://"], [:], nil, "--url is no URL; use one that begins with https:// or http://"),
+    (
+      [], ["CLOUDKIT_URL": "https://u:geheim@x"], nil,
+      "CLOUDKIT_URL holds a user or a password; credentials go in the environment"
+    ),
+    (
+      ["--url", "https://x?token=1"], [:], nil, "--url has a query or a fragment; give only scheme, host, port and path"
+    ),
+    (["--profile", "x"], [:], nil, "--profile: there is no profile 'x'; \(path) has no [profiles.NAME]"),
+    (
+      [], ["CKTOP_PROFILE": "x"], "[profiles.b]\n[profiles.a]", "CKTOP_PROFILE: there is no profile 'x'; known are a, b"
+    ),
+    (
+      [], [:], "containre = \"x\"",
+      "\(path): there is no setting 'containre'; known are profile, container, environment, database, url, store, policy, "
+        + "read-only, theme, key-id, key-file and [profiles.NAME]"
+    ),
+    (
+      [], [:], "[profiles.a]\nkeyid = \"x\"",
+      "\(path): there is no setting 'profiles.a.keyid'; known are profile, container, environment, database, url, store, "
+        + "policy, read-only, theme, key-id, key-file and [profiles.NAME]"
+    ),
+    (
+      [], [:], "api-token = \"geheim\"",
+      "\(path): api-token does not belong in a file; set CLOUDKIT_API_TOKEN in the environment"
+    ),
+    ([], [:], "container = 3", "\(path): container must be a text in quotes"),
+    ([], [:], "read-only = \"yes\"", "\(path): read-only must be true or false, without quotes"),
+    ([], [:], "profiles = 3", "\(path): profiles is no table; write [profiles.NAME]"),
+    ([], [:], "[profiles]\na = 3", "\(path): profiles.a is no table; write [profiles.a]"),
+    ([], [:], "[profiles.a]\nprofile = \"b\"", "\(path): profiles.a names a profile; only the top of the file can"),
+    ([], [:], "a\0b", "\(path): holds a NUL character; remove it"),
+  ]
+
+  @Test(arguments: mistakes)
+  func `a wrong setting names its source and the choices`(
+    _ options: [String],
+    _ environment: [String: String],
+    _ file: String?,
+    _ message: String
+  ) {
+    let failure = failure { try settings(options, environment, file: file) }
+
+    #expect(failure?.message == message)
+    #expect(failure?.message.contains("geheim") == false)
+  }
+
+  @Test func `broken TOML is one line with its place`() {
+    let failure = failure { try settings(file: "container = \"a\"\npolicy = = 3\n") }
+
+    #expect(failure?.line.hasPrefix("cktop: \(Self.path) line 2, column ") == true)
+    #expect(failure?.line.contains("\n") == false)
+  }
+
+  private static let credentials: [([String: String], [String], SettingCredential)] = [
+    (["CLOUDKIT_KEY_ID": "k", "CLOUDKIT_KEY_FILE": "f"], [], .serverToServer(keyID: "k", keyFile: "f")),
+    (
+      ["CLOUDKIT_API_TOKEN": "a", "CLOUDKIT_WEB_AUTH_TOKEN": "w"], [],
+      .webAuth(apiToken: "a", webAuthToken: "w")
+    ),
+    (["CLOUDKIT_API_TOKEN": "a"], [], .apiToken("a")),
+    (
+      ["CLOUDKIT_KEY_ID": "k", "CLOUDKIT_KEY_FILE": "f", "CLOUDKIT_API_TOKEN": "a", "CLOUDKIT_WEB_AUTH_TOKEN": "w"],
+      [], .serverToServer(keyID: "k", keyFile: "f")
+    ),
+    (
+      ["CLOUDKIT_KEY_ID": "k", "CLOUDKIT_KEY_FILE": "f", "CLOUDKIT_API_TOKEN": "a", "CLOUDKIT_WEB_AUTH_TOKEN": "w"],
+      ["--database", "private"], .webAuth(apiToken: "a", webAuthToken: "w")
+    ),
+  ]
+
+  @Test(arguments: credentials) func `the credential fits the database`(
+    _ environment: [String: String],
+    _ options: [String],
+    _ credential: SettingCredential
+  ) throws {
+    #expect(try settings(options, environment).credential() == credential)
+  }
+
+  @Test(arguments: [
+    ["CLOUDKIT_KEY_ID": "k"], ["CLOUDKIT_KEY_FILE": "f"], ["CLOUDKIT_WEB_AUTH_TOKEN": "w"],
+  ])
+  func `half a credential says what is missing, and only when one is needed`(_ environment: [String: String]) throws {
+    let settings = try settings([], environment)
+
+    let failure = #expect(throws: CommandFailure.self) { try settings.credential() }
+    #expect(failure?.message.contains("; set CLOUDKIT_") == true)
+  }
+
+  @Test func `the report names values and sources and masks secrets`() throws {
+    let report = try settings(
+      ["--container", "c"],
+      ["CLOUDKIT_API_TOKEN": "geheim", "CLOUDKIT_WEB_AUTH_TOKEN": "topsecret"],
+      file: "theme = \"dusk\""
+    ).report
+
+    #expect(report.map(\.key) == SettingKey.allCases)
+    #expect(report.map { $0.value ?? "-" }.joined(separator: " ").contains("geheim") == false)
+    #expect(report.contains(SettingLine(key: .container, value: "c", source: "--container")))
+    #expect(report.contains(SettingLine(key: .policy, value: "server", source: "default")))
+    #expect(report.contains(SettingLine(key: .theme, value: "dusk", source: "theme in \(Self.path)")))
+    #expect(report.contains(SettingLine(key: .apiToken, value: "********", source: "CLOUDKIT_API_TOKEN")))
+    #expect(report.contains(SettingLine(key: .webAuthToken, value: "********", source: "CLOUDKIT_WEB_AUTH_TOKEN")))
+    #expect(report.contains(SettingLine(key: .keyID, value: nil, source: "not set")))
+  }
+
+  @Test func `the configuration file lies where XDG says`() {
+    let path = ConfigurationFile.path
+
+    #expect(path(["XDG_CONFIG_HOME": "/c"], "/h") == "/c/cktop/config.toml")
+    #expect(path(["XDG_CONFIG_HOME": "c"], "/h") == "/h/.config/cktop/config.toml")
+    #expect(path([:], "/h") == "/h/.config/cktop/config.toml")
+  }
+}
