@@ -3,10 +3,10 @@ import PackageDescription
 
 let package = Package(
   name: "cktop",
-  platforms: [.macOS(.v15)],
   products: [
     .library(name: "CloudKit", targets: ["CloudKit"]),
     .library(name: "CloudKitEmulator", targets: ["CloudKitEmulator"]),
+    .library(name: "CloudKitModels", targets: ["CloudKitModels"]),
     .library(name: "CloudSync", targets: ["CloudSync"]),
     .library(name: "CloudService", targets: ["CloudService"]),
     .executable(name: "cktop", targets: ["cktop"]),
@@ -18,7 +18,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
   ],
   targets: [
@@ -45,6 +44,7 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
       ]
     ),
+    .target(name: "CloudKitModels", dependencies: ["CloudKit"]),
     .target(
       name: "CloudSync",
       dependencies: ["CloudKit", .product(name: "GRDB", package: "GRDB.swift")]
@@ -80,6 +80,7 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ]
     ),
+    .testTarget(name: "CloudKitModelsTests", dependencies: ["CloudKitModels", "CloudKit"]),
     .testTarget(name: "TerminalUITests", dependencies: ["TerminalUI"]),
     .testTarget(
       name: "CloudKitEmulatorTests",
@@ -104,11 +105,12 @@ let package = Package(
 
 for target in package.targets where target.type != .system {
   guard target.name != "CNcurses" else { continue }
-  target.swiftSettings = (target.swiftSettings ?? []) + [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-    .treatAllWarnings(as: .error),
-  ]
+  target.swiftSettings =
+    (target.swiftSettings ?? []) + [
+      .enableUpcomingFeature("ExistentialAny"),
+      .enableUpcomingFeature("InternalImportsByDefault"),
+      .enableUpcomingFeature("MemberImportVisibility"),
+      .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+      .treatAllWarnings(as: .error),
+    ]
 }

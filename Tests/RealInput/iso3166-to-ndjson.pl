@@ -22,7 +22,7 @@ if (!defined $target || $target =~ /^-/) {
   print STDERR "usage: $0 [ISO-CODES-JSON-DIRECTORY] OUTPUT-DIRECTORY\n";
   exit 2;
 }
--d $target or die "$0: $target is no directory; make it first\n";
+-d $target or mkdir $target or die "$0: $target cannot be made: $!\n";
 
 my $json = JSON::PP->new->utf8->canonical;
 

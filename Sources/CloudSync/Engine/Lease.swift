@@ -5,8 +5,6 @@ import GRDB
   import Glibc
 #elseif canImport(Musl)
   import Musl
-#else
-  import Darwin
 #endif
 
 /// The right to drive a store: held by one process at a time.
@@ -78,21 +76,26 @@ package struct Lease: Sendable {
     lock.unlock()
   }
 
-  /// Whether some process holds the kernel's lock.
+  /// Whether some process, this one included, holds the kernel's lock. Asking does not take it, even for a moment.
   static func isHeld(_ storePath: String) -> Bool {
     let path = lockPath(storePath)
     guard FileManager.default.fileExists(atPath: path) else { return false }
-    let lock = DriverLock(path: path)
-    defer { lock.unlock() }
-    return !lock.tryLock()
+    return DriverLock(path: path).isTaken
   }
 
   private static func lockPath(_ storePath: String) -> String { storePath + ".driver" }
 }
 
-/// An exclusive `flock` on a file, dropped by the kernel when the process ends in whatever way.
+/// An exclusive lock on a file, dropped by the kernel when the process ends in whatever way.
+///
+/// It belongs to the open file, not to the process (`F_OFD_SETLK`), so that two engines in one process exclude each other
+/// too, and closing some other descriptor of the file loses nothing.
 private final class DriverLock: Sendable {
   private let descriptor: Int32
+
+  // Linux's numbers; the header shows them to GNU sources only.
+  private static let getLock: Int32 = 36
+  private static let setLock: Int32 = 37
 
   init(path: String) {
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -102,9 +105,19 @@ private final class DriverLock: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  func tryLock() -> Bool { descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+  func tryLock() -> Bool { control(Self.setLock, Int16(F_WRLCK)) != nil }
 
-  func unlock() {
-    if descriptor >= 0 { flock(descriptor, LOCK_UN) }
+  func unlock() { _ = control(Self.setLock, Int16(F_UNLCK)) }
+
+  /// Whether another open file holds the lock.
+  var isTaken: Bool { control(Self.getLock, Int16(F_WRLCK)).map { $0 != Int16(F_UNLCK) } ?? false }
+
+  /// Does a lock command on the whole file; the kernel's word on the lock's type, or nil where it refused.
+  private func control(_ command: Int32, _ type: Int16) -> Int16? {
+    guard descriptor >= 0 else { return nil }
+    var region = flock()
+    region.l_type = type
+    region.l_whence = Int16(SEEK_SET)
+    return fcntl(descriptor, command, &region) == 0 ? region.l_type : nil
   }
 }

@@ -13,7 +13,11 @@ extension SyncStore {
     try write { database in
       try lease.check(database, now: now)
       try database.cachedStatement(
-        sql: "UPDATE activity SET state = ?, phase = CASE WHEN ?1 = 'idle' THEN NULL ELSE phase END WHERE state <> ?1"
+        sql: """
+          UPDATE activity SET state = ?1, done = 0, total = 0, perSecond = NULL,
+            phase = CASE ?1 WHEN 'sending' THEN 'send' WHEN 'fetching' THEN 'fetch' END
+          WHERE state <> ?1
+          """
       ).execute(arguments: [activity.rawValue])
     }
   }

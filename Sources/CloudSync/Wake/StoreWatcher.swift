@@ -73,15 +73,21 @@ final class Wakeup: Sendable {
     }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let isRung = state.withLock { state in
-          if case .rung = state {
+        let toResume: CheckedContinuation<Void, Never>? = state.withLock { state in
+          switch state {
+          case .rung:
             state = .quiet
-            return true
+            return continuation
+          case .quiet:
+            state = .waiting(continuation)
+            return nil
+          case .waiting(let earlier):
+            // There is one sleeper at a time; an earlier one is woken rather than forgotten.
+            state = .waiting(continuation)
+            return earlier
           }
-          state = .waiting(continuation)
-          return false
         }
-        if isRung { continuation.resume() }
+        toResume?.resume()
       }
     } onCancel: {
       ring()

@@ -100,7 +100,9 @@ final class Dashboard {
 
   // MARK: - Drawing
 
-  private var layout: DashboardLayout { DashboardLayout(screen?.size ?? .zero, focus: state.focus) }
+  private var layout: DashboardLayout {
+    DashboardLayout(screen?.size ?? .zero, focus: state.focus, hasDemo: demo != nil)
+  }
 
   private var model: DashboardModel {
     DashboardModel(
@@ -269,20 +271,22 @@ final class Dashboard {
       Task { [weak self] in
         let detail = await Task.detached { try? store.detail(of: operation.id) }.value
         guard let self, let detail, self.state.overlay == nil else { return }
-        self.state.overlay = .detail(title: "Operation \(operation.id)", pairs: details.operation(detail), offset: 0)
+        self.state.overlay = .detail(title: "Operation \(operation.id)", lines: details.operation(detail), offset: 0)
         self.draw()
       }
     case .records:
       guard let row = service.snapshot.records[state.lists[.records]?.cursor ?? 0] else { return }
-      state.overlay = .detail(title: row.record.key.name, pairs: details.record(row), offset: 0)
-    case .sync: state.overlay = .detail(title: "Sync", pairs: details.sync(), offset: 0)
-    case .account: state.overlay = .detail(title: "Account", pairs: details.account(), offset: 0)
+      state.overlay = .detail(title: row.record.key.name, lines: details.record(row), offset: 0)
+    case .sync: state.overlay = .detail(title: "Sync", lines: details.sync(), offset: 0)
+    case .account: state.overlay = .detail(title: "Account", lines: details.account(), offset: 0)
     }
   }
 
   private func openDesk() {
     guard let first = service.snapshot.conflicts.first else { return service.tell("no conflicts", isError: false) }
-    let chosen = service.snapshot.conflicts.first { $0.id == DashboardView(model: model, state: state).selectedOperation?.id }
+    let chosen = service.snapshot.conflicts.first {
+      $0.id == DashboardView(model: model, state: state).selectedOperation?.id
+    }
     state.overlay = .desk(ViewState.Desk(conflict: (chosen ?? first).id))
   }
 

@@ -30,14 +30,46 @@ enum DashboardCommand: Hashable, Sendable, CaseIterable {
   /// In the order in which the footer shows them.
   static let table: [Entry] = [
     Entry(.open, [.enter], "Enter", "detail", "Show all about the chosen row", [.panes]),
-    Entry(.retry, [typed("r")], "r", "retry", "Retry the chosen operation now, its attempts reset", [.panes], isChange: true),
+    Entry(
+      .retry,
+      [typed("r")],
+      "r",
+      "retry",
+      "Retry the chosen operation now, its attempts reset",
+      [.panes],
+      isChange: true
+    ),
     Entry(.retryAll, [typed("R")], "R", "retry all", "Retry everything that failed or waits", [.panes], isChange: true),
-    Entry(.flush, [typed("f")], "f", "flush", "End own back-offs now (never a server's wait)", [.panes], isChange: true),
-    Entry(.syncNow, [typed("s")], "s", "sync", "Flush, then send everything and read every feed", [.panes], isChange: true),
+    Entry(
+      .flush,
+      [typed("f")],
+      "f",
+      "flush",
+      "End own back-offs now (never a server's wait)",
+      [.panes],
+      isChange: true
+    ),
+    Entry(
+      .syncNow,
+      [typed("s")],
+      "s",
+      "sync",
+      "Flush, then send everything and read every feed",
+      [.panes],
+      isChange: true
+    ),
     Entry(.conflicts, [typed("c")], "c", "conflicts", "Open the conflict desk", [.panes]),
     Entry(.pause, [typed("p")], "p", "pause", "Pause or resume all syncing", [.panes], isChange: true),
     Entry(.pauseOne, [typed("P")], "P", "", "Pause or resume the chosen operation", [.panes], isChange: true),
-    Entry(.discard, [typed("d")], "d", "discard", "Discard the chosen operation, after a question", [.panes], isChange: true),
+    Entry(
+      .discard,
+      [typed("d")],
+      "d",
+      "discard",
+      "Discard the chosen operation, after a question",
+      [.panes],
+      isChange: true
+    ),
     Entry(.filter, [typed("/")], "/", "filter", "Show only rows that contain a text; Esc clears", [.panes]),
     Entry(.nextPane, [.tab], "Tab", "next pane", "Go to the next pane", [.panes]),
     Entry(.previousPane, [.backTab], "Shift-Tab", "", "Go to the previous pane", [.panes]),
@@ -45,11 +77,35 @@ enum DashboardCommand: Hashable, Sendable, CaseIterable {
     Entry(.pane2, [typed("2")], "2", "", "Go to Queue", [.panes]),
     Entry(.pane3, [typed("3")], "3", "", "Go to Sync", [.panes]),
     Entry(.pane4, [typed("4")], "4", "", "Go to Account", [.panes]),
-    Entry(.fieldLocal, [typed("l"), .left], "l", "local", "Take the local value of the field", [.desk], isChange: true),
-    Entry(.fieldServer, [typed("s"), .right], "s", "server", "Take the server's value of the field", [.desk], isChange: true),
+    Entry(
+      .fieldLocal,
+      [typed("l"), .left],
+      "l",
+      "local",
+      "Take the local value of the field",
+      [.desk],
+      isChange: true
+    ),
+    Entry(
+      .fieldServer,
+      [typed("s"), .right],
+      "s",
+      "server",
+      "Take the server's value of the field",
+      [.desk],
+      isChange: true
+    ),
     Entry(.fieldBase, [typed("b")], "b", "base", "Take the value both sides started from", [.desk], isChange: true),
     Entry(.allLocal, [typed("L")], "L", "all local", "Take the local value of every field", [.desk], isChange: true),
-    Entry(.allServer, [typed("S")], "S", "all server", "Take the server's value of every field", [.desk], isChange: true),
+    Entry(
+      .allServer,
+      [typed("S")],
+      "S",
+      "all server",
+      "Take the server's value of every field",
+      [.desk],
+      isChange: true
+    ),
     Entry(.apply, [.enter], "Enter", "settle", "Settle the conflict as chosen", [.desk], isChange: true),
     Entry(.nextConflict, [typed("n")], "n", "next", "Go to the next conflict", [.desk]),
     Entry(.previousConflict, [typed("N")], "N", "", "Go to the previous conflict", [.desk]),

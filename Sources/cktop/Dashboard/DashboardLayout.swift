@@ -15,8 +15,10 @@ struct DashboardLayout: Hashable, Sendable {
 
   static let smallestForFour = Size(width: 60, height: 18)
 
-  init(_ size: Size, focus: Pane) {
-    let rows = Rect(size).rows([.fixed(size.height > 2 ? 1 : 0), .flexible, .fixed(size.height > 1 ? 1 : 0)])
+  /// Keys of a demonstration have a line of their own where there is room for it.
+  init(_ size: Size, focus: Pane, hasDemo: Bool = false) {
+    let footerRows = size.height > 1 ? (hasDemo && size.height >= 20 ? 2 : 1) : 0
+    let rows = Rect(size).rows([.fixed(size.height > 2 ? 1 : 0), .flexible, .fixed(footerRows)])
     banner = rows[0]
     body = rows[1]
     footer = rows[2]
@@ -44,5 +46,6 @@ struct DashboardLayout: Hashable, Sendable {
   }
 
   /// Rows of a view that covers the panes.
-  var overlayRows: Int { isFramed ? Box.inside(body).height : body.height }
+  var overlayRows: Int { body.height >= 3 ? Box.inside(body).height : body.height }
+  var overlayColumns: Int { body.height >= 3 ? Box.inside(body).width : body.width }
 }

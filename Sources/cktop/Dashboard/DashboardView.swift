@@ -10,7 +10,7 @@ struct DashboardView: Sendable {
   /// Draws at a size; any size, down to nothing.
   func draw(_ size: Size, glyphs: GlyphSet = .unicode) -> (grid: Grid, cursor: Position?) {
     var grid = Grid(size, glyphs: glyphs)
-    let layout = DashboardLayout(size, focus: state.focus)
+    let layout = DashboardLayout(size, focus: state.focus, hasDemo: !model.demo.isEmpty)
     drawBanner(on: &grid, in: layout.banner)
     for pane in Pane.allCases {
       guard let frame = layout.frame(pane), let inside = layout.inside(pane) else { continue }
@@ -39,12 +39,16 @@ struct DashboardView: Sendable {
 
   private func drawFooter(on grid: inout Grid, in area: Rect) {
     guard !area.isEmpty else { return }
-    if case .filter(let input) = state.overlay {
-      grid.draw(input, in: area)
-      return
-    }
+    let last = area.row(area.height - 1)
+    if case .filter(let input) = state.overlay { return grid.draw(input, in: last) }
     let note = model.notice.map { StyledText($0.text, $0.isError ? .error : .info) } ?? ""
-    grid.draw(KeyHints(hints, note: note.clipped(to: area.width / 2, grid.glyphs)), in: area)
+    if area.height > 1 {
+      let demo = model.demo.map { KeyHints.Hint(String($0.key), $0.label) }
+      grid.draw(KeyHints(state.context == .panes ? demo : [], note: note), in: area.row(0))
+      grid.draw(KeyHints(hints), in: last)
+    } else {
+      grid.draw(KeyHints(hints, note: note.clipped(to: area.width / 2, grid.glyphs)), in: last)
+    }
   }
 
   /// The keys that work now.
@@ -57,7 +61,7 @@ struct DashboardView: Sendable {
       // Help and quit are what a lost user needs; they come before what may not fit.
       let last = hints.filter { $0.key == "?" || $0.key == "q" }
       hints.removeAll { $0.key == "?" || $0.key == "q" }
-      hints = last + model.demo.map { KeyHints.Hint(String($0.key), $0.label) } + hints
+      hints = last + hints
     }
     return hints
   }
@@ -141,7 +145,7 @@ struct DashboardView: Sendable {
       let dialog = Dialog(title: question.title, message: question.text, keys: keys, defaultKey: 0)
       grid.draw(dialog, in: layout.body)
     case .filter(let input):
-      return input.cursor(in: layout.footer, grid.glyphs)
+      return input.cursor(in: layout.footer.row(layout.footer.height - 1), grid.glyphs)
     }
     return nil
   }

@@ -73,7 +73,10 @@ struct Details: Sendable {
       line("in sync", status.isInSync ? "yes" : "no"),
       line("last complete pass", time(status.lastSuccessAt)),
       line("last change accepted", time(status.lastEnqueueAt)),
-      line("driver", status.driver.map { "process \($0.pid) on \($0.host)\($0.isLive ? "" : ", not alive")" } ?? "none yet"),
+      line(
+        "driver",
+        status.driver.map { "process \($0.pid) on \($0.host)\($0.isLive ? "" : ", not alive")" } ?? "none yet"
+      ),
     ]
     lines += status.throttles.map { line("wait", "\($0.scope) until \(time($0.until)): \($0.error) \($0.message)") }
     if let error = status.lastError {

@@ -9,6 +9,10 @@ struct HelpView: Sendable {
   let offset: Int
 
   func draw(on grid: inout Grid, in area: Rect) {
+    DetailView(title: "Keys", lines: lines, offset: offset).draw(on: &grid, in: area)
+  }
+
+  var lines: [ViewState.Line] {
     var lines = DashboardCommand.table.map { ViewState.Line(name: $0.name, text: StyledText($0.help)) }
     for hint in model.demo {
       lines.append(ViewState.Line(name: String(hint.key), text: StyledText("Demo: \(hint.help)")))
@@ -17,15 +21,11 @@ struct HelpView: Sendable {
     for state in OperationState.allCases {
       lines.append(ViewState.Line(name: state.mark, text: StyledText(state.rawValue, state.role)))
     }
-    DetailView(title: "Keys", lines: lines, offset: offset).draw(on: &grid, in: area)
-  }
-
-  static func lineCount(_ model: DashboardModel) -> Int {
-    DashboardCommand.table.count + model.demo.count + 1 + OperationState.allCases.count
+    return lines
   }
 }
 
-/// Names and values over the whole screen.
+/// Names and values over the whole screen; what does not fit in a line goes on in the next.
 struct DetailView: Sendable {
   let title: String
   let lines: [ViewState.Line]
@@ -33,11 +33,33 @@ struct DetailView: Sendable {
 
   func draw(on grid: inout Grid, in area: Rect) {
     grid.fill(area)
-    Box(title: title, note: StyledText("\(min(offset + 1, lines.count))/\(lines.count)", .dim), isFocused: true)
-      .draw(on: &grid, in: area)
     let inside = area.height >= 3 ? Box.inside(area) : area
-    let pairs = lines.map { KeyValues.Pair($0.name, $0.text) }
-    grid.draw(KeyValues(pairs, offset: offset), in: inside)
+    let rows = Self.rows(lines, width: inside.width, grid.glyphs)
+    let first = max(0, min(offset, rows.count - inside.height))
+    let note = StyledText("\(min(first + inside.height, rows.count))/\(rows.count)", .dim)
+    Box(title: title, note: note, isFocused: true).draw(on: &grid, in: area)
+    for (line, row) in rows.dropFirst(first).prefix(inside.height).enumerated() {
+      let parts = inside.row(line).columns([.fixed(Self.nameWidth(lines, inside.width)), .flexible], gap: 1)
+      grid.put(StyledText(row.name, .dim), in: parts[0])
+      grid.put(row.text, in: parts[1])
+    }
+  }
+
+  /// The lines as rows of this width.
+  static func rows(_ lines: [ViewState.Line], width: Int, _ glyphs: GlyphSet) -> [ViewState.Line] {
+    let room = max(1, width - nameWidth(lines, width) - 1)
+    return lines.flatMap { line -> [ViewState.Line] in
+      guard line.text.cells(in: glyphs) > room else { return [line] }
+      // A long text is mostly of one kind; it is wrapped in the style it begins with.
+      let style = line.text.spans.first?.style ?? .text
+      return wrap(line.text.plain, to: room, glyphs).enumerated().map { index, part in
+        ViewState.Line(name: index == 0 ? line.name : "", text: StyledText([.init(part, style: style)]))
+      }
+    }
+  }
+
+  private static func nameWidth(_ lines: [ViewState.Line], _ width: Int) -> Int {
+    min(max(8, width / 3), lines.map { cells($0.name) }.max() ?? 0)
   }
 }
 
@@ -93,7 +115,9 @@ struct DeskView: Sendable {
   private func what(_ conflict: Conflict) -> String {
     let edited = model.format.time(conflict.editedAt, now: model.now)
     let server = conflict.serverModifiedAt.map { model.format.time($0, now: model.now) }
-    let theirs = conflict.isDeletedOnServer ? "deleted on the server" : "server \(server ?? "?") by \(conflict.serverModifiedBy ?? "?")"
+    let theirs =
+      conflict.isDeletedOnServer
+      ? "deleted on the server" : "server \(server ?? "?") by \(conflict.serverModifiedBy ?? "?")"
     return "\(conflict.type)  local \(edited)  \(theirs)"
   }
 }

@@ -56,7 +56,8 @@ struct QueuePane: Sendable {
     guard operation.state == .pending, operation.blockedBy.isEmpty else { return operation.reason }
     if model.status.isPaused { return "syncing is paused" }
     let zoneScope = WaitScope.zone(operation.key.zoneKey).name
-    guard let wait = model.status.throttles.first(where: { $0.scope == zoneScope || WaitScope(name: $0.scope).stopsAll })
+    guard
+      let wait = model.status.throttles.first(where: { $0.scope == zoneScope || WaitScope(name: $0.scope).stopsAll })
     else { return operation.reason }
     return "\(wait.error) until \(model.format.time(wait.until, now: model.now))"
   }

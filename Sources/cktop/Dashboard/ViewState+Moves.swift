@@ -55,11 +55,9 @@ extension ViewState {
   ) {
     switch overlay {
     case .help(let offset):
-      let moved = Self.moved(offset, command, page: layout.overlayRows, total: HelpView.lineCount(model))
-      overlay = .help(offset: min(moved, max(0, HelpView.lineCount(model) - layout.overlayRows)))
-    case .detail(let title, let pairs, let offset):
-      let moved = Self.moved(offset, command, page: layout.overlayRows, total: pairs.count)
-      overlay = .detail(title: title, pairs: pairs, offset: min(moved, max(0, pairs.count - layout.overlayRows)))
+      overlay = .help(offset: Self.scrolled(offset, command, HelpView(model: model, offset: 0).lines, layout))
+    case .detail(let title, let lines, let offset):
+      overlay = .detail(title: title, lines: lines, offset: Self.scrolled(offset, command, lines, layout))
     case .desk(var desk):
       let count = snapshot.conflicts.first { $0.id == desk.conflict }?.fields.count ?? 0
       desk.field = Self.moved(desk.field, command, page: layout.overlayRows, total: count)
@@ -79,6 +77,17 @@ extension ViewState {
       lists[focus]?.move(to: row, visible: visible, total: total)
       if focus == .queue { chosenOperation = snapshot.queue[row]?.id }
     }
+  }
+
+  private static func scrolled(
+    _ offset: Int,
+    _ command: DashboardCommand,
+    _ lines: [Line],
+    _ layout: DashboardLayout
+  ) -> Int {
+    let count = DetailView.rows(lines, width: layout.overlayColumns, .unicode).count
+    let moved = moved(offset, command, page: max(1, layout.overlayRows - 1), total: count)
+    return min(moved, max(0, count - layout.overlayRows))
   }
 
   private static func moved(_ place: Int, _ command: DashboardCommand, page: Int, total: Int) -> Int {

@@ -20,7 +20,7 @@ struct ViewState: Sendable {
   /// What lies over the panes.
   enum Overlay: Sendable {
     case help(offset: Int)
-    case detail(title: String, pairs: [Line], offset: Int)
+    case detail(title: String, lines: [Line], offset: Int)
     case desk(Desk)
     case filter(InputLine)
     case question(Question)

@@ -18,7 +18,9 @@ struct DemoCommand: AsyncParsableCommand {
   @Option(help: "Starts the simulated devices from this number; the same number, the same edits.")
   var seed: UInt64 = 1
 
-  @Option(help: ArgumentHelp("Runs that long without a terminal, then prints the JSON of status.", valueName: "seconds"))
+  @Option(
+    help: ArgumentHelp("Runs that long without a terminal, then prints the JSON of status.", valueName: "seconds")
+  )
   var headless: Double?
 
   @Option(help: "The theme; see cktop themes.")
@@ -57,7 +59,9 @@ struct DemoCommand: AsyncParsableCommand {
   @MainActor
   private func runHeadless(_ seconds: Double) async throws {
     let world = try await DemoWorld(seed: seed)
-    FileHandle.standardError.write(Data("cktop: the demo's store is \(world.store.path), its cloud \(world.url)\n".utf8))
+    FileHandle.standardError.write(
+      Data("cktop: the demo's store is \(world.store.path), its cloud \(world.url)\n".utf8)
+    )
     let service = try CloudKitService(store: world.store, engine: world.engine)
     service.start()
     let clock = ContinuousClock()
@@ -68,7 +72,13 @@ struct DemoCommand: AsyncParsableCommand {
     }
     let status = try world.store.status()
     await service.stop()
-    print(StatusOutput.json(status, scope: world.store.scope, path: world.store.path, credential: "webAuth"))
+    let object = StatusObject(
+      status: status,
+      storePath: world.store.path,
+      scope: world.store.scope,
+      account: AccountState(status, credential: "webAuth")
+    )
+    OutputStream.standard.line(object.json.line)
     await world.close()
   }
 }

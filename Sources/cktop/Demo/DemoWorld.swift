@@ -27,7 +27,9 @@ final class DemoWorld: DemoControls {
   /// Starts the emulator and opens a store in a folder of its own.
   init(seed: UInt64) async throws {
     random = SplitMix64(state: seed)
-    folder = FileManager.default.temporaryDirectory.appending(path: "cktop-demo-\(ProcessInfo.processInfo.processIdentifier)")
+    folder = FileManager.default.temporaryDirectory.appending(
+      path: "cktop-demo-\(ProcessInfo.processInfo.processIdentifier)"
+    )
     let emulator = try Emulator()
     self.emulator = emulator
     // A little distance to the cloud, so that progress can be seen.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKit
 import CloudSync
 import Foundation
 
@@ -27,6 +28,9 @@ struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case let error as FilterError: self = .usage(error.description)
     case let error as FieldError: self = .usage(error.message)
     case let error as RecordFileError: self = .usage(error.message)
+    case let error as StoreError: self.init(error)
+    case let error as WebServicesError: self.init(error)
+    case let error as CKCredentialError: self.init(error)
     default: return nil
     }
   }
@@ -67,7 +71,7 @@ struct CommandEnd: Hashable, Sendable {
 
   /// Writes both texts.
   func write() {
-    if let standardOutput { FileHandle.standardOutput.write(Data((standardOutput + "\n").utf8)) }
-    if let standardError { FileHandle.standardError.write(Data((standardError + "\n").utf8)) }
+    if let standardOutput { OutputStream.standard.line(standardOutput) }
+    if let standardError { OutputStream.error.line(standardError) }
   }
 }

@@ -1,0 +1,122 @@
+internal import CloudKit
+internal import Foundation
+
+/// Reads one field: a plain value, a native list, or JSON for a type that asks for more than a plain value.
+final class FieldDecoder: Decoder, SingleValueDecodingContainer {
+  let field: (any CKRecordValue)?
+  let codingPath: [any CodingKey]
+  let userInfo: [CodingUserInfoKey: Any] = [:]
+  /// Whether this is no field but the record's name, which may spell a number.
+  private let isRecordName: Bool
+  /// Whether the type that is being read looks for an inside in what is bytes.
+  private var asksForJSON = false
+
+  init(field: (any CKRecordValue)?, codingPath: [any CodingKey], isRecordName: Bool = false) {
+    self.field = field
+    self.codingPath = codingPath
+    self.isRecordName = isRecordName
+  }
+
+  func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    if let scalar = type as? any FieldScalar.Type {
+      guard let value = try read(scalar) as? Value else { throw mismatch(type) }
+      return value
+    }
+    // No list is how an empty one is written.
+    let value = field ?? (type is any FieldList.Type ? NSArray() : nil)
+    let decoder = FieldDecoder(field: value, codingPath: codingPath, isRecordName: isRecordName)
+    let outcome = Result { try Value(from: decoder) }
+    guard decoder.asksForJSON, let data = value as? Data else { return try outcome.get() }
+    return try NestedJSON.decode(type, from: data, at: codingPath)
+  }
+
+  private func read<Scalar: FieldScalar>(_ type: Scalar.Type) throws -> Scalar? {
+    guard let field else { throw absent(type) }
+    if isRecordName, let name = field as? String, let integer = type as? any FixedWidthInteger.Type {
+      guard let number = integer.init(name) as? Scalar else { throw corrupted("The record's name is no \(type).") }
+      return number
+    }
+    do throws(Unfit) {
+      return try Scalar.read(field)
+    } catch {
+      throw corrupted(error.reason)
+    }
+  }
+
+  func decodeNil() -> Bool { field == nil }
+  func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    asksForJSON = field is NSData
+    throw field == nil ? absent([String: Any].self) : mismatch([String: Any].self)
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    if let elements = field as? [any CKRecordValue] { return ListDecoder(elements: elements, codingPath: codingPath) }
+    asksForJSON = field is NSData
+    throw field == nil ? absent([Any].self) : mismatch([Any].self)
+  }
+
+  private func absent(_ type: Any.Type) -> DecodingError {
+    .valueNotFound(type, .init(codingPath: codingPath, debugDescription: "The field has no value."))
+  }
+
+  private func mismatch(_ type: Any.Type) -> DecodingError {
+    let reason = "The model has a \(type) here, the record \(field.map { Self.kind(of: $0) } ?? "nothing")."
+    return .typeMismatch(type, .init(codingPath: codingPath, debugDescription: reason))
+  }
+
+  private func corrupted(_ reason: String) -> DecodingError {
+    .dataCorrupted(.init(codingPath: codingPath, debugDescription: reason))
+  }
+
+  private static func kind(of field: any CKRecordValue) -> String {
+    switch field {
+    case is NSString: "a text"
+    case is NSNumber: "a number"
+    case is NSDate: "a date"
+    case is NSData: "bytes"
+    case is NSArray: "a list"
+    case is CKReference: "a reference"
+    case is CKAsset: "an asset"
+    case is CLLocation: "a place"
+    default: "a value of a type that this version does not know"
+    }
+  }
+}
+
+/// The elements of a native list, one after the other.
+private struct ListDecoder: UnkeyedDecodingContainer {
+  let elements: [any CKRecordValue]
+  let codingPath: [any CodingKey]
+  private(set) var currentIndex = 0
+
+  init(elements: [any CKRecordValue], codingPath: [any CodingKey]) {
+    self.elements = elements
+    self.codingPath = codingPath
+  }
+
+  var count: Int? { elements.count }
+  var isAtEnd: Bool { currentIndex == elements.count }
+  private var path: [any CodingKey] { codingPath + [ListIndex(currentIndex)] }
+
+  func decodeNil() throws -> Bool { isAtEnd }
+
+  mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    guard !isAtEnd else {
+      throw DecodingError.valueNotFound(type, .init(codingPath: path, debugDescription: "The list ends here."))
+    }
+    let value = try FieldDecoder(field: elements[currentIndex], codingPath: path).decode(type)
+    currentIndex += 1
+    return value
+  }
+
+  func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> { throw nesting }
+  func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer { throw nesting }
+  func superDecoder() throws -> any Decoder { throw nesting }
+
+  private var nesting: DecodingError {
+    let reason = "A list in a record holds plain values: give what is nested here a Codable type."
+    return .typeMismatch([String: Any].self, .init(codingPath: path, debugDescription: reason))
+  }
+}

@@ -1,0 +1,106 @@
+internal import CloudKit
+
+/// Collects what a model writes: a value for each field, nil for those to be cleared.
+final class ModelEncoder: Encoder {
+  let codingPath: [any CodingKey] = []
+  let userInfo: [CodingUserInfoKey: Any] = [:]
+  private(set) var fields: [String: (any CKRecordValue)?] = [:]
+  private let recordName: String
+  private let recordNameKey: String
+  /// The first shape that was asked for and that a record does not have, in case the model swallows the error.
+  private var refusal: EncodingError?
+
+  private init<Model: CKRecordModel>(_ model: Model) {
+    recordName = model.recordName
+    recordNameKey = Model.recordNameKey
+  }
+
+  /// The fields of a model.
+  static func fields<Model: CKRecordModel & Encodable>(of model: Model) throws -> [String: (any CKRecordValue)?] {
+    let encoder = ModelEncoder(model)
+    try model.encode(to: encoder)
+    if let refusal = encoder.refusal { throw refusal }
+    return encoder.fields
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    KeyedEncodingContainer(Fields(encoder: self))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    refuse("A record has named fields, so it cannot be a list.")
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer {
+    refuse("A record has named fields, so it cannot be a single value.")
+  }
+
+  private func refuse(_ reason: String, key: (any CodingKey)? = nil) -> RefusingEncoder {
+    let path = key.map { [$0] } ?? []
+    let error = EncodingError.invalidValue(recordName, .init(codingPath: path, debugDescription: reason))
+    refusal = refusal ?? error
+    return RefusingEncoder(codingPath: path, error: error)
+  }
+
+  private func write(_ value: (some Encodable)?, forKey key: any CodingKey) throws {
+    let field = try value.flatMap { try FieldContent.recordValue(of: $0, at: [key]) }
+    guard key.stringValue != recordNameKey else { return try checkName(field, key: key) }
+    fields.updateValue(field, forKey: key.stringValue)
+  }
+
+  /// Reading gives the record's name for this key, so nothing else may stand here.
+  private func checkName(_ field: (any CKRecordValue)?, key: any CodingKey) throws {
+    let name = (field as? Int64).map { String($0) } ?? field as? String
+    guard name == recordName else {
+      let reason = "The identity under this key is not the model's recordName. Declare recordNameKey if it is a field."
+      throw EncodingError.invalidValue(recordName, .init(codingPath: [key], debugDescription: reason))
+    }
+  }
+
+  private struct Fields<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let encoder: ModelEncoder
+    var codingPath: [any CodingKey] { [] }
+
+    func encodeNil(forKey key: Key) throws { try encoder.write(String?.none, forKey: key) }
+    func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+
+    // The standard library's own would leave a nil out, and the server would keep the old value. It has one for each of
+    // these types, which would be preferred to the generic method.
+    func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
+      try encoder.write(value, forKey: key)
+    }
+    func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+    func encodeIfPresent(_ value: String?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+    func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+    func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+    func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+    func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+    func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+    func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+    func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+    func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+    func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+    func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+    func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+    func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try encoder.write(value, forKey: key) }
+
+    func nestedContainer<Nested: CodingKey>(
+      keyedBy type: Nested.Type,
+      forKey key: Key
+    ) -> KeyedEncodingContainer<Nested> {
+      refuseNesting(key).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { refuseNesting(key) }
+
+    func superEncoder() -> any Encoder {
+      encoder.refuse("A record has one level of fields: call super.encode(to: encoder) rather than superEncoder().")
+    }
+
+    func superEncoder(forKey key: Key) -> any Encoder { refuseNesting(key) }
+
+    private func refuseNesting(_ key: Key) -> RefusingEncoder {
+      encoder.refuse("A record has one level of fields: give what is nested here a Codable type.", key: key)
+    }
+  }
+}

@@ -1,0 +1,57 @@
+internal import Foundation
+
+/// Values with an inside of their own, which a field keeps as JSON.
+enum NestedJSON {
+  /// The JSON with its keys in order, so that an equal value is equal bytes and is not saved again.
+  static func encode(_ value: some Encodable, at path: [any CodingKey]) throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    do {
+      return try encoder.encode(value)
+    } catch let error as EncodingError {
+      throw error.within(path)
+    }
+  }
+
+  static func decode<Value: Decodable>(_ type: Value.Type, from data: Data, at path: [any CodingKey]) throws -> Value {
+    do {
+      return try JSONDecoder().decode(type, from: data)
+    } catch let error as DecodingError {
+      throw error.within(path)
+    }
+  }
+}
+
+extension EncodingError {
+  /// The same error, told from the root of the record rather than from the root of the JSON.
+  fileprivate func within(_ path: [any CodingKey]) -> EncodingError {
+    switch self {
+    case .invalidValue(let value, let context): .invalidValue(value, context.within(path))
+    @unknown default: self
+    }
+  }
+}
+
+extension DecodingError {
+  fileprivate func within(_ path: [any CodingKey]) -> DecodingError {
+    switch self {
+    case .typeMismatch(let type, let context): .typeMismatch(type, context.within(path))
+    case .valueNotFound(let type, let context): .valueNotFound(type, context.within(path))
+    case .keyNotFound(let key, let context): .keyNotFound(key, context.within(path))
+    case .dataCorrupted(let context): .dataCorrupted(context.within(path))
+    @unknown default: self
+    }
+  }
+}
+
+extension EncodingError.Context {
+  fileprivate func within(_ path: [any CodingKey]) -> Self {
+    Self(codingPath: path + codingPath, debugDescription: debugDescription, underlyingError: underlyingError)
+  }
+}
+
+extension DecodingError.Context {
+  fileprivate func within(_ path: [any CodingKey]) -> Self {
+    Self(codingPath: path + codingPath, debugDescription: debugDescription, underlyingError: underlyingError)
+  }
+}

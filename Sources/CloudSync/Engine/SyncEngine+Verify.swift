@@ -1,0 +1,193 @@
+import CloudKit
+import GRDB
+
+/// How mirror and server differ in one zone.
+package struct ZoneDifference: Hashable, Sendable {
+  package var zone: ZoneKey
+  /// Names of records that only the mirror has.
+  package var onlyLocal: [String] = []
+  /// Names of records that only the server has.
+  package var onlyServer: [String] = []
+  /// Names of records that both have, in different versions.
+  package var different: [String] = []
+  /// Records that the server holds.
+  package var recordCount = 0
+
+  package var isEmpty: Bool { onlyLocal.isEmpty && onlyServer.isEmpty && different.isEmpty }
+}
+
+/// Comparing the mirror with the server, changing neither. Pending edits are no differences.
+extension SyncEngine {
+  /// Compares every zone that mirror or server has.
+  ///
+  /// - Throws: `WebServicesError`; `StoreError` where the store belongs to somebody else.
+  package func verify() async throws -> [ZoneDifference] {
+    try await refuseStrangers()
+    var zones = Set(try store.zones().filter { $0.records > 0 || $0.key.isDefaultZone }.map(\.key))
+    zones.formUnion(try await zonesOfServer())
+    var differences: [ZoneDifference] = []
+    for zone in zones.sorted() { differences.append(try await verify(zone)) }
+    return differences
+  }
+
+  private func verify(_ zone: ZoneKey) async throws -> ZoneDifference {
+    let server = try await recordsOfServer(in: zone)
+    let mirror = try mirrorRecords(zone)
+    var difference = ZoneDifference(zone: zone, recordCount: server.count)
+    var suspects = Set(mirror.keys).symmetricDifference(server.keys)
+    for (name, record) in mirror { if let other = server[name], !record.isSame(as: other) { suspects.insert(name) } }
+    // Queries lag behind writes, and a driver may have synced while this read: what differs is looked at once more.
+    let names = suspects.sorted()
+    for start in stride(from: 0, to: names.count, by: 200) {
+      let part = Array(names[start..<min(start + 200, names.count)])
+      let current = try await lookUp(part, in: zone)
+      for name in part {
+        let local = try store.records(named: name, zone: zone, mirrorOnly: true).first?.record
+        switch (local, current[name]) {
+        case (nil, nil): continue
+        case (_?, nil): difference.onlyLocal.append(name)
+        case (nil, _?): difference.onlyServer.append(name)
+        case (let local?, let other?): if !local.isSame(as: other) { difference.different.append(name) }
+        }
+      }
+    }
+    return difference
+  }
+
+  private func mirrorRecords(_ zone: ZoneKey) throws -> [String: MirrorRecord] {
+    var records: [String: MirrorRecord] = [:]
+    for row in try store.records(zone: zone, mirrorOnly: true).rows { records[row.record.key.name] = row.record }
+    return records
+  }
+
+  // MARK: - Reading the server
+
+  /// The zones of the database, as the server lists them.
+  package func zonesOfServer() async throws -> [ZoneKey] {
+    guard database != .public else { return [.defaultZone] }
+    return try await client.listZones(in: database).compactMap { result in
+      switch result {
+      case .zone(let zone) where zone.deleted != true:
+        // In the private database every zone is one's own; the server names the owner there, we do not.
+        let owner = database == .shared ? zone.zoneID.ownerRecordName ?? "" : ""
+        return ZoneKey(zone: zone.zoneID.zoneName, owner: owner)
+      case .zone, .failure: return nil
+      }
+    }
+  }
+
+  /// All records of a zone by name: from the beginning of its feed, or type by type where it has none.
+  ///
+  /// - Parameter types: types to read besides those that the store knows, where there is no feed.
+  package func recordsOfServer(in zone: ZoneKey, types: [String] = []) async throws -> [String: MirrorRecord] {
+    if database != .public, !zone.isDefaultZone { return try await recordsOfFeed(zone) }
+    var records: [String: MirrorRecord] = [:]
+    for type in Set(try store.knownTypes(in: zone) + types).sorted() {
+      try await read(WireQuery(recordType: type), zone, into: &records)
+    }
+    return records
+  }
+
+  private func recordsOfFeed(_ zone: ZoneKey) async throws -> [String: MirrorRecord] {
+    var records: [String: MirrorRecord] = [:]
+    var token: String?
+    while true {
+      try Task.checkCancellation()
+      switch try await client.zoneChanges(zone.wire, since: token, in: database) {
+      case .failure(_, let error) where error.code == .zoneNotFound: return [:]
+      case .failure(_, let error): throw error
+      case .changes(let page):
+        take(page.records, zone, into: &records)
+        guard page.moreComing else { return records }
+        guard page.syncToken != token else { throw Self.standstill("changes/zone") }
+        token = page.syncToken
+      }
+    }
+  }
+
+  private func read(_ query: WireQuery, _ zone: ZoneKey, into records: inout [String: MirrorRecord]) async throws {
+    var marker: String?
+    repeat {
+      try Task.checkCancellation()
+      let page: WireRecords
+      do {
+        page = try await client.query(query, zone: zone.wire, continuing: marker, in: database)
+      } catch {
+        // The server has no such type (yet).
+        if error.code == .notFound { return }
+        throw error
+      }
+      take(page.records, zone, into: &records)
+      guard page.continuationMarker == nil || page.continuationMarker != marker else {
+        throw Self.standstill("records/query")
+      }
+      marker = page.continuationMarker
+    } while marker != nil
+  }
+
+  private func take(_ results: [WireRecordResult], _ zone: ZoneKey, into records: inout [String: MirrorRecord]) {
+    for result in results {
+      switch result {
+      case .record(let wire): records[wire.recordName] = MirrorRecord(wire, in: zone)
+      // A feed from the beginning still tells of what was deleted while it was read.
+      case .deleted(let name): records[name] = nil
+      case .failure: continue
+      }
+    }
+  }
+
+  /// Records of a zone by name; names that the server does not know are absent.
+  package func lookUp(_ names: [String], in zone: ZoneKey) async throws -> [String: MirrorRecord] {
+    var records: [String: MirrorRecord] = [:]
+    for start in stride(from: 0, to: names.count, by: 200) {
+      let part = Array(names[start..<min(start + 200, names.count)])
+      let results: [WireRecordResult]
+      do {
+        results = try await client.lookup(part, zone: zone.wire, in: database)
+      } catch {
+        if error.code == .zoneNotFound { return [:] }
+        throw error
+      }
+      take(results, zone, into: &records)
+    }
+    return records
+  }
+
+  private static func standstill(_ operation: String) -> WebServicesError {
+    WebServicesError(.unexpectedServerResponse, "\(operation) gave the same position twice; stopped reading")
+  }
+}
+
+extension SyncStore {
+  /// Record types that the store knows in a zone, or reads where there is no feed.
+  fileprivate func knownTypes(in zone: ZoneKey) throws(StoreError) -> [String] {
+    try read { database in
+      try String.fetchAll(
+        database,
+        sql: """
+          SELECT type FROM records WHERE zone = ?1 AND owner = ?2
+          UNION SELECT type FROM pulls WHERE zone = ?1 AND owner = ?2
+          """,
+        arguments: [zone.zone, zone.owner]
+      )
+    }
+  }
+}
+
+extension MirrorRecord {
+  /// Whether both are the same version with the same content.
+  fileprivate func isSame(as other: MirrorRecord) -> Bool {
+    type == other.type && changeTag == other.changeTag && fields.mapValues(\.content) == other.fields.mapValues(\.content)
+  }
+}
+
+extension FieldValue {
+  /// The value without what the server makes anew for each answer: the URLs of assets.
+  fileprivate var content: FieldValue {
+    switch self {
+    case .asset(let asset): .asset(WireAsset(fileChecksum: asset.fileChecksum, size: asset.size))
+    case .list(let element, let values): .list(element, values.map(\.content))
+    default: self
+    }
+  }
+}

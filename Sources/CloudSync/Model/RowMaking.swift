@@ -1,0 +1,32 @@
+/// Rows of lists, made from what is held already.
+extension QueueRow {
+  /// The operation without its payload.
+  package init(_ operation: Operation) {
+    self.init(
+      id: operation.id,
+      kind: operation.kind,
+      key: operation.key,
+      type: operation.type,
+      state: operation.state,
+      reason: operation.reason,
+      attempts: operation.attempts,
+      maxAttempts: operation.maxAttempts,
+      nextAttemptAt: operation.nextAttemptAt,
+      blockedBy: operation.blockedBy,
+      errorCode: operation.errorCode,
+      errorMessage: operation.errorMessage,
+      bytes: operation.bytes,
+      enqueuedAt: operation.enqueuedAt
+    )
+    if !blockedBy.isEmpty, state == .pending {
+      reason = "waits for \(blockedBy.map(String.init).joined(separator: ", "))"
+    }
+  }
+}
+
+extension RecordRow {
+  /// A record just read from the server: nothing of it is pending.
+  package init(onServer record: MirrorRecord) {
+    self.init(record: record, changeTag: record.changeTag, operation: nil, operationState: nil)
+  }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import Foundation
+
+/// The command line: one verb a subcommand.
+@main
+struct Cktop: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cktop",
+    abstract: "What this machine has not yet sent to CloudKit, why, and what to do about it.",
+    discussion: """
+      Exit codes: 0 done; 1 failures among the items, or differences; 2 usage; 3 a person is needed (authentication, \
+      permission, quota, conflicts); 4 the store cannot be opened or is damaged; 5 the cloud could not be reached.
+      """,
+    version: "0.1.0",
+    subcommands: [
+      OpenDashboard.self, StatusCommand.self, AccountCommand.self, SyncCommand.self, QueueCommand.self,
+      ConflictsCommand.self, RecordsCommand.self, ZonesCommand.self, VerifyCommand.self, DemoCommand.self, ServeCommand.self,
+      KeygenCommand.self, ThemesCommand.self, ConfigCommand.self, FaultsHelp.self,
+    ],
+    defaultSubcommand: OpenDashboard.self
+  )
+
+  /// Runs a command and exits with the code of the contract.
+  static func main() async {
+    do {
+      var command = try parseAsRoot()
+      if var asynchronous = command as? any AsyncParsableCommand {
+        try await asynchronous.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      let end = CommandEnd(error, of: Self.self)
+      end.write()
+      Foundation.exit(end.code)
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import ArgumentParser
+import CloudKit
+import CloudSync
+
+/// `cktop account`.
+struct AccountCommand: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "account",
+    abstract: "Who we are to the server, what we may do, until when.",
+    discussion: "Asks the server. Exit codes: 0 available, 3 a person is needed, 5 the server cannot be reached."
+  )
+
+  @Flag(help: "One JSON object.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    let scope = try session.scope()
+    let credential = try session.credentialName()
+    let answer = try await ask(session, scope)
+    let account = AccountState(answer, credential: credential, database: scope.database)
+    if json {
+      OutputStream.standard.line(account.longJSON.line)
+    } else {
+      OutputStream.standard.lines(lines(account).map(\.visible))
+    }
+    if case .failure(let error) = answer { throw CommandFailure(error) }
+    try refuseStranger(account.user, try session.storeToRead())
+  }
+
+  /// Who we are: a user's name, or the key after a signed request went through.
+  private func ask(_ session: Session, _ scope: SyncStore.Scope) async throws -> Result<String, WebServicesError> {
+    let client = try session.client(scope)
+    do throws(WebServicesError) {
+      guard let identity = try? session.identity() else { return .success(try await client.caller().userRecordName) }
+      // Nothing tells a key who it is; a listing tells whether it is let in.
+      _ = try await client.listZones(in: scope.database)
+      return .success(identity)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func refuseStranger(_ user: String?, _ store: SyncStore?) throws {
+    guard let owner = try store?.status().identity, let user, owner != user, let path = store?.path else { return }
+    throw CommandFailure("the store \(path) belongs to \(owner), not to \(user); choose another with --store", .personNeeded)
+  }
+
+  private func lines(_ account: AccountState) -> [String] {
+    [
+      "Status       \(account.status.rawValue)",
+      "User         \(account.user ?? "unknown")",
+      "Credential   \(account.credential ?? "none")",
+      "Permissions  \(account.permissions?.joined(separator: ", ") ?? "the server does not say")",
+      "Expires      the server does not say",
+      "Detail       \(account.detail)",
+    ]
+  }
+}

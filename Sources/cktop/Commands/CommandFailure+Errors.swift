@@ -1,0 +1,48 @@
+import CloudKit
+import CloudSync
+
+/// The errors of the rooms below as what a command says of them.
+extension CommandFailure {
+  init(_ error: StoreError) {
+    switch error.kind {
+    case .cannotOpen, .notAStore, .damaged, .newer, .otherScope, .diskFull: self.init(error.message, .storeUnusable)
+    case .fenced: self.init(error.message, .itemsFailed)
+    case .invalid: self.init(error.message, .usage)
+    }
+  }
+
+  init(_ error: WebServicesError) {
+    let reason = error.reason.isEmpty ? "" : ": \(error.reason.withoutFullStop)"
+    let what: String
+    switch error.code.status {
+    case .cloudUnreachable where error.code == .networkError:
+      what = "the cloud cannot be reached\(reason); check --url and the network, then try again"
+    case .cloudUnreachable:
+      let wait = error.retryAfter.map { " in \(Int($0.rounded(.up))) s" } ?? " later"
+      what = "the server answered \(error.code.name)\(reason); try again\(wait)"
+    case .personNeeded:
+      what = "the server refused with \(error.code.name)\(reason); check the credential with cktop account"
+    default:
+      what = "the server answered \(error.code.name)\(reason); cktop status tells more"
+    }
+    self.init(what, error.code.status)
+  }
+
+  init(_ error: CKCredentialError) { self.init(error.message.withoutFullStop, .personNeeded) }
+}
+
+extension ServerErrorCode {
+  /// How a command ends that this error stops.
+  var status: CommandStatus {
+    switch self {
+    case .authenticationFailed, .authenticationRequired, .accessDenied, .quotaExceeded: .personNeeded
+    case .networkError, .throttled, .tryAgainLater, .internalError, .unexpectedServerResponse: .cloudUnreachable
+    default: .itemsFailed
+    }
+  }
+}
+
+extension String {
+  /// A message as a clause of a longer line.
+  var withoutFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
+}

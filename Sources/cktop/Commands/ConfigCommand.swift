@@ -1,0 +1,42 @@
+import ArgumentParser
+
+/// `cktop config`.
+struct ConfigCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "config",
+    abstract: "The settings.",
+    subcommands: [ConfigCheck.self],
+    defaultSubcommand: ConfigCheck.self
+  )
+}
+
+/// `cktop config check`.
+struct ConfigCheck: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "check",
+    abstract: "Says what would be used and from where, secrets masked.",
+    discussion: "Asks no server. A credential that cannot be used is an error."
+  )
+
+  @Flag(help: "A JSON object a line.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    if json {
+      OutputStream.standard.lines(
+        session.settings.report.map { line in
+          let object: JSONObject = [
+            "setting": .text(line.key.rawValue), "value": .optional(line.value), "source": .text(line.source),
+          ]
+          return object.line
+        }
+      )
+    } else {
+      var table = TextTable([.init(title: "SETTING"), .init(title: "VALUE"), .init(title: "FROM")])
+      for line in session.settings.report { table.append([line.key.rawValue, line.value ?? "", line.source]) }
+      OutputStream.standard.lines(table.lines())
+    }
+    // A key file that cannot be used shows only when it is opened.
+    if session.settings.isConfigured, try session.credentialName() != nil { _ = try session.client(session.scope()) }
+  }
+}

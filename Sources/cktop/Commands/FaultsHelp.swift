@@ -1,0 +1,55 @@
+import ArgumentParser
+
+/// `cktop help faults`: the page about plans of faults, reached like the help of a verb.
+struct FaultsHelp: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "faults",
+    abstract: "The TOML plan of cktop serve --faults: what goes wrong, and when.",
+    usage: "cktop serve --faults FILE",
+    discussion: """
+      Rules are tried in order on each request. Delays, poison and empty pages add up; of the others the first that \
+      matches decides. An equal seed replays a plan exactly.
+
+        seed = 7                            # for rules with a probability; default 1
+
+        [[rules]]                           # every fifth modify is throttled for 3 s
+        when = { operation = "records/modify", every = 5 }
+        then = { action = "throttled", retryAfter = 3 }
+
+        [[rules]]                           # this record is refused
+        when = { recordName = "note-13" }
+        then = "poison"
+
+        [[rules]]                           # the first two answers are lost
+        when = { operation = "records/modify", limit = 2 }
+        then = "dropAfterCommit"
+
+      WHEN: all that is given must hold, what is left out always holds.
+
+        operation    records/modify, records/query, records/lookup, changes/zone, changes/database, zones/modify, ...
+        recordName   the name of a record that the request carries
+        zone         the name of a zone that it speaks of; _defaultZone where it names none
+        database     public, private or shared
+        after        let this many matching requests pass first
+        every        of the matching requests only every Nth
+        limit        strike at most so often
+        probability  the chance from 0 to 1 that a matching request is struck
+
+      THEN: a name, or a table with the name under action and its parameters beside it.
+
+        offline             the connection closes before anything takes effect
+        throttled           429 THROTTLED, with retryAfter seconds where given
+        tryAgainLater       503 TRY_AGAIN_LATER, with retryAfter seconds where given
+        internalError       500 INTERNAL_ERROR
+        badGateway          502 with a page of HTML, as a proxy answers
+        dropAfterCommit     the request takes effect and its answer is lost
+        delay               the answer comes later by the parameter milliseconds
+        poison              the record named under when, or every record, is refused with BAD_REQUEST
+        emptyPageMoreComing a page without records says that more is coming; limit it
+        expiredToken        the tokens sent are refused as unknown
+      """,
+    shouldDisplay: false
+  )
+
+  func run() async throws { throw CleanExit.helpRequest(self) }
+}

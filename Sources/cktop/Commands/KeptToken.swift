@@ -1,0 +1,57 @@
+import Crypto
+import Foundation
+
+/// The newest web-auth token, kept beside the store between runs: the server replaces the token with each answer.
+///
+/// It is preferred while it descends from the configured one; a person who signs in again configures another, and then
+/// the kept one is of no use any more.
+struct KeptToken: Sendable {
+  private let path: String
+  private let configured: String
+
+  /// - Parameter configured: The token of the environment, as it stands there.
+  init(storePath: String, configured: String) {
+    path = storePath + ".token"
+    self.configured = configured
+  }
+
+  private struct Content: Codable {
+    /// SHA-256 of the configured token, which is not written down a second time.
+    var descendsFrom: String
+    var token: String
+  }
+
+  /// A token copied out of a sign-in callback comes with its plus signs read as spaces.
+  static func repaired(_ token: String) -> String { token.replacingOccurrences(of: " ", with: "+") }
+
+  /// The kept token, where it descends from the configured one.
+  func read() -> String? {
+    guard let data = FileManager.default.contents(atPath: path),
+      let content = try? JSONDecoder().decode(Content.self, from: data), content.descendsFrom == origin
+    else { return nil }
+    return content.token
+  }
+
+  /// Keeps a token, readable by its owner alone from its first byte on. Nothing is kept before there is a store.
+  ///
+  /// A token that cannot be written is no reason to stop: the configured one goes on working.
+  func keep(_ token: String) {
+    guard FileManager.default.fileExists(atPath: String(path.dropLast(".token".count))),
+      let data = try? JSONEncoder().encode(Content(descendsFrom: origin, token: token))
+    else { return }
+    let temporary = "\(path).\(ProcessInfo.processInfo.processIdentifier)"
+    let isMade = FileManager.default.createFile(
+      atPath: temporary,
+      contents: nil,
+      attributes: [.posixPermissions: 0o600]
+    )
+    guard isMade, let handle = FileHandle(forWritingAtPath: temporary) else { return }
+    guard (try? handle.write(contentsOf: data)) != nil, (try? handle.close()) != nil else { return }
+    // In one step, so that another process never reads half of it.
+    if rename(temporary, path) != 0 { try? FileManager.default.removeItem(atPath: temporary) }
+  }
+
+  private var origin: String {
+    SHA256.hash(data: Data(configured.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}

@@ -1,0 +1,105 @@
+import CloudKit
+import CloudSync
+
+extension QueueRow {
+  /// The operation as a line of `queue list`.
+  var json: JSONObject {
+    [
+      "id": .integer(id), "operation": .text(kind.rawValue), "recordType": .optional(type),
+      "recordName": kind.isOfZone ? .null : .text(key.name), "zone": .text(key.zone),
+      "owner": key.owner.isEmpty ? .null : .text(key.owner), "state": .text(state.rawValue), "reason": .text(reason),
+      "attempts": .integer(Int64(attempts)), "maxAttempts": .integer(Int64(maxAttempts)),
+      "nextAttemptAt": .time(nextAttemptAt), "blockedBy": .array(blockedBy.map(OutputJSON.integer)),
+      "error": .error(errorCode, errorMessage), "bytes": .integer(Int64(bytes)), "enqueuedAt": .time(enqueuedAt),
+    ]
+  }
+}
+
+extension OperationKind {
+  /// Whether it is about a zone and no record.
+  var isOfZone: Bool { self == .zoneSave || self == .zoneDelete }
+}
+
+extension OutputJSON {
+  /// An error, or null where there is none.
+  static func error(_ code: String?, _ message: String?) -> OutputJSON {
+    guard let code else { return .null }
+    return ["code": .text(code), "message": .text(message ?? "")]
+  }
+}
+
+extension OperationDetail {
+  /// The operation as `queue show` and `queue export` print it: the line of `queue list`, its payload, its difference to
+  /// base and server, and every attempt.
+  func json(_ redactor: Redactor) -> JSONObject? {
+    guard let operation else { return history.map { ended($0, redactor) } }
+    var object = QueueRow(operation).json
+    object["error"] = .error(operation.errorCode, operation.errorMessage.map(redactor.redact))
+    object["payload"] = [
+      "fields": .fields(operation.changes.values),
+      "cleared": .array(operation.changes.cleared.sorted().map(OutputJSON.text)),
+    ]
+    object["difference"] = .array(difference(operation).map(OutputJSON.object))
+    object["baseTag"] = .optional(operation.baseTag)
+    object["serverTag"] = .optional(server?.changeTag)
+    object["attemptLog"] = attemptLog(redactor)
+    object["ending"] = .null
+    return object
+  }
+
+  /// Every touched field with its three values.
+  private func difference(_ operation: Operation) -> [JSONObject] {
+    operation.changes.names.sorted().map { name in
+      [
+        "name": .text(name), "base": .optionalField(operation.base[name]),
+        "local": .optionalField(operation.changes[name]), "server": .optionalField(server?.fields[name]),
+      ]
+    }
+  }
+
+  private func ended(_ entry: HistoryEntry, _ redactor: Redactor) -> JSONObject {
+    [
+      "id": .integer(entry.id), "operation": .text(entry.kind.rawValue), "recordType": .optional(entry.type),
+      "recordName": entry.kind.isOfZone ? .null : .text(entry.key.name), "zone": .text(entry.key.zone),
+      "state": .null, "ending": .text(entry.ending.rawValue), "detail": .text(redactor.redact(entry.detail)),
+      "enqueuedAt": .time(entry.enqueuedAt), "endedAt": .time(entry.endedAt), "attemptLog": attemptLog(redactor),
+    ]
+  }
+
+  private func attemptLog(_ redactor: Redactor) -> OutputJSON {
+    .array(
+      attempts.reversed().map { attempt in
+        [
+          "number": .integer(Int64(attempt.number)), "at": .time(attempt.at), "seconds": .number(attempt.seconds),
+          "error": .error(attempt.code, attempt.message.map(redactor.redact)),
+          "response": .optional(attempt.response.map(redactor.redact)),
+        ]
+      }
+    )
+  }
+}
+
+extension OutputJSON {
+  /// A field, or null where it is absent.
+  static func optionalField(_ value: FieldValue?) -> OutputJSON { value.map(OutputJSON.field) ?? .null }
+}
+
+extension Conflict {
+  /// The conflict as the documentation has it.
+  var json: JSONObject {
+    [
+      "id": .integer(id), "recordName": .text(key.name), "recordType": .text(type), "zone": .text(key.zone),
+      "operation": .text(kind.rawValue),
+      "fields": .array(
+        fields.map {
+          [
+            "name": .text($0.name), "base": .optionalField($0.base), "local": .optionalField($0.local),
+            "server": .optionalField($0.server),
+          ]
+        }
+      ),
+      "detectedAt": .time(detectedAt), "serverModifiedAt": .time(serverModifiedAt),
+      "serverModifiedBy": .optional(serverModifiedBy), "deletedOnServer": .bool(isDeletedOnServer),
+    ]
+  }
+}

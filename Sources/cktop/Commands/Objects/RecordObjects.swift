@@ -1,0 +1,67 @@
+import CloudKit
+import CloudSync
+
+extension RecordRow {
+  /// The record as the documentation has it.
+  var json: JSONObject {
+    var object = record.json(changeTag: changeTag)
+    object["pending"] = .bool(operation != nil)
+    object["operation"] = .optional(operation)
+    object["state"] = .optional(operationState?.rawValue)
+    return object
+  }
+}
+
+extension MirrorRecord {
+  /// The record as the server holds it: nothing is pending.
+  var serverJSON: JSONObject {
+    var object = json(changeTag: changeTag)
+    object["pending"] = false
+    object["operation"] = .null
+    object["state"] = .null
+    return object
+  }
+
+  fileprivate func json(changeTag: String?) -> JSONObject {
+    [
+      "recordName": .text(key.name), "recordType": .text(type), "zone": .text(key.zone),
+      "owner": key.owner.isEmpty ? .null : .text(key.owner), "changeTag": .optional(changeTag),
+      "fields": .fields(fields), "createdAt": .time(createdAt), "modifiedAt": .time(modifiedAt),
+      "modifiedBy": .optional(modifiedBy),
+    ]
+  }
+}
+
+extension ZoneRow {
+  /// The zone as the documentation has it.
+  var json: JSONObject {
+    [
+      "zone": .text(key.zone), "owner": key.owner.isEmpty ? .null : .text(key.owner),
+      "records": .integer(Int64(records)), "tokenAt": .time(tokenAt), "lastFetchAt": .time(lastFetchAt),
+      "state": .text(state),
+    ]
+  }
+}
+
+extension FieldValue {
+  /// The value in one line for people.
+  var text: String {
+    switch self {
+    case .string(let text): text
+    case .int64(let number): String(number)
+    case .double(let number): String(number)
+    case .bytes(let data): "\(data.count) bytes"
+    case .timestamp(let milliseconds): RFC3339.text(milliseconds: milliseconds) ?? String(milliseconds)
+    case .location(let place): "\(place.latitude),\(place.longitude)"
+    case .reference(let reference): "→ \(reference.recordName)"
+    case .asset(let asset): "asset, \(asset.size.map { "\($0) bytes" } ?? "size unknown")"
+    case .list(_, let elements): "[" + elements.map(\.text).joined(separator: ", ") + "]"
+    case .other(let type, _): type
+    }
+  }
+}
+
+extension [String: FieldValue] {
+  /// All fields in one line, by name.
+  var text: String { sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }.joined(separator: "  ") }
+}

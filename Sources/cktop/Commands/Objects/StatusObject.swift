@@ -1,0 +1,85 @@
+import CloudKit
+import CloudSync
+import Foundation
+
+/// `status` as JSON, key by key as the documentation has it.
+struct StatusObject {
+  let status: StoreStatus
+  let storePath: String?
+  let scope: SyncStore.Scope
+  let account: AccountState
+
+  /// The whole object.
+  var json: JSONObject {
+    [
+      "store": .optional(storePath), "container": .text(scope.container),
+      "environment": .text(scope.environment), "database": .text(scope.database.rawValue),
+      "generatedAt": .time(status.generatedAt), "sync": sync, "queue": queue, "records": records,
+      "account": .object(account.json), "throttles": throttles, "lastError": lastError,
+    ]
+  }
+
+  private var sync: OutputJSON {
+    [
+      "state": .text(status.state.rawValue), "reason": .text(status.reason), "inSync": .bool(status.isInSync),
+      "lastSuccessAt": .time(status.lastSuccessAt), "nextActionAt": .time(status.nextActionAt),
+      "nextAction": .optional(status.nextAction), "driver": driver, "progress": progress,
+    ]
+  }
+
+  private var driver: OutputJSON {
+    guard let driver = status.driver else { return .null }
+    return ["pid": .integer(driver.pid), "host": .text(driver.host), "live": .bool(driver.isLive)]
+  }
+
+  private var progress: OutputJSON {
+    guard let progress = status.progress else { return .null }
+    return [
+      "phase": .text(progress.phase.rawValue), "done": .integer(Int64(progress.done)),
+      "total": .integer(Int64(progress.total)), "perSecond": .optional(progress.perSecond),
+      "etaSeconds": .optional(progress.etaSeconds),
+    ]
+  }
+
+  private var queue: OutputJSON {
+    let queue = status.queue
+    return [
+      "total": .integer(Int64(queue.total)), "pending": .integer(Int64(queue.pending)),
+      "inFlight": .integer(Int64(queue.inFlight)), "waiting": .integer(Int64(queue.waiting)),
+      "failed": .integer(Int64(queue.failed)), "paused": .integer(Int64(queue.paused)),
+      "conflicts": .integer(Int64(queue.conflicts)), "retryable": .integer(Int64(queue.retryable)),
+      "bytes": .integer(Int64(queue.bytes)), "oldestPendingAt": .time(queue.oldestPendingAt),
+    ]
+  }
+
+  private var records: OutputJSON {
+    [
+      "total": .integer(Int64(status.recordCount)), "byType": .counts(status.recordsByType),
+      "byZone": .counts(status.recordsByZone),
+    ]
+  }
+
+  private var throttles: OutputJSON {
+    .array(
+      status.throttles.map {
+        [
+          "scope": .text($0.scope), "until": .time($0.until), "error": .text($0.error), "message": .text($0.message),
+        ]
+      }
+    )
+  }
+
+  private var lastError: OutputJSON {
+    guard let error = status.lastError else { return .null }
+    return ["code": .text(error.code), "message": .text(error.message), "at": .time(error.at)]
+  }
+}
+
+/// `status` as other commands print it.
+enum StatusOutput {
+  /// The line of `status --json` for a store that is open.
+  static func json(_ status: StoreStatus, scope: SyncStore.Scope, path: String, credential: String) -> String {
+    let account = AccountState(status, credential: credential)
+    return StatusObject(status: status, storePath: path, scope: scope, account: account).json.line
+  }
+}

@@ -1,0 +1,80 @@
+import CloudKit
+import CloudSync
+
+/// How a pass ended, read from what it reported and from the store behind it: a pass that another process made reports
+/// its counts alone.
+struct PassEnd {
+  let summary: PassSummary
+  let state: StoreStatus
+  let status: CommandStatus
+  /// What stopped the pass as a whole.
+  let failure: CommandFailure?
+
+  init(_ summary: PassSummary, _ state: StoreStatus, startedAt: Int64, failedForPerson: Int) {
+    self.summary = summary
+    self.state = state
+    var failure = summary.error.map { CommandFailure($0) }
+    if failure == nil, !summary.reachedEnd, let problem = Self.standing(state, since: startedAt) {
+      failure = CommandFailure(problem)
+    }
+    var codes = [failure?.status ?? .done]
+    if state.needsPerson || failedForPerson > 0 { codes.append(.personNeeded) }
+    if !state.throttles.isEmpty, state.queue.pending > 0 || !summary.reachedEnd { codes.append(.cloudUnreachable) }
+    if state.queue.failed > 0 || state.queue.waiting > 0 { codes.append(.itemsFailed) }
+    self.failure = failure
+    status = .combined(codes)
+  }
+
+  /// What the store says stands in the way: an account's trouble, a wait, or the error that ended the pass.
+  private static func standing(_ state: StoreStatus, since startedAt: Int64) -> WebServicesError? {
+    if let problem = state.accountProblem { return WebServicesError(ServerErrorCode(problem.code), problem.message) }
+    if let wait = state.throttles.first {
+      let seconds = Double(max(0, wait.until - state.generatedAt)) / 1000
+      return WebServicesError(ServerErrorCode(wait.error), wait.message, retryAfter: seconds)
+    }
+    guard let error = state.lastError, error.at >= startedAt else { return nil }
+    return WebServicesError(ServerErrorCode(error.code), error.message)
+  }
+
+  /// The summary for people.
+  var line: String {
+    var line = "sent \(summary.sent), fetched \(summary.fetched), deleted \(summary.deleted)"
+    let queue = state.queue
+    let left = [
+      (queue.pending + queue.inFlight, "to be sent"), (queue.waiting, "waiting"), (queue.failed, "failed"),
+      (queue.paused, "paused"), (queue.conflicts, "in conflict"),
+    ]
+    for (count, word) in left where count > 0 { line += ", \(count) \(word)" }
+    if state.isInSync { return line + "; in sync" }
+    return line + "; " + (state.isPaused ? "paused, cktop queue resume --all goes on" : "not in sync")
+  }
+
+  /// The summary for scripts.
+  var json: JSONObject {
+    [
+      "sent": .integer(Int64(summary.sent)), "fetched": .integer(Int64(summary.fetched)),
+      "deleted": .integer(Int64(summary.deleted)), "failed": .integer(Int64(state.queue.failed)),
+      "waiting": .integer(Int64(state.queue.waiting)), "conflicts": .integer(Int64(state.queue.conflicts)),
+      "queued": .integer(Int64(state.queue.total)), "requests": .integer(Int64(summary.requests)),
+      "reachedEnd": .bool(summary.reachedEnd), "inSync": .bool(state.isInSync),
+      "error": .error(summary.error?.code.name ?? nil, summary.error?.reason),
+    ]
+  }
+
+  private static let listed = 50
+
+  /// Lists what failed, waits or conflicts, a line each on standard error.
+  func listFailures(_ store: SyncStore) throws {
+    let filter = try QueueFilter(parsing: "state in ('failed', 'waiting', 'conflict')")
+    let found = try store.operations(matching: filter, limit: Self.listed)
+    for row in found.rows {
+      let what = row.kind.isOfZone ? "zone \(row.key.zone)" : "\(row.type ?? "record") \(row.key.name)"
+      let why = row.state == .conflict ? "conflict" : "\(row.errorCode ?? row.state.rawValue): \(row.errorMessage ?? row.reason)"
+      let advice = row.state == .conflict ? "cktop conflicts show \(row.id)" : "cktop queue show \(row.id)"
+      CommandFailure("\(what): \(why); \(advice)", status).report()
+    }
+    if found.total > Self.listed {
+      CommandFailure("and \(found.total - Self.listed) more; cktop queue list tells all", status).report()
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import ArgumentParser
+import CloudSync
+
+/// `cktop queue`.
+struct QueueCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "queue",
+    abstract: "Changes that are not yet on the server, and what to do about them.",
+    subcommands: [
+      QueueList.self, QueueShow.self, QueueRetry.self, QueueDiscard.self, QueuePause.self, QueueResume.self,
+      QueueFlush.self, QueueExport.self,
+    ],
+    defaultSubcommand: QueueList.self
+  )
+}
+
+/// `--where`.
+struct WhereOption: ParsableArguments {
+  @Option(
+    name: .customLong("where"),
+    help: ArgumentHelp(
+      "Only operations for which this holds, as in \"state = 'failed' and age > 1h\".",
+      discussion: """
+        SQL-like over state, type, zone, name, operation, error, attempts, age, message with = != < <= > >= like in \
+        is null and or not ( ), text in single quotes, ages as 90s 5m 1h 2d.
+        """,
+      valueName: "expr"
+    )
+  )
+  var expression: String?
+
+  /// The expression, checked.
+  func filter() throws(FilterError) -> QueueFilter? {
+    guard let expression else { return nil }
+    return try QueueFilter(parsing: expression)
+  }
+}
+
+/// `cktop queue list`.
+struct QueueList: Verb {
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "Operations, oldest first.")
+
+  @OptionGroup var condition: WhereOption
+  @Option(help: "At most so many.") var limit: Int?
+  @Flag(help: "A JSON object a line.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func validate() throws {
+    if let limit, limit < 0 { throw ValidationError("--limit must not be negative") }
+  }
+
+  func run(_ session: Session) async throws {
+    let filter = try condition.filter()
+    guard let store = try session.storeToRead() else { return }
+    let rows = try store.operations(matching: filter, limit: limit).rows
+    if json { return OutputStream.standard.lines(rows.map(\.json.line)) }
+    var table = TextTable([
+      .init(title: "ID", alignment: .right), .init(title: "OPERATION"), .init(title: "TYPE", mayShrink: true),
+      .init(title: "NAME", mayShrink: true), .init(title: "ZONE", mayShrink: true), .init(title: "STATE"),
+      .init(title: "ATTEMPTS", alignment: .right), .init(title: "REASON", mayShrink: true),
+    ])
+    for row in rows {
+      let reason = row.errorCode.map { "\($0): \(row.errorMessage ?? "")" } ?? row.reason
+      table.append([
+        String(row.id), row.kind.rawValue, row.type ?? "", row.key.name, row.key.zone, row.state.rawValue,
+        "\(row.attempts)/\(row.maxAttempts)", reason,
+      ])
+    }
+    OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
+  }
+}
+
+/// `cktop queue export`.
+struct QueueExport: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Operations with payload and attempts as NDJSON, secrets redacted."
+  )
+
+  @OptionGroup var condition: WhereOption
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    let filter = try condition.filter()
+    guard let store = try session.storeToRead() else { return }
+    let redactor = Redactor(session.settings)
+    for row in try store.operations(matching: filter).rows {
+      // Gone meanwhile: somebody sends.
+      guard let object = try store.detail(of: row.id)?.json(redactor) else { continue }
+      OutputStream.standard.line(object.line)
+    }
+  }
+}
+
+/// `cktop queue flush`.
+struct QueueFlush: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "flush",
+    abstract: "Ends own back-offs now; touches nothing failed, paused or inside a server's wait."
+  )
+
+  @Flag(help: "What was done as a JSON object.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    try session.refuseIfReadOnly()
+    let count = try session.storeToRead()?.flush(actor: "cli") ?? 0
+    let object: JSONObject = ["flushed": .integer(Int64(count))]
+    OutputStream.standard.line(json ? object.line : "flushed \(count)")
+  }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import CloudKit
+import CloudSync
+
+/// `cktop queue show`.
+struct QueueShow: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "show",
+    abstract: "One operation: payload, difference to base and server, every attempt, what it waits for."
+  )
+
+  @Argument(help: "The operation's number.") var id: Int64
+  @Flag(help: "One JSON object.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    let redactor = Redactor(session.settings)
+    guard let detail = try session.storeToRead()?.detail(of: id), let object = detail.json(redactor) else {
+      throw CommandFailure("there is no operation \(id); cktop queue list names them", .itemsFailed)
+    }
+    OutputStream.standard.lines(json ? [object.line] : lines(detail, redactor).map(\.visible))
+  }
+
+  private func lines(_ detail: OperationDetail, _ redactor: Redactor) -> [String] {
+    var lines: [String] = []
+    if let operation = detail.operation {
+      lines += head(operation, redactor)
+      for name in operation.changes.names.sorted() {
+        let values = [operation.base[name], operation.changes[name], detail.server?.fields[name]]
+          .map { $0?.text ?? "(none)" }
+        lines.append("  \(name): base \(values[0]) | local \(values[1]) | server \(values[2])")
+      }
+    } else if let entry = detail.history {
+      lines.append("operation \(entry.id): \(entry.kind.rawValue) \(entry.type ?? "") \(entry.key.name) in zone \(entry.key.zone)")
+      lines.append("  ended      \(entry.ending.rawValue) at \(time(entry.endedAt)): \(entry.detail)")
+    }
+    for attempt in detail.attempts.reversed() {
+      let error = attempt.code.map { "\($0): \(attempt.message ?? "")" } ?? "answered"
+      lines.append("  attempt \(attempt.number) at \(time(attempt.at)): \(redactor.redact(error))")
+    }
+    return lines
+  }
+
+  private func head(_ operation: Operation, _ redactor: Redactor) -> [String] {
+    let row = QueueRow(operation)
+    var lines = [
+      "operation \(row.id): \(row.kind.rawValue) \(row.type ?? "") \(row.key.name) in zone \(row.key.zone)",
+      "  state      \(row.state.rawValue), \(row.reason)",
+      "  enqueued   \(time(row.enqueuedAt)), \(row.bytes) bytes",
+      "  attempts   \(row.attempts) of \(row.maxAttempts)",
+    ]
+    if let next = row.nextAttemptAt { lines.append("  next       \(time(next))") }
+    if !row.blockedBy.isEmpty { lines.append("  waits for  \(row.blockedBy.map(String.init).joined(separator: ", "))") }
+    if let code = row.errorCode { lines.append("  error      \(code): \(redactor.redact(row.errorMessage ?? ""))") }
+    return lines
+  }
+
+  private func time(_ milliseconds: Int64) -> String { RFC3339.text(milliseconds: milliseconds) ?? "unknown" }
+}

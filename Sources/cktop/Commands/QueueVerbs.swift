@@ -1,0 +1,135 @@
+import ArgumentParser
+import CloudSync
+
+/// Which operations, and how: the same for every verb of the queue.
+struct QueueSelection: ParsableArguments {
+  @Argument(help: "The operations' numbers.") var ids: [Int64] = []
+  @OptionGroup var condition: WhereOption
+  @Flag(help: "All operations.") var all = false
+  @Flag(help: "Tell what would be done and do nothing.") var dryRun = false
+  @Flag(help: "Ask no questions.") var yes = false
+  @Flag(help: "What was done as a JSON object.") var json = false
+
+  /// Exactly one of the three ways to say which.
+  func selection() throws -> Selection {
+    let filter = try condition.filter()
+    switch (ids.isEmpty, filter, all) {
+    case (false, nil, false): return .ids(ids)
+    case (true, let filter?, false): return .matching(filter, text: condition.expression ?? "")
+    case (true, nil, true): return .all
+    case (true, nil, false): throw CommandFailure.usage("which operations? give their numbers, --where or --all")
+    default: throw CommandFailure.usage("numbers, --where and --all exclude each other; give one of them")
+    }
+  }
+
+  /// Does a verb to the selected operations and tells what was done.
+  func perform(_ verb: QueueVerb, _ session: Session) throws {
+    let selection = try selection()
+    if !dryRun { try session.refuseIfReadOnly() }
+    // Pausing and resuming all holds for what comes later too, so it needs a store to hold in.
+    let needsStore = !dryRun && selection == .all && (verb == .pause || verb == .resume)
+    guard let store = try needsStore ? session.storeToChange() : session.storeToRead() else {
+      var nothing = CommandResult()
+      nothing.unknown = ids
+      return try report(verb, nothing)
+    }
+    if verb == .discard, !dryRun { guard try confirm(store, selection) else { return } }
+    try report(verb, try store.perform(verb, on: selection, dryRun: dryRun, actor: "cli"))
+  }
+
+  /// Discarding cannot be undone, so somebody has to mean it.
+  private func confirm(_ store: SyncStore, _ selection: Selection) throws -> Bool {
+    if yes { return true }
+    guard Question.canBeAsked else {
+      throw CommandFailure.usage("discarding cannot be undone; give --yes to do it, or --dry-run to look first")
+    }
+    let count = try store.perform(.discard, on: selection, dryRun: true, actor: "cli").changed.count
+    guard count > 0 else { return true }
+    return Question.ask("Discard \(count) operations for good?")
+  }
+
+  private func report(_ verb: QueueVerb, _ result: CommandResult) throws {
+    let skipped = result.skipped.sorted { $0.key < $1.key }
+    if json {
+      let object: JSONObject = [
+        "verb": .text(verb.rawValue), "dryRun": .bool(dryRun), "changed": .array(result.changed.map(OutputJSON.integer)),
+        "skipped": .array(skipped.map { ["id": .integer($0.key), "reason": .text($0.value)] }),
+        "unknown": .array(result.unknown.map(OutputJSON.integer)),
+      ]
+      OutputStream.standard.line(object.line)
+    } else {
+      let left = skipped.isEmpty ? "" : ", left \(skipped.count) alone"
+      OutputStream.standard.line("\(dryRun ? "would \(verb.rawValue)" : verb.past) \(result.changed.count)\(left)")
+      if dryRun { OutputStream.standard.lines(result.changed.map(String.init)) }
+    }
+    for id in result.unknown {
+      CommandFailure("there is no operation \(id) in the queue; cktop queue list names them", .itemsFailed).report()
+    }
+    guard !ids.isEmpty else { return }
+    // Named one by one, they were expected to be acted on.
+    for (id, reason) in skipped {
+      CommandFailure("operation \(id) was left alone: \(reason); cktop queue show \(id) tells more", .itemsFailed).report()
+    }
+    if !result.unknown.isEmpty || !skipped.isEmpty { try CommandStatus.itemsFailed.end() }
+  }
+}
+
+extension QueueVerb {
+  /// What has been done.
+  fileprivate var past: String {
+    switch self {
+    case .retry: "retried"
+    case .discard: "discarded"
+    case .pause: "paused"
+    case .resume: "resumed"
+    }
+  }
+}
+
+/// `cktop queue retry`.
+struct QueueRetry: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "retry",
+    abstract: "Failed and waiting operations become pending, their attempts reset."
+  )
+  @OptionGroup var selection: QueueSelection
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws { try selection.perform(.retry, session) }
+}
+
+/// `cktop queue discard`.
+struct QueueDiscard: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "discard",
+    abstract: "Takes operations out of the queue for good."
+  )
+  @OptionGroup var selection: QueueSelection
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws { try selection.perform(.discard, session) }
+}
+
+/// `cktop queue pause`.
+struct QueuePause: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "pause",
+    abstract: "Holds operations until resumed; with --all, what comes later too."
+  )
+  @OptionGroup var selection: QueueSelection
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws { try selection.perform(.pause, session) }
+}
+
+/// `cktop queue resume`.
+struct QueueResume: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "resume",
+    abstract: "Lets paused operations go on; with --all, all syncing."
+  )
+  @OptionGroup var selection: QueueSelection
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws { try selection.perform(.resume, session) }
+}

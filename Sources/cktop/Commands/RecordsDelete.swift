@@ -1,0 +1,38 @@
+import ArgumentParser
+import CloudSync
+
+/// `cktop records delete`.
+struct RecordsDelete: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "delete",
+    abstract: "Enqueues the deletion of records.",
+    discussion: "Names that are ambiguous stop the command before anything is enqueued."
+  )
+
+  @Argument(help: "The records' names.") var names: [String]
+  @Option(help: "The zone; without it, all zones are searched.") var zone: String?
+  @Flag(help: "A JSON object a line.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    try session.refuseIfReadOnly()
+    guard try session.storeToRead() != nil else { return try report(missing: names) }
+    let store = try session.storeToChange()
+    let zone = try zone.map(store.zoneKey(named:))
+    var found: [RecordRow] = []
+    var missing: [String] = []
+    for name in names {
+      if let row = try store.record(named: name, zone: zone) { found.append(row) } else { missing.append(name) }
+    }
+    let accepted = try store.enqueue(found.map { Change($0.record.key, .delete) })
+    for (row, accepted) in zip(found, accepted) {
+      try EnqueueReport(key: row.record.key, type: row.record.type, accepted).print(json: json)
+    }
+    try report(missing: missing)
+  }
+
+  private func report(missing: [String]) throws {
+    for name in missing { CommandFailure.noRecord(name, zone: zone).report() }
+    try (missing.isEmpty ? CommandStatus.done : .itemsFailed).end()
+  }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import CloudKit
+import CloudSync
+
+/// `cktop records get`.
+struct RecordsGet: Verb {
+  static let configuration = CommandConfiguration(commandName: "get", abstract: "Single records by name.")
+
+  @Argument(help: "The records' names.") var names: [String]
+  @Option(help: "The zone; without it, all zones are searched.") var zone: String?
+  @Flag(help: "A JSON object a line.") var json = false
+  @OptionGroup var source: RecordSource
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    let store = try session.storeToRead()
+    let zone = try zone.map { try store?.zoneKey(named: $0) ?? ZoneKey(zone: $0) }
+    var found: [RecordRow] = []
+    var missing: [String] = []
+    let remote = source.remote ? try await remoteRecords(session, store, zone) : [:]
+    for name in names {
+      let row = source.remote ? remote[name] : try store?.record(named: name, zone: zone, mirrorOnly: source.mirror)
+      if let row { found.append(row) } else { missing.append(name) }
+    }
+    for (index, row) in found.enumerated() {
+      if !json, index > 0 { OutputStream.standard.line("") }
+      OutputStream.standard.lines(json ? [row.json.line] : Self.lines(row).map(\.visible))
+    }
+    for name in missing { CommandFailure.noRecord(name, zone: self.zone).report() }
+    try (missing.isEmpty ? CommandStatus.done : .itemsFailed).end()
+  }
+
+  private func remoteRecords(_ session: Session, _ store: SyncStore?, _ zone: ZoneKey?) async throws -> [String: RecordRow] {
+    guard let store else { return [:] }
+    let engine = try session.engine(store)
+    let zones = if let zone { [zone] } else { try await engine.zonesOfServer() }
+    var found: [String: RecordRow] = [:]
+    for zone in zones {
+      for record in try await engine.lookUp(names, in: zone).values {
+        let name = record.key.name
+        if let other = found.updateValue(RecordRow(onServer: record), forKey: name) {
+          let both = "\(other.record.key.zone), \(zone.zone)"
+          throw CommandFailure.usage("'\(name)' is a record in the zones \(both); say which with --zone")
+        }
+      }
+    }
+    return found
+  }
+
+  private static func lines(_ row: RecordRow) -> [String] {
+    let record = row.record
+    var lines = [
+      "\(record.type) \(record.key.name) in zone \(record.key.zone)",
+      "  changeTag  \(row.changeTag ?? "not on the server yet")",
+      "  modified   \(record.modifiedAt.flatMap(RFC3339.text(milliseconds:)) ?? "never")",
+    ]
+    if let operation = row.operation {
+      lines.append("  pending    operation \(operation), \(row.operationState?.rawValue ?? "")")
+    }
+    for (name, value) in record.fields.sorted(by: { $0.key < $1.key }) {
+      lines.append("  \(name) (\(value.wireType)) = \(value.text)")
+    }
+    return lines
+  }
+}

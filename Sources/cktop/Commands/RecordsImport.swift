@@ -1,0 +1,117 @@
+import ArgumentParser
+import CloudSync
+import Foundation
+
+/// `cktop records import`.
+struct RecordsImport: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Enqueues the records of a JSON, NDJSON or CSV file.",
+    discussion: """
+      A field has the type that mirror or queue know it by, else the one that fits the whole column. Lines that cannot be \
+      imported are listed with their numbers, the rest is enqueued. Importing again enqueues only what differs.
+
+        cktop records import cities.csv --type City --id code --reference country=Country
+      """
+  )
+
+  @Argument(help: "The file; - reads standard input.") var file: String
+  @Option(help: "The record type.") var type: String
+  @Option(name: .customLong("id"), help: "The field that names the record; without it, names are made.") var idField: String?
+  @Option(help: "The zone; without it the standard one.") var zone: String?
+  @Option(
+    name: .customLong("reference"),
+    help: ArgumentHelp("Makes a field a reference to the record of that name. May be repeated.", valueName: "field=type")
+  )
+  var references: [String] = []
+  @Flag(help: "What was done as a JSON object.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  /// Enough for few transactions, few enough not to keep other processes waiting.
+  private static let batch = 2000
+
+  func run(_ session: Session) async throws {
+    guard NameRule.isFieldName(type) else {
+      throw CommandFailure.usage("'\(type)' is no record type; use a letter, then letters, digits and _")
+    }
+    let references = try ImportPlan.references(parsing: references)
+    let records = try RecordFile(data(), name: file == "-" ? "standard input" : file)
+    let store = try session.storeToChange()
+    let plan = try ImportPlan(
+      records,
+      idField: idField,
+      references: references,
+      knownTypes: try store.knownFieldTypes(of: type),
+      makeName: { UUID().uuidString }
+    )
+    let zone = try zone.map(store.zoneKey(named:)) ?? store.scope.zoneForChangesWithoutOne
+    let result = try enqueue(plan, zone, store)
+    if json {
+      OutputStream.standard.line(result.json.line)
+    } else {
+      OutputStream.standard.line(result.line)
+      OutputStream.error.lines(result.refused.map { CommandFailure("line \($0.line): \($0.message)", .itemsFailed).line })
+    }
+    try (result.refused.isEmpty ? CommandStatus.done : .itemsFailed).end()
+  }
+
+  private func data() throws(CommandFailure) -> Data {
+    do {
+      if file == "-" { return try FileHandle.standardInput.readToEnd() ?? Data() }
+      return try Data(contentsOf: URL(fileURLWithPath: file))
+    } catch {
+      throw .usage("\(file) cannot be read (\((error as NSError).localizedDescription)); check the path and its rights")
+    }
+  }
+
+  private func enqueue(_ plan: ImportPlan, _ zone: ZoneKey, _ store: SyncStore) throws -> ImportResult {
+    var result = ImportResult(plan)
+    for start in stride(from: 0, to: plan.records.count, by: Self.batch) {
+      let part = plan.records[start..<min(start + Self.batch, plan.records.count)]
+      let changes = part.map { Change(RecordKey(zone, $0.name), .save(type: type, FieldChanges(values: $0.fields))) }
+      for (record, accepted) in zip(part, try store.enqueue(changes)) {
+        switch accepted {
+        case .enqueued: result.enqueued += 1
+        case .unchanged: result.unchanged += 1
+        case .refused(let reason):
+          result.refused.append(ImportResult.Refusal(line: record.line, field: nil, message: reason))
+        }
+      }
+    }
+    result.refused.sort { $0.line < $1.line }
+    return result
+  }
+}
+
+/// What an import did.
+struct ImportResult {
+  var read: Int
+  var enqueued = 0
+  var unchanged = 0
+  var refused: [Refusal]
+
+  /// A line that was not imported, by the file's plan or by the store.
+  struct Refusal {
+    var line: Int
+    var field: String?
+    var message: String
+  }
+
+  init(_ plan: ImportPlan) {
+    read = plan.read
+    refused = plan.refusals.map { Refusal(line: $0.line, field: $0.field, message: $0.message) }
+  }
+
+  /// The result for people.
+  var line: String { "read \(read), enqueued \(enqueued), unchanged \(unchanged), refused \(refused.count)" }
+
+  /// The result for scripts.
+  var json: JSONObject {
+    [
+      "read": .integer(Int64(read)), "enqueued": .integer(Int64(enqueued)), "unchanged": .integer(Int64(unchanged)),
+      "refused": .array(
+        refused.map { ["line": .integer(Int64($0.line)), "field": .optional($0.field), "message": .text($0.message)] }
+      ),
+    ]
+  }
+}

@@ -1,0 +1,113 @@
+import ArgumentParser
+import CloudKit
+import CloudSync
+
+/// `cktop records list`.
+struct RecordsList: Verb {
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "Records by zone, type and name.")
+
+  @Option(help: "Only records of this type.") var type: String?
+  @Option(help: "Only records of this zone.") var zone: String?
+  @Option(help: "At most so many.") var limit: Int?
+  @Flag(help: "A JSON object a line.") var json = false
+  @OptionGroup var source: RecordSource
+  @OptionGroup var options: StoreOptions
+
+  func validate() throws {
+    if let limit, limit < 0 { throw ValidationError("--limit must not be negative") }
+  }
+
+  func run(_ session: Session) async throws {
+    let listing = RecordListing(type: type, zone: zone, limit: limit, source: source)
+    if json {
+      try await listing.print(session) { $0.line }
+    } else {
+      var table = TextTable([
+        .init(title: "NAME", mayShrink: true), .init(title: "TYPE", mayShrink: true), .init(title: "ZONE", mayShrink: true),
+        .init(title: "STATE"), .init(title: "FIELDS", mayShrink: true),
+      ])
+      try await listing.each(session) { row in
+        let record = row.record
+        table.append([
+          record.key.name, record.type, record.key.zone, row.operationState?.rawValue ?? "", record.fields.text,
+        ])
+      }
+      OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
+    }
+  }
+}
+
+/// `cktop records export`.
+struct RecordsExport: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Records as NDJSON: a JSON object a line."
+  )
+
+  @Option(help: "Only records of this type.") var type: String?
+  @Option(help: "Only records of this zone.") var zone: String?
+  @Flag(help: "The same; accepted for likeness with the other verbs.") var json = false
+  @OptionGroup var source: RecordSource
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    try await RecordListing(type: type, zone: zone, limit: nil, source: source).print(session) { $0.line }
+  }
+}
+
+/// A walk over records, a page at a time, so that a large mirror is never in memory as a whole.
+struct RecordListing {
+  let type: String?
+  let zone: String?
+  let limit: Int?
+  let source: RecordSource
+
+  private static let page = 1000
+
+  /// Prints a line for each record.
+  func print(_ session: Session, _ line: (JSONObject) -> String) async throws {
+    var lines: [String] = []
+    try await each(session) { row in
+      lines.append(line(row.json))
+      if lines.count == Self.page {
+        OutputStream.standard.lines(lines)
+        lines = []
+      }
+    }
+    OutputStream.standard.lines(lines)
+  }
+
+  /// Calls `body` with each record; a store that does not exist has none.
+  func each(_ session: Session, _ body: (RecordRow) throws -> Void) async throws {
+    guard let store = try session.storeToRead() else { return }
+    let zone = try zone.map(store.zoneKey(named:))
+    if source.remote { return try await eachRemote(session, store, zone, body) }
+    var offset = 0
+    while offset < limit ?? .max {
+      let count = min(Self.page, (limit ?? .max) - offset)
+      let rows = try store.records(zone: zone, type: type, mirrorOnly: source.mirror, offset: offset, limit: count).rows
+      for row in rows { try body(row) }
+      offset += rows.count
+      if rows.count < count { return }
+    }
+  }
+
+  private func eachRemote(
+    _ session: Session,
+    _ store: SyncStore,
+    _ zone: ZoneKey?,
+    _ body: (RecordRow) throws -> Void
+  ) async throws {
+    let engine = try session.engine(store)
+    let zones = if let zone { [zone] } else { try await engine.zonesOfServer() }
+    var left = limit ?? .max
+    for zone in zones {
+      let records = try await engine.recordsOfServer(in: zone, types: type.map { [$0] } ?? [])
+      for record in records.values.sorted(by: { $0.key < $1.key }) where type == nil || record.type == type {
+        guard left > 0 else { return }
+        left -= 1
+        try body(RecordRow(onServer: record))
+      }
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import ArgumentParser
+import CloudKit
+import CloudSync
+import Foundation
+
+/// `cktop records put`.
+struct RecordsPut: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "put",
+    abstract: "Enqueues a new record, or a change of just these fields of a known one.",
+    discussion: """
+      A value is read as JSON where it is JSON, else as text; FIELD:TYPE=VALUE says the wire type, FIELD= clears the \
+      field. Nothing is sent before the next sync.
+
+        cktop records put --type Task --name t1 title='Buy milk' done=0 due:TIMESTAMP=2026-01-31T12:00:00Z
+      """
+  )
+
+  @Option(help: "The record type.") var type: String?
+  @Option(help: "The record's name; without it, a new one is made.") var name: String?
+  @Option(help: "The zone; without it that of the known record, else the standard one.") var zone: String?
+  @Flag(help: "What was done as a JSON object.") var json = false
+  @Argument(help: ArgumentHelp("The fields.", valueName: "field=value")) var assignments: [String] = []
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    let parsed = try assignments.map { try FieldAssignment(parsing: $0) }
+    if let twice = Dictionary(grouping: parsed, by: \.name).filter({ $1.count > 1 }).keys.min() {
+      throw CommandFailure.usage("\(twice) is set twice; give each field once")
+    }
+    if let name, let problem = NameRule.recordNameProblem(name) {
+      throw CommandFailure.usage("\(problem); choose another --name")
+    }
+    if let type, !NameRule.isFieldName(type) {
+      throw CommandFailure.usage("'\(type)' is no record type; use a letter, then letters, digits and _")
+    }
+    let store = try session.storeToChange()
+    let zone = try zone.map(store.zoneKey(named:))
+    let known = try name.flatMap { try store.record(named: $0, zone: zone) }
+    guard let type = type ?? known?.record.type else {
+      throw CommandFailure.usage("a new record needs a type; give --type")
+    }
+    let key = known?.record.key ?? RecordKey(zone ?? store.scope.zoneForChangesWithoutOne, name ?? UUID().uuidString)
+    let types = try store.knownFieldTypes(of: type)
+    var changes = FieldChanges()
+    for assignment in parsed { changes[assignment.name] = try assignment.value(knownType: types[assignment.name]) }
+    let accepted = try store.enqueue([Change(key, .save(type: type, changes))]).first ?? .unchanged
+    try EnqueueReport(key: key, type: type, accepted).print(json: json)
+  }
+}
+
+/// What became of one record that was handed in.
+struct EnqueueReport {
+  let key: RecordKey
+  let type: String?
+  let accepted: Accepted
+
+  init(key: RecordKey, type: String?, _ accepted: Accepted) {
+    self.key = key
+    self.type = type
+    self.accepted = accepted
+  }
+
+  /// Prints it; a refusal is a usage failure.
+  func print(json: Bool) throws(CommandFailure) {
+    let (id, result): (Int64?, String)
+    switch accepted {
+    case .enqueued(let operation): (id, result) = (operation, "enqueued")
+    case .unchanged: (id, result) = (nil, "unchanged")
+    case .refused(let reason): throw .usage("\(key.name): \(reason); nothing was enqueued")
+    }
+    if json {
+      let object: JSONObject = [
+        "result": .text(result), "recordName": .text(key.name), "recordType": .optional(type), "zone": .text(key.zone),
+        "operation": .optional(id),
+      ]
+      OutputStream.standard.line(object.line)
+    } else {
+      let number = id.map { " as operation \($0)" } ?? ""
+      OutputStream.standard.line("\(result) \(type ?? "record") \(key.name) in zone \(key.zone)\(number)".visible)
+    }
+  }
+}

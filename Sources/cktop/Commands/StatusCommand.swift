@@ -1,0 +1,82 @@
+import ArgumentParser
+import CloudKit
+import CloudSync
+import Foundation
+
+/// `cktop status`.
+struct StatusCommand: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract: "One look at everything.",
+    discussion: """
+      Exit codes: 0 in sync or on the way, 1 something failed, 3 a person is needed. A store that does not exist yet is \
+      empty and is not made.
+      """
+  )
+
+  /// How to print it.
+  enum Form: String, EnumerableFlag {
+    case json, oneline, prometheus
+
+    static func help(for value: Form) -> ArgumentHelp? {
+      switch value {
+      case .json: "One JSON object."
+      case .oneline: "One line, for a status bar."
+      case .prometheus: "Prometheus' text format, for a scraper."
+      }
+    }
+  }
+
+  @Flag(exclusivity: .exclusive) var form: Form?
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    let scope = try session.scope()
+    let store = try session.storeToRead()
+    let status = try store?.status() ?? StoreStatus(neverSyncedAt: SyncStore.currentTime)
+    let account = AccountState(status, credential: try session.credentialName())
+    let object = StatusObject(status: status, storePath: session.storePath, scope: scope, account: account)
+    switch form {
+    case .json: OutputStream.standard.line(object.json.line)
+    case .oneline: OutputStream.standard.line(StatusText(object).line.visible)
+    case .prometheus: OutputStream.standard.write(StatusMetrics(status).text)
+    case nil: OutputStream.standard.lines(StatusText(object).lines.map(\.visible))
+    }
+    try Self.end(status, failedForPerson: try store?.failuresForPerson() ?? 0).end()
+  }
+
+  /// The code that tells scripts how things stand.
+  static func end(_ status: StoreStatus, failedForPerson: Int) -> CommandStatus {
+    var codes: [CommandStatus] = []
+    if status.needsPerson || failedForPerson > 0 { codes.append(.personNeeded) }
+    if status.queue.failed > 0 || status.state == .error { codes.append(.itemsFailed) }
+    return .combined(codes)
+  }
+}
+
+extension StoreStatus {
+  /// The status of a store that is not there.
+  init(neverSyncedAt now: Int64) {
+    self.init(generatedAt: now)
+    reason = "never synced"
+  }
+
+  /// Authentication, permission, quota or conflicts hold something up.
+  var needsPerson: Bool {
+    let errorNeedsPerson = errorStands && lastError.map { ServerErrorCode($0.code).status == .personNeeded } == true
+    return accountProblem != nil || queue.conflicts > 0 || errorNeedsPerson
+      || throttles.contains { ServerErrorCode($0.error).status == .personNeeded }
+  }
+}
+
+extension SyncStore {
+  /// Milliseconds since 1970, as stores count.
+  static var currentTime: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+
+  /// Dead letters that only a person can help: refused for want of permission or quota.
+  func failuresForPerson() throws -> Int {
+    let codes = "'ACCESS_DENIED', 'AUTHENTICATION_FAILED', 'AUTHENTICATION_REQUIRED', 'QUOTA_EXCEEDED'"
+    let filter = try QueueFilter(parsing: "state = 'failed' and error in (\(codes))")
+    return try operations(matching: filter, limit: 1).total
+  }
+}

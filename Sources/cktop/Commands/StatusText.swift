@@ -1,0 +1,138 @@
+import CloudKit
+import CloudSync
+
+/// `status` for people.
+struct StatusText {
+  private let status: StoreStatus
+  private let object: StatusObject
+
+  init(_ object: StatusObject) {
+    self.object = object
+    status = object.status
+  }
+
+  /// One line, for a status bar.
+  var line: String {
+    var parts = [status.isInSync ? "in sync" : "\(status.state.rawValue): \(status.reason)"]
+    if status.queue.total > 0 { parts.append("\(status.queue.total) queued") }
+    if status.queue.failed > 0 { parts.append("\(status.queue.failed) failed") }
+    if status.queue.conflicts > 0 { parts.append("\(status.queue.conflicts) in conflict") }
+    parts.append("\(status.recordCount) records")
+    return parts.joined(separator: ", ")
+  }
+
+  /// Everything, a fact a line.
+  var lines: [String] {
+    var lines = [
+      fact("Store", object.storePath ?? "none"),
+      fact("Cloud", "\(object.scope.container), \(object.scope.environment), \(object.scope.database.rawValue)"),
+      fact("Account", account),
+      fact("Sync", status.isInSync ? "in sync" : "\(status.state.rawValue), \(status.reason)"),
+      fact("Last success", time(status.lastSuccessAt)),
+    ]
+    if let action = status.nextAction { lines.append(fact("Next", "\(action) at \(time(status.nextActionAt))")) }
+    if let driver = status.driver {
+      lines.append(fact("Driver", "\(driver.isLive ? "process" : "none now; last was") \(driver.pid) on \(driver.host)"))
+    }
+    if let progress = status.progress {
+      let eta = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s to go" } ?? ""
+      lines.append(fact("Progress", "\(progress.phase.rawValue) \(progress.done) of \(progress.total)\(eta)"))
+    }
+    lines.append(fact("Queue", queue))
+    lines.append(fact("Records", records))
+    for wait in status.throttles { lines.append(fact("Wait", "\(wait.scope): \(wait.error) until \(time(wait.until))")) }
+    if let error = status.lastError {
+      lines.append(fact("Last error", "\(error.code): \(error.message) at \(time(error.at))"))
+    }
+    return lines
+  }
+
+  private func fact(_ name: String, _ text: String) -> String {
+    name + String(repeating: " ", count: 14 - name.count) + text
+  }
+
+  private func time(_ milliseconds: Int64?) -> String {
+    milliseconds.flatMap(RFC3339.text(milliseconds:)) ?? "never"
+  }
+
+  private var account: String {
+    let user = object.account.user.map { " as \($0)" } ?? ""
+    return "\(object.account.status.rawValue)\(user); \(object.account.detail)"
+  }
+
+  private var queue: String {
+    let queue = status.queue
+    let counts = [
+      (queue.pending, "pending"), (queue.inFlight, "in flight"), (queue.waiting, "waiting"), (queue.failed, "failed"),
+      (queue.paused, "paused"), (queue.conflicts, "in conflict"),
+    ]
+    let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    return parts.isEmpty ? "empty" : "\(queue.total) (\(parts.joined(separator: ", "))), \(queue.bytes) bytes"
+  }
+
+  private var records: String {
+    let types = status.recordsByType.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+    return types.isEmpty ? "0" : "\(status.recordCount) (\(types.joined(separator: ", ")))"
+  }
+}
+
+/// `status` in Prometheus' text format.
+struct StatusMetrics {
+  private let status: StoreStatus
+
+  init(_ status: StoreStatus) { self.status = status }
+
+  /// All metrics with their descriptions.
+  var text: String {
+    let queue = status.queue
+    let states = [
+      ("pending", queue.pending), ("inFlight", queue.inFlight), ("waiting", queue.waiting), ("failed", queue.failed),
+      ("paused", queue.paused), ("conflict", queue.conflicts),
+    ]
+    var text = ""
+    text += gauge("cktop_in_sync", "Whether everything is sent and read.", [([], status.isInSync ? "1" : "0")])
+    text += gauge("cktop_state", "What syncing is doing.", [([("state", status.state.rawValue)], "1")])
+    text += gauge(
+      "cktop_queue_operations", "Operations in the queue by state.",
+      states.map { ([("state", $0.0)], String($0.1)) }
+    )
+    text += gauge("cktop_queue_bytes", "Bytes of the operations in the queue.", [([], String(queue.bytes))])
+    text += gauge(
+      "cktop_records", "Records of the mirror with pending edits, by type.",
+      status.recordsByType.sorted { $0.key < $1.key }.map { ([("type", $0.key)], String($0.value)) }
+    )
+    text += time("cktop_oldest_pending_timestamp_seconds", "When the oldest pending one came.", queue.oldestPendingAt)
+    text += time("cktop_last_success_timestamp_seconds", "The end of the last complete pass.", status.lastSuccessAt)
+    text += gauge(
+      "cktop_throttled_until_timestamp_seconds", "Waits by scope.",
+      status.throttles.map { ([("scope", $0.scope), ("error", $0.error)], seconds($0.until)) }
+    )
+    text += gauge("cktop_driver_live", "Whether a process drives the store.", [([], status.driver?.isLive == true ? "1" : "0")])
+    return text
+  }
+
+  private func time(_ name: String, _ help: String, _ milliseconds: Int64?) -> String {
+    gauge(name, help, milliseconds.map { [([], seconds($0))] } ?? [])
+  }
+
+  private func seconds(_ milliseconds: Int64) -> String { String(Double(milliseconds) / 1000) }
+
+  private func gauge(_ name: String, _ help: String, _ samples: [([(String, String)], String)]) -> String {
+    var text = "# HELP \(name) \(help)\n# TYPE \(name) gauge\n"
+    for (labels, value) in samples {
+      let list = labels.map { "\($0.0)=\"\(Self.escape($0.1))\"" }.joined(separator: ",")
+      text += list.isEmpty ? "\(name) \(value)\n" : "\(name){\(list)} \(value)\n"
+    }
+    return text
+  }
+
+  /// Labels come from records and zones; what a terminal or the format would obey is shown as a symbol.
+  private static func escape(_ text: String) -> String {
+    var escaped = ""
+    for character in text.visible {
+      if character == "\\" || character == "\"" { escaped.append("\\") }
+      escaped.append(character)
+    }
+    return escaped
+  }
+}

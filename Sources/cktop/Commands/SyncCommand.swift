@@ -1,0 +1,90 @@
+import ArgumentParser
+import CloudKit
+import CloudSync
+import Foundation
+
+/// `cktop sync`.
+struct SyncCommand: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "sync",
+    abstract: "A pass: sends all that can be sent, reads every feed to its end.",
+    discussion: """
+      With a live driver elsewhere, asks it for the pass and waits. The public database has no change feed: name the \
+      record types to read once with --types, they are remembered.
+
+      Exit codes: 0 done, 1 failures among the items, 3 a person is needed, 4 the store is unusable, 5 the cloud could \
+      not be reached or a server's wait leaves rows.
+      """
+  )
+
+  @Flag(help: "Drive until stopped.") var watch = false
+  @Option(help: ArgumentHelp("Record types to read where there is no change feed.", valueName: "A,B"))
+  var types: String?
+  @Flag(help: "The summary as one JSON object.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    let types = try typeNames()
+    let store = try session.storeToChange()
+    let engine = try session.engine(store)
+    if watch {
+      try await drive(engine, store, types)
+    } else {
+      try await pass(engine, store, types)
+    }
+  }
+
+  private func typeNames() throws(CommandFailure) -> [String] {
+    let names = (types ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    if let stranger = names.first(where: { !NameRule.isFieldName($0) }) {
+      throw .usage("'\(stranger)' is no record type; name types as in --types Task,Note")
+    }
+    return names
+  }
+
+  // MARK: - One pass
+
+  private func pass(_ engine: SyncEngine, _ store: SyncStore, _ types: [String]) async throws {
+    let startedAt = SyncStore.currentTime
+    let bar = ProgressBar.start(store)
+    let result: Result<PassSummary, any Error>
+    do {
+      result = .success(try await engine.syncOnce(types: types))
+    } catch {
+      result = .failure(error)
+    }
+    await bar?.stop()
+    let summary = try identityChecked(result)
+    let status = try store.status()
+    let end = PassEnd(summary, status, startedAt: startedAt, failedForPerson: try store.failuresForPerson())
+    OutputStream.standard.line(json ? end.json.line : end.line.visible)
+    if let failure = end.failure { failure.report() }
+    try end.listFailures(store)
+    try end.status.end()
+  }
+
+  /// A store that is somebody else's is no damaged store: a person has to say who we are.
+  private func identityChecked(_ result: Result<PassSummary, any Error>) throws -> PassSummary {
+    do {
+      return try result.get()
+    } catch let error as StoreError where error.kind == .otherScope {
+      throw CommandFailure(error.message, .personNeeded)
+    }
+  }
+
+  // MARK: - Until stopped
+
+  private func drive(_ engine: SyncEngine, _ store: SyncStore, _ types: [String]) async throws {
+    let driving = Task { try await engine.drive(types: types) }
+    let signals = StopSignals { driving.cancel() }
+    let bar = ProgressBar.start(store)
+    let result = await driving.result
+    await bar?.stop()
+    signals.end()
+    do {
+      try result.get()
+    } catch let error as StoreError where error.kind == .otherScope {
+      throw CommandFailure(error.message, .personNeeded)
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import ArgumentParser
+import CloudSync
+
+/// `cktop verify`.
+struct VerifyCommand: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "verify",
+    abstract: "Compares mirror and server and prints the differences, zone by zone.",
+    discussion: """
+      Changes neither; pending edits are no differences. Reads every record of the server: a zone from the beginning of \
+      its feed, the public database by the record types that are known. With --json, onlyLocal, onlyServer and different \
+      are counts; the records' names are beside them. Exit code 1 where anything differs.
+      """
+  )
+
+  @Flag(help: "A JSON object a zone.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    guard let store = try session.storeToRead() else {
+      throw CommandFailure("there is no store \(session.storePath ?? "") yet; run cktop sync first", .storeUnusable)
+    }
+    let differences: [ZoneDifference]
+    do {
+      differences = try await session.engine(store).verify()
+    } catch let error as StoreError where error.kind == .otherScope {
+      throw CommandFailure(error.message, .personNeeded)
+    }
+    for difference in differences {
+      OutputStream.standard.lines(json ? [difference.json.line] : difference.lines.map(\.visible))
+    }
+    try (differences.allSatisfy(\.isEmpty) ? CommandStatus.done : .itemsFailed).end()
+  }
+}
+
+extension ZoneDifference {
+  /// The zone's differences as the documentation has it, with the names.
+  fileprivate var json: JSONObject {
+    [
+      "zone": .text(zone.zone), "owner": zone.owner.isEmpty ? .null : .text(zone.owner),
+      "records": .integer(Int64(recordCount)), "onlyLocal": .integer(Int64(onlyLocal.count)),
+      "onlyServer": .integer(Int64(onlyServer.count)), "different": .integer(Int64(different.count)),
+      "onlyLocalNames": .array(onlyLocal.map(OutputJSON.text)),
+      "onlyServerNames": .array(onlyServer.map(OutputJSON.text)),
+      "differentNames": .array(different.map(OutputJSON.text)),
+    ]
+  }
+
+  fileprivate var lines: [String] {
+    guard !isEmpty else { return ["\(zone.zone): equal, \(recordCount) records"] }
+    let counts = "\(onlyLocal.count) only here, \(onlyServer.count) only on the server, \(different.count) different"
+    return ["\(zone.zone): \(counts)"] + onlyLocal.map { "  only here: \($0)" }
+      + onlyServer.map { "  only on the server: \($0)" } + different.map { "  different: \($0)" }
+  }
+}

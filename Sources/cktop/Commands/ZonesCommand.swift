@@ -1,0 +1,95 @@
+import ArgumentParser
+import CloudSync
+
+/// `cktop zones`.
+struct ZonesCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "zones",
+    abstract: "Zones with token age, last fetch and counts.",
+    subcommands: [ZonesList.self, ZonesCreate.self, ZonesDelete.self],
+    defaultSubcommand: ZonesList.self
+  )
+}
+
+/// `cktop zones list`.
+struct ZonesList: Verb {
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "All zones that are known.")
+
+  @Flag(help: "A JSON object a line.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    guard let zones = try session.storeToRead()?.zones() else { return }
+    if json { return OutputStream.standard.lines(zones.map(\.json.line)) }
+    var table = TextTable([
+      .init(title: "ZONE", mayShrink: true), .init(title: "OWNER", mayShrink: true), .init(title: "STATE"),
+      .init(title: "RECORDS", alignment: .right), .init(title: "TOKEN OF"), .init(title: "LAST FETCH"),
+    ])
+    for zone in zones {
+      table.append([
+        zone.key.zone, zone.key.owner, zone.state, String(zone.records), time(zone.tokenAt), time(zone.lastFetchAt),
+      ])
+    }
+    OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
+  }
+
+  private func time(_ milliseconds: Int64?) -> String {
+    milliseconds.flatMap(RFC3339.text(milliseconds:)) ?? "never"
+  }
+}
+
+/// `cktop zones create`.
+struct ZonesCreate: Verb {
+  static let configuration = CommandConfiguration(commandName: "create", abstract: "Enqueues the creation of a zone.")
+
+  @Argument(help: "The zone's name.") var name: String
+  @Flag(help: "What was done as a JSON object.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    try ZoneName.check(name)
+    let zone = ZoneKey(zone: name)
+    try ZoneName.report(zone, try session.storeToChange().enqueueZone(zone), json: json)
+  }
+}
+
+/// `cktop zones delete`.
+struct ZonesDelete: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "delete",
+    abstract: "Enqueues the deletion of a zone with all its records.",
+    discussion: "Queued changes of the zone end as superseded. Until the next sync, zones create takes it back."
+  )
+
+  @Argument(help: "The zone's name.") var name: String
+  @Flag(help: "What was done as a JSON object.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    try ZoneName.check(name)
+    let zone = ZoneKey(zone: name)
+    try ZoneName.report(zone, try session.storeToChange().enqueueZoneDeletion(zone), json: json)
+  }
+}
+
+/// What both changes of zones share.
+private enum ZoneName {
+  static func check(_ name: String) throws(CommandFailure) {
+    let isName = name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    guard isName, !name.isEmpty, name.unicodeScalars.count <= 255 else {
+      throw .usage("a zone name has 1 to 255 characters and no control characters; choose another")
+    }
+  }
+
+  static func report(_ zone: ZoneKey, _ accepted: Accepted, json: Bool) throws(CommandFailure) {
+    let (id, result): (Int64?, String)
+    switch accepted {
+    case .enqueued(let operation): (id, result) = (operation, "enqueued")
+    case .unchanged: (id, result) = (nil, "unchanged")
+    case .refused(let reason): throw .usage("\(reason); nothing was enqueued")
+    }
+    let object: JSONObject = ["result": .text(result), "zone": .text(zone.zone), "operation": .optional(id)]
+    let number = id.map { " as operation \($0)" } ?? ""
+    OutputStream.standard.line(json ? object.line : "\(result) zone \(zone.zone)\(number)".visible)
+  }
+}

@@ -1,0 +1,73 @@
+import CloudKitEmulator
+import CloudSync
+import Foundation
+import Testing
+
+@testable import cktop
+
+/// Kills the driver while operations are in flight, again and again. `KILLS` sets how often; it is small by default.
+///
+/// SIGKILL says nothing about `fsync`; `PRAGMA synchronous` is read back on the writing connection by a test of the store.
+@Suite(.serialized) struct KillTests {
+  private static let container = "iCloud.org.example.kill"
+
+  @Test(.timeLimit(.minutes(20)))
+  func `a driver killed while rows are in flight loses nothing and doubles nothing`() async throws {
+    let kills = ProcessInfo.processInfo.environment["KILLS"].flatMap { Int($0) } ?? 4
+    let count = (kills + 2) * 200
+    let emulator = try Emulator()
+    let server = EmulatorServer(emulator, delay: .milliseconds(150))
+    let url = "http://127.0.0.1:\(try await server.start())"
+    let folder = try TemporaryFolder()
+    let path = folder.path("kill.sqlite")
+    let store = try SyncStore(
+      path: path,
+      scope: SyncStore.Scope(container: Self.container, environment: "development", database: .private)
+    )
+    let zone = ZoneKey(zone: "Kill")
+    let changes = (0..<count).map { number in
+      Change(
+        RecordKey(zone, "row-\(number)"),
+        .save(type: "Row", FieldChanges(values: ["number": .int64(Int64(number))]))
+      )
+    }
+    #expect(try store.enqueue(changes).count == count)
+
+    for kill in 1...kills {
+      let driver = try Self.startSync(path, url, folder)
+      // Every answer is held back for a while, so a request that the server has counted is in flight.
+      try await until { emulator.statistics.requestsByOperation["records/modify", default: 0] >= kill }
+      Foundation.kill(driver.processIdentifier, SIGKILL)
+      driver.waitUntilExit()
+      #expect(driver.terminationReason == .uncaughtSignal)
+    }
+    let last = try Self.startSync(path, url, folder)
+    try await until { !last.isRunning }
+
+    #expect(last.terminationStatus == 0)
+    #expect(try store.status().queue.total == 0)
+    #expect(try store.records(mirrorOnly: true, limit: 1).total == count)
+    #expect(emulator.recordCount() == count)
+    // Each record was committed once: nothing was sent again that the server held already.
+    #expect(emulator.statistics.recordsSaved == count)
+    try await server.stop()
+  }
+
+  private static func startSync(_ path: String, _ url: String, _ folder: TemporaryFolder) throws -> Process {
+    let process = Process()
+    process.executableURL = try Binary.cktop()
+    process.arguments = ["sync", "--store", path, "--container", container, "--database", "private", "--url", url]
+    process.environment = folder.environment.merging(
+      ["CLOUDKIT_API_TOKEN": "test", "CLOUDKIT_WEB_AUTH_TOKEN": "ana"]
+    ) { $1 }
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    return process
+  }
+
+  /// Waits for a fact about other processes, which nothing here can announce; the test's time limit bounds it.
+  private func until(_ isTrue: () -> Bool) async throws {
+    while !isTrue() { try await Task.sleep(for: .milliseconds(5)) }
+  }
+}
