@@ -1,6 +1,6 @@
 import CloudKit
 import CloudService
-import CloudSync
+@testable import CloudSync
 import Foundation
 import TerminalUI
 

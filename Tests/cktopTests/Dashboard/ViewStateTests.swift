@@ -1,5 +1,5 @@
 import CloudService
-import CloudSync
+@testable import CloudSync
 import TerminalUI
 import Testing
 

@@ -1,3 +1,4 @@
+import CloudKit
 import CloudKitEmulator
 import CloudSync
 import Foundation

@@ -1,0 +1,42 @@
+import Foundation
+
+/// A folder of a test's own, removed at its end, with an environment in which nothing of the user's is found.
+final class TemporaryFolder: Sendable {
+  let url: URL
+
+  init() throws {
+    url = FileManager.default.temporaryDirectory.appending(path: "cktop-test-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  func path(_ name: String) -> String { url.appending(path: name).path(percentEncoded: false) }
+
+  var environment: [String: String] {
+    [
+      "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": path("home"), "XDG_CONFIG_HOME": path("config"),
+      "XDG_STATE_HOME": path("state"), "LC_ALL": "C.UTF-8", "TERM": "xterm-256color",
+    ]
+  }
+}
+
+/// The program under test: it lies beside the test bundle.
+enum Binary {
+  struct NotFound: Error {
+    let folder: String
+  }
+
+  static func cktop() throws -> URL {
+    var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+    while folder.path != "/" {
+      let file = folder.appending(path: "cktop")
+      var isDirectory: ObjCBool = false
+      if FileManager.default.fileExists(atPath: file.path, isDirectory: &isDirectory), !isDirectory.boolValue {
+        return file
+      }
+      folder.deleteLastPathComponent()
+    }
+    throw NotFound(folder: CommandLine.arguments[0])
+  }
+}
