@@ -14,8 +14,8 @@ struct Cktop: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [
       OpenDashboard.self, StatusCommand.self, AccountCommand.self, SyncCommand.self, QueueCommand.self,
-      ConflictsCommand.self, RecordsCommand.self, ZonesCommand.self, VerifyCommand.self, DemoCommand.self, ServeCommand.self,
-      KeygenCommand.self, ThemesCommand.self, ConfigCommand.self, FaultsHelp.self,
+      ConflictsCommand.self, RecordsCommand.self, ZonesCommand.self, VerifyCommand.self, DemoCommand.self,
+      ServeCommand.self, KeygenCommand.self, ThemesCommand.self, ConfigCommand.self, FaultsHelp.self,
     ],
     defaultSubcommand: OpenDashboard.self
   )
@@ -23,7 +23,7 @@ struct Cktop: AsyncParsableCommand {
   /// Runs a command and exits with the code of the contract.
   static func main() async {
     do {
-      var command = try parseAsRoot()
+      var command = try parseAsRoot(StoreOptions.afterVerb(Array(CommandLine.arguments.dropFirst())))
       if var asynchronous = command as? any AsyncParsableCommand {
         try await asynchronous.run()
       } else {

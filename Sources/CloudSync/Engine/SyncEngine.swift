@@ -68,6 +68,11 @@ package actor SyncEngine {
         try await fetch(lease, types: [], sweeps: false, &summary)
         hasSent = try await send(lease, &summary)
       }
+      if summary.requests == 0 {
+        // Nothing is known that could be read or sent; whether the server lets us in has to be found out all the same.
+        _ = try await client.listZones(in: database)
+        summary.requests += 1
+      }
       summary.reachedEnd = true
       try store.passEnded(startedAt: startedAt, lease)
     } catch let error as WebServicesError {

@@ -28,7 +28,9 @@ extension CommandFailure {
     self.init(what, error.code.status)
   }
 
-  init(_ error: CKCredentialError) { self.init(error.message.withoutFullStop, .personNeeded) }
+  init(_ error: CKCredentialError) {
+    self.init("\(error.message.withoutFullStop); cktop config check shows where it comes from", .personNeeded)
+  }
 }
 
 extension ServerErrorCode {

@@ -22,6 +22,7 @@ final class Dashboard {
   private var screen: Screen?
   private var state: ViewState
   private var timer: (any DispatchSourceTimer)?
+  private var isCalm = false
   private var theme: Theme
   private var ending: CheckedContinuation<End, Never>?
   private var ended: End?
@@ -69,19 +70,28 @@ final class Dashboard {
     return end
   }
 
-  /// Looks for changes four times a second; where nothing changed nothing is drawn, and nothing is written.
+  /// Looks for changes four times a second, once a second while syncing is paused; where nothing changed nothing is
+  /// drawn, and nothing is written.
   private func startTimer() {
     let timer = DispatchSource.makeTimerSource(queue: .main)
-    timer.schedule(deadline: .now() + .milliseconds(250), repeating: .milliseconds(250), leeway: .milliseconds(50))
     timer.setEventHandler { [weak self] in
       MainActor.assumeIsolated { self?.tick() }
     }
-    timer.activate()
     self.timer = timer
+    schedule(isCalm: false)
+    timer.activate()
+  }
+
+  private func schedule(isCalm: Bool) {
+    self.isCalm = isCalm
+    let interval = DispatchTimeInterval.milliseconds(isCalm ? 1000 : 250)
+    timer?.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(50))
   }
 
   private func tick() {
-    demo?.tick(isPaused: service.snapshot.status.isPaused)
+    let isPaused = service.snapshot.status.isPaused
+    if isPaused != isCalm { schedule(isCalm: isPaused) }
+    demo?.tick(isPaused: isPaused)
     service.refresh()
     if let shown = shownNotice, shown.until <= now {
       shownNotice = nil

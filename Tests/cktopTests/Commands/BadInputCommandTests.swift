@@ -1,0 +1,118 @@
+import Foundation
+import Testing
+
+@Suite struct BadInputCommandTests {
+  private static let settings = ["CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_URL": "http://127.0.0.1:9"]
+
+  @Test func `with nothing configured one line names the demo`() async throws {
+    let machine = try Machine()
+
+    #expect(try await machine.fail(2).contains("cktop demo"))
+    #expect(try await machine.fail(2, "status").contains("cktop demo"))
+    #expect(try await machine.run("--version").status == 0)
+  }
+
+  @Test func `looking at a store that does not exist shows nothing and makes nothing`() async throws {
+    let machine = try Machine(Self.settings)
+
+    let status = try await machine.succeed("status", "--json").object()
+    for verb in [["queue", "list"], ["conflicts", "list"], ["records", "list"], ["zones", "list"]] {
+      #expect(try await machine.succeed(verb[0], verb[1], "--json").output == "")
+    }
+    try await machine.fail(1, "queue", "show", "1")
+    try await machine.fail(4, "verify")
+
+    #expect((status["queue"] as? [String: Any])?["total"] as? Int == 0)
+    #expect((status["sync"] as? [String: Any])?["inSync"] as? Bool == false)
+    #expect(!FileManager.default.fileExists(atPath: machine.folder.path("state")))
+  }
+
+  @Test func `a store that cannot be opened, is none, or is damaged is left as it is`() async throws {
+    let machine = try Machine(Self.settings)
+    let junk = try machine.folder.write("this is no database", to: "junk.sqlite")
+    try await machine.succeed("records", "put", "--type", "Task", "--store", machine.folder.path("good.sqlite"), "a=1")
+    let damaged = machine.folder.path("damaged.sqlite")
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: machine.folder.path("good.sqlite")))
+    bytes.replaceSubrange(4096..<bytes.count, with: repeatElement(0xA5, count: bytes.count - 4096))
+    try bytes.write(to: URL(fileURLWithPath: damaged))
+
+    for path in [junk, damaged, machine.folder.url.path] {
+      for verb in ["status", "sync", "queue"] { try await machine.fail(4, verb, "--store", path) }
+    }
+
+    #expect(try String(contentsOfFile: junk, encoding: .utf8) == "this is no database")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: damaged)) == bytes)
+  }
+
+  @Test func `a store for another container is refused`() async throws {
+    let machine = try Machine(Self.settings)
+    let store = machine.folder.path("one.sqlite")
+    try await machine.succeed("records", "put", "--type", "Task", "--store", store, "a=1")
+
+    #expect(try await machine.fail(4, "status", "--store", store, "--container", "iCloud.other").contains("iCloud.other"))
+    try await machine.fail(4, "status", "--store", store, "--environment", "production")
+    // What nothing names is taken from the store.
+    let bare = try await machine.succeed("status", "--json", "--store", store, settings: ["CLOUDKIT_CONTAINER": ""])
+    #expect(try bare.object()["container"] as? String == Machine.container)
+  }
+
+  @Test func `read-only accepts no verb that changes anything, wherever it is said`() async throws {
+    let machine = try Machine(Self.settings)
+    let changing = [
+      ["records", "put", "--type", "Task", "a=1"], ["records", "delete", "x"], ["zones", "create", "Z"], ["sync"],
+      ["queue", "retry", "--all"], ["queue", "flush"], ["conflicts", "resolve", "1", "--take", "local"],
+    ]
+
+    for arguments in changing {
+      let line = try await machine.failing(2, arguments + ["--read-only"])
+      #expect(line.contains("read-only"))
+    }
+    try await machine.fail(2, "--read-only", "queue", "flush")
+    try await machine.fail(2, "queue", "flush", settings: ["CKTOP_READ_ONLY": "1"])
+    try await machine.succeed("--read-only", "queue", "list")
+    #expect(!FileManager.default.fileExists(atPath: machine.folder.path("state")))
+  }
+
+  @Test func `a wrong field, value or name is one clear line`() async throws {
+    let machine = try Machine(Self.settings)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")
+
+    #expect(try await machine.fail(2, "records", "put", "--type", "Task", "count=many").contains("INT64"))
+    try await machine.fail(2, "records", "put", "--type", "Task", "count:TIME=1")
+    try await machine.fail(2, "records", "put", "--type", "Task", "9lives=1")
+    try await machine.fail(2, "records", "put", "--type", "Task", "noequals")
+    try await machine.fail(2, "records", "put", "--type", "1Task", "a=1")
+    try await machine.fail(2, "records", "put", "--type", "Task", "--name", "_secret", "a=1")
+    try await machine.fail(2, "records", "put", "--type", "Note", "--name", "t1", "a=1")
+    try await machine.fail(2, "records", "put", "a=1")
+    try await machine.fail(2, "records", "put", "--type", "Task", "--zone", "Home", "a=1")
+    try await machine.fail(2, "records", "import", "none.json", "--type", "Task")
+    let file = try machine.folder.write("{\"a\": ", to: "cut.json")
+    #expect(try await machine.fail(2, "records", "import", file, "--type", "Task").contains("line 1"))
+  }
+
+  @Test func `a wrong expression points at its column`() async throws {
+    let machine = try Machine(Self.settings)
+
+    #expect(try await machine.fail(2, "queue", "list", "--where", "state = 'gone'").contains("(column 9)"))
+    #expect(try await machine.fail(2, "queue", "retry", "--where", "agee > 1h").contains("(column 1)"))
+    #expect(try await machine.fail(2, "queue", "retry").contains("--all"))
+    try await machine.fail(2, "queue", "retry", "1", "--all")
+    try await machine.fail(2, "queue", "list", "--limit", "-1")
+    try await machine.fail(2, "nonsense")
+    try await machine.fail(2, "themes", "show", "nonsense")
+  }
+
+  @Test func `hostile data does not reach the terminal`() async throws {
+    let machine = try Machine(Self.settings)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "a\u{1B}[2Jb", "text=\u{202E}cipher\u{07}")
+
+    for arguments in [["records", "list"], ["records", "get", "a\u{1B}[2Jb"], ["queue", "list"], ["queue", "show", "1"]] {
+      for more in [[], ["--json"]] {
+        let output = try await machine.succeeding(arguments + more).output
+        #expect(!output.unicodeScalars.contains { $0 == "\u{1B}" || $0 == "\u{202E}" || $0 == "\u{07}" })
+      }
+    }
+    #expect(try await machine.succeed("queue", "list").output.contains("a␛[2Jb"))
+  }
+}

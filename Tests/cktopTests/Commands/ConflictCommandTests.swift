@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+@Suite struct ConflictCommandTests {
+  /// Two machines that changed the same field, the second with `--policy manual`.
+  private func conflict() async throws -> (cloud: Cloud, first: Machine, second: Machine, id: Int) {
+    let cloud = try await Cloud()
+    let first = try Machine(cloud)
+    let second = try Machine(cloud, ["CKTOP_POLICY": "manual"])
+    try await first.succeed("records", "put", "--type", "Task", "--name", "t1", "title=old", "note=old")
+    try await first.succeed("sync")
+    try await second.succeed("sync")
+    try await first.succeed("records", "put", "--name", "t1", "title=theirs", "note=theirs")
+    try await first.succeed("sync")
+    try await second.succeed("records", "put", "--name", "t1", "title=mine", "note=mine")
+    let sync = try await second.run("sync")
+    #expect(sync.status == 3)
+    #expect(sync.error.contains("cktop conflicts show"))
+    let list = try await second.succeed("conflicts", "list", "--json").object()
+    return (cloud, first, second, try #require(list["id"] as? Int))
+  }
+
+  @Test func `a conflict of the same field waits on the desk and is settled field by field`() async throws {
+    let (cloud, first, second, id) = try await conflict()
+
+    let shown = try await second.succeed("conflicts", "show", "\(id)", "--json").object()
+    #expect(try await second.run("status").status == 3)
+    try await second.succeed("conflicts", "resolve", "\(id)", "--take", "local", "--field", "note=server")
+    try await second.succeed("sync")
+    try await first.succeed("sync")
+
+    let fields = try #require(shown["fields"] as? [[String: Any]])
+    #expect(fields.map { $0["name"] as? String } == ["note", "title"])
+    #expect((fields[1]["base"] as? [String: Any])?["value"] as? String == "old")
+    #expect((fields[1]["local"] as? [String: Any])?["value"] as? String == "mine")
+    #expect((fields[1]["server"] as? [String: Any])?["value"] as? String == "theirs")
+    for machine in [first, second] {
+      let record = try await machine.succeed("records", "get", "t1", "--json").object()
+      let values = try #require(record["fields"] as? [String: [String: Any]]).mapValues { $0["value"] as? String }
+      #expect(values == ["title": "mine", "note": "theirs"])
+      try await machine.succeed("verify")
+    }
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `wrong choices are usage errors and change nothing`() async throws {
+    let (cloud, _, second, id) = try await conflict()
+
+    try await second.fail(2, "conflicts", "resolve", "\(id)", "--take", "both")
+    try await second.fail(2, "conflicts", "resolve", "\(id)", "--take", "local", "--field", "title=newest")
+    try await second.fail(2, "conflicts", "resolve", "\(id)", "--take", "local", "--field", "nothing=local")
+    try await second.fail(1, "conflicts", "resolve", "999", "--take", "local")
+    try await second.fail(1, "conflicts", "show", "999")
+
+    #expect(try await second.succeed("conflicts", "list", "--json").lines.count == 1)
+    try await second.succeed("conflicts", "resolve", "\(id)", "--take", "server")
+    #expect(try await second.succeed("queue", "list", "--json").output == "")
+    withExtendedLifetime(cloud) {}
+  }
+}

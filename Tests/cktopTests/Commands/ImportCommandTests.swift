@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+@Suite struct ImportCommandTests {
+  private static let cities = """
+    {"code": "baku", "label": "Baku", "country": "AZ", "twin": "vienna"}
+    {"code": "vienna", "label": "Wien", "country": "AT", "twin": "baku"}
+    """
+  private static let countries = #"[{"code": "AZ", "people": 10}, {"code": "AT", "people": 9.1}]"#
+
+  @Test func `references come in any order, and a second store that fetches all is equal`() async throws {
+    let cloud = try await Cloud()
+    let first = try Machine(cloud)
+    let cities = try first.folder.write(Self.cities, to: "cities.ndjson")
+    let countries = try first.folder.write(Self.countries, to: "countries.json")
+
+    let import1 = try await first.succeed(
+      "records", "import", cities, "--type", "City", "--id", "code", "--reference", "country=Country", "--reference",
+      "twin=City", "--json"
+    )
+    try await first.succeed("records", "import", countries, "--type", "Country", "--id", "code")
+    let sync = try await first.succeed("sync", "--json")
+    let second = try Machine(cloud)
+    try await second.succeed("sync")
+
+    #expect(try import1.object()["enqueued"] as? Int == 2)
+    #expect(try sync.object()["sent"] as? Int == 4)
+    #expect(try await second.succeed("records", "list", "--json").lines.count == 4)
+    for machine in [first, second] {
+      let zones = try await machine.succeed("verify", "--json").objects()
+      #expect(zones.allSatisfy { $0["onlyLocal"] as? Int == 0 && $0["onlyServer"] as? Int == 0 })
+      #expect(zones.contains { $0["zone"] as? String == "cktop" && $0["different"] as? Int == 0 })
+    }
+    let baku = try await second.succeed("records", "get", "baku", "--json").object()
+    let country = try #require((baku["fields"] as? [String: [String: Any]])?["country"])
+    #expect(country["type"] as? String == "REFERENCE")
+    #expect((country["value"] as? [String: Any])?["action"] as? String == "NONE")
+  }
+
+  @Test func `importing again enqueues only what differs`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let file = try machine.folder.write("code,people\nAZ,10\nAT,9\n", to: "countries.csv")
+    try await machine.succeed("records", "import", file, "--type", "Country", "--id", "code")
+    try await machine.succeed("sync")
+    _ = try machine.folder.write("code,people\nAZ,10\nAT,8\nDE,84\n", to: "countries.csv")
+
+    let again = try await machine.succeed("records", "import", file, "--type", "Country", "--id", "code", "--json").object()
+
+    #expect(again["read"] as? Int == 3)
+    #expect(again["enqueued"] as? Int == 2)
+    #expect(again["unchanged"] as? Int == 1)
+  }
+
+  @Test func `lines that cannot be imported are listed with their numbers and the rest is enqueued`() async throws {
+    let machine = try Machine(try await Cloud())
+    let file = try machine.folder.write(
+      "{\"id\": \"a\", \"n\": 1}\nnot json\n{\"id\": \"b\", \"n\": {\"deep\": 1}}\n{\"id\": \"c\", \"n\": 2}\n",
+      to: "rows.ndjson"
+    )
+
+    let end = try await machine.run("records", "import", file, "--type", "Row", "--id", "id", "--json")
+    let people = try await machine.run("records", "import", file, "--type", "Row", "--id", "id")
+
+    #expect(end.status == 1)
+    let object = try end.object()
+    #expect(object["enqueued"] as? Int == 2)
+    #expect((object["refused"] as? [[String: Any]])?.map { $0["line"] as? Int } == [2, 3])
+    #expect(people.status == 1)
+    #expect(people.lines == ["read 4, enqueued 0, unchanged 2, refused 2"])
+    #expect(people.error.contains("cktop: line 2: "))
+  }
+
+  @Test func `a record over 1 MB is refused with its line`() async throws {
+    let machine = try Machine(try await Cloud())
+    let text = String(repeating: "x", count: 1_000_001)
+    let file = try machine.folder.write("{\"id\": \"big\", \"t\": \"\(text)\"}\n{\"id\": \"small\", \"t\": \"x\"}\n", to: "big.ndjson")
+
+    let end = try await machine.run("records", "import", file, "--type", "Row", "--id", "id", "--json")
+    let put = try await machine.fail(2, "records", "put", "--type", "Row", "t=\(text.prefix(100_000))", "u=\(text.prefix(100_000))", "t=1")
+
+    #expect(end.status == 1)
+    #expect(try end.object()["enqueued"] as? Int == 1)
+    #expect(end.output.contains("1000000"))
+    #expect(put.contains("t is set twice"))
+  }
+}

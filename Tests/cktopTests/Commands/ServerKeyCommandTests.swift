@@ -1,0 +1,100 @@
+import Foundation
+import Testing
+
+@Suite struct ServerKeyCommandTests {
+  /// A machine with a new key, and a cloud that knows it.
+  private func keyed() async throws -> (Cloud, Machine, [String: String]) {
+    let home = try Machine([:])
+    let file = home.folder.path("key.pem")
+    let made = try await home.succeed("keygen", "--out", file)
+    let keyID = String(try #require(made.lines.last?.split(separator: " ").last))
+    let publicKey = try home.folder.write(made.output, to: "public.pem")
+    let cloud = try await Cloud("--server-key", publicKey)
+    let settings = [
+      "CLOUDKIT_URL": cloud.url, "CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_KEY_ID": keyID,
+      "CLOUDKIT_KEY_FILE": file,
+    ]
+    return (cloud, home, settings)
+  }
+
+  @Test func `a key made here and registered there writes to the public database`() async throws {
+    let (cloud, machine, settings) = try await keyed()
+
+    let account = try await machine.succeed("account", "--json", settings: settings).object()
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "n1", "text=hello", settings: settings)
+    let sync = try await machine.succeed("sync", settings: settings)
+    let second = try Machine(settings)
+    try await second.succeed("sync", "--types", "Note")
+
+    #expect(account["status"] as? String == "available")
+    #expect(account["credential"] as? String == "serverToServer")
+    #expect(account["expiresAt"] is NSNull && account["permissions"] is NSNull)
+    #expect(sync.lines == ["sent 1, fetched 0, deleted 0; in sync"])
+    #expect(try await second.succeed("records", "list", "--json").object()["recordName"] as? String == "n1")
+    for machine in [machine, second] {
+      #expect(try await machine.succeed("verify", settings: settings).lines == ["_defaultZone: equal, 1 records"])
+    }
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `a key that the server does not know, or none, needs a person`() async throws {
+    let (cloud, machine, settings) = try await keyed()
+    let stranger = settings.merging(["CLOUDKIT_KEY_ID": String(repeating: "a", count: 64)]) { $1 }
+    let missing = settings.merging(["CLOUDKIT_KEY_FILE": machine.folder.path("none.pem")]) { $1 }
+    let none = settings.filter { !$0.key.hasPrefix("CLOUDKIT_KEY") }
+
+    let refused = try await machine.fail(3, "account", settings: stranger)
+    let sync = try await machine.run("sync", settings: stranger)
+    #expect(try await machine.fail(3, "sync", settings: missing).contains("none.pem"))
+    #expect(try await machine.fail(3, "sync", settings: none).contains("no credential"))
+
+    #expect(refused.contains("AUTHENTICATION_FAILED"))
+    #expect(sync.status == 3)
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `a key that others can read is refused, and says what to do`() async throws {
+    let (cloud, machine, settings) = try await keyed()
+    let file = try #require(settings["CLOUDKIT_KEY_FILE"])
+    let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+
+    let line = try await machine.fail(3, "sync", settings: settings)
+
+    #expect(mode == 0o600)
+    #expect(line.contains("chmod 600"))
+    #expect(try await machine.fail(2, "keygen", "--out", file).contains("exists"))
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `a store belongs to its identity`() async throws {
+    let cloud = try await Cloud()
+    let ana = try Machine(cloud)
+    try await ana.succeed("records", "put", "--type", "Task", "a=1")
+    try await ana.succeed("sync")
+
+    let line = try await ana.fail(3, "sync", settings: ["CLOUDKIT_WEB_AUTH_TOKEN": "bob"])
+    try await ana.fail(3, "verify", settings: ["CLOUDKIT_WEB_AUTH_TOKEN": "bob"])
+
+    #expect(line.contains("belongs to"))
+  }
+
+  @Test func `a replaced web-auth token is kept for its owner and used while it descends from the configured one`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Task", "a=1")
+    try await machine.succeed("sync")
+    let file = machine.folder.path("state/cktop/\(Machine.container).development.private.sqlite.token")
+
+    let first = try String(contentsOfFile: file, encoding: .utf8)
+    try await machine.succeed("sync")
+    let second = try String(contentsOfFile: file, encoding: .utf8)
+
+    #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
+    #expect(first != second)
+    // The emulator counts the renewals of a token: a command that had begun with the configured one would count anew.
+    let count = { (text: String) in text.firstMatch(of: /ana~(\d+)/).flatMap { Int($0.1) } ?? 0 }
+    #expect(count(second) > count(first))
+    #expect(!second.contains("\"ana\""))
+  }
+}

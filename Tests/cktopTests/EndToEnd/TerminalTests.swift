@@ -1,0 +1,115 @@
+import Foundation
+import Testing
+
+/// The program in a real terminal: tmux holds it, types its keys and reads its screen.
+@Suite(.serialized) struct TerminalTests {
+  @Test(.timeLimit(.minutes(2)))
+  func `the demo comes alive, is driven by keys, and gives the terminal back`() async throws {
+    let terminal = try Tmux(columns: 80, rows: 24)
+    defer { terminal.close() }
+    try terminal.run("'\(Binary.cktop().path)' demo; echo left with $?; stty -a | tr ';' '\\n' | grep -w echo")
+
+    try await terminal.screen { $0.contains("2 Queue") && $0.contains("4 Account") && $0.contains("Element") }
+    try terminal.type("x")
+    try await terminal.screen { $0.contains("1 failed") }
+    try terminal.type("/", "failed")
+    try terminal.type("Enter")
+    try await terminal.screen { $0.contains("/failed") && $0.contains("! failed") }
+    try terminal.type("Enter")
+    try await terminal.screen { $0.contains("Operation ") && $0.contains("BAD_REQUEST") }
+    try terminal.type("q")
+    try await terminal.screen { $0.contains("2 Queue") }
+    try terminal.type("r")
+    try await terminal.screen { $0.contains("retried 1") }
+    try terminal.type("m")
+    try await terminal.screen { $0.contains("conflict") && $0.contains("c conflicts") }
+    try terminal.type("c")
+    try await terminal.screen { $0.contains("BASE") && $0.contains("LOCAL") && $0.contains("SERVER") }
+    try terminal.type("L")
+    try terminal.type("Enter")
+    try await terminal.screen { $0.contains("settled") }
+    try terminal.resize(columns: 20, rows: 5)
+    try await terminal.screen { !$0.contains("─ 2 Queue") }
+    try terminal.resize(columns: 200, rows: 50)
+    try await terminal.screen { $0.contains("2 Queue") || $0.contains("BASE") }
+    try terminal.type("C-c")
+    let last = try await terminal.screen { $0.contains("left with") }
+
+    #expect(last.contains("left with 130"))
+    // A terminal left raw would say `-echo`.
+    #expect(last.contains("echo") && !last.contains("-echo"))
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: ["", "dumb"])
+  func `a terminal that cannot be used is refused in one line`(term: String) async throws {
+    let terminal = try Tmux(columns: 100, rows: 10)
+    defer { terminal.close() }
+    let setting = term.isEmpty ? "env -u TERM" : "env TERM=\(term)"
+    try terminal.run("\(setting) '\(Binary.cktop().path)' demo; echo left with $?")
+
+    let screen = try await terminal.screen { $0.contains("left with") }
+
+    #expect(screen.contains("cktop: ") && screen.contains("left with 2"))
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `an unknown theme is refused with the names there are`() async throws {
+    let terminal = try Tmux(columns: 100, rows: 10)
+    defer { terminal.close() }
+    try terminal.run("'\(Binary.cktop().path)' demo --theme nonesuch; echo left with $?")
+
+    let screen = try await terminal.screen { $0.contains("left with") }
+
+    #expect(screen.contains("nonesuch") && screen.contains("midnight") && screen.contains("left with 2"))
+  }
+}
+
+/// A terminal of a test's own, on a tmux server of its own.
+private struct Tmux {
+  private let folder: TemporaryFolder
+  private let socket: String
+
+  init(columns: Int, rows: Int) throws {
+    folder = try TemporaryFolder()
+    socket = folder.path("tmux")
+    // The pane's program waits, so that the last screen stays readable.
+    try call(["-u", "-f", "/dev/null", "new-session", "-d", "-x", "\(columns)", "-y", "\(rows)", "sh"])
+  }
+
+  func run(_ command: String) throws { try type("clear; \(command)", "Enter") }
+
+  func type(_ keys: String...) throws {
+    for key in keys { try call(["send-keys", key]) }
+  }
+
+  func resize(columns: Int, rows: Int) throws {
+    try call(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])
+  }
+
+  /// Reads the screen until it shows what is wanted; the test's time limit bounds the wait.
+  @discardableResult
+  func screen(_ isWanted: (String) -> Bool) async throws -> String {
+    while true {
+      let text = try call(["capture-pane", "-p"])
+      if isWanted(text) { return text }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+  }
+
+  func close() { _ = try? call(["kill-server"]) }
+
+  @discardableResult
+  private func call(_ arguments: [String]) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["tmux", "-S", socket] + arguments
+    process.environment = folder.environment
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return String(decoding: data, as: UTF8.self)
+  }
+}
