@@ -177,7 +177,8 @@ extension SyncStore {
 extension MirrorRecord {
   /// Whether both are the same version with the same content.
   fileprivate func isSame(as other: MirrorRecord) -> Bool {
-    type == other.type && changeTag == other.changeTag && fields.mapValues(\.content) == other.fields.mapValues(\.content)
+    type == other.type && changeTag == other.changeTag
+      && fields.mapValues(\.content) == other.fields.mapValues(\.content)
   }
 }
 

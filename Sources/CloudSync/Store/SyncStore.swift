@@ -128,7 +128,9 @@ package final class SyncStore: Sendable {
   }
 
   func write<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
-    try wrap { try pool.write(body) }
+    let value = try wrap { try pool.write(body) }
+    Bell.ring(path)
+    return value
   }
 
   private func wrap<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {

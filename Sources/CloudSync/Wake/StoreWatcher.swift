@@ -10,7 +10,7 @@ import Synchronization
 
 /// Tells when any process has written to a store, at no cost while nobody does.
 ///
-/// inotify on the store's `-wal` file wakes a Dispatch source. GRDB's own observation sees one process only.
+/// inotify on the store's bell wakes a Dispatch source. GRDB's own observation sees one process only.
 package final class StoreWatcher: Sendable {
   private let descriptor: Int32
   private let source: any DispatchSourceRead
@@ -21,7 +21,8 @@ package final class StoreWatcher: Sendable {
   package init?(_ store: SyncStore, queue: DispatchQueue, changed: @escaping @Sendable () -> Void) {
     descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
     guard descriptor >= 0 else { return nil }
-    let watch = inotify_add_watch(descriptor, store.path + "-wal", UInt32(IN_MODIFY))
+    Bell.hang(store.path)
+    let watch = inotify_add_watch(descriptor, Bell.path(store.path), UInt32(IN_ATTRIB))
     guard watch >= 0 else {
       close(descriptor)
       return nil
@@ -38,6 +39,26 @@ package final class StoreWatcher: Sendable {
   }
 
   deinit { source.cancel() }
+}
+
+/// How a process tells all others that it has committed something: it touches a file beside the store.
+///
+/// Watching the write-ahead log itself is not enough. It is written before the commit can be seen, and whoever is woken
+/// by that and looks at once finds nothing and sleeps on.
+enum Bell {
+  /// The driver's lock file, which is there anyway.
+  static func path(_ storePath: String) -> String { storePath + ".driver" }
+
+  /// Makes sure that there is something to watch.
+  static func hang(_ storePath: String) {
+    let descriptor = open(path(storePath), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  /// Touches the file, after the commit. Where there is none, nobody watches.
+  static func ring(_ storePath: String) {
+    _ = utimensat(AT_FDCWD, path(storePath), nil, 0)
+  }
 }
 
 /// Wakes one sleeper, or makes its next sleep end at once.

@@ -23,7 +23,8 @@ struct ConflictsList: Verb {
     guard let conflicts = try session.storeToRead()?.conflicts() else { return }
     if json { return OutputStream.standard.lines(conflicts.map(\.json.line)) }
     var table = TextTable([
-      .init(title: "ID", alignment: .right), .init(title: "TYPE", mayShrink: true), .init(title: "NAME", mayShrink: true),
+      .init(title: "ID", alignment: .right), .init(title: "TYPE", mayShrink: true),
+      .init(title: "NAME", mayShrink: true),
       .init(title: "ZONE", mayShrink: true), .init(title: "FIELDS", mayShrink: true),
     ])
     for conflict in conflicts {
@@ -69,7 +70,10 @@ struct ConflictsResolve: Verb {
 
   @Argument(help: "The conflict's number.") var id: Int64
   @Option(help: "Whose values the fields get: local, server, base or newest.") var take: ConflictSide
-  @Option(name: .customLong("field"), help: ArgumentHelp("Another side for one field. May be repeated.", valueName: "name=side"))
+  @Option(
+    name: .customLong("field"),
+    help: ArgumentHelp("Another side for one field. May be repeated.", valueName: "name=side")
+  )
   var fields: [String] = []
   @Flag(help: "What was done as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
@@ -77,7 +81,9 @@ struct ConflictsResolve: Verb {
   func run(_ session: Session) async throws {
     try session.refuseIfReadOnly()
     let choices = try choices()
-    guard let store = try session.storeToRead(), try store.conflict(id) != nil else { throw CommandFailure.noConflict(id) }
+    guard let store = try session.storeToRead(), try store.conflict(id) != nil else {
+      throw CommandFailure.noConflict(id)
+    }
     let left = try store.resolve(id, take: take, fields: choices, actor: "cli")
     if json {
       let object: JSONObject = [

@@ -72,7 +72,16 @@ extension FaultPlan {
     case .dataCorrupted(let found): (context, what) = (found, found.debugDescription.withoutFullStop)
     @unknown default: return "the plan cannot be read"
     }
-    let path = context.codingPath.map { $0.intValue.map { "[\($0 + 1)]" } ?? $0.stringValue }.joined(separator: ".")
+    var path = ""
+    for key in context.codingPath {
+      if let index = key.intValue {
+        path += "[\(index + 1)]"
+      } else {
+        path += path.isEmpty ? key.stringValue : "." + key.stringValue
+      }
+    }
+    // A name that is no action was tried as a table at last.
+    if context.codingPath.last?.stringValue == "then", case .typeMismatch = error { what = "there is no such action" }
     return path.isEmpty ? what : "\(path): \(what)"
   }
 }

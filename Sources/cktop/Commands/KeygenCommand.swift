@@ -31,7 +31,9 @@ struct KeygenCommand: AsyncParsableCommand {
     let key = CKServerToServerKey.generate()
     if let out { try write(key.privateKeyPEM, to: out) }
     if json {
-      var object: JSONObject = ["keyID": .text(key.keyID), "publicKey": .text(key.publicKeyPEM), "file": .optional(out)]
+      var object: JSONObject = [
+        "keyID": .text(key.keyID), "publicKey": .text(key.publicKeyPEM), "file": .optional(out),
+      ]
       if out == nil { object["privateKey"] = .text(key.privateKeyPEM) }
       return OutputStream.standard.line(object.line)
     }

@@ -69,7 +69,9 @@ struct PassEnd {
     let found = try store.operations(matching: filter, limit: Self.listed)
     for row in found.rows {
       let what = row.kind.isOfZone ? "zone \(row.key.zone)" : "\(row.type ?? "record") \(row.key.name)"
-      let why = row.state == .conflict ? "conflict" : "\(row.errorCode ?? row.state.rawValue): \(row.errorMessage ?? row.reason)"
+      let why =
+        row.state == .conflict
+        ? "conflict" : "\(row.errorCode ?? row.state.rawValue): \(row.errorMessage ?? row.reason)"
       let advice = row.state == .conflict ? "cktop conflicts show \(row.id)" : "cktop queue show \(row.id)"
       CommandFailure("\(what): \(why); \(advice)", status).report()
     }

@@ -31,7 +31,9 @@ struct QueueShow: Verb {
         lines.append("  \(name): base \(values[0]) | local \(values[1]) | server \(values[2])")
       }
     } else if let entry = detail.history {
-      lines.append("operation \(entry.id): \(entry.kind.rawValue) \(entry.type ?? "") \(entry.key.name) in zone \(entry.key.zone)")
+      lines.append(
+        "operation \(entry.id): \(entry.kind.rawValue) \(entry.type ?? "") \(entry.key.name) in zone \(entry.key.zone)"
+      )
       lines.append("  ended      \(entry.ending.rawValue) at \(time(entry.endedAt)): \(entry.detail)")
     }
     for attempt in detail.attempts.reversed() {

@@ -17,7 +17,7 @@ struct QueueSelection: ParsableArguments {
     case (false, nil, false): return .ids(ids)
     case (true, let filter?, false): return .matching(filter, text: condition.expression ?? "")
     case (true, nil, true): return .all
-    case (true, nil, false): throw CommandFailure.usage("which operations? give their numbers, --where or --all")
+    case (true, nil, false): throw CommandFailure.usage("no operations are named; give their numbers, --where or --all")
     default: throw CommandFailure.usage("numbers, --where and --all exclude each other; give one of them")
     }
   }
@@ -52,7 +52,8 @@ struct QueueSelection: ParsableArguments {
     let skipped = result.skipped.sorted { $0.key < $1.key }
     if json {
       let object: JSONObject = [
-        "verb": .text(verb.rawValue), "dryRun": .bool(dryRun), "changed": .array(result.changed.map(OutputJSON.integer)),
+        "verb": .text(verb.rawValue), "dryRun": .bool(dryRun),
+        "changed": .array(result.changed.map(OutputJSON.integer)),
         "skipped": .array(skipped.map { ["id": .integer($0.key), "reason": .text($0.value)] }),
         "unknown": .array(result.unknown.map(OutputJSON.integer)),
       ]
@@ -68,7 +69,8 @@ struct QueueSelection: ParsableArguments {
     guard !ids.isEmpty else { return }
     // Named one by one, they were expected to be acted on.
     for (id, reason) in skipped {
-      CommandFailure("operation \(id) was left alone: \(reason); cktop queue show \(id) tells more", .itemsFailed).report()
+      CommandFailure("operation \(id) was left alone: \(reason); cktop queue show \(id) tells more", .itemsFailed)
+        .report()
     }
     if !result.unknown.isEmpty || !skipped.isEmpty { try CommandStatus.itemsFailed.end() }
   }

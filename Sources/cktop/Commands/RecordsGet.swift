@@ -30,7 +30,9 @@ struct RecordsGet: Verb {
     try (missing.isEmpty ? CommandStatus.done : .itemsFailed).end()
   }
 
-  private func remoteRecords(_ session: Session, _ store: SyncStore?, _ zone: ZoneKey?) async throws -> [String: RecordRow] {
+  private func remoteRecords(_ session: Session, _ store: SyncStore?, _ zone: ZoneKey?) async throws -> [String:
+    RecordRow]
+  {
     guard let store else { return [:] }
     let engine = try session.engine(store)
     let zones = if let zone { [zone] } else { try await engine.zonesOfServer() }

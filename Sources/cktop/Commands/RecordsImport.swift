@@ -8,8 +8,9 @@ struct RecordsImport: Verb {
     commandName: "import",
     abstract: "Enqueues the records of a JSON, NDJSON or CSV file.",
     discussion: """
-      A field has the type that mirror or queue know it by, else the one that fits the whole column. Lines that cannot be \
-      imported are listed with their numbers, the rest is enqueued. Importing again enqueues only what differs.
+      A field has the type that mirror or queue know it by, else the one that fits the whole column. Lines that \
+      cannot be imported are listed with their numbers, the rest is enqueued. \
+      Importing again enqueues only what differs.
 
         cktop records import cities.csv --type City --id code --reference country=Country
       """
@@ -17,11 +18,15 @@ struct RecordsImport: Verb {
 
   @Argument(help: "The file; - reads standard input.") var file: String
   @Option(help: "The record type.") var type: String
-  @Option(name: .customLong("id"), help: "The field that names the record; without it, names are made.") var idField: String?
+  @Option(name: .customLong("id"), help: "The field that names the record; without it, names are made.") var idField:
+    String?
   @Option(help: "The zone; without it the standard one.") var zone: String?
   @Option(
     name: .customLong("reference"),
-    help: ArgumentHelp("Makes a field a reference to the record of that name. May be repeated.", valueName: "field=type")
+    help: ArgumentHelp(
+      "Makes a field a reference to the record of that name. May be repeated.",
+      valueName: "field=type"
+    )
   )
   var references: [String] = []
   @Flag(help: "What was done as a JSON object.") var json = false
@@ -50,7 +55,9 @@ struct RecordsImport: Verb {
       OutputStream.standard.line(result.json.line)
     } else {
       OutputStream.standard.line(result.line)
-      OutputStream.error.lines(result.refused.map { CommandFailure("line \($0.line): \($0.message)", .itemsFailed).line })
+      OutputStream.error.lines(
+        result.refused.map { CommandFailure("line \($0.line): \($0.message)", .itemsFailed).line }
+      )
     }
     try (result.refused.isEmpty ? CommandStatus.done : .itemsFailed).end()
   }

@@ -23,7 +23,8 @@ struct RecordsList: Verb {
       try await listing.print(session) { $0.line }
     } else {
       var table = TextTable([
-        .init(title: "NAME", mayShrink: true), .init(title: "TYPE", mayShrink: true), .init(title: "ZONE", mayShrink: true),
+        .init(title: "NAME", mayShrink: true), .init(title: "TYPE", mayShrink: true),
+        .init(title: "ZONE", mayShrink: true),
         .init(title: "STATE"), .init(title: "FIELDS", mayShrink: true),
       ])
       try await listing.each(session) { row in

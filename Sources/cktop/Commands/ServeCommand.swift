@@ -89,7 +89,8 @@ struct ServeCommand: AsyncParsableCommand {
       return try ServerKey(text)
     } catch {
       switch error {
-      case .noPublicKey: throw .usage("\(path) holds no public key (-----BEGIN PUBLIC KEY-----); cktop keygen prints one")
+      case .noPublicKey:
+        throw .usage("\(path) holds no public key (-----BEGIN PUBLIC KEY-----); cktop keygen prints one")
       case .notP256: throw .usage("\(path) holds no P-256 key; make one with cktop keygen")
       }
     }

@@ -40,14 +40,17 @@ struct Session: Sendable {
   func scope() throws(CommandFailure) -> SyncStore.Scope {
     let known = settings.store?.source == .standard ? nil : storePath.flatMap(SyncStore.scope(ofStoreAt:))
     let container: String
-    if settings.container == nil, let known { container = known.container } else {
+    if settings.container == nil, let known {
+      container = known.container
+    } else {
       container = try settings.requiredContainer()
     }
     let environment = settings.environment
     let database = settings.database
     return SyncStore.Scope(
       container: container,
-      environment: environment.source == .standard ? known?.environment ?? environment.value.rawValue : environment.value.rawValue,
+      environment: environment.source == .standard
+        ? known?.environment ?? environment.value.rawValue : environment.value.rawValue,
       database: database.source == .standard ? known?.database ?? database.value : database.value
     )
   }

@@ -9,8 +9,8 @@ struct StatusCommand: Verb {
     commandName: "status",
     abstract: "One look at everything.",
     discussion: """
-      Exit codes: 0 in sync or on the way, 1 something failed, 3 a person is needed. A store that does not exist yet is \
-      empty and is not made.
+      Exit codes: 0 in sync or on the way, 1 something failed, 3 a person is needed. A store that does not exist yet \
+      is empty and is not made.
       """
   )
 

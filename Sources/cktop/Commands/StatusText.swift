@@ -32,7 +32,9 @@ struct StatusText {
     ]
     if let action = status.nextAction { lines.append(fact("Next", "\(action) at \(time(status.nextActionAt))")) }
     if let driver = status.driver {
-      lines.append(fact("Driver", "\(driver.isLive ? "process" : "none now; last was") \(driver.pid) on \(driver.host)"))
+      lines.append(
+        fact("Driver", "\(driver.isLive ? "process" : "none now; last was") \(driver.pid) on \(driver.host)")
+      )
     }
     if let progress = status.progress {
       let eta = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s to go" } ?? ""
@@ -40,7 +42,9 @@ struct StatusText {
     }
     lines.append(fact("Queue", queue))
     lines.append(fact("Records", records))
-    for wait in status.throttles { lines.append(fact("Wait", "\(wait.scope): \(wait.error) until \(time(wait.until))")) }
+    for wait in status.throttles {
+      lines.append(fact("Wait", "\(wait.scope): \(wait.error) until \(time(wait.until))"))
+    }
     if let error = status.lastError {
       lines.append(fact("Last error", "\(error.code): \(error.message) at \(time(error.at))"))
     }
@@ -93,21 +97,28 @@ struct StatusMetrics {
     text += gauge("cktop_in_sync", "Whether everything is sent and read.", [([], status.isInSync ? "1" : "0")])
     text += gauge("cktop_state", "What syncing is doing.", [([("state", status.state.rawValue)], "1")])
     text += gauge(
-      "cktop_queue_operations", "Operations in the queue by state.",
+      "cktop_queue_operations",
+      "Operations in the queue by state.",
       states.map { ([("state", $0.0)], String($0.1)) }
     )
     text += gauge("cktop_queue_bytes", "Bytes of the operations in the queue.", [([], String(queue.bytes))])
     text += gauge(
-      "cktop_records", "Records of the mirror with pending edits, by type.",
+      "cktop_records",
+      "Records of the mirror with pending edits, by type.",
       status.recordsByType.sorted { $0.key < $1.key }.map { ([("type", $0.key)], String($0.value)) }
     )
     text += time("cktop_oldest_pending_timestamp_seconds", "When the oldest pending one came.", queue.oldestPendingAt)
     text += time("cktop_last_success_timestamp_seconds", "The end of the last complete pass.", status.lastSuccessAt)
     text += gauge(
-      "cktop_throttled_until_timestamp_seconds", "Waits by scope.",
+      "cktop_throttled_until_timestamp_seconds",
+      "Waits by scope.",
       status.throttles.map { ([("scope", $0.scope), ("error", $0.error)], seconds($0.until)) }
     )
-    text += gauge("cktop_driver_live", "Whether a process drives the store.", [([], status.driver?.isLive == true ? "1" : "0")])
+    text += gauge(
+      "cktop_driver_live",
+      "Whether a process drives the store.",
+      [([], status.driver?.isLive == true ? "1" : "0")]
+    )
     return text
   }
 

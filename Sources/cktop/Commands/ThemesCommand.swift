@@ -82,7 +82,9 @@ extension Color {
 extension Attributes {
   /// The attributes as a theme file spells them.
   fileprivate var names: [String] {
-    let all: [(Attributes, String)] = [(.bold, "bold"), (.underline, "underline"), (.reverse, "reverse"), (.dim, "dim")]
+    let all: [(Attributes, String)] = [
+      (.bold, "bold"), (.underline, "underline"), (.reverse, "reverse"), (.dim, "dim"),
+    ]
     return all.filter { contains($0.0) }.map(\.1)
   }
 }

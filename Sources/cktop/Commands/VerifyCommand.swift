@@ -7,9 +7,9 @@ struct VerifyCommand: Verb {
     commandName: "verify",
     abstract: "Compares mirror and server and prints the differences, zone by zone.",
     discussion: """
-      Changes neither; pending edits are no differences. Reads every record of the server: a zone from the beginning of \
-      its feed, the public database by the record types that are known. With --json, onlyLocal, onlyServer and different \
-      are counts; the records' names are beside them. Exit code 1 where anything differs.
+      Changes neither; pending edits are no differences. Reads every record of the server: a zone from the beginning \
+      of its feed, the public database by the record types that are known. With --json, onlyLocal, onlyServer and \
+      different are counts; the records' names are beside them. Exit code 1 where anything differs.
       """
   )
 

@@ -49,7 +49,9 @@ import Testing
     let store = machine.folder.path("one.sqlite")
     try await machine.succeed("records", "put", "--type", "Task", "--store", store, "a=1")
 
-    #expect(try await machine.fail(4, "status", "--store", store, "--container", "iCloud.other").contains("iCloud.other"))
+    #expect(
+      try await machine.fail(4, "status", "--store", store, "--container", "iCloud.other").contains("iCloud.other")
+    )
     try await machine.fail(4, "status", "--store", store, "--environment", "production")
     // What nothing names is taken from the store.
     let bare = try await machine.succeed("status", "--json", "--store", store, settings: ["CLOUDKIT_CONTAINER": ""])
@@ -87,7 +89,7 @@ import Testing
     try await machine.fail(2, "records", "put", "a=1")
     try await machine.fail(2, "records", "put", "--type", "Task", "--zone", "Home", "a=1")
     try await machine.fail(2, "records", "import", "none.json", "--type", "Task")
-    let file = try machine.folder.write("{\"a\": ", to: "cut.json")
+    let file = try machine.folder.write("[{\"a\": ", to: "cut.json")
     #expect(try await machine.fail(2, "records", "import", file, "--type", "Task").contains("line 1"))
   }
 
@@ -107,7 +109,9 @@ import Testing
     let machine = try Machine(Self.settings)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "a\u{1B}[2Jb", "text=\u{202E}cipher\u{07}")
 
-    for arguments in [["records", "list"], ["records", "get", "a\u{1B}[2Jb"], ["queue", "list"], ["queue", "show", "1"]] {
+    for arguments in [
+      ["records", "list"], ["records", "get", "a\u{1B}[2Jb"], ["queue", "list"], ["queue", "show", "1"],
+    ] {
       for more in [[], ["--json"]] {
         let output = try await machine.succeeding(arguments + more).output
         #expect(!output.unicodeScalars.contains { $0 == "\u{1B}" || $0 == "\u{202E}" || $0 == "\u{07}" })

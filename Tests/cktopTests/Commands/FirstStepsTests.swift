@@ -6,7 +6,17 @@ import Testing
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
 
-    let put = try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "title=Buy milk", "done=0", "--json")
+    let put = try await machine.succeed(
+      "records",
+      "put",
+      "--type",
+      "Task",
+      "--name",
+      "t1",
+      "title=Buy milk",
+      "done=0",
+      "--json"
+    )
     let queued = try await machine.succeed("queue", "list", "--json")
     let before = try await machine.succeed("records", "get", "t1", "--json")
     let sync = try await machine.succeed("sync")

@@ -15,8 +15,18 @@ import Testing
     let countries = try first.folder.write(Self.countries, to: "countries.json")
 
     let import1 = try await first.succeed(
-      "records", "import", cities, "--type", "City", "--id", "code", "--reference", "country=Country", "--reference",
-      "twin=City", "--json"
+      "records",
+      "import",
+      cities,
+      "--type",
+      "City",
+      "--id",
+      "code",
+      "--reference",
+      "country=Country",
+      "--reference",
+      "twin=City",
+      "--json"
     )
     try await first.succeed("records", "import", countries, "--type", "Country", "--id", "code")
     let sync = try await first.succeed("sync", "--json")
@@ -45,7 +55,8 @@ import Testing
     try await machine.succeed("sync")
     _ = try machine.folder.write("code,people\nAZ,10\nAT,8\nDE,84\n", to: "countries.csv")
 
-    let again = try await machine.succeed("records", "import", file, "--type", "Country", "--id", "code", "--json").object()
+    let again = try await machine.succeed("records", "import", file, "--type", "Country", "--id", "code", "--json")
+      .object()
 
     #expect(again["read"] as? Int == 3)
     #expect(again["enqueued"] as? Int == 2)
@@ -74,10 +85,22 @@ import Testing
   @Test func `a record over 1 MB is refused with its line`() async throws {
     let machine = try Machine(try await Cloud())
     let text = String(repeating: "x", count: 1_000_001)
-    let file = try machine.folder.write("{\"id\": \"big\", \"t\": \"\(text)\"}\n{\"id\": \"small\", \"t\": \"x\"}\n", to: "big.ndjson")
+    let file = try machine.folder.write(
+      "{\"id\": \"big\", \"t\": \"\(text)\"}\n{\"id\": \"small\", \"t\": \"x\"}\n",
+      to: "big.ndjson"
+    )
 
     let end = try await machine.run("records", "import", file, "--type", "Row", "--id", "id", "--json")
-    let put = try await machine.fail(2, "records", "put", "--type", "Row", "t=\(text.prefix(100_000))", "u=\(text.prefix(100_000))", "t=1")
+    let put = try await machine.fail(
+      2,
+      "records",
+      "put",
+      "--type",
+      "Row",
+      "t=\(text.prefix(100_000))",
+      "u=\(text.prefix(100_000))",
+      "t=1"
+    )
 
     #expect(end.status == 1)
     #expect(try end.object()["enqueued"] as? Int == 1)

@@ -15,11 +15,28 @@ import Testing
 
     // Subdivisions before their countries, and children before their parents.
     let children = try await first.succeed(
-      "records", "import", subdivisions, "--type", "Subdivision", "--id", "code", "--reference", "country=Country",
-      "--reference", "parent=Subdivision", "--json"
+      "records",
+      "import",
+      subdivisions,
+      "--type",
+      "Subdivision",
+      "--id",
+      "code",
+      "--reference",
+      "country=Country",
+      "--reference",
+      "parent=Subdivision",
+      "--json"
     ).object()
     let parents = try await first.succeed(
-      "records", "import", first.folder.path("countries.ndjson"), "--type", "Country", "--id", "alpha_2", "--json"
+      "records",
+      "import",
+      first.folder.path("countries.ndjson"),
+      "--type",
+      "Country",
+      "--id",
+      "alpha_2",
+      "--json"
     ).object()
     let count = try #require(children["enqueued"] as? Int) + (try #require(parents["enqueued"] as? Int))
     let sync = try await first.succeed("sync", "--json").object()

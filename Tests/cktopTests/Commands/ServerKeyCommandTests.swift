@@ -44,6 +44,7 @@ import Testing
     let none = settings.filter { !$0.key.hasPrefix("CLOUDKIT_KEY") }
 
     let refused = try await machine.fail(3, "account", settings: stranger)
+    // Nothing is queued and nothing known to be read, and still the server is asked before anything is said.
     let sync = try await machine.run("sync", settings: stranger)
     #expect(try await machine.fail(3, "sync", settings: missing).contains("none.pem"))
     #expect(try await machine.fail(3, "sync", settings: none).contains("no credential"))
@@ -79,7 +80,9 @@ import Testing
     #expect(line.contains("belongs to"))
   }
 
-  @Test func `a replaced web-auth token is kept for its owner and used while it descends from the configured one`() async throws {
+  @Test func `a replaced web-auth token is kept for its owner and used while it descends from the configured one`()
+    async throws
+  {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
     try await machine.succeed("records", "put", "--type", "Task", "a=1")

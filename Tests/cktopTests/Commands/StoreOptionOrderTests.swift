@@ -7,8 +7,10 @@ import Testing
     ([], []),
     (["status"], ["status"]),
     (["--store", "a", "status"], ["status", "--store", "a"]),
-    (["--store=a", "--read-only", "records", "put", "--type", "T", "x=1"],
-      ["records", "put", "--store=a", "--read-only", "--type", "T", "x=1"]),
+    (
+      ["--store=a", "--read-only", "records", "put", "--type", "T", "x=1"],
+      ["records", "put", "--store=a", "--read-only", "--type", "T", "x=1"]
+    ),
     (["--store", "a", "status", "--store", "b"], ["status", "--store", "a", "--store", "b"]),
     (["--store", "a", "records", "get", "--", "-x"], ["records", "get", "--store", "a", "--", "-x"]),
     (["--store", "a"], ["--store", "a"]),

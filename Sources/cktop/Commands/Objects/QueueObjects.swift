@@ -29,8 +29,8 @@ extension OutputJSON {
 }
 
 extension OperationDetail {
-  /// The operation as `queue show` and `queue export` print it: the line of `queue list`, its payload, its difference to
-  /// base and server, and every attempt.
+  /// The operation as `queue show` and `queue export` print it: the line of `queue list`, its payload, its
+  /// difference to base and server, and every attempt.
   func json(_ redactor: Redactor) -> JSONObject? {
     guard let operation else { return history.map { ended($0, redactor) } }
     var object = QueueRow(operation).json

@@ -23,6 +23,9 @@ final class Machine: Sendable {
     self.settings = settings
   }
 
+  /// What a command of this machine finds in its environment.
+  var environment: [String: String] { folder.environment.merging(settings) { $1 } }
+
   /// The end of a command.
   struct End {
     var status: Int32
@@ -58,7 +61,7 @@ final class Machine: Sendable {
     let process = Process()
     process.executableURL = try Binary.cktop()
     process.arguments = arguments
-    process.environment = folder.environment.merging(settings) { $1 }.merging(more) { $1 }
+    process.environment = environment.merging(more) { $1 }
     process.currentDirectoryURL = folder.url
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = try Self.file(output)

@@ -1,0 +1,50 @@
+import Foundation
+import Testing
+
+@Suite struct WatchCommandTests {
+  @Test(.timeLimit(.minutes(1)))
+  func `a driver sends what others enqueue, serves their sync, and ends at SIGTERM`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1")
+    let driver = Process()
+    driver.executableURL = try Binary.cktop()
+    driver.arguments = ["sync", "--watch"]
+    driver.environment = machine.environment
+    driver.standardInput = FileHandle.nullDevice
+    driver.standardOutput = FileHandle.nullDevice
+    driver.standardError = FileHandle.nullDevice
+    try driver.run()
+    try await machine.wait { $0["inSync"] as? Bool == true }
+
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t2", "a=1")
+    let awake = ContinuousClock.now
+    try await machine.wait { $0["inSync"] as? Bool == true }
+    // Well before the next poll, which comes after half a minute.
+    #expect(awake.duration(to: .now) < .seconds(10))
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t3", "a=1")
+    let sync = try await machine.succeed("sync", "--json").object()
+    let status = try await machine.succeed("status", "--json").object()
+    driver.terminate()
+    while driver.isRunning { try await Task.sleep(for: .milliseconds(5)) }
+
+    #expect(sync["reachedEnd"] as? Bool == true)
+    #expect(sync["queued"] as? Int == 0)
+    let live = try #require((status["sync"] as? [String: Any])?["driver"] as? [String: Any])
+    #expect(live["pid"] as? Int32 == driver.processIdentifier)
+    #expect(live["live"] as? Bool == true)
+    #expect(driver.terminationStatus == 0)
+    #expect(try cloud.items(of: "records/modify").reduce(0, +) == 3)
+  }
+}
+
+extension Machine {
+  /// Waits until what `status` says of syncing fulfils a condition; the test's time limit bounds it.
+  fileprivate func wait(_ isTrue: ([String: Any]) -> Bool) async throws {
+    while true {
+      let status = try await run("status", "--json").object()
+      if let sync = status["sync"] as? [String: Any], isTrue(sync) { return }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+  }
+}
