@@ -16,7 +16,8 @@ package enum Disposition: Hashable, Sendable {
   case zoneMissing
   /// Failed only because a neighbour of its atomic group did: sent again without blame.
   case sibling
-  /// The request was too large: sent again in smaller ones.
+  /// The request was refused whole, for its size or for one of its records: sent again in smaller ones, until the
+  /// culprit is alone.
   case split
   /// A person has to act; kept with its reason until then.
   case deadLetter
@@ -66,22 +67,27 @@ package enum Disposition: Hashable, Sendable {
       }
     case .notFound:
       switch kind {
-      case .save: self = isRequestLevel ? .deadLetter : .vanished
-      case .delete: self = isRequestLevel ? .deadLetter : .acknowledge
-      case .zoneDelete: self = .acknowledge
-      case .zoneSave: self = .deadLetter
+      // Of a whole request it means that there is no such container: a person has to put that right, no change is to
+      // blame.
+      case .save: self = isRequestLevel ? .wait(.account) : .vanished
+      case .delete, .zoneDelete: self = isRequestLevel ? .wait(.account) : .acknowledge
+      case .zoneSave: self = isRequestLevel ? .wait(.account) : .deadLetter
       }
     case .zoneNotFound:
       switch kind {
       case .save, .zoneSave: self = .zoneMissing
       case .delete, .zoneDelete: self = .acknowledge
       }
-    case .atomicError: self = .sibling
+    // Where the whole request bears it, no member is named as the culprit, so each of them spends an attempt.
+    case .atomicError: self = isRequestLevel ? transient : .sibling
     case .validatingReferenceError: self = transient
     case .quotaExceeded: self = .wait(.quota)
     case .limitExceeded: self = .split
     case .authenticationRequired, .authenticationFailed: self = .wait(.account)
-    case .badRequest, .accessDenied, .uniqueFieldError: self = .deadLetter
+    case .badRequest: self = isRequestLevel ? .split : .deadLetter
+    // Nobody may write here, or something between us and the server forbids it: that is no record's fault.
+    case .accessDenied: self = isRequestLevel ? .wait(.account) : .deadLetter
+    case .uniqueFieldError: self = .deadLetter
     // Never dropped: bounded retries, then a dead letter with the raw answer.
     case .unknown: self = transient
     }
@@ -102,9 +108,17 @@ package enum Backoff {
   ///   - asked: the server's `retryAfter`, if it gave one.
   ///   - previous: the last wait of the same scope, if the scope has not been free since.
   package static func scopeSeconds(asked: Double?, previous: Double?, random: Double) -> Double {
-    let asked = asked.map { max(0, $0) }
+    // A wait of nothing is no wait at all: taken at its word, the next request would go at once, and so on.
+    let asked = asked.flatMap { $0 > 0 ? min($0, 315_360_000) : nil }
     let grown = previous.map { min($0 * 2, (asked ?? 0) + 3600) } ?? 1
     let wait = asked.map { previous == nil ? $0 : max($0, grown) } ?? min(grown, 300)
     return wait + wait * 0.1 * random
+  }
+
+  /// Whole milliseconds, rounded up; a number that is none, or that no clock can hold, becomes ten years at most.
+  package static func milliseconds(_ seconds: Double) -> Int64 {
+    let tenYears = 315_360_000.0
+    guard seconds > 0 else { return 0 }
+    return Int64((min(seconds, tenYears) * 1000).rounded(.up))
   }
 }

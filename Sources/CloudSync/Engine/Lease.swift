@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -25,7 +26,7 @@ package struct Lease: Sendable {
   /// - Returns: nil where another process drives.
   static func acquire(_ store: SyncStore, holderIsSilent: Bool = false) throws(StoreError) -> Lease? {
     let lock = DriverLock(path: lockPath(store.path))
-    let isFree = lock.tryLock()
+    let isFree = lock.take()
     let now = store.now()
     let fence: Int64? = try store.write { database in
       let row = try Row.fetchOne(database, sql: "SELECT fence, expiresAt FROM lease")
@@ -54,6 +55,8 @@ package struct Lease: Sendable {
     guard database.changesCount == 1 else {
       throw StoreError(.fenced, "another process drives this store now; this one has stopped")
     }
+    // Taken over from a silent holder: its lock is ours as soon as it lets go, so that nobody takes us for dead.
+    lock.take()
   }
 
   /// Extends the lease during a long request; false where another process has taken over.
@@ -73,14 +76,14 @@ package struct Lease: Sendable {
   /// Gives the lease back.
   func release(_ store: SyncStore) {
     try? rest(store)
-    lock.unlock()
+    lock.release()
   }
 
   /// Whether some process, this one included, holds the kernel's lock. Asking does not take it, even for a moment.
   static func isHeld(_ storePath: String) -> Bool {
     let path = lockPath(storePath)
     guard FileManager.default.fileExists(atPath: path) else { return false }
-    return DriverLock(path: path).isTaken
+    return DriverLock(path: path).isHeldElsewhere
   }
 
   private static func lockPath(_ storePath: String) -> String { storePath + ".driver" }
@@ -92,6 +95,7 @@ package struct Lease: Sendable {
 /// too, and closing some other descriptor of the file loses nothing.
 private final class DriverLock: Sendable {
   private let descriptor: Int32
+  private let isHeld = Mutex(false)
 
   // Linux's numbers; the header shows them to GNU sources only.
   private static let getLock: Int32 = 36
@@ -105,12 +109,24 @@ private final class DriverLock: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  func tryLock() -> Bool { control(Self.setLock, Int16(F_WRLCK)) != nil }
+  /// Takes the lock if it is free and not ours yet; whether it is ours.
+  @discardableResult
+  func take() -> Bool {
+    isHeld.withLock { isHeld in
+      if !isHeld { isHeld = control(Self.setLock, Int16(F_WRLCK)) != nil }
+      return isHeld
+    }
+  }
 
-  func unlock() { _ = control(Self.setLock, Int16(F_UNLCK)) }
+  func release() {
+    isHeld.withLock { isHeld in
+      if isHeld { _ = control(Self.setLock, Int16(F_UNLCK)) }
+      isHeld = false
+    }
+  }
 
-  /// Whether another open file holds the lock.
-  var isTaken: Bool { control(Self.getLock, Int16(F_WRLCK)).map { $0 != Int16(F_UNLCK) } ?? false }
+  /// Whether another open file holds the lock. Asking does not take it, even for a moment.
+  var isHeldElsewhere: Bool { control(Self.getLock, Int16(F_WRLCK)).map { $0 != Int16(F_UNLCK) } ?? false }
 
   /// Does a lock command on the whole file; the kernel's word on the lock's type, or nil where it refused.
   private func control(_ command: Int32, _ type: Int16) -> Int16? {

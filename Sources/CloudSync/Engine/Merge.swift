@@ -36,7 +36,8 @@ package struct Merge: Hashable, Sendable {
     for name in changes.names {
       let local = changes[name]
       let theirs = server[name]
-      if theirs == local { continue }
+      // Equal on both sides, or set back to what it was: nothing of ours to send.
+      if theirs == local || local == base[name] { continue }
       if theirs == base[name] {
         remaining[name] = local
         continue

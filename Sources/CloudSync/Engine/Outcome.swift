@@ -30,8 +30,13 @@ package enum Interpreter {
       if let name { byName[name] = result }
     }
     var outcomes: [Int64: Outcome] = [:]
+    let blamesNobody =
+      !results.isEmpty
+      && results.allSatisfy { result in
+        if case .failure(_, let error) = result { error.code == .atomicError } else { false }
+      }
     for operation in sent {
-      outcomes[operation.id] = outcome(of: operation, byName[operation.key.name])
+      outcomes[operation.id] = outcome(of: operation, byName[operation.key.name], blamesNobody: blamesNobody)
     }
     return outcomes
   }
@@ -42,13 +47,17 @@ package enum Interpreter {
     return outcomes
   }
 
-  private static func outcome(of operation: Operation, _ result: WireRecordResult?) -> Outcome {
+  private static func outcome(
+    of operation: Operation,
+    _ result: WireRecordResult?,
+    blamesNobody: Bool
+  ) -> Outcome {
     switch (operation.sentKind ?? operation.kind, result) {
     case (.save, .record(let wire)):
       if let record = MirrorRecord(wire, in: operation.key.zoneKey) { return .saved(record) }
       return lost(operation, "the answer holds the record without its type or tag")
     case (.delete, .deleted): return .deleted
-    case (_, .failure(_, let error)): return failure(of: operation, error, isRequestLevel: false)
+    case (_, .failure(_, let error)): return failure(of: operation, error, isRequestLevel: blamesNobody)
     case (_, nil): return lost(operation, "the answer does not mention the record")
     default: return lost(operation, "the answer does not fit the operation")
     }

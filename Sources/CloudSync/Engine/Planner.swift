@@ -98,13 +98,15 @@ package enum Step: Hashable, Sendable {
 
 /// Decides what is sent next. Performs no work, knows no clock.
 package struct Planner: Hashable, Sendable {
-  /// Operations a request may hold: the server's 200, less after it refused a request as too large.
-  package var operationLimit = 200
+  /// Operations the server takes in one request (reference 4).
+  package static let requestLimit = 200
+  /// Operations a request may hold: less than the server takes after it refused one as too large.
+  package var operationLimit = requestLimit
   /// Bytes a request may hold: below the 2 MB that Web Services are assumed to take (reference 4).
   package static let byteLimit = 1_500_000
 
-  package init(operationLimit: Int = 200) {
-    self.operationLimit = max(1, min(200, operationLimit))
+  package init(operationLimit: Int = requestLimit) {
+    self.operationLimit = max(1, min(Self.requestLimit, operationLimit))
   }
 
   /// The next step for this workload.
@@ -114,9 +116,11 @@ package struct Planner: Hashable, Sendable {
     if let stopping { return .rest(until: stopping) }
     let isOpen = { (zone: ZoneKey) in workload.waits[.zone(zone)] == nil }
 
-    if let operation = workload.zoneOperations.first { return .sendZoneOperation(operation.id) }
-    let zones = workload.missingZones.filter(isOpen)
-    if !zones.isEmpty { return .makeZones(zones) }
+    if let operation = workload.zoneOperations.first(where: { isOpen($0.zone) }) {
+      return .sendZoneOperation(operation.id)
+    }
+    let zones = workload.missingZones.filter(isOpen).prefix(Self.requestLimit)
+    if !zones.isEmpty { return .makeZones(Array(zones)) }
     if let first = workload.readBacks.first(where: { isOpen($0.zone) }) {
       let ids = workload.readBacks.filter { $0.zone == first.zone }.prefix(operationLimit).map(\.id)
       return .readBack(first.zone, Array(ids))
@@ -135,7 +139,11 @@ package struct Planner: Hashable, Sendable {
     var tried: Set<String> = []
     for candidate in candidates where candidate.blockers.isEmpty || candidate.group != nil {
       guard let group = candidate.group else {
-        return .send(candidate.zone, pack(candidates.filter { $0.zone == candidate.zone && $0.group == nil }), atomic: false)
+        return .send(
+          candidate.zone,
+          pack(candidates.filter { $0.zone == candidate.zone && $0.group == nil }),
+          atomic: false
+        )
       }
       guard tried.insert(group).inserted else { continue }
       let members = candidates.filter { $0.group == group }

@@ -63,16 +63,23 @@ extension SyncEngine {
         if try hasWork(pollIsDue: isDue) {
           isResting = false
           let requests = try store.startPasses(held)
-          let summary = try await pass(held, types: types + requests.types, sweeps: isDue || !requests.ids.isEmpty)
+          let summary = try await pass(
+            held,
+            types: types + requests.types,
+            sweeps: requests.ids.isEmpty ? (isDue ? .whenDue : .never) : .always
+          )
           try store.finishPasses(requests.ids, summary, held)
           if isDue || summary.reachedEnd { nextPoll = store.now() + Int64(configuration.pollInterval * 1000) }
         } else {
           if !isResting { try held.rest(store) }
           isResting = true
-          await wakeup.sleep(try restTime(nextPoll))
+          // Without the system's watch the store has to be looked at.
+          await wakeup.sleep(watcher == nil ? .milliseconds(250) : try restTime(nextPoll))
         }
       } catch let error as StoreError where error.kind == .fenced {
         lease = nil
+        // Whoever has taken over drives on.
+        await wakeup.sleep(.seconds(1))
       } catch is CancellationError {
         return
       }

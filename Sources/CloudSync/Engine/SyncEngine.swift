@@ -56,50 +56,65 @@ package actor SyncEngine {
   /// - Parameters:
   ///   - types: record types to read where there is no change feed, besides those already known.
   ///   - sweeps: whether deletions are looked for there, which reads every record's name.
-  func pass(_ lease: Lease, types: [String] = [], sweeps: Bool = true) async throws -> PassSummary {
+  func pass(_ lease: Lease, types: [String] = [], sweeps: Sweeps = .always) async throws -> PassSummary {
     var summary = PassSummary()
-    let startedAt = store.now()
     do {
       try await authenticate(lease)
-      try await fetch(lease, types: types, sweeps: sweeps, &summary)
+      var readAt = store.now()
+      var isComplete = try await fetch(lease, types: types, sweeps: sweeps, &summary)
+      if summary.requests == 0 {
+        // Nothing is known that could be read; whether the server lets us in has to be found out all the same.
+        let client = client
+        let database = database
+        _ = try await request(lease) { () async throws(WebServicesError) in try await client.listZones(in: database) }
+        summary.requests += 1
+      }
+      if !hasAuthenticated, let identity = configuration.identity {
+        // The server has answered to our credential: from now on the store is this identity's.
+        try store.adopt(identity: identity, lease)
+        hasAuthenticated = true
+      }
       var hasSent = try await send(lease, &summary)
       // What was sent comes back in the feeds; what comes may leave merged records to be sent.
       while hasSent {
-        try await fetch(lease, types: [], sweeps: false, &summary)
+        readAt = store.now()
+        isComplete = try await fetch(lease, types: [], sweeps: .never, &summary)
         hasSent = try await send(lease, &summary)
       }
-      if summary.requests == 0 {
-        // Nothing is known that could be read or sent; whether the server lets us in has to be found out all the same.
-        _ = try await client.listZones(in: database)
-        summary.requests += 1
-      }
-      summary.reachedEnd = true
-      try store.passEnded(startedAt: startedAt, lease)
+      summary.reachedEnd = isComplete
+      try store.passEnded(readAt: readAt, isComplete: isComplete, lease)
     } catch let error as WebServicesError {
       summary.error = error
       try store.record(error, random: configuration.random(), lease)
     } catch is Interrupted {
       // Paused, or inside a wait: the store says so, nothing failed.
+      try store.passInterrupted(lease)
     }
     try store.setActivity(.idle, lease)
     return summary
   }
 
+  /// When deletions are looked for where there is no change feed.
+  enum Sweeps {
+    case never
+    /// Where the last one is longer ago than the interval.
+    case whenDue
+    case always
+  }
+
   /// Something that the store already shows forbids going on now.
   struct Interrupted: Error {}
 
-  /// Makes sure that this store is ours to send from, once a session.
+  /// Makes sure that this store is ours to send from, once a session. An identity that the credential names becomes the
+  /// store's with the first answer: a key that the server refuses owns nothing.
   private func authenticate(_ lease: Lease) async throws {
     if try store.mayRequest() == false { throw Interrupted() }
     guard !hasAuthenticated else { return }
-    let identity: String
-    if let known = configuration.identity {
-      identity = known
-    } else {
-      try store.setActivity(.fetching, lease)
-      identity = try await client.caller().userRecordName
-    }
-    try store.adopt(identity: identity, lease)
+    if let known = configuration.identity { return try store.checkIdentity(known) }
+    try store.setActivity(.fetching, lease)
+    let client = client
+    let caller = try await request(lease) { () async throws(WebServicesError) in try await client.caller() }
+    try store.adopt(identity: caller.userRecordName, lease)
     hasAuthenticated = true
   }
 
@@ -133,7 +148,7 @@ package actor SyncEngine {
     _ lease: Lease,
     _ summary: inout PassSummary
   ) async throws {
-    let operations = try store.begin(ids, lease)
+    let operations = try store.begin(ids, atomic: atomic, lease)
     guard !operations.isEmpty else { return }
     try store.setActivity(.sending, lease)
     let client = client
@@ -188,6 +203,7 @@ package actor SyncEngine {
     }
     summary.requests += 1
     var found: [RecordKey: MirrorRecord?] = [:]
+    var failures: [RecordKey: WebServicesError] = [:]
     switch answer {
     case .failure(let error) where error.code == .zoneNotFound:
       for key in keys { found[key] = .some(nil) }
@@ -200,19 +216,36 @@ package actor SyncEngine {
           if let record = MirrorRecord(wire, in: zone) { found[record.key] = record }
         case .deleted(let name): found[RecordKey(zone, name)] = .some(nil)
         case .failure(let name?, let error) where error.code == .notFound: found[RecordKey(zone, name)] = .some(nil)
-        case .failure(_, let error): throw error
+        case .failure(let name?, let error): failures[RecordKey(zone, name)] = error
+        case .failure(nil, let error): throw error
         }
       }
+      for key in keys where found[key] == nil && failures[key] == nil {
+        failures[key] = WebServicesError(.unexpectedServerResponse, "the answer does not tell of \(key.name)")
+      }
     }
-    let settled = try store.finishReadBack(ids, found: found, policy: configuration.policy, lease)
+    let settled = try store.finishReadBack(
+      ids,
+      found: found,
+      failures: failures,
+      policy: configuration.policy,
+      random: configuration.random(),
+      lease
+    )
     summary.sent += settled.acknowledged
+    summary.failed += settled.failed
+    if let error = settled.error { summary.lastItemError = error }
     rate.add(settled.acknowledged)
   }
 
   // MARK: - Zones
 
   private func makeZones(_ zones: [ZoneKey], _ lease: Lease) async throws {
-    let results = try await client.modifyZones(zones.map { WireZoneOperation(.create, $0.wire) }, in: database)
+    let client = client
+    let database = database
+    let results = try await request(lease) { () async throws(WebServicesError) in
+      try await client.modifyZones(zones.map { WireZoneOperation(.create, $0.wire) }, in: database)
+    }
     try store.zonesMade(zones, results, random: configuration.random(), lease)
   }
 
@@ -239,6 +272,14 @@ package actor SyncEngine {
   }
 
   // MARK: - Requests
+
+  /// Runs a request, keeping the lease alive while it takes.
+  func request<Value: Sendable>(
+    _ lease: Lease,
+    _ body: @Sendable () async throws(WebServicesError) -> Value
+  ) async throws(WebServicesError) -> Value {
+    try await timed(lease, body).0.get()
+  }
 
   /// Runs a request, keeping the lease alive while it takes, and says how long it took.
   private func timed<Value: Sendable>(

@@ -55,7 +55,9 @@ package struct FieldChanges: Hashable, Sendable, Codable {
 
   /// Bytes of the values on the wire, about.
   package var byteCount: Int {
-    values.reduce(into: cleared.reduce(0) { $0 + $1.utf8.count + 20 }) { $0 += $1.key.utf8.count + $1.value.byteCount + 30 }
+    values.reduce(into: cleared.reduce(0) { $0 + $1.utf8.count + 20 }) {
+      $0 += $1.key.utf8.count + $1.value.byteCount + 30
+    }
   }
 }
 

@@ -41,6 +41,11 @@ package struct Operation: Hashable, Sendable {
   package var sentGeneration: Int64?
   /// What was sent, while in flight: a save may become a delete meanwhile.
   package var sentKind: OperationKind?
+  /// The changes of a save whose answer is not known, where the operation was edited since: what the server holds of
+  /// them is our own doing, no conflict.
+  package var sentChanges: FieldChanges?
+  /// A save of a record that was deleted in the same operation before: that the server lacks it is what was wanted.
+  package var isRecreation = false
   /// The server's record is to be read before anything is sent: a lost answer, or a conflict without its record.
   package var needsReadBack: Bool
   /// Conflicts in a row without progress; bounded, then parked.
@@ -49,6 +54,8 @@ package struct Operation: Hashable, Sendable {
   package var maxAttempts: Int
   /// Milliseconds since 1970.
   package var nextAttemptAt: Int64?
+  /// The server asked for this wait, so that no flush may cut it short.
+  package var isServersWait = false
   package var errorCode: String?
   package var errorMessage: String?
   package var enqueuedAt: Int64

@@ -62,6 +62,8 @@ package struct StoreStatus: Hashable, Sendable {
   package var accountProblem: Failure?
   package var throttles: [Throttle] = []
   package var lastError: Failure?
+  /// The last pass read every feed to its end after the last change accepted by then.
+  package var reachedEnd = false
   /// The last error has not been overcome by a pass that ended well.
   package var errorStands = false
 
@@ -71,7 +73,7 @@ package struct StoreStatus: Hashable, Sendable {
 
   /// The queue is empty, nothing is wrong, and every feed was read to its end after the last change was accepted.
   package var isInSync: Bool {
-    guard queue.total == 0, !errorStands, accountProblem == nil, let lastSuccessAt else { return false }
+    guard queue.total == 0, !errorStands, reachedEnd, accountProblem == nil, let lastSuccessAt else { return false }
     switch state {
     case .offline, .error, .paused: return false
     case .idle, .sending, .fetching, .waiting: return lastSuccessAt >= lastEnqueueAt ?? 0

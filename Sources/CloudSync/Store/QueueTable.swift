@@ -44,21 +44,29 @@ enum QueueTable {
     let statement = try database.cachedStatement(
       sql: """
         UPDATE operations SET operation = ?, type = ?, changes = ?, base = ?, baseTag = ?, state = ?, reason = ?,
-          generation = ?, sentGeneration = ?, sentOperation = ?, needsReadBack = ?, conflictRounds = ?, attempts = ?,
-          nextAttemptAt = ?, errorCode = ?, errorMessage = ?, editedAt = ?, conflictAt = ?, bytes = ?
+          generation = ?, sentGeneration = ?, sentOperation = ?, sentChanges = ?, isRecreation = ?, needsReadBack = ?,
+          conflictRounds = ?, attempts = ?, nextAttemptAt = ?, isServersWait = ?, errorCode = ?, errorMessage = ?, editedAt = ?,
+          conflictAt = ?, bytes = ?, atomicGroup = ?
         WHERE id = ?
         """
     )
     try statement.execute(arguments: [
       operation.kind.rawValue, operation.type, try JSONColumn.text(operation.changes),
       try JSONColumn.text(operation.base), operation.baseTag, operation.state.rawValue, operation.reason,
-      operation.generation, operation.sentGeneration, operation.sentKind?.rawValue, operation.needsReadBack,
-      operation.conflictRounds, operation.attempts, operation.nextAttemptAt, operation.errorCode,
-      operation.errorMessage, operation.editedAt, operation.conflictAt, operation.changes.byteCount + 200,
+      operation.generation, operation.sentGeneration, operation.sentKind?.rawValue,
+      try operation.sentChanges.map { try JSONColumn.text($0) }, operation.isRecreation, operation.needsReadBack,
+      operation.conflictRounds, operation.attempts, operation.nextAttemptAt,
+      operation.isServersWait && operation.nextAttemptAt != nil, operation.errorCode, operation.errorMessage,
+      operation.editedAt, operation.conflictAt, operation.changes.byteCount + 200, operation.group,
       operation.id,
     ])
     try database.cachedStatement(sql: "DELETE FROM refs WHERE operation = ?").execute(arguments: [operation.id])
     try writeReferences(of: operation, id: operation.id, database)
+  }
+
+  /// Makes the members of one atomic group members of another.
+  static func join(_ old: String, to group: String, _ database: Database) throws {
+    try database.execute(sql: "UPDATE operations SET atomicGroup = ? WHERE atomicGroup = ?", arguments: [group, old])
   }
 
   /// On save, what the new values refer to; on delete, what the record referred to on the server.

@@ -58,9 +58,15 @@ struct Reconciliation {
       operation.fail("EXISTS", message)
       return try QueueTable.update(operation, database)
     }
+    // What our own unanswered request wrote is as good as the base: nobody else touched it.
+    var base = operation.base
+    for name in operation.sentChanges?.names ?? [] where server.fields[name] == operation.sentChanges?[name] {
+      base[name] = server.fields[name]
+    }
+    operation.sentChanges = nil
     let merge = Merge(
       operation.changes,
-      base: operation.base,
+      base: base,
       server: server.fields,
       policy: policy,
       editedAt: operation.editedAt,
@@ -80,7 +86,7 @@ struct Reconciliation {
     operation.base = Dictionary(
       uniqueKeysWithValues: merge.remaining.names.compactMap { name in
         // A conflicting field keeps the base that both sides started from; the desk shows it.
-        let value = merge.conflicts.contains(name) ? operation.base[name] : server.fields[name]
+        let value = merge.conflicts.contains(name) ? base[name] : server.fields[name]
         return value.map { (name, $0) }
       }
     )
@@ -98,13 +104,20 @@ struct Reconciliation {
   }
 
   private func rebaseSaveOntoNothing(_ operation: inout Operation) throws {
+    operation.sentChanges = nil
+    let known = try MirrorTable.record(operation.key, database)
+    try MirrorTable.remove(operation.key, database)
+    // Deleted on both sides, and then made anew here.
+    if operation.isRecreation {
+      operation.startOver()
+      operation.leaveConflict("ready to send")
+      return try QueueTable.update(operation, database)
+    }
     // A creation that the server does not hold was not done: it goes (again).
     guard operation.baseTag != nil else {
       if operation.state != .conflict { operation.leaveConflict("ready to send") }
       return try QueueTable.update(operation, database)
     }
-    let known = try MirrorTable.record(operation.key, database)
-    try MirrorTable.remove(operation.key, database)
     switch policy {
     case .server:
       try log("merge", "\(operation.key.name): deleted on the server, the local edit was dropped")
@@ -127,7 +140,12 @@ struct Reconciliation {
 
   private func rebaseDelete(_ operation: inout Operation, onto server: MirrorRecord, epoch: Int64) throws {
     try MirrorTable.put(server, epoch: epoch, database)
-    let isUnchanged = operation.baseTag == nil || operation.baseTag == server.changeTag
+    if operation.type == nil { operation.type = server.type }
+    // Also where the tag is new only because of a save of our own whose answer was lost.
+    let isUnchanged =
+      operation.baseTag == nil || operation.baseTag == server.changeTag || operation.base == server.fields
+      || operation.sentChanges?.applied(to: operation.base) == server.fields
+    operation.sentChanges = nil
     let deleteWins: Bool
     switch policy {
     case .server: deleteWins = isUnchanged
@@ -180,6 +198,25 @@ extension Operation {
     nextAttemptAt = nil
     conflictAt = nil
     self.reason = reason
+  }
+
+  /// Backs off after a passing failure, its attempt counted already.
+  mutating func backOff(_ error: WebServicesError, now: Int64, random: Double) {
+    let own = Backoff.seconds(afterAttempt: attempts, random: random)
+    let asked = error.retryAfter ?? 0
+    state = .waiting
+    isServersWait = asked > 0
+    nextAttemptAt = now + Backoff.milliseconds(max(own, asked))
+    reason = "\(error.code.name), attempt \(attempts) of \(maxAttempts)"
+  }
+
+  /// Becomes the creation of a record that the server does not hold.
+  mutating func startOver() {
+    changes = FieldChanges(values: changes.values)
+    base = [:]
+    baseTag = nil
+    sentChanges = nil
+    isRecreation = false
   }
 
   /// Turns an edit into the creation of the whole record, as it was with the edit applied.

@@ -18,8 +18,8 @@ enum JSONColumn {
 extension Operation {
   static let columns = """
     id, operation, zone, owner, name, type, changes, base, baseTag, state, reason, generation, sentGeneration, \
-    sentOperation, needsReadBack, conflictRounds, attempts, maxAttempts, nextAttemptAt, errorCode, errorMessage, \
-    enqueuedAt, editedAt, conflictAt, bytes, atomicGroup
+    sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, maxAttempts, nextAttemptAt, \
+    isServersWait, errorCode, errorMessage, enqueuedAt, editedAt, conflictAt, bytes, atomicGroup
     """
 
   init(row: Row) throws {
@@ -37,11 +37,14 @@ extension Operation {
     generation = row["generation"]
     sentGeneration = row["sentGeneration"]
     sentKind = (row["sentOperation"] as String?).flatMap(OperationKind.init(rawValue:))
+    sentChanges = try (row["sentChanges"] as String?).map { try JSONColumn.value($0) }
+    isRecreation = row["isRecreation"]
     needsReadBack = row["needsReadBack"]
     conflictRounds = row["conflictRounds"]
     attempts = row["attempts"]
     maxAttempts = row["maxAttempts"]
     nextAttemptAt = row["nextAttemptAt"]
+    isServersWait = row["isServersWait"]
     errorCode = row["errorCode"]
     errorMessage = row["errorMessage"]
     enqueuedAt = row["enqueuedAt"]

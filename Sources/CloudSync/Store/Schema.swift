@@ -86,11 +86,14 @@ enum Schema {
       generation INTEGER NOT NULL DEFAULT 1,
       sentGeneration INTEGER,
       sentOperation TEXT,
+      sentChanges TEXT,
+      isRecreation INTEGER NOT NULL DEFAULT 0,
       needsReadBack INTEGER NOT NULL DEFAULT 0,
       conflictRounds INTEGER NOT NULL DEFAULT 0,
       attempts INTEGER NOT NULL DEFAULT 0,
       maxAttempts INTEGER NOT NULL DEFAULT 8,
       nextAttemptAt INTEGER,
+      isServersWait INTEGER NOT NULL DEFAULT 0,
       errorCode TEXT,
       errorMessage TEXT,
       enqueuedAt INTEGER NOT NULL,
@@ -107,6 +110,7 @@ enum Schema {
     -- One live operation for a record: later edits merge into it.
     CREATE UNIQUE INDEX operationsByRecord ON operations(zone, owner, name) WHERE name IS NOT NULL;
     CREATE INDEX operationsByState ON operations(state, id);
+    CREATE INDEX operationsByGroup ON operations(atomicGroup) WHERE atomicGroup IS NOT NULL;
 
     -- Which records an operation refers to, so that the referenced go first on save and last on delete.
     CREATE TABLE refs(
@@ -185,7 +189,9 @@ enum Schema {
       errorCode TEXT,
       errorMessage TEXT,
       errorAt INTEGER,
-      errorStands INTEGER NOT NULL DEFAULT 0
+      errorStands INTEGER NOT NULL DEFAULT 0,
+      -- The last pass read every feed to its end after the last change that had been accepted by then.
+      reachedEnd INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     INSERT INTO activity(one) VALUES (1);
 

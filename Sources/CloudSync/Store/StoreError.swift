@@ -38,7 +38,7 @@ package struct StoreError: Error, Hashable, Sendable {
     } else if error is DecodingError {
       self.init(.damaged, "a row of the store \(path) cannot be read; restore a copy or move the file away")
     } else {
-      self.init(.cannotOpen, "the store \(path) failed: \(Self.text(error))")
+      self.init(.cannotOpen, "the store \(path) failed (\(Self.text(error))); check that it is a file on a sound disk")
     }
   }
 
@@ -55,7 +55,8 @@ package struct StoreError: Error, Hashable, Sendable {
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init(.cannotOpen, "the store \(path) is locked by another program; try again")
     default:
-      self.init(.cannotOpen, "the store \(path) failed: \(error.message ?? error.resultCode.description)")
+      let what = error.message ?? error.resultCode.description
+      self.init(.cannotOpen, "the store \(path) failed (\(what)); check that it is a file on a sound disk")
     }
   }
 

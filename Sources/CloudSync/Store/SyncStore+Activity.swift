@@ -41,36 +41,54 @@ extension SyncStore {
     }
   }
 
-  /// The end of a pass that read every feed to its end: the fact behind `inSync`.
-  func passEnded(startedAt: Int64, _ lease: Lease) throws(StoreError) {
+  /// The end of a pass: the fact behind `inSync`.
+  ///
+  /// - Parameters:
+  ///   - readAt: when the last reading of the feeds began; a change accepted later was not yet sent by then.
+  ///   - isComplete: whether every feed was read to its end.
+  func passEnded(readAt: Int64, isComplete: Bool, _ lease: Lease) throws(StoreError) {
     let now = now()
     try write { database in
       try lease.check(database, now: now)
       for scope in [WaitScope.network, .account, .database] { try Throttles.clear(scope, database) }
+      guard isComplete else { return try database.execute(sql: "UPDATE activity SET reachedEnd = 0, perSecond = NULL") }
       try database.execute(
-        sql: "UPDATE activity SET lastSuccessAt = ?, errorStands = 0, perSecond = NULL",
-        arguments: [now]
+        sql: """
+          UPDATE activity SET lastSuccessAt = ?, errorStands = 0, perSecond = NULL,
+            reachedEnd = coalesce(lastEnqueueAt, 0) <= ?
+          """,
+        arguments: [now, readAt]
       )
     }
   }
 
-  /// What stopped a pass as a whole: a wait where there is one to wait for, else an error that stands until a pass ends
-  /// well.
+  /// The end of a pass that a pause or a wait cut short.
+  func passInterrupted(_ lease: Lease) throws(StoreError) {
+    let now = now()
+    try write { database in
+      try lease.check(database, now: now)
+      try database.execute(sql: "UPDATE activity SET reachedEnd = 0 WHERE reachedEnd = 1")
+    }
+  }
+
+  /// What stopped a pass as a whole. Some scope waits in any case, so that nothing is asked again at once; what no wait
+  /// will cure stands as an error until a pass ends well.
   func record(_ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
     let now = now()
     try write { database in
       try lease.check(database, now: now)
-      let scope: WaitScope?
+      let scope: WaitScope
+      let passes: Bool
       switch error.code {
-      case .networkError: scope = .network
-      case .throttled, .tryAgainLater: scope = .database
-      case .authenticationFailed, .authenticationRequired: scope = .account
-      default: scope = error.retryAfter == nil ? nil : .database
+      case .networkError: (scope, passes) = (.network, true)
+      case .throttled, .tryAgainLater: (scope, passes) = (.database, true)
+      case .authenticationFailed, .authenticationRequired: (scope, passes) = (.account, true)
+      default: (scope, passes) = (.database, error.retryAfter != nil)
       }
-      if let scope { try Throttles.set(scope, error, now: now, random: random, database) }
+      try Throttles.set(scope, error, now: now, random: random, database)
       try database.execute(
-        sql: "UPDATE activity SET errorCode = ?, errorMessage = ?, errorAt = ?, errorStands = ?",
-        arguments: [error.code.name, error.reason, now, scope == nil]
+        sql: "UPDATE activity SET errorCode = ?, errorMessage = ?, errorAt = ?, errorStands = ?, reachedEnd = 0",
+        arguments: [error.code.name, error.reason, now, !passes]
       )
       try EventLog.add("error", "\(error.code.name): \(error.reason)", now: now, database)
     }
@@ -103,21 +121,28 @@ extension SyncStore {
 
   // MARK: - Identity
 
+  /// Refuses an identity other than the store's; one without owner takes any.
+  func checkIdentity(_ identity: String) throws(StoreError) {
+    let path = path
+    try read { try Self.requireOwner(identity, path, $0) }
+  }
+
+  private static func requireOwner(_ identity: String, _ path: String, _ database: Database) throws {
+    guard let owner = try Meta.value("identity", database), owner != identity else { return }
+    throw StoreError(
+      .otherScope,
+      "the store \(path) belongs to \(owner), not to \(identity); nothing was sent, choose another with --store"
+    )
+  }
+
   /// Makes the store this identity's, or refuses: another one's changes are never sent from it.
   func adopt(identity: String, _ lease: Lease) throws(StoreError) {
     let now = now()
     let path = path
     try write { database in
       try lease.check(database, now: now)
-      guard let owner = try Meta.value("identity", database) else {
-        return try Meta.set("identity", identity, database)
-      }
-      guard owner == identity else {
-        throw StoreError(
-          .otherScope,
-          "the store \(path) belongs to \(owner), not to \(identity); nothing was sent, choose another with --store"
-        )
-      }
+      try Self.requireOwner(identity, path, database)
+      try Meta.set("identity", identity, database)
     }
   }
 

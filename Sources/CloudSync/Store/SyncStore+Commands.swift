@@ -99,7 +99,8 @@ extension SyncStore {
   private static func obstacle(to verb: QueueVerb, _ operation: Operation) -> String? {
     if operation.state == .inFlight { return "it is on its way to the server" }
     switch verb {
-    case .retry: return operation.state == .failed || operation.state == .waiting ? nil : "it is \(operation.state.rawValue)"
+    case .retry:
+      return operation.state == .failed || operation.state == .waiting ? nil : "it is \(operation.state.rawValue)"
     case .discard: return nil
     case .pause:
       switch operation.state {
@@ -146,8 +147,9 @@ extension SyncStore {
       try database.execute(
         sql: """
           UPDATE operations SET state = 'pending', nextAttemptAt = NULL, reason = 'flushed by an operator'
-          WHERE state = 'waiting'
-          """
+          WHERE state = 'waiting' AND (isServersWait = 0 OR nextAttemptAt <= ?)
+          """,
+        arguments: [now]
       )
       let count = database.changesCount
       // The row stays, so that a scope that refuses again still waits longer.
@@ -198,7 +200,9 @@ extension SyncStore {
 
   /// Rows that a dead driver left in flight can be commanded only once their state says what is known of them.
   private func recoverFromDeadDriver() throws(StoreError) {
-    let inFlight = try read { try Int.fetchOne($0, sql: "SELECT count(*) FROM operations WHERE state = 'inFlight'") ?? 0 }
+    let inFlight = try read {
+      try Int.fetchOne($0, sql: "SELECT count(*) FROM operations WHERE state = 'inFlight'") ?? 0
+    }
     guard inFlight > 0, let lease = try Lease.acquire(self) else { return }
     defer { lease.release(self) }
     _ = try recoverInFlight(lease)

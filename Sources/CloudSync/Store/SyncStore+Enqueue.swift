@@ -41,6 +41,7 @@ extension SyncStore {
   package func enqueue(_ changes: [Change], group: String? = nil) throws(StoreError) -> [Accepted] {
     let now = now()
     return try write { database in
+      if let group { try Self.check(group, changes, database) }
       let accepted = try changes.map { try accept($0, group: group, now: now, database) }
       if accepted.contains(where: { if case .enqueued = $0 { true } else { false } }) {
         try database.execute(sql: "UPDATE activity SET lastEnqueueAt = ?", arguments: [now])
@@ -61,6 +62,22 @@ extension SyncStore {
       return try acceptSave(change.key, type, fields, queued, mirror, group: group, now: now, database)
     case .delete:
       return try acceptDelete(change.key, queued, mirror, group: group, now: now, database)
+    }
+  }
+
+  /// An atomic request is of one custom zone, and holds what one request can.
+  private static func check(_ group: String, _ changes: [Change], _ database: Database) throws {
+    let queued = try Row.fetchAll(
+      database,
+      sql: "SELECT zone, owner, name FROM operations WHERE atomicGroup = ?",
+      arguments: [group]
+    ).map { RecordKey(zone: $0["zone"], owner: $0["owner"], name: $0["name"]) }
+    let keys = Set(changes.map(\.key)).union(queued)
+    if Set(keys.map(\.zoneKey)).count > 1 || keys.contains(where: \.zoneKey.isDefaultZone) {
+      throw StoreError(.invalid, "the changes of one group have to be in one custom zone")
+    }
+    if keys.count > Planner.requestLimit {
+      throw StoreError(.invalid, "a group has \(keys.count) changes; a request takes \(Planner.requestLimit)")
     }
   }
 
@@ -102,13 +119,22 @@ extension SyncStore {
 
     guard var operation = queued else {
       let operation = Operation(
-        saving: key, type: type, changes,
-        base: onServer.filter { changes.names.contains($0.key) }, baseTag: mirror?.changeTag, group: group, now: now
+        saving: key,
+        type: type,
+        changes,
+        base: onServer.filter { changes.names.contains($0.key) },
+        baseTag: mirror?.changeTag,
+        group: group,
+        now: now
       )
       return .enqueued(try QueueTable.insert(operation, database))
     }
+    operation.noteSentChanges()
     if isRecreation {
-      for name in onServer.keys where !changes.names.contains(name) { changes[name] = nil }
+      // What an unanswered save may have written goes too: the new record has nothing of the old one.
+      let old = Set(onServer.keys).union(operation.sentChanges?.names ?? [])
+      for name in old where !changes.names.contains(name) { changes[name] = nil }
+      operation.isRecreation = true
       operation.kind = .save
       operation.type = type
       operation.changes = changes
@@ -118,7 +144,7 @@ extension SyncStore {
       for name in changes.names where !operation.changes.names.contains(name) { operation.base[name] = onServer[name] }
       operation.changes.apply(changes)
     }
-    try edited(&operation, now: now, database)
+    try edited(&operation, group: group, now: now, database)
     return .enqueued(operation.id)
   }
 
@@ -134,7 +160,12 @@ extension SyncStore {
   ) throws -> Accepted {
     guard var operation = queued else {
       let operation = Operation(
-        deleting: key, type: mirror?.type, base: mirror?.fields ?? [:], baseTag: mirror?.changeTag, group: group, now: now
+        deleting: key,
+        type: mirror?.type,
+        base: mirror?.fields ?? [:],
+        baseTag: mirror?.changeTag,
+        group: group,
+        now: now
       )
       return .enqueued(try QueueTable.insert(operation, database))
     }
@@ -144,16 +175,18 @@ extension SyncStore {
       try QueueTable.end(operation, .superseded, "deleted before it was sent", now: now, database)
       return .enqueued(operation.id)
     }
+    operation.noteSentChanges()
     operation.kind = .delete
+    operation.isRecreation = false
     operation.changes = FieldChanges()
     operation.base = mirror?.fields ?? [:]
     operation.baseTag = mirror?.changeTag
-    try edited(&operation, now: now, database)
+    try edited(&operation, group: group, now: now, database)
     return .enqueued(operation.id)
   }
 
   /// A new edit makes an operation sendable again, except where an operator or a conflict holds it.
-  private func edited(_ operation: inout Operation, now: Int64, _ database: Database) throws {
+  private func edited(_ operation: inout Operation, group: String?, now: Int64, _ database: Database) throws {
     operation.generation += 1
     operation.editedAt = now
     let isHeldByErrors = operation.state == .failed || operation.state == .waiting
@@ -166,6 +199,11 @@ extension SyncStore {
       operation.conflictAt = nil
       operation.errorCode = nil
       operation.errorMessage = nil
+    }
+    if let group {
+      // Whoever had to go with this operation so far has to go with the new group, too.
+      if let old = operation.group, old != group { try QueueTable.join(old, to: group, database) }
+      operation.group = group
     }
     try QueueTable.update(operation, database)
   }
@@ -192,15 +230,20 @@ extension SyncStore {
         sql: "SELECT \(Operation.columns) FROM operations WHERE zone = ? AND owner = ?",
         arguments: [zone.zone, zone.owner]
       ).map(Operation.init(row:))
-      if queued.contains(where: { $0.kind == kind }) { return .unchanged }
+      if var same = queued.first(where: { $0.kind == kind }) {
+        guard same.state == .failed || same.state == .waiting else { return .unchanged }
+        try edited(&same, group: nil, now: now, database)
+        return .enqueued(same.id)
+      }
       let known = try ZoneTable.zone(zone, database)
       switch kind {
       case .zoneSave:
         if known?.state == .ready, !queued.contains(where: { $0.kind == .zoneDelete }) { return .unchanged }
       default:
-        if queued.contains(where: { $0.state == .inFlight }) {
-          return .refused("changes of zone \(zone.zone) are on their way; try again in a moment")
-        }
+        break
+      }
+      if queued.contains(where: { $0.state == .inFlight && (kind == .zoneDelete || $0.kind == .zoneDelete) }) {
+        return .refused("changes of zone \(zone.zone) are on their way; try again in a moment")
       }
       for operation in queued where kind == .zoneDelete || operation.kind == .zoneDelete {
         let detail = kind == .zoneDelete ? "its zone is to be deleted" : "the zone is to stay"
@@ -214,15 +257,31 @@ extension SyncStore {
 }
 
 extension Operation {
+  /// Called before an edit: remembers what an unanswered request may have written.
+  fileprivate mutating func noteSentChanges() {
+    let wasSave = state == .inFlight ? sentKind == .save : needsReadBack && kind == .save
+    if wasSave, sentChanges == nil { sentChanges = changes }
+  }
+
   fileprivate init(
-    saving key: RecordKey, type: String, _ changes: FieldChanges, base: [String: FieldValue], baseTag: String?,
-    group: String?, now: Int64
+    saving key: RecordKey,
+    type: String,
+    _ changes: FieldChanges,
+    base: [String: FieldValue],
+    baseTag: String?,
+    group: String?,
+    now: Int64
   ) {
     self.init(.save, key, type: type, changes, base: base, baseTag: baseTag, group: group, now: now)
   }
 
   fileprivate init(
-    deleting key: RecordKey, type: String?, base: [String: FieldValue], baseTag: String?, group: String?, now: Int64
+    deleting key: RecordKey,
+    type: String?,
+    base: [String: FieldValue],
+    baseTag: String?,
+    group: String?,
+    now: Int64
   ) {
     self.init(.delete, key, type: type, FieldChanges(), base: base, baseTag: baseTag, group: group, now: now)
   }
@@ -232,14 +291,40 @@ extension Operation {
   }
 
   private init(
-    _ kind: OperationKind, _ key: RecordKey, type: String?, _ changes: FieldChanges, base: [String: FieldValue],
-    baseTag: String?, group: String?, now: Int64
+    _ kind: OperationKind,
+    _ key: RecordKey,
+    type: String?,
+    _ changes: FieldChanges,
+    base: [String: FieldValue],
+    baseTag: String?,
+    group: String?,
+    now: Int64
   ) {
     self.init(
-      id: 0, kind: kind, key: key, type: type, changes: changes, base: base, baseTag: baseTag, state: .pending,
-      reason: "ready to send", generation: 1, sentGeneration: nil, sentKind: nil, needsReadBack: false,
-      conflictRounds: 0, attempts: 0, maxAttempts: 8, nextAttemptAt: nil, errorCode: nil, errorMessage: nil,
-      enqueuedAt: now, editedAt: now, conflictAt: nil, bytes: changes.byteCount + 200, group: group
+      id: 0,
+      kind: kind,
+      key: key,
+      type: type,
+      changes: changes,
+      base: base,
+      baseTag: baseTag,
+      state: .pending,
+      reason: "ready to send",
+      generation: 1,
+      sentGeneration: nil,
+      sentKind: nil,
+      needsReadBack: false,
+      conflictRounds: 0,
+      attempts: 0,
+      maxAttempts: 8,
+      nextAttemptAt: nil,
+      errorCode: nil,
+      errorMessage: nil,
+      enqueuedAt: now,
+      editedAt: now,
+      conflictAt: nil,
+      bytes: changes.byteCount + 200,
+      group: group
     )
   }
 }

@@ -27,7 +27,9 @@ extension SyncStore {
         let key = ZoneKey(zone: zone.zoneID.zoneName, owner: owner)
         if zone.deleted == true {
           try forgetZone(key, now: now, database)
-        } else if !key.isDefaultZone, try ZoneTable.zone(key, database)?.token != zone.syncToken || zone.syncToken == nil {
+        } else if !key.isDefaultZone,
+          try ZoneTable.zone(key, database)?.token != zone.syncToken || zone.syncToken == nil
+        {
           try ZoneTable.needsFetch(key, database)
         }
       }
@@ -53,8 +55,27 @@ extension SyncStore {
 
   // MARK: - Zone changes
 
-  func zonesToRead() throws(StoreError) -> [ZoneKey] {
-    try read { try ZoneTable.all($0).filter { $0.needsFetch && $0.state != .deleted }.map(\.key) }
+  /// Zones that changed on the server, and how many of these a wait of their own holds up.
+  func zonesToRead() throws(StoreError) -> (open: [ZoneKey], held: Int) {
+    let now = now()
+    return try read { database in
+      let zones = try ZoneTable.all(database).filter { $0.needsFetch && $0.state != .deleted }.map(\.key)
+      let waits = try Set(
+        String.fetchAll(database, sql: "SELECT scope FROM throttles WHERE until > ?", arguments: [now])
+      )
+      let open = zones.filter { !waits.contains(WaitScope.zone($0).name) }
+      return (open, zones.count - open.count)
+    }
+  }
+
+  /// A zone's feed cannot be read now: the zone waits, the others go on.
+  func holdZone(_ zone: ZoneKey, _ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
+    let now = now()
+    try write { database in
+      try lease.check(database, now: now)
+      try Throttles.set(.zone(zone), error, now: now, random: random, database)
+      try EventLog.add("error", "zone \(zone.zone): \(error.code.name): \(error.reason)", now: now, database)
+    }
   }
 
   /// The token to read a zone from; nil reads from the beginning, which is begun here if it is not under way.
@@ -68,7 +89,9 @@ extension SyncStore {
     }
   }
 
-  func apply(_ page: WireZoneChanges, to zone: ZoneKey, policy: ConflictPolicy, _ lease: Lease) throws(StoreError) -> PageEffect {
+  func apply(_ page: WireZoneChanges, to zone: ZoneKey, policy: ConflictPolicy, _ lease: Lease) throws(StoreError)
+    -> PageEffect
+  {
     let now = now()
     return try write { database in
       try lease.check(database, now: now)
@@ -84,6 +107,7 @@ extension SyncStore {
         }
       }
       try ZoneTable.setToken(zone, page.syncToken, atEnd: atEnd, now: now, database)
+      try Throttles.clear(.zone(zone), database)
       return effect
     }
   }
@@ -94,7 +118,12 @@ extension SyncStore {
     try write { database in
       try lease.check(database, now: now)
       try ZoneTable.restart(zone, database)
-      try EventLog.add("zone", "the token of zone \(zone.zone) was refused: reading it from the beginning", now: now, database)
+      try EventLog.add(
+        "zone",
+        "the token of zone \(zone.zone) was refused: reading it from the beginning",
+        now: now,
+        database
+      )
     }
   }
 
@@ -200,7 +229,7 @@ struct Pull: Hashable, Sendable {
   var marker: String?
   var sweptAt: Int64?
 
-  /// Seconds read again before the watermark: queries lag behind writes (reference 7.1).
+  /// Milliseconds read again before the watermark: queries lag behind writes (reference 7.1).
   static let overlap: Int64 = 60_000
 }
 

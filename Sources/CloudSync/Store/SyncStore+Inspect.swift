@@ -178,11 +178,14 @@ extension SyncStore {
   }
 
   /// Records of this name in whatever zone.
-  package func records(named name: String, zone: ZoneKey? = nil, mirrorOnly: Bool = false) throws(StoreError) -> [RecordRow] {
+  package func records(named name: String, zone: ZoneKey? = nil, mirrorOnly: Bool = false) throws(StoreError)
+    -> [RecordRow]
+  {
     try read { database in
       try Row.fetchAll(
         database,
-        sql: "SELECT * FROM (\(mirrorOnly ? Self.mirrorSource : Self.overlaidSource)) WHERE name = ? ORDER BY zone, owner",
+        sql:
+          "SELECT * FROM (\(mirrorOnly ? Self.mirrorSource : Self.overlaidSource)) WHERE name = ? ORDER BY zone, owner",
         arguments: [name]
       ).map(RecordRow.init(row:)).filter { zone == nil || $0.record.key.zoneKey == zone }
     }

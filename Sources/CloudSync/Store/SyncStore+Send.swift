@@ -7,14 +7,19 @@ extension SyncStore {
   /// Marks operations in flight and returns them as they are to be sent.
   ///
   /// From here until `finish` their outcome is unknown: after a crash they are read back before anything is repeated.
-  func begin(_ ids: [Int64], _ lease: Lease) throws(StoreError) -> [Operation] {
+  ///
+  /// - Parameter atomic: an atomic group goes whole or not at all: without one of them, none is returned.
+  func begin(_ ids: [Int64], atomic: Bool = false, _ lease: Lease) throws(StoreError) -> [Operation] {
     let now = now()
     return try write { database in
       try lease.check(database, now: now)
-      return try ids.compactMap { id in
-        guard var operation = try QueueTable.operation(id, database) else { return nil }
-        // An operator may have paused or discarded it since the plan was made.
-        guard operation.state == .pending || operation.state == .waiting, !operation.needsReadBack else { return nil }
+      // An operator may have paused or discarded some since the plan was made.
+      let ready = try ids.compactMap { try QueueTable.operation($0, database) }.filter {
+        ($0.state == .pending || $0.state == .waiting) && !$0.needsReadBack
+      }
+      guard ready.count == ids.count || !atomic else { return [] }
+      return try ready.map { operation in
+        var operation = operation
         operation.state = .inFlight
         operation.reason = "on its way"
         operation.nextAttemptAt = nil
@@ -22,10 +27,10 @@ extension SyncStore {
         operation.sentKind = operation.kind
         try database.cachedStatement(
           sql: """
-            UPDATE operations SET state = 'inFlight', reason = ?, nextAttemptAt = NULL,
+            UPDATE operations SET state = 'inFlight', reason = ?, nextAttemptAt = NULL, isServersWait = 0,
               sentGeneration = generation, sentOperation = operation WHERE id = ?
             """
-        ).execute(arguments: [operation.reason, id])
+        ).execute(arguments: [operation.reason, operation.id])
         return operation
       }
     }
@@ -56,7 +61,8 @@ extension SyncStore {
         startedAt: now - Int64(seconds * 1000),
         seconds: seconds,
         random: random,
-        isAlone: sent.count == 1
+        // A request of one operation cannot be split, nor can an atomic group.
+        isWhole: sent.count == 1 || sent.contains { $0.group != nil }
       )
       for operation in sent {
         guard let outcome = outcomes[operation.id] else { continue }
@@ -67,11 +73,13 @@ extension SyncStore {
     }
   }
 
-  /// Writes what a read-back showed: a record, or that there is none.
+  /// Writes what a read-back showed: a record, or that there is none, or why it could not be told.
   func finishReadBack(
     _ ids: [Int64],
     found: [RecordKey: MirrorRecord?],
+    failures: [RecordKey: WebServicesError] = [:],
     policy: ConflictPolicy,
+    random: Double = 0,
     _ lease: Lease
   ) throws(StoreError) -> Settled {
     let now = now()
@@ -80,9 +88,14 @@ extension SyncStore {
       let reconciliation = Reconciliation(policy: policy, now: now, database: database)
       var result = Settled()
       for id in ids {
-        guard let operation = try QueueTable.operation(id, database), operation.needsReadBack,
-          let record = found[operation.key]
-        else { continue }
+        guard var operation = try QueueTable.operation(id, database), operation.needsReadBack else { continue }
+        if let error = failures[operation.key] {
+          try failReadBack(&operation, error, now: now, random: random, database)
+          if operation.state == .failed { result.failed += 1 }
+          result.error = error
+          continue
+        }
+        guard let record = found[operation.key] else { continue }
         try reconciliation.rebase(operation, onto: record, epoch: try epoch(operation.key.zoneKey, database))
         switch try QueueTable.operation(id, database)?.state {
         case nil: result.acknowledged += 1
@@ -94,6 +107,31 @@ extension SyncStore {
     }
   }
 
+  /// One record that cannot be read holds up itself, not those that were to be read with it.
+  private func failReadBack(
+    _ operation: inout Operation,
+    _ error: WebServicesError,
+    now: Int64,
+    random: Double,
+    _ database: Database
+  ) throws {
+    operation.errorCode = error.code.name
+    operation.errorMessage = error.reason
+    if error.code == .throttled || (error.code == .tryAgainLater && error.retryAfter != nil) {
+      let zone = WaitScope.zone(operation.key.zoneKey)
+      try Throttles.set(zone, error, now: now, random: random, database)
+      operation.reason = "to be read back, held by \(error.code.name): \(zone.name)"
+    } else {
+      operation.attempts += 1
+      if operation.attempts >= operation.maxAttempts {
+        operation.fail(error.code.name, "cannot be read back: \(error.reason)")
+      } else if operation.state != .paused {
+        operation.backOff(error, now: now, random: random)
+      }
+    }
+    try QueueTable.update(operation, database)
+  }
+
   /// Operations that a dead driver left in flight: their outcome is unknown, so they are read back.
   func recoverInFlight(_ lease: Lease) throws(StoreError) -> Int {
     let now = now()
@@ -102,11 +140,15 @@ extension SyncStore {
       try database.execute(
         sql: """
           UPDATE operations SET state = 'pending', sentGeneration = NULL, sentOperation = NULL,
-            needsReadBack = name IS NOT NULL, reason = 'sent before a restart, to be read back'
+            needsReadBack = name IS NOT NULL,
+            reason = CASE WHEN name IS NULL THEN 'sent before a restart, to be sent again'
+              ELSE 'sent before a restart, to be read back' END
           WHERE state = 'inFlight'
           """
       )
-      return database.changesCount
+      let count = database.changesCount
+      try database.execute(sql: "UPDATE activity SET state = 'idle', phase = NULL WHERE state <> 'idle'")
+      return count
     }
   }
 
@@ -122,21 +164,21 @@ struct Settlement {
   let seconds: Double
   let random: Double
   var result = SyncStore.Settled()
-  private let isAlone: Bool
+  private let isWhole: Bool
   private var waits: [WaitScope: WebServicesError] = [:]
-  private var succeeded = false
+  private var succeededIn: Set<ZoneKey> = []
   private var saved = false
   private var tooLarge = false
 
   private var database: Database { reconciliation.database }
   private var now: Int64 { reconciliation.now }
 
-  init(reconciliation: Reconciliation, startedAt: Int64, seconds: Double, random: Double, isAlone: Bool) {
+  init(reconciliation: Reconciliation, startedAt: Int64, seconds: Double, random: Double, isWhole: Bool) {
     self.reconciliation = reconciliation
     self.startedAt = startedAt
     self.seconds = seconds
     self.random = random
-    self.isAlone = isAlone
+    self.isWhole = isWhole
   }
 
   mutating func settle(_ sent: Operation, _ outcome: Outcome) throws {
@@ -147,22 +189,22 @@ struct Settlement {
     operation.state = .pending
     switch outcome {
     case .saved(let record):
-      succeeded = true
+      succeededIn.insert(operation.key.zoneKey)
       saved = true
       result.acknowledged += 1
       try acknowledgeSave(operation, record, isCurrent: generation == operation.generation)
     case .deleted:
-      succeeded = true
+      succeededIn.insert(operation.key.zoneKey)
       result.acknowledged += 1
       try acknowledgeDelete(operation, isCurrent: generation == operation.generation)
     case .zoneDone:
-      succeeded = true
+      succeededIn.insert(operation.key.zoneKey)
       result.acknowledged += 1
       try acknowledgeZone(operation)
     case .failed(let error, let disposition):
       try addAttempt(operation, error)
       if disposition == .acknowledge {
-        succeeded = true
+        succeededIn.insert(operation.key.zoneKey)
         result.acknowledged += 1
         operation.kind == .delete || sent.kind == .delete
           ? try acknowledgeDelete(operation, isCurrent: generation == operation.generation)
@@ -183,6 +225,9 @@ struct Settlement {
     // Edited while it was on its way: what the server does not hold yet stays, based on what it holds.
     var operation = operation
     operation.baseTag = record.changeTag
+    operation.sentChanges = nil
+    operation.isRecreation = false
+    operation.conflictRounds = 0
     operation.attempts = 0
     operation.errorCode = nil
     operation.errorMessage = nil
@@ -206,9 +251,7 @@ struct Settlement {
     }
     // Saved again while the delete was on its way: a new record.
     var operation = operation
-    operation.changes = FieldChanges(values: operation.changes.values)
-    operation.base = [:]
-    operation.baseTag = nil
+    operation.startOver()
     operation.reason = "ready to send"
     try QueueTable.update(operation, database)
   }
@@ -219,12 +262,21 @@ struct Settlement {
       try ZoneTable.markCreatedHere(zone, database)
     } else {
       try ZoneTable.forgetContents(zone, database)
-      let isWanted = try Bool.fetchOne(
+      let later = try Row.fetchAll(
         database,
-        sql: "SELECT EXISTS (SELECT 1 FROM operations WHERE zone = ? AND owner = ? AND id <> ?)",
+        sql: "SELECT \(Operation.columns) FROM operations WHERE zone = ? AND owner = ? AND id <> ?",
         arguments: [zone.zone, zone.owner, operation.id]
-      )
-      if isWanted == true {
+      ).map(Operation.init(row:))
+      // Accepted after the zone's deletion: meant for a new zone, in which there is nothing yet.
+      for var operation in later where !operation.key.name.isEmpty {
+        if operation.kind == .delete {
+          try QueueTable.end(operation, .acknowledged, "the server does not hold it", now: now, database)
+        } else {
+          operation.startOver()
+          try QueueTable.update(operation, database)
+        }
+      }
+      if later.contains(where: { $0.kind == .save || $0.kind == .zoneSave }) {
         try ZoneTable.setState(zone, .unconfirmed, database)
       } else {
         try database.execute(
@@ -251,14 +303,11 @@ struct Settlement {
       preconditionFailure("An acknowledgement is no failure.")
     case .wait(let scope):
       let scope = waitScope(scope, operation, error)
-      waits[scope] = error
+      wait(scope, error)
       operation.reason = "held by \(error.code.name): \(scope.name)"
     case .backOff:
       operation.attempts += 1
-      let wait = max(Backoff.seconds(afterAttempt: operation.attempts, random: random), error.retryAfter ?? 0)
-      operation.state = .waiting
-      operation.nextAttemptAt = now + Int64((wait * 1000).rounded(.up))
-      operation.reason = "\(error.code.name), attempt \(operation.attempts) of \(operation.maxAttempts)"
+      operation.backOff(error, now: now, random: random)
     case .readBack:
       operation.needsReadBack = operation.key.name.isEmpty == false
       operation.reason = "to be read back after \(error.code.name)"
@@ -269,7 +318,7 @@ struct Settlement {
         }
       } else if operation.conflictRounds > 1 {
         // The first lost answer is read back at once; where answers keep getting lost, the line is to blame.
-        waits[.network] = error
+        wait(.network, error)
       }
     case .vanished:
       return try reconciliation.rebase(operation, onto: nil, epoch: 0)
@@ -278,19 +327,29 @@ struct Settlement {
     case .sibling:
       operation.reason = "its atomic group was refused because of another member"
     case .split:
-      tooLarge = true
-      operation.reason = "the request was too large, to be sent in a smaller one"
-      if isAlone {
+      if isWhole {
         operation.attempts += 1
-        operation.fail(error.code.name, "too large for the server even alone: \(error.reason)")
+        let isSize = error.code == .limitExceeded
+        operation.fail(error.code.name, (isSize ? "too large for the server even alone: " : "") + error.reason)
+      } else {
+        tooLarge = true
+        operation.reason = "\(error.code.name) of the whole request, to be sent in a smaller one"
       }
     case .deadLetter:
       operation.attempts += 1
       operation.fail(error.code.name, error.reason)
     }
+    // Every other answer says that the server did not take it.
+    if disposition != .readBack { operation.sentChanges = nil }
     if operation.state == .failed { result.failed += 1 }
     result.error = error
     try QueueTable.update(operation, database)
+  }
+
+  /// Of several items that ask for a wait, the longest counts.
+  private mutating func wait(_ scope: WaitScope, _ error: WebServicesError) {
+    if let known = waits[scope], known.retryAfter ?? 0 >= error.retryAfter ?? 0 { return }
+    waits[scope] = error
   }
 
   /// A conflict that comes back this often is not going to settle by itself.
@@ -301,7 +360,9 @@ struct Settlement {
     operation.attempts += 1
     let zone = operation.key.zoneKey
     let known = try ZoneTable.zone(zone, database)
-    if known?.state == .deleted || operation.attempts >= operation.maxAttempts {
+    let wasOthers = known?.state == .ready && known?.createdHere == false
+    if wasOthers { try ZoneTable.forgetContents(zone, database) }
+    if known?.state == .deleted || wasOthers || operation.attempts >= operation.maxAttempts {
       operation.fail(error.code.name, "zone \(zone.zone) was deleted on the server; retry makes it anew")
     } else {
       try ZoneTable.setState(zone, .unconfirmed, database)
@@ -339,15 +400,15 @@ struct Settlement {
     for (scope, error) in waits {
       try Throttles.set(scope, error, now: now, random: random, database)
     }
-    if succeeded {
-      for scope in [WaitScope.network, .account, .database] where waits[scope] == nil {
+    if !succeededIn.isEmpty {
+      for scope in [.network, .account, .database] + succeededIn.map(WaitScope.zone) where waits[scope] == nil {
         try Throttles.clear(scope, database)
       }
       if saved { try Throttles.clear(.quota, database) }
     }
     // Down by half where the server refuses the size, up again a little with each request that it takes.
     let limit = try Meta.value("operationLimit", database).flatMap { Int($0) } ?? 200
-    let next = tooLarge ? max(1, limit / 2) : succeeded ? min(200, limit + 5) : limit
+    let next = tooLarge ? max(1, limit / 2) : !succeededIn.isEmpty ? min(200, limit + 5) : limit
     if next != limit { try Meta.set("operationLimit", String(next), database) }
   }
 }
@@ -373,7 +434,7 @@ enum Throttles {
     case .account, .quota: seconds = max(error.retryAfter ?? 0, 60)
     default: seconds = Backoff.scopeSeconds(asked: error.retryAfter, previous: previous, random: random)
     }
-    let isOwn = error.retryAfter == nil
+    let isOwn = !(error.retryAfter ?? 0 > 0)
     try database.execute(
       sql: """
         INSERT INTO throttles(scope, until, seconds, code, message, isOwn) VALUES (?, ?, ?, ?, ?, ?)
@@ -381,7 +442,7 @@ enum Throttles {
           code = excluded.code, message = excluded.message, isOwn = excluded.isOwn
         """,
       arguments: [
-        scope.name, now + Int64((seconds * 1000).rounded(.up)), seconds, error.code.name, error.reason, isOwn,
+        scope.name, now + Backoff.milliseconds(seconds), seconds, error.code.name, error.reason, isOwn,
       ]
     )
   }

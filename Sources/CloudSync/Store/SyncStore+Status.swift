@@ -20,7 +20,8 @@ extension SyncStore {
   private static func readQueue(into status: inout StoreStatus, _ database: Database) throws {
     let rows = try Row.fetchAll(
       database,
-      sql: "SELECT state, count(*) AS number, sum(bytes) AS bytes, min(enqueuedAt) AS oldest FROM operations GROUP BY state"
+      sql:
+        "SELECT state, count(*) AS number, sum(bytes) AS bytes, min(enqueuedAt) AS oldest FROM operations GROUP BY state"
     )
     for row in rows {
       let count: Int = row["number"]
@@ -67,7 +68,11 @@ extension SyncStore {
   }
 
   private static func readWaits(into status: inout StoreStatus, now: Int64, _ database: Database) throws {
-    let rows = try Row.fetchAll(database, sql: "SELECT * FROM throttles WHERE until > ? ORDER BY scope", arguments: [now])
+    let rows = try Row.fetchAll(
+      database,
+      sql: "SELECT * FROM throttles WHERE until > ? ORDER BY scope",
+      arguments: [now]
+    )
     status.throttles = rows.map { row in
       StoreStatus.Throttle(
         scope: row["scope"],
@@ -93,6 +98,7 @@ extension SyncStore {
     status.lastSuccessAt = row["lastSuccessAt"]
     status.lastEnqueueAt = row["lastEnqueueAt"]
     status.errorStands = row["errorStands"]
+    status.reachedEnd = row["reachedEnd"]
     if let code = row["errorCode"] as String? {
       status.lastError = StoreStatus.Failure(code: code, message: row["errorMessage"] ?? "", at: row["errorAt"] ?? 0)
     }
@@ -118,6 +124,7 @@ extension StoreStatus {
     } else if let problem = accountProblem {
       state = .error
       reason = "\(problem.code): \(problem.message)"
+      probe(waits["account"])
     } else if let wait = waits["network"] {
       state = .offline
       reason = wait.message.isEmpty ? "the cloud cannot be reached" : wait.message
@@ -125,14 +132,20 @@ extension StoreStatus {
       nextAction = "try again"
     } else if state == .sending || state == .fetching {
       reason = state == .sending ? "sending changes" : "reading the server's changes"
-    } else if let wait = waits["database"] {
-      state = .waiting
-      reason = "\(wait.error): the server asked to wait"
-      nextActionAt = wait.until
-      nextAction = "go on"
     } else if errorStands, let lastError {
       state = .error
       reason = "\(lastError.code): \(lastError.message)"
+      probe(waits["database"])
+    } else if let wait = waits["database"] {
+      state = .waiting
+      reason = "\(wait.error): " + (wait.isOwn ? "backing off" : "the server asked to wait")
+      nextActionAt = wait.until
+      nextAction = "go on"
+    } else if queue.pending > 0, let wait = throttles.min(by: { $0.until < $1.until }) {
+      state = .waiting
+      reason = "\(wait.error): \(wait.scope) waits"
+      nextActionAt = min(wait.until, nextActionAt ?? wait.until)
+      nextAction = "go on"
     } else if queue.total > 0, queue.total == queue.paused {
       state = .paused
       reason = "all queued operations are paused"
@@ -143,6 +156,12 @@ extension StoreStatus {
       state = .idle
       reason = idleReason
     }
+  }
+
+  private mutating func probe(_ wait: Throttle?) {
+    guard let wait else { return }
+    nextActionAt = wait.until
+    nextAction = "try again"
   }
 
   private var idleReason: String {

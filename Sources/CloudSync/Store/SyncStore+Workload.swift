@@ -20,7 +20,12 @@ extension SyncStore {
     for row in try Row.fetchAll(database, sql: "SELECT scope, until FROM throttles WHERE until > ?", arguments: [now]) {
       workload.waits[WaitScope(name: row["scope"])] = row["until"]
     }
-    let sendable = "(state = 'pending' OR (state = 'waiting' AND nextAttemptAt <= \(now)))"
+    // What a zone's wait holds up would only fill the window that others are looked for in.
+    let sendable = """
+      (state = 'pending' OR (state = 'waiting' AND nextAttemptAt <= \(now)))
+        AND 'zone:' || zone || CASE owner WHEN '' THEN '' ELSE ':' || owner END
+          NOT IN (SELECT scope FROM throttles WHERE until > \(now))
+      """
     workload.zoneOperations = try candidates(
       "SELECT * FROM operations WHERE \(sendable) AND name IS NULL ORDER BY id LIMIT 1",
       database
@@ -38,7 +43,8 @@ extension SyncStore {
       "SELECT * FROM operations WHERE \(sendable) AND needsReadBack = 1 AND name IS NOT NULL ORDER BY id LIMIT 400",
       database
     )
-    workload.candidates = try window(sendable, database)
+    let isHeld = workload.waits[.quota] != nil ? " AND operation <> 'save'" : ""
+    workload.candidates = try window(sendable + isHeld, database)
     workload.nextBackOffEnd = try Int64.fetchOne(
       database,
       sql: "SELECT min(nextAttemptAt) FROM operations WHERE state = 'waiting' AND nextAttemptAt > ?",
@@ -55,12 +61,17 @@ extension SyncStore {
   }
 
   /// The oldest operations that wait for nothing, then those that wait for these, level by level. Where everything waits
-  /// for something, the oldest: there may be a ring among them.
+  /// for something, the oldest that do: there may be a ring among them.
   private static func window(_ sendable: String, _ database: Database) throws -> [Workload.Candidate] {
     let ready = "\(sendable) AND needsReadBack = 0 AND name IS NOT NULL"
+    // Every member of a group has to be ready, or none of it can go.
+    let isWhole = """
+      (atomicGroup IS NULL OR atomicGroup NOT IN
+        (SELECT atomicGroup FROM operations WHERE atomicGroup IS NOT NULL AND NOT (\(ready))))
+      """
     var found = try candidates(
       """
-      SELECT * FROM operations o WHERE \(ready)
+      SELECT * FROM operations o WHERE \(ready) AND \(isWhole)
         AND NOT EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id) ORDER BY id LIMIT \(window)
       """,
       database
@@ -80,9 +91,17 @@ extension SyncStore {
       found += next
       frontier = next.map(\.id)
     }
-    if found.isEmpty {
-      found = try candidates("SELECT * FROM operations WHERE \(ready) ORDER BY id LIMIT \(window)", database)
-      try addBlockers(&found, database)
+    if found.count < 200 {
+      // The rest is blocked: by a dead letter, or by each other in a ring, which has to go in one request.
+      var blocked = try candidates(
+        """
+        SELECT * FROM operations o WHERE \(ready) AND \(isWhole)
+          AND EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id) ORDER BY id LIMIT \(window)
+        """,
+        database
+      ).filter { known.insert($0.id).inserted }
+      try addBlockers(&blocked, database)
+      found += blocked
     }
     return found
   }

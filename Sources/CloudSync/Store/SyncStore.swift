@@ -75,18 +75,29 @@ package final class SyncStore: Sendable {
     configuration.busyMode = .timeout(10)
     configuration.label = "cktop"
     let isNew = !FileManager.default.fileExists(atPath: path)
+    if !isNew { try inspect(path) }
     let pool = try DatabasePool(path: path, configuration: configuration)
     if isNew { try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path) }
     // GRDB's WAL set-up resets the pragma to NORMAL, under which a power cut may undo an acknowledged change.
     try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-    if try pool.read(Schema.migrator.hasBeenSuperseded) {
-      throw StoreError(.newer, "the store \(path) was written by a newer cktop; update this one")
-    }
-    if !isNew, try pool.read({ try !isStore($0) }) {
-      throw StoreError(.notAStore, "\(path) is an SQLite file but no cktop store; choose another with --store")
-    }
     try Schema.migrator.migrate(pool)
     return pool
+  }
+
+  /// Refuses what is no store of ours before anything is written: opening a pool alone would turn a stranger's file
+  /// into one with a write-ahead log.
+  private static func inspect(_ path: String) throws {
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.busyMode = .timeout(10)
+    try DatabaseQueue(path: path, configuration: configuration).read { database in
+      if try !isStore(database) {
+        throw StoreError(.notAStore, "\(path) is an SQLite file but no cktop store; choose another with --store")
+      }
+      if try Schema.migrator.hasBeenSuperseded(database) {
+        throw StoreError(.newer, "the store \(path) was written by a newer cktop; update this one")
+      }
+    }
   }
 
   /// An empty database, or one that migrations of ours made.
@@ -97,7 +108,9 @@ package final class SyncStore: Sendable {
 
   private func adopt(_ scope: Scope) throws {
     try pool.write { database in
-      let wanted = ["container": scope.container, "environment": scope.environment, "database": scope.database.rawValue]
+      let wanted = [
+        "container": scope.container, "environment": scope.environment, "database": scope.database.rawValue,
+      ]
       for (key, value) in wanted.sorted(by: { $0.key < $1.key }) {
         guard let stored = try Meta.value(key, database) else {
           try Meta.set(key, value, database)

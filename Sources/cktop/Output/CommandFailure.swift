@@ -28,6 +28,7 @@ struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case let error as FilterError: self = .usage(error.description)
     case let error as FieldError: self = .usage(error.message)
     case let error as RecordFileError: self = .usage(error.message)
+    case let error as ScreenError: self = .usage(error.description)
     case let error as StoreError: self.init(error)
     case let error as WebServicesError: self.init(error)
     case let error as CKCredentialError: self.init(error)

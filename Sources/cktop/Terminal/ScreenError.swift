@@ -5,26 +5,23 @@ enum ScreenError: Int32, Error {
   case termUnknown = 3
   case termDumb = 4
   case systemError = 5
-
-  /// The exit status that says so to scripts.
-  static let exitCode: Int32 = 2
 }
 
 extension ScreenError: CustomStringConvertible {
   /// One line: what happened; what to do.
   var description: String {
-    let advice = "or use a subcommand with --json or --plain"
+    let advice = "or use a subcommand with --json"
     return switch self {
     case .notATerminal:
-      "cktop: input or output is not a terminal; run it in one, \(advice)"
+      "input or output is not a terminal; run it in one, \(advice)"
     case .termUnset:
-      "cktop: TERM is not set; set it to your terminal's name, such as xterm-256color, \(advice)"
+      "TERM is not set; set it to your terminal's name, such as xterm-256color, \(advice)"
     case .termUnknown:
-      "cktop: no terminal description fits TERM; install ncurses-base or set TERM to xterm, \(advice)"
+      "no terminal description fits TERM; install ncurses-base or set TERM to xterm, \(advice)"
     case .termDumb:
-      "cktop: the terminal that TERM names cannot place the cursor; set TERM to xterm, \(advice)"
+      "the terminal that TERM names cannot place the cursor; set TERM to xterm, \(advice)"
     case .systemError:
-      "cktop: the terminal could not be set up; check the limits on memory and open files, \(advice)"
+      "the terminal could not be set up; check the limits on memory and open files, \(advice)"
     }
   }
 }

@@ -1,9 +1,9 @@
 import CloudKit
 import CloudService
-@testable import CloudSync
 import TerminalUI
 import Testing
 
+@testable import CloudSync
 @testable import cktop
 
 @Suite struct DashboardViewTests {

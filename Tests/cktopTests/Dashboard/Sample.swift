@@ -1,9 +1,9 @@
 import CloudKit
 import CloudService
-@testable import CloudSync
 import Foundation
 import TerminalUI
 
+@testable import CloudSync
 @testable import cktop
 
 /// A store's state as a dashboard might find it, the same every time.

@@ -1,8 +1,8 @@
 import CloudService
-@testable import CloudSync
 import TerminalUI
 import Testing
 
+@testable import CloudSync
 @testable import cktop
 
 @Suite struct ViewStateTests {

@@ -1,0 +1,149 @@
+import CloudKit
+import Foundation
+import GRDB
+import Testing
+
+@testable import CloudSync
+
+/// What operators tell the queue to do.
+@Suite struct CommandTests {
+  private let world: World
+  private let store: SyncStore
+
+  init() throws {
+    world = try World()
+    store = try world.open("store")
+    _ = try store.enqueue(
+      ["pending", "waiting", "failed", "paused", "conflict", "inFlight"].map { world.put($0, [:]) }
+    )
+    let soon = world.clock.now + 5_000
+    try store.execute("UPDATE operations SET state = 'waiting', nextAttemptAt = \(soon), attempts = 2 WHERE id = 2")
+    try store.execute("UPDATE operations SET state = 'failed', attempts = 8, errorCode = 'BAD_REQUEST' WHERE id = 3")
+    try store.execute("UPDATE operations SET state = 'paused' WHERE id = 4")
+    try store.execute("UPDATE operations SET state = 'conflict', conflictAt = 1 WHERE id = 5")
+    try store.execute(
+      "UPDATE operations SET state = 'inFlight', sentGeneration = 1, sentOperation = 'save' WHERE id = 6"
+    )
+  }
+
+  /// Somebody drives, so that the row in flight is nobody's to recover.
+  private func whileDriven<Value>(_ body: () throws -> Value) throws -> Value {
+    let lease = try #require(try Lease.acquire(store))
+    defer { lease.release(store) }
+    return try body()
+  }
+
+  private func states() throws -> [String] { try store.operations().rows.map(\.state.rawValue) }
+
+  @Test(arguments: [
+    (QueueVerb.retry, [2, 3] as [Int64]), (.discard, [1, 2, 3, 4, 5]), (.pause, [1, 2]), (.resume, [4]),
+  ])
+  func `a verb acts where it means something and skips the rest with a reason`(
+    _ verb: QueueVerb,
+    _ changed: [Int64]
+  ) throws {
+    let result = try whileDriven { try store.perform(verb, on: .all, actor: "ana") }
+
+    #expect(result.changed == changed)
+    #expect(Set(result.skipped.keys) == Set(1...6).subtracting(changed))
+    #expect(result.skipped[6] == "it is on its way to the server")
+    #expect(result.unknown == [])
+  }
+
+  @Test func `a dry run tells the same and does nothing`() throws {
+    let before = try states()
+
+    for verb in QueueVerb.allCases {
+      let told = try whileDriven { try store.perform(verb, on: .all, dryRun: true, actor: "ana") }
+      #expect(told.changed.count + told.skipped.count == 6)
+    }
+
+    #expect(try states() == before)
+    #expect(try store.count("SELECT count(*) FROM commands") == 0)
+    #expect(try store.status().isPaused == false)
+  }
+
+  @Test func `exactly the selected operations are touched`() throws {
+    let result = try whileDriven { try store.perform(.discard, on: .ids([1, 99, 3, 1]), actor: "ana") }
+
+    #expect(result.changed == [1, 3])
+    #expect(result.unknown == [99])
+    #expect(try states() == ["waiting", "paused", "conflict", "inFlight"])
+    #expect(try store.endings() == ["save pending discarded", "save failed discarded"])
+  }
+
+  @Test func `retry resets attempts and error`() throws {
+    _ = try whileDriven { try store.perform(.retry, on: .ids([3]), actor: "ana") }
+
+    let operation = try store.operation(3)
+    #expect(operation.state == .pending)
+    #expect(operation.attempts == 0)
+    #expect(operation.errorCode == nil)
+    #expect(operation.reason == "retried by an operator")
+  }
+
+  @Test func `every command is audited with who, what and how many`() throws {
+    _ = try whileDriven { try store.perform(.retry, on: .ids([2, 3]), actor: "ana") }
+    _ = try store.flush(actor: "ben")
+
+    let rows = try store.read { database in
+      try Row.fetchAll(database, sql: "SELECT * FROM commands ORDER BY id").map {
+        "\($0["actor"] as String) \($0["verb"] as String) [\($0["selection"] as String)] \($0["count"] as Int)"
+      }
+    }
+    #expect(rows == ["ana retry [2 3] 2", "ben flush [] 0"])
+  }
+
+  @Test func `flush ends own back-offs and touches nothing else`() throws {
+    try store.execute(
+      "UPDATE operations SET state = 'waiting', nextAttemptAt = 9999999999999, isServersWait = 1 WHERE id = 1"
+    )
+
+    #expect(try store.flush(actor: "ana") == 1)
+
+    #expect(try states() == ["waiting", "pending", "failed", "paused", "conflict", "inFlight"])
+    #expect(try store.operation(2).attempts == 2)
+  }
+
+  @Test func `flush ends our own waits and keeps the server's`() throws {
+    let (own, asked) = (WebServicesError(.networkError, ""), WebServicesError(.throttled, "", retryAfter: 60))
+    try store.write { database in
+      try Throttles.set(.network, own, now: world.clock.now, random: 0, database)
+      try Throttles.set(.database, asked, now: world.clock.now, random: 0, database)
+    }
+
+    _ = try store.flush(actor: "ana")
+
+    #expect(try store.status().throttles.map(\.scope) == ["database"])
+  }
+
+  @Test func `pausing everything holds what comes later, too`() throws {
+    _ = try whileDriven { try store.perform(.pause, on: .all, actor: "ana") }
+    try store.accept(world.put("later", [:]))
+
+    #expect(try store.status().state == .paused)
+    #expect(try store.mayRequest() == false)
+    let (workload, planner) = try store.workload()
+    #expect(planner.plan(workload) == .rest(until: nil))
+    _ = try whileDriven { try store.perform(.resume, on: .all, actor: "ana") }
+    #expect(try store.mayRequest())
+  }
+
+  @Test func `a row that a dead driver left in flight can be commanded`() throws {
+    let result = try store.perform(.discard, on: .ids([6]), actor: "ana")
+
+    #expect(result.changed == [6])
+    #expect(try store.endings() == ["save inFlight discarded"])
+  }
+
+  @Test func `only a conflict can be resolved, and only in its own fields`() throws {
+    #expect(throws: StoreError.self) { try store.resolve(1, take: .local, actor: "ana") }
+    #expect(throws: StoreError.self) { try store.resolve(99, take: .local, actor: "ana") }
+    let error = #expect(throws: StoreError.self) {
+      try store.resolve(5, take: .local, fields: ["stranger": .base], actor: "ana")
+    }
+    #expect(error?.kind == .invalid)
+    #expect(try store.operation(5).state == .conflict)
+    #expect(try store.count("SELECT count(*) FROM commands") == 0)
+  }
+}

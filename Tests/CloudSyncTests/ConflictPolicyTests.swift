@@ -1,0 +1,317 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// Two devices that change the same record.
+@Suite struct ConflictPolicyTests {
+  private struct Pair {
+    let world: World
+    let mine: TestDevice
+    let theirs: TestDevice
+  }
+
+  /// Both know record `a`; the other device then did `change` and sent it, this one has not looked since.
+  private func pair(_ policy: ConflictPolicy, _ change: (World) -> Change) async throws -> Pair {
+    let world = try World()
+    let mine = try world.device("mine", policy: policy)
+    let theirs = try world.device("theirs")
+    try mine.store.accept(world.put("a", ["x": .int64(0), "y": .int64(0)]))
+    try await mine.sync()
+    try await theirs.sync()
+    world.clock.advance(10)
+    try theirs.store.accept(change(world))
+    try await theirs.sync()
+    world.clock.advance(10)
+    return Pair(world: world, mine: mine, theirs: theirs)
+  }
+
+  @Test(arguments: [(ConflictPolicy.server, 1), (.client, 2), (.newest, 2)] as [(ConflictPolicy, Int64)])
+  func `the same field is settled by policy, the others merge`(_ policy: ConflictPolicy, _ winner: Int64) async throws {
+    let pair = try await pair(policy) { $0.put("a", ["x": .int64(1)]) }
+    try pair.mine.store.accept(pair.world.put("a", ["x": .int64(2), "y": .int64(2)]))
+
+    try await pair.mine.sync()
+    try await pair.theirs.sync()
+
+    #expect(pair.world.onServer("a") == ["x": .int64(winner), "y": .int64(2)])
+    #expect(try pair.mine.store.mirror("a") == ["x": .int64(winner), "y": .int64(2)])
+    #expect(try pair.theirs.store.mirror("a") == pair.mine.store.mirror("a"))
+    #expect(try pair.mine.store.queue() == [])
+  }
+
+  @Test func `an older edit loses under newest`() async throws {
+    let world = try World()
+    let mine = try world.device("mine", policy: .newest)
+    let theirs = try world.device("theirs")
+    try mine.store.accept(world.put("a", ["x": .int64(0)]))
+    try await mine.sync()
+    try await theirs.sync()
+    try mine.store.accept(world.put("a", ["x": .int64(2)]))
+    world.clock.advance(10)
+    try theirs.store.accept(world.put("a", ["x": .int64(1)]))
+    try await theirs.sync()
+
+    try await mine.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(1)])
+    #expect(try mine.store.endings().last == "save a merged")
+    #expect(try mine.store.events(limit: 5).contains { $0.kind == "merge" && $0.message.contains("kept for x") })
+  }
+
+  @Test(arguments: [(ConflictPolicy.server, 1), (.client, 2), (.newest, 2)] as [(ConflictPolicy, Int64)])
+  func `a conflict that only the send finds out is read back and settled in the same pass`(
+    _ policy: ConflictPolicy,
+    _ winner: Int64
+  ) async throws {
+    let pair = try await pair(policy) { $0.put("y", ["x": .int64(1)]) }
+    let world = pair.world
+    try pair.mine.store.accept(world.put("a", ["x": .int64(2)]))
+    pair.mine.transport.interfere { operation, number, _ in
+      // Another device is faster by a moment.
+      if operation == "records/modify", number == 2 {
+        _ = try? world.emulator.save(
+          in: world.server,
+          zone: "cktop",
+          recordType: "Note",
+          recordName: "a",
+          fields: ["x": .int64(1)],
+          at: world.clock.date.addingTimeInterval(-5)
+        )
+      }
+      return .pass
+    }
+
+    try await pair.mine.sync()
+
+    #expect(world.onServer("a")?["x"] == .int64(winner))
+    #expect(try pair.mine.store.queue() == [])
+    #expect(pair.mine.transport.count("records/lookup") == 1)
+  }
+
+  @Test(arguments: ConflictPolicy.allCases)
+  func `equal edits on both sides are no conflict`(_ policy: ConflictPolicy) async throws {
+    let pair = try await pair(policy) { $0.put("a", ["x": .int64(1)]) }
+    try pair.mine.store.accept(pair.world.put("a", ["x": .int64(1)]))
+
+    try await pair.mine.sync()
+
+    #expect(try pair.mine.store.queue() == [])
+    #expect(try pair.mine.store.endings().last == "save a acknowledged")
+  }
+
+  @Test(arguments: ConflictPolicy.allCases)
+  func `two creations of one name merge like edits`(_ policy: ConflictPolicy) async throws {
+    let world = try World()
+    let mine = try world.device("mine", policy: policy)
+    let theirs = try world.device("theirs")
+    try theirs.store.accept(world.put("a", ["x": .int64(1), "theirs": .int64(1)]))
+    try mine.store.accept(world.put("a", ["x": .int64(2), "mine": .int64(2)]))
+    try await theirs.sync()
+    world.clock.advance(1)
+
+    try await mine.sync()
+
+    if policy == .manual {
+      #expect(try mine.store.conflicts().map { $0.fields.map(\.name) } == [["x"]])
+    } else {
+      #expect(world.onServer("a")?["mine"] == .int64(2))
+      #expect(world.onServer("a")?["theirs"] == .int64(1))
+      #expect(try mine.store.queue() == [])
+    }
+  }
+
+  @Test(arguments: [(ConflictPolicy.server, false), (.client, true), (.newest, true)])
+  func `an edit against a deletion is settled by policy`(_ policy: ConflictPolicy, _ lives: Bool) async throws {
+    let pair = try await pair(policy) { $0.delete("a") }
+    try pair.mine.store.accept(pair.world.put("a", ["x": .int64(2)]))
+
+    try await pair.mine.sync()
+
+    #expect(pair.world.onServer("a") == (lives ? ["x": .int64(2), "y": .int64(0)] : nil))
+    #expect(try pair.mine.store.queue() == [])
+    #expect(try pair.mine.store.endings().last == (lives ? "save a acknowledged" : "save a merged"))
+  }
+
+  @Test(arguments: [(ConflictPolicy.server, true), (.client, false), (.newest, false)])
+  func `a deletion against an edit is settled by policy`(_ policy: ConflictPolicy, _ lives: Bool) async throws {
+    let pair = try await pair(policy) { $0.put("a", ["x": .int64(1)]) }
+    try pair.mine.store.accept(pair.world.delete("a"))
+
+    try await pair.mine.sync()
+
+    #expect(pair.world.onServer("a") == (lives ? ["x": .int64(1), "y": .int64(0)] : nil))
+    #expect(try pair.mine.store.queue() == [])
+  }
+
+  @Test(arguments: ConflictPolicy.allCases)
+  func `a record deleted on both sides is gone`(_ policy: ConflictPolicy) async throws {
+    let pair = try await pair(policy) { $0.delete("a") }
+    try pair.mine.store.accept(pair.world.delete("a"))
+
+    try await pair.mine.sync()
+
+    #expect(try pair.mine.store.queue() == [])
+    #expect(try pair.mine.store.endings().last == "delete a acknowledged")
+  }
+
+  @Test(arguments: ConflictPolicy.allCases)
+  func `a record deleted on both sides and made anew here lives`(_ policy: ConflictPolicy) async throws {
+    let pair = try await pair(policy) { $0.delete("a") }
+    try pair.mine.store.accept(pair.world.delete("a"))
+    try pair.mine.store.accept(pair.world.put("a", ["new": .int64(2)]))
+
+    try await pair.mine.sync()
+
+    #expect(pair.world.onServer("a") == ["new": .int64(2)])
+    #expect(try pair.mine.store.queue() == [])
+  }
+
+  @Test(arguments: ConflictPolicy.allCases)
+  func `a field set back to what it was takes the server's value`(_ policy: ConflictPolicy) async throws {
+    let pair = try await pair(policy) { $0.put("a", ["x": .int64(1)]) }
+    try pair.mine.store.accept(pair.world.put("a", ["x": .int64(5)]))
+    try pair.mine.store.accept(pair.world.put("a", ["x": .int64(0)]))
+
+    try await pair.mine.sync()
+
+    #expect(pair.world.onServer("a")?["x"] == .int64(1))
+    #expect(try pair.mine.store.queue() == [])
+  }
+
+  // MARK: - The conflict desk
+
+  @Test func `a manual conflict waits, is resolved field by field, and is sent`() async throws {
+    let pair = try await pair(.manual) { $0.put("a", ["x": .int64(1), "y": .int64(1)]) }
+    let id = try pair.mine.store.accept(pair.world.put("a", ["x": .int64(2), "y": .int64(2), "z": .int64(2)]))
+    try pair.mine.store.accept(pair.world.put("free", [:]))
+
+    try await pair.mine.sync()
+
+    #expect(try pair.mine.store.queue() == ["save a conflict"])
+    #expect(pair.world.onServer("free") != nil)
+    let conflict = try #require(try pair.mine.store.conflict(id))
+    #expect(conflict.fields.map(\.name) == ["x", "y"])
+    #expect(conflict.fields.map(\.base) == [.int64(0), .int64(0)])
+    #expect(conflict.fields.map(\.local) == [.int64(2), .int64(2)])
+    #expect(conflict.fields.map(\.server) == [.int64(1), .int64(1)])
+    #expect(conflict.detectedAt == pair.world.clock.now)
+
+    let left = try pair.mine.store.resolve(id, take: .server, fields: ["y": .local], actor: "ana")
+    #expect(left?.names == ["y", "z"])
+    try await pair.mine.sync()
+    #expect(pair.world.onServer("a") == ["x": .int64(1), "y": .int64(2), "z": .int64(2)])
+    #expect(try pair.mine.store.queue() == [])
+    #expect(try pair.mine.store.endings().last == "save a acknowledged")
+  }
+
+  @Test func `a conflict taken wholly from the server ends as merged`() async throws {
+    let pair = try await pair(.manual) { $0.put("a", ["x": .int64(1)]) }
+    let id = try pair.mine.store.accept(pair.world.put("a", ["x": .int64(2)]))
+    try await pair.mine.sync()
+
+    #expect(try pair.mine.store.resolve(id, take: .server, actor: "ana") == nil)
+
+    #expect(try pair.mine.store.queue() == [])
+    #expect(try pair.mine.store.endings().last == "save a merged")
+  }
+
+  @Test(arguments: [ConflictSide.local, .server])
+  func `an edit against a deletion waits on the desk and is settled whole`(_ side: ConflictSide) async throws {
+    let pair = try await pair(.manual) { $0.delete("a") }
+    let id = try pair.mine.store.accept(pair.world.put("a", ["x": .int64(2)]))
+    try await pair.mine.sync()
+    #expect(try pair.mine.store.conflict(id)?.isDeletedOnServer == true)
+
+    _ = try pair.mine.store.resolve(id, take: side, actor: "ana")
+    try await pair.mine.sync()
+
+    #expect(pair.world.onServer("a") == (side == .local ? ["x": .int64(2), "y": .int64(0)] : nil))
+    #expect(try pair.mine.store.queue() == [])
+  }
+
+  @Test(arguments: [ConflictSide.local, .server])
+  func `a deletion against an edit waits on the desk and is settled whole`(_ side: ConflictSide) async throws {
+    let pair = try await pair(.manual) { $0.put("a", ["x": .int64(1)]) }
+    let id = try pair.mine.store.accept(pair.world.delete("a"))
+    try await pair.mine.sync()
+    #expect(try pair.mine.store.conflict(id)?.kind == .delete)
+
+    _ = try pair.mine.store.resolve(id, take: side, actor: "ana")
+    try await pair.mine.sync()
+
+    #expect(pair.world.onServer("a") == (side == .local ? nil : ["x": .int64(1), "y": .int64(0)]))
+    #expect(try pair.mine.store.queue() == [])
+  }
+
+  @Test func `a conflict follows the server's later versions and keeps its base`() async throws {
+    let pair = try await pair(.manual) { $0.put("a", ["x": .int64(1)]) }
+    let id = try pair.mine.store.accept(pair.world.put("a", ["x": .int64(2)]))
+    try await pair.mine.sync()
+    try pair.theirs.store.accept(pair.world.put("a", ["x": .int64(3)]))
+    try await pair.theirs.sync()
+
+    try await pair.mine.sync()
+    let field = try #require(try pair.mine.store.conflict(id)?.fields.first)
+    #expect([field.base, field.local, field.server] == [.int64(0), .int64(2), .int64(3)])
+
+    try pair.theirs.store.accept(pair.world.put("a", ["x": .int64(2)]))
+    try await pair.theirs.sync()
+    try await pair.mine.sync()
+    #expect(try pair.mine.store.queue() == [])
+  }
+
+  @Test func `an edit of a record in conflict stays on the desk with the new value`() async throws {
+    let pair = try await pair(.manual) { $0.put("a", ["x": .int64(1)]) }
+    let id = try pair.mine.store.accept(pair.world.put("a", ["x": .int64(2)]))
+    try await pair.mine.sync()
+
+    try pair.mine.store.accept(pair.world.put("a", ["x": .int64(5), "new": .int64(5)]))
+
+    #expect(try pair.mine.store.conflict(id)?.fields.map(\.local) == [.int64(5)])
+    _ = try pair.mine.store.resolve(id, take: .local, actor: "ana")
+    try await pair.mine.sync()
+    #expect(pair.world.onServer("a") == ["x": .int64(5), "y": .int64(0), "new": .int64(5)])
+  }
+
+  @Test func `a name that the server holds as another type is a dead letter`() async throws {
+    let world = try World()
+    let mine = try world.device("mine", policy: .client)
+    let theirs = try world.device("theirs")
+    try theirs.store.accept(world.put("a", type: "Task", [:]))
+    try await theirs.sync()
+    try mine.store.accept(world.put("a", type: "Note", [:]))
+
+    try await mine.sync()
+
+    let row = try #require(try mine.store.operations().rows.first)
+    #expect(row.state == .failed)
+    #expect(row.reason == "EXISTS: the server holds a Task of this name, not a Note")
+  }
+
+  @Test func `conflicts without end are parked`() async throws {
+    let world = try World()
+    let mine = try world.device("mine", policy: .client)
+    try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    mine.transport.interfere { operation, number, _ in
+      if operation == "records/modify" {
+        _ = try? world.emulator.save(
+          in: world.server,
+          zone: "cktop",
+          recordType: "Note",
+          recordName: "a",
+          fields: ["x": .int64(Int64(100 + number))],
+          at: world.clock.date
+        )
+      }
+      return .pass
+    }
+
+    try await mine.sync()
+
+    #expect(try mine.store.queue() == ["save a failed"])
+    #expect(mine.transport.count("records/modify") == 9)
+  }
+}

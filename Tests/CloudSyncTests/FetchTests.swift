@@ -1,0 +1,262 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// Reading what others did, with and without a change feed.
+@Suite struct FetchTests {
+  private let world: World
+  private let mine: TestDevice
+  private let theirs: TestDevice
+
+  init() async throws {
+    world = try World()
+    mine = try world.device("mine")
+    theirs = try world.device("theirs")
+  }
+
+  /// `count` records known to both devices.
+  private func share(_ count: Int) async throws {
+    _ = try mine.store.enqueue((0..<count).map { world.put("r\($0)", ["x": .int64(0)]) })
+    try await mine.sync()
+    try await theirs.sync()
+  }
+
+  @Test func `a deletion comes as a tombstone`() async throws {
+    try await share(3)
+    try theirs.store.accept(world.delete("r1"))
+    try await theirs.sync()
+
+    let summary = try await mine.sync()
+
+    #expect(summary.deleted == 1)
+    #expect(try mine.store.records(mirrorOnly: true).rows.map(\.record.key.name) == ["r0", "r2"])
+  }
+
+  @Test func `one's own changes are not counted as fetched`() async throws {
+    _ = try mine.store.enqueue((0..<10).map { world.put("r\($0)", [:]) })
+
+    let summary = try await mine.sync()
+
+    #expect(summary.fetched == 0)
+    #expect(summary.sent == 10)
+  }
+
+  @Test func `after a refused token everything is read again, deletions of the gap are found, changes stay`()
+    async throws
+  {
+    try await share(250)
+    _ = try theirs.store.enqueue((0..<5).map { world.delete("r\($0)") } + [world.put("new", ["x": .int64(1)])])
+    try await theirs.sync()
+    try mine.store.accept(world.put("mine", ["x": .int64(1)]))
+    world.emulator.faults = FaultPlan(rules: [
+      FaultRule(when: FaultCondition(operation: "changes/zone", limit: 1), then: .expiredToken),
+      FaultRule(when: FaultCondition(operation: "changes/database", limit: 1), then: .expiredToken),
+      // Tombstones are gone with the token, so that only the comparison can find the deletions.
+    ])
+
+    let summary = try await mine.sync()
+
+    #expect(summary.reachedEnd)
+    #expect(try mine.store.mirror("r0") == nil)
+    #expect(try mine.store.records(mirrorOnly: true).total == 247)
+    #expect(try mine.store.mirror("mine") == ["x": .int64(1)])
+    #expect(try mine.store.queue() == [])
+    #expect(try mine.store.status().isInSync)
+  }
+
+  @Test func `a deletion that no feed mentions any more is found by reading everything`() async throws {
+    try await share(3)
+    // As after the server has forgotten its tombstones: the mirror knows a record that no page names.
+    try mine.store.execute(
+      "INSERT INTO records(zone, name, type, changeTag, fields) VALUES ('cktop', 'ghost', 'Note', 'zz', '{}')"
+    )
+    try theirs.store.accept(world.put("r0", ["x": .int64(5)]))
+    try await theirs.sync()
+    world.emulator.faults = FaultPlan(rules: [
+      FaultRule(when: FaultCondition(operation: "changes/zone", limit: 1), then: .expiredToken)
+    ])
+
+    let summary = try await mine.sync()
+
+    #expect(summary.deleted == 1)
+    #expect(try mine.store.mirror("ghost") == nil)
+    #expect(try mine.store.records().total == 3)
+  }
+
+  @Test func `a reading cut off in the middle goes on where it was`() async throws {
+    _ = try theirs.store.enqueue((0..<900).map { world.put("r\($0)", [:]) })
+    try await theirs.sync()
+    mine.transport.interfere { operation, number, _ in operation == "changes/zone" && number == 3 ? .offline : .pass }
+
+    try await mine.sync()
+    #expect(try mine.store.records().total == 400)
+    #expect(try !mine.store.status().isInSync)
+    let before = mine.transport.count("changes/zone")
+    world.clock.advance(10)
+    try await mine.sync()
+
+    #expect(try mine.store.records().total == 900)
+    #expect(mine.transport.count("changes/zone") == before + 3)
+  }
+
+  @Test func `pages without records are read through, a feed that stands still is given up`() async throws {
+    try await share(3)
+    try theirs.store.accept(world.put("r0", ["x": .int64(9)]))
+    try await theirs.sync()
+    world.emulator.faults = FaultPlan(rules: [
+      FaultRule(when: FaultCondition(operation: "changes/zone", limit: 1000), then: .emptyPageMoreComing)
+    ])
+
+    let summary = try await mine.sync()
+
+    #expect(summary.error?.code == .unexpectedServerResponse)
+    #expect(mine.transport.count("changes/zone") < 10)
+    #expect(try mine.store.status().state == .error)
+    world.emulator.faults = FaultPlan()
+    world.clock.advance(10)
+    try await mine.sync()
+    #expect(try mine.store.mirror("r0") == ["x": .int64(9)])
+    #expect(try mine.store.status().state == .idle)
+  }
+
+  @Test func `a zone deleted by another device takes its records and keeps queued changes as dead letters`()
+    async throws
+  {
+    try await share(3)
+    try mine.store.accept(world.put("r0", ["x": .int64(7)]))
+    try mine.store.accept(world.put("fresh", ["x": .int64(7)]))
+    try world.emulator.deleteZone("cktop", in: world.server, at: world.clock.date)
+
+    try await mine.sync()
+
+    #expect(try mine.store.zones().map(\.state) == ["deleted"])
+    #expect(try mine.store.records(mirrorOnly: true).total == 0)
+    #expect(try mine.store.queue() == ["save r0 failed", "save fresh failed"])
+
+    _ = try mine.store.perform(.retry, on: .all, actor: "test")
+    try await mine.sync()
+    #expect(try mine.store.zones().map(\.state) == ["ready"])
+    #expect(try mine.store.mirror("fresh") == ["x": .int64(7)])
+    #expect(try mine.store.queue() == [])
+  }
+
+  @Test func `a zone in trouble holds up itself, not the others`() async throws {
+    _ = try theirs.store.enqueue([world.put("a", zone: "one", [:]), world.put("b", zone: "two", [:])])
+    try await theirs.sync()
+    mine.transport.interfere { operation, _, body in
+      operation == "changes/zone" && body.contains(#""one""#)
+        ? .answer(
+          status: 200,
+          #"{"zones":[{"zoneID":{"zoneName":"one"},"serverErrorCode":"THROTTLED","retryAfter":60}]}"#
+        ) : .pass
+    }
+
+    let summary = try await mine.sync()
+
+    #expect(!summary.reachedEnd)
+    #expect(try mine.store.mirror("b") == [:])
+    #expect(try !mine.store.status().isInSync)
+    #expect(try mine.store.status().throttles.map(\.scope) == ["zone:one"])
+    let before = mine.transport.count("changes/zone")
+    try await mine.sync()
+    #expect(mine.transport.count("changes/zone") == before)
+    mine.transport.interfere(nil)
+    world.clock.advance(61)
+    try await mine.sync()
+    #expect(try mine.store.mirror("a") == [:])
+    #expect(try mine.store.status().isInSync)
+  }
+
+  // MARK: - Without a change feed
+
+  @Test func `the public database is read by modification time`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    let theirs = try world.device("theirs", user: "ben")
+    _ = try theirs.store.enqueue((0..<450).map { world.put("r\($0)", ["x": .int64(0)]) })
+    try await theirs.sync()
+
+    #expect(try await mine.sync().fetched == 0)
+    #expect(try await mine.sync(["Note"]).fetched == 450)
+    world.clock.advance(600)
+    try theirs.store.accept(world.put("r7", ["x": .int64(1)]))
+    try await theirs.sync()
+    #expect(try await mine.sync().fetched == 1)
+    world.clock.advance(600)
+    try theirs.store.accept(world.put("r8", ["x": .int64(1)]))
+    try await theirs.sync()
+    let before = mine.transport.count("records/query")
+
+    #expect(try await mine.sync().fetched == 1)
+    #expect(try mine.store.mirror("r8") == ["x": .int64(1)])
+    // One page since the watermark, three pages of names.
+    #expect(mine.transport.count("records/query") == before + 4)
+    #expect(try mine.store.status().isInSync)
+  }
+
+  @Test func `deletions in the public database are found by a sweep`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    let theirs = try world.device("theirs", user: "ben")
+    _ = try theirs.store.enqueue((0..<5).map { world.put("r\($0)", [:]) })
+    try await theirs.sync()
+    try await mine.sync(["Note"])
+    _ = try theirs.store.enqueue([world.delete("r1"), world.delete("r3")])
+    try await theirs.sync()
+
+    let summary = try await mine.sync()
+
+    #expect(summary.deleted == 2)
+    #expect(try mine.store.records().rows.map(\.record.key.name) == ["r0", "r2", "r4"])
+  }
+
+  @Test func `one's own record that others delete before the first reading is found missing, too`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("a", [:]))
+    mine.transport.interfere { operation, number, _ in operation == "records/query" && number == 2 ? .offline : .pass }
+    try await mine.sync()
+    try world.emulator.delete(recordName: "a", in: world.server, user: "ana", at: world.clock.date)
+    world.clock.advance(10)
+
+    try await mine.sync()
+
+    #expect(try mine.store.records().total == 0)
+  }
+
+  @Test func `a record that the index does not show yet is not taken for deleted`() async throws {
+    let world = try World(.public) { $0.indexDelay = .seconds(30) }
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("a", [:]))
+
+    try await mine.sync()
+    world.clock.advance(1)
+    try await mine.sync()
+
+    #expect(try mine.store.records().total == 1)
+  }
+
+  @Test func `a marker from an interrupted reading that is out of date starts the reading again`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    let theirs = try world.device("theirs", user: "ben")
+    _ = try theirs.store.enqueue((0..<450).map { world.put("r\($0)", [:]) })
+    try await theirs.sync()
+    mine.transport.interfere { operation, number, _ in operation == "records/query" && number == 2 ? .offline : .pass }
+    try await mine.sync(["Note"])
+    #expect(try mine.store.records().total == 200)
+    mine.transport.interfere { operation, _, body in
+      operation == "records/query" && mine.transport.count("records/query") == 3
+        ? .answer(status: 400, #"{"serverErrorCode":"BAD_REQUEST","reason":"Invalid continuation marker"}"#) : .pass
+    }
+    world.clock.advance(10)
+
+    let summary = try await mine.sync()
+
+    #expect(summary.error == nil)
+    #expect(try mine.store.records().total == 450)
+  }
+}

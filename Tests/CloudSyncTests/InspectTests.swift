@@ -1,0 +1,125 @@
+import CloudKit
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// Lists, pages, searches and details.
+@Suite struct InspectTests {
+  private let world: World
+  private let device: TestDevice
+  private var store: SyncStore { device.store }
+
+  init() async throws {
+    world = try World()
+    device = try world.device("store")
+    _ = try device.store.enqueue([
+      world.put("apple", type: "Fruit", ["colour": .string("red"), "number": .int64(1)]),
+      world.put("pear", type: "Fruit", ["colour": .string("green 100%")]),
+      world.put("carrot", type: "Root", ["colour": .string("orange_x")]),
+      world.put("apple", zone: "other", type: "Computer", [:]),
+    ])
+    try await device.sync()
+  }
+
+  private func names(_ window: Window<RecordRow>) -> [String] { window.rows.map(\.record.key.name) }
+
+  @Test func `pending edits lie over the mirror, and can be taken off`() throws {
+    try store.accept(world.put("apple", type: "Fruit", ["colour": .string("blue")]))
+    try store.accept(
+      Change(world.key("apple"), .save(type: "Fruit", FieldChanges(cleared: ["number"])))
+    )
+    try store.accept(world.delete("pear"))
+    try store.accept(world.put("plum", type: "Fruit", ["colour": .string("violet")]))
+
+    #expect(names(try store.records(type: "Fruit")) == ["apple", "plum"])
+    #expect(names(try store.records(type: "Fruit", mirrorOnly: true)) == ["apple", "pear"])
+    let apple = try #require(try store.records(named: "apple", zone: world.scope.zoneForChangesWithoutOne).first)
+    #expect(apple.record.fields == ["colour": .string("blue")])
+    #expect(apple.operationState == .pending)
+    #expect(apple.changeTag != nil)
+    #expect(try store.records(named: "plum").first?.changeTag == nil)
+    #expect(try store.mirror("pear") == ["colour": .string("green 100%")])
+  }
+
+  @Test func `a name in two zones is found twice`() throws {
+    #expect(try store.records(named: "apple").count == 2)
+    #expect(try store.records(named: "apple", zone: ZoneKey(zone: "other")).count == 1)
+    #expect(try store.records(zone: ZoneKey(zone: "other")).total == 1)
+  }
+
+  @Test func `pages are windows on the whole number of rows`() throws {
+    let first = try store.records(offset: 0, limit: 3)
+    let second = try store.records(offset: 3, limit: 3)
+
+    #expect(first.total == 4)
+    #expect(names(first) == ["apple", "pear", "carrot"])
+    #expect(names(second) == ["apple"])
+    #expect(try store.records(offset: 99, limit: 3).rows.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("ORANGE", ["carrot"]), ("100%", ["pear"]), ("e_x", ["carrot"]), ("fruit", ["apple", "pear"]), ("%", ["pear"]),
+    ("\\", []), ("'", []),
+  ])
+  func `a search finds text, not patterns`(_ text: String, _ found: [String]) throws {
+    #expect(names(try store.records(text: text)) == found)
+  }
+
+  @Test func `the queue is searched by name, type, state and error`() throws {
+    try store.accept(world.put("fig", type: "Fruit", [:]))
+    try store.accept(world.put("beet", type: "Root", [:]))
+    try store.execute("UPDATE operations SET state = 'failed', errorMessage = 'over quota' WHERE name = 'beet'")
+
+    #expect(try store.operations(text: "quota").rows.map(\.key.name) == ["beet"])
+    #expect(try store.operations(text: "failed").total == 1)
+    #expect(try store.operations(text: "Root").total == 1)
+    #expect(try store.operations(text: "").total == 2)
+    #expect(try store.operations(offset: 1, limit: 1).rows.map(\.key.name) == ["beet"])
+  }
+
+  @Test func `field types are known from mirror and queue`() throws {
+    try store.accept(world.put("fig", type: "Fruit", ["weight": .double(1.5)]))
+
+    #expect(try store.knownFieldTypes(of: "Fruit") == ["colour": "STRING", "number": "INT64", "weight": "DOUBLE"])
+  }
+
+  @Test func `an operation that has ended is still known by its identifier`() throws {
+    let ended = try #require(try store.history(limit: 1).first)
+
+    let detail = try #require(try store.detail(of: ended.id))
+    #expect(detail.operation == nil)
+    #expect(detail.history?.ending == .acknowledged)
+    #expect(try store.detail(of: 999) == nil)
+  }
+
+  @Test func `attempts are listed newest first with the raw answer`() async throws {
+    try store.accept(world.put("fig", type: "Fruit", [:]))
+    device.transport.interfere { operation, _, _ in
+      operation == "records/modify"
+        ? .answer(
+          status: 200,
+          #"{"records":[{"recordName":"fig","serverErrorCode":"INTERNAL_ERROR","reason":"oops"}]}"#
+        )
+        : .pass
+    }
+    try await device.sync()
+    world.clock.advance(60)
+    try await device.sync()
+
+    let id = try #require(try store.operations().rows.first).id
+    let detail = try #require(try store.detail(of: id))
+    #expect(detail.attempts.map(\.number) == [2, 1])
+    #expect(detail.attempts.map(\.code) == ["INTERNAL_ERROR", "INTERNAL_ERROR"])
+    #expect(detail.attempts.first?.message == "oops")
+    #expect(detail.operation?.attempts == 2)
+  }
+
+  @Test func `zones are listed with their records and token`() throws {
+    let zones = try store.zones()
+
+    #expect(zones.map(\.key.zone) == ["cktop", "other"])
+    #expect(zones.map(\.records) == [3, 1])
+    #expect(zones.allSatisfy { $0.state == "ready" && $0.tokenAt != nil && $0.lastFetchAt != nil })
+  }
+}

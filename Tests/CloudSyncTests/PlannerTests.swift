@@ -1,0 +1,196 @@
+import CloudKit
+import CloudSync
+import Testing
+
+@Suite struct PlannerTests {
+  private let zone = ZoneKey(zone: "notes")
+  private let other = ZoneKey(zone: "other")
+
+  private func save(
+    _ id: Int64,
+    zone: ZoneKey? = nil,
+    bytes: Int = 300,
+    after blockers: Set<Int64> = [],
+    group: String? = nil
+  ) -> Workload.Candidate {
+    Workload.Candidate(id: id, kind: .save, zone: zone ?? self.zone, bytes: bytes, blockers: blockers, group: group)
+  }
+
+  private func delete(_ id: Int64, after blockers: Set<Int64> = []) -> Workload.Candidate {
+    Workload.Candidate(id: id, kind: .delete, zone: zone, bytes: 200, blockers: blockers)
+  }
+
+  private func plan(
+    _ candidates: [Workload.Candidate],
+    limit: Int = 200,
+    _ change: (inout Workload) -> Void = { _ in }
+  ) -> Step {
+    var workload = Workload()
+    workload.candidates = candidates
+    for candidate in candidates { candidate.group.map { workload.groupSizes[$0, default: 0] += 1 } }
+    change(&workload)
+    return Planner(operationLimit: limit).plan(workload)
+  }
+
+  @Test func `an empty queue rests without end`() {
+    #expect(plan([]) == .rest(until: nil))
+  }
+
+  @Test func `what waits for nothing goes oldest first`() {
+    #expect(plan([save(1), delete(2), save(3)]) == .send(zone, [1, 2, 3], atomic: false))
+  }
+
+  @Test func `parents go before their children in one request`() {
+    let candidates = [save(3), save(2, after: [3]), save(1, after: [2])]
+
+    #expect(plan(candidates) == .send(zone, [3, 2, 1], atomic: false))
+  }
+
+  @Test func `a delete goes after the deletes of what referred to it`() {
+    let candidates = [delete(2), delete(3), delete(1, after: [2, 3])]
+
+    #expect(plan(candidates) == .send(zone, [2, 3, 1], atomic: false))
+  }
+
+  @Test func `a child whose parent is not ready stays, its neighbours go`() {
+    #expect(plan([save(1), save(2, after: [99])]) == .send(zone, [1], atomic: false))
+    #expect(plan([save(2, after: [99])]) == .rest(until: nil))
+  }
+
+  @Test func `a request holds 200 operations`() {
+    let candidates = (1...450).map { save($0) }
+
+    #expect(plan(candidates) == .send(zone, Array(1...200), atomic: false))
+    #expect(plan(candidates, limit: 50) == .send(zone, Array(1...50), atomic: false))
+    #expect(Planner(operationLimit: 0).operationLimit == 1)
+    #expect(Planner(operationLimit: 999).operationLimit == 200)
+  }
+
+  @Test func `a chain longer than a request goes in order`() {
+    let candidates = (1...300).map { save($0, after: $0 == 1 ? [] : [$0 - 1]) }
+
+    #expect(plan(candidates) == .send(zone, Array(1...200), atomic: false))
+  }
+
+  @Test func `a request holds no more bytes than the server takes`() {
+    let candidates = (1...4).map { save($0, bytes: 600_000) }
+
+    #expect(plan(candidates) == .send(zone, [1, 2], atomic: false))
+    #expect(plan([save(1, bytes: 600_000), save(2, bytes: 950_000), save(3)]) == .send(zone, [1, 3], atomic: false))
+    #expect(plan([save(1, bytes: 9_000_000)]) == .send(zone, [1], atomic: false))
+  }
+
+  @Test func `a request is of one zone`() {
+    let candidates = [save(1), save(2, zone: other), save(3)]
+
+    #expect(plan(candidates) == .send(zone, [1, 3], atomic: false))
+  }
+
+  @Test func `an atomic group goes whole, parents first, and alone`() {
+    let candidates = [save(1, after: [2], group: "g"), save(2, group: "g"), save(3)]
+
+    #expect(plan(candidates) == .send(zone, [2, 1], atomic: true))
+  }
+
+  @Test func `an atomic group with a member that is held does not go`() {
+    let candidates = [save(1, group: "g"), save(2, group: "g"), save(3)]
+
+    #expect(plan(candidates) { $0.groupSizes["g"] = 3 } == .send(zone, [3], atomic: false))
+    #expect(plan([save(1, group: "g"), save(2, after: [9], group: "g")]) == .rest(until: nil))
+  }
+
+  @Test func `members of a ring go together`() {
+    let candidates = [save(1, after: [2]), save(2, after: [3]), save(3, after: [1]), save(4, after: [3])]
+
+    #expect(plan(candidates) == .send(zone, [1, 3, 2], atomic: false))
+  }
+
+  @Test func `a ring with a member that is held stays`() {
+    #expect(plan([save(1, after: [2]), save(2, after: [1, 9])]) == .rest(until: nil))
+  }
+
+  @Test func `a full quota holds saves and lets deletes through`() {
+    let step = plan([save(1), delete(2)]) { $0.waits[.quota] = 70 }
+
+    #expect(step == .send(zone, [2], atomic: false))
+    #expect(plan([save(1)]) { $0.waits[.quota] = 70 } == .rest(until: 70))
+  }
+
+  @Test func `a throttled zone does not hold up the others`() {
+    let step = plan([save(1), save(2, zone: other)]) { $0.waits[.zone(self.zone)] = 70 }
+
+    #expect(step == .send(other, [2], atomic: false))
+  }
+
+  @Test(arguments: [WaitScope.network, .account, .database])
+  func `a wait of everything is rested for`(_ scope: WaitScope) {
+    let step = plan([save(1)]) {
+      $0.waits = [scope: 70, .zone(self.zone): 10]
+      $0.zoneOperations = [save(9)]
+      $0.readBacks = [save(8)]
+      $0.missingZones = [self.zone]
+    }
+
+    #expect(step == .rest(until: 70))
+  }
+
+  @Test func `of two waits of everything the longer counts, of two others the shorter`() {
+    #expect(plan([]) { $0.waits = [.network: 70, .database: 90] } == .rest(until: 90))
+    #expect(plan([]) { $0.waits = [.quota: 70, .zone(self.zone): 90] } == .rest(until: 70))
+    #expect(
+      plan([]) {
+        $0.waits = [.quota: 70]
+        $0.nextBackOffEnd = 30
+      } == .rest(until: 30)
+    )
+  }
+
+  @Test func `nothing goes while an operator has paused everything`() {
+    #expect(plan([save(1)]) { $0.isPaused = true } == .rest(until: nil))
+  }
+
+  @Test func `zone operations go first, then missing zones, then read-backs`() {
+    let zoneOperation = Workload.Candidate(id: 7, kind: .zoneSave, zone: other, bytes: 0)
+    var workload = Workload()
+    workload.candidates = [save(1)]
+    workload.readBacks = [save(2), save(3, zone: other), save(4)]
+    workload.missingZones = [other]
+    workload.zoneOperations = [zoneOperation]
+    let planner = Planner()
+
+    #expect(planner.plan(workload) == .sendZoneOperation(7))
+    workload.zoneOperations = []
+    #expect(planner.plan(workload) == .makeZones([other]))
+    workload.missingZones = []
+    #expect(planner.plan(workload) == .readBack(zone, [2, 4]))
+    workload.readBacks = []
+    #expect(planner.plan(workload) == .send(zone, [1], atomic: false))
+  }
+
+  @Test func `a zone that waits gets nothing at all`() {
+    let step = plan([save(1)]) {
+      $0.waits[.zone(self.zone)] = 70
+      $0.zoneOperations = [Workload.Candidate(id: 7, kind: .zoneDelete, zone: self.zone, bytes: 0)]
+      $0.missingZones = [self.zone]
+      $0.readBacks = [save(2)]
+    }
+
+    #expect(step == .rest(until: 70))
+  }
+
+  @Test func `changes of a missing zone wait for the zone, others go`() {
+    let step = plan([save(1), save(2, zone: other)]) {
+      $0.missingZones = [self.zone]
+      $0.waits[.zone(self.zone)] = 70
+    }
+
+    #expect(step == .send(other, [2], atomic: false))
+  }
+
+  @Test(arguments: [
+    WaitScope.network, .account, .quota, .database, .zone(ZoneKey(zone: "a")), .zone(ZoneKey(zone: "a", owner: "_b")),
+  ])
+  func `a scope survives its name`(_ scope: WaitScope) {
+    #expect(WaitScope(name: scope.name) == scope)
+  }
+}

@@ -1,0 +1,573 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CloudSync
+
+/// Sending against the emulator: batches, order, zones, dead letters.
+@Suite struct SendTests {
+  private let world: World
+  private let device: TestDevice
+  private var store: SyncStore { device.store }
+  private var transport: TestTransport { device.transport }
+
+  init() throws {
+    world = try World()
+    device = try world.device("store")
+  }
+
+  private func reference(_ name: String) -> FieldValue { .reference(WireReference(recordName: name)) }
+
+  @Test func `1,000 records go in 5 requests and their zone is made once`() async throws {
+    _ = try store.enqueue((0..<1000).map { world.put("r\($0)", ["number": .int64(Int64($0))]) })
+
+    let summary = try await device.sync()
+
+    #expect(summary.sent == 1000)
+    #expect(summary.reachedEnd)
+    #expect(transport.count("records/modify") == 5)
+    #expect(transport.count("zones/modify") == 1)
+    #expect(world.emulator.recordCount(in: world.server) == 1000)
+    #expect(try store.status().queue.total == 0)
+    #expect(try store.count("SELECT count(*) FROM history WHERE ending = 'acknowledged'") == 1000)
+    #expect(try store.count("SELECT count(DISTINCT operationId) FROM history") == 1000)
+  }
+
+  @Test func `a second store fetches everything`() async throws {
+    _ = try store.enqueue((0..<450).map { world.put("r\($0)", ["number": .int64(Int64($0))]) })
+    try await device.sync()
+    let second = try world.device("second")
+
+    let summary = try await second.sync()
+
+    #expect(summary.fetched == 450)
+    #expect(try second.store.records().total == 450)
+    #expect(try second.store.records(mirrorOnly: true) == store.records(mirrorOnly: true))
+  }
+
+  @Test(arguments: [0, 1, 2, 3] as [UInt64])
+  func `records that refer to each other go in order, whatever order they came in`(_ seed: UInt64) async throws {
+    let world = try World()
+    let device = try world.device("store")
+    var random = SplitMix64(seed: seed)
+    var changes = [world.put("r0", [:])]
+    for index in 1..<450 {
+      let parent = "r\(Int(random.next() % UInt64(index)))"
+      let value = FieldValue.reference(WireReference(recordName: parent, action: "VALIDATE"))
+      changes.append(world.put("r\(index)", ["parent": value]))
+    }
+    _ = try device.store.enqueue(changes.shuffled(using: &random))
+
+    let summary = try await device.sync()
+
+    #expect(summary.sent == 450)
+    #expect(summary.failed == 0)
+    #expect(world.emulator.statistics.itemErrors == 0)
+    #expect(try device.store.queue() == [])
+  }
+
+  @Test func `records in a ring go together`() async throws {
+    _ = try store.enqueue([
+      world.put("a", ["next": reference("b")]), world.put("b", ["next": reference("c")]),
+      world.put("c", ["next": reference("a")]), world.put("d", ["next": reference("a")]),
+    ])
+
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect(world.emulator.recordCount(in: world.server) == 4)
+  }
+
+  @Test func `deletes go children first`() async throws {
+    let parent = FieldValue.reference(WireReference(recordName: "parent", action: "VALIDATE"))
+    _ = try store.enqueue([world.put("parent", [:]), world.put("child", ["parent": parent])])
+    try await device.sync()
+
+    _ = try store.enqueue([world.delete("parent"), world.delete("child")])
+    let summary = try await device.sync()
+
+    #expect(summary.failed == 0)
+    #expect(world.emulator.recordCount(in: world.server) == 0)
+    #expect(try store.queue() == [])
+  }
+
+  @Test func `one poisoned record does not block its 199 neighbours`() async throws {
+    world.emulator.faults = FaultPlan(rules: [FaultRule(when: FaultCondition(recordName: "r77"), then: .poison)])
+    _ = try store.enqueue((0..<200).map { world.put("r\($0)", [:]) })
+
+    let summary = try await device.sync()
+
+    #expect(summary.sent == 199)
+    #expect(summary.failed == 1)
+    #expect(transport.count("records/modify") == 1)
+    let row = try #require(try store.operations().rows.first)
+    #expect(row.key.name == "r77")
+    #expect(row.state == .failed)
+    #expect(row.errorCode == "BAD_REQUEST")
+    #expect(row.reason.hasPrefix("BAD_REQUEST: "))
+  }
+
+  @Test func `a request refused whole for one of its records is halved until the culprit is alone`() async throws {
+    transport.interfere { operation, _, body in
+      guard operation == "records/modify", body.contains(#""r77""#) else { return .pass }
+      return .answer(status: 400, #"{"serverErrorCode":"BAD_REQUEST","reason":"Unexpected input"}"#)
+    }
+    _ = try store.enqueue((0..<200).map { world.put("r\($0)", [:]) })
+
+    let summary = try await device.sync()
+
+    #expect(summary.sent == 199)
+    #expect(try store.operations().rows.map(\.key.name) == ["r77"])
+    #expect(try store.operations().rows.map(\.state) == [.failed])
+    #expect(transport.count("records/modify") <= 20)
+  }
+
+  @Test func `requests too large for the server become smaller, and larger again`() async throws {
+    transport.interfere { operation, _, body in
+      guard operation == "records/modify", body.components(separatedBy: "operationType").count > 51 else {
+        return .pass
+      }
+      return .answer(status: 413, "<html>too large</html>")
+    }
+    _ = try store.enqueue((0..<120).map { world.put("r\($0)", [:]) })
+    try await device.sync()
+    #expect(try store.queue() == [])
+
+    transport.interfere(nil)
+    let before = transport.count("records/modify")
+    for round in 0..<40 { try store.accept(world.put("more\(round)", [:])); try await device.sync() }
+    _ = try store.enqueue((0..<200).map { world.put("s\($0)", [:]) })
+    let grown = transport.count("records/modify")
+    try await device.sync()
+
+    #expect(grown == before + 40)
+    #expect(transport.count("records/modify") == grown + 1)
+  }
+
+  @Test func `a dead letter holds its dependants, which say who blocks them, and nobody else`() async throws {
+    world.emulator.faults = FaultPlan(rules: [FaultRule(when: FaultCondition(recordName: "parent"), then: .poison)])
+    let validated = FieldValue.reference(WireReference(recordName: "parent", action: "VALIDATE"))
+    _ = try store.enqueue([
+      world.put("child", ["parent": validated]), world.put("parent", [:]), world.put("free", [:]),
+    ])
+
+    try await device.sync()
+    world.clock.advance(600)
+    try await device.sync()
+
+    let rows = try store.operations().rows
+    let parent = try #require(rows.first { $0.key.name == "parent" })
+    let child = try #require(rows.first { $0.key.name == "child" })
+    #expect(rows.count == 2)
+    #expect(parent.state == .failed)
+    #expect(child.blockedBy == [parent.id])
+    #expect(child.attempts == 1)
+    #expect(world.onServer("free") != nil)
+
+    world.emulator.faults = FaultPlan()
+    _ = try store.perform(.retry, on: .ids([parent.id]), actor: "test")
+    try await device.sync()
+    #expect(try store.queue() == [])
+  }
+
+  @Test func `an atomic group goes whole, or waits whole for the member that was refused`() async throws {
+    world.emulator.faults = FaultPlan(rules: [FaultRule(when: FaultCondition(recordName: "b"), then: .poison)])
+    _ = try store.enqueue([world.put("a", [:]), world.put("b", [:]), world.put("c", [:])], group: "g")
+    try store.accept(world.put("free", [:]))
+
+    try await device.sync()
+
+    #expect(try store.queue() == ["save a pending", "save b failed", "save c pending"])
+    #expect(world.emulator.recordCount(in: world.server) == 1)
+    #expect(try store.operation(1).attempts == 0)
+
+    world.emulator.faults = FaultPlan()
+    _ = try store.perform(.retry, on: .ids([2]), actor: "test")
+    let before = transport.count("records/modify")
+    try await device.sync()
+    #expect(try store.queue() == [])
+    #expect(transport.count("records/modify") == before + 1)
+  }
+
+  @Test func `an atomic group that is refused as a whole spends attempts and ends`() async throws {
+    let world = try World { $0.answersAtomicFailureAsRequestError = true }
+    let device = try world.device("store")
+    world.emulator.faults = FaultPlan(rules: [FaultRule(when: FaultCondition(recordName: "b"), then: .poison)])
+    _ = try device.store.enqueue([world.put("a", [:]), world.put("b", [:])], group: "g")
+
+    for _ in 0..<12 {
+      try await device.sync()
+      world.clock.advance(600)
+    }
+
+    #expect(try device.store.operations().rows.map(\.state) == [.failed, .failed])
+    #expect(device.transport.count("records/modify") == 8)
+  }
+
+  @Test func `an atomic group that is too large for the server fails with its reason`() async throws {
+    transport.interfere { operation, _, _ in
+      operation == "records/modify" ? .answer(status: 413, "") : .pass
+    }
+    _ = try store.enqueue([world.put("a", [:]), world.put("b", [:])], group: "g")
+
+    try await device.sync()
+
+    #expect(try store.operations().rows.map(\.state) == [.failed, .failed])
+    #expect(transport.count("records/modify") == 1)
+  }
+
+  @Test func `a paused member that is paused after the plan holds its whole group`() throws {
+    _ = try store.enqueue([world.put("a", [:]), world.put("b", [:])], group: "g")
+    let lease = try #require(try Lease.acquire(store))
+    defer { lease.release(store) }
+    _ = try store.perform(.pause, on: .ids([2]), actor: "test")
+
+    #expect(try store.begin([1, 2], atomic: true, lease).isEmpty)
+    #expect(try store.queue() == ["save a pending", "save b paused"])
+    #expect(try store.begin([1, 2], lease).map(\.id) == [1])
+  }
+
+  // MARK: - Edits in flight
+
+  /// Calls `body` while the first `records/modify` is on its way.
+  private func whileInFlight(
+    _ result: Interference = .pass,
+    on transport: TestTransport? = nil,
+    _ body: @escaping @Sendable () -> Void
+  ) {
+    let transport = transport ?? self.transport
+    let first = transport.count("records/modify") + 1
+    transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number == first else { return .pass }
+      body()
+      return result
+    }
+  }
+
+  @Test func `an edit in flight stays in flight, and is sent after it`() async throws {
+    let (store, world) = (store, world)
+    let seen = Recorder()
+    try store.accept(world.put("a", ["sent": .int64(1), "both": .int64(1)]))
+    whileInFlight {
+      _ = try? store.enqueue([world.put("a", ["both": .int64(2), "late": .int64(2)])])
+      seen.record((try? store.operations().rows.map(\.state.rawValue)) ?? [])
+    }
+
+    try await device.sync()
+
+    #expect(seen.lines == ["inFlight"])
+    #expect(world.onServer("a") == ["sent": .int64(1), "both": .int64(2), "late": .int64(2)])
+    #expect(transport.count("records/modify") == 2)
+    #expect(transport.bodies("records/modify").last?.contains("sent") == false)
+    #expect(try store.endings() == ["save a acknowledged"])
+  }
+
+  @Test func `what remains of an edit in flight is based on what was sent`() throws {
+    let id = try store.accept(world.put("a", ["sent": .int64(1), "both": .int64(1)]))
+    let lease = try #require(try Lease.acquire(store))
+    defer { lease.release(store) }
+    let sent = try store.begin([id], lease)
+    try store.accept(world.put("a", ["both": .int64(2), "late": .int64(2)]))
+    let saved = MirrorRecord(
+      key: world.key("a"),
+      type: "Note",
+      changeTag: "1",
+      fields: ["sent": .int64(1), "both": .int64(1)]
+    )
+
+    _ = try store.finish(sent, [id: .saved(saved)], seconds: 0, policy: .server, random: 0, lease)
+
+    let operation = try store.operation(id)
+    #expect(operation.state == .pending)
+    #expect(operation.changes == FieldChanges(values: ["both": .int64(2), "late": .int64(2)]))
+    #expect(operation.base == ["both": .int64(1)])
+    #expect(operation.baseTag == "1")
+    #expect(try store.endings() == [])
+  }
+
+  @Test func `a delete in flight of a creation is sent after it`() async throws {
+    let (store, world) = (store, world)
+    try store.accept(world.put("a", ["x": .int64(1)]))
+    whileInFlight { _ = try? store.enqueue([world.delete("a")]) }
+
+    try await device.sync()
+
+    #expect(world.onServer("a") == nil)
+    #expect(try store.queue() == [])
+    #expect(transport.count("records/modify") == 2)
+  }
+
+  @Test func `a record deleted and made anew in flight has nothing of the old one`() async throws {
+    let (store, world) = (store, world)
+    try store.accept(world.put("a", ["old": .int64(1)]))
+    whileInFlight {
+      _ = try? store.enqueue([world.delete("a")])
+      _ = try? store.enqueue([world.put("a", ["new": .int64(2)])])
+    }
+
+    try await device.sync()
+
+    #expect(world.onServer("a") == ["new": .int64(2)])
+    #expect(try store.mirror("a") == ["new": .int64(2)])
+  }
+
+  @Test func `a save in flight of a delete makes the record anew`() async throws {
+    let (store, world) = (store, world)
+    try store.accept(world.put("a", ["old": .int64(1)]))
+    try await device.sync()
+    try store.accept(world.delete("a"))
+    whileInFlight { _ = try? store.enqueue([world.put("a", ["new": .int64(2)])]) }
+
+    try await device.sync()
+
+    #expect(world.onServer("a") == ["new": .int64(2)])
+  }
+
+  // MARK: - Lost answers
+
+  @Test func `a lost answer after the commit is read back, and nothing is written twice`() async throws {
+    try store.accept(world.put("a", ["x": .int64(1)]))
+    whileInFlight(.answerLost) {}
+
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect(try store.endings() == ["save a acknowledged"])
+    #expect(transport.count("records/modify") == 1)
+    #expect(transport.count("records/lookup") == 1)
+    #expect(world.emulator.statistics.recordsSaved == 1)
+    #expect(
+      try store.records(named: "a").first?.changeTag
+        == world.emulator.record("a", in: world.server, zone: "cktop")?.changeTag
+    )
+  }
+
+  @Test func `a request that was lost before the commit is read back and sent again`() async throws {
+    try store.accept(world.put("a", ["x": .int64(1)]))
+    whileInFlight(.lost) {}
+
+    try await device.sync()
+
+    #expect(try store.endings() == ["save a acknowledged"])
+    #expect(transport.count("records/modify") == 2)
+    #expect(world.emulator.statistics.recordsSaved == 1)
+  }
+
+  @Test func `a delete whose answer was lost ends by reading back`() async throws {
+    try store.accept(world.put("a", ["x": .int64(1)]))
+    try await device.sync()
+    try store.accept(world.delete("a"))
+    whileInFlight(.answerLost) {}
+
+    try await device.sync()
+
+    #expect(try store.endings() == ["save a acknowledged", "delete a acknowledged"])
+    #expect(transport.count("records/modify") == 2)
+    #expect(world.onServer("a") == nil)
+  }
+
+  @Test(arguments: ConflictPolicy.allCases)
+  func `an edit in flight survives a lost answer under every policy`(_ policy: ConflictPolicy) async throws {
+    let world = try World()
+    let device = try world.device("store", policy: policy)
+    let store = device.store
+    try store.accept(world.put("a", ["x": .int64(1)]))
+    try await device.sync()
+    try store.accept(world.put("a", ["x": .int64(2)]))
+    whileInFlight(.answerLost, on: device.transport) {
+      _ = try? store.enqueue([world.put("a", ["x": .int64(3)])])
+    }
+
+    try await device.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(3)])
+    #expect(try store.queue() == [])
+  }
+
+  @Test(arguments: ConflictPolicy.allCases)
+  func `a delete in flight survives a lost answer under every policy`(_ policy: ConflictPolicy) async throws {
+    let world = try World()
+    let device = try world.device("store", policy: policy)
+    let store = device.store
+    try store.accept(world.put("a", ["x": .int64(1)]))
+    try await device.sync()
+    try store.accept(world.put("a", ["x": .int64(2)]))
+    whileInFlight(.answerLost, on: device.transport) { _ = try? store.enqueue([world.delete("a")]) }
+
+    try await device.sync()
+
+    #expect(world.onServer("a") == nil)
+    #expect(try store.queue() == [])
+  }
+
+  @Test(arguments: ConflictPolicy.allCases)
+  func `a record made anew while its delete is in flight survives a lost answer`(_ policy: ConflictPolicy) async throws
+  {
+    let world = try World()
+    let device = try world.device("store", policy: policy)
+    let store = device.store
+    try store.accept(world.put("a", ["x": .int64(1)]))
+    try await device.sync()
+    try store.accept(world.delete("a"))
+    whileInFlight(.answerLost, on: device.transport) {
+      _ = try? store.enqueue([world.put("a", ["y": .int64(2)])])
+    }
+
+    try await device.sync()
+
+    #expect(world.onServer("a") == ["y": .int64(2)])
+    #expect(try store.queue() == [])
+  }
+
+  @Test func `a record that cannot be read back does not stop the others`() async throws {
+    _ = try store.enqueue([world.put("a", [:]), world.put("b", [:])])
+    transport.interfere { operation, number, body in
+      switch operation {
+      case "records/modify": return number == 1 ? .answerLost : .pass
+      case "records/lookup" where number == 1:
+        return .answer(
+          status: 200,
+          #"{"records":[{"recordName":"a","serverErrorCode":"NOT_FOUND"},{"recordName":"b","serverErrorCode":"INTERNAL_ERROR"}]}"#
+        )
+      default: return .pass
+      }
+    }
+
+    try await device.sync()
+    #expect(try store.queue() == ["save b waiting"] || store.queue() == [])
+    world.clock.advance(600)
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect(world.emulator.recordCount(in: world.server) == 2)
+  }
+
+  @Test func `an answer that leaves a record out is not asked for without end`() async throws {
+    try store.accept(world.put("a", [:]))
+    transport.interfere { operation, _, _ in
+      switch operation {
+      case "records/modify": .lost
+      case "records/lookup": .answer(status: 200, #"{"records":[]}"#)
+      default: .pass
+      }
+    }
+
+    for _ in 0..<20 {
+      try await device.sync()
+      world.clock.advance(600)
+    }
+
+    #expect(try store.queue() == ["save a failed"])
+    #expect(transport.count("records/lookup") <= 10)
+  }
+
+  // MARK: - Zones
+
+  @Test func `a zone is made before its changes and only once`() async throws {
+    try store.accept(world.put("a", zone: "one", [:]))
+    try store.accept(world.put("b", zone: "two", [:]))
+    try await device.sync()
+    try store.accept(world.put("c", zone: "one", [:]))
+    try await device.sync()
+
+    #expect(transport.count("zones/modify") == 1)
+    #expect(try store.zones().map(\.state) == ["ready", "ready"])
+  }
+
+  @Test func `a zone can be made and deleted`() async throws {
+    _ = try store.enqueueZone(ZoneKey(zone: "notes"))
+    try await device.sync()
+    #expect(try store.zones().map(\.state) == ["ready"])
+    #expect(try store.enqueueZone(ZoneKey(zone: "notes")) == .unchanged)
+    try store.accept(world.put("a", zone: "notes", [:]))
+    try await device.sync()
+
+    _ = try store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
+    try await device.sync()
+
+    #expect(try store.zones() == [])
+    #expect(try store.records().total == 0)
+    #expect(world.emulator.recordCount(in: world.server) == 0)
+    #expect(try store.queue() == [])
+  }
+
+  @Test func `a change accepted after its zone's deletion goes to a new zone`() async throws {
+    try store.accept(world.put("a", zone: "notes", ["old": .int64(1), "kept": .int64(1)]))
+    try await device.sync()
+    _ = try store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
+    try store.accept(world.put("a", zone: "notes", ["new": .int64(2)]))
+
+    try await device.sync()
+
+    #expect(world.onServer("a", zone: "notes") == ["new": .int64(2)])
+    #expect(try store.queue() == [])
+    #expect(try store.mirror("a") == ["new": .int64(2)])
+  }
+
+  @Test func `a throttled zone operation is not sent again before its time`() async throws {
+    world.emulator.faults = FaultPlan()
+    _ = try store.enqueueZone(ZoneKey(zone: "notes"))
+    transport.interfere { operation, _, _ in
+      operation == "zones/modify"
+        ? .answer(
+          status: 200,
+          #"{"zones":[{"zoneID":{"zoneName":"notes"},"serverErrorCode":"THROTTLED","retryAfter":30}]}"#
+        )
+        : .pass
+    }
+
+    try await device.sync()
+    #expect(transport.count("zones/modify") == 1)
+    world.clock.advance(29)
+    try await device.sync()
+    #expect(transport.count("zones/modify") == 1)
+    transport.interfere(nil)
+    world.clock.advance(2)
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+  }
+
+  // MARK: - The books
+
+  @Test func `every accepted operation ends exactly once`() async throws {
+    _ = try store.enqueue((0..<40).map { world.put("r\($0)", ["x": .int64(0)]) })
+    try await device.sync()
+    let other = try world.device("other")
+    try await other.sync()
+    _ = try other.store.enqueue((0..<20).map { world.put("r\($0)", ["x": .int64(1)]) })
+    _ = try other.store.enqueue((20..<30).map { world.delete("r\($0)") })
+    try await other.sync()
+    world.emulator.faults = FaultPlan(
+      seed: 5,
+      rules: [
+        FaultRule(when: FaultCondition(operation: "records/modify", every: 2), then: .dropAfterCommit),
+        FaultRule(when: FaultCondition(operation: "records/modify", every: 3), then: .internalError),
+      ]
+    )
+    _ = try store.enqueue((10..<35).map { world.put("r\($0)", ["x": .int64(2)]) })
+    _ = try store.enqueue((0..<10).map { world.delete("r\($0)") })
+    _ = try store.enqueue((35..<40).map { world.delete("r\($0)") })
+    let accepted = try store.count("SELECT seq FROM sqlite_sequence WHERE name = 'operations'")
+
+    for _ in 0..<20 {
+      try await device.sync()
+      world.clock.advance(700)
+    }
+
+    #expect(try store.queue() == [])
+    #expect(try store.count("SELECT count(*) FROM history") == accepted)
+    #expect(try store.count("SELECT count(DISTINCT operationId) FROM history") == accepted)
+  }
+}
+
+/// Lines that a test writes down from wherever it runs.
+final class Recorder: Sendable {
+  private let storage = Mutex<[String]>([])
+
+  var lines: [String] { storage.withLock { $0 } }
+  func record(_ line: String) { storage.withLock { $0.append(line) } }
+  func record(_ lines: [String]) { storage.withLock { $0 += lines } }
+}

@@ -1,0 +1,186 @@
+import CloudKit
+import Foundation
+import GRDB
+import Testing
+
+@testable import CloudSync
+
+/// The file itself: what it promises, what is refused and left as it was.
+@Suite struct StoreFileTests {
+  private let world: World
+
+  init() throws { world = try World() }
+
+  private func kind(_ name: String, scope: SyncStore.Scope? = nil) -> StoreError.Kind? {
+    do {
+      _ = try SyncStore(path: world.folder.path(name), scope: scope ?? world.scope)
+      return nil
+    } catch {
+      return error.kind
+    }
+  }
+
+  private func bytes(_ name: String) throws -> Data {
+    try Data(contentsOf: URL(fileURLWithPath: world.folder.path(name)))
+  }
+
+  @Test func `the writing connection is synchronous in full, new and reopened`() throws {
+    #expect(try world.open("store").synchronousMode() == 2)
+    #expect(try world.open("store").synchronousMode() == 2)
+  }
+
+  @Test func `the file and its folder are for the owner alone`() throws {
+    let path = world.folder.path("inside/store.sqlite")
+    _ = try SyncStore(path: path, scope: world.scope)
+
+    let file = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    let folder =
+      try FileManager.default.attributesOfItem(atPath: world.folder.path("inside"))[.posixPermissions] as? Int
+    #expect(file == 0o600)
+    #expect(folder == 0o700)
+  }
+
+  @Test func `what was accepted is there after reopening`() throws {
+    do {
+      let store = try world.open("store")
+      try store.accept(world.put("a", ["text": .string("x")]))
+    }
+
+    #expect(try world.open("store").queue() == ["save a pending"])
+  }
+
+  @Test func `a file that is no database is refused and left as it was`() throws {
+    let text = Data(String(repeating: "this is a letter to a friend\n", count: 100).utf8)
+    try text.write(to: URL(fileURLWithPath: world.folder.path("letter")))
+
+    #expect(kind("letter") == .notAStore)
+    #expect(try bytes("letter") == text)
+  }
+
+  @Test func `somebody else's database is refused and left as it was`() throws {
+    do {
+      let queue = try DatabaseQueue(path: world.folder.path("theirs"))
+      try queue.write { try $0.execute(sql: "CREATE TABLE theirs(x); INSERT INTO theirs VALUES (1)") }
+    }
+    let before = try bytes("theirs")
+
+    #expect(kind("theirs") == .notAStore)
+    #expect(try bytes("theirs") == before)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: world.folder.url.path) == ["theirs"])
+  }
+
+  @Test func `a store of a newer version is refused and left as it was`() throws {
+    do {
+      let store = try world.open("new")
+      try store.execute("INSERT INTO grdb_migrations(identifier) VALUES ('999')")
+    }
+    let before = try bytes("new.sqlite")
+
+    #expect(kind("new.sqlite") == .newer)
+    #expect(try bytes("new.sqlite") == before)
+  }
+
+  @Test func `a damaged store is refused and left as it was`() throws {
+    do {
+      let store = try world.open("damaged")
+      _ = try store.enqueue(
+        (0..<500).map { world.put("r\($0)", ["text": .string(String(repeating: "x", count: 200))]) }
+      )
+      try store.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+    }
+    var data = try bytes("damaged.sqlite")
+    let page = 4096
+    for offset in stride(from: page * 12, to: data.count, by: page) {
+      data.replaceSubrange(offset..<(offset + 64), with: Data(repeating: 0xA5, count: 64))
+    }
+    try data.write(to: URL(fileURLWithPath: world.folder.path("damaged.sqlite")))
+
+    #expect(kind("damaged.sqlite") == .damaged)
+    #expect(try bytes("damaged.sqlite") == data)
+  }
+
+  @Test func `a path that cannot be opened is refused`() throws {
+    try Data().write(to: URL(fileURLWithPath: world.folder.path("file")))
+
+    #expect(kind("file/below") == .cannotOpen)
+    try FileManager.default.createDirectory(
+      atPath: world.folder.path("folder"),
+      withIntermediateDirectories: false
+    )
+    #expect(kind("folder") == .cannotOpen)
+  }
+
+  @Test func `a store of another container, environment or database is refused`() throws {
+    _ = try world.open("store")
+    var scopes = [world.scope, world.scope, world.scope]
+    scopes[0].container = "iCloud.other"
+    scopes[1].environment = "production"
+    scopes[2].database = .public
+
+    for scope in scopes { #expect(kind("store.sqlite", scope: scope) == .otherScope) }
+    #expect(kind("store.sqlite") == nil)
+  }
+
+  @Test func `an empty file becomes a store`() throws {
+    try Data().write(to: URL(fileURLWithPath: world.folder.path("empty")))
+
+    #expect(kind("empty") == nil)
+  }
+
+  @Test func `the store belongs to the first identity, another is refused and sends nothing`() async throws {
+    let ana = try world.device("store")
+    try await ana.sync()
+    try ana.store.accept(world.put("a", [:]))
+    let ben = try world.device("store", user: "ben")
+
+    let error = await #expect(throws: StoreError.self) { try await ben.sync() }
+
+    #expect(error?.kind == .otherScope)
+    #expect(ben.transport.count("records/modify") == 0)
+    #expect(try ana.store.queue() == ["save a pending"])
+    try await ana.sync()
+    #expect(try ana.store.queue() == [])
+  }
+
+  @Test func `a credential that the server refuses owns nothing`() async throws {
+    let wrong = try world.device("store", identity: "key-1")
+    wrong.transport.interfere { _, _, _ in .answer(status: 401, #"{"serverErrorCode":"AUTHENTICATION_FAILED"}"#) }
+    try await wrong.sync()
+    #expect(try wrong.store.status().identity == nil)
+    world.clock.advance(61)
+
+    let right = try world.device("store", identity: "key-2")
+    try await right.sync()
+
+    #expect(try right.store.status().identity == "key-2")
+  }
+
+  @Test func `the file refuses what must not be`() throws {
+    let store = try world.open("store")
+    try store.accept(world.put("a", [:]))
+
+    for sql in [
+      "UPDATE operations SET state = 'sleeping'",
+      "UPDATE operations SET operation = 'copy'",
+      "UPDATE operations SET operation = 'zoneSave'",
+      "UPDATE operations SET name = NULL",
+      "UPDATE operations SET state = 'inFlight'",
+      "UPDATE operations SET sentGeneration = 1, sentOperation = 'save'",
+      "UPDATE operations SET state = 'waiting'",
+      "UPDATE operations SET nextAttemptAt = 1",
+      "UPDATE operations SET state = 'conflict'",
+      "UPDATE operations SET conflictAt = 1",
+      "UPDATE operations SET reason = NULL",
+      "UPDATE operations SET attempts = 'many'",
+      "INSERT INTO operations SELECT 99, operation, zone, owner, name, type, changes, base, baseTag, state, reason, "
+        + "generation, sentGeneration, sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, "
+        + "attempts, maxAttempts, nextAttemptAt, isServersWait, errorCode, errorMessage, enqueuedAt, editedAt, "
+        + "conflictAt, bytes, atomicGroup FROM operations",
+      "INSERT INTO history VALUES (1, 1, 'save', 'z', '', 'a', 'T', 'vanished', '', 0, 0)",
+      "INSERT INTO lease VALUES (2, 1, 1, '', NULL)",
+      "UPDATE zones SET state = 'gone'",
+    ] {
+      #expect(throws: StoreError.self, "\(sql)") { try store.execute(sql) }
+    }
+  }
+}

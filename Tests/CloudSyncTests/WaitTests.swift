@@ -1,0 +1,279 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// Waiting is not failing: throttles, quota, account, no network.
+@Suite struct WaitTests {
+  private let world: World
+  private let device: TestDevice
+  private var store: SyncStore { device.store }
+  private var transport: TestTransport { device.transport }
+
+  init() async throws {
+    world = try World()
+    device = try world.device("store")
+    try await device.sync()
+  }
+
+  private func answer(_ status: Int, _ code: String, retryAfter: Int? = nil) -> Interference {
+    let wait = retryAfter.map { #","retryAfter":\#($0)"# } ?? ""
+    return .answer(status: status, #"{"serverErrorCode":"\#(code)","reason":"because"\#(wait)}"#)
+  }
+
+  @Test func `a throttle is honoured to the second, across reopening and by sync, and spends no attempt`() async throws
+  {
+    try store.accept(world.put("a", [:]))
+    let refusal = answer(429, "THROTTLED", retryAfter: 110_207)
+    transport.interfere { operation, _, _ in operation == "records/modify" ? refusal : .pass }
+    try await device.sync()
+    let sent = transport.total
+    let until = world.clock.now + 110_207_000
+    #expect(try store.status().throttles.map(\.until) == [until])
+    #expect(try store.status().state == .waiting)
+    #expect(try store.status().nextActionAt == until)
+    #expect(try store.operations().rows.map(\.state) == [.pending])
+    #expect(try store.operations().rows.map(\.attempts) == [0])
+
+    let reopened = try world.device("store")
+    world.clock.advance(110_206.999)
+    let summary = try await reopened.sync()
+    #expect(!summary.reachedEnd)
+    #expect(reopened.transport.total == 0)
+    #expect(transport.total == sent)
+
+    world.clock.advance(0.001)
+    try await reopened.sync()
+    #expect(try store.queue() == [])
+    #expect(try store.status().throttles == [])
+    #expect(try store.status().isInSync)
+  }
+
+  @Test func `a server that repeats its wait is asked half as often, and normally again after a success`() async throws
+  {
+    try store.accept(world.put("a", [:]))
+    let refusal = answer(429, "THROTTLED", retryAfter: 10)
+    transport.interfere { operation, _, _ in operation == "records/modify" ? refusal : .pass }
+    var waits: [Int64] = []
+    for _ in 0..<3 {
+      try await device.sync()
+      let until = try #require(try store.status().throttles.first?.until)
+      waits.append(until - world.clock.now)
+      world.clock.advance(to: until)
+    }
+    #expect(waits == [10_000, 20_000, 40_000])
+
+    transport.interfere(nil)
+    try await device.sync()
+    try store.accept(world.put("a", ["x": .int64(1)]))
+    transport.interfere { operation, _, _ in operation == "records/modify" ? refusal : .pass }
+    try await device.sync()
+    #expect(try store.status().throttles.first?.until == world.clock.now + 10_000)
+  }
+
+  @Test func `a throttled item holds its zone, not the others, and a success forgets the growth`() async throws {
+    try store.accept(world.put("a", zone: "one", [:]))
+    try store.accept(world.put("b", zone: "two", [:]))
+    let element = #"{"records":[{"recordName":"a","serverErrorCode":"THROTTLED","retryAfter":30}]}"#
+    transport.interfere { operation, _, body in
+      operation == "records/modify" && body.contains(#""one""#) ? .answer(status: 200, element) : .pass
+    }
+
+    try await device.sync()
+
+    #expect(try store.queue() == ["save a pending"])
+    #expect(try store.status().throttles.map(\.scope) == ["zone:one"])
+    #expect(try store.status().state == .waiting)
+    transport.interfere(nil)
+    world.clock.advance(31)
+    try await device.sync()
+    #expect(try store.queue() == [])
+    #expect(try store.count("SELECT count(*) FROM throttles") == 0)
+  }
+
+  @Test func `a throttled zone with more than a window of changes does not starve the others`() async throws {
+    _ = try store.enqueue((0..<1000).map { world.put("r\($0)", zone: "one", [:]) })
+    try store.accept(world.put("late", zone: "two", [:]))
+    transport.interfere { operation, _, body in
+      guard operation == "records/modify", body.contains(#""one""#) else { return .pass }
+      return .answer(
+        status: 200,
+        #"{"records":[{"recordName":"r0","serverErrorCode":"THROTTLED","retryAfter":30}]}"#
+      )
+    }
+
+    try await device.sync()
+
+    #expect(world.onServer("late", zone: "two") != nil)
+  }
+
+  @Test func `without network everything waits, attempts are kept, and it goes on by itself`() async throws {
+    try store.accept(world.put("a", [:]))
+    world.emulator.isOffline = true
+
+    for _ in 0..<20 {
+      try await device.sync()
+      world.clock.advance(400)
+    }
+    try await device.sync()
+
+    #expect(try store.status().state == .offline)
+    #expect(try store.operations().rows.map(\.attempts) == [0])
+    #expect(try store.queue() == ["save a pending"])
+    world.emulator.isOffline = false
+    world.clock.advance(400)
+    try await device.sync()
+    #expect(try store.queue() == [])
+    #expect(try store.status().state == .idle)
+  }
+
+  @Test func `a full quota parks saves, lets deletes through and goes on when there is room`() async throws {
+    _ = try store.enqueue([world.put("old", [:]), world.put("big", [:])])
+    try await device.sync()
+    _ = try store.enqueue([world.put("a", [:]), world.put("b", [:])])
+    transport.interfere { operation, _, body in
+      guard operation == "records/modify", body.contains(#""create""#) else { return .pass }
+      return .answer(status: 413, #"{"serverErrorCode":"QUOTA_EXCEEDED","reason":"full"}"#)
+    }
+    try await device.sync()
+    try store.accept(world.delete("old"))
+
+    try await device.sync()
+
+    #expect(world.onServer("old") == nil)
+    #expect(try store.queue() == ["save a pending", "save b pending"])
+    #expect(try store.operations().rows.map(\.attempts) == [0, 0])
+    #expect(try store.status().throttles.map(\.scope) == ["quota"])
+    transport.interfere(nil)
+    world.clock.advance(61)
+    try await device.sync()
+    #expect(try store.queue() == [])
+    #expect(try store.status().throttles == [])
+  }
+
+  @Test(arguments: [
+    (401, "AUTHENTICATION_FAILED"), (421, "AUTHENTICATION_REQUIRED"), (403, "ACCESS_DENIED"), (404, "NOT_FOUND"),
+  ])
+  func `what a person has to put right holds everything and loses nothing`(_ status: Int, _ code: String) async throws {
+    _ = try store.enqueue((0..<3).map { world.put("r\($0)", [:]) })
+    let refusal = answer(status, code)
+    transport.interfere { operation, _, _ in operation == "records/modify" ? refusal : .pass }
+
+    try await device.sync()
+
+    #expect(try store.status().state == .error)
+    #expect(try store.status().accountProblem?.code == code)
+    #expect(try store.operations().rows.map(\.state) == [.pending, .pending, .pending])
+    #expect(try store.operations().rows.map(\.attempts) == [0, 0, 0])
+    transport.interfere(nil)
+    world.clock.advance(61)
+    try await device.sync()
+    #expect(try store.queue() == [])
+    #expect(try store.status().accountProblem == nil)
+  }
+
+  @Test func `a proxy that forbids everything makes no dead letters`() async throws {
+    _ = try store.enqueue((0..<3).map { world.put("r\($0)", [:]) })
+    transport.interfere { _, _, _ in .answer(status: 403, "<html>Please sign in to the hotel's network</html>") }
+
+    for _ in 0..<5 {
+      try await device.sync()
+      world.clock.advance(4000)
+    }
+
+    #expect(try store.status().queue.failed == 0)
+    #expect(try store.status().queue.pending == 3)
+  }
+
+  @Test func `a failing item backs off, longer each time, and ends as a dead letter with its attempts`() async throws {
+    try store.accept(world.put("a", [:]))
+    let element = #"{"records":[{"recordName":"a","serverErrorCode":"INTERNAL_ERROR","reason":"oops"}]}"#
+    transport.interfere { operation, _, _ in
+      operation == "records/modify" ? .answer(status: 200, element) : .pass
+    }
+    var waits: [Int64] = []
+    for _ in 0..<7 {
+      try await device.sync()
+      let row = try #require(try store.operations().rows.first)
+      #expect(row.state == .waiting)
+      let next = try #require(row.nextAttemptAt)
+      waits.append(next - world.clock.now)
+      world.clock.advance(to: next)
+    }
+    try await device.sync()
+
+    #expect(waits == [500, 1000, 2000, 4000, 8000, 16_000, 32_000])
+    let row = try #require(try store.operations().rows.first)
+    #expect(row.state == .failed)
+    #expect(row.attempts == 8)
+    #expect(try store.detail(of: row.id)?.attempts.count == 8)
+  }
+
+  @Test func `a sync does not cut an item's wait that the server asked for`() async throws {
+    try store.accept(world.put("a", [:]))
+    let element = #"{"records":[{"recordName":"a","serverErrorCode":"INTERNAL_ERROR","retryAfter":120}]}"#
+    transport.interfere { operation, _, _ in
+      operation == "records/modify" ? .answer(status: 200, element) : .pass
+    }
+    try await device.sync()
+    let before = transport.count("records/modify")
+
+    try await device.sync()
+    #expect(transport.count("records/modify") == before)
+    world.clock.advance(121)
+    try await device.sync()
+    #expect(transport.count("records/modify") == before + 1)
+  }
+
+  @Test func `a feed that fails without a wait of the server is not asked again at once`() async throws {
+    transport.interfere { operation, _, _ in
+      operation == "changes/database" ? .answer(status: 500, "") : .pass
+    }
+
+    try await device.sync()
+
+    #expect(try store.mayRequest() == false)
+    #expect(try store.status().state == .error)
+    #expect(try store.status().nextActionAt == world.clock.now + 1000)
+    transport.interfere(nil)
+    try await device.sync()
+    #expect(try store.status().state == .idle)
+  }
+
+  @Test(arguments: ["1e400", "-5", "0", "1e308", "9223372036854775807"])
+  func `a wait that no clock can hold breaks nothing`(_ wait: String) async throws {
+    try store.accept(world.put("a", [:]))
+    transport.interfere { operation, _, _ in
+      operation == "records/modify"
+        ? .answer(status: 429, #"{"serverErrorCode":"THROTTLED","retryAfter":\#(wait)}"#) : .pass
+    }
+
+    try await device.sync()
+
+    #expect(try store.queue() == ["save a pending"])
+    #expect(transport.count("records/modify") == 1)
+  }
+
+  @Test func `every row that is not in flight says why it is where it is`() async throws {
+    _ = try store.enqueue((0..<30).map { world.put("r\($0)", ["x": .int64(0)]) })
+    var random = SplitMix64(seed: 4)
+    let codes = [
+      "BAD_REQUEST", "CONFLICT", "INTERNAL_ERROR", "NOT_FOUND", "QUOTA_EXCEEDED", "THROTTLED", "TRY_AGAIN_LATER",
+      "ZONE_NOT_FOUND", "VALIDATING_REFERENCE_ERROR", "ACCESS_DENIED", "ATOMIC_ERROR", "NEW_CODE",
+    ]
+    let elements = (0..<30).map {
+      #"{"recordName":"r\#($0)","serverErrorCode":"\#(codes[Int(random.next() % 12)])"}"#
+    }
+    transport.interfere { operation, number, _ in
+      operation == "records/modify" && number == 1
+        ? .answer(status: 200, #"{"records":[\#(elements.joined(separator: ","))]}"#) : .pass
+    }
+    try await device.sync()
+
+    for row in try store.operations().rows { #expect(!row.reason.isEmpty, "\(row.key.name)") }
+    #expect(try store.count("SELECT count(*) FROM operations WHERE reason = 'on its way'") == 0)
+    #expect(try store.count("SELECT count(*) FROM operations WHERE state = 'failed' AND errorCode IS NULL") == 0)
+  }
+}

@@ -1,0 +1,229 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import GRDB
+import Synchronization
+import Testing
+
+@testable import CloudSync
+
+/// A clock that only tests move.
+final class TestClock: Sendable {
+  private let milliseconds = Mutex<Int64>(1_700_000_000_000)
+
+  var now: Int64 { milliseconds.withLock { $0 } }
+  var date: Date { Date(timeIntervalSince1970: Double(now) / 1000) }
+
+  func advance(_ seconds: Double) {
+    milliseconds.withLock { $0 += Int64(seconds * 1000) }
+  }
+
+  func advance(to time: Int64) {
+    milliseconds.withLock { $0 = max($0, time) }
+  }
+}
+
+/// A folder that goes with the test.
+final class TestFolder: Sendable {
+  let url: URL
+
+  init() {
+    url = FileManager.default.temporaryDirectory.appendingPathComponent("cloudsync-\(UUID().uuidString)")
+    try? FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+}
+
+/// What a test does to one request.
+enum Interference: Sendable {
+  case pass
+  /// The connection is never made.
+  case offline
+  /// The request is lost on its way; nobody knows.
+  case lost
+  /// The request is carried out and its answer lost.
+  case answerLost
+  case answer(status: Int, String)
+}
+
+/// The emulator behind a wire that tests can cut, counting what goes over it.
+final class TestTransport: CKTransport {
+  typealias Hook = @Sendable (_ operation: String, _ number: Int, _ body: String) async -> Interference
+
+  private let inner: EmulatorTransport
+  private struct State {
+    var hook: Hook?
+    var counts: [String: Int] = [:]
+    var bodies: [(operation: String, body: String)] = []
+  }
+  private let state = Mutex(State())
+
+  init(_ inner: EmulatorTransport) { self.inner = inner }
+
+  /// Asked before each request, with its operation, its number among these from 1, and its body.
+  func interfere(_ hook: Hook?) { state.withLock { $0.hook = hook } }
+
+  func count(_ operation: String) -> Int { state.withLock { $0.counts[operation] ?? 0 } }
+  var total: Int { state.withLock { $0.counts.values.reduce(0, +) } }
+  func bodies(_ operation: String) -> [String] {
+    state.withLock { $0.bodies.filter { $0.operation == operation }.map(\.body) }
+  }
+
+  func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
+    let operation = request.path.split(separator: "/").suffix(2).joined(separator: "/")
+    let body = String(decoding: request.body, as: UTF8.self)
+    let (hook, number) = state.withLock { state in
+      state.counts[operation, default: 0] += 1
+      state.bodies.append((operation, body))
+      return (state.hook, state.counts[operation] ?? 0)
+    }
+    switch await hook?(operation, number, body) ?? .pass {
+    case .pass: return try await inner.send(request)
+    case .offline: throw CKTransportError(.notSent, "there is no network")
+    case .lost: throw CKTransportError(.unknown, "the connection broke")
+    case .answerLost:
+      _ = try await inner.send(request)
+      throw CKTransportError(.unknown, "the connection broke")
+    case .answer(let status, let text): return CKTransportResponse(status: status, body: Data(text.utf8))
+    }
+  }
+}
+
+/// One device: its store, its engine, its wire.
+struct TestDevice {
+  let store: SyncStore
+  let engine: SyncEngine
+  let transport: TestTransport
+
+  @discardableResult
+  func sync(_ types: [String] = []) async throws -> PassSummary { try await engine.syncOnce(types: types) }
+}
+
+/// An emulator, a clock and devices around them.
+final class World: Sendable {
+  static let container = "iCloud.test"
+
+  let emulator: Emulator
+  let clock = TestClock()
+  let folder = TestFolder()
+  let database: DatabaseName
+  let user: String
+
+  init(
+    _ database: DatabaseName = .private,
+    user: String = "ana",
+    _ change: (inout EmulatorConfiguration) -> Void = { _ in }
+  ) throws {
+    var configuration = EmulatorConfiguration()
+    change(&configuration)
+    emulator = try Emulator(configuration: configuration)
+    self.database = database
+    self.user = user
+  }
+
+  var scope: SyncStore.Scope {
+    SyncStore.Scope(container: Self.container, environment: "development", database: database)
+  }
+
+  var server: EmulatorDatabase {
+    switch database {
+    case .public: EmulatorDatabase.public(Self.container)
+    default: EmulatorDatabase.private(of: user, Self.container)
+    }
+  }
+
+  /// Opens the store of that name, made or made before.
+  func open(_ name: String) throws(StoreError) -> SyncStore {
+    try SyncStore(path: folder.path("\(name).sqlite"), scope: scope, now: { [clock] in clock.now })
+  }
+
+  func device(
+    _ name: String,
+    policy: ConflictPolicy = .server,
+    user: String? = nil,
+    identity: String? = nil,
+    random: @escaping @Sendable () -> Double = { 0 },
+    pollInterval: Double = 30,
+    sweepInterval: Double = 300
+  ) throws -> TestDevice {
+    let store = try open(name)
+    let transport = TestTransport(EmulatorTransport(emulator, now: { [clock] in clock.date }, sleep: { _ in }))
+    let client = WebServicesClient(
+      WebServicesClient.Configuration(
+        container: Self.container,
+        environment: "development",
+        credential: .webAuth(apiToken: "token", webAuthToken: user ?? self.user),
+        now: { [clock] in clock.date }
+      ),
+      transport: transport
+    )
+    let engine = SyncEngine(
+      store: store,
+      SyncEngine.Configuration(
+        client: client,
+        policy: policy,
+        identity: identity,
+        random: random,
+        pollInterval: pollInterval,
+        sweepInterval: sweepInterval
+      )
+    )
+    return TestDevice(store: store, engine: engine, transport: transport)
+  }
+
+  /// A record in the zone that changes without one go to.
+  func key(_ name: String, zone: String? = nil) -> RecordKey {
+    RecordKey(zone.map { ZoneKey(zone: $0) } ?? scope.zoneForChangesWithoutOne, name)
+  }
+
+  func put(_ name: String, zone: String? = nil, type: String = "Note", _ fields: [String: FieldValue]) -> Change {
+    Change(key(name, zone: zone), .save(type: type, FieldChanges(values: fields)))
+  }
+
+  func delete(_ name: String, zone: String? = nil) -> Change { Change(key(name, zone: zone), .delete) }
+
+  /// The server's fields of a record, as the store spells them; nil where there is none.
+  func onServer(_ name: String, zone: String? = nil) -> [String: EmulatorValue]? {
+    emulator.record(name, in: server, zone: key(name, zone: zone).zone)?.fields
+  }
+}
+
+extension SyncStore {
+  /// Enqueues one change that has to be accepted, and returns its operation.
+  @discardableResult
+  func accept(_ change: Change, group: String? = nil) throws -> Int64 {
+    let accepted = try enqueue([change], group: group)
+    guard case .enqueued(let id)? = accepted.first else {
+      Issue.record("not accepted: \(accepted)")
+      return -1
+    }
+    return id
+  }
+
+  /// The queue as lines of text.
+  func queue() throws -> [String] {
+    try operations().rows.map { "\($0.kind.rawValue) \($0.key.name) \($0.state.rawValue)" }
+  }
+
+  func mirror(_ name: String) throws -> [String: FieldValue]? {
+    try records(named: name, mirrorOnly: true).first?.record.fields
+  }
+
+  func endings() throws -> [String] {
+    try history(limit: 1000).reversed().map { "\($0.kind.rawValue) \($0.key.name) \($0.ending.rawValue)" }
+  }
+
+  func operation(_ id: Int64) throws -> CloudSync.Operation {
+    try #require(try detail(of: id)?.operation)
+  }
+
+  /// Runs SQL on the store's own connection.
+  func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
+    try write { try $0.execute(sql: sql, arguments: arguments) }
+  }
+
+  func count(_ sql: String) throws -> Int { try read { try Int.fetchOne($0, sql: sql) ?? 0 } }
+}
