@@ -18,9 +18,13 @@ extension QueueRow {
       bytes: operation.bytes,
       enqueuedAt: operation.enqueuedAt
     )
-    if !blockedBy.isEmpty, state == .pending {
-      reason = "waits for \(blockedBy.map(String.init).joined(separator: ", "))"
-    }
+    explainBlockers()
+  }
+
+  /// What a pending operation waits for is its reason.
+  mutating func explainBlockers() {
+    guard !blockedBy.isEmpty, state == .pending else { return }
+    reason = "waits for \(blockedBy.map(String.init).joined(separator: ", "))"
   }
 }
 

@@ -122,6 +122,17 @@ package struct HistoryEntry: Hashable, Sendable {
   package var endedAt: Int64
 }
 
+/// Everything about one operation, live or ended.
+package struct OperationDetail: Hashable, Sendable {
+  /// Nil once it has ended.
+  package var operation: Operation?
+  package var server: MirrorRecord?
+  /// Newest first.
+  package var attempts: [Attempt]
+  /// How it ended, if it has.
+  package var history: HistoryEntry?
+}
+
 /// A record of the mirror with the pending edits laid over it.
 package struct RecordRow: Hashable, Sendable {
   package var record: MirrorRecord

@@ -1,0 +1,82 @@
+import CloudKit
+import GRDB
+
+/// Rows of lists as the database has them.
+extension QueueRow {
+  init(row: Row) throws {
+    guard let kind = OperationKind(rawValue: row["operation"]), let state = OperationState(rawValue: row["state"])
+    else { throw StoreError(.damaged, "the queue holds an operation or state of unknown name") }
+    self.init(
+      id: row["id"],
+      kind: kind,
+      key: RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"] ?? ""),
+      type: row["type"],
+      state: state,
+      reason: row["reason"],
+      attempts: row["attempts"],
+      maxAttempts: row["maxAttempts"],
+      nextAttemptAt: row["nextAttemptAt"],
+      blockedBy: (row["blockers"] as String? ?? "").split(separator: ",").compactMap { Int64($0) }.sorted(),
+      errorCode: row["errorCode"],
+      errorMessage: row["errorMessage"],
+      bytes: row["bytes"],
+      enqueuedAt: row["enqueuedAt"]
+    )
+    explainBlockers()
+  }
+}
+
+extension Attempt {
+  init(row: Row) {
+    self.init(
+      number: row["number"],
+      at: row["at"],
+      seconds: row["seconds"],
+      code: row["code"],
+      message: row["message"],
+      response: row["response"]
+    )
+  }
+}
+
+extension HistoryEntry {
+  init?(row: Row) {
+    guard let kind = OperationKind(rawValue: row["operation"]), let ending = Ending(rawValue: row["ending"]) else {
+      return nil
+    }
+    self.init(
+      id: row["operationId"],
+      kind: kind,
+      key: RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"] ?? ""),
+      type: row["type"],
+      ending: ending,
+      detail: row["detail"],
+      enqueuedAt: row["enqueuedAt"],
+      endedAt: row["endedAt"]
+    )
+  }
+}
+
+extension RecordRow {
+  init(row: Row) throws {
+    var fields: [String: FieldValue] = try JSONColumn.value(row["fields"])
+    if let changes = row["changes"] as String?, row["operation"] as String? == "save" {
+      fields = try JSONColumn.value(changes, as: FieldChanges.self).applied(to: fields)
+    }
+    let tag: String? = row["changeTag"]
+    self.init(
+      record: MirrorRecord(
+        key: RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"]),
+        type: row["type"] ?? "",
+        changeTag: tag ?? "",
+        fields: fields,
+        createdAt: row["createdAt"],
+        modifiedAt: row["modifiedAt"],
+        modifiedBy: row["modifiedBy"]
+      ),
+      changeTag: tag,
+      operation: row["operationId"],
+      operationState: (row["state"] as String?).flatMap(OperationState.init(rawValue:))
+    )
+  }
+}

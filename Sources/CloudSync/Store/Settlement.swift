@@ -1,0 +1,258 @@
+import CloudKit
+import GRDB
+
+/// Writes the outcomes of one request, within one transaction.
+struct Settlement {
+  let reconciliation: Reconciliation
+  let startedAt: Int64
+  let seconds: Double
+  let random: Double
+  var result = SyncStore.Settled()
+  private let isWhole: Bool
+  private var waits: [WaitScope: WebServicesError] = [:]
+  private var succeededIn: Set<ZoneKey> = []
+  private var saved = false
+  private var tooLarge = false
+
+  private var database: Database { reconciliation.database }
+  private var now: Int64 { reconciliation.now }
+
+  init(reconciliation: Reconciliation, startedAt: Int64, seconds: Double, random: Double, isWhole: Bool) {
+    self.reconciliation = reconciliation
+    self.startedAt = startedAt
+    self.seconds = seconds
+    self.random = random
+    self.isWhole = isWhole
+  }
+
+  mutating func settle(_ sent: Operation, _ outcome: Outcome) throws {
+    guard var operation = try QueueTable.operation(sent.id, database), operation.state == .inFlight else { return }
+    let generation = operation.sentGeneration
+    operation.sentGeneration = nil
+    operation.sentKind = nil
+    operation.state = .pending
+    switch outcome {
+    case .saved(let record):
+      succeededIn.insert(operation.key.zoneKey)
+      saved = true
+      result.acknowledged += 1
+      try acknowledgeSave(operation, record, isCurrent: generation == operation.generation)
+    case .deleted:
+      succeededIn.insert(operation.key.zoneKey)
+      result.acknowledged += 1
+      try acknowledgeDelete(operation, isCurrent: generation == operation.generation)
+    case .zoneDone:
+      succeededIn.insert(operation.key.zoneKey)
+      result.acknowledged += 1
+      try acknowledgeZone(operation)
+    case .failed(let error, let disposition):
+      try addAttempt(operation, error)
+      if disposition == .acknowledge {
+        succeededIn.insert(operation.key.zoneKey)
+        result.acknowledged += 1
+        operation.kind == .delete || sent.kind == .delete
+          ? try acknowledgeDelete(operation, isCurrent: generation == operation.generation)
+          : try acknowledgeZone(operation)
+      } else {
+        try fail(&operation, sentKind: sent.kind, error, disposition)
+      }
+    }
+  }
+
+  // MARK: - Acknowledging only what was sent
+
+  private func acknowledgeSave(_ operation: Operation, _ record: MirrorRecord, isCurrent: Bool) throws {
+    try MirrorTable.put(record, epoch: try epoch(operation), database)
+    guard !isCurrent else {
+      return try QueueTable.end(operation, .acknowledged, "the server holds it", now: now, database)
+    }
+    // Edited while it was on its way: what the server does not hold yet stays, based on what it holds.
+    var operation = operation
+    operation.baseTag = record.changeTag
+    operation.sentChanges = nil
+    operation.isRecreation = false
+    operation.conflictRounds = 0
+    operation.attempts = 0
+    operation.errorCode = nil
+    operation.errorMessage = nil
+    operation.reason = "edited while it was sent, ready to send"
+    if operation.kind == .save {
+      operation.changes = operation.changes.effective(on: record.fields)
+      guard !operation.changes.isEmpty else {
+        return try QueueTable.end(operation, .acknowledged, "the server holds it", now: now, database)
+      }
+      operation.base = record.fields.filter { operation.changes.names.contains($0.key) }
+    } else {
+      operation.base = record.fields
+    }
+    try QueueTable.update(operation, database)
+  }
+
+  private func acknowledgeDelete(_ operation: Operation, isCurrent: Bool) throws {
+    try MirrorTable.remove(operation.key, database)
+    guard !isCurrent, operation.kind == .save else {
+      return try QueueTable.end(operation, .acknowledged, "the server does not hold it", now: now, database)
+    }
+    // Saved again while the delete was on its way: a new record.
+    var operation = operation
+    operation.startOver()
+    operation.reason = "ready to send"
+    try QueueTable.update(operation, database)
+  }
+
+  private func acknowledgeZone(_ operation: Operation) throws {
+    let zone = operation.key.zoneKey
+    if operation.kind == .zoneSave {
+      try ZoneTable.markCreatedHere(zone, database)
+    } else {
+      try ZoneTable.forgetContents(zone, database)
+      let later = try Row.fetchAll(
+        database,
+        sql: "SELECT \(Operation.columns) FROM operations WHERE zone = ? AND owner = ? AND id <> ?",
+        arguments: [zone.zone, zone.owner, operation.id]
+      ).map(Operation.init(row:))
+      // Accepted after the zone's deletion: meant for a new zone, in which there is nothing yet.
+      for var operation in later where !operation.key.name.isEmpty {
+        if operation.kind == .delete {
+          try QueueTable.end(operation, .acknowledged, "the server does not hold it", now: now, database)
+        } else {
+          operation.startOver()
+          try QueueTable.update(operation, database)
+        }
+      }
+      if later.contains(where: { $0.kind == .save || $0.kind == .zoneSave }) {
+        try ZoneTable.setState(zone, .unconfirmed, database)
+      } else {
+        try database.execute(
+          sql: "DELETE FROM zones WHERE zone = ? AND owner = ?",
+          arguments: [zone.zone, zone.owner]
+        )
+      }
+    }
+    try QueueTable.end(operation, .acknowledged, "done on the server", now: now, database)
+  }
+
+  // MARK: - Failing
+
+  private mutating func fail(
+    _ operation: inout Operation,
+    sentKind: OperationKind,
+    _ error: WebServicesError,
+    _ disposition: Disposition
+  ) throws {
+    operation.errorCode = error.code.name
+    operation.errorMessage = error.reason
+    switch disposition {
+    case .acknowledge:
+      preconditionFailure("An acknowledgement is no failure.")
+    case .wait(let scope):
+      let scope = waitScope(scope, operation, error)
+      wait(scope, error)
+      operation.reason = "held by \(error.code.name): \(scope.name)"
+    case .backOff:
+      operation.attempts += 1
+      operation.backOff(error, now: now, random: random)
+    case .readBack:
+      operation.needsReadBack = operation.key.name.isEmpty == false
+      operation.reason = "to be read back after \(error.code.name)"
+      operation.conflictRounds += 1
+      if error.code == .conflict || error.code == .exists {
+        if operation.conflictRounds > Self.conflictRoundLimit {
+          operation.fail(error.code.name, "conflicted \(operation.conflictRounds) times in a row")
+        }
+      } else if operation.conflictRounds > 1 {
+        // The first lost answer is read back at once; where answers keep getting lost, the line is to blame.
+        wait(.network, error)
+      }
+    case .vanished:
+      return try reconciliation.rebase(operation, onto: nil, epoch: 0)
+    case .zoneMissing:
+      try failForZone(&operation, error)
+    case .sibling:
+      operation.reason = "its atomic group was refused because of another member"
+    case .split:
+      if isWhole {
+        operation.attempts += 1
+        let isSize = error.code == .limitExceeded
+        operation.fail(error.code.name, (isSize ? "too large for the server even alone: " : "") + error.reason)
+      } else {
+        tooLarge = true
+        operation.reason = "\(error.code.name) of the whole request, to be sent in a smaller one"
+      }
+    case .deadLetter:
+      operation.attempts += 1
+      operation.fail(error.code.name, error.reason)
+    }
+    // Every other answer says that the server did not take it.
+    if disposition != .readBack { operation.sentChanges = nil }
+    if operation.state == .failed { result.failed += 1 }
+    result.error = error
+    try QueueTable.update(operation, database)
+  }
+
+  /// Of several items that ask for a wait, the longest counts.
+  private mutating func wait(_ scope: WaitScope, _ error: WebServicesError) {
+    if let known = waits[scope], known.retryAfter ?? 0 >= error.retryAfter ?? 0 { return }
+    waits[scope] = error
+  }
+
+  /// A conflict that comes back this often is not going to settle by itself.
+  private static let conflictRoundLimit = 8
+
+  /// A zone that we made, or that was never seen, is made (again); one that the server deleted is an operator's matter.
+  private func failForZone(_ operation: inout Operation, _ error: WebServicesError) throws {
+    operation.attempts += 1
+    let zone = operation.key.zoneKey
+    let known = try ZoneTable.zone(zone, database)
+    let wasOthers = known?.state == .ready && known?.createdHere == false
+    if wasOthers { try ZoneTable.forgetContents(zone, database) }
+    if known?.state == .deleted || wasOthers || operation.attempts >= operation.maxAttempts {
+      operation.fail(error.code.name, "zone \(zone.zone) was deleted on the server; retry makes it anew")
+    } else {
+      try ZoneTable.setState(zone, .unconfirmed, database)
+      operation.reason = "waits for zone \(zone.zone)"
+    }
+  }
+
+  /// The narrowest scope known: a refusal of one item is its zone's, one of the whole request the database's.
+  private func waitScope(_ scope: Disposition.Scope, _ operation: Operation, _ error: WebServicesError) -> WaitScope {
+    switch scope {
+    case .network: .network
+    case .account: .account
+    case .quota: .quota
+    case .throttle: error.httpStatus == nil ? .zone(operation.key.zoneKey) : .database
+    }
+  }
+
+  private func addAttempt(_ operation: Operation, _ error: WebServicesError) throws {
+    try database.cachedStatement(
+      sql: """
+        INSERT INTO attempts(operation, number, at, seconds, code, message, response)
+        VALUES (?, (SELECT count(*) + 1 FROM attempts WHERE operation = ?), ?, ?, ?, ?, ?)
+        """
+    ).execute(arguments: [
+      operation.id, operation.id, startedAt, seconds, error.code.name, error.reason, error.response,
+    ])
+  }
+
+  private func epoch(_ operation: Operation) throws -> Int64 {
+    try ZoneTable.zone(operation.key.zoneKey, database)?.epoch ?? 0
+  }
+
+  /// What concerns the request as a whole: scopes that wait now or are free again, and its size.
+  func finish() throws {
+    for (scope, error) in waits {
+      try Throttles.set(scope, error, now: now, random: random, database)
+    }
+    if !succeededIn.isEmpty {
+      for scope in [.network, .account, .database] + succeededIn.map(WaitScope.zone) where waits[scope] == nil {
+        try Throttles.clear(scope, database)
+      }
+      if saved { try Throttles.clear(.quota, database) }
+    }
+    // Down by half where the server refuses the size, up again a little with each request that it takes.
+    let limit = try Meta.value("operationLimit", database).flatMap { Int($0) } ?? 200
+    let next = tooLarge ? max(1, limit / 2) : !succeededIn.isEmpty ? min(200, limit + 5) : limit
+    if next != limit { try Meta.set("operationLimit", String(next), database) }
+  }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import Testing
+
+/// The arrows between the rooms, held against the `import` lines. The compiler would let a target import what its
+/// dependencies depend on.
+@Suite struct WallTests {
+  private static let system: Set<String> = [
+    "Darwin", "Dispatch", "Foundation", "Glibc", "Musl", "Observation", "Synchronization",
+  ]
+
+  private static let arrows: [String: Set<String>] = [
+    "CloudKit": [
+      "AsyncHTTPClient", "Crypto", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",
+    ],
+    "CloudKitEmulator": ["CloudKit", "Crypto", "GRDB", "NIOCore", "NIOHTTP1", "NIOPosix"],
+    "CloudKitModels": ["CloudKit"],
+    "CloudSync": ["CloudKit", "GRDB"],
+    "CloudService": ["CloudKit", "CloudSync"],
+    "TerminalUI": ["TOMLKit"],
+    "cktop": [
+      "ArgumentParser", "CNcurses", "CloudKit", "CloudKitEmulator", "CloudService", "CloudSync", "Crypto", "TOMLKit",
+      "TerminalUI",
+    ],
+  ]
+
+  @Test(arguments: arrows.keys.sorted())
+  func `a room imports only what its arrows allow`(room: String) throws {
+    let allowed = try #require(Self.arrows[room]).union(Self.system)
+    for (file, modules) in try Self.imports(of: room) {
+      #expect(modules.subtracting(allowed).isEmpty, "\(room)/\(file)")
+    }
+  }
+
+  @Test func `one file knows the terminal, and one file of the emulator knows the client`() throws {
+    let terminal = try Self.imports(of: "cktop").filter { $0.value.contains("CNcurses") }.keys
+    let client = try Self.imports(of: "CloudKitEmulator").filter { $0.value.contains("CloudKit") }.keys
+
+    #expect(Set(terminal) == ["Screen.swift"])
+    #expect(Set(client) == ["EmulatorTransport.swift"])
+  }
+
+  private static func imports(of room: String) throws -> [String: Set<String>] {
+    let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let folder = top.appending(path: "Sources").appending(path: room)
+    let files =
+      FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+    try #require(!files.isEmpty)
+    var imports: [String: Set<String>] = [:]
+    for file in files where file.pathExtension == "swift" {
+      let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+      let modules = lines.compactMap { line -> String? in
+        let words = line.split(separator: " ")
+        guard let keyword = words.firstIndex(of: "import"), keyword + 1 < words.count, !line.hasPrefix("//") else {
+          return nil
+        }
+        let before = words[..<keyword]
+        guard before.allSatisfy({ $0.hasPrefix("@") || $0 == "public" || $0 == "package" || $0 == "internal" }) else {
+          return nil
+        }
+        return String(words[keyword + 1].split(separator: ".")[0])
+      }
+      imports[file.lastPathComponent, default: []].formUnion(modules)
+    }
+    return imports
+  }
+}
