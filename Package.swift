@@ -93,6 +93,10 @@ let package = Package(
       ]
     ),
     .testTarget(
+      name: "Simulation",
+      dependencies: ["CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift")]
+    ),
+    .testTarget(
       name: "cktopTests",
       dependencies: [
         "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "TerminalUI",

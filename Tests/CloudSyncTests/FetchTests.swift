@@ -239,6 +239,26 @@ import Testing
     #expect(try mine.store.records().total == 1)
   }
 
+  /// Found by simulation, seeds 41 and 155.
+  @Test func `what changed behind an interrupted reading is read when it goes on`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    let theirs = try world.device("theirs")
+    _ = try theirs.store.enqueue((100..<550).map { world.put("r\($0)", ["x": .int64(0)]) })
+    try await theirs.sync()
+    mine.transport.interfere { operation, number, _ in operation == "records/query" && number == 2 ? .offline : .pass }
+    try await mine.sync(["Note"])
+    // In the same millisecond, so that its place in the order of modification is before the page reached.
+    try theirs.store.accept(world.put("r100", ["x": .int64(1)]))
+    try await theirs.sync()
+    world.clock.advance(10)
+
+    try await mine.sync()
+
+    #expect(try mine.store.mirror("r100") == ["x": .int64(1)])
+    #expect(try mine.store.status().isInSync)
+  }
+
   @Test func `a marker from an interrupted reading that is out of date starts the reading again`() async throws {
     let world = try World(.public)
     let mine = try world.device("mine")

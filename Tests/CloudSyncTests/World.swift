@@ -136,8 +136,14 @@ final class World: Sendable {
   }
 
   /// Opens the store of that name, made or made before.
-  func open(_ name: String) throws(StoreError) -> SyncStore {
-    try SyncStore(path: folder.path("\(name).sqlite"), scope: scope, now: { [clock] in clock.now })
+  ///
+  /// - Parameter beforeEachWrite: called before each transaction that changes something: they all ask for the time first.
+  func open(_ name: String, beforeEachWrite: (@Sendable () -> Void)? = nil) throws(StoreError) -> SyncStore {
+    let now = { @Sendable [clock] in
+      beforeEachWrite?()
+      return clock.now
+    }
+    return try SyncStore(path: folder.path("\(name).sqlite"), scope: scope, now: now)
   }
 
   func device(
@@ -147,9 +153,10 @@ final class World: Sendable {
     identity: String? = nil,
     random: @escaping @Sendable () -> Double = { 0 },
     pollInterval: Double = 30,
-    sweepInterval: Double = 300
+    sweepInterval: Double = 300,
+    beforeEachWrite: (@Sendable () -> Void)? = nil
   ) throws -> TestDevice {
-    let store = try open(name)
+    let store = try open(name, beforeEachWrite: beforeEachWrite)
     let transport = TestTransport(EmulatorTransport(emulator, now: { [clock] in clock.date }, sleep: { _ in }))
     let client = WebServicesClient(
       WebServicesClient.Configuration(

@@ -21,6 +21,11 @@ extension SyncEngine {
       // Where nothing was known before, there is nothing to have been deleted.
       let isKnown = try !store.namesInMirror(of: pull).isEmpty
       try await read(pull, lease, &summary)
+      if pull.marker != nil, let again = try store.pulls(types: []).first(where: { $0.isSameFeed(as: pull) }) {
+        // A reading that was begun by an earlier pass and ended by this one has not seen what changed in between on the
+        // pages that it had behind it.
+        try await read(again, lease, &summary)
+      }
       if isKnown, isDue(pull, sweeps) { try await sweep(pull, lease, &summary) }
     }
     return isComplete

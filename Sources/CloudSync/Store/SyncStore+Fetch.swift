@@ -231,6 +231,8 @@ struct Pull: Hashable, Sendable {
 
   /// Milliseconds read again before the watermark: queries lag behind writes (reference 7.1).
   static let overlap: Int64 = 60_000
+
+  func isSameFeed(as other: Pull) -> Bool { zone == other.zone && type == other.type }
 }
 
 /// Feeds by modification time, with how far they have been read.

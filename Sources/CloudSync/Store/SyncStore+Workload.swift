@@ -14,6 +14,9 @@ extension SyncStore {
     }
   }
 
+  /// Without the payload: candidates are many, what is sent of them is read when it is sent.
+  private static let columns = "id, operation, zone, owner, bytes, atomicGroup"
+
   private static func workload(now: Int64, _ database: Database) throws -> Workload {
     var workload = Workload()
     workload.isPaused = try Meta.value("paused", database) != nil
@@ -27,7 +30,7 @@ extension SyncStore {
           NOT IN (SELECT scope FROM throttles WHERE until > \(now))
       """
     workload.zoneOperations = try candidates(
-      "SELECT * FROM operations WHERE \(sendable) AND name IS NULL ORDER BY id LIMIT 1",
+      "SELECT \(columns) FROM operations WHERE \(sendable) AND name IS NULL ORDER BY id LIMIT 1",
       database
     )
     workload.missingZones = try Row.fetchAll(
@@ -40,7 +43,7 @@ extension SyncStore {
         """
     ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
     workload.readBacks = try candidates(
-      "SELECT * FROM operations WHERE \(sendable) AND needsReadBack = 1 AND name IS NOT NULL ORDER BY id LIMIT 400",
+      "SELECT \(columns) FROM operations WHERE \(sendable) AND needsReadBack = 1 AND name IS NOT NULL ORDER BY id LIMIT 400",
       database
     )
     let isHeld = workload.waits[.quota] != nil ? " AND operation <> 'save'" : ""
@@ -71,7 +74,7 @@ extension SyncStore {
       """
     var found = try candidates(
       """
-      SELECT * FROM operations o WHERE \(ready) AND \(isWhole)
+      SELECT \(columns) FROM operations o WHERE \(ready) AND \(isWhole)
         AND NOT EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id) ORDER BY id LIMIT \(window)
       """,
       database
@@ -82,7 +85,7 @@ extension SyncStore {
       let ids = frontier.map(String.init).joined(separator: ",")
       var next = try candidates(
         """
-        SELECT * FROM operations WHERE \(ready)
+        SELECT \(columns) FROM operations WHERE \(ready)
           AND id IN (SELECT operation FROM blockers WHERE blocker IN (\(ids))) ORDER BY id LIMIT 400
         """,
         database
@@ -95,7 +98,7 @@ extension SyncStore {
       // The rest is blocked: by a dead letter, or by each other in a ring, which has to go in one request.
       var blocked = try candidates(
         """
-        SELECT * FROM operations o WHERE \(ready) AND \(isWhole)
+        SELECT \(columns) FROM operations o WHERE \(ready) AND \(isWhole)
           AND EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id) ORDER BY id LIMIT \(window)
         """,
         database
