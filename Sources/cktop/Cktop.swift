@@ -22,6 +22,8 @@ struct Cktop: AsyncParsableCommand {
 
   /// Runs a command and exits with the code of the contract.
   static func main() async {
+    // What is written here is the user's own: stores, logs beside them, keys, the emulator's data.
+    umask(0o077)
     do {
       var command = try parseAsRoot(StoreOptions.afterVerb(Array(CommandLine.arguments.dropFirst())))
       if var asynchronous = command as? any AsyncParsableCommand {

@@ -28,6 +28,11 @@ package struct Lease: Sendable {
     let lock = DriverLock(path: lockPath(store.path))
     let isFree = lock.take()
     let now = store.now()
+    if !isFree, !holderIsSilent {
+      // Somebody who waits for a driver looks often: looking must not write, for each write wakes all who watch.
+      let expiresAt = try store.read { try Int64.fetchOne($0, sql: "SELECT expiresAt FROM lease") }
+      guard let expiresAt, expiresAt < now else { return nil }
+    }
     let fence: Int64? = try store.write { database in
       let row = try Row.fetchOne(database, sql: "SELECT fence, expiresAt FROM lease")
       let isExpired = (row?["expiresAt"] as Int64?).map { $0 < now } ?? false
@@ -87,6 +92,17 @@ package struct Lease: Sendable {
   }
 
   private static func lockPath(_ storePath: String) -> String { storePath + ".driver" }
+
+  /// Lets one process at a time make a store, so that none meets another's half-made one.
+  static func whileMaking<Value>(_ storePath: String, _ body: () throws -> Value) rethrows -> Value {
+    let lock = DriverLock(path: lockPath(storePath), byte: 1)
+    lock.wait()
+    defer { lock.release() }
+    return try body()
+  }
+
+  /// Whether a store has been made or is being made here, as far as its lock file tells.
+  static func isKnown(_ storePath: String) -> Bool { FileManager.default.fileExists(atPath: lockPath(storePath)) }
 }
 
 /// An exclusive lock on a file, dropped by the kernel when the process ends in whatever way.
@@ -100,8 +116,13 @@ private final class DriverLock: Sendable {
   // Linux's numbers; the header shows them to GNU sources only.
   private static let getLock: Int32 = 36
   private static let setLock: Int32 = 37
+  private static let awaitLock: Int32 = 38
 
-  init(path: String) {
+  /// The first byte is the driver's, the second that of whoever makes the store.
+  private let byte: Int
+
+  init(path: String, byte: Int = 0) {
+    self.byte = byte
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
   }
 
@@ -118,6 +139,11 @@ private final class DriverLock: Sendable {
     }
   }
 
+  /// Takes the lock as soon as whoever holds it lets go.
+  func wait() {
+    isHeld.withLock { $0 = control(Self.awaitLock, Int16(F_WRLCK)) != nil }
+  }
+
   func release() {
     isHeld.withLock { isHeld in
       if isHeld { _ = control(Self.setLock, Int16(F_UNLCK)) }
@@ -128,12 +154,14 @@ private final class DriverLock: Sendable {
   /// Whether another open file holds the lock. Asking does not take it, even for a moment.
   var isHeldElsewhere: Bool { control(Self.getLock, Int16(F_WRLCK)).map { $0 != Int16(F_UNLCK) } ?? false }
 
-  /// Does a lock command on the whole file; the kernel's word on the lock's type, or nil where it refused.
+  /// Does a lock command on this lock's byte; the kernel's word on the lock's type, or nil where it refused.
   private func control(_ command: Int32, _ type: Int16) -> Int16? {
     guard descriptor >= 0 else { return nil }
     var region = flock()
     region.l_type = type
     region.l_whence = Int16(SEEK_SET)
+    region.l_start = byte
+    region.l_len = 1
     return fcntl(descriptor, command, &region) == 0 ? region.l_type : nil
   }
 }

@@ -21,11 +21,6 @@ extension SyncEngine {
       // Where nothing was known before, there is nothing to have been deleted.
       let isKnown = try !store.namesInMirror(of: pull).isEmpty
       try await read(pull, lease, &summary)
-      if pull.marker != nil, let again = try store.pulls(types: []).first(where: { $0.isSameFeed(as: pull) }) {
-        // A reading that was begun by an earlier pass and ended by this one has not seen what changed in between on the
-        // pages that it had behind it.
-        try await read(again, lease, &summary)
-      }
       if isKnown, isDue(pull, sweeps) { try await sweep(pull, lease, &summary) }
     }
     return isComplete
@@ -47,6 +42,7 @@ extension SyncEngine {
     let client = client
     let database = database
     var token = try store.databaseToken()
+    var hasRestarted = false
     for _ in 0..<Self.pageLimit {
       try Task.checkCancellation()
       let page: WireDatabaseChanges
@@ -55,9 +51,11 @@ extension SyncEngine {
           try await client.databaseChanges(since: token, in: database)
         }
       } catch {
-        guard error.refusesToken, token != nil else { throw error }
+        // A server that refuses the tokens that it has just given would be asked for ever.
+        guard error.refusesToken, token != nil, !hasRestarted else { throw error }
         try store.forgetDatabaseToken(lease)
         token = nil
+        hasRestarted = true
         continue
       }
       summary.requests += 1
@@ -74,6 +72,7 @@ extension SyncEngine {
     let client = client
     let database = database
     var token = try store.startReading(zone, lease)
+    var hasRestarted = false
     for _ in 0..<Self.pageLimit {
       try Task.checkCancellation()
       let answer = try await request(lease) { [token] () async throws(WebServicesError) in
@@ -84,9 +83,10 @@ extension SyncEngine {
       case .failure(_, let error) where error.code == .zoneNotFound:
         try store.zoneIsGone(zone, lease)
         return true
-      case .failure(_, let error) where error.refusesToken && token != nil:
+      case .failure(_, let error) where error.refusesToken && token != nil && !hasRestarted:
         try store.restartReading(zone, lease)
         token = nil
+        hasRestarted = true
       case .failure(_, let error):
         summary.lastItemError = error
         try store.holdZone(zone, error, random: configuration.random(), lease)
@@ -107,7 +107,8 @@ extension SyncEngine {
 
   // MARK: - By modification time
 
-  /// Reads what was modified since the watermark, oldest first.
+  /// Reads what was modified since the watermark, oldest first, so that each page raises the watermark. A reading that
+  /// is cut off goes on from there with a new query: an old continuation marker would skip what changed behind it.
   private func read(_ pull: Pull, _ lease: Lease, _ summary: inout PassSummary) async throws {
     let modified = WireFieldName.system("modifiedTimestamp")
     let filters = pull.watermark.map { watermark in
@@ -120,7 +121,7 @@ extension SyncEngine {
     )
     let client = client
     let database = database
-    var marker = pull.marker
+    var marker: String?
     for _ in 0..<Self.pageLimit {
       try Task.checkCancellation()
       let page: WireRecords
@@ -134,14 +135,11 @@ extension SyncEngine {
           summary.requests += 1
           return
         }
-        // A marker kept from an earlier pass may be out of date: read that page's predecessors again.
-        guard error.code == .badRequest, marker != nil, marker == pull.marker else { throw error }
-        marker = nil
-        continue
+        throw error
       }
       summary.requests += 1
       let next = page.continuationMarker
-      let effect = try store.apply(page.records, of: pull, marker: next, policy: configuration.policy, lease)
+      let effect = try store.apply(page.records, of: pull, policy: configuration.policy, lease)
       summary.fetched += effect.changed
       try store.setFetched(summary.fetched + summary.deleted, lease)
       guard let next else { return }

@@ -81,6 +81,8 @@ package actor SyncEngine {
         isComplete = try await fetch(lease, types: [], sweeps: .never, &summary)
         hasSent = try await send(lease, &summary)
       }
+      // Without a type to read, nothing is known of what the server holds.
+      isComplete = isComplete && !store.knowsNoTypes
       summary.reachedEnd = isComplete
       try store.passEnded(readAt: readAt, isComplete: isComplete, lease)
     } catch let error as WebServicesError {

@@ -46,8 +46,6 @@ enum Schema {
       owner TEXT NOT NULL DEFAULT '',
       type TEXT NOT NULL,
       watermark INTEGER,
-      seen INTEGER,
-      marker TEXT,
       lastFetchAt INTEGER,
       sweptAt INTEGER,
       PRIMARY KEY (zone, owner, type)

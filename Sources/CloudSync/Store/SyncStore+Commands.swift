@@ -220,7 +220,8 @@ extension SyncStore {
       sql: "INSERT INTO commands(at, actor, verb, selection, count) VALUES (?, ?, ?, ?, ?)",
       arguments: [now, actor, verb, selection, count]
     )
-    try EventLog.add("command", "\(verb) \(selection): \(count)", now: now, database)
+    let words = [verb, selection, "(\(count))"].filter { !$0.isEmpty }
+    try EventLog.add("command", words.joined(separator: " "), now: now, database)
   }
 }
 

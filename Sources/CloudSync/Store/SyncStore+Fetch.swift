@@ -138,6 +138,18 @@ extension SyncStore {
 
   // MARK: - Pulls by modification time
 
+  /// Without a change feed only types that somebody has named can be read, and nobody has named any.
+  package var knowsNoTypes: Bool {
+    guard scope.database == .public else { return false }
+    let count = try? read { database in
+      try Int.fetchOne(
+        database,
+        sql: "SELECT (SELECT count(*) FROM pulls) + (SELECT count(*) FROM records) + (SELECT count(*) FROM operations)"
+      )
+    }
+    return count == 0
+  }
+
   /// Feeds by modification time: zones without a change feed, with the types that are known or asked for.
   func pulls(types: [String]) throws(StoreError) -> [Pull] {
     try write { database in
@@ -161,7 +173,6 @@ extension SyncStore {
   func apply(
     _ records: [WireRecordResult],
     of pull: Pull,
-    marker: String?,
     policy: ConflictPolicy,
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
@@ -173,7 +184,7 @@ extension SyncStore {
       let latest = records.compactMap { result -> Int64? in
         if case .record(let record) = result { record.modified?.timestamp } else { nil }
       }.max()
-      try PullTable.advance(pull, seen: latest, marker: marker, now: now, database)
+      try PullTable.advance(pull, seen: latest, now: now, database)
       return effect
     }
   }
@@ -223,16 +234,12 @@ extension SyncStore {
 struct Pull: Hashable, Sendable {
   var zone: ZoneKey
   var type: String
-  /// The latest modification time that a finished reading saw; nil before the first.
+  /// The latest modification time that was read; nil before the first.
   var watermark: Int64?
-  /// The page to go on with, where a reading was interrupted.
-  var marker: String?
   var sweptAt: Int64?
 
   /// Milliseconds read again before the watermark: queries lag behind writes (reference 7.1).
   static let overlap: Int64 = 60_000
-
-  func isSameFeed(as other: Pull) -> Bool { zone == other.zone && type == other.type }
 }
 
 /// Feeds by modification time, with how far they have been read.
@@ -248,25 +255,19 @@ enum PullTable {
         zone: ZoneKey(zone: row["zone"], owner: row["owner"]),
         type: row["type"],
         watermark: row["watermark"],
-        marker: row["marker"],
         sweptAt: row["sweptAt"]
       )
     }
   }
 
-  /// Keeps the page's end; without a marker the reading is finished and its latest time becomes the watermark.
-  static func advance(_ pull: Pull, seen: Int64?, marker: String?, now: Int64, _ database: Database) throws {
+  /// Keeps how far the feed has been read: pages come in the order of modification.
+  static func advance(_ pull: Pull, seen: Int64?, now: Int64, _ database: Database) throws {
     try database.execute(
       sql: """
-        UPDATE pulls SET
-          seen = max(coalesce(seen, 0), coalesce(?1, 0)),
-          marker = ?2,
-          watermark = CASE WHEN ?2 IS NULL
-            THEN nullif(max(coalesce(watermark, 0), coalesce(seen, 0), coalesce(?1, 0)), 0) ELSE watermark END,
-          lastFetchAt = ?3
-        WHERE zone = ?4 AND owner = ?5 AND type = ?6
+        UPDATE pulls SET watermark = nullif(max(coalesce(watermark, 0), coalesce(?1, 0)), 0), lastFetchAt = ?2
+        WHERE zone = ?3 AND owner = ?4 AND type = ?5
         """,
-      arguments: [seen, marker, now, pull.zone.zone, pull.zone.owner, pull.type]
+      arguments: [seen, now, pull.zone.zone, pull.zone.owner, pull.type]
     )
     try database.execute(
       sql: "UPDATE zones SET lastFetchAt = ? WHERE zone = ? AND owner = ?",

@@ -58,7 +58,8 @@ extension SyncStore {
           """,
         arguments: arguments
       ).map(QueueRow.init(row:))
-      return Window(total: total ?? 0, offset: offset, rows: rows)
+      let holdUp = try HoldUp(now: now, database)
+      return Window(total: total ?? 0, offset: offset, rows: rows.map(holdUp.explained))
     }
   }
 
@@ -73,7 +74,8 @@ extension SyncStore {
 
   /// Everything about one operation; nil where the queue and the history know no such identifier.
   package func detail(of id: Int64) throws(StoreError) -> OperationDetail? {
-    try read { database in
+    let now = now()
+    return try read { database in
       let attempts = try Row.fetchAll(
         database,
         sql: "SELECT * FROM attempts WHERE operation = ? ORDER BY id DESC",
@@ -85,6 +87,7 @@ extension SyncStore {
           sql: "SELECT blocker FROM blockers WHERE operation = ? ORDER BY blocker",
           arguments: [id]
         )
+        operation.reason = try HoldUp(now: now, database).explained(QueueRow(operation)).reason
         return OperationDetail(
           operation: operation,
           server: try MirrorTable.record(operation.key, database),

@@ -71,6 +71,12 @@ package final class SyncStore: Sendable {
       withIntermediateDirectories: true,
       attributes: [.posixPermissions: 0o700]
     )
+    // A stranger's file is left alone, without so much as a lock file beside it.
+    guard !FileManager.default.fileExists(atPath: path) || Lease.isKnown(path) else { return try openOrMake(path) }
+    return try Lease.whileMaking(path) { try openOrMake(path) }
+  }
+
+  private static func openOrMake(_ path: String) throws -> DatabasePool {
     var configuration = Configuration()
     configuration.busyMode = .timeout(10)
     configuration.label = "cktop"

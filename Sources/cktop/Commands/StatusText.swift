@@ -15,8 +15,9 @@ struct StatusText {
   var line: String {
     var parts = [status.isInSync ? "in sync" : "\(status.state.rawValue): \(status.reason)"]
     if status.queue.total > 0 { parts.append("\(status.queue.total) queued") }
-    if status.queue.failed > 0 { parts.append("\(status.queue.failed) failed") }
-    if status.queue.conflicts > 0 { parts.append("\(status.queue.conflicts) in conflict") }
+    // An idle store's reason counts these already.
+    if status.queue.failed > 0, status.state != .idle { parts.append("\(status.queue.failed) failed") }
+    if status.queue.conflicts > 0, status.state != .idle { parts.append("\(status.queue.conflicts) in conflict") }
     parts.append("\(status.recordCount) records")
     return parts.joined(separator: ", ")
   }

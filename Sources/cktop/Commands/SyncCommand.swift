@@ -58,6 +58,11 @@ struct SyncCommand: Verb {
     let status = try store.status()
     let end = PassEnd(summary, status, startedAt: startedAt, failedForPerson: try store.failuresForPerson())
     OutputStream.standard.line(json ? end.json.line : end.line.visible)
+    if store.knowsNoTypes, end.failure == nil {
+      OutputStream.error.line(
+        "cktop: no record type is known here, so nothing could be read; name some with --types A,B"
+      )
+    }
     if let failure = end.failure { failure.report() }
     try end.listFailures(store)
     try end.status.end()

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKit
 import CloudSync
 
 /// `cktop verify`.
@@ -25,6 +26,15 @@ struct VerifyCommand: Verb {
       differences = try await session.engine(store).verify()
     } catch let error as StoreError where error.kind == .otherScope {
       throw CommandFailure(error.message, .personNeeded)
+    } catch let error as WebServicesError {
+      // 1 says that there are differences; that is not known where the server could not be read to the end.
+      let failure = CommandFailure(error)
+      throw failure.status == .itemsFailed ? CommandFailure(failure.message, .cloudUnreachable) : failure
+    }
+    if differences.isEmpty || store.knowsNoTypes {
+      OutputStream.error.line(
+        "cktop: no record type is known here, so nothing was compared; name some with cktop sync --types A,B"
+      )
     }
     for difference in differences {
       OutputStream.standard.lines(json ? [difference.json.line] : difference.lines.map(\.visible))

@@ -1,0 +1,40 @@
+import CloudKit
+import GRDB
+
+/// What holds up operations that nothing of their own holds up: a pause of everything, or a scope's wait. Rows are not
+/// rewritten for these; they are explained when they are looked at.
+struct HoldUp {
+  private let isPaused: Bool
+  private let waits: [WaitScope: (until: Int64, code: String)]
+
+  init(now: Int64, _ database: Database) throws {
+    isPaused = try Meta.value("paused", database) != nil
+    var waits: [WaitScope: (until: Int64, code: String)] = [:]
+    for row in try Row.fetchAll(
+      database,
+      sql: "SELECT scope, until, code FROM throttles WHERE until > ?",
+      arguments: [now]
+    ) {
+      waits[WaitScope(name: row["scope"])] = (row["until"], row["code"])
+    }
+    self.waits = waits
+  }
+
+  /// The row with what it really waits for as its reason.
+  func explained(_ row: QueueRow) -> QueueRow {
+    guard row.state == .pending, row.blockedBy.isEmpty else { return row }
+    var row = row
+    if isPaused {
+      row.reason = "syncing is paused"
+    } else if let wait = wait(of: row) {
+      let end = RFC3339.text(milliseconds: wait.until) ?? ""
+      row.reason = "held by \(wait.code) until \(end)"
+    }
+    return row
+  }
+
+  private func wait(of row: QueueRow) -> (until: Int64, code: String)? {
+    let own = waits[.zone(row.key.zoneKey)] ?? (row.kind == .save ? waits[.quota] : nil)
+    return waits.filter { $0.key.stopsAll }.values.max { $0.until < $1.until } ?? own
+  }
+}

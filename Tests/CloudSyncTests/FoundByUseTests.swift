@@ -1,0 +1,69 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// Faults that people found by using the program.
+@Suite struct FoundByUseTests {
+  @Test(.timeLimit(.minutes(1)))
+  func `a server that goes on refusing its own tokens is asked a bounded number of times, and the reason stands`()
+    async throws
+  {
+    let world = try World()
+    let theirs = try world.device("theirs")
+    _ = try theirs.store.enqueue((0..<450).map { world.put("r\($0)", ["x": .int64(1)]) })
+    try await theirs.sync()
+    let mine = try world.device("mine")
+    world.emulator.faults = FaultPlan(rules: [
+      FaultRule(when: FaultCondition(operation: "changes/zone", after: 1), then: .expiredToken)
+    ])
+
+    let summary = try await mine.sync()
+
+    #expect(!summary.reachedEnd)
+    #expect(mine.transport.count("changes/zone") < 10)
+    #expect(try !mine.store.status().isInSync)
+    #expect(try mine.store.status().lastError != nil || !mine.store.status().throttles.isEmpty)
+  }
+
+  @Test func `many that make the same new store at once all get it`() async throws {
+    let world = try World()
+
+    let accepted = try await withThrowingTaskGroup(of: [Accepted].self) { group in
+      for number in 0..<8 {
+        group.addTask { try world.open("new").enqueue([world.put("r\(number)", ["x": .int64(1)])]) }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+
+    #expect(accepted.count == 8)
+    #expect(try world.open("new").status().queue.pending == 8)
+  }
+
+  @Test func `a pending row says that everything is paused, or which wait holds it`() throws {
+    let world = try World()
+    let store = try world.open("store")
+    _ = try store.perform(.pause, on: .all, actor: "test")
+    try store.accept(world.put("r", ["x": .int64(1)]))
+    #expect(try store.operations().rows.map(\.reason) == ["syncing is paused"])
+
+    _ = try store.perform(.resume, on: .all, actor: "test")
+    let error = WebServicesError(.throttled, "slow down", retryAfter: 30)
+    try store.write { try Throttles.set(.database, error, now: world.clock.now, random: 0, $0) }
+    #expect(
+      try store.operations().rows.allSatisfy { $0.reason.hasPrefix("held by THROTTLED until 2023-11-14T22:13:50") }
+    )
+  }
+
+  @Test func `a public store that knows no type does not claim to be in sync`() async throws {
+    let world = try World(.public)
+    let device = try world.device("public")
+
+    try await device.sync()
+
+    #expect(try !device.store.status().isInSync)
+    #expect(device.store.knowsNoTypes)
+  }
+}
