@@ -249,6 +249,12 @@ final class Dashboard {
     guard let operation = view.selectedOperation else {
       return service.tell("choose an operation in the Queue first (2)", isError: true)
     }
+    if case .detail(let title, _, _) = state.overlay, title != Self.title(operation.id) {
+      // The choice has moved on under the detail: never act on what is not shown.
+      return service.tell("that operation has left the queue", isError: true)
+    }
+    // What a detail shows is over once something is done about it.
+    state.overlay = nil
     switch command {
     case .retry: service.perform(.retry, on: .ids([operation.id]))
     case .pauseOne: service.perform(operation.state == .paused ? .resume : .pause, on: .ids([operation.id]))
@@ -281,7 +287,7 @@ final class Dashboard {
       Task { [weak self] in
         let detail = await Task.detached { try? store.detail(of: operation.id) }.value
         guard let self, let detail, self.state.overlay == nil else { return }
-        self.state.overlay = .detail(title: "Operation \(operation.id)", lines: details.operation(detail), offset: 0)
+        self.state.overlay = .detail(title: Self.title(operation.id), lines: details.operation(detail), offset: 0)
         self.draw()
       }
     case .records:
@@ -291,6 +297,8 @@ final class Dashboard {
     case .account: state.overlay = .detail(title: "Account", lines: details.account(), offset: 0)
     }
   }
+
+  private static func title(_ operation: Int64) -> String { "Operation \(operation)" }
 
   private func openDesk() {
     guard let first = service.snapshot.conflicts.first else { return service.tell("no conflicts", isError: false) }

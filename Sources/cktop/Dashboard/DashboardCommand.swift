@@ -36,7 +36,7 @@ enum DashboardCommand: Hashable, Sendable, CaseIterable {
       "r",
       "retry",
       "Retry the chosen operation now, its attempts reset",
-      [.panes],
+      [.panes, .detail],
       isChange: true
     ),
     Entry(.retryAll, [typed("R")], "R", "retry all", "Retry everything that failed or waits", [.panes], isChange: true),
@@ -60,14 +60,14 @@ enum DashboardCommand: Hashable, Sendable, CaseIterable {
     ),
     Entry(.conflicts, [typed("c")], "c", "conflicts", "Open the conflict desk", [.panes]),
     Entry(.pause, [typed("p")], "p", "pause", "Pause or resume all syncing", [.panes], isChange: true),
-    Entry(.pauseOne, [typed("P")], "P", "", "Pause or resume the chosen operation", [.panes], isChange: true),
+    Entry(.pauseOne, [typed("P")], "P", "", "Pause or resume the chosen operation", [.panes, .detail], isChange: true),
     Entry(
       .discard,
       [typed("d")],
       "d",
       "discard",
       "Discard the chosen operation, after a question",
-      [.panes],
+      [.panes, .detail],
       isChange: true
     ),
     Entry(.filter, [typed("/")], "/", "filter", "Show only rows that contain a text; Esc clears", [.panes]),
