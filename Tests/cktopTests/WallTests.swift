@@ -10,7 +10,8 @@ import Testing
 
   private static let arrows: [String: Set<String>] = [
     "CloudKit": [
-      "AsyncHTTPClient", "Crypto", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",
+      "AsyncHTTPClient", "Crypto", "Logging", "Metrics", "NIOCore", "NIOFoundationCompat", "NIOHTTP1",
+      "NIOHTTPCompression", "NIOPosix",
     ],
     "CloudKitEmulator": ["CloudKit", "Crypto", "GRDB", "NIOCore", "NIOHTTP1", "NIOPosix"],
     "CloudKitModels": ["CloudKit"],

@@ -90,6 +90,23 @@ public final class CKContainer: NSObject, Sendable {
   }
 }
 
+// MARK: - Requests
+
+extension CKContainer {
+  /// Makes one request that belongs to no database and puts its failure into Apple's words.
+  func perform<Answer: Sendable>(
+    _ context: FailureContext,
+    _ request: (WebServicesClient) async throws(WebServicesError) -> Answer
+  ) async throws(CKError) -> Answer {
+    let usable = try client.get()
+    do throws(WebServicesError) {
+      return try await request(usable)
+    } catch {
+      throw Task.isCancelled ? CKError(.operationCancelled, "The call was cancelled.") : CKError(error, in: context)
+    }
+  }
+}
+
 // MARK: - The default container
 
 extension CKContainer {
@@ -137,12 +154,8 @@ extension CKContainer {
 
   /// The signed-in user's record. Needs a web-auth token: the server refuses keys this question.
   public func userRecordID() async throws -> CKRecord.ID {
-    let client = try client.get()
-    do throws(WebServicesError) {
-      return CKRecordID(recordName: try await client.caller().userRecordName)
-    } catch {
-      throw Task.isCancelled ? CKError(.operationCancelled, "The call was cancelled.") : CKError(error, in: .read)
-    }
+    let caller = try await perform(.read) { client throws(WebServicesError) in try await client.caller() }
+    return CKRecordID(recordName: caller.userRecordName)
   }
 }
 

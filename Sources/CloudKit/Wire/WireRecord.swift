@@ -15,6 +15,7 @@ package struct WireRecord: Hashable, Sendable {
   package var parent: WireRecordName?
   package var shortGUID: String?
   package var share: WireReference?
+  package var sharing: WireSharing?
 
   package init(
     recordName: String,
@@ -80,6 +81,8 @@ extension WireRecord: Codable {
     parent = try container.decodeIfPresent(WireRecordName.self, forKey: .parent)
     shortGUID = try container.decodeIfPresent(String.self, forKey: .shortGUID)
     share = try container.decodeIfPresent(WireReference.self, forKey: .share)
+    let sharing = try WireSharing(from: decoder)
+    self.sharing = sharing.isEmpty ? nil : sharing
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -96,6 +99,7 @@ extension WireRecord: Codable {
     }
     try container.encodeIfPresent(zoneID, forKey: .zoneID)
     try container.encodeIfPresent(parent, forKey: .parent)
+    try sharing?.encode(to: encoder)
   }
 }
 
