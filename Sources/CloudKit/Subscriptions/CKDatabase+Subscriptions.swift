@@ -1,0 +1,174 @@
+extension CKDatabase {
+  /// Saves a subscription: makes it, or replaces the one of the same identifier.
+  ///
+  /// - Throws: `CKError`, `invalidArguments` where its query is beyond the server.
+  @discardableResult
+  public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
+    let results = try await modifySubscriptions(saving: [subscription], deleting: []).saveResults
+    return try Self.only(results[subscription.subscriptionID], subscription.subscriptionID).get()
+  }
+
+  /// One subscription.
+  ///
+  /// - Throws: `CKError.unknownItem` where there is none.
+  public func subscription(for subscriptionID: CKSubscription.ID) async throws -> CKSubscription {
+    try Self.only(try await subscriptions(for: [subscriptionID])[subscriptionID], subscriptionID).get()
+  }
+
+  /// Several subscriptions, each with its own result.
+  public func subscriptions(
+    for ids: [CKSubscription.ID]
+  ) async throws -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
+    var results: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
+    for chunk in ids.chunks(of: Self.largestBatch) {
+      let answer = try await perform(.read) { client throws(WebServicesError) in
+        try await client.lookupSubscriptions(Array(chunk), in: name)
+      }
+      for (id, result) in Self.match(answer, to: Array(chunk)) {
+        results[id] = result.flatMap { found in
+          found.map { .success($0) } ?? .failure(CKError(.unknownItem, "There is no subscription \(id)."))
+        }
+      }
+    }
+    return results
+  }
+
+  /// All subscriptions of the user, or of the key, in this database. Those of kinds that this library does not know are
+  /// left out.
+  public func allSubscriptions() async throws -> [CKSubscription] {
+    let answer = try await perform(.read) { client throws(WebServicesError) in
+      try await client.listSubscriptions(in: name)
+    }
+    return try answer.compactMap { element in
+      switch element {
+      case .subscription(let wire): CKSubscription.subscription(wire: wire)
+      case .deleted: nil
+      case .failure(_, let failure): throw CKError(failure, in: .item)
+      }
+    }
+  }
+
+  /// Deletes a subscription.
+  ///
+  /// - Throws: `CKError.unknownItem` where there is none.
+  @discardableResult
+  public func deleteSubscription(withID subscriptionID: CKSubscription.ID) async throws -> CKSubscription.ID {
+    let results = try await modifySubscriptions(saving: [], deleting: [subscriptionID]).deleteResults
+    try Self.only(results[subscriptionID], subscriptionID).get()
+    return subscriptionID
+  }
+
+  /// Saves and deletes subscriptions, each with its own result; never atomic.
+  ///
+  /// - Throws: `CKError.invalidArguments` when a subscription appears twice; why a request as a whole failed.
+  @discardableResult
+  public func modifySubscriptions(
+    saving subscriptionsToSave: [CKSubscription],
+    deleting subscriptionIDsToDelete: [CKSubscription.ID]
+  ) async throws -> (
+    saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
+    deleteResults: [CKSubscription.ID: Result<Void, any Error>]
+  ) {
+    let saves = subscriptionsToSave.map(\.subscriptionID)
+    guard Set(saves + subscriptionIDsToDelete).count == saves.count + subscriptionIDsToDelete.count else {
+      throw CKError.invalidArguments("A subscription is changed twice in one call.")
+    }
+    var saved: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
+    var operations: [WebServicesClient.SubscriptionOperation] = []
+    for subscription in subscriptionsToSave {
+      do throws(CKError) {
+        operations.append(.init(.create, try subscription.wire()))
+      } catch {
+        saved[subscription.subscriptionID] = .failure(error)
+      }
+    }
+    operations += subscriptionIDsToDelete.map { .init(.delete, WireSubscription(subscriptionID: $0)) }
+    var results: [CKSubscription.ID: Result<CKSubscription?, any Error>] = [:]
+    for chunk in operations.chunks(of: Self.largestBatch) {
+      let answer = try await perform(.write) { client throws(WebServicesError) in
+        try await client.modifySubscriptions(Array(chunk), in: name)
+      }
+      results.merge(Self.match(answer, to: chunk.map(\.subscription.subscriptionID))) { _, new in new }
+    }
+    for subscription in subscriptionsToSave where saved[subscription.subscriptionID] == nil {
+      let id = subscription.subscriptionID
+      // The answer may leave out what it did not change; what was accepted is what was sent.
+      saved[id] = Self.only(results[id], id).map { $0 ?? subscription }
+    }
+    let deleted = subscriptionIDsToDelete.map { id in (id, Self.only(results[id], id).map { _ in }) }
+    return (saved, Dictionary(uniqueKeysWithValues: deleted))
+  }
+
+  private static func only<Value>(
+    _ result: Result<Value, any Error>?,
+    _ id: CKSubscription.ID
+  ) -> Result<Value, any Error> {
+    result ?? .failure(CKError(.serverResponseLost, "The answer does not name the subscription \(id)."))
+  }
+
+  /// The results by identifier; nil stands for a subscription that is gone, or of a kind that is not known.
+  private static func match(
+    _ elements: [WireSubscriptionResult],
+    to ids: [CKSubscription.ID]
+  ) -> [CKSubscription.ID: Result<CKSubscription?, any Error>] {
+    var results: [CKSubscription.ID: Result<CKSubscription?, any Error>] = [:]
+    for (index, element) in elements.enumerated() {
+      switch element {
+      case .subscription(let wire): results[wire.subscriptionID] = .success(CKSubscription.subscription(wire: wire))
+      case .deleted(let id): results[id] = .success(nil)
+      case .failure(let id, let failure):
+        if let id = id ?? (index < ids.count ? ids[index] : nil) { results[id] = .failure(CKError(failure, in: .item)) }
+      }
+    }
+    return results
+  }
+}
+
+// MARK: - With completion handlers
+
+extension CKDatabase {
+  /// Saves a subscription and calls back once.
+  public func save(
+    _ subscription: CKSubscription,
+    completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
+  ) {
+    Task {
+      do { completionHandler(try await save(subscription), nil) } catch { completionHandler(nil, error) }
+    }
+  }
+
+  /// Reads one subscription and calls back once.
+  public func fetch(
+    withSubscriptionID subscriptionID: CKSubscription.ID,
+    completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
+  ) {
+    Task {
+      do {
+        completionHandler(try await subscription(for: subscriptionID), nil)
+      } catch {
+        completionHandler(nil, error)
+      }
+    }
+  }
+
+  /// Reads all subscriptions and calls back once.
+  public func fetchAllSubscriptions(completionHandler: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void) {
+    Task {
+      do { completionHandler(try await allSubscriptions(), nil) } catch { completionHandler(nil, error) }
+    }
+  }
+
+  /// Deletes a subscription and calls back once.
+  public func delete(
+    withSubscriptionID subscriptionID: CKSubscription.ID,
+    completionHandler: @escaping @Sendable (CKSubscription.ID?, (any Error)?) -> Void
+  ) {
+    Task {
+      do {
+        completionHandler(try await deleteSubscription(withID: subscriptionID), nil)
+      } catch {
+        completionHandler(nil, error)
+      }
+    }
+  }
+}

@@ -1,0 +1,45 @@
+public import Foundation
+
+/// Fires for any change in the custom zones of a database: what a program that follows everything needs.
+///
+/// It works in the private and the shared database. The push names the database and nothing else: ask for its changes.
+public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
+  /// Makes a subscription under an identifier. Use one that never changes, so that saving it again replaces it.
+  public init(subscriptionID: CKSubscription.ID) {
+    super.init(.database, subscriptionID: subscriptionID)
+  }
+
+  /// Makes a subscription under a random identifier.
+  public convenience init() { self.init(subscriptionID: UUID().uuidString) }
+
+  /// Always nil: Web Services cannot narrow these subscriptions to one record type.
+  public var recordType: CKRecord.RecordType? { nil }
+
+  /// Reads an archived subscription; nil where it is damaged or of another kind.
+  public required convenience init?(coder: NSCoder) {
+    guard let wire = Self.archived(in: coder) else { return nil }
+    self.init(wire: wire)
+  }
+
+  init?(wire: WireSubscription) {
+    guard wire.subscriptionType == "database" else { return nil }
+    super.init(
+      .database,
+      subscriptionID: wire.subscriptionID,
+      notificationInfo: wire.notificationInfo.map(CKNotificationInfo.init(wire:))
+    )
+  }
+
+  /// A subscription of its own with the same parts.
+  public override func copy(with zone: NSZone? = nil) -> Any {
+    let copy = CKDatabaseSubscription(subscriptionID: subscriptionID)
+    copy.notificationInfo = notificationInfo?.copy() as? CKNotificationInfo
+    return copy
+  }
+
+  override func wire() throws(CKError) -> WireSubscription {
+    var wire = try super.wire()
+    wire.subscriptionType = "database"
+    return wire
+  }
+}

@@ -1,0 +1,173 @@
+public import Foundation
+internal import Synchronization
+
+/// Fires when a record that matches a predicate is created, changed or deleted, as the options say.
+///
+/// The server takes one subscription for each record type and set of options (reference 5.8); another one with a new
+/// identifier is refused. Fields that the predicate names need an index, as in a query.
+public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
+  /// When a query subscription fires.
+  public struct Options: OptionSet, Sendable, Hashable {
+    /// The bits.
+    public let rawValue: UInt
+    /// Makes a set of options from its bits.
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+
+    /// A record that matches is created.
+    public static let firesOnRecordCreation = Options(rawValue: 1 << 0)
+    /// A record that matches is changed.
+    public static let firesOnRecordUpdate = Options(rawValue: 1 << 1)
+    /// A record that matched is deleted.
+    public static let firesOnRecordDeletion = Options(rawValue: 1 << 2)
+    /// The subscription is deleted after it has fired.
+    public static let firesOnce = Options(rawValue: 1 << 3)
+
+    /// The options that name a kind of change, with the wire's word for it.
+    static let words: [(option: Options, word: String)] = [
+      (.firesOnRecordCreation, "create"), (.firesOnRecordUpdate, "update"), (.firesOnRecordDeletion, "delete"),
+    ]
+  }
+
+  /// The record type that is watched.
+  public let recordType: CKRecord.RecordType
+  /// Which records are watched.
+  public let predicate: NSPredicate
+  /// When it fires.
+  public let querySubscriptionOptions: Options
+
+  private let node: PredicateNode
+  /// The filters as the server has them, kept so that one read and saved again is the same, whatever it filters by.
+  private let savedFilters: [WireSubscribedFilter]?
+  private let zone: Mutex<CKRecordZone.ID?>
+
+  /// Makes a subscription under an identifier. Use one that never changes, so that saving it again replaces it.
+  public init(
+    recordType: CKRecord.RecordType,
+    predicate: NSPredicate,
+    subscriptionID: CKSubscription.ID,
+    options querySubscriptionOptions: Options = []
+  ) {
+    self.recordType = recordType
+    self.predicate = predicate
+    self.querySubscriptionOptions = querySubscriptionOptions
+    node = predicate.node
+    savedFilters = nil
+    zone = Mutex(nil)
+    super.init(.query, subscriptionID: subscriptionID)
+  }
+
+  /// Makes a subscription under a random identifier.
+  public convenience init(
+    recordType: CKRecord.RecordType,
+    predicate: NSPredicate,
+    options querySubscriptionOptions: Options = []
+  ) {
+    self.init(
+      recordType: recordType,
+      predicate: predicate,
+      subscriptionID: UUID().uuidString,
+      options: querySubscriptionOptions
+    )
+  }
+
+  /// The zone that is watched; nil watches all zones of the database.
+  public var zoneID: CKRecordZone.ID? {
+    get { zone.withLock { $0 } }
+    set { zone.withLock { $0 = newValue } }
+  }
+
+  /// Reads an archived subscription; nil where it is damaged or of another kind.
+  public required convenience init?(coder: NSCoder) {
+    guard let wire = Self.archived(in: coder) else { return nil }
+    self.init(wire: wire)
+  }
+
+  init?(wire: WireSubscription) {
+    guard wire.subscriptionType == "query", let query = wire.query else { return nil }
+    recordType = query.recordType
+    let zoneID = wire.zoneID.map { CKRecordZoneID(wire: $0, in: .private) }
+    let filters = query.filterBy ?? []
+    predicate = filters.predicate(zoneID: zoneID ?? .default)
+    node = predicate.node
+    savedFilters = filters
+    var options = Options(Options.words.filter { wire.firesOn?.contains($0.word) == true }.map(\.option))
+    if wire.firesOnce == true { options.insert(.firesOnce) }
+    querySubscriptionOptions = options
+    zone = Mutex(zoneID)
+    super.init(
+      .query,
+      subscriptionID: wire.subscriptionID,
+      notificationInfo: wire.notificationInfo.map(CKNotificationInfo.init(wire:))
+    )
+  }
+
+  /// A subscription of its own with the same parts.
+  public override func copy(with zone: NSZone? = nil) -> Any {
+    if let wire = try? wire(), let copy = CKQuerySubscription(wire: wire) { return copy }
+    let copy = CKQuerySubscription(
+      recordType: recordType,
+      predicate: predicate,
+      subscriptionID: subscriptionID,
+      options: querySubscriptionOptions
+    )
+    copy.zoneID = zoneID
+    copy.notificationInfo = notificationInfo?.copy() as? CKNotificationInfo
+    return copy
+  }
+
+  override func wire() throws(CKError) -> WireSubscription {
+    var wire = try super.wire()
+    wire.subscriptionType = "query"
+    let zoneID = zoneID
+    wire.zoneID = zoneID?.wire
+    wire.zoneWide = zoneID == nil
+    let filters: [WireSubscribedFilter]
+    if let savedFilters {
+      filters = savedFilters
+    } else {
+      filters = try node.filters(zoneID: zoneID ?? .default).map(WireSubscribedFilter.init)
+    }
+    wire.query = WireSubscribedQuery(recordType: recordType, filterBy: filters)
+    wire.firesOn = Options.words.filter { querySubscriptionOptions.contains($0.option) }.map(\.word)
+    if querySubscriptionOptions.contains(.firesOnce) { wire.firesOnce = true }
+    return wire
+  }
+}
+
+extension [WireSubscribedFilter] {
+  /// The predicate that says what the filters say.
+  fileprivate func predicate(zoneID: CKRecordZoneID) -> NSPredicate {
+    if isEmpty { return NSPredicate(value: true) }
+    return NSCompoundPredicate(andPredicateWithSubpredicates: map { $0.predicate(zoneID: zoneID) })
+  }
+}
+
+extension WireSubscribedFilter {
+  /// The comparators with their formats: the field first, the value second.
+  private static let formats = [
+    "EQUALS": "%K == %@", "NOT_EQUALS": "%K != %@", "LESS_THAN": "%K < %@", "LESS_THAN_OR_EQUALS": "%K <= %@",
+    "GREATER_THAN": "%K > %@", "GREATER_THAN_OR_EQUALS": "%K >= %@", "IN": "%K IN %@", "NOT_IN": "NOT (%K IN %@)",
+    "BEGINS_WITH": "%K BEGINSWITH %@", "NOT_BEGINS_WITH": "NOT (%K BEGINSWITH %@)", "LIST_CONTAINS": "%K CONTAINS %@",
+    "NOT_LIST_CONTAINS": "NOT (%K CONTAINS %@)", "LIST_CONTAINS_ALL": "%K CONTAINS %@",
+    "LIST_CONTAINS_ANY": "ANY %K IN %@", "NOT_LIST_CONTAINS_ANY": "NOT (ANY %K IN %@)",
+    "LIST_MEMBER_BEGINS_WITH": "ANY %K BEGINSWITH %@",
+    "NOT_LIST_MEMBER_BEGINS_WITH": "NOT (ANY %K BEGINSWITH %@)",
+  ]
+
+  fileprivate func predicate(zoneID: CKRecordZoneID) -> NSPredicate {
+    // The framework's predicates know the wire's names of the system's fields too.
+    let field = fieldName ?? systemFieldName ?? ""
+    let value = StoredField(wire: fieldValue, zoneID: zoneID).object
+    if comparator == "NEAR" {
+      return NSPredicate(
+        format: "distanceToLocation:fromLocation:(%K, %@) < %f",
+        argumentArray: [field, value, distance ?? .greatestFiniteMagnitude]
+      )
+    }
+    guard let format = Self.formats[comparator] else {
+      // Nothing this library can evaluate says it; the filters themselves are kept beside the predicate.
+      return NSPredicate(value: false)
+    }
+    return NSPredicate(format: format, argumentArray: [field, value])
+  }
+}
