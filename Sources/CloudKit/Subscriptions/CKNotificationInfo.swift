@@ -18,7 +18,10 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unc
     state.withLock { $0[keyPath: part] }
   }
 
-  private func assign<Value: Sendable>(_ part: any WritableKeyPath<WireNotificationInfo, Value> & Sendable, _ value: Value) {
+  private func assign<Value: Sendable>(
+    _ part: any WritableKeyPath<WireNotificationInfo, Value> & Sendable,
+    _ value: Value
+  ) {
     state.withLock { $0[keyPath: part] = value }
   }
 

@@ -9,6 +9,22 @@ public protocol CKTransport: Sendable {
   ///
   /// - Throws: `CKTransportError`; its `delivery` tells a request that never left from one whose answer was lost.
   func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse
+
+  /// A transport to another server that CloudKit names in an answer, such as the web courier of pushes.
+  ///
+  /// Unless implemented, it is HTTP with connections of its own. What carries requests in process returns itself.
+  ///
+  /// - Parameters:
+  ///   - origin: Scheme, host and port.
+  ///   - timeout: The longest a request may take.
+  func transport(to origin: URL, timeout: Duration) -> any CKTransport
+}
+
+extension CKTransport {
+  /// A transport to another server over HTTP, with connections of its own.
+  public func transport(to origin: URL, timeout: Duration) -> any CKTransport {
+    CKHTTPTransport(baseURL: origin, timeout: timeout)
+  }
 }
 
 /// One HTTP request to CloudKit Web Services, body included, ready to go out byte for byte.

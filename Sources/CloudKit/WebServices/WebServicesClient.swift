@@ -61,14 +61,35 @@ package final class WebServicesClient: Sendable {
     _ body: some Encodable & Sendable,
     as answer: Answer.Type = Answer.self
   ) async throws(WebServicesError) -> Answer {
+    try Self.decode(try await post(path(of: operation, in: database), body))
+  }
+
+  /// Posts a body to an operation that belongs to a device and to no database (reference 5.10), and decodes the answer.
+  package func callDevice<Answer: Decodable & Sendable>(
+    _ operation: String,
+    _ body: some Encodable & Sendable,
+    as answer: Answer.Type = Answer.self
+  ) async throws(WebServicesError) -> Answer {
+    try Self.decode(try await post(devicePath(of: operation), body))
+  }
+
+  /// Posts a body to an operation that belongs to a device and answers with nothing that is documented.
+  package func sendDevice(_ operation: String, _ body: some Encodable & Sendable) async throws(WebServicesError) {
+    let response = try await post(devicePath(of: operation), body)
+    guard (200..<300).contains(response.status) else { throw Self.refusal(response) }
+  }
+
+  private func post(
+    _ path: String,
+    _ body: some Encodable & Sendable
+  ) async throws(WebServicesError) -> CKTransportResponse {
     let data: Data
     do {
       data = try Self.encode(body)
     } catch {
       throw WebServicesError(.badRequest, "the request could not be encoded: \(error)", effect: .notSent)
     }
-    let response = try await exchange("POST", path(of: operation, in: database), data)
-    return try Self.decode(response)
+    return try await exchange("POST", path, data)
   }
 
   /// Gets an operation that takes no body. Only for calls that are never signed, since sources disagree about what a
@@ -83,6 +104,15 @@ package final class WebServicesClient: Sendable {
 
   private func path(of operation: String, in database: DatabaseName) -> String {
     "/database/1/\(Self.segment(configuration.container))/\(configuration.environment)/\(database.rawValue)/\(operation)"
+  }
+
+  private func devicePath(of operation: String) -> String {
+    "/device/1/\(Self.segment(configuration.container))/\(configuration.environment)/\(operation)"
+  }
+
+  /// A transport to another server that an answer names.
+  func transport(to origin: URL, timeout: Duration) -> any CKTransport {
+    transport.transport(to: origin, timeout: timeout)
   }
 
   // MARK: - One exchange

@@ -23,6 +23,9 @@ final class ScriptedServer: CKTransport {
     state.withLock { $0.requests.map { $0.path.split(separator: "/").dropFirst(3).joined(separator: "/") } }
   }
 
+  /// The paths asked for, with their queries.
+  var urls: [String] { state.withLock { $0.requests.map { "\($0.path)?\($0.query)" } } }
+
   /// The bodies of the requests.
   func bodies() throws -> [JSONValue] {
     try state.withLock { $0.requests }.map { try JSONDecoder().decode(JSONValue.self, from: $0.body) }
@@ -39,6 +42,9 @@ final class ScriptedServer: CKTransport {
     case nil: throw CKTransportError(.notSent, "the script is over")
     }
   }
+
+  /// The script goes on wherever an answer sends the client.
+  func transport(to origin: URL, timeout: Duration) -> any CKTransport { self }
 
   func container() -> CKContainer {
     CKContainer(identifier: "iCloud.test", credential: .apiToken("token"), transport: self)
