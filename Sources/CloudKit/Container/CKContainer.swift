@@ -83,7 +83,8 @@ public final class CKContainer: NSObject, Sendable {
         container: configuration.identifier,
         environment: configuration.environment.rawValue,
         credential: configuration.credential,
-        tokenRotated: configuration.webAuthTokenRotated
+        tokenRotated: configuration.webAuthTokenRotated,
+        instruments: Instruments(configuration.logger)
       )
       return .success(WebServicesClient(settings, transport: configuration.transport))
     }

@@ -1,4 +1,5 @@
 internal import Foundation
+public import Logging
 
 /// What a container is reached with: Apple's systems take this from the app's signature, Linux from the program.
 public struct CKContainerConfiguration: Sendable {
@@ -21,20 +22,24 @@ public struct CKContainerConfiguration: Sendable {
   /// Called with each web-auth token that replaces the one before, ahead of the answer it came with. Keep the newest: the
   /// documentation says that the former dies at once.
   public var webAuthTokenRotated: @Sendable (String) -> Void
+  /// Where requests are told of, without secrets and values: answers at `debug`, refusals and lost ones at `warning`.
+  public var logger: Logger
 
-  /// Makes a configuration. Without a transport, requests go to Apple.
+  /// Makes a configuration. Without a transport, requests go to Apple; without a logger, nothing is told.
   public init(
     identifier: String,
     environment: Environment = .development,
     credential: CKCredential?,
     transport: any CKTransport = CKHTTPTransport(),
-    webAuthTokenRotated: @escaping @Sendable (String) -> Void = { _ in }
+    webAuthTokenRotated: @escaping @Sendable (String) -> Void = { _ in },
+    logger: Logger? = nil
   ) {
     self.identifier = identifier
     self.environment = environment
     self.credential = credential
     self.transport = transport
     self.webAuthTokenRotated = webAuthTokenRotated
+    self.logger = logger ?? Instruments.silent
   }
 
   /// Reads `CLOUDKIT_CONTAINER`, `CLOUDKIT_ENVIRONMENT` (default `development`), `CLOUDKIT_URL` (default Apple's) and the

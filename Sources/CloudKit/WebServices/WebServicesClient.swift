@@ -20,19 +20,22 @@ package final class WebServicesClient: Sendable {
     package var now: @Sendable () -> Date
     /// Called with each replacement of the web-auth token, before the answer it came with is returned.
     package var tokenRotated: @Sendable (String) -> Void
+    package var instruments: Instruments
 
     package init(
       container: String,
       environment: String,
       credential: CKCredential?,
       now: @escaping @Sendable () -> Date = { Date() },
-      tokenRotated: @escaping @Sendable (String) -> Void = { _ in }
+      tokenRotated: @escaping @Sendable (String) -> Void = { _ in },
+      instruments: Instruments = Instruments(Instruments.silent)
     ) {
       self.container = container
       self.environment = environment
       self.credential = credential
       self.now = now
       self.tokenRotated = tokenRotated
+      self.instruments = instruments
     }
   }
 
@@ -127,6 +130,7 @@ package final class WebServicesClient: Sendable {
       let offset = clockOffset(from: first), abs(offset) > 60
     else { return first }
     session.withLock { $0.clockOffset = offset }
+    configuration.instruments.signedAgain(offset: offset)
     return try await send(method, path, body)
   }
 
@@ -153,11 +157,14 @@ package final class WebServicesClient: Sendable {
     case nil:
       break
     }
+    let exchange = Instruments.Exchange(path: path, sent: body.count)
     do {
       let response = try await transport.send(request)
       adoptToken(from: response)
+      configuration.instruments.answered(exchange, with: response) { Self.refusal(response) }
       return response
     } catch {
+      configuration.instruments.failed(exchange, error)
       var failure = WebServicesError(.networkError, error.message)
       failure.effect = error.delivery == .notSent ? .notSent : .unknown
       throw failure
@@ -174,7 +181,10 @@ package final class WebServicesClient: Sendable {
       defer { session.webAuthToken = token }
       return session.webAuthToken != token
     }
-    if changed { configuration.tokenRotated(token) }
+    if changed {
+      configuration.tokenRotated(token)
+      configuration.instruments.adoptedToken()
+    }
   }
 
   private func clockOffset(from response: CKTransportResponse) -> TimeInterval? {

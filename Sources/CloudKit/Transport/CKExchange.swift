@@ -1,0 +1,121 @@
+public import Foundation
+
+/// One request with what became of it, as recordings keep it: a line of JSON each.
+///
+/// Credentials are left out: the query and the headers of the request, and the tokens and cookies among those of the
+/// answer. Bodies are kept whole, so a recording is as private as the records in it.
+public struct CKExchange: Sendable, Hashable, Codable {
+  /// `GET` or `POST`.
+  public var method: String
+  /// The path, percent-encoded, without the query.
+  public var path: String
+  /// The body that was sent.
+  public var body: Data
+  /// What became of the request.
+  public var outcome: Outcome
+
+  /// An answer, or the lack of one.
+  public enum Outcome: Sendable, Hashable {
+    /// A complete answer.
+    case response(CKTransportResponse)
+    /// No complete answer arrived.
+    case failure(CKTransportError)
+  }
+
+  /// Notes an exchange, without its secrets.
+  public init(_ request: CKTransportRequest, _ outcome: Outcome) {
+    method = request.method
+    path = request.path
+    body = request.body
+    switch outcome {
+    case .response(var response):
+      response.headers.removeAll { Self.secretHeaders.contains($0.name.lowercased()) }
+      self.outcome = .response(response)
+    case .failure: self.outcome = outcome
+    }
+  }
+
+  private static let secretHeaders: Set<String> = [
+    "x-apple-cloudkit-web-auth-token", "x-apple-cloudkit-session", "set-cookie",
+  ]
+
+  private enum Key: String, CodingKey {
+    case method, path, text, base64, status, headers, answer, answerBase64, delivery, message
+  }
+
+  /// Reads an exchange from a line of a recording.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    method = try container.decode(String.self, forKey: .method)
+    path = try container.decode(String.self, forKey: .path)
+    body = try Self.body(container, .text, .base64)
+    if let status = try container.decodeIfPresent(Int.self, forKey: .status) {
+      let headers = try container.decodeIfPresent([[String]].self, forKey: .headers) ?? []
+      outcome = .response(
+        CKTransportResponse(
+          status: status,
+          headers: headers.filter { $0.count == 2 }.map { CKHTTPHeader($0[0], $0[1]) },
+          body: try Self.body(container, .answer, .answerBase64)
+        )
+      )
+    } else {
+      let delivery = try container.decode(CKTransportError.Delivery.self, forKey: .delivery)
+      outcome = .failure(CKTransportError(delivery, try container.decode(String.self, forKey: .message)))
+    }
+  }
+
+  /// Writes an exchange as a line of a recording: bodies as text where they are UTF-8.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(method, forKey: .method)
+    try container.encode(path, forKey: .path)
+    try Self.encode(body, into: &container, .text, .base64)
+    switch outcome {
+    case .response(let response):
+      try container.encode(response.status, forKey: .status)
+      try container.encode(response.headers.map { [$0.name, $0.value] }, forKey: .headers)
+      try Self.encode(response.body, into: &container, .answer, .answerBase64)
+    case .failure(let error):
+      try container.encode(error.delivery, forKey: .delivery)
+      try container.encode(error.message, forKey: .message)
+    }
+  }
+
+  private static func body(_ container: KeyedDecodingContainer<Key>, _ text: Key, _ base64: Key) throws -> Data {
+    if let text = try container.decodeIfPresent(String.self, forKey: text) { return Data(text.utf8) }
+    return try container.decodeIfPresent(Data.self, forKey: base64) ?? Data()
+  }
+
+  private static func encode(
+    _ body: Data,
+    into container: inout KeyedEncodingContainer<Key>,
+    _ text: Key,
+    _ base64: Key
+  ) throws {
+    if body.isEmpty { return }
+    if let readable = String(validating: body, as: UTF8.self) {
+      try container.encode(readable, forKey: text)
+    } else {
+      try container.encode(body, forKey: base64)
+    }
+  }
+}
+
+extension CKTransportError.Delivery: Codable {
+  private static let words: [(CKTransportError.Delivery, String)] = [
+    (.notSent, "notSent"), (.unknown, "unknown"), (.cancelled, "cancelled"),
+  ]
+
+  /// Reads the word for it.
+  public init(from decoder: any Decoder) throws {
+    let word = try decoder.singleValueContainer().decode(String.self)
+    // A word of a later version says least as "unknown".
+    self = Self.words.first { $0.1 == word }?.0 ?? .unknown
+  }
+
+  /// Writes the word for it.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(Self.words.first { $0.0 == self }?.1 ?? "unknown")
+  }
+}

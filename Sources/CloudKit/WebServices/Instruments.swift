@@ -1,0 +1,102 @@
+import Foundation
+package import Logging
+internal import Metrics
+
+/// Tells what requests cost and how they end: to a log, silent unless the program gives one, and to the program's metrics.
+///
+/// Neither ever holds a credential, a field's value or a record's name. Text from the server is shortened and freed of
+/// control characters, as it may end up on a terminal.
+///
+/// | Metric | Kind | Dimensions |
+/// |---|---|---|
+/// | `cloudkit_requests_total` | counter | `operation`, `database`, `status` (of HTTP, or `none` without an answer) |
+/// | `cloudkit_request_duration_seconds` | timer | `operation`, `database` |
+/// | `cloudkit_sent_bytes_total`, `cloudkit_received_bytes_total` | counter | `operation`, `database` |
+package struct Instruments: Sendable {
+  package static let silent = Logger(label: "CloudKit", factory: { _ in SwiftLogNoOpLogHandler() })
+
+  private let logger: Logger
+
+  package init(_ logger: Logger) { self.logger = logger }
+
+  /// One request, from before it is sent to its end.
+  struct Exchange: Sendable {
+    fileprivate let operation: String
+    fileprivate let database: String
+    fileprivate let sent: Int
+    fileprivate let began = ContinuousClock.now
+
+    /// - Parameter path: `/database/1/container/environment/database/operation…`, or the same under `/device/…`.
+    init(path: String, sent: Int) {
+      let parts = path.split(separator: "/")
+      let isDevice = parts.first == "device"
+      database = isDevice || parts.count < 5 ? "none" : String(parts[4])
+      operation = parts.dropFirst(isDevice ? 4 : 5).joined(separator: "/")
+      self.sent = sent
+    }
+  }
+
+  func answered(_ exchange: Exchange, with response: CKTransportResponse, refusal: () -> WebServicesError) {
+    let duration = measure(exchange, status: String(response.status), received: response.body.count)
+    var metadata = metadata(exchange, duration)
+    metadata["status"] = .stringConvertible(response.status)
+    metadata["received"] = .stringConvertible(response.body.count)
+    if let id = response.header("X-Apple-Request-UUID") { metadata["request"] = .string(Self.safe(id)) }
+    if (200..<300).contains(response.status) {
+      logger.debug("CloudKit answered.", metadata: metadata)
+    } else {
+      let refusal = refusal()
+      metadata["code"] = .string(Self.safe(refusal.code.name))
+      metadata["reason"] = .string(Self.safe(refusal.reason))
+      logger.warning("CloudKit refused a request.", metadata: metadata)
+    }
+  }
+
+  func failed(_ exchange: Exchange, _ error: CKTransportError) {
+    let duration = measure(exchange, status: "none", received: 0)
+    var metadata = metadata(exchange, duration)
+    metadata["reason"] = .string(Self.safe(error.message))
+    logger.log(
+      level: error.delivery == .cancelled ? .debug : .warning,
+      "CloudKit gave no answer.",
+      metadata: metadata
+    )
+  }
+
+  func signedAgain(offset: TimeInterval) {
+    logger.notice(
+      "The clock of this machine differs from CloudKit's: the request is signed again by theirs.",
+      metadata: ["seconds": .stringConvertible(offset.rounded())]
+    )
+  }
+
+  func adoptedToken() { logger.debug("CloudKit replaced the web-auth token.") }
+
+  private func metadata(_ exchange: Exchange, _ duration: Duration) -> Logger.Metadata {
+    [
+      "operation": .string(exchange.operation), "database": .string(exchange.database),
+      "sent": .stringConvertible(exchange.sent), "duration": .string("\(duration)"),
+    ]
+  }
+
+  private func measure(_ exchange: Exchange, status: String, received: Int) -> Duration {
+    let duration = exchange.began.duration(to: .now)
+    let dimensions = [("operation", exchange.operation), ("database", exchange.database)]
+    Counter(label: "cloudkit_requests_total", dimensions: dimensions + [("status", status)]).increment()
+    Metrics.Timer(label: "cloudkit_request_duration_seconds", dimensions: dimensions).record(duration: duration)
+    Counter(label: "cloudkit_sent_bytes_total", dimensions: dimensions).increment(by: exchange.sent)
+    Counter(label: "cloudkit_received_bytes_total", dimensions: dimensions).increment(by: received)
+    return duration
+  }
+
+  private static func safe(_ text: String) -> String {
+    var safe = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars.prefix(200) {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: safe.append("\u{FFFD}")
+      default: safe.append(scalar)
+      }
+    }
+    return String(safe)
+  }
+}
