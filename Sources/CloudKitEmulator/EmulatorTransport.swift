@@ -39,11 +39,13 @@ public struct EmulatorTransport: CKTransport {
       at: now()
     )
     if reply.delay > .zero {
+      let patience = min(reply.delay, request.timeout ?? reply.delay)
       do {
-        try await sleep(reply.delay)
+        try await sleep(patience)
       } catch {
         throw CKTransportError(.cancelled, "The request was cancelled.")
       }
+      guard patience == reply.delay else { throw CKTransportError(.unknown, "No answer came in time.") }
     }
     switch reply.outcome {
     case .respond(let response):

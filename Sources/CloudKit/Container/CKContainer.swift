@@ -14,6 +14,8 @@ public final class CKContainer: NSObject, Sendable {
 
   private let configuration: Result<CKContainerConfiguration, CKCredentialError>
   private let client: Result<WebServicesClient, CKError>
+  /// What `configuredWith(configuration:group:body:)` set for calls through this instance.
+  let settings: OperationSettings
 
   /// Makes a container that is reached the way the default container is.
   public convenience init(identifier containerIdentifier: String) {
@@ -49,14 +51,38 @@ public final class CKContainer: NSObject, Sendable {
     )
   }
 
-  private init(_ configuration: Result<CKContainerConfiguration, CKCredentialError>, identifier: String?) {
-    let client = Self.client(configuration)
+  private convenience init(_ configuration: Result<CKContainerConfiguration, CKCredentialError>, identifier: String?) {
+    self.init(
+      configuration,
+      client: Self.client(configuration),
+      identifier: identifier.flatMap { $0.isEmpty ? nil : $0 },
+      settings: OperationSettings()
+    )
+  }
+
+  private init(
+    _ configuration: Result<CKContainerConfiguration, CKCredentialError>,
+    client: Result<WebServicesClient, CKError>,
+    identifier: String?,
+    settings: OperationSettings
+  ) {
     self.configuration = configuration
     self.client = client
-    containerIdentifier = identifier.flatMap { $0.isEmpty ? nil : $0 }
-    publicCloudDatabase = CKDatabase(scope: .public, client: client)
-    privateCloudDatabase = CKDatabase(scope: .private, client: client)
-    sharedCloudDatabase = CKDatabase(scope: .shared, client: client)
+    self.settings = settings
+    containerIdentifier = identifier
+    publicCloudDatabase = CKDatabase(scope: .public, client: client, settings: settings)
+    privateCloudDatabase = CKDatabase(scope: .private, client: client, settings: settings)
+    sharedCloudDatabase = CKDatabase(scope: .shared, client: client, settings: settings)
+  }
+
+  /// The same container, for calls under other settings; what they leave open stays as it is here.
+  func configured(by settings: OperationSettings) -> CKContainer {
+    CKContainer(
+      configuration,
+      client: client,
+      identifier: containerIdentifier,
+      settings: settings.completed(by: self.settings)
+    )
   }
 
   /// The database of a scope.
@@ -100,8 +126,12 @@ extension CKContainer {
     _ request: (WebServicesClient) async throws(WebServicesError) -> Answer
   ) async throws(CKError) -> Answer {
     let usable = try client.get()
+    let timeout = settings.timeout
+    if let timeout, timeout <= .zero {
+      throw CKError(.networkFailure, "The operation's time was over before the request was sent.")
+    }
     do throws(WebServicesError) {
-      return try await request(usable)
+      return try await WebServicesClient.withTimeout(timeout, usable, request)
     } catch {
       throw Task.isCancelled ? CKError(.operationCancelled, "The call was cancelled.") : CKError(error, in: context)
     }

@@ -9,10 +9,22 @@ extension CKDatabase {
 
     /// A zone that no longer exists.
     public struct Deletion: Hashable, Sendable {
+      /// Why a zone is gone.
+      public enum Reason: Hashable, Sendable {
+        /// A program deleted it.
+        case deleted
+        /// The user removed the app's data. Web Services do not tell: never produced here.
+        case purged
+        /// The user reset all encrypted data. Web Services do not tell: never produced here.
+        case encryptedDataReset
+      }
+
       /// The zone.
       public let zoneID: CKRecordZone.ID
-      /// Whether the user removed the app's data. Web Services do not tell: always false.
-      public let purged: Bool
+      /// Why it is gone.
+      public let reason: Reason
+      /// Whether the user removed the app's data.
+      public var purged: Bool { reason == .purged }
     }
   }
 
@@ -60,7 +72,7 @@ extension CKDatabase {
       case .zone(let zone):
         let zoneID = CKRecordZoneID(wire: zone.zoneID, in: databaseScope)
         if zone.deleted == true {
-          deletions.append(.init(zoneID: zoneID, purged: false))
+          deletions.append(.init(zoneID: zoneID, reason: .deleted))
         } else {
           modifications.append(.init(zoneID: zoneID))
         }
@@ -90,6 +102,30 @@ extension CKDatabase {
     modificationResultsByID: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>],
     deletions: [RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool
   ) {
+    let page = try await changesPage(
+      of: zoneID,
+      since: previousServerChangeToken,
+      desiredKeys: desiredKeys,
+      resultsLimit: resultsLimit
+    )
+    let results = Dictionary(page.modifications) { _, later in later }
+    return (results, page.deletions, page.changeToken, page.moreComing)
+  }
+
+  /// One page of a zone's changes, in the server's order.
+  struct ChangesPage: Sendable {
+    var modifications: [(CKRecord.ID, Result<RecordZoneChange.Modification, any Error>)] = []
+    var deletions: [RecordZoneChange.Deletion] = []
+    let changeToken: CKServerChangeToken
+    let moreComing: Bool
+  }
+
+  func changesPage(
+    of zoneID: CKRecordZone.ID,
+    since previousServerChangeToken: CKServerChangeToken?,
+    desiredKeys: [CKRecord.FieldKey]?,
+    resultsLimit: Int?
+  ) async throws -> ChangesPage {
     let answer = try await perform(.changes) { client throws(WebServicesError) in
       try await client.zoneChanges(
         zoneID.wire,
@@ -99,23 +135,24 @@ extension CKDatabase {
         in: name
       )
     }
-    let page: WireZoneChanges
+    let changes: WireZoneChanges
     switch answer {
-    case .changes(let changes): page = changes
+    case .changes(let answered): changes = answered
     case .failure(_, let failure): throw CKError(failure, in: .changes)
     }
-    var modifications: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>] = [:]
-    var deletions: [RecordZoneChange.Deletion] = []
-    for element in page.records {
+    let token = try Self.token(changes.syncToken, after: previousServerChangeToken)
+    var page = ChangesPage(changeToken: token, moreComing: changes.moreComing)
+    for element in changes.records {
       guard let name = element.recordName else { continue }
       let id = CKRecordID(recordName: name, zoneID: zoneID)
       switch element {
-      case .record(let record): modifications[id] = .success(.init(record: CKRecord(wire: record, zoneID: zoneID)))
-      case .deleted: deletions.append(.init(recordID: id, recordType: ""))
-      case .failure(_, let failure): modifications[id] = .failure(CKError(failure, in: .item))
+      case .record(let record):
+        page.modifications.append((id, .success(.init(record: CKRecord(wire: record, zoneID: zoneID)))))
+      case .deleted: page.deletions.append(.init(recordID: id, recordType: ""))
+      case .failure(_, let failure): page.modifications.append((id, .failure(CKError(failure, in: .item))))
       }
     }
-    return (modifications, deletions, try Self.token(page.syncToken, after: previousServerChangeToken), page.moreComing)
+    return page
   }
 
   /// The point that a page reaches. A page without a token reaches no further than the one before.

@@ -19,10 +19,18 @@ public final class CKDatabase: NSObject, Sendable {
   public let databaseScope: Scope
 
   private let client: Result<WebServicesClient, CKError>
+  /// What `configuredWith(configuration:group:body:)` set for calls through this instance.
+  let settings: OperationSettings
 
-  init(scope: Scope, client: Result<WebServicesClient, CKError>) {
+  init(scope: Scope, client: Result<WebServicesClient, CKError>, settings: OperationSettings = OperationSettings()) {
     databaseScope = scope
     self.client = client
+    self.settings = settings
+  }
+
+  /// The same database, for calls under other settings; what they leave open stays as it is here.
+  func configured(by settings: OperationSettings) -> CKDatabase {
+    CKDatabase(scope: databaseScope, client: client, settings: settings.completed(by: self.settings))
   }
 
   /// The most items that Web Services take in one request (reference 4).
@@ -64,8 +72,12 @@ public final class CKDatabase: NSObject, Sendable {
     case .success(let client): usable = client
     case .failure(let error): return .failure(.local(error))
     }
+    let timeout = settings.timeout
+    if let timeout, timeout <= .zero {
+      return .failure(.local(CKError(.networkFailure, "The operation's time was over before the request was sent.")))
+    }
     do throws(WebServicesError) {
-      return .success(try await request(usable))
+      return .success(try await WebServicesClient.withTimeout(timeout, usable, request))
     } catch {
       if Task.isCancelled { return .failure(.local(CKError(.operationCancelled, "The call was cancelled."))) }
       return .failure(.server(error))

@@ -39,6 +39,8 @@ public struct CKTransportRequest: Sendable, Hashable {
   public var headers: [CKHTTPHeader]
   /// The bytes that were signed and are to be sent unchanged.
   public var body: Data
+  /// The longest that the caller waits for the complete answer, where that is less than the transport's own limit.
+  public var timeout: Duration?
 
   /// Makes a request.
   public init(method: String, path: String, query: String = "", headers: [CKHTTPHeader] = [], body: Data = Data()) {

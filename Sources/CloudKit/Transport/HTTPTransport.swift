@@ -68,10 +68,11 @@ public final class CKHTTPTransport: CKTransport {
   public func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
     guard !Task.isCancelled else { throw CKTransportError(.cancelled, "The request was cancelled.") }
     let bodyLeft = Flag()
+    let timeout = min(timeout, request.timeout ?? timeout)
     let outgoing = try outgoing(request, bodyLeft: bodyLeft)
     let result = await withTaskGroup(of: Result<CKTransportResponse, any Error>?.self) { group in
       group.addTask { [self] in await exchange(outgoing) }
-      group.addTask { [timeout] in
+      group.addTask {
         try? await Task.sleep(for: timeout)
         return nil
       }

@@ -141,6 +141,7 @@ package final class WebServicesClient: Sendable {
   ) async throws(WebServicesError) -> CKTransportResponse {
     var request = CKTransportRequest(method: method, path: path, body: body)
     request.headers = [CKHTTPHeader("Content-Type", "application/json"), CKHTTPHeader("Accept", "application/json")]
+    request.timeout = Self.timeout
     let session = session.withLock { $0 }
     switch configuration.credential {
     case .serverToServerKey(let key):

@@ -1,5 +1,4 @@
-/// Where the ways to save are named. The operation itself is `CKDatabase.modifyRecords(saving:deleting:…)`.
-public enum CKModifyRecordsOperation {
+extension CKModifyRecordsOperation {
   /// What a save does when the server has another version of the record.
   public enum RecordSavePolicy: Int, Sendable {
     /// Fails with `CKError.serverRecordChanged`. A record that was never saved must not exist.

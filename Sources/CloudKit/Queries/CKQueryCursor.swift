@@ -1,7 +1,6 @@
 public import Foundation
 
-/// Where limits and cursors of queries are named. The operation itself is `CKDatabase.records(matching:…)`.
-public enum CKQueryOperation {
+extension CKQueryOperation {
   /// The place in a query's results where the next page begins.
   public typealias Cursor = CKQueryCursor
 

@@ -1,0 +1,144 @@
+internal import Foundation
+
+/// Reads which zones changed since a token, page by page. Private and shared databases only.
+open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+  private struct Wishes {
+    var previousServerChangeToken: CKServerChangeToken?
+    var resultsLimit = 0
+    var fetchAllChanges = true
+  }
+
+  private struct Blocks {
+    var changed: ((CKRecordZone.ID) -> Void)?
+    var deleted: ((CKRecordZone.ID) -> Void)?
+    var purged: ((CKRecordZone.ID) -> Void)?
+    var wasReset: ((CKRecordZone.ID) -> Void)?
+    var tokenUpdated: ((CKServerChangeToken) -> Void)?
+    var completion: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)?
+    var result: ((Result<End, any Error>) -> Void)?
+  }
+
+  private typealias End = (serverChangeToken: CKServerChangeToken, moreComing: Bool)
+
+  private let wishes = Guarded(Wishes())
+  private let blocks = Guarded(Blocks())
+
+  /// Makes an operation that reads all changes from the beginning.
+  public override init() {}
+
+  /// Makes an operation that reads the changes since a token.
+  public convenience init(previousServerChangeToken: CKServerChangeToken?) {
+    self.init()
+    self.previousServerChangeToken = previousServerChangeToken
+  }
+
+  override func run() async {
+    let database = begin()
+    let answer = await attempt { try await readPages(of: database) }
+    await conclude(blocks) { blocks in
+      blocks.result?(answer)
+      let end = try? answer.get()
+      blocks.completion?(end?.serverChangeToken, end?.moreComing ?? false, answer.failure)
+    }
+  }
+
+  private func readPages(of database: CKDatabase) async throws -> End {
+    let wishes = wishes.value
+    let limit = wishes.resultsLimit > 0 ? wishes.resultsLimit : nil
+    var token = wishes.previousServerChangeToken
+    while true {
+      let page = try await database.databaseChanges(since: token, resultsLimit: limit)
+      await call { [self] in
+        let blocks = blocks.value
+        for modification in page.modifications where !isCancelled { blocks.changed?(modification.zoneID) }
+        for deletion in page.deletions where !isCancelled {
+          switch deletion.reason {
+          case .deleted: blocks.deleted?(deletion.zoneID)
+          case .purged: blocks.purged?(deletion.zoneID)
+          case .encryptedDataReset: blocks.wasReset?(deletion.zoneID)
+          }
+        }
+        if !isCancelled { blocks.tokenUpdated?(page.changeToken) }
+      }
+      guard !isCancelled else { throw Self.cancellation }
+      guard page.moreComing, wishes.fetchAllChanges else { return (page.changeToken, page.moreComing) }
+      guard page.changeToken != token else { throw CKError.stalledFeed }
+      token = page.changeToken
+    }
+  }
+}
+
+extension CKError {
+  /// A feed that says again and again that more is coming after the same point would be read for ever.
+  static var stalledFeed: CKError {
+    CKError(.internalError, "The server says that more changes are coming but gives no new change token.")
+  }
+}
+
+// MARK: - What to read, and whom to tell
+
+extension CKFetchDatabaseChangesOperation {
+  /// Where to go on; nil starts from the beginning. Tokens of zones do not fit.
+  public var previousServerChangeToken: CKServerChangeToken? {
+    get { wishes.previousServerChangeToken }
+    set { wishes.previousServerChangeToken = newValue }
+  }
+
+  /// The most zones wanted in a page; 0 leaves it to the server.
+  public var resultsLimit: Int {
+    get { wishes.resultsLimit }
+    set { wishes.resultsLimit = newValue }
+  }
+
+  /// Whether to read on until nothing more is coming; true unless set. Otherwise one page is read.
+  public var fetchAllChanges: Bool {
+    get { wishes.fetchAllChanges }
+    set { wishes.fetchAllChanges = newValue }
+  }
+
+  /// Called for each zone that is new or has changed.
+  public var recordZoneWithIDChangedBlock: ((CKRecordZone.ID) -> Void)? {
+    get { blocks.changed }
+    set { blocks.changed = newValue }
+  }
+
+  /// Called for each zone that is gone.
+  public var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)? {
+    get { blocks.deleted }
+    set { blocks.deleted = newValue }
+  }
+
+  /// Called for each zone that went because the user removed the app's data. Web Services do not tell: such a zone is told
+  /// to `recordZoneWithIDWasDeletedBlock`.
+  public var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)? {
+    get { blocks.purged }
+    set { blocks.purged = newValue }
+  }
+
+  /// Called for each zone that went because the user reset encrypted data. Web Services do not tell: such a zone is told to
+  /// `recordZoneWithIDWasDeletedBlock`.
+  public var recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock: ((CKRecordZone.ID) -> Void)? {
+    get { blocks.wasReset }
+    set { blocks.wasReset = newValue }
+  }
+
+  /// Called after the changes of each page, with the point that it reaches.
+  public var changeTokenUpdatedBlock: ((CKServerChangeToken) -> Void)? {
+    get { blocks.tokenUpdated }
+    set { blocks.tokenUpdated = newValue }
+  }
+
+  /// Called when all is done, with the point that was reached. `CKError.changeTokenExpired` means to start anew.
+  public var fetchDatabaseChangesResultBlock:
+    ((Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)?
+  {
+    get { blocks.result }
+    set { blocks.result = newValue }
+  }
+
+  /// The older form of `fetchDatabaseChangesResultBlock`: a token or an error, never both.
+  public var fetchDatabaseChangesCompletionBlock: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)? {
+    get { blocks.completion }
+    set { blocks.completion = newValue }
+  }
+}

@@ -1,0 +1,230 @@
+public import Foundation
+
+/// Reads what changed in zones since their tokens, zone by zone and page by page. Not for default zones, which have no feed.
+///
+/// ```swift
+/// let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration(previousServerChangeToken: token)
+/// let operation = CKFetchRecordZoneChangesOperation(
+///   recordZoneIDs: [zoneID], configurationsByRecordZoneID: [zoneID: configuration])
+/// operation.recordWasChangedBlock = { id, result in … }
+/// operation.recordWithIDWasDeletedBlock = { id, type in … }
+/// operation.recordZoneFetchResultBlock = { zoneID, result in … }
+/// database.add(operation)
+/// ```
+///
+/// A zone that fails for reasons of its own (it is gone, its token has expired) does not keep the next from being read.
+open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+  /// Which changes of a zone are read.
+  public typealias ZoneConfiguration = CKFetchRecordZoneChangesConfiguration
+  /// The older name of `ZoneConfiguration`.
+  public typealias ZoneOptions = CKFetchRecordZoneChangesConfiguration
+
+  private struct Wishes {
+    var recordZoneIDs: [CKRecordZone.ID]?
+    var configurations: [CKRecordZone.ID: ZoneConfiguration]?
+    var fetchAllChanges = true
+  }
+
+  private struct Blocks {
+    var changed: ((CKRecord) -> Void)?
+    var wasChanged: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    var wasDeleted: ((CKRecord.ID, CKRecord.RecordType) -> Void)?
+    var tokenUpdated: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)?
+    var zoneCompletion: ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
+    var zoneResult: ((CKRecordZone.ID, Result<ZoneEnd, any Error>) -> Void)?
+    var completion: (((any Error)?) -> Void)?
+    var result: ((Result<Void, any Error>) -> Void)?
+  }
+
+  private typealias ZoneEnd = (serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool)
+
+  private let wishes = Guarded(Wishes())
+  private let blocks = Guarded(Blocks())
+
+  /// Makes an operation that reads nothing until `recordZoneIDs` is set.
+  public override init() {}
+
+  /// Makes an operation that reads the changes of zones; without a configuration, all of a zone's.
+  public convenience init(
+    recordZoneIDs: [CKRecordZone.ID]? = nil,
+    configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? = nil
+  ) {
+    self.init()
+    self.recordZoneIDs = recordZoneIDs
+    self.configurationsByRecordZoneID = configurationsByRecordZoneID
+  }
+
+  /// The older form of `init(recordZoneIDs:configurationsByRecordZoneID:)`.
+  public convenience init(
+    recordZoneIDs: [CKRecordZone.ID],
+    optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]?
+  ) {
+    self.init(recordZoneIDs: recordZoneIDs, configurationsByRecordZoneID: optionsByRecordZoneID)
+  }
+
+  override func run() async {
+    let wishes = wishes.value
+    let database = begin()
+    var errors: [AnyHashable: any Error] = [:]
+    var whole: Result<Void, any Error> = .success(())
+    for zoneID in wishes.recordZoneIDs?.withoutRepetition ?? [] {
+      let answer: Result<ZoneEnd, any Error>
+      if let failure = whole.failure {
+        answer = .failure(failure)
+      } else {
+        let configuration = wishes.configurations?[zoneID] ?? ZoneConfiguration()
+        answer = await attempt { try await readPages(of: zoneID, configuration, wishes.fetchAllChanges, database) }
+      }
+      if let failure = answer.failure {
+        errors[zoneID] = failure
+        if (failure as? CKError)?.concernsZoneOnly != true { whole = .failure(failure) }
+      }
+      await call { [blocks] in
+        let blocks = blocks.value
+        blocks.zoneResult?(zoneID, answer)
+        let end = try? answer.get()
+        blocks.zoneCompletion?(zoneID, end?.serverChangeToken, nil, end?.moreComing ?? false, answer.failure)
+      }
+    }
+    let outcome = outcome(whole, itemErrors: errors)
+    await conclude(blocks) { blocks in
+      blocks.result?(outcome)
+      blocks.completion?(outcome.failure)
+    }
+  }
+
+  private func readPages(
+    of zoneID: CKRecordZone.ID,
+    _ configuration: ZoneConfiguration,
+    _ fetchesAll: Bool,
+    _ database: CKDatabase
+  ) async throws -> ZoneEnd {
+    let limit = configuration.resultsLimit > 0 ? configuration.resultsLimit : nil
+    let keys = configuration.desiredKeys
+    var token = configuration.previousServerChangeToken
+    while true {
+      let page = try await database.changesPage(of: zoneID, since: token, desiredKeys: keys, resultsLimit: limit)
+      await call { [self] in deliver(page, of: zoneID) }
+      guard !isCancelled else { throw Self.cancellation }
+      guard page.moreComing, fetchesAll else { return (page.changeToken, nil, page.moreComing) }
+      guard page.changeToken != token else { throw CKError.stalledFeed }
+      token = page.changeToken
+    }
+  }
+
+  private func deliver(_ page: CKDatabase.ChangesPage, of zoneID: CKRecordZone.ID) {
+    let blocks = blocks.value
+    for (id, result) in page.modifications where !isCancelled {
+      if let wasChanged = blocks.wasChanged {
+        wasChanged(id, result.map(\.record))
+      } else if case .success(let modification) = result {
+        blocks.changed?(modification.record)
+      }
+    }
+    for deletion in page.deletions where !isCancelled { blocks.wasDeleted?(deletion.recordID, deletion.recordType) }
+    if !isCancelled { blocks.tokenUpdated?(zoneID, page.changeToken, nil) }
+  }
+}
+
+extension CKError {
+  /// Whether the failure of a zone says nothing about the next.
+  fileprivate var concernsZoneOnly: Bool {
+    switch code {
+    case .zoneNotFound, .userDeletedZone, .changeTokenExpired, .zoneBusy, .permissionFailure, .invalidArguments,
+      .unknownItem:
+      true
+    default: false
+    }
+  }
+}
+
+// MARK: - What to read
+
+extension CKFetchRecordZoneChangesOperation {
+  /// The zones to read; naming one twice reads it once.
+  public var recordZoneIDs: [CKRecordZone.ID]? {
+    get { wishes.recordZoneIDs }
+    set { wishes.recordZoneIDs = newValue }
+  }
+
+  /// Which changes of each zone are read; without an entry, all.
+  public var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? {
+    get { wishes.configurations }
+    set { wishes.configurations = newValue }
+  }
+
+  /// The older form of `configurationsByRecordZoneID`.
+  public var optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]? {
+    get { wishes.configurations }
+    set { wishes.configurations = newValue }
+  }
+
+  /// Whether to read each zone until nothing more is coming; true unless set. Otherwise one page of each is read.
+  public var fetchAllChanges: Bool {
+    get { wishes.fetchAllChanges }
+    set { wishes.fetchAllChanges = newValue }
+  }
+}
+
+// MARK: - Whom to tell
+
+extension CKFetchRecordZoneChangesOperation {
+  /// Called for each record that is new or has changed, in the order in which the server tells. Not called again once the
+  /// operation is cancelled.
+  public var recordWasChangedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)? {
+    get { blocks.wasChanged }
+    set { blocks.wasChanged = newValue }
+  }
+
+  /// The older form of `recordWasChangedBlock`, for records that came well.
+  public var recordChangedBlock: ((CKRecord) -> Void)? {
+    get { blocks.changed }
+    set { blocks.changed = newValue }
+  }
+
+  /// Called for each record that is gone. Its type is empty: tombstones of Web Services do not name it.
+  public var recordWithIDWasDeletedBlock: ((CKRecord.ID, CKRecord.RecordType) -> Void)? {
+    get { blocks.wasDeleted }
+    set { blocks.wasDeleted = newValue }
+  }
+
+  /// Called after the changes of each page, with the point that it reaches. The data is always nil: Web Services keep none.
+  public var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)? {
+    get { blocks.tokenUpdated }
+    set { blocks.tokenUpdated = newValue }
+  }
+
+  /// Called for each zone when it is done, with the point that was reached. `CKError.changeTokenExpired` means to start
+  /// anew.
+  public var recordZoneFetchResultBlock:
+    (
+      (
+        CKRecordZone.ID,
+        Result<(serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool), any Error>
+      ) -> Void
+    )?
+  {
+    get { blocks.zoneResult }
+    set { blocks.zoneResult = newValue }
+  }
+
+  /// The older form of `recordZoneFetchResultBlock`.
+  public var recordZoneFetchCompletionBlock:
+    ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
+  {
+    get { blocks.zoneCompletion }
+    set { blocks.zoneCompletion = newValue }
+  }
+
+  /// Called when all is done. Zones that failed are named in a partial failure.
+  public var fetchRecordZoneChangesResultBlock: ((Result<Void, any Error>) -> Void)? {
+    get { blocks.result }
+    set { blocks.result = newValue }
+  }
+
+  /// The older form of `fetchRecordZoneChangesResultBlock`.
+  public var fetchRecordZoneChangesCompletionBlock: (((any Error)?) -> Void)? {
+    get { blocks.completion }
+    set { blocks.completion = newValue }
+  }
+}

@@ -1,0 +1,80 @@
+/// Reads zones: some by their identifiers, or all.
+open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
+  private struct Wishes {
+    var recordZoneIDs: [CKRecordZone.ID]?
+    var readsAll = false
+  }
+
+  private struct Blocks {
+    var perZone: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
+    var completion: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
+    var result: ((Result<Void, any Error>) -> Void)?
+  }
+
+  private let wishes = Guarded(Wishes())
+  private let blocks = Guarded(Blocks())
+
+  /// Makes an operation that reads nothing until `recordZoneIDs` is set.
+  public override init() {}
+
+  /// Makes an operation that reads zones.
+  public convenience init(recordZoneIDs zoneIDs: [CKRecordZone.ID]) {
+    self.init()
+    recordZoneIDs = zoneIDs
+  }
+
+  /// Makes an operation that reads all zones of its database.
+  public class func fetchAllRecordZonesOperation() -> CKFetchRecordZonesOperation {
+    let operation = CKFetchRecordZonesOperation()
+    operation.wishes.readsAll = true
+    return operation
+  }
+
+  override func run() async {
+    let wishes = wishes.value
+    let database = begin()
+    var ids = wishes.recordZoneIDs?.withoutRepetition ?? []
+    let answer: Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error> = await attempt {
+      guard wishes.readsAll else { return try await database.recordZones(for: ids) }
+      let zones = try await database.allRecordZones()
+      ids = zones.map(\.zoneID).withoutRepetition
+      return Dictionary(zones.map { ($0.zoneID, .success($0)) }) { $1 }
+    }
+    let items = ItemResults(of: ids, in: answer)
+    await conclude(blocks) { [self] blocks in
+      for (id, result) in items.elements { blocks.perZone?(id, result) }
+      let outcome = outcome(answer, itemErrors: items.errors)
+      blocks.result?(outcome)
+      let zones = items.values.map { ($0.zoneID, $0) }
+      blocks.completion?(answer.failure == nil ? Dictionary(zones) { $1 } : nil, outcome.failure)
+    }
+  }
+}
+
+// MARK: - What to read, and whom to tell
+
+extension CKFetchRecordZonesOperation {
+  /// The zones to read; naming one twice reads it once.
+  public var recordZoneIDs: [CKRecordZone.ID]? {
+    get { wishes.recordZoneIDs }
+    set { wishes.recordZoneIDs = newValue }
+  }
+
+  /// Called for each zone with it, or with why it could not be had.
+  public var perRecordZoneResultBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
+    get { blocks.perZone }
+    set { blocks.perZone = newValue }
+  }
+
+  /// Called when all is done.
+  public var fetchRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)? {
+    get { blocks.result }
+    set { blocks.result = newValue }
+  }
+
+  /// The older form of `fetchRecordZonesResultBlock`, with the zones that came; without any where the whole failed.
+  public var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)? {
+    get { blocks.completion }
+    set { blocks.completion = newValue }
+  }
+}

@@ -1,0 +1,131 @@
+internal import Foundation
+
+/// Reads records by their identifiers.
+///
+/// ```swift
+/// let operation = CKFetchRecordsOperation(recordIDs: ids)
+/// operation.perRecordResultBlock = { id, result in … }
+/// operation.fetchRecordsResultBlock = { result in … }
+/// database.add(operation)
+/// ```
+open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
+  private struct Wishes {
+    var recordIDs: [CKRecord.ID]?
+    var desiredKeys: [CKRecord.FieldKey]?
+    var readsCurrentUser = false
+  }
+
+  private struct Blocks {
+    var perRecordProgress: ((CKRecord.ID, Double) -> Void)?
+    var perRecordCompletion: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)?
+    var perRecordResult: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    var completion: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)?
+    var result: ((Result<Void, any Error>) -> Void)?
+  }
+
+  private let wishes = Guarded(Wishes())
+  private let blocks = Guarded(Blocks())
+
+  /// Makes an operation that reads nothing until `recordIDs` is set.
+  public override init() {}
+
+  /// Makes an operation that reads records.
+  public convenience init(recordIDs: [CKRecord.ID]) {
+    self.init()
+    self.recordIDs = recordIDs
+  }
+
+  /// Makes an operation that reads the record of the user whose web-auth token is used.
+  public class func fetchCurrentUserRecordOperation() -> CKFetchRecordsOperation {
+    let operation = CKFetchRecordsOperation()
+    operation.wishes.readsCurrentUser = true
+    return operation
+  }
+
+  override func run() async {
+    let wishes = wishes.value
+    let database = begin()
+    var ids = wishes.recordIDs?.withoutRepetition ?? []
+    let answer = await attempt {
+      if wishes.readsCurrentUser { ids = [try await database.currentUserRecordID()] }
+      return try await database.records(for: ids, desiredKeys: wishes.desiredKeys)
+    }
+    let items = ItemResults(of: ids, in: answer)
+    await conclude(blocks) { [self] blocks in
+      for (id, result) in items.elements {
+        if case .success = result { blocks.perRecordProgress?(id, 1) }
+        if let perRecordResult = blocks.perRecordResult {
+          perRecordResult(id, result)
+        } else {
+          blocks.perRecordCompletion?(try? result.get(), id, result.failure)
+        }
+      }
+      let outcome = outcome(answer, itemErrors: items.errors)
+      blocks.result?(outcome)
+      let records = items.values.map { ($0.recordID, $0) }
+      blocks.completion?(answer.failure == nil ? Dictionary(records) { $1 } : nil, outcome.failure)
+    }
+  }
+}
+
+extension CKDatabase {
+  /// The record of the user as whom this database is reached.
+  fileprivate func currentUserRecordID() async throws -> CKRecord.ID {
+    let caller = try await perform(.read) { client throws(WebServicesError) in try await client.caller() }
+    return CKRecordID(recordName: caller.userRecordName)
+  }
+}
+
+extension Array where Element: Hashable {
+  /// The elements, each once, where it is first.
+  var withoutRepetition: [Element] {
+    var seen: Set<Element> = []
+    return filter { seen.insert($0).inserted }
+  }
+}
+
+// MARK: - What to read, and whom to tell
+
+extension CKFetchRecordsOperation {
+  /// The records to read; naming one twice reads it once.
+  public var recordIDs: [CKRecord.ID]? {
+    get { wishes.recordIDs }
+    set { wishes.recordIDs = newValue }
+  }
+
+  /// The fields to read; nil reads all.
+  public var desiredKeys: [CKRecord.FieldKey]? {
+    get { wishes.desiredKeys }
+    set { wishes.desiredKeys = newValue }
+  }
+
+  /// Called for each record that came, with 1: records come whole.
+  public var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)? {
+    get { blocks.perRecordProgress }
+    set { blocks.perRecordProgress = newValue }
+  }
+
+  /// Called for each record with it, or with why it could not be had.
+  public var perRecordResultBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)? {
+    get { blocks.perRecordResult }
+    set { blocks.perRecordResult = newValue }
+  }
+
+  /// The older form of `perRecordResultBlock`.
+  public var perRecordCompletionBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)? {
+    get { blocks.perRecordCompletion }
+    set { blocks.perRecordCompletion = newValue }
+  }
+
+  /// Called when all is done.
+  public var fetchRecordsResultBlock: ((Result<Void, any Error>) -> Void)? {
+    get { blocks.result }
+    set { blocks.result = newValue }
+  }
+
+  /// The older form of `fetchRecordsResultBlock`, with the records that came; without any where the whole failed.
+  public var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
+    get { blocks.completion }
+    set { blocks.completion = newValue }
+  }
+}

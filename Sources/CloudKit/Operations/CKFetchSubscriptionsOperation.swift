@@ -1,0 +1,81 @@
+/// Reads subscriptions: some by their identifiers, or all.
+open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
+  private struct Wishes {
+    var subscriptionIDs: [CKSubscription.ID]?
+    var readsAll = false
+  }
+
+  private struct Blocks {
+    var perSubscription: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)?
+    var completion: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
+    var result: ((Result<Void, any Error>) -> Void)?
+  }
+
+  private let wishes = Guarded(Wishes())
+  private let blocks = Guarded(Blocks())
+
+  /// Makes an operation that reads nothing until `subscriptionIDs` is set.
+  public override init() {}
+
+  /// Makes an operation that reads subscriptions.
+  public convenience init(subscriptionIDs: [CKSubscription.ID]) {
+    self.init()
+    self.subscriptionIDs = subscriptionIDs
+  }
+
+  /// Makes an operation that reads all subscriptions of its database.
+  public class func fetchAllSubscriptionsOperation() -> CKFetchSubscriptionsOperation {
+    let operation = CKFetchSubscriptionsOperation()
+    operation.wishes.readsAll = true
+    return operation
+  }
+
+  override func run() async {
+    let wishes = wishes.value
+    let database = begin()
+    var ids = wishes.subscriptionIDs?.withoutRepetition ?? []
+    let answer: Result<[CKSubscription.ID: Result<CKSubscription, any Error>], any Error> = await attempt {
+      guard wishes.readsAll else { return try await database.subscriptions(for: ids) }
+      let subscriptions = try await database.allSubscriptions()
+      ids = subscriptions.map(\.subscriptionID).withoutRepetition
+      return Dictionary(subscriptions.map { ($0.subscriptionID, .success($0)) }) { $1 }
+    }
+    let items = ItemResults(of: ids, in: answer)
+    await conclude(blocks) { [self] blocks in
+      for (id, result) in items.elements { blocks.perSubscription?(id, result) }
+      let outcome = outcome(answer, itemErrors: items.errors)
+      blocks.result?(outcome)
+      let subscriptions = items.values.map { ($0.subscriptionID, $0) }
+      blocks.completion?(answer.failure == nil ? Dictionary(subscriptions) { $1 } : nil, outcome.failure)
+    }
+  }
+}
+
+// MARK: - What to read, and whom to tell
+
+extension CKFetchSubscriptionsOperation {
+  /// The subscriptions to read; naming one twice reads it once.
+  public var subscriptionIDs: [CKSubscription.ID]? {
+    get { wishes.subscriptionIDs }
+    set { wishes.subscriptionIDs = newValue }
+  }
+
+  /// Called for each subscription with it, or with why it could not be had.
+  public var perSubscriptionResultBlock: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)? {
+    get { blocks.perSubscription }
+    set { blocks.perSubscription = newValue }
+  }
+
+  /// Called when all is done.
+  public var fetchSubscriptionsResultBlock: ((Result<Void, any Error>) -> Void)? {
+    get { blocks.result }
+    set { blocks.result = newValue }
+  }
+
+  /// The older form of `fetchSubscriptionsResultBlock`, with the subscriptions that came; without any where the whole
+  /// failed.
+  public var fetchSubscriptionCompletionBlock: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)? {
+    get { blocks.completion }
+    set { blocks.completion = newValue }
+  }
+}

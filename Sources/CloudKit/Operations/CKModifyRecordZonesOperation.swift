@@ -1,0 +1,88 @@
+/// Creates and deletes zones; never atomic. Private database only.
+open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
+  private struct Wishes {
+    var recordZonesToSave: [CKRecordZone]?
+    var recordZoneIDsToDelete: [CKRecordZone.ID]?
+  }
+
+  private struct Blocks {
+    var perZoneSave: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
+    var perZoneDelete: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)?
+    var completion: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
+    var result: ((Result<Void, any Error>) -> Void)?
+  }
+
+  private let wishes = Guarded(Wishes())
+  private let blocks = Guarded(Blocks())
+
+  /// Makes an operation that changes nothing until it is told what.
+  public override init() {}
+
+  /// Makes an operation that creates and deletes zones.
+  public convenience init(
+    recordZonesToSave: [CKRecordZone]? = nil,
+    recordZoneIDsToDelete: [CKRecordZone.ID]? = nil
+  ) {
+    self.init()
+    self.recordZonesToSave = recordZonesToSave
+    self.recordZoneIDsToDelete = recordZoneIDsToDelete
+  }
+
+  override func run() async {
+    let zones = recordZonesToSave ?? []
+    let deletions = recordZoneIDsToDelete ?? []
+    let database = begin()
+    let answer = await attempt { try await database.modifyRecordZones(saving: zones, deleting: deletions) }
+    let saves = ItemResults(of: zones.map(\.zoneID), in: answer.map(\.saveResults))
+    let deletes = ItemResults(of: deletions, in: answer.map(\.deleteResults))
+    await conclude(blocks) { [self] blocks in
+      for (id, result) in saves.elements { blocks.perZoneSave?(id, result) }
+      for (id, result) in deletes.elements { blocks.perZoneDelete?(id, result) }
+      let outcome = outcome(answer, itemErrors: saves.errors.merging(deletes.errors) { $1 })
+      blocks.result?(outcome)
+      let happened = answer.failure == nil
+      blocks.completion?(happened ? saves.values : nil, happened ? deletes.successes : nil, outcome.failure)
+    }
+  }
+}
+
+// MARK: - What to change, and whom to tell
+
+extension CKModifyRecordZonesOperation {
+  /// The zones to create; one that exists already is no error.
+  public var recordZonesToSave: [CKRecordZone]? {
+    get { wishes.recordZonesToSave }
+    set { wishes.recordZonesToSave = newValue }
+  }
+
+  /// The zones to delete with everything in them.
+  public var recordZoneIDsToDelete: [CKRecordZone.ID]? {
+    get { wishes.recordZoneIDsToDelete }
+    set { wishes.recordZoneIDsToDelete = newValue }
+  }
+
+  /// Called for each zone to create.
+  public var perRecordZoneSaveBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
+    get { blocks.perZoneSave }
+    set { blocks.perZoneSave = newValue }
+  }
+
+  /// Called for each zone to delete.
+  public var perRecordZoneDeleteBlock: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)? {
+    get { blocks.perZoneDelete }
+    set { blocks.perZoneDelete = newValue }
+  }
+
+  /// Called when all is done.
+  public var modifyRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)? {
+    get { blocks.result }
+    set { blocks.result = newValue }
+  }
+
+  /// The older form of `modifyRecordZonesResultBlock`, with what was created and deleted; without either where the whole
+  /// failed.
+  public var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)? {
+    get { blocks.completion }
+    set { blocks.completion = newValue }
+  }
+}

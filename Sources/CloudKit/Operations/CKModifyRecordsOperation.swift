@@ -1,0 +1,146 @@
+public import Foundation
+
+/// Saves and deletes records.
+///
+/// ```swift
+/// let operation = CKModifyRecordsOperation(recordsToSave: [note], recordIDsToDelete: nil)
+/// operation.savePolicy = .changedKeys
+/// operation.modifyRecordsResultBlock = { result in … }
+/// database.add(operation)
+/// ```
+///
+/// Saved instances are brought up to date. Changes that need several requests are sent in several; an atomic group has to
+/// fit into one.
+open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
+  private struct Wishes {
+    var recordsToSave: [CKRecord]?
+    var recordIDsToDelete: [CKRecord.ID]?
+    var savePolicy = RecordSavePolicy.ifServerRecordUnchanged
+    var isAtomic = true
+    var clientChangeTokenData: Data?
+  }
+
+  private struct Blocks {
+    var perRecordProgress: ((CKRecord, Double) -> Void)?
+    var perRecordCompletion: ((CKRecord, (any Error)?) -> Void)?
+    var perRecordSave: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    var perRecordDelete: ((CKRecord.ID, Result<Void, any Error>) -> Void)?
+    var completion: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
+    var result: ((Result<Void, any Error>) -> Void)?
+  }
+
+  private let wishes = Guarded(Wishes())
+  private let blocks = Guarded(Blocks())
+
+  /// Makes an operation that changes nothing until it is told what.
+  public override init() {}
+
+  /// Makes an operation that saves and deletes records.
+  public convenience init(recordsToSave records: [CKRecord]? = nil, recordIDsToDelete recordIDs: [CKRecord.ID]? = nil) {
+    self.init()
+    recordsToSave = records
+    recordIDsToDelete = recordIDs
+  }
+
+  override func run() async {
+    let wishes = wishes.value
+    let database = begin()
+    let records = wishes.recordsToSave ?? []
+    let deletions = wishes.recordIDsToDelete ?? []
+    let answer = await attempt {
+      try await database.modifyRecords(
+        saving: records,
+        deleting: deletions,
+        savePolicy: wishes.savePolicy,
+        atomically: wishes.isAtomic
+      )
+    }
+    let saves = ItemResults(of: records.map(\.recordID), in: answer.map(\.saveResults))
+    let deletes = ItemResults(of: deletions, in: answer.map(\.deleteResults))
+    await conclude(blocks) { [self] blocks in
+      for (record, save) in zip(records, saves.elements) {
+        if case .success = save.result { blocks.perRecordProgress?(record, 1) }
+        if let perRecordSave = blocks.perRecordSave {
+          perRecordSave(save.id, save.result)
+        } else {
+          blocks.perRecordCompletion?(record, save.result.failure)
+        }
+      }
+      for (id, result) in deletes.elements { blocks.perRecordDelete?(id, result) }
+      let outcome = outcome(answer, itemErrors: saves.errors.merging(deletes.errors) { $1 })
+      blocks.result?(outcome)
+      let happened = answer.failure == nil
+      blocks.completion?(happened ? saves.values : nil, happened ? deletes.successes : nil, outcome.failure)
+    }
+  }
+}
+
+// MARK: - What to change, and whom to tell
+
+extension CKModifyRecordsOperation {
+  /// The records to save.
+  public var recordsToSave: [CKRecord]? {
+    get { wishes.recordsToSave }
+    set { wishes.recordsToSave = newValue }
+  }
+
+  /// The records to delete, whatever their version.
+  public var recordIDsToDelete: [CKRecord.ID]? {
+    get { wishes.recordIDsToDelete }
+    set { wishes.recordIDsToDelete = newValue }
+  }
+
+  /// What happens when the server has another version; `ifServerRecordUnchanged` unless set.
+  public var savePolicy: RecordSavePolicy {
+    get { wishes.savePolicy }
+    set { wishes.savePolicy = newValue }
+  }
+
+  /// Whether the changes of a zone take effect together or not at all; true unless set. Default zones cannot do that.
+  public var isAtomic: Bool {
+    get { wishes.isAtomic }
+    set { wishes.isAtomic = newValue }
+  }
+
+  /// What Apple's servers recognise a repeated request by. No effect here: Web Services have no such thing.
+  public var clientChangeTokenData: Data? {
+    get { wishes.clientChangeTokenData }
+    set { wishes.clientChangeTokenData = newValue }
+  }
+
+  /// Called for each record that was saved, with 1.
+  public var perRecordProgressBlock: ((CKRecord, Double) -> Void)? {
+    get { blocks.perRecordProgress }
+    set { blocks.perRecordProgress = newValue }
+  }
+
+  /// Called for each record to save with it, or with why it was not saved.
+  public var perRecordSaveBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)? {
+    get { blocks.perRecordSave }
+    set { blocks.perRecordSave = newValue }
+  }
+
+  /// The older form of `perRecordSaveBlock`.
+  public var perRecordCompletionBlock: ((CKRecord, (any Error)?) -> Void)? {
+    get { blocks.perRecordCompletion }
+    set { blocks.perRecordCompletion = newValue }
+  }
+
+  /// Called for each record to delete.
+  public var perRecordDeleteBlock: ((CKRecord.ID, Result<Void, any Error>) -> Void)? {
+    get { blocks.perRecordDelete }
+    set { blocks.perRecordDelete = newValue }
+  }
+
+  /// Called when all is done.
+  public var modifyRecordsResultBlock: ((Result<Void, any Error>) -> Void)? {
+    get { blocks.result }
+    set { blocks.result = newValue }
+  }
+
+  /// The older form of `modifyRecordsResultBlock`, with what was saved and deleted; without either where the whole failed.
+  public var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)? {
+    get { blocks.completion }
+    set { blocks.completion = newValue }
+  }
+}

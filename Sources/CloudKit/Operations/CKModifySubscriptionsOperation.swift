@@ -1,0 +1,88 @@
+/// Saves and deletes subscriptions; never atomic.
+open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
+  private struct Wishes {
+    var subscriptionsToSave: [CKSubscription]?
+    var subscriptionIDsToDelete: [CKSubscription.ID]?
+  }
+
+  private struct Blocks {
+    var perSave: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)?
+    var perDelete: ((CKSubscription.ID, Result<Void, any Error>) -> Void)?
+    var completion: (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?
+    var result: ((Result<Void, any Error>) -> Void)?
+  }
+
+  private let wishes = Guarded(Wishes())
+  private let blocks = Guarded(Blocks())
+
+  /// Makes an operation that changes nothing until it is told what.
+  public override init() {}
+
+  /// Makes an operation that saves and deletes subscriptions.
+  public convenience init(
+    subscriptionsToSave: [CKSubscription]? = nil,
+    subscriptionIDsToDelete: [CKSubscription.ID]? = nil
+  ) {
+    self.init()
+    self.subscriptionsToSave = subscriptionsToSave
+    self.subscriptionIDsToDelete = subscriptionIDsToDelete
+  }
+
+  override func run() async {
+    let subscriptions = subscriptionsToSave ?? []
+    let deletions = subscriptionIDsToDelete ?? []
+    let database = begin()
+    let answer = await attempt { try await database.modifySubscriptions(saving: subscriptions, deleting: deletions) }
+    let saves = ItemResults(of: subscriptions.map(\.subscriptionID), in: answer.map(\.saveResults))
+    let deletes = ItemResults(of: deletions, in: answer.map(\.deleteResults))
+    await conclude(blocks) { [self] blocks in
+      for (id, result) in saves.elements { blocks.perSave?(id, result) }
+      for (id, result) in deletes.elements { blocks.perDelete?(id, result) }
+      let outcome = outcome(answer, itemErrors: saves.errors.merging(deletes.errors) { $1 })
+      blocks.result?(outcome)
+      let happened = answer.failure == nil
+      blocks.completion?(happened ? saves.values : nil, happened ? deletes.successes : nil, outcome.failure)
+    }
+  }
+}
+
+// MARK: - What to change, and whom to tell
+
+extension CKModifySubscriptionsOperation {
+  /// The subscriptions to save.
+  public var subscriptionsToSave: [CKSubscription]? {
+    get { wishes.subscriptionsToSave }
+    set { wishes.subscriptionsToSave = newValue }
+  }
+
+  /// The subscriptions to delete.
+  public var subscriptionIDsToDelete: [CKSubscription.ID]? {
+    get { wishes.subscriptionIDsToDelete }
+    set { wishes.subscriptionIDsToDelete = newValue }
+  }
+
+  /// Called for each subscription to save.
+  public var perSubscriptionSaveBlock: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)? {
+    get { blocks.perSave }
+    set { blocks.perSave = newValue }
+  }
+
+  /// Called for each subscription to delete.
+  public var perSubscriptionDeleteBlock: ((CKSubscription.ID, Result<Void, any Error>) -> Void)? {
+    get { blocks.perDelete }
+    set { blocks.perDelete = newValue }
+  }
+
+  /// Called when all is done.
+  public var modifySubscriptionsResultBlock: ((Result<Void, any Error>) -> Void)? {
+    get { blocks.result }
+    set { blocks.result = newValue }
+  }
+
+  /// The older form of `modifySubscriptionsResultBlock`, with what was saved and deleted; without either where the whole
+  /// failed.
+  public var modifySubscriptionsCompletionBlock: (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)? {
+    get { blocks.completion }
+    set { blocks.completion = newValue }
+  }
+}
