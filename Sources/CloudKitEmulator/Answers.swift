@@ -37,6 +37,12 @@ extension EmulatorCore {
     )
   }
 
+  /// The content of a file.
+  func respond(_ exchange: Exchange, bytes: Data) -> EmulatorReply {
+    let headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "application/octet-stream")
+    return finish(exchange, .respond(EmulatorResponse(status: 200, headers: headers, body: bytes)), "200")
+  }
+
   func signInPage(_ exchange: Exchange) -> EmulatorReply {
     let headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "text/html; charset=UTF-8")
     let response = EmulatorResponse(status: 200, headers: headers, body: Data(SignInPage.html.utf8))
@@ -116,6 +122,6 @@ extension JSONObject {
 
   /// The elements of the answer that are errors although the answer is a success.
   fileprivate var failedItems: Int {
-    (self["records"] ?? self["zones"])?.array?.count { $0.object?["serverErrorCode"] != nil } ?? 0
+    (self["records"] ?? self["zones"] ?? self["assets"])?.array?.count { $0.object?["serverErrorCode"] != nil } ?? 0
   }
 }

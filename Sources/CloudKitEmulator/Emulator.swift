@@ -44,6 +44,12 @@ public final class Emulator: Sendable {
     core.withLock { $0.throttledUntil = time }
   }
 
+  /// How many bytes the body of a request to that path may have; a longer one is refused, so that its end need not be read.
+  func bodyLimit(path: String) -> Int {
+    path.hasPrefix(AssetPath.upload)
+      ? configuration.assetSizeLimit + AssetTransfer.wrapping : configuration.bodySizeLimit
+  }
+
   /// Carries out one request.
   public func handle(_ request: EmulatorRequest, at time: Date) -> EmulatorReply {
     var exchange = Exchange(request, at: time)
@@ -53,11 +59,16 @@ public final class Emulator: Sendable {
     if request.path == SignInPage.path {
       return core.withLock { $0.isOffline ? $0.drop(exchange, committed: false) : $0.signInPage(exchange) }
     }
+    if let transfer = AssetTransfer(request, configuration: configuration) {
+      exchange.operation = transfer.name
+      return core.withLock { $0.answer(exchange, transfer) }
+    }
     guard let route = Route(path: request.path) else {
       let error = ServerError(.notFound, "No handler found for endpoint")
       return core.withLock { $0.isOffline ? $0.drop(exchange, committed: false) : $0.refuse(exchange, error) }
     }
     exchange.route = route
+    exchange.operation = route.operation.rawValue
     // Signatures and JSON are the costly part, and need no lock.
     let authentication = Authentication(request, route: route, configuration: configuration, at: time)
     exchange.nextToken = authentication.nextToken

@@ -23,6 +23,8 @@ public struct EmulatorConfiguration: Sendable {
   public var recordSizeLimit = 1_000_000
   /// Bytes of a request body; a longer one is answered 413 without JSON, as a proxy would.
   public var bodySizeLimit = 2_000_000
+  /// Bytes of one uploaded file: 50 MB, the larger of the two numbers that are documented.
+  public var assetSizeLimit = 50 * 1024 * 1024
   /// Records that may refer to one target with `DELETE_SELF`.
   public var referrerLimit = 750
   /// How long a new record stays invisible to `records/query`; lookups and change feeds see it at once.

@@ -6,6 +6,8 @@ struct Call {
   var caller: Caller
   var body: JSONObject
   var time: Date
+  /// What URLs in the answer begin with.
+  var baseURL = "http://emulator.invalid"
   var faults = FaultEffects()
 
   var milliseconds: Int64 { Timestamps.milliseconds(time) }
@@ -26,6 +28,9 @@ final class EmulatorCore {
   var schemas: [String: Schema] = [:]
   /// Names of the users seen so far, by user record name.
   var users: [String: String] = [:]
+  var assets = AssetShelf()
+  /// How many upload URLs were handed out since the start.
+  var uploads = 0
   var injector = FaultInjector(plan: FaultPlan())
   var isOffline = false
   var throttledUntil: Date?
@@ -60,6 +65,8 @@ final class EmulatorCore {
     case .zonesChanges: return try legacyZoneChanges(call)
     case .changesDatabase: return try databaseChanges(call)
     case .changesZone: return try zoneChanges(call)
+    case .assetsUpload: return try uploadAssets(call)
+    case .assetsRereference: return try rereferenceAssets(call)
     case .usersCaller: return try caller(call)
     case .usersCurrent: return try currentUser(call)
     case .usersDiscover: return try discoverUsers(call)
@@ -128,7 +135,12 @@ final class EmulatorCore {
     -> JSON
   {
     let fields = schemas[database.key.schema]?[record.type] ?? [:]
-    return .object(record.json(keys: keys, zoneID: zone.zoneID, encrypted: fields, encoding: call.encoding))
+    var encoding = call.encoding
+    encoding.asset = { [seal] asset in
+      let url = DownloadAddress.text(of: asset, base: call.baseURL, at: call.milliseconds, seal: seal)
+      return .joining(asset.json, ["downloadURL": .string(url)])
+    }
+    return .object(record.json(keys: keys, zoneID: zone.zoneID, encrypted: fields, encoding: encoding))
   }
 
   /// The version of a record a caller meets. Everybody's own `Users` record is there from the start.

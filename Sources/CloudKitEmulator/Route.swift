@@ -18,6 +18,8 @@ struct Route: Sendable {
     case zonesChanges = "zones/changes"
     case changesDatabase = "changes/database"
     case changesZone = "changes/zone"
+    case assetsUpload = "assets/upload"
+    case assetsRereference = "assets/rereference"
     case usersCaller = "users/caller"
     case usersCurrent = "users/current"
     case usersDiscover = "users/discover"
@@ -32,7 +34,8 @@ struct Route: Sendable {
 
     var scopes: [Scope] {
       switch self {
-      case .recordsQuery, .recordsLookup, .recordsModify, .zonesList, .zonesLookup: [.public, .private, .shared]
+      case .recordsQuery, .recordsLookup, .recordsModify, .zonesList, .zonesLookup, .assetsUpload, .assetsRereference:
+        [.public, .private, .shared]
       case .zonesModify, .zonesChanges: [.private]
       case .recordsChanges, .changesDatabase, .changesZone: [.private, .shared]
       case .usersCaller, .usersCurrent, .usersDiscover: [.public]

@@ -66,8 +66,7 @@ struct Authentication: Sendable {
 
   /// Sends the user to the server's own sign-in page. [E]
   private static func signInNeeded(_ request: EmulatorRequest, _ route: Route) -> ServerError {
-    let host = request.header("host") ?? "127.0.0.1"
-    let url = "http://\(host)\(SignInPage.path)?container=\(route.container)&environment=\(route.environment)"
+    let url = "\(request.baseURL)\(SignInPage.path)?container=\(route.container)&environment=\(route.environment)"
     return ServerError(.authenticationRequired, "request needs authorization", redirectURL: url)
   }
 }

@@ -19,6 +19,7 @@ final class HTTPHandler: ChannelInboundHandler {
   private let exchange: HTTPExchange
   private var head: HTTPRequestHead?
   private var body = Data()
+  private var bodyLimit = 0
   private var isAnswering = false
   private var isQuiescing = false
 
@@ -31,6 +32,7 @@ final class HTTPHandler: ChannelInboundHandler {
     case .head(let head):
       self.head = head
       body.removeAll()
+      bodyLimit = exchange.emulator.bodyLimit(path: Self.path(head))
       if head.headers["expect"].contains(where: { $0.lowercased() == "100-continue" }) {
         context.writeAndFlush(
           wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
@@ -39,13 +41,17 @@ final class HTTPHandler: ChannelInboundHandler {
       }
     case .body(let buffer):
       // One byte over the limit is enough to refuse; the rest is read and thrown away.
-      let room = exchange.emulator.configuration.bodySizeLimit + 1 - body.count
+      let room = bodyLimit + 1 - body.count
       if room > 0 { body.append(contentsOf: buffer.readableBytesView.prefix(room)) }
     case .end:
       guard let head else { return }
       self.head = nil
       answer(head, context)
     }
+  }
+
+  private static func path(_ head: HTTPRequestHead) -> String {
+    String(head.uri.prefix { $0 != "?" })
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

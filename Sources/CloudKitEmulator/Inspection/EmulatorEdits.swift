@@ -48,8 +48,9 @@ extension Emulator {
     at time: Date
   ) throws(EmulatorError) -> EmulatorRecord {
     var json = JSONObject()
+    let encoding = FieldEncoding(asset: receipts(in: database, zone: zone, at: time))
     for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
-      json.append(name, value.map { FieldEncoding().field($0, isEncrypted: false) } ?? .object([:]))
+      json.append(name, value.map { encoding.field($0, isEncrypted: false) } ?? .object([:]))
     }
     let record: JSONObject = [
       "recordName": .string(recordName), "recordType": .string(recordType), "fields": .object(json),
@@ -99,6 +100,17 @@ extension Emulator {
       (core.databases[database.key]?.zones[zone]?.records.values.sorted { $0.name < $1.name } ?? [])
         .map(EmulatorRecord.init)
     }
+  }
+
+  /// Spells files as an upload does.
+  private func receipts(
+    in database: EmulatorDatabase,
+    zone: String,
+    at time: Date
+  ) -> (EmulatorAsset) -> JSONObject {
+    let (seal, identity) = core.withLock { ($0.seal, $0.databases[database.key]?.zones[zone]?.identity ?? 0) }
+    let expires = Timestamps.milliseconds(time) + AssetReceipt.lifetime
+    return { AssetReceipt($0, zone: identity, target: nil, expires: expires).json(seal) }
   }
 
   private func edit(

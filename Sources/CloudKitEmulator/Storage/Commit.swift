@@ -46,8 +46,12 @@ extension EmulatorCore {
     database.sequence = commit.sequence
     for change in commit.changes {
       switch change {
-      case .saved(let zone, let record): database.zones[zone]?.save(record)
-      case .buried(let zone, let tombstone): database.zones[zone]?.bury(tombstone)
+      case .saved(let zone, let record):
+        assets.replace(database.zones[zone]?.records[record.name], with: record)
+        database.zones[zone]?.save(record)
+      case .buried(let zone, let tombstone):
+        assets.replace(database.zones[zone]?.records[tombstone.name], with: nil)
+        database.zones[zone]?.bury(tombstone)
       case .zoneCreated(let row):
         database.deletedZones[row.name] = nil
         database.zones[row.name] = ZoneState(
@@ -59,6 +63,7 @@ extension EmulatorCore {
         )
       case .zoneChanged(let row): database.zones[row.name]?.changed = row.changed
       case .zoneDeleted(let name, let sequence):
+        for record in database.zones[name]?.records.values ?? [:].values { assets.replace(record, with: nil) }
         database.zones[name] = nil
         database.deletedZones[name] = sequence
       case .learnt(let type, let fields):

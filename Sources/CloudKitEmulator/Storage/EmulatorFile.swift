@@ -27,6 +27,7 @@ final class EmulatorFile: Sendable {
             schema TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
             PRIMARY KEY (schema, type, name)) WITHOUT ROWID;
           CREATE TABLE IF NOT EXISTS user (name TEXT PRIMARY KEY) WITHOUT ROWID;
+          CREATE TABLE IF NOT EXISTS asset (id TEXT PRIMARY KEY, kept INTEGER NOT NULL, bytes BLOB NOT NULL);
           """
       )
     }
@@ -68,6 +69,20 @@ final class EmulatorFile: Sendable {
     }
   }
 
+  func write(_ bytes: Data, asset id: String, until time: Int64) throws {
+    try queue.write { try run($0, "INSERT OR REPLACE INTO asset VALUES (?, ?, ?)", [id, time, bytes]) }
+  }
+
+  func bytes(ofAsset id: String) throws -> Data? {
+    try queue.read { try Data.fetchOne($0, sql: "SELECT bytes FROM asset WHERE id = ?", arguments: [id]) }
+  }
+
+  func delete(assets ids: [String]) throws {
+    try queue.write { db in
+      for id in ids { try run(db, "DELETE FROM asset WHERE id = ?", [id]) }
+    }
+  }
+
   private func put(_ db: Database, _ arguments: StatementArguments) throws {
     try run(db, "INSERT OR REPLACE INTO record VALUES (?, ?, ?, ?, ?, ?)", arguments)
   }
@@ -80,7 +95,12 @@ final class EmulatorFile: Sendable {
 extension EmulatorFile {
   /// Reads the whole file into an empty core.
   func load(into core: EmulatorCore) throws {
-    let commits = try queue.read { db in try Self.databases(db) }
+    let commits = try queue.read { db in
+      for row in try Row.fetchAll(db, sql: "SELECT id, kept FROM asset") {
+        core.assets.keep(row["id"], until: row["kept"])
+      }
+      return try Self.databases(db)
+    }
     for commit in commits { core.apply(commit) }
     for database in core.databases.values {
       for zone in database.zones.values { zone.sortFeed() }
