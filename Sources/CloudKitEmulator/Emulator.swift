@@ -36,7 +36,12 @@ public final class Emulator: Sendable {
   /// Whether every connection closes unanswered, as if the network were gone.
   public var isOffline: Bool {
     get { core.withLock { $0.isOffline } }
-    set { core.withLock { $0.isOffline = newValue } }
+    set {
+      withCore { core in
+        core.isOffline = newValue
+        if newValue { core.dropPolls() }
+      }
+    }
   }
 
   /// Answers every request 429 `THROTTLED`, with the seconds that remain, until a time; `nil` ends it.
@@ -50,6 +55,23 @@ public final class Emulator: Sendable {
       ? configuration.assetSizeLimit + AssetTransfer.wrapping : configuration.bodySizeLimit
   }
 
+  /// Works on the core, and when it is free again calls back those whose wait the work has ended.
+  func withCore<Value: Sendable, Failure>(
+    _ body: (EmulatorCore) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    let (result, afterwards) = core.withLock { core -> (Result<Value, Failure>, [@Sendable () -> Void]) in
+      defer { core.afterwards = [] }
+      do throws(Failure) {
+        let value = try body(core)
+        return (.success(value), core.afterwards)
+      } catch {
+        return (.failure(error), core.afterwards)
+      }
+    }
+    for call in afterwards { call() }
+    return try result.get()
+  }
+
   /// Carries out one request.
   public func handle(_ request: EmulatorRequest, at time: Date) -> EmulatorReply {
     var exchange = Exchange(request, at: time)
@@ -58,6 +80,10 @@ public final class Emulator: Sendable {
     }
     if request.path == SignInPage.path {
       return core.withLock { $0.isOffline ? $0.drop(exchange, committed: false) : $0.signInPage(exchange) }
+    }
+    if request.path == PushToken.path {
+      exchange.operation = "poll"
+      return withCore { $0.poll(exchange) }
     }
     if let transfer = AssetTransfer(request, configuration: configuration) {
       exchange.operation = transfer.name
@@ -73,6 +99,6 @@ public final class Emulator: Sendable {
     let authentication = Authentication(request, route: route, configuration: configuration, at: time)
     exchange.nextToken = authentication.nextToken
     if request.body.count <= configuration.bodySizeLimit { exchange.readBody() }
-    return core.withLock { $0.answer(exchange, authentication) }
+    return withCore { $0.answer(exchange, authentication) }
   }
 }

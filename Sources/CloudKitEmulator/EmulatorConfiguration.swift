@@ -25,6 +25,12 @@ public struct EmulatorConfiguration: Sendable {
   public var bodySizeLimit = 2_000_000
   /// Bytes of one uploaded file: 50 MB, the larger of the two numbers that are documented.
   public var assetSizeLimit = 50 * 1024 * 1024
+  /// Whether subscriptions to whole databases are accepted, which the framework has and Web Services do not document.
+  public var acceptsDatabaseSubscriptions = true
+  /// How long a long poll waits for a notification before it is answered with nothing.
+  public var courierKeepAlive: Duration = .seconds(30)
+  /// Long polls that may wait at a time; more are answered 503.
+  public var openPollLimit = 1000
   /// Records that may refer to one target with `DELETE_SELF`.
   public var referrerLimit = 750
   /// How long a new record stays invisible to `records/query`; lookups and change feeds see it at once.

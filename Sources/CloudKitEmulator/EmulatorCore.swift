@@ -31,6 +31,15 @@ final class EmulatorCore {
   var assets = AssetShelf()
   /// How many upload URLs were handed out since the start.
   var uploads = 0
+  var subscriptions: [DatabaseKey: [Subscription.Key: Subscription]] = [:]
+  /// The push tokens of users, by their private databases.
+  var pushTokens: [DatabaseKey: [String]] = [:]
+  var couriers: [String: Courier] = [:]
+  /// How many notifications were made, and how many polls waited, since the start.
+  var pushes = 0
+  var waiters: UInt64 = 0
+  /// What is to be called when the core is free again.
+  var afterwards: [@Sendable () -> Void] = []
   var injector = FaultInjector(plan: FaultPlan())
   var isOffline = false
   var throttledUntil: Date?
@@ -67,6 +76,11 @@ final class EmulatorCore {
     case .changesZone: return try zoneChanges(call)
     case .assetsUpload: return try uploadAssets(call)
     case .assetsRereference: return try rereferenceAssets(call)
+    case .subscriptionsList: return listSubscriptions(call)
+    case .subscriptionsLookup: return try lookupSubscriptions(call)
+    case .subscriptionsModify: return try modifySubscriptions(call)
+    case .tokensCreate: return try createToken(call)
+    case .tokensRegister: return try registerToken(call)
     case .usersCaller: return try caller(call)
     case .usersCurrent: return try currentUser(call)
     case .usersDiscover: return try discoverUsers(call)

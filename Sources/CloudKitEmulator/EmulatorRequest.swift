@@ -73,6 +73,8 @@ public struct EmulatorReply: Sendable {
     case respond(EmulatorResponse)
     /// The connection closes unanswered; the flag tells whether the request had taken effect by then.
     case drop(committed: Bool)
+    /// The answer is not there yet: `Emulator.reply(to:)` waits for it.
+    case hold(EmulatorHold)
   }
 
   /// How the exchange ends.

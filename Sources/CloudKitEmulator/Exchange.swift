@@ -34,7 +34,7 @@ struct Exchange: Sendable {
     return Self.lists.reduce(0) { $0 + (body[$1]?.array?.count ?? 0) }
   }
 
-  private static let lists = ["operations", "records", "zones", "lookupInfos", "tokens", "assets"]
+  private static let lists = ["operations", "records", "zones", "lookupInfos", "tokens", "assets", "subscriptions"]
 }
 
 extension EmulatorCore {
@@ -79,7 +79,7 @@ extension EmulatorCore {
     return reply
   }
 
-  private func effects(_ subject: () -> FaultInjector.Subject) -> FaultEffects {
+  func effects(_ subject: () -> FaultInjector.Subject) -> FaultEffects {
     injector.plan.rules.isEmpty ? FaultEffects() : injector.effects(on: subject())
   }
 
@@ -110,14 +110,7 @@ extension EmulatorCore {
   /// Keeps the name of a user met for the first time, for `users/discover`.
   private func remember(_ caller: Caller, _ route: Route) throws(ServerError) {
     guard case .user(let name, _) = caller, let recordName = caller.recordName, users[recordName] == nil else { return }
-    let database = database(DatabaseKey(container: route.container, environment: route.environment, owner: nil))
-    try commit(
-      Commit(
-        database: database.key,
-        counter: database.counter,
-        sequence: database.sequence,
-        changes: [.userSeen(name: name)]
-      )
-    )
+    let key = DatabaseKey(container: route.container, environment: route.environment, owner: nil)
+    try commit([.userSeen(name: name)], to: key)
   }
 }

@@ -1,4 +1,5 @@
-/// Where a path leads: `/database/1/{container}/{environment}/{database}/{operation}`. [D]
+/// Where a path leads: `/database/1/{container}/{environment}/{database}/{operation}` [D], and for push tokens, which
+/// belong to no database, `/device/1/{container}/{environment}/{operation}` [L3].
 struct Route: Sendable {
   enum Scope: String, Sendable {
     case `public`
@@ -20,6 +21,11 @@ struct Route: Sendable {
     case changesZone = "changes/zone"
     case assetsUpload = "assets/upload"
     case assetsRereference = "assets/rereference"
+    case subscriptionsList = "subscriptions/list"
+    case subscriptionsLookup = "subscriptions/lookup"
+    case subscriptionsModify = "subscriptions/modify"
+    case tokensCreate = "tokens/create"
+    case tokensRegister = "tokens/register"
     case usersCaller = "users/caller"
     case usersCurrent = "users/current"
     case usersDiscover = "users/discover"
@@ -27,14 +33,15 @@ struct Route: Sendable {
     /// The lists also take `POST {}`. [L1]
     var methods: [String] {
       switch self {
-      case .zonesList, .usersCaller, .usersCurrent, .usersDiscover: ["GET", "POST"]
+      case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover: ["GET", "POST"]
       default: ["POST"]
       }
     }
 
     var scopes: [Scope] {
       switch self {
-      case .recordsQuery, .recordsLookup, .recordsModify, .zonesList, .zonesLookup, .assetsUpload, .assetsRereference:
+      case .recordsQuery, .recordsLookup, .recordsModify, .zonesList, .zonesLookup, .assetsUpload, .assetsRereference,
+        .subscriptionsList, .subscriptionsLookup, .subscriptionsModify, .tokensCreate, .tokensRegister:
         [.public, .private, .shared]
       case .zonesModify, .zonesChanges: [.private]
       case .recordsChanges, .changesDatabase, .changesZone: [.private, .shared]
@@ -43,6 +50,11 @@ struct Route: Sendable {
     }
 
     var isAboutUsers: Bool { rawValue.hasPrefix("users/") }
+
+    /// Whether the operation needs somebody who is more than an API token.
+    var needsUser: Bool {
+      isAboutUsers || rawValue.hasPrefix("subscriptions/") || rawValue.hasPrefix("tokens/")
+    }
   }
 
   var container: String
@@ -54,16 +66,23 @@ struct Route: Sendable {
     let parts = path.split(separator: "/", omittingEmptySubsequences: true).map {
       QueryString.decode($0, plusIsSpace: false)
     }
-    guard parts.count == 7, parts[0] == "database", parts[1] == "1",
+    guard parts.count == 6 || parts.count == 7, ["database", "device"].contains(parts[0]), parts[1] == "1",
       let container = parts[2], container.hasPrefix("iCloud."), !container.contains("/"),
       let environment = parts[3], ["development", "production"].contains(environment),
-      let scope = parts[4].flatMap(Scope.init(rawValue:)),
-      let group = parts[5], let verb = parts[6], let operation = Operation(rawValue: "\(group)/\(verb)")
+      let group = parts[parts.count - 2], let verb = parts[parts.count - 1],
+      let operation = Operation(rawValue: "\(group)/\(verb)")
     else { return nil }
     self.container = container
     self.environment = environment
-    self.scope = scope
     self.operation = operation
+    if parts.count == 7 {
+      guard parts[0] == "database", let scope = parts[4].flatMap(Scope.init(rawValue:)) else { return nil }
+      self.scope = scope
+    } else {
+      // The documentation has the token calls under `/database`, the server under `/device`: both are served. [D][L3]
+      guard operation == .tokensCreate || operation == .tokensRegister else { return nil }
+      scope = .public
+    }
   }
 }
 

@@ -53,7 +53,7 @@ struct Authentication: Sendable {
     if configuration.strictAuth, !configuration.apiTokens.contains(apiToken) {
       throw ServerError(.authenticationFailed, "Authentication failed")
     }
-    let needsUser = route.scope != .public || route.operation.isAboutUsers
+    let needsUser = route.scope != .public || route.operation.needsUser
     guard let text = query["ckWebAuthToken"] ?? query["ckSession"], !text.isEmpty else {
       guard needsUser else { return .world }
       throw signInNeeded(request, route)

@@ -22,6 +22,8 @@ final class HTTPHandler: ChannelInboundHandler {
   private var bodyLimit = 0
   private var isAnswering = false
   private var isQuiescing = false
+  /// The long poll under way.
+  private var poll: (hold: EmulatorHold, id: UInt64)?
 
   init(exchange: HTTPExchange) {
     self.exchange = exchange
@@ -58,8 +60,15 @@ final class HTTPHandler: ChannelInboundHandler {
     if event is ChannelShouldQuiesceEvent {
       isQuiescing = true
       if !isAnswering, head == nil { context.close(promise: nil) }
+    } else if event is EndOfPolls {
+      endPoll()
     }
     context.fireUserInboundEventTriggered(event)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    endPoll()
+    context.fireChannelInactive()
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -81,10 +90,36 @@ final class HTTPHandler: ChannelInboundHandler {
     let reply = exchange.emulator.handle(request, at: exchange.now())
     let wait = reply.delay + exchange.delay
     let keepsAlive = head.isKeepAlive
-    guard wait > .zero else { return finish(reply, keepsAlive, started, context) }
+    guard wait > .zero else { return proceed(reply, keepsAlive, started, context) }
     context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(wait)) {
+      self.proceed(reply, keepsAlive, started, context)
+    }
+  }
+
+  /// Answers, or waits for what a long poll is answered with: a notification, or nothing when its time is over.
+  private func proceed(
+    _ reply: EmulatorReply,
+    _ keepsAlive: Bool,
+    _ started: ContinuousClock.Instant,
+    _ context: ChannelHandlerContext
+  ) {
+    guard case .hold(let hold) = reply.outcome else { return finish(reply, keepsAlive, started, context) }
+    guard context.channel.isActive, !isQuiescing else { return context.close(promise: nil) }
+    let promise = context.eventLoop.makePromise(of: EmulatorReply.self)
+    let emulator = exchange.emulator
+    let id = emulator.wait(for: hold) { promise.succeed($0) }
+    poll = (hold, id)
+    let keepAlive = context.eventLoop.scheduleTask(in: TimeAmount(hold.keepAlive)) { emulator.release(hold, id: id) }
+    promise.futureResult.assumeIsolated().whenSuccess { reply in
+      keepAlive.cancel()
+      self.poll = nil
       self.finish(reply, keepsAlive, started, context)
     }
+  }
+
+  private func endPoll() {
+    guard let poll else { return }
+    exchange.emulator.release(poll.hold, id: poll.id)
   }
 
   private func finish(
@@ -98,7 +133,7 @@ final class HTTPHandler: ChannelInboundHandler {
     exchange.log?(EmulatorServer.LogEntry(summary: reply.summary, milliseconds: elapsed))
     guard context.channel.isActive else { return }
     switch reply.outcome {
-    case .drop: context.close(promise: nil)
+    case .drop, .hold: context.close(promise: nil)
     case .respond(let response): write(response, closing: isQuiescing || !keepsAlive, context)
     }
   }

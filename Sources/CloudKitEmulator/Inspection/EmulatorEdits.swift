@@ -152,7 +152,7 @@ extension Emulator {
     let route = Route(database, operation)
     let name = user ?? database.user
     let caller: Caller = name.map { .user(name: $0, nextToken: "") } ?? .world
-    try core.withLock { core throws(EmulatorError) in
+    try withCore { core throws(EmulatorError) in
       do throws(ServerError) {
         let answer = try core.perform(Call(route: route, caller: caller, body: body, time: time))
         guard let item = answer[results]?.array?.first?.object, let text = item["serverErrorCode"]?.string,

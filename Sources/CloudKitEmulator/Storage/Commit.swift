@@ -8,6 +8,10 @@ struct Commit {
     case zoneDeleted(name: String, sequence: Int64)
     case learnt(type: String, fields: [String: Schema.Field])
     case userSeen(name: String)
+    case subscribed(Subscription)
+    case unsubscribed(Subscription.Key)
+    case tokenMade(PushToken)
+    case tokenDropped(String)
   }
 
   /// A zone without its records.
@@ -37,7 +41,15 @@ extension EmulatorCore {
         throw ServerError(.internalError, "The data file could not be written: \(error)")
       }
     }
+    let events = recordEvents(of: commit)
     apply(commit)
+    notify(of: commit, events)
+  }
+
+  /// Commits changes that leave the counters of the database alone.
+  func commit(_ changes: [Commit.Change], to key: DatabaseKey) throws(ServerError) {
+    let database = database(key)
+    try commit(Commit(database: key, counter: database.counter, sequence: database.sequence, changes: changes))
   }
 
   func apply(_ commit: Commit) {
@@ -69,6 +81,10 @@ extension EmulatorCore {
       case .learnt(let type, let fields):
         schemas[commit.database.schema, default: Schema()].learn(type: type, fields: fields)
       case .userSeen(let name): users[WebAuthToken.recordName(of: name)] = name
+      case .subscribed(let subscription): subscriptions[commit.database, default: [:]][subscription.key] = subscription
+      case .unsubscribed(let key): subscriptions[commit.database]?[key] = nil
+      case .tokenMade(let token): apply(token)
+      case .tokenDropped(let token): dropToken(token)
       }
     }
   }
