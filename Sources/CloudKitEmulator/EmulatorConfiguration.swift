@@ -51,6 +51,9 @@ public struct EmulatorConfiguration: Sendable {
   public var apiTokens: Set<String> = []
   /// The names of the users accepted under `strictAuth`, and known to `users/discover` from the start.
   public var users: Set<String> = []
+  /// Users of whom more is known than a name. They may sign in under `strictAuth`, are found from the start by their
+  /// addresses and numbers, and are each other's contacts.
+  public var directory: [EmulatorUser] = []
   /// The registered server-to-server keys.
   public var serverKeys: [ServerKey] = []
   /// Mixed into made-up identifiers, so that two emulators in memory do not accept each other's tokens.

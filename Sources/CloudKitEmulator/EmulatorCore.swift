@@ -48,7 +48,9 @@ final class EmulatorCore {
   init(configuration: EmulatorConfiguration, file: EmulatorFile?) {
     self.configuration = configuration
     self.file = file
-    for name in configuration.users { users[WebAuthToken.recordName(of: name)] = name }
+    for name in configuration.users.union(configuration.directory.map(\.name)) {
+      users[WebAuthToken.recordName(of: name)] = name
+    }
   }
 
   /// A database, created at its first use.
@@ -84,6 +86,8 @@ final class EmulatorCore {
     case .usersCaller: return try caller(call)
     case .usersCurrent: return try currentUser(call)
     case .usersDiscover: return try discoverUsers(call)
+    case .usersLookupEmail, .usersLookupID: return try lookupUsers(call)
+    case .usersLookupContacts: return try lookupContacts(call)
     }
   }
 

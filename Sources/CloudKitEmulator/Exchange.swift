@@ -34,7 +34,9 @@ struct Exchange: Sendable {
     return Self.lists.reduce(0) { $0 + (body[$1]?.array?.count ?? 0) }
   }
 
-  private static let lists = ["operations", "records", "zones", "lookupInfos", "tokens", "assets", "subscriptions"]
+  private static let lists = [
+    "operations", "records", "zones", "lookupInfos", "tokens", "assets", "subscriptions", "users",
+  ]
 }
 
 extension EmulatorCore {

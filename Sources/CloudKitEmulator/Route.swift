@@ -29,6 +29,9 @@ struct Route: Sendable {
     case usersCaller = "users/caller"
     case usersCurrent = "users/current"
     case usersDiscover = "users/discover"
+    case usersLookupEmail = "users/lookup/email"
+    case usersLookupID = "users/lookup/id"
+    case usersLookupContacts = "users/lookup/contacts"
 
     /// The lists also take `POST {}`. [L1]
     var methods: [String] {
@@ -45,7 +48,8 @@ struct Route: Sendable {
         [.public, .private, .shared]
       case .zonesModify, .zonesChanges: [.private]
       case .recordsChanges, .changesDatabase, .changesZone: [.private, .shared]
-      case .usersCaller, .usersCurrent, .usersDiscover: [.public]
+      case .usersCaller, .usersCurrent, .usersDiscover, .usersLookupEmail, .usersLookupID, .usersLookupContacts:
+        [.public]
       }
     }
 
@@ -66,23 +70,20 @@ struct Route: Sendable {
     let parts = path.split(separator: "/", omittingEmptySubsequences: true).map {
       QueryString.decode($0, plusIsSpace: false)
     }
-    guard parts.count == 6 || parts.count == 7, ["database", "device"].contains(parts[0]), parts[1] == "1",
+    guard parts.count > 5, ["database", "device"].contains(parts[0]), parts[1] == "1",
       let container = parts[2], container.hasPrefix("iCloud."), !container.contains("/"),
-      let environment = parts[3], ["development", "production"].contains(environment),
-      let group = parts[parts.count - 2], let verb = parts[parts.count - 1],
-      let operation = Operation(rawValue: "\(group)/\(verb)")
+      let environment = parts[3], ["development", "production"].contains(environment)
     else { return nil }
     self.container = container
     self.environment = environment
-    self.operation = operation
-    if parts.count == 7 {
-      guard parts[0] == "database", let scope = parts[4].flatMap(Scope.init(rawValue:)) else { return nil }
-      self.scope = scope
-    } else {
+    let scope = parts[0] == "database" ? parts[4].flatMap(Scope.init(rawValue:)) : nil
+    let words = parts.dropFirst(scope == nil ? 4 : 5)
+    guard let operation = Operation(rawValue: words.map { $0 ?? "" }.joined(separator: "/")),
       // The documentation has the token calls under `/database`, the server under `/device`: both are served. [D][L3]
-      guard operation == .tokensCreate || operation == .tokensRegister else { return nil }
-      scope = .public
-    }
+      scope != nil || operation == .tokensCreate || operation == .tokensRegister
+    else { return nil }
+    self.scope = scope ?? .public
+    self.operation = operation
   }
 }
 

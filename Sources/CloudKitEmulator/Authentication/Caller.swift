@@ -58,7 +58,7 @@ struct Authentication: Sendable {
       guard needsUser else { return .world }
       throw signInNeeded(request, route)
     }
-    guard let token = WebAuthToken(text), !configuration.strictAuth || configuration.users.contains(token.name) else {
+    guard let token = WebAuthToken(text), configuration.admits(token.name) else {
       throw signInNeeded(request, route)
     }
     return .user(name: token.name, nextToken: token.next.text)
@@ -68,6 +68,12 @@ struct Authentication: Sendable {
   private static func signInNeeded(_ request: EmulatorRequest, _ route: Route) -> ServerError {
     let url = "\(request.baseURL)\(SignInPage.path)?container=\(route.container)&environment=\(route.environment)"
     return ServerError(.authenticationRequired, "request needs authorization", redirectURL: url)
+  }
+}
+
+extension EmulatorConfiguration {
+  fileprivate func admits(_ name: String) -> Bool {
+    !strictAuth || users.contains(name) || directory.contains { $0.name == name }
   }
 }
 
