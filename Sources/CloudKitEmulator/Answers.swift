@@ -37,6 +37,24 @@ extension EmulatorCore {
     )
   }
 
+  /// The content of a file.
+  func respond(_ exchange: Exchange, bytes: Data) -> EmulatorReply {
+    let headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "application/octet-stream")
+    return finish(exchange, .respond(EmulatorResponse(status: 200, headers: headers, body: bytes)), "200")
+  }
+
+  /// One notification, or nothing to keep the line alive. [L3]
+  func respond(_ exchange: Exchange, notification: Data?) -> EmulatorReply {
+    let headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "application/json; charset=UTF-8")
+    let response = EmulatorResponse(status: 200, headers: headers, body: notification ?? Data())
+    return finish(exchange, .respond(response), notification == nil ? "200 keep-alive" : "200")
+  }
+
+  /// A poll that is answered later, and counted then.
+  func hold(_ exchange: Exchange, _ hold: EmulatorHold) -> EmulatorReply {
+    EmulatorReply(outcome: .hold(hold), delay: .zero, summary: summary(exchange, "held"))
+  }
+
   func signInPage(_ exchange: Exchange) -> EmulatorReply {
     let headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "text/html; charset=UTF-8")
     let response = EmulatorResponse(status: 200, headers: headers, body: Data(SignInPage.html.utf8))
@@ -62,14 +80,17 @@ extension EmulatorCore {
     statistics.requests += 1
     statistics.requestsByOperation[exchange.operation, default: 0] += 1
     statistics.outcomes[result.split(separator: " (").first.map(String.init) ?? result, default: 0] += 1
-    let summary = EmulatorSummary(
+    return EmulatorReply(outcome: outcome, delay: .zero, summary: summary(exchange, result))
+  }
+
+  private func summary(_ exchange: Exchange, _ result: String) -> EmulatorSummary {
+    EmulatorSummary(
       method: exchange.request.method,
       operation: exchange.operation,
       database: exchange.route?.scope.rawValue ?? "",
       items: exchange.items,
       result: result
     )
-    return EmulatorReply(outcome: outcome, delay: .zero, summary: summary)
   }
 
   private func nextRequestUUID() -> String {
@@ -116,6 +137,8 @@ extension JSONObject {
 
   /// The elements of the answer that are errors although the answer is a success.
   fileprivate var failedItems: Int {
-    (self["records"] ?? self["zones"])?.array?.count { $0.object?["serverErrorCode"] != nil } ?? 0
+    (self["records"] ?? self["zones"] ?? self["assets"] ?? self["subscriptions"])?.array?.count {
+      $0.object?["serverErrorCode"] != nil
+    } ?? 0
   }
 }

@@ -36,12 +36,40 @@ public final class Emulator: Sendable {
   /// Whether every connection closes unanswered, as if the network were gone.
   public var isOffline: Bool {
     get { core.withLock { $0.isOffline } }
-    set { core.withLock { $0.isOffline = newValue } }
+    set {
+      withCore { core in
+        core.isOffline = newValue
+        if newValue { core.dropPolls() }
+      }
+    }
   }
 
   /// Answers every request 429 `THROTTLED`, with the seconds that remain, until a time; `nil` ends it.
   public func throttle(until time: Date?) {
     core.withLock { $0.throttledUntil = time }
+  }
+
+  /// How many bytes the body of a request to that path may have; a longer one is refused, so that its end need not be read.
+  func bodyLimit(path: String) -> Int {
+    path.hasPrefix(AssetPath.upload)
+      ? configuration.assetSizeLimit + AssetTransfer.wrapping : configuration.bodySizeLimit
+  }
+
+  /// Works on the core, and when it is free again calls back those whose wait the work has ended.
+  func withCore<Value: Sendable, Failure>(
+    _ body: (EmulatorCore) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    let (result, afterwards) = core.withLock { core -> (Result<Value, Failure>, [@Sendable () -> Void]) in
+      defer { core.afterwards = [] }
+      do throws(Failure) {
+        let value = try body(core)
+        return (.success(value), core.afterwards)
+      } catch {
+        return (.failure(error), core.afterwards)
+      }
+    }
+    for call in afterwards { call() }
+    return try result.get()
   }
 
   /// Carries out one request.
@@ -53,15 +81,24 @@ public final class Emulator: Sendable {
     if request.path == SignInPage.path {
       return core.withLock { $0.isOffline ? $0.drop(exchange, committed: false) : $0.signInPage(exchange) }
     }
+    if request.path == PushToken.path {
+      exchange.operation = "poll"
+      return withCore { $0.poll(exchange) }
+    }
+    if let transfer = AssetTransfer(request, configuration: configuration) {
+      exchange.operation = transfer.name
+      return core.withLock { $0.answer(exchange, transfer) }
+    }
     guard let route = Route(path: request.path) else {
       let error = ServerError(.notFound, "No handler found for endpoint")
       return core.withLock { $0.isOffline ? $0.drop(exchange, committed: false) : $0.refuse(exchange, error) }
     }
     exchange.route = route
+    exchange.operation = route.operation.rawValue
     // Signatures and JSON are the costly part, and need no lock.
     let authentication = Authentication(request, route: route, configuration: configuration, at: time)
     exchange.nextToken = authentication.nextToken
     if request.body.count <= configuration.bodySizeLimit { exchange.readBody() }
-    return core.withLock { $0.answer(exchange, authentication) }
+    return withCore { $0.answer(exchange, authentication) }
   }
 }

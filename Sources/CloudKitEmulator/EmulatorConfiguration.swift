@@ -23,6 +23,14 @@ public struct EmulatorConfiguration: Sendable {
   public var recordSizeLimit = 1_000_000
   /// Bytes of a request body; a longer one is answered 413 without JSON, as a proxy would.
   public var bodySizeLimit = 2_000_000
+  /// Bytes of one uploaded file: 50 MB, the larger of the two numbers that are documented.
+  public var assetSizeLimit = 50 * 1024 * 1024
+  /// Whether subscriptions to whole databases are accepted, which the framework has and Web Services do not document.
+  public var acceptsDatabaseSubscriptions = true
+  /// How long a long poll waits for a notification before it is answered with nothing.
+  public var courierKeepAlive: Duration = .seconds(30)
+  /// Long polls that may wait at a time; more are answered 503.
+  public var openPollLimit = 1000
   /// Records that may refer to one target with `DELETE_SELF`.
   public var referrerLimit = 750
   /// How long a new record stays invisible to `records/query`; lookups and change feeds see it at once.
@@ -43,6 +51,9 @@ public struct EmulatorConfiguration: Sendable {
   public var apiTokens: Set<String> = []
   /// The names of the users accepted under `strictAuth`, and known to `users/discover` from the start.
   public var users: Set<String> = []
+  /// Users of whom more is known than a name. They may sign in under `strictAuth`, are found from the start by their
+  /// addresses and numbers, and are each other's contacts.
+  public var directory: [EmulatorUser] = []
   /// The registered server-to-server keys.
   public var serverKeys: [ServerKey] = []
   /// Mixed into made-up identifiers, so that two emulators in memory do not accept each other's tokens.

@@ -6,6 +6,8 @@ struct Call {
   var caller: Caller
   var body: JSONObject
   var time: Date
+  /// What URLs in the answer begin with.
+  var baseURL = "http://emulator.invalid"
   var faults = FaultEffects()
 
   var milliseconds: Int64 { Timestamps.milliseconds(time) }
@@ -26,6 +28,18 @@ final class EmulatorCore {
   var schemas: [String: Schema] = [:]
   /// Names of the users seen so far, by user record name.
   var users: [String: String] = [:]
+  var assets = AssetShelf()
+  /// How many upload URLs were handed out since the start.
+  var uploads = 0
+  var subscriptions: [DatabaseKey: [Subscription.Key: Subscription]] = [:]
+  /// The push tokens of users, by their private databases.
+  var pushTokens: [DatabaseKey: [String]] = [:]
+  var couriers: [String: Courier] = [:]
+  /// How many notifications were made, and how many polls waited, since the start.
+  var pushes = 0
+  var waiters: UInt64 = 0
+  /// What is to be called when the core is free again.
+  var afterwards: [@Sendable () -> Void] = []
   var injector = FaultInjector(plan: FaultPlan())
   var isOffline = false
   var throttledUntil: Date?
@@ -34,7 +48,9 @@ final class EmulatorCore {
   init(configuration: EmulatorConfiguration, file: EmulatorFile?) {
     self.configuration = configuration
     self.file = file
-    for name in configuration.users { users[WebAuthToken.recordName(of: name)] = name }
+    for name in configuration.users.union(configuration.directory.map(\.name)) {
+      users[WebAuthToken.recordName(of: name)] = name
+    }
   }
 
   /// A database, created at its first use.
@@ -60,9 +76,18 @@ final class EmulatorCore {
     case .zonesChanges: return try legacyZoneChanges(call)
     case .changesDatabase: return try databaseChanges(call)
     case .changesZone: return try zoneChanges(call)
+    case .assetsUpload: return try uploadAssets(call)
+    case .assetsRereference: return try rereferenceAssets(call)
+    case .subscriptionsList: return listSubscriptions(call)
+    case .subscriptionsLookup: return try lookupSubscriptions(call)
+    case .subscriptionsModify: return try modifySubscriptions(call)
+    case .tokensCreate: return try createToken(call)
+    case .tokensRegister: return try registerToken(call)
     case .usersCaller: return try caller(call)
     case .usersCurrent: return try currentUser(call)
     case .usersDiscover: return try discoverUsers(call)
+    case .usersLookupEmail, .usersLookupID: return try lookupUsers(call)
+    case .usersLookupContacts: return try lookupContacts(call)
     }
   }
 
@@ -128,7 +153,12 @@ final class EmulatorCore {
     -> JSON
   {
     let fields = schemas[database.key.schema]?[record.type] ?? [:]
-    return .object(record.json(keys: keys, zoneID: zone.zoneID, encrypted: fields, encoding: call.encoding))
+    var encoding = call.encoding
+    encoding.asset = { [seal] asset in
+      let url = DownloadAddress.text(of: asset, base: call.baseURL, at: call.milliseconds, seal: seal)
+      return .joining(asset.json, ["downloadURL": .string(url)])
+    }
+    return .object(record.json(keys: keys, zoneID: zone.zoneID, encrypted: fields, encoding: encoding))
   }
 
   /// The version of a record a caller meets. Everybody's own `Users` record is there from the start.

@@ -31,6 +31,24 @@ public struct EmulatorRequest: Sendable {
   func header(_ name: String) -> String? {
     headers.first { $0.name.lowercased() == name }?.value
   }
+
+  /// Where the caller reached the emulator, so that URLs in answers lead back to it; a host that does not exist where
+  /// the request came without sockets.
+  var baseURL: String {
+    guard let host = header("host"), !host.isEmpty, host.utf8.count <= 255, host.utf8.allSatisfy(Self.isHostByte)
+    else { return "http://emulator.invalid" }
+    return "http://\(host)"
+  }
+
+  private static func isHostByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default:
+      [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]")].contains(byte)
+    }
+  }
 }
 
 /// One HTTP header field.
@@ -55,6 +73,8 @@ public struct EmulatorReply: Sendable {
     case respond(EmulatorResponse)
     /// The connection closes unanswered; the flag tells whether the request had taken effect by then.
     case drop(committed: Bool)
+    /// The answer is not there yet: `Emulator.reply(to:)` waits for it.
+    case hold(EmulatorHold)
   }
 
   /// How the exchange ends.

@@ -28,7 +28,7 @@ public struct EmulatorTransport: CKTransport {
   public func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
     guard !Task.isCancelled else { throw CKTransportError(.cancelled, "The request was cancelled.") }
     guard !emulator.isOffline else { throw CKTransportError(.notSent, "The emulator is offline.") }
-    let reply = emulator.handle(
+    var reply = emulator.handle(
       EmulatorRequest(
         method: request.method,
         path: request.path,
@@ -47,11 +47,35 @@ public struct EmulatorTransport: CKTransport {
       }
       guard patience == reply.delay else { throw CKTransportError(.unknown, "No answer came in time.") }
     }
+    if case .hold(let hold) = reply.outcome {
+      let late = await self.reply(to: hold)
+      // A poll that ends with its task has nothing to say.
+      guard !Task.isCancelled, let late else { throw CKTransportError(.cancelled, "The request was cancelled.") }
+      reply = late
+    }
     switch reply.outcome {
     case .respond(let response):
       let headers = response.headers.map { CKHTTPHeader($0.name, $0.value) }
       return CKTransportResponse(status: response.status, headers: headers, body: response.body)
-    case .drop: throw CKTransportError(.unknown, "The connection closed before an answer came.")
+    case .drop, .hold: throw CKTransportError(.unknown, "The connection closed before an answer came.")
+    }
+  }
+
+  /// Waits for a notification or for the keep-alive, whichever comes first.
+  private func reply(to hold: EmulatorHold) async -> EmulatorReply? {
+    await withTaskGroup(of: EmulatorReply?.self) { [emulator, sleep] group in
+      group.addTask { await emulator.reply(to: hold) }
+      group.addTask {
+        try? await sleep(hold.keepAlive)
+        return nil
+      }
+      var reply: EmulatorReply?
+      for await outcome in group {
+        if let outcome { reply = outcome }
+        // The one that is left comes to its end at once; a poll that has been called back meanwhile keeps its answer.
+        group.cancelAll()
+      }
+      return reply
     }
   }
 }

@@ -7,6 +7,8 @@ struct Exchange: Sendable {
   var route: Route?
   var nextToken: String?
   var body: Result<JSONObject, ServerError> = .success([:])
+  /// What logs, statistics and faults call the request.
+  var operation = "unknown"
 
   init(_ request: EmulatorRequest, at time: Date) {
     self.request = request
@@ -29,10 +31,12 @@ struct Exchange: Sendable {
   /// How many operations, records or zones the request carries.
   var items: Int {
     guard case .success(let body) = body else { return 0 }
-    return ["operations", "records", "zones", "lookupInfos"].reduce(0) { $0 + (body[$1]?.array?.count ?? 0) }
+    return Self.lists.reduce(0) { $0 + (body[$1]?.array?.count ?? 0) }
   }
 
-  var operation: String { route?.operation.rawValue ?? "unknown" }
+  private static let lists = [
+    "operations", "records", "zones", "lookupInfos", "tokens", "assets", "subscriptions", "users",
+  ]
 }
 
 extension EmulatorCore {
@@ -52,13 +56,33 @@ extension EmulatorCore {
       let seconds = throttledUntil.timeIntervalSince(exchange.time).rounded(.up)
       return refuse(exchange, ServerError(.throttled, "Request throttled", retryAfter: seconds))
     }
-    let body = (try? exchange.body.get()) ?? [:]
-    let effects =
-      injector.plan.rules.isEmpty
-      ? FaultEffects() : injector.effects(on: FaultInjector.Subject(route: route, body: body))
+    let effects = effects { FaultInjector.Subject(route: route, body: (try? exchange.body.get()) ?? [:]) }
     var reply = answer(exchange, authentication, effects)
+    collectAssets(at: Timestamps.milliseconds(exchange.time))
     reply.delay = .milliseconds(effects.milliseconds)
     return reply
+  }
+
+  /// Bytes come and go by plain HTTP, so that a fault is a bare status here.
+  func answer(_ exchange: Exchange, _ transfer: AssetTransfer) -> EmulatorReply {
+    if isOffline { return drop(exchange, committed: false) }
+    let effects = effects { FaultInjector.Subject(operation: exchange.operation) }
+    var reply: EmulatorReply
+    switch effects.ending {
+    case .dropped: reply = drop(exchange, committed: false)
+    case .badGateway: reply = respond(exchange, status: 502, html: "Bad Gateway")
+    case .refused(let error): reply = respond(exchange, status: error.code.status, html: error.reason)
+    case nil:
+      reply = carryOut(exchange, transfer)
+      if effects.losesAnswer { reply.outcome = .drop(committed: true) }
+    }
+    collectAssets(at: Timestamps.milliseconds(exchange.time))
+    reply.delay = .milliseconds(effects.milliseconds)
+    return reply
+  }
+
+  func effects(_ subject: () -> FaultInjector.Subject) -> FaultEffects {
+    injector.plan.rules.isEmpty ? FaultEffects() : injector.effects(on: subject())
   }
 
   private func answer(_ exchange: Exchange, _ authentication: Authentication, _ effects: FaultEffects) -> EmulatorReply
@@ -75,6 +99,7 @@ extension EmulatorCore {
       try remember(caller, route)
       var call = Call(route: route, caller: caller, body: try exchange.body.get(), time: exchange.time)
       call.faults = effects
+      call.baseURL = exchange.request.baseURL
       let answer = try perform(call)
       if effects.losesAnswer { return drop(exchange, committed: true) }
       return respond(exchange, status: 200, json: answer)
@@ -87,14 +112,7 @@ extension EmulatorCore {
   /// Keeps the name of a user met for the first time, for `users/discover`.
   private func remember(_ caller: Caller, _ route: Route) throws(ServerError) {
     guard case .user(let name, _) = caller, let recordName = caller.recordName, users[recordName] == nil else { return }
-    let database = database(DatabaseKey(container: route.container, environment: route.environment, owner: nil))
-    try commit(
-      Commit(
-        database: database.key,
-        counter: database.counter,
-        sequence: database.sequence,
-        changes: [.userSeen(name: name)]
-      )
-    )
+    let key = DatabaseKey(container: route.container, environment: route.environment, owner: nil)
+    try commit([.userSeen(name: name)], to: key)
   }
 }

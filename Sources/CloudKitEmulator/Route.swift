@@ -1,4 +1,5 @@
-/// Where a path leads: `/database/1/{container}/{environment}/{database}/{operation}`. [D]
+/// Where a path leads: `/database/1/{container}/{environment}/{database}/{operation}` [D], and for push tokens, which
+/// belong to no database, `/device/1/{container}/{environment}/{operation}` [L3].
 struct Route: Sendable {
   enum Scope: String, Sendable {
     case `public`
@@ -18,28 +19,46 @@ struct Route: Sendable {
     case zonesChanges = "zones/changes"
     case changesDatabase = "changes/database"
     case changesZone = "changes/zone"
+    case assetsUpload = "assets/upload"
+    case assetsRereference = "assets/rereference"
+    case subscriptionsList = "subscriptions/list"
+    case subscriptionsLookup = "subscriptions/lookup"
+    case subscriptionsModify = "subscriptions/modify"
+    case tokensCreate = "tokens/create"
+    case tokensRegister = "tokens/register"
     case usersCaller = "users/caller"
     case usersCurrent = "users/current"
     case usersDiscover = "users/discover"
+    case usersLookupEmail = "users/lookup/email"
+    case usersLookupID = "users/lookup/id"
+    case usersLookupContacts = "users/lookup/contacts"
 
     /// The lists also take `POST {}`. [L1]
     var methods: [String] {
       switch self {
-      case .zonesList, .usersCaller, .usersCurrent, .usersDiscover: ["GET", "POST"]
+      case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover: ["GET", "POST"]
       default: ["POST"]
       }
     }
 
     var scopes: [Scope] {
       switch self {
-      case .recordsQuery, .recordsLookup, .recordsModify, .zonesList, .zonesLookup: [.public, .private, .shared]
+      case .recordsQuery, .recordsLookup, .recordsModify, .zonesList, .zonesLookup, .assetsUpload, .assetsRereference,
+        .subscriptionsList, .subscriptionsLookup, .subscriptionsModify, .tokensCreate, .tokensRegister:
+        [.public, .private, .shared]
       case .zonesModify, .zonesChanges: [.private]
       case .recordsChanges, .changesDatabase, .changesZone: [.private, .shared]
-      case .usersCaller, .usersCurrent, .usersDiscover: [.public]
+      case .usersCaller, .usersCurrent, .usersDiscover, .usersLookupEmail, .usersLookupID, .usersLookupContacts:
+        [.public]
       }
     }
 
     var isAboutUsers: Bool { rawValue.hasPrefix("users/") }
+
+    /// Whether the operation needs somebody who is more than an API token.
+    var needsUser: Bool {
+      isAboutUsers || rawValue.hasPrefix("subscriptions/") || rawValue.hasPrefix("tokens/")
+    }
   }
 
   var container: String
@@ -51,15 +70,19 @@ struct Route: Sendable {
     let parts = path.split(separator: "/", omittingEmptySubsequences: true).map {
       QueryString.decode($0, plusIsSpace: false)
     }
-    guard parts.count == 7, parts[0] == "database", parts[1] == "1",
+    guard parts.count > 5, ["database", "device"].contains(parts[0]), parts[1] == "1",
       let container = parts[2], container.hasPrefix("iCloud."), !container.contains("/"),
-      let environment = parts[3], ["development", "production"].contains(environment),
-      let scope = parts[4].flatMap(Scope.init(rawValue:)),
-      let group = parts[5], let verb = parts[6], let operation = Operation(rawValue: "\(group)/\(verb)")
+      let environment = parts[3], ["development", "production"].contains(environment)
     else { return nil }
     self.container = container
     self.environment = environment
-    self.scope = scope
+    let scope = parts[0] == "database" ? parts[4].flatMap(Scope.init(rawValue:)) : nil
+    let words = parts.dropFirst(scope == nil ? 4 : 5)
+    guard let operation = Operation(rawValue: words.map { $0 ?? "" }.joined(separator: "/")),
+      // The documentation has the token calls under `/database`, the server under `/device`: both are served. [D][L3]
+      scope != nil || operation == .tokensCreate || operation == .tokensRegister
+    else { return nil }
+    self.scope = scope ?? .public
     self.operation = operation
   }
 }

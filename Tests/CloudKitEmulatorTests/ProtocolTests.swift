@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct ProtocolTests {
   @Test(arguments: [
-    "/", "/database/1/iCloud.test/development/private/subscriptions/list",
+    "/", "/database/1/iCloud.test/development/private/subscriptions/get",
+    "/device/1/iCloud.test/development/zones/list",
     "/database/2/iCloud.test/development/private/zones/list", "/database/1/iCloud.test/Development/private/zones/list",
     "/database/1/%FF/development/private/zones/list",
   ])

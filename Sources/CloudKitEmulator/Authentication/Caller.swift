@@ -53,12 +53,12 @@ struct Authentication: Sendable {
     if configuration.strictAuth, !configuration.apiTokens.contains(apiToken) {
       throw ServerError(.authenticationFailed, "Authentication failed")
     }
-    let needsUser = route.scope != .public || route.operation.isAboutUsers
+    let needsUser = route.scope != .public || route.operation.needsUser
     guard let text = query["ckWebAuthToken"] ?? query["ckSession"], !text.isEmpty else {
       guard needsUser else { return .world }
       throw signInNeeded(request, route)
     }
-    guard let token = WebAuthToken(text), !configuration.strictAuth || configuration.users.contains(token.name) else {
+    guard let token = WebAuthToken(text), configuration.admits(token.name) else {
       throw signInNeeded(request, route)
     }
     return .user(name: token.name, nextToken: token.next.text)
@@ -66,9 +66,14 @@ struct Authentication: Sendable {
 
   /// Sends the user to the server's own sign-in page. [E]
   private static func signInNeeded(_ request: EmulatorRequest, _ route: Route) -> ServerError {
-    let host = request.header("host") ?? "127.0.0.1"
-    let url = "http://\(host)\(SignInPage.path)?container=\(route.container)&environment=\(route.environment)"
+    let url = "\(request.baseURL)\(SignInPage.path)?container=\(route.container)&environment=\(route.environment)"
     return ServerError(.authenticationRequired, "request needs authorization", redirectURL: url)
+  }
+}
+
+extension EmulatorConfiguration {
+  fileprivate func admits(_ name: String) -> Bool {
+    !strictAuth || users.contains(name) || directory.contains { $0.name == name }
   }
 }
 

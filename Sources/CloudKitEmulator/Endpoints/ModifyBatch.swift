@@ -26,6 +26,8 @@ struct ModifyBatch {
   /// Reads the version of a record before the batch.
   let existing: (String) -> StoredRecord?
   let isPoisoned: (String) -> Bool
+  /// Finds the file that a field value of a record speaks of.
+  let asset: (JSONObject, _ record: String, _ field: String) throws(ServerError) -> EmulatorAsset
 
   var steps: [Step] = []
   /// Types and fields this batch is the first to use.
@@ -152,7 +154,11 @@ struct ModifyBatch {
         continue
       }
       let known = schema[content.type]?[name] ?? learnt[content.type]?[name]
-      switch try FieldDecoding.field(name, member.value, known: known) {
+      let record = content.name
+      let incoming = try FieldDecoding.field(name, member.value, known: known) { (object) throws(ServerError) in
+        try asset(object, record, name)
+      }
+      switch incoming {
       case .clear: content.fields[name] = nil
       case .set(let value, let field):
         if field?.isEncrypted == true, isPublic {

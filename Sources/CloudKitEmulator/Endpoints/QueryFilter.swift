@@ -170,7 +170,7 @@ extension QueryFilter.Comparator {
     case .containsAllTokens, .containsAnyTokens: type == .string
     case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:
       [.string, .int64, .double, .timestamp, .reference].contains(type)
-    default: type != .location
+    default: type != .location && type != .asset
     }
   }
 }

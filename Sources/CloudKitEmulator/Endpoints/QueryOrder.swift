@@ -46,7 +46,9 @@ struct QueryOrder {
         center = place
       }
       if case .field(let name) = key {
-        guard let field = fields[name], !field.isList, (field.type == .location) == (center != nil) else {
+        guard let field = fields[name], !field.isList, field.type != .asset,
+          (field.type == .location) == (center != nil)
+        else {
           throw .badRequest("Field '\(name)' is not marked sortable")
         }
       }

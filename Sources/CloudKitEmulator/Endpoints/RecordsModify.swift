@@ -14,7 +14,10 @@ extension EmulatorCore {
       allowsNewSchema: configuration.autoSchema ?? (call.route.environment == "development"),
       schema: schemas[database.key.schema] ?? Schema(),
       existing: { [self] in record($0, in: zone, database, for: call.caller) },
-      isPoisoned: call.faults.isPoisoned
+      isPoisoned: call.faults.isPoisoned,
+      asset: { [self] (object, record, field) throws(ServerError) in
+        try asset(object, for: record, field: field, in: zone, at: call.milliseconds)
+      }
     )
     var names = Set<String>()
     let keys = Self.names(call.body["desiredKeys"])

@@ -1,17 +1,10 @@
-/// `users/caller`, `users/current` and `users/discover` (5.11, 5.12): everybody is discoverable.
+/// `users/caller` and `users/discover` (5.11), and the deprecated calls that came before them (5.12).
 extension EmulatorCore {
   /// Documentation wraps the identity in `users`, clients read it flat: this answer is both. [E]
   func caller(_ call: Call) throws(ServerError) -> JSONObject {
-    var object = identity(try name(of: call.caller), lookupInfo: nil)
+    var object = try user(of: call).identity()
     object.append("users", .array([.object(object)]))
     return object
-  }
-
-  func currentUser(_ call: Call) throws(ServerError) -> JSONObject {
-    let name = try name(of: call.caller)
-    return [
-      "userRecordName": .string(WebAuthToken.recordName(of: name)), "firstName": .string(name), "lastName": .string(""),
-    ]
   }
 
   func discoverUsers(_ call: Call) throws(ServerError) -> JSONObject {
@@ -19,26 +12,51 @@ extension EmulatorCore {
     guard call.body["lookupInfos"] != nil else { throw ServerError(.internalError, "Internal error") }
     var found: [JSON] = []
     for info in try items("lookupInfos", of: call.body) {
-      let recordName = info["userRecordName"]?.string ?? info["emailAddress"]?.string.map(WebAuthToken.recordName(of:))
       // Misses are left out. [E]
-      guard let recordName, let name = users[recordName] else { continue }
-      found.append(.object(identity(name, lookupInfo: info)))
+      guard let user = user(info), user.isDiscoverable else { continue }
+      found.append(.object(user.identity(lookupInfo: info)))
     }
     return ["users": .array(found)]
   }
 
-  private func name(of caller: Caller) throws(ServerError) -> String {
-    guard case .user(let name, _) = caller else { throw ServerError(.authenticationFailed, "Authentication failed") }
-    return name
+  func currentUser(_ call: Call) throws(ServerError) -> JSONObject {
+    try user(of: call).legacy
   }
 
-  private func identity(_ name: String, lookupInfo: JSONObject?) -> JSONObject {
-    let recordName = WebAuthToken.recordName(of: name)
-    let ownInfo: JSONObject =
-      name.contains("@") ? ["emailAddress": .string(name)] : ["userRecordName": .string(recordName)]
-    return [
-      "userRecordName": .string(recordName), "lookupInfo": .object(lookupInfo ?? ownInfo),
-      "nameComponents": .object(["givenName": .string(name)]),
-    ]
+  /// By address or by record name: the two calls differ only in the key that is asked with.
+  func lookupUsers(_ call: Call) throws(ServerError) -> JSONObject {
+    let found = try items("users", of: call.body).compactMap { user($0) }.filter(\.isDiscoverable)
+    return ["users": .array(found.map { .object($0.legacy) })]
+  }
+
+  /// Everybody the directory tells of has everybody else in their contacts. [E]
+  func lookupContacts(_ call: Call) throws(ServerError) -> JSONObject {
+    let caller = try user(of: call)
+    let others = configuration.directory.filter { $0.name != caller.name && $0.isDiscoverable }
+    return ["users": .array(others.map { .object($0.legacy) })]
+  }
+
+  /// The user with that record name, as far as one has been seen; others are strangers without a name.
+  func user(recordName: String) -> EmulatorUser? {
+    users[recordName].map(person)
+  }
+
+  /// The user a lookup info means: exactly one of an address, a number and a record name.
+  func user(_ info: JSONObject) -> EmulatorUser? {
+    if let user = configuration.directory.first(where: { $0.matches(info) }) { return user }
+    let recordName = info["userRecordName"]?.string ?? info["emailAddress"]?.string.map(WebAuthToken.recordName(of:))
+    guard let user = recordName.flatMap({ user(recordName: $0) }), user.matches(info) else { return nil }
+    return user
+  }
+
+  private func user(of call: Call) throws(ServerError) -> EmulatorUser {
+    guard case .user(let name, _) = call.caller else {
+      throw ServerError(.authenticationFailed, "Authentication failed")
+    }
+    return person(name)
+  }
+
+  private func person(_ name: String) -> EmulatorUser {
+    configuration.directory.first { $0.name == name } ?? EmulatorUser(name)
   }
 }

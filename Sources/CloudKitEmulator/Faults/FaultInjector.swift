@@ -98,6 +98,11 @@ struct FaultInjector {
 }
 
 extension FaultInjector.Subject {
+  /// A request outside the databases.
+  init(operation: String) {
+    self.init(operation: operation, database: "", records: [], zones: [])
+  }
+
   init(route: Route, body: JSONObject) {
     operation = route.operation.rawValue
     database = route.scope.rawValue

@@ -19,8 +19,11 @@ final class HTTPHandler: ChannelInboundHandler {
   private let exchange: HTTPExchange
   private var head: HTTPRequestHead?
   private var body = Data()
+  private var bodyLimit = 0
   private var isAnswering = false
   private var isQuiescing = false
+  /// The long poll under way.
+  private var poll: (hold: EmulatorHold, id: UInt64)?
 
   init(exchange: HTTPExchange) {
     self.exchange = exchange
@@ -31,6 +34,7 @@ final class HTTPHandler: ChannelInboundHandler {
     case .head(let head):
       self.head = head
       body.removeAll()
+      bodyLimit = exchange.emulator.bodyLimit(path: Self.path(head))
       if head.headers["expect"].contains(where: { $0.lowercased() == "100-continue" }) {
         context.writeAndFlush(
           wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
@@ -39,7 +43,7 @@ final class HTTPHandler: ChannelInboundHandler {
       }
     case .body(let buffer):
       // One byte over the limit is enough to refuse; the rest is read and thrown away.
-      let room = exchange.emulator.configuration.bodySizeLimit + 1 - body.count
+      let room = bodyLimit + 1 - body.count
       if room > 0 { body.append(contentsOf: buffer.readableBytesView.prefix(room)) }
     case .end:
       guard let head else { return }
@@ -48,12 +52,23 @@ final class HTTPHandler: ChannelInboundHandler {
     }
   }
 
+  private static func path(_ head: HTTPRequestHead) -> String {
+    String(head.uri.prefix { $0 != "?" })
+  }
+
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if event is ChannelShouldQuiesceEvent {
       isQuiescing = true
       if !isAnswering, head == nil { context.close(promise: nil) }
+    } else if event is EndOfPolls {
+      endPoll()
     }
     context.fireUserInboundEventTriggered(event)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    endPoll()
+    context.fireChannelInactive()
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -75,10 +90,36 @@ final class HTTPHandler: ChannelInboundHandler {
     let reply = exchange.emulator.handle(request, at: exchange.now())
     let wait = reply.delay + exchange.delay
     let keepsAlive = head.isKeepAlive
-    guard wait > .zero else { return finish(reply, keepsAlive, started, context) }
+    guard wait > .zero else { return proceed(reply, keepsAlive, started, context) }
     context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(wait)) {
+      self.proceed(reply, keepsAlive, started, context)
+    }
+  }
+
+  /// Answers, or waits for what a long poll is answered with: a notification, or nothing when its time is over.
+  private func proceed(
+    _ reply: EmulatorReply,
+    _ keepsAlive: Bool,
+    _ started: ContinuousClock.Instant,
+    _ context: ChannelHandlerContext
+  ) {
+    guard case .hold(let hold) = reply.outcome else { return finish(reply, keepsAlive, started, context) }
+    guard context.channel.isActive, !isQuiescing else { return context.close(promise: nil) }
+    let promise = context.eventLoop.makePromise(of: EmulatorReply.self)
+    let emulator = exchange.emulator
+    let id = emulator.wait(for: hold) { promise.succeed($0) }
+    poll = (hold, id)
+    let keepAlive = context.eventLoop.scheduleTask(in: TimeAmount(hold.keepAlive)) { emulator.release(hold, id: id) }
+    promise.futureResult.assumeIsolated().whenSuccess { reply in
+      keepAlive.cancel()
+      self.poll = nil
       self.finish(reply, keepsAlive, started, context)
     }
+  }
+
+  private func endPoll() {
+    guard let poll else { return }
+    exchange.emulator.release(poll.hold, id: poll.id)
   }
 
   private func finish(
@@ -92,7 +133,7 @@ final class HTTPHandler: ChannelInboundHandler {
     exchange.log?(EmulatorServer.LogEntry(summary: reply.summary, milliseconds: elapsed))
     guard context.channel.isActive else { return }
     switch reply.outcome {
-    case .drop: context.close(promise: nil)
+    case .drop, .hold: context.close(promise: nil)
     case .respond(let response): write(response, closing: isQuiescing || !keepsAlive, context)
     }
   }

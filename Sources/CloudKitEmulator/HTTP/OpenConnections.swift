@@ -1,6 +1,9 @@
 import NIOCore
 import Synchronization
 
+/// Asks a connection to answer the long poll it holds. The request to close alone would wait for that answer.
+struct EndOfPolls {}
+
 /// The connections a server has open, so that it can end them.
 final class OpenConnections: Sendable {
   private struct State {
@@ -30,6 +33,7 @@ final class OpenConnections: Sendable {
       return Array(state.channels.values)
     }
     for channel in channels {
+      channel.pipeline.fireUserInboundEventTriggered(EndOfPolls())
       channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
       channel.eventLoop.scheduleTask(in: TimeAmount(grace)) { channel.close(promise: nil) }
     }

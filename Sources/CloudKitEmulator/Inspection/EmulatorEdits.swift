@@ -48,8 +48,9 @@ extension Emulator {
     at time: Date
   ) throws(EmulatorError) -> EmulatorRecord {
     var json = JSONObject()
+    let encoding = FieldEncoding(asset: receipts(in: database, zone: zone, at: time))
     for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
-      json.append(name, value.map { FieldEncoding().field($0, isEncrypted: false) } ?? .object([:]))
+      json.append(name, value.map { encoding.field($0, isEncrypted: false) } ?? .object([:]))
     }
     let record: JSONObject = [
       "recordName": .string(recordName), "recordType": .string(recordType), "fields": .object(json),
@@ -101,6 +102,17 @@ extension Emulator {
     }
   }
 
+  /// Spells files as an upload does.
+  private func receipts(
+    in database: EmulatorDatabase,
+    zone: String,
+    at time: Date
+  ) -> (EmulatorAsset) -> JSONObject {
+    let (seal, identity) = core.withLock { ($0.seal, $0.databases[database.key]?.zones[zone]?.identity ?? 0) }
+    let expires = Timestamps.milliseconds(time) + AssetReceipt.lifetime
+    return { AssetReceipt($0, zone: identity, target: nil, expires: expires).json(seal) }
+  }
+
   private func edit(
     _ type: String,
     _ record: JSONObject,
@@ -140,7 +152,7 @@ extension Emulator {
     let route = Route(database, operation)
     let name = user ?? database.user
     let caller: Caller = name.map { .user(name: $0, nextToken: "") } ?? .world
-    try core.withLock { core throws(EmulatorError) in
+    try withCore { core throws(EmulatorError) in
       do throws(ServerError) {
         let answer = try core.perform(Call(route: route, caller: caller, body: body, time: time))
         guard let item = answer[results]?.array?.first?.object, let text = item["serverErrorCode"]?.string,

@@ -32,6 +32,11 @@ extension Emulator {
     }
   }
 
+  /// The number of long polls that wait for a notification.
+  public var waitingPolls: Int {
+    core.withLock { $0.couriers.values.count { $0.waiter != nil } }
+  }
+
   /// All databases, zones, records and tombstones as text: equal states give equal texts.
   public func dump() -> String {
     core.withLock { core in
@@ -45,11 +50,11 @@ extension Emulator {
   public func deploySchema(of container: String) throws(EmulatorError) {
     try core.withLock { core throws(EmulatorError) in
       let source = DatabaseKey(container: container, environment: "development", owner: nil)
-      let target = core.database(DatabaseKey(container: container, environment: "production", owner: nil))
-      var commit = Commit(database: target.key, counter: target.counter, sequence: target.sequence)
-      commit.changes = core.schemas[source.schema]?.types.map { .learnt(type: $0.key, fields: $0.value) } ?? []
+      let target = DatabaseKey(container: container, environment: "production", owner: nil)
+      let changes =
+        core.schemas[source.schema]?.types.map { Commit.Change.learnt(type: $0.key, fields: $0.value) } ?? []
       do throws(ServerError) {
-        try core.commit(commit)
+        try core.commit(changes, to: target)
       } catch {
         throw EmulatorError(error)
       }

@@ -16,6 +16,8 @@ public enum EmulatorValue: Sendable, Hashable {
   case location(EmulatorLocation)
   /// A reference to another record of the same zone.
   case reference(EmulatorReference)
+  /// A file, whose bytes have been uploaded before.
+  case asset(EmulatorAsset)
   /// Values of one scalar type; the type is `nil` only for an empty list that was sent without one.
   case list(EmulatorValueType?, [EmulatorValue])
 
@@ -29,17 +31,18 @@ public enum EmulatorValue: Sendable, Hashable {
     case .timestamp: .timestamp
     case .location: .location
     case .reference: .reference
+    case .asset: .asset
     case .list: nil
     }
   }
 
-  /// About how many bytes the value takes of the record size limit.
+  /// About how many bytes the value takes of the record size limit, which leaves files out. [D]
   var size: Int {
     switch self {
     case .string(let text): text.utf8.count
     case .int64, .double, .timestamp: 8
     case .bytes(let data): data.count
-    case .location: 64
+    case .location, .asset: 64
     case .reference(let reference): reference.recordName.utf8.count + 8
     case .list(_, let elements): elements.reduce(0) { $0 + $1.size }
     }
@@ -62,6 +65,8 @@ public enum EmulatorValueType: String, Sendable, Hashable, CaseIterable {
   case location = "LOCATION"
   /// A reference to another record.
   case reference = "REFERENCE"
+  /// A file. [L3]
+  case asset = "ASSETID"
 }
 
 /// A place on Earth with what else a position fix may tell; units as in CLLocation, the timestamp in milliseconds.

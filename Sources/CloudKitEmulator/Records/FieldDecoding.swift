@@ -8,10 +8,18 @@ enum IncomingField {
 
 /// Reads field values of requests: the tag decides the type, without one the JSON does, and the schema has the last word.
 enum FieldDecoding {
+  /// Turns an asset dictionary into the file it speaks of.
+  typealias AssetReader = (JSONObject) throws(ServerError) -> EmulatorAsset
+
   /// Reads one entry of a record's `fields`.
   ///
   /// - Throws: `BAD_REQUEST` that names the field and the types.
-  static func field(_ name: String, _ json: JSON, known: Schema.Field?) throws(ServerError) -> IncomingField {
+  static func field(
+    _ name: String,
+    _ json: JSON,
+    known: Schema.Field?,
+    asset: AssetReader
+  ) throws(ServerError) -> IncomingField {
     guard let object = json.object else { throw .badRequest("Unexpected input for field '\(name)'") }
     // Both `{"value":null}` and `{}` clear a field. [C]
     guard let raw = object["value"] else { return .clear }
@@ -22,7 +30,7 @@ enum FieldDecoding {
     let found = try type(of: raw, tag, field: name)
     let field = Schema.Field(type: found.type, isList: found.isList, isEncrypted: tag?.isEncrypted ?? false)
     _ = try check(name, field, known: known, isList: field.isList)
-    return .set(try value(raw, field), field)
+    return .set(try value(raw, field, asset), field)
   }
 
   /// Reads the operand of a filter. `IN` and its like need the list tag. [L3]
@@ -33,7 +41,9 @@ enum FieldDecoding {
     let tag = try Tag(object, field: "fieldValue")
     if needsListTag, tag?.isList != true { throw .badRequest("BadRequestException: Unexpected input") }
     if let tag, tag.type == nil { return .list(nil, []) }
-    return try value(raw, try type(of: raw, tag, field: "fieldValue"))
+    return try value(raw, try type(of: raw, tag, field: "fieldValue")) { (_) throws(ServerError) in
+      throw .badRequest("Files cannot be compared")
+    }
   }
 
   private static func check(
@@ -77,6 +87,7 @@ enum FieldDecoding {
     case .object(let object):
       if object["recordName"] != nil { return Schema.Field(type: .reference) }
       if object["latitude"] != nil { return Schema.Field(type: .location) }
+      if object["receipt"] != nil || object["fileChecksum"] != nil { return Schema.Field(type: .asset) }
       throw .badRequest("Unexpected input for field '\(name)'")
     case .array(let elements):
       guard let first = elements.first else { throw .badRequest("BadRequestException: Unexpected input") }
@@ -87,16 +98,24 @@ enum FieldDecoding {
     }
   }
 
-  private static func value(_ json: JSON, _ field: Schema.Field) throws(ServerError) -> EmulatorValue {
-    guard field.isList else { return try scalar(json, field.type) }
+  private static func value(
+    _ json: JSON,
+    _ field: Schema.Field,
+    _ asset: AssetReader
+  ) throws(ServerError) -> EmulatorValue {
+    guard field.isList else { return try scalar(json, field.type, asset) }
     guard let elements = json.array else { throw .badRequest("Invalid value, expected type \(field.name).") }
     var values: [EmulatorValue] = []
     values.reserveCapacity(elements.count)
-    for element in elements { values.append(try scalar(element, field.type)) }
+    for element in elements { values.append(try scalar(element, field.type, asset)) }
     return .list(field.type, values)
   }
 
-  static func scalar(_ json: JSON, _ type: EmulatorValueType) throws(ServerError) -> EmulatorValue {
+  static func scalar(
+    _ json: JSON,
+    _ type: EmulatorValueType,
+    _ asset: AssetReader
+  ) throws(ServerError) -> EmulatorValue {
     switch type {
     case .string:
       if let text = json.string { return .string(text) }
@@ -114,6 +133,8 @@ enum FieldDecoding {
       if let object = json.object, let location = location(object) { return .location(location) }
     case .reference:
       if let object = json.object { return .reference(try reference(object)) }
+    case .asset:
+      if let object = json.object { return .asset(try asset(object)) }
     }
     throw .badRequest("Invalid value, expected type \(type.rawValue).")
   }
@@ -166,9 +187,9 @@ private struct Tag {
       (type, isList) = (nil, false)
     } else if name == "ENCRYPTED_BYTES" {
       (type, isList, isEncrypted) = (.bytes, false, true)
-    } else if name.hasPrefix("ASSET") {
-      // A writable asset descriptor carries the receipt of an upload, and nothing has been uploaded here.
-      throw .badRequest("Unknown asset receipt in field '\(field)'")
+    } else if name == "ASSET" || name == "ASSET_LIST" {
+      // The documentation's spelling. [D]
+      (type, isList) = (.asset, name == "ASSET_LIST")
     } else if let known = Schema.Field(name: name), !known.isEncrypted {
       (type, isList) = (known.type, known.isList)
     } else {

@@ -4,6 +4,8 @@ import Foundation
 struct FieldEncoding {
   /// Whether INT64, DOUBLE and TIMESTAMP values are strings, for readers whose numbers are doubles.
   var numbersAsStrings = false
+  /// Spells a file; answers add where it can be read.
+  var asset: (EmulatorAsset) -> JSONObject = { $0.json }
 
   func field(_ value: EmulatorValue, isEncrypted: Bool) -> JSON {
     var object: JSONObject = ["value": bare(value)]
@@ -26,6 +28,7 @@ struct FieldEncoding {
     case .location(let location): .object(object(location))
     case .reference(let reference):
       .object(["recordName": .string(reference.recordName), "action": .string(reference.action.rawValue)])
+    case .asset(let file): .object(asset(file))
     case .list(_, let elements): .array(elements.map { bare($0) })
     }
   }

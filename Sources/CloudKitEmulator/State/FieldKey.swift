@@ -84,7 +84,7 @@ extension StoredRecord {
 }
 
 extension EmulatorValue {
-  /// How the value sorts; `null` for what has no order (lists and places).
+  /// How the value sorts; `null` for what has no order (lists, places and files).
   var sortKey: SortKey {
     switch self {
     case .string(let text): .string(text)
@@ -92,7 +92,7 @@ extension EmulatorValue {
     case .double(let number): .double(number)
     case .bytes(let data): .string(data.base64EncodedString())
     case .reference(let reference): .string(reference.recordName)
-    case .location, .list: .null
+    case .location, .asset, .list: .null
     }
   }
 }

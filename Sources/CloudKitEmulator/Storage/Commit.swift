@@ -8,6 +8,10 @@ struct Commit {
     case zoneDeleted(name: String, sequence: Int64)
     case learnt(type: String, fields: [String: Schema.Field])
     case userSeen(name: String)
+    case subscribed(Subscription)
+    case unsubscribed(Subscription.Key)
+    case tokenMade(PushToken)
+    case tokenDropped(String)
   }
 
   /// A zone without its records.
@@ -37,7 +41,15 @@ extension EmulatorCore {
         throw ServerError(.internalError, "The data file could not be written: \(error)")
       }
     }
+    let events = recordEvents(of: commit)
     apply(commit)
+    notify(of: commit, events)
+  }
+
+  /// Commits changes that leave the counters of the database alone.
+  func commit(_ changes: [Commit.Change], to key: DatabaseKey) throws(ServerError) {
+    let database = database(key)
+    try commit(Commit(database: key, counter: database.counter, sequence: database.sequence, changes: changes))
   }
 
   func apply(_ commit: Commit) {
@@ -46,8 +58,12 @@ extension EmulatorCore {
     database.sequence = commit.sequence
     for change in commit.changes {
       switch change {
-      case .saved(let zone, let record): database.zones[zone]?.save(record)
-      case .buried(let zone, let tombstone): database.zones[zone]?.bury(tombstone)
+      case .saved(let zone, let record):
+        assets.replace(database.zones[zone]?.records[record.name], with: record)
+        database.zones[zone]?.save(record)
+      case .buried(let zone, let tombstone):
+        assets.replace(database.zones[zone]?.records[tombstone.name], with: nil)
+        database.zones[zone]?.bury(tombstone)
       case .zoneCreated(let row):
         database.deletedZones[row.name] = nil
         database.zones[row.name] = ZoneState(
@@ -59,11 +75,16 @@ extension EmulatorCore {
         )
       case .zoneChanged(let row): database.zones[row.name]?.changed = row.changed
       case .zoneDeleted(let name, let sequence):
+        for record in database.zones[name]?.records.values ?? [:].values { assets.replace(record, with: nil) }
         database.zones[name] = nil
         database.deletedZones[name] = sequence
       case .learnt(let type, let fields):
         schemas[commit.database.schema, default: Schema()].learn(type: type, fields: fields)
       case .userSeen(let name): users[WebAuthToken.recordName(of: name)] = name
+      case .subscribed(let subscription): subscriptions[commit.database, default: [:]][subscription.key] = subscription
+      case .unsubscribed(let key): subscriptions[commit.database]?[key] = nil
+      case .tokenMade(let token): apply(token)
+      case .tokenDropped(let token): dropToken(token)
       }
     }
   }

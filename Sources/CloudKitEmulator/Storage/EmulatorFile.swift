@@ -27,6 +27,12 @@ final class EmulatorFile: Sendable {
             schema TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
             PRIMARY KEY (schema, type, name)) WITHOUT ROWID;
           CREATE TABLE IF NOT EXISTS user (name TEXT PRIMARY KEY) WITHOUT ROWID;
+          CREATE TABLE IF NOT EXISTS subscription (
+            database TEXT NOT NULL, scope TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL,
+            PRIMARY KEY (database, scope, owner, id)) WITHOUT ROWID;
+          CREATE TABLE IF NOT EXISTS pushToken (
+            token TEXT PRIMARY KEY, database TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID;
+          CREATE TABLE IF NOT EXISTS asset (id TEXT PRIMARY KEY, kept INTEGER NOT NULL, bytes BLOB NOT NULL);
           """
       )
     }
@@ -63,8 +69,38 @@ final class EmulatorFile: Sendable {
             try run(db, "INSERT OR IGNORE INTO field VALUES (?, ?, ?, ?)", [commit.database.schema, type, name, kind])
           }
         case .userSeen(let name): try run(db, "INSERT OR IGNORE INTO user VALUES (?)", [name])
+        case .subscribed(let subscription):
+          let (key, body) = (subscription.key, JSONWriter.data(.object(subscription.json)))
+          try run(
+            db,
+            "INSERT OR REPLACE INTO subscription VALUES (?, ?, ?, ?, ?)",
+            [path, key.scope.rawValue, key.owner, key.id, body]
+          )
+        case .unsubscribed(let key):
+          try run(
+            db,
+            "DELETE FROM subscription WHERE database = ? AND scope = ? AND owner = ? AND id = ?",
+            [path, key.scope.rawValue, key.owner, key.id]
+          )
+        case .tokenMade(let token):
+          try run(db, "INSERT OR REPLACE INTO pushToken VALUES (?, ?, ?)", [token.text, path, token.expires])
+        case .tokenDropped(let token): try run(db, "DELETE FROM pushToken WHERE token = ?", [token])
         }
       }
+    }
+  }
+
+  func write(_ bytes: Data, asset id: String, until time: Int64) throws {
+    try queue.write { try run($0, "INSERT OR REPLACE INTO asset VALUES (?, ?, ?)", [id, time, bytes]) }
+  }
+
+  func bytes(ofAsset id: String) throws -> Data? {
+    try queue.read { try Data.fetchOne($0, sql: "SELECT bytes FROM asset WHERE id = ?", arguments: [id]) }
+  }
+
+  func delete(assets ids: [String]) throws {
+    try queue.write { db in
+      for id in ids { try run(db, "DELETE FROM asset WHERE id = ?", [id]) }
     }
   }
 
@@ -80,7 +116,12 @@ final class EmulatorFile: Sendable {
 extension EmulatorFile {
   /// Reads the whole file into an empty core.
   func load(into core: EmulatorCore) throws {
-    let commits = try queue.read { db in try Self.databases(db) }
+    let commits = try queue.read { db in
+      for row in try Row.fetchAll(db, sql: "SELECT id, kept FROM asset") {
+        core.assets.keep(row["id"], until: row["kept"])
+      }
+      return try Self.databases(db)
+    }
     for commit in commits { core.apply(commit) }
     for database in core.databases.values {
       for zone in database.zones.values { zone.sortFeed() }
@@ -93,6 +134,7 @@ extension EmulatorFile {
       guard let key = DatabaseKey(path: row["path"]) else { throw DatabaseError(message: "A row without a database.") }
       var commit = Commit(database: key, counter: row["counter"], sequence: row["sequence"])
       commit.changes += try zones(db, key) + records(db, key) + fields(db, key)
+      commit.changes += try subscriptions(db, key) + tokens(db, key)
       commits.append(commit)
     }
     if !commits.isEmpty {
@@ -132,6 +174,23 @@ extension EmulatorFile {
       }
     }
     return changes
+  }
+
+  private static func subscriptions(_ db: Database, _ key: DatabaseKey) throws -> [Commit.Change] {
+    try Row.fetchAll(db, sql: "SELECT * FROM subscription WHERE database = ?", arguments: [key.path])
+      .map { row in
+        guard let body = try JSONParser.parse(row["body"]).object, let scope = Route.Scope(rawValue: row["scope"])
+        else {
+          throw RecordRow.Damaged(name: row["id"])
+        }
+        let name = Subscription.Key(scope: scope, owner: row["owner"], id: row["id"])
+        return .subscribed(try Subscription(body, key: name, zonesOf: name.owner))
+      }
+  }
+
+  private static func tokens(_ db: Database, _ key: DatabaseKey) throws -> [Commit.Change] {
+    try Row.fetchAll(db, sql: "SELECT * FROM pushToken WHERE database = ?", arguments: [key.path])
+      .map { .tokenMade(PushToken(text: $0["token"], owner: key, expires: $0["expires"])) }
   }
 
   private static func fields(_ db: Database, _ key: DatabaseKey) throws -> [Commit.Change] {

@@ -8,7 +8,9 @@ enum RecordRow {
   }
 
   static func json(_ record: StoredRecord) -> JSONObject {
-    let encoding = FieldEncoding()
+    let encoding = FieldEncoding(asset: { asset in
+      ["id": .string(asset.id), "checksum": .string(asset.fileChecksum), "size": .int(Int64(asset.size))]
+    })
     var fields = JSONObject()
     for (name, value) in record.content.fields {
       let type: String
@@ -45,9 +47,15 @@ enum RecordRow {
   private static func value(_ json: JSON, type: String, name: String) throws -> EmulatorValue {
     if type == "_LIST" { return .list(nil, []) }
     guard let field = Schema.Field(name: type) else { throw Damaged(name: name) }
-    guard field.isList else { return try FieldDecoding.scalar(json, field.type) }
+    guard field.isList else { return try FieldDecoding.scalar(json, field.type, asset) }
     guard let elements = json.array else { throw Damaged(name: name) }
-    return .list(field.type, try elements.map { try FieldDecoding.scalar($0, field.type) })
+    return .list(field.type, try elements.map { try FieldDecoding.scalar($0, field.type, asset) })
+  }
+
+  private static func asset(_ object: JSONObject) throws(ServerError) -> EmulatorAsset {
+    guard let id = object["id"]?.string, let checksum = object["checksum"]?.string, let size = object["size"]?.integer
+    else { throw .badRequest("Not a stored file") }
+    return EmulatorAsset(fileChecksum: checksum, size: Int(clamping: size), id: id)
   }
 
   private static func stamp(_ stamp: StoredRecord.Stamp) -> JSON {

@@ -1,0 +1,116 @@
+import Crypto
+import Foundation
+
+/// Statements that leave the emulator and come back: sealed, so that none can be made up and nothing has to be remembered.
+struct AssetSeal {
+  private let key: SymmetricKey
+
+  init(seed: UInt64) {
+    key = SymmetricKey(data: Data("\(Derived.hexadecimal("asset seal/\(seed)"))".utf8))
+  }
+
+  func seal(_ object: JSONObject) -> String {
+    let text = JSONWriter.data(.object(object)).base64EncodedString()
+      .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    return "\(text).\(signature(of: text))"
+  }
+
+  func open(_ text: String) -> JSONObject? {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2, signature(of: parts[0]) == parts[1] else { return nil }
+    let base64 = parts[0].replacing("-", with: "+").replacing("_", with: "/")
+    let padding = String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
+    return Data(base64Encoded: base64 + padding).flatMap { try? JSONParser.parse($0) }?.object
+  }
+
+  func signature(of text: String) -> String {
+    HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key).prefix(16)
+      .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+      .joined()
+  }
+}
+
+/// Leave to upload one file for one field of one record, for 15 minutes. [D]
+struct UploadTicket: Hashable {
+  static let lifetime: Int64 = 15 * 60 * 1000
+
+  /// Unique among all uploads.
+  var id: String
+  /// The identity of the record's zone.
+  var zone: UInt64
+  var record: String
+  var field: String
+  var expires: Int64
+
+  init(id: String, zone: UInt64, record: String, field: String, expires: Int64) {
+    (self.id, self.zone, self.record, self.field, self.expires) = (id, zone, record, field, expires)
+  }
+
+  init?(_ text: String, seal: AssetSeal) {
+    guard let object = seal.open(text), let id = object["u"]?.string, let zone = object["z"]?.integer,
+      let record = object["r"]?.string, let field = object["f"]?.string, let expires = object["e"]?.integer
+    else { return nil }
+    self.init(id: id, zone: UInt64(bitPattern: zone), record: record, field: field, expires: expires)
+  }
+
+  func text(_ seal: AssetSeal) -> String {
+    seal.seal([
+      "u": .string(id), "z": .int(Int64(bitPattern: zone)), "r": .string(record), "f": .string(field),
+      "e": .int(expires),
+    ])
+  }
+}
+
+/// Proof that bytes are here and may go into a field.
+struct AssetReceipt {
+  /// An upload that no record has come to use is dropped after an hour. [E]
+  static let lifetime: Int64 = 60 * 60 * 1000
+
+  var asset: EmulatorAsset
+  var zone: UInt64
+  /// The record and field it is good for; `nil` after `assets/rereference`, which is for any of the zone.
+  var target: (record: String, field: String)?
+  var expires: Int64
+
+  init(_ asset: EmulatorAsset, zone: UInt64, target: (record: String, field: String)?, expires: Int64) {
+    (self.asset, self.zone, self.target, self.expires) = (asset, zone, target, expires)
+  }
+
+  init?(_ text: String, seal: AssetSeal) {
+    guard let object = seal.open(text), let id = object["i"]?.string, let checksum = object["c"]?.string,
+      let size = object["s"]?.integer, let zone = object["z"]?.integer, let expires = object["e"]?.integer
+    else { return nil }
+    asset = EmulatorAsset(fileChecksum: checksum, size: Int(size), id: id)
+    self.zone = UInt64(bitPattern: zone)
+    self.expires = expires
+    if let record = object["r"]?.string, let field = object["f"]?.string { target = (record, field) }
+  }
+
+  func text(_ seal: AssetSeal) -> String {
+    var object: JSONObject = [
+      "i": .string(asset.id), "c": .string(asset.fileChecksum), "s": .int(Int64(asset.size)),
+      "z": .int(Int64(bitPattern: zone)), "e": .int(expires),
+    ]
+    object.append("r", target.map { .string($0.record) })
+    object.append("f", target.map { .string($0.field) })
+    return seal.seal(object)
+  }
+}
+
+/// Where stored bytes are read, without credentials. The URL works for an hour; the record tells a fresh one. [C]
+struct DownloadAddress {
+  static let lifetime: Int64 = 60 * 60 * 1000
+
+  /// The address, with a literal `${f}` where the reader puts a file name.
+  static func text(of asset: EmulatorAsset, base: String, at time: Int64, seal: AssetSeal) -> String {
+    let expires = (time + lifetime) / 1000
+    let signature = seal.signature(of: "\(asset.id)/\(expires)")
+    return "\(base)\(AssetPath.download)\(asset.id)/${f}?e=\(expires)&s=\(signature)"
+  }
+}
+
+/// The paths where bytes come and go. They lie outside `/database`, as the real host for them is another one.
+enum AssetPath {
+  static let upload = "/assets/upload/"
+  static let download = "/assets/download/"
+}

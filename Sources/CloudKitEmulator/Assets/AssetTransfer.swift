@@ -1,0 +1,115 @@
+import Foundation
+
+/// One file on its way in or out by plain HTTP: no credentials, and failures without the service's envelope. (5.9)
+enum AssetTransfer {
+  /// What the wrapping of `multipart/form-data` may add to the bytes of a file.
+  static let wrapping = 64 * 1024
+
+  case upload(AssetUpload)
+  case download(id: String, expires: Int64, isSealed: Bool)
+
+  init?(_ request: EmulatorRequest, configuration: EmulatorConfiguration) {
+    let query = QueryString.values(request.query)
+    let seal = AssetSeal(seed: configuration.seed)
+    if request.path.hasPrefix(AssetPath.upload) {
+      var upload = AssetUpload(ticket: UploadTicket(query["ticket"] ?? "", seal: seal))
+      if upload.ticket?.id != String(request.path.dropFirst(AssetPath.upload.count)) { upload.ticket = nil }
+      upload.bytes = Self.content(of: request)
+      let limit = configuration.assetSizeLimit
+      upload.isTooLarge = request.body.count > limit + Self.wrapping || upload.bytes?.count ?? 0 > limit
+      if let ticket = upload.ticket, let bytes = upload.bytes, !upload.isTooLarge {
+        upload.asset = EmulatorAsset(bytes, upload: ticket.id)
+      }
+      self = .upload(upload)
+    } else if request.path.hasPrefix(AssetPath.download) {
+      let id = request.path.dropFirst(AssetPath.download.count).prefix { $0 != "/" }
+      let expires = query["e"].flatMap { Int64($0) } ?? 0
+      let isSealed = query["s"] == seal.signature(of: "\(id)/\(expires)")
+      self = .download(id: String(id), expires: expires, isSealed: isSealed)
+    } else {
+      return nil
+    }
+  }
+
+  var name: String {
+    switch self {
+    case .upload: "upload"
+    case .download: "download"
+    }
+  }
+
+  var method: String {
+    switch self {
+    case .upload: "POST"
+    case .download: "GET"
+    }
+  }
+
+  /// The body itself, or the part named `files` of a form; `nil` for a form without one.
+  private static func content(of request: EmulatorRequest) -> Data? {
+    let type = request.header("content-type") ?? ""
+    guard type.lowercased().hasPrefix("multipart/form-data") else { return request.body }
+    return MultipartForm(contentType: type)?.part(named: "files", of: request.body)
+  }
+}
+
+/// What has come to an upload URL.
+struct AssetUpload {
+  var ticket: UploadTicket?
+  var bytes: Data?
+  var asset: EmulatorAsset?
+  var isTooLarge = false
+}
+
+extension EmulatorCore {
+  func carryOut(_ exchange: Exchange, _ transfer: AssetTransfer) -> EmulatorReply {
+    guard exchange.request.method == transfer.method else {
+      var reply = respond(exchange, status: 405, html: "Method Not Allowed")
+      reply.append(EmulatorHeader("Allow", transfer.method))
+      return reply
+    }
+    switch transfer {
+    case .upload(let upload): return take(upload, exchange)
+    case .download(let id, let expires, let isSealed):
+      guard isSealed else { return respond(exchange, status: 403, html: "Forbidden") }
+      guard exchange.time < Date(timeIntervalSince1970: Double(expires)), assets.holds(id) else {
+        return respond(exchange, status: 410, html: "Gone")
+      }
+      guard let bytes = bytes(ofAsset: id) else {
+        return respond(exchange, status: 500, html: "Internal Server Error")
+      }
+      return respond(exchange, bytes: bytes)
+    }
+  }
+
+  private func take(_ upload: AssetUpload, _ exchange: Exchange) -> EmulatorReply {
+    guard !upload.isTooLarge else { return respond(exchange, status: 413, html: "Request Entity Too Large") }
+    guard let ticket = upload.ticket else { return respond(exchange, status: 403, html: "Forbidden") }
+    let time = Timestamps.milliseconds(exchange.time)
+    guard time < ticket.expires else { return respond(exchange, status: 410, html: "Gone") }
+    guard let bytes = upload.bytes, let asset = upload.asset else {
+      return respond(exchange, status: 400, html: "Bad Request")
+    }
+    let receipt = AssetReceipt(
+      asset,
+      zone: ticket.zone,
+      target: (ticket.record, ticket.field),
+      expires: time + AssetReceipt.lifetime
+    )
+    do throws(ServerError) {
+      try keep(bytes, as: asset, until: receipt.expires)
+    } catch {
+      return respond(exchange, status: 500, html: "Internal Server Error")
+    }
+    return respond(exchange, status: 200, json: ["singleFile": .object(receipt.json(seal))])
+  }
+}
+
+extension AssetReceipt {
+  /// The dictionary that goes into the field as it is.
+  func json(_ seal: AssetSeal) -> JSONObject {
+    var object = asset.json
+    object.append("receipt", .string(text(seal)))
+    return object
+  }
+}

@@ -1,0 +1,86 @@
+/// `assets/upload` and `assets/rereference` (5.9).
+extension EmulatorCore {
+  var seal: AssetSeal { AssetSeal(seed: configuration.seed) }
+
+  /// Hands out one URL per token, in their order. [C]
+  func uploadAssets(_ call: Call) throws(ServerError) -> JSONObject {
+    let database = database(for: call)
+    let zone = try zone(call.body["zoneID"], in: database)
+    if call.route.scope == .public, call.caller == .world {
+      throw ServerError(.accessDenied, "WRITE operation not permitted")
+    }
+    var tokens: [JSON] = []
+    for token in try items("tokens", of: call.body) {
+      guard let type = token["recordType"]?.string, Schema.isName(type), let field = token["fieldName"]?.string,
+        Schema.isName(field)
+      else { throw .badRequest("A token needs a 'recordType' and a 'fieldName'") }
+      uploads += 1
+      let id = Derived.uuid("\(configuration.seed)/upload/\(zone.identity)/\(uploads)/\(call.milliseconds)")
+      let record = token["recordName"]?.string ?? Derived.uuid("record of \(id)")
+      guard Schema.isRecordName(record) else { throw .badRequest("Invalid 'recordName'") }
+      let ticket = UploadTicket(
+        id: id,
+        zone: zone.identity,
+        record: record,
+        field: field,
+        expires: call.milliseconds + UploadTicket.lifetime
+      )
+      let url = "\(call.baseURL)\(AssetPath.upload)\(id)?ticket=\(ticket.text(seal))"
+      tokens.append(
+        .object(["recordName": .string(record), "fieldName": .string(field), "url": .string(url)])
+      )
+    }
+    return ["tokens": .array(tokens)]
+  }
+
+  /// Receipts for files that are here already, good for any record of the same zone. The name of the answer's wrapper is
+  /// not documented. [E]
+  func rereferenceAssets(_ call: Call) throws(ServerError) -> JSONObject {
+    try requireRead(call)
+    let database = database(for: call)
+    let zone = try zone(call.body["zoneID"], in: database)
+    var answers: [JSON] = []
+    for item in try items("assets", of: call.body) {
+      guard let name = item["recordName"]?.string, let field = item["fieldName"]?.string else {
+        throw .badRequest("An asset needs a 'recordName' and a 'fieldName'")
+      }
+      let identity: JSONObject = ["recordName": .string(name), "fieldName": .string(field)]
+      let found: [EmulatorValue]
+      switch record(name, in: zone, database, for: call.caller)?.content.fields[field] {
+      case .list(.asset, let elements): found = elements
+      case .asset(let asset): found = [.asset(asset)]
+      default:
+        answers.append(.object(ServerError(.notFound, "Asset not found").members(after: identity)))
+        continue
+      }
+      // One dictionary for each element of a list. [E]
+      for case .asset(let asset) in found {
+        let expires = call.milliseconds + AssetReceipt.lifetime
+        let receipt = AssetReceipt(asset, zone: zone.identity, target: nil, expires: expires)
+        assets.keep(asset.id, until: expires)
+        answers.append(.object(.joining(identity, receipt.json(seal))))
+      }
+    }
+    return ["assets": .array(answers)]
+  }
+
+  /// The asset a field value speaks of: proven by a receipt for this field of this record.
+  func asset(
+    _ object: JSONObject,
+    for record: String,
+    field: String,
+    in zone: ZoneState,
+    at time: Int64
+  ) throws(ServerError) -> EmulatorAsset {
+    // A descriptor read from a record has no receipt and cannot be written back. [C]
+    guard let text = object["receipt"]?.string else { throw .badRequest("Missing asset receipt in field '\(field)'") }
+    guard let receipt = AssetReceipt(text, seal: seal), receipt.zone == zone.identity,
+      receipt.target.map({ $0.record == record && $0.field == field }) ?? true, time < receipt.expires,
+      assets.holds(receipt.asset.id)
+    else { throw .badRequest("Unknown asset receipt in field '\(field)'") }
+    if let checksum = object["fileChecksum"]?.string, checksum != receipt.asset.fileChecksum {
+      throw .badRequest("The checksum in field '\(field)' is not the one of the receipt")
+    }
+    return receipt.asset
+  }
+}

@@ -1,0 +1,44 @@
+/// `tokens/create` and `tokens/register` (5.10).
+extension EmulatorCore {
+  /// A token for a client without APNs, with the address of its long poll.
+  func createToken(_ call: Call) throws(ServerError) -> JSONObject {
+    let environment = try apnsEnvironment(call)
+    let home = tokenHome(of: call)
+    let origin = "\(configuration.seed)/push/\(home.path)/\(statistics.requests)/\(call.milliseconds)"
+    let text = Derived.hexadecimal(origin) + Derived.hexadecimal("\(origin)/2")
+    try add(PushToken(text: text, owner: home, expires: call.milliseconds + PushToken.lifetime), call)
+    return [
+      "apnsEnvironment": .string(environment), "apnsToken": .string(text),
+      "webcourierURL": .string("\(call.baseURL)\(PushToken.path)?tok=\(text)&ttl=\(PushToken.lifetime / 1000)"),
+    ]
+  }
+
+  /// A token that a device got from APNs. Nothing leads from here to a device: what would be pushed waits to be polled. [E]
+  func registerToken(_ call: Call) throws(ServerError) -> JSONObject {
+    _ = try apnsEnvironment(call)
+    guard let text = call.body["apnsToken"]?.string, Schema.isRecordName(text) else {
+      throw .badRequest("Missing or invalid 'apnsToken'")
+    }
+    try add(PushToken(text: text, owner: tokenHome(of: call), expires: call.milliseconds + PushToken.lifetime), call)
+    return [:]
+  }
+
+  private func apnsEnvironment(_ call: Call) throws(ServerError) -> String {
+    guard let environment = call.body["apnsEnvironment"]?.string, ["development", "production"].contains(environment)
+    else { throw .badRequest("Missing or unknown 'apnsEnvironment'") }
+    return environment
+  }
+
+  private func tokenHome(of call: Call) -> DatabaseKey {
+    let (container, environment) = (call.route.container, call.route.environment)
+    return DatabaseKey(container: container, environment: environment, owner: call.caller.recordName ?? "")
+  }
+
+  /// Takes a token in, and lets go of the owner's that have run out or are too many. [E]
+  private func add(_ token: PushToken, _ call: Call) throws(ServerError) {
+    let old = (pushTokens[token.owner] ?? []).filter { $0 != token.text }
+    let live = old.filter { couriers[$0].map { $0.token.expires > call.milliseconds } ?? false }
+    let dropped = Set(old).subtracting(live.suffix(PushToken.limit - 1))
+    try commit(dropped.sorted().map { .tokenDropped($0) } + [.tokenMade(token)], to: token.owner)
+  }
+}

@@ -1,0 +1,99 @@
+/// `subscriptions/list`, `subscriptions/lookup` and `subscriptions/modify` (5.8).
+extension EmulatorCore {
+  func listSubscriptions(_ call: Call) -> JSONObject {
+    let own = subscriptions[home(of: call)]?.values.filter {
+      $0.key.scope == call.route.scope && $0.key.owner == owner(call)
+    }
+    let sorted = (own ?? []).sorted { $0.key < $1.key }
+    return ["subscriptions": .array(sorted.map { .object($0.json) })]
+  }
+
+  func lookupSubscriptions(_ call: Call) throws(ServerError) -> JSONObject {
+    var results: [JSON] = []
+    for item in try items("subscriptions", of: call.body) {
+      guard let id = item["subscriptionID"]?.string else { throw .badRequest("Missing 'subscriptionID'") }
+      results.append(.object(subscription(id, call)?.json ?? Self.notFound.members(after: Self.identity(id))))
+    }
+    return ["subscriptions": .array(results)]
+  }
+
+  /// Operations run in order, each on its own.
+  func modifySubscriptions(_ call: Call) throws(ServerError) -> JSONObject {
+    var results: [JSON] = []
+    for (index, item) in try items("operations", of: call.body).enumerated() {
+      guard let type = item["operationType"]?.string, let object = item["subscription"]?.object else {
+        throw .badRequest("Missing 'operationType' or 'subscription'")
+      }
+      let id =
+        object["subscriptionID"]?.string
+        ?? Derived.uuid("\(configuration.seed)/subscription/\(statistics.requests)/\(index)/\(call.milliseconds)")
+      do throws(ServerError) {
+        guard Schema.isRecordName(id) else { throw .badRequest("Invalid 'subscriptionID'") }
+        switch type {
+        case "create": results.append(.object(try subscribe(object, id, call)))
+        case "update":
+          guard subscription(id, call) != nil else { throw Self.notFound }
+          results.append(.object(try subscribe(object, id, call)))
+        case "delete":
+          guard let known = subscription(id, call) else { throw Self.notFound }
+          try commit([.unsubscribed(known.key)], to: home(of: call))
+          results.append(.object(["subscriptionID": .string(id), "deleted": .bool(true)]))
+        default: throw .badRequest("Unknown 'operationType'")
+        }
+      } catch {
+        results.append(.object(error.members(after: Self.identity(id))))
+      }
+    }
+    return ["subscriptions": .array(results)]
+  }
+
+  /// Creating an ID once more replaces it. [L3]
+  private func subscribe(_ object: JSONObject, _ id: String, _ call: Call) throws(ServerError) -> JSONObject {
+    let key = Subscription.Key(scope: call.route.scope, owner: owner(call), id: id)
+    let new = try Subscription(object, key: key, zonesOf: key.scope == .public ? database(for: call).owner : key.owner)
+    let home = home(of: call)
+    switch new.kind {
+    case .query(let type, let filters): try checkFilters(filters, type, call)
+    case .zone: _ = try zone(new.json["zoneID"], in: database(for: call))
+    case .database:
+      guard configuration.acceptsDatabaseSubscriptions else { throw .badRequest("Unknown 'subscriptionType'") }
+    }
+    // The server fails like this instead of with EXISTS. [L3]
+    if subscriptions[home]?.values.contains(where: { $0.collides(with: new) }) == true {
+      throw ServerError(.internalError, "could not find subscription we just created")
+    }
+    try commit([.subscribed(new)], to: home)
+    return new.json
+  }
+
+  /// Filters obey the rules of queries; those on a type that nobody has saved yet wait for it where the schema is learnt
+  /// from writes. [E]
+  private func checkFilters(_ filters: [JSONObject], _ type: String, _ call: Call) throws(ServerError) {
+    guard type != "Users" else { throw .badRequest("Records of type 'Users' cannot be queried") }
+    guard let fields = schemas[database(for: call).key.schema]?[type] else {
+      guard configuration.autoSchema ?? (call.route.environment == "development") else {
+        throw ServerError(.notFound, "Did not find record type: \(type)")
+      }
+      return
+    }
+    for filter in filters {
+      _ = try QueryFilter(filter, type: type, fields: fields, configuration: configuration)
+    }
+  }
+
+  private func subscription(_ id: String, _ call: Call) -> Subscription? {
+    subscriptions[home(of: call)]?[Subscription.Key(scope: call.route.scope, owner: owner(call), id: id)]
+  }
+
+  private func owner(_ call: Call) -> String { call.caller.recordName ?? "" }
+
+  /// The database whose row in the file a subscription belongs to: the shared one of a user has none of its own.
+  private func home(of call: Call) -> DatabaseKey {
+    let owner = call.route.scope == .public ? nil : owner(call)
+    return DatabaseKey(container: call.route.container, environment: call.route.environment, owner: owner)
+  }
+
+  private static let notFound = ServerError(.notFound, "Subscription not found")
+
+  private static func identity(_ id: String) -> JSONObject { ["subscriptionID": .string(id)] }
+}

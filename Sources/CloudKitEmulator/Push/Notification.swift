@@ -1,0 +1,69 @@
+/// What a push says, in the shape that the web courier delivers. (5.10)
+struct Notification {
+  var subscription: Subscription
+  var container: String
+  var environment: String
+  var id: String
+  /// `qry`, `fet` or `met`, and its content besides the subscription and the database.
+  var kind: String
+  var details: JSONObject
+  /// The record a query notification is about.
+  var record: StoredRecord?
+
+  var payload: JSONObject {
+    var content: JSONObject = ["sid": .string(subscription.key.id), "dbs": .int(subscription.key.scope.number)]
+    content = .joining(content, details)
+    let fields = subscription.notificationInfo["additionalFields"]?.array?.compactMap(\.string) ?? []
+    if let record, !fields.isEmpty {
+      var values = JSONObject()
+      for field in fields {
+        values.append(field, record.content.fields[field].map { FieldEncoding().bare($0) })
+      }
+      content.append("af", .object(values))
+    }
+    let ck: JSONObject = [
+      "cid": .string(container), "nid": .string(id), "ckuserid": .string(subscription.key.owner),
+      // Taken for the number of the environment. [E]
+      "ce": .int(environment == "production" ? 1 : 2),
+      kind: .object(content),
+    ]
+    return ["aps": .object(aps), "ck": .object(ck)]
+  }
+
+  /// The part that APNs reads, with only the keys that were asked for.
+  private var aps: JSONObject {
+    let info = subscription.notificationInfo
+    var alert = JSONObject()
+    alert.append("body", info["alertBody"])
+    alert.append("loc-key", info["alertLocalizationKey"])
+    if let names = info["alertLocalizationArgs"]?.array {
+      alert.append("loc-args", .array(names.map { .string(text(of: $0.string ?? "")) }))
+    }
+    alert.append("action-loc-key", info["alertActionLocalizationKey"])
+    alert.append("launch-image", info["alertLaunchImage"])
+    var aps = JSONObject()
+    if !alert.members.isEmpty { aps.append("alert", .object(alert)) }
+    aps.append("sound", info["soundName"])
+    aps.append("category", info["category"])
+    if info["shouldBadge"]?.bool == true { aps.append("badge", .int(1)) }
+    if info["shouldSendContentAvailable"]?.bool == true { aps.append("content-available", .int(1)) }
+    return aps
+  }
+
+  private func text(of field: String) -> String {
+    guard let value = record?.content.fields[field] else { return "" }
+    let json = FieldEncoding().bare(value)
+    return json.string ?? JSONWriter.text(json)
+  }
+}
+
+extension Route.Scope {
+  /// The number of a database in a notification's `dbs`. [C]
+  fileprivate var number: Int64 {
+    switch self {
+    case .public: 1
+    case .private: 2
+    case .shared: 3
+    }
+  }
+}

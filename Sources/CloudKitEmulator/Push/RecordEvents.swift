@@ -1,0 +1,124 @@
+/// What a commit does to one record, in the words of query subscriptions.
+struct RecordEvent {
+  var firing: Subscription.Firing
+  var zone: String
+  /// The new version; of a deletion the last one there was.
+  var record: StoredRecord
+}
+
+/// Notifications are made with each commit, whoever wrote. The framework spares the device that wrote; the wire does not
+/// tell devices apart, so that the writer's other devices would miss out if the writer were spared. [E]
+extension EmulatorCore {
+  /// Reads off a commit, before it is applied, what it does to records that somebody may have subscribed to.
+  func recordEvents(of commit: Commit) -> [RecordEvent] {
+    guard subscriptions[commit.database]?.isEmpty == false, let database = databases[commit.database] else { return [] }
+    return commit.changes.compactMap { change in
+      switch change {
+      case .saved(let zone, let record):
+        let exists = database.zones[zone]?.records[record.name] != nil
+        return RecordEvent(firing: exists ? .update : .create, zone: zone, record: record)
+      case .buried(let zone, let tombstone):
+        guard let record = database.zones[zone]?.records[tombstone.name] else { return nil }
+        return RecordEvent(firing: .delete, zone: zone, record: record)
+      default: return nil
+      }
+    }
+  }
+
+  /// Tells those who have subscribed to what a commit did.
+  func notify(of commit: Commit, _ events: [RecordEvent]) {
+    guard !subscriptions.isEmpty, let database = databases[commit.database] else { return }
+    let zones = commit.zones
+    guard !zones.isEmpty else { return }
+    let scope: Route.Scope = commit.database.owner == nil ? .public : .private
+    tell(commit.database, scope, database, zones: zones, events)
+  }
+
+  /// Tells the subscribers to one database of one user, or of all users to the public one.
+  private func tell(
+    _ home: DatabaseKey,
+    _ scope: Route.Scope,
+    _ database: DatabaseState,
+    zones: Set<String>,
+    _ events: [RecordEvent]
+  ) {
+    let all = subscriptions[home]?.values.filter { $0.key.scope == scope } ?? []
+    for subscription in all.sorted(by: { $0.key < $1.key }) {
+      switch subscription.kind {
+      case .database: push(subscription, "met", [:], in: database)
+      case .zone:
+        guard let zone = subscription.zone, zone.owner == database.owner, zones.contains(zone.name) else { continue }
+        push(subscription, "fet", ["zid": .string(zone.name), "zoid": .string(zone.owner)], in: database)
+      case .query(let type, let filters):
+        let fields = schemas[database.key.schema]?[type] ?? [:]
+        for event in events where event.record.type == type && subscription.covers(event, in: database) {
+          let isMatch = filters.allSatisfy { filter in
+            // A filter on a field that nobody has saved yet matches nothing.
+            (try? QueryFilter(filter, type: type, fields: fields, configuration: configuration))?.matches(event.record)
+              ?? false
+          }
+          guard isMatch else { continue }
+          push(subscription, event, in: database)
+          guard subscription.firesOnce else { continue }
+          // Should the file refuse, it fires once more: a hint too many does no harm.
+          try? commit([.unsubscribed(subscription.key)], to: home)
+          break
+        }
+      }
+    }
+  }
+
+  private func push(_ subscription: Subscription, _ event: RecordEvent, in database: DatabaseState) {
+    let details: JSONObject = [
+      "rid": .string(event.record.name), "zid": .string(event.zone), "zoid": .string(database.owner),
+      "fo": .int(event.firing.number),
+    ]
+    push(subscription, "qry", details, record: event.record, in: database)
+  }
+
+  private func push(
+    _ subscription: Subscription,
+    _ kind: String,
+    _ details: JSONObject,
+    record: StoredRecord? = nil,
+    in database: DatabaseState
+  ) {
+    pushes += 1
+    let (container, environment) = (database.key.container, database.key.environment)
+    let notification = Notification(
+      subscription: subscription,
+      container: container,
+      environment: environment,
+      id: Derived.uuid("\(configuration.seed)/push/\(database.key.path)/\(database.counter)/\(pushes)").lowercased(),
+      kind: kind,
+      details: details,
+      record: record
+    )
+    let owner = DatabaseKey(container: container, environment: environment, owner: subscription.key.owner)
+    push(notification.payload, to: owner)
+  }
+}
+
+extension Subscription {
+  fileprivate func covers(_ event: RecordEvent, in database: DatabaseState) -> Bool {
+    guard firesOn.contains(event.firing) else { return false }
+    if let zone { return zone.name == event.zone && zone.owner == database.owner }
+    return isZoneWide || event.zone == ZoneState.defaultName
+  }
+}
+
+extension Commit {
+  /// The zones whose content or existence changes.
+  fileprivate var zones: Set<String> {
+    var names = Set<String>()
+    for change in changes {
+      switch change {
+      case .saved(let zone, _), .buried(let zone, _): names.insert(zone)
+      case .zoneCreated(let row): names.insert(row.name)
+      case .zoneDeleted(let name, _): names.insert(name)
+      default: break
+      }
+    }
+    return names
+  }
+}

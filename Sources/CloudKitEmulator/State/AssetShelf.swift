@@ -1,0 +1,95 @@
+import Foundation
+
+/// Whose bytes are kept, and why: a record refers to them, or a receipt for them is still good.
+struct AssetShelf {
+  private struct Entry {
+    var references = 0
+    /// Until when the bytes stay although no record refers to them, in milliseconds since 1970.
+    var keptUntil: Int64
+  }
+
+  private var entries: [String: Entry] = [:]
+  private var unreferenced: Set<String> = []
+  /// The contents, where there is no file to hold them.
+  var contents: [String: Data] = [:]
+
+  var count: Int { entries.count }
+
+  func holds(_ id: String) -> Bool { entries[id] != nil }
+
+  /// Takes bytes in, or keeps those that are there for longer.
+  mutating func keep(_ id: String, until time: Int64) {
+    entries[id, default: Entry(keptUntil: time)].keptUntil = max(time, entries[id]?.keptUntil ?? time)
+    if entries[id]?.references == 0 { unreferenced.insert(id) }
+  }
+
+  /// Notes that one version of a record takes the place of another. The first record to refer to an upload uses its
+  /// receipt up: from then on references alone keep the bytes.
+  mutating func replace(_ old: StoredRecord?, with new: StoredRecord?) {
+    for id in new?.content.assets ?? [] {
+      entries[id]?.references += 1
+      entries[id]?.keptUntil = 0
+      unreferenced.remove(id)
+    }
+    for id in old?.content.assets ?? [] {
+      entries[id]?.references -= 1
+      if entries[id]?.references == 0 { unreferenced.insert(id) }
+    }
+  }
+
+  /// Forgets what nothing keeps any more, and returns it.
+  mutating func collect(at time: Int64) -> [String] {
+    guard !unreferenced.isEmpty else { return [] }
+    let garbage = unreferenced.filter { (entries[$0]?.keptUntil ?? 0) <= time }
+    for id in garbage {
+      entries[id] = nil
+      contents[id] = nil
+    }
+    unreferenced.subtract(garbage)
+    return garbage.sorted()
+  }
+}
+
+extension StoredRecord.Content {
+  /// The stored bytes that the fields refer to; twice where two fields share them.
+  var assets: [String] {
+    var found: [String] = []
+    for value in fields.values {
+      switch value {
+      case .asset(let asset): found.append(asset.id)
+      case .list(.asset, let elements):
+        for case .asset(let asset) in elements { found.append(asset.id) }
+      default: break
+      }
+    }
+    return found
+  }
+}
+
+extension EmulatorCore {
+  /// Keeps bytes until a time, or longer where a record comes to refer to them.
+  func keep(_ bytes: Data, as asset: EmulatorAsset, until time: Int64) throws(ServerError) {
+    if let file {
+      do {
+        try file.write(bytes, asset: asset.id, until: time)
+      } catch {
+        throw ServerError(.internalError, "The data file could not be written: \(error)")
+      }
+    } else {
+      assets.contents[asset.id] = bytes
+    }
+    assets.keep(asset.id, until: time)
+  }
+
+  func bytes(ofAsset id: String) -> Data? {
+    guard assets.holds(id) else { return nil }
+    return assets.contents[id] ?? (try? file?.bytes(ofAsset: id))
+  }
+
+  /// Drops the bytes that nothing refers to.
+  func collectAssets(at time: Int64) {
+    let garbage = assets.collect(at: time)
+    // What stays in the file after a failure goes when the file is next opened.
+    if !garbage.isEmpty { try? file?.delete(assets: garbage) }
+  }
+}
