@@ -120,6 +120,6 @@ extension WireParticipant {
       return name == otherName
     }
     guard let info = userIdentity?.lookupInfo else { return false }
-    return info == other.userIdentity?.lookupInfo
+    return info != WireLookupInfo() && info == other.userIdentity?.lookupInfo
   }
 }
