@@ -12,8 +12,10 @@ public final class CKContainer: NSObject, Sendable {
   /// What others have shared with the signed-in user.
   public let sharedCloudDatabase: CKDatabase
 
+  /// What is known of the user.
+  let account: AccountWatch
+  let client: Result<WebServicesClient, CKError>
   private let configuration: Result<CKContainerConfiguration, CKCredentialError>
-  private let client: Result<WebServicesClient, CKError>
   /// What `configuredWith(configuration:group:body:)` set for calls through this instance.
   let settings: OperationSettings
 
@@ -52,22 +54,27 @@ public final class CKContainer: NSObject, Sendable {
   }
 
   private convenience init(_ configuration: Result<CKContainerConfiguration, CKCredentialError>, identifier: String?) {
+    let account = AccountWatch()
     self.init(
       configuration,
-      client: Self.client(configuration),
+      client: Self.client(configuration, account),
+      account: account,
       identifier: identifier.flatMap { $0.isEmpty ? nil : $0 },
       settings: OperationSettings()
     )
+    account.belongs(to: self)
   }
 
   private init(
     _ configuration: Result<CKContainerConfiguration, CKCredentialError>,
     client: Result<WebServicesClient, CKError>,
+    account: AccountWatch,
     identifier: String?,
     settings: OperationSettings
   ) {
     self.configuration = configuration
     self.client = client
+    self.account = account
     self.settings = settings
     containerIdentifier = identifier
     publicCloudDatabase = CKDatabase(scope: .public, client: client, settings: settings)
@@ -80,6 +87,7 @@ public final class CKContainer: NSObject, Sendable {
     CKContainer(
       configuration,
       client: client,
+      account: account,
       identifier: containerIdentifier,
       settings: settings.completed(by: self.settings)
     )
@@ -96,7 +104,8 @@ public final class CKContainer: NSObject, Sendable {
 
   /// An unusable configuration is told with the first call, since making a container cannot fail in Apple's API.
   private static func client(
-    _ configuration: Result<CKContainerConfiguration, CKCredentialError>
+    _ configuration: Result<CKContainerConfiguration, CKCredentialError>,
+    _ account: AccountWatch
   ) -> Result<WebServicesClient, CKError> {
     switch configuration {
     case .failure(let error): return .failure(CKError(.notAuthenticated, error.message))
@@ -110,6 +119,10 @@ public final class CKContainer: NSObject, Sendable {
         environment: configuration.environment.rawValue,
         credential: configuration.credential,
         tokenRotated: configuration.webAuthTokenRotated,
+        tokenRefused: { token in
+          configuration.webAuthTokenRefused(token)
+          account.lost()
+        },
         instruments: Instruments(configuration.logger)
       )
       return .success(WebServicesClient(settings, transport: configuration.transport))
@@ -168,24 +181,29 @@ extension CKContainer {
   ///
   /// A server-to-server key always has one of its own. For a web-auth token the server is asked.
   public func accountStatus() async throws -> CKAccountStatus {
-    switch try configuration.mapError({ CKError(.notAuthenticated, $0.message) }).get().credential {
-    case .serverToServerKey: return .available
-    case .apiToken, nil: return .noAccount
-    case .webAuth:
-      do {
-        _ = try await userRecordID()
-        return .available
-      } catch CKError.notAuthenticated {
-        return .noAccount
-      } catch CKError.accountTemporarilyUnavailable {
-        return .temporarilyUnavailable
-      }
+    if case .serverToServerKey? = try configuration.mapError({ CKError(.notAuthenticated, $0.message) }).get()
+      .credential
+    {
+      return .available
     }
+    let status: CKAccountStatus
+    do {
+      guard try client.get().isSignedIn else { throw CKError(.notAuthenticated, "Nobody is signed in.") }
+      _ = try await userRecordID()
+      return .available
+    } catch CKError.notAuthenticated {
+      status = .noAccount
+    } catch CKError.accountTemporarilyUnavailable {
+      status = .temporarilyUnavailable
+    }
+    account.note(status)
+    return status
   }
 
   /// The signed-in user's record. Needs a web-auth token: the server refuses keys this question.
   public func userRecordID() async throws -> CKRecord.ID {
     let caller = try await perform(.read) { client throws(WebServicesError) in try await client.caller() }
+    account.note(.available, user: caller.userRecordName)
     return CKRecordID(recordName: caller.userRecordName)
   }
 }

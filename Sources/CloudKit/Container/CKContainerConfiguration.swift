@@ -22,6 +22,8 @@ public struct CKContainerConfiguration: Sendable {
   /// Called with each web-auth token that replaces the one before, ahead of the answer it came with. Keep the newest: the
   /// documentation says that the former dies at once.
   public var webAuthTokenRotated: @Sendable (String) -> Void
+  /// Called with a web-auth token that the server refused, or that its user signed out with: it is of no use any more.
+  public var webAuthTokenRefused: @Sendable (String) -> Void
   /// Where requests are told of, without secrets and values: answers at `debug`, refusals and lost ones at `warning`.
   public var logger: Logger
 
@@ -32,6 +34,7 @@ public struct CKContainerConfiguration: Sendable {
     credential: CKCredential?,
     transport: any CKTransport = CKHTTPTransport(),
     webAuthTokenRotated: @escaping @Sendable (String) -> Void = { _ in },
+    webAuthTokenRefused: @escaping @Sendable (String) -> Void = { _ in },
     logger: Logger? = nil
   ) {
     self.identifier = identifier
@@ -39,6 +42,7 @@ public struct CKContainerConfiguration: Sendable {
     self.credential = credential
     self.transport = transport
     self.webAuthTokenRotated = webAuthTokenRotated
+    self.webAuthTokenRefused = webAuthTokenRefused
     self.logger = logger ?? Instruments.silent
   }
 

@@ -147,7 +147,7 @@ extension CKDatabase {
       let id = CKRecordID(recordName: name, zoneID: zoneID)
       switch element {
       case .record(let record):
-        page.modifications.append((id, .success(.init(record: CKRecord(wire: record, zoneID: zoneID)))))
+        page.modifications.append((id, .success(.init(record: .received(record, zoneID: zoneID)))))
       case .deleted: page.deletions.append(.init(recordID: id, recordType: ""))
       case .failure(_, let failure): page.modifications.append((id, .failure(CKError(failure, in: .item))))
       }

@@ -3,7 +3,8 @@ internal import Foundation
 extension CKDatabase {
   /// Saves and deletes several records, each with its own result. Saved instances are brought up to date.
   ///
-  /// Changes are sent zone by zone, at most 200 in a request.
+  /// Changes are sent zone by zone, at most 200 in a request. A new share is made in a request of its own after its root
+  /// is saved, and belongs to no atomic group: where it fails, the root stays saved and is not shared.
   ///
   /// - Parameters:
   ///   - recordsToSave: The records to save.
@@ -37,6 +38,7 @@ extension CKDatabase {
         for change in request.changes { outcome.fail(change, stopped) }
         continue
       }
+      guard let request = await namingRoot(in: request, &outcome) else { continue }
       let answer = await attempt { client throws(WebServicesError) in
         try await client.modify(
           request.changes.map(\.operation),
@@ -59,6 +61,7 @@ extension CKDatabase {
         stopped = failure.error(.read)
       }
     }
+    await refreshRoots(of: plan, outcome)
     await explainConflicts(&outcome)
     return (outcome.saves, outcome.deletes)
   }
@@ -85,7 +88,7 @@ extension CKDatabase {
 }
 
 /// The results of a call, as its answers come in.
-private struct ModifyOutcome {
+struct ModifyOutcome {
   var saves: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
   var deletes: [CKRecord.ID: Result<Void, any Error>] = [:]
   var conflicts: [(record: CKRecord, failure: WebServicesError)] = []
@@ -107,6 +110,9 @@ private struct ModifyOutcome {
         record.accept(saved, sent: sent)
         saves[change.id] = .success(record)
       case (.delete, .deleted), (.delete, .record): deletes[change.id] = .success(())
+      case (.save, .failure(_, let failure)) where request.makesShare && failure.code == .conflict:
+        // It is the root that has another version: there is no share to compare with.
+        fail(change, CKError(failure, in: .item))
       case (.save(let record, _), .failure(_, let failure)) where [.conflict, .exists].contains(failure.code):
         conflicts.append((record, failure))
         fail(change, CKError(failure, in: .item))

@@ -49,7 +49,7 @@ extension CKDatabase {
     for id in ids {
       results[id] =
         switch elements[id.recordName] {
-        case .record(let record): .success(CKRecord(wire: record, zoneID: zoneID))
+        case .record(let record): .success(.received(record, zoneID: zoneID))
         case .deleted: .failure(CKError(.unknownItem, "The record was deleted."))
         case .failure(_, let failure): .failure(CKError(failure, in: .item))
         case nil: .failure(CKError(.internalError, "The answer does not name the record \(id.recordName)."))

@@ -14,13 +14,15 @@ struct ModifyPlan {
 
     let id: CKRecordID
     let kind: Kind
-    let operation: WireRecordOperation
+    var operation: WireRecordOperation
   }
 
   struct Request: Sendable {
     let zoneID: CKRecordZoneID
     let atomic: Bool
     var changes: [Change]
+    /// Whether this is the one change that makes a share, which waits for its root's save.
+    var makesShare = false
   }
 
   private(set) var requests: [Request] = []
@@ -41,16 +43,29 @@ struct ModifyPlan {
       throw .invalidArguments("The record \(id.recordName) is changed twice in one call.")
     }
     var changes: [Change] = []
+    var newShares: [Request] = []
     for record in records {
       do throws(CKError) {
-        let (operation, sent) = try record.saveOperation(savePolicy)
-        changes.append(Change(id: record.recordID, kind: .save(record, sent: sent), operation: operation))
+        var (operation, sent) = try record.saveOperation(savePolicy)
+        let isNewShare = sent.sharing != nil && sent.changeTag == nil
+        if isNewShare { operation.operationType = .create }
+        let change = Change(id: record.recordID, kind: .save(record, sent: sent), operation: operation)
+        if isNewShare {
+          // The protocol makes shares in atomic requests after their roots' (reference 5.3), so outside any other group.
+          newShares.append(Request(zoneID: change.id.zoneID, atomic: true, changes: [change], makesShare: true))
+        } else {
+          changes.append(change)
+        }
       } catch {
         unsendable[record.recordID] = error
       }
     }
     changes += ids.map {
       Change(id: $0, kind: .delete, operation: WireRecordOperation(.forceDelete, WireRecord(recordName: $0.recordName)))
+    }
+    let roots = Set(newShares.compactMap(\.sharedRootID))
+    for index in changes.indices where roots.contains(changes[index].id) {
+      changes[index].operation.record.sharing = .askingForShortGUID
     }
     let spoiled = Set(unsendable.keys.map(\.zoneID))
     for (zoneID, changes) in changes.grouped(by: \.id.zoneID) {
@@ -72,6 +87,7 @@ struct ModifyPlan {
       }
       requests += cut.map { Request(zoneID: zoneID, atomic: atomic, changes: $0) }
     }
+    requests += newShares
   }
 
   private static func cut(_ changes: [Change]) -> [[Change]] {

@@ -31,6 +31,7 @@ extension CKRecord {
     } else if state.parentChanged, !isNew {
       throw .invalidArguments("Taking a record out from under its parent is not supported.")
     }
+    wire.sharing = state.sharing?.wire(all: sendsAll)
     switch policy {
     case .ifServerRecordUnchanged where isNew: return (WireRecordOperation(.create, wire), state)
     case .ifServerRecordUnchanged:

@@ -70,21 +70,21 @@ public struct CKError: Sendable, _BridgedStoredNSError {
 extension CKError {
   private static let serverCodeKey = "ServerErrorCode"
   private static let serverReasonKey = "ServerErrorReason"
-  private static let redirectURLKey = "RedirectURL"
+  private static let signInPageKey = "SignInPage"
 
   /// The code that Web Services gave, such as `THROTTLED`. For logs: decide by `code`.
   public var serverErrorCode: String? { userInfo[Self.serverCodeKey] as? String }
   /// The reason that Web Services gave, unchanged; text from outside.
   public var serverReason: String? { userInfo[Self.serverReasonKey] as? String }
-  /// Where a person signs in, when the server asks for a user.
-  public var redirectURL: String? { userInfo[Self.redirectURLKey] as? String }
+  /// The page to sign in on, as the server spells it.
+  var signInPage: String? { (userInfo[Self.signInPageKey] as? SignInPage)?.text }
 
   /// An error with what the server said about it.
   init(_ code: Code, _ failure: WebServicesError, adding extra: [String: any Sendable] = [:]) {
     var info: [String: Any] = extra
     info[Self.serverCodeKey] = failure.code.name
     info[Self.serverReasonKey] = failure.reason
-    info[Self.redirectURLKey] = failure.redirectURL
+    info[Self.signInPageKey] = failure.redirectURL.map(SignInPage.init)
     info[CKErrorRetryAfterKey] = failure.retryAfter
     let detail = failure.reason.isEmpty ? failure.code.name : "\(failure.code.name): \(failure.reason)"
     info[NSLocalizedDescriptionKey] = "\(code.summary) (\(detail))"

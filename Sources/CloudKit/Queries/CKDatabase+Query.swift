@@ -70,7 +70,7 @@ extension CKDatabase {
         results.append((id, .failure(CKError(failure, in: .item))))
       case .record(let wire):
         let recordZoneID = zoneID ?? wire.zoneID.map { CKRecordZoneID(wire: $0, in: databaseScope) } ?? .default
-        let record = CKRecord(wire: wire, zoneID: recordZoneID)
+        let record = CKRecord.received(wire, zoneID: recordZoneID)
         results.append((record.recordID, .success(record)))
       }
     }

@@ -12,8 +12,18 @@ extension CKRecord {
     )
   }
 
+  /// The record that an answer holds, as a share where it is one.
+  package static func received(_ wire: WireRecord, zoneID: CKRecordZoneID) -> CKRecord {
+    wire.recordType == SystemType.share ? CKShare(received: wire, zoneID: zoneID) : CKRecord(wire: wire, zoneID: zoneID)
+  }
+
   /// Everything that can change, as it is now.
-  var snapshot: RecordState { state.withLock { $0 } }
+  var snapshot: RecordState {
+    var snapshot = state.withLock { $0 }
+    // Participants are objects, which go on changing.
+    snapshot.sharing = snapshot.sharing?.copied()
+    return snapshot
+  }
 
   /// Takes over what the server made of a save; edits made since `sent` stay pending.
   func accept(_ saved: WireRecord, sent: RecordState) {
@@ -50,7 +60,7 @@ extension CKRecord {
     ancestor.fields = fields
     ancestor.changedKeys = []
     ancestor.parentChanged = false
-    return CKRecord(recordType: recordType, recordID: recordID, state: ancestor)
+    return instance(holding: ancestor)
   }
 }
 

@@ -76,7 +76,12 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
 
   /// A record of its own with the same fields, edits and system values.
   public func copy(with zone: NSZone? = nil) -> Any {
-    CKRecord(recordType: recordType, recordID: recordID, state: state.withLock { $0 })
+    instance(holding: state.withLock { $0 })
+  }
+
+  /// A record of the same class and identity.
+  func instance(holding state: RecordState) -> CKRecord {
+    CKRecord(recordType: recordType, recordID: recordID, state: state)
   }
 
   /// Type, name, zone and the names of the fields; never their values, which are private to the user.

@@ -13,6 +13,8 @@ struct RecordState: Sendable {
   var parent: CKReference?
   var parentChanged = false
   var share: CKReference?
+  /// What a share holds besides its fields; nil for any other record.
+  var sharing: ShareState?
 
   init() {}
 
@@ -26,6 +28,7 @@ struct RecordState: Sendable {
       CKReference(recordID: CKRecordID(recordName: $0.recordName, zoneID: zoneID), action: .none)
     }
     share = wire.share.map { CKReference(wire: $0, zoneID: zoneID) }
+    if wire.recordType == CKRecord.SystemType.share { sharing = ShareState(wire: wire) }
   }
 
   /// This state after the server accepted `sent` and answered with `saved`.
@@ -41,12 +44,24 @@ struct RecordState: Sendable {
       result.parent = parent
       result.parentChanged = true
     }
+    if let sharing {
+      result.sharing = saved.sharing.map { sharing.accepting($0, sent: sent.sharing ?? sharing) } ?? sharing
+    }
     // A local file stays readable after its upload: the answer has only its descriptor.
     for (key, field) in sent.fields where !result.changedKeys.contains(key) && result.fields[key] != nil {
       if let asset = field.object as? CKAsset, asset.fileURL != nil {
         result.fields[key] = StoredField(object: asset, wire: result.fields[key]?.wire)
       }
     }
+    return result
+  }
+
+  /// This state after the record was read again: the server's, under the edits made here.
+  func refreshed(from server: RecordState) -> RecordState {
+    var sent = self
+    sent.changedKeys = []
+    var result = accepting(server, sent: sent)
+    if parentChanged { (result.parent, result.parentChanged) = (parent, true) }
     return result
   }
 }

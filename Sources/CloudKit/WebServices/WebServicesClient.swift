@@ -9,8 +9,10 @@ package enum DatabaseName: String, Hashable, Sendable, CaseIterable, Codable {
 /// Carries typed calls to one container: encodes once, signs those bytes, sends, decodes, and turns every way to fail
 /// into one `WebServicesError`.
 ///
-/// It does not retry, with one exception that costs nothing: a server-to-server request refused with 401 is signed
-/// again once by the server's own clock, since a skewed clock cannot be told from a wrong key (reference 7.10).
+/// It does not retry, with two exceptions that cost nothing, since what was refused had no effect: a server-to-server
+/// request refused with 401 is signed again once by the server's own clock, since a skewed clock cannot be told from a
+/// wrong key (reference 7.10); and a request refused with a web-auth token that was replaced while it was under way goes
+/// out once more with the newest.
 package final class WebServicesClient: Sendable {
   /// What a client talks to and as whom.
   package struct Configuration: Sendable {
@@ -20,6 +22,8 @@ package final class WebServicesClient: Sendable {
     package var now: @Sendable () -> Date
     /// Called with each replacement of the web-auth token, before the answer it came with is returned.
     package var tokenRotated: @Sendable (String) -> Void
+    /// Called with a web-auth token that is of no use any more.
+    package var tokenRefused: @Sendable (String) -> Void
     package var instruments: Instruments
 
     package init(
@@ -28,6 +32,7 @@ package final class WebServicesClient: Sendable {
       credential: CKCredential?,
       now: @escaping @Sendable () -> Date = { Date() },
       tokenRotated: @escaping @Sendable (String) -> Void = { _ in },
+      tokenRefused: @escaping @Sendable (String) -> Void = { _ in },
       instruments: Instruments = Instruments(Instruments.silent)
     ) {
       self.container = container
@@ -35,26 +40,43 @@ package final class WebServicesClient: Sendable {
       self.credential = credential
       self.now = now
       self.tokenRotated = tokenRotated
+      self.tokenRefused = tokenRefused
       self.instruments = instruments
     }
   }
 
   package let configuration: Configuration
   private let transport: any CKTransport
-  private let session: Mutex<Session>
-
-  private struct Session {
-    var webAuthToken: String?
-    /// Seconds to add to our clock, learnt from a refused signature.
-    var clockOffset: TimeInterval = 0
-  }
+  private let webAuth: WebAuthSession
+  /// Seconds to add to our clock, learnt from a refused signature.
+  private let clockOffset = Mutex<TimeInterval>(0)
 
   package init(_ configuration: Configuration, transport: any CKTransport) {
     self.configuration = configuration
     self.transport = transport
-    var session = Session()
-    if case .webAuth(_, let token) = configuration.credential { session.webAuthToken = token }
-    self.session = Mutex(session)
+    let token: String? = if case .webAuth(_, let token) = configuration.credential { token } else { nil }
+    webAuth = WebAuthSession(token: token, rotated: configuration.tokenRotated, refused: configuration.tokenRefused)
+  }
+
+  /// Whether people can sign in: with an API token.
+  var takesUsers: Bool {
+    switch configuration.credential {
+    case .apiToken, .webAuth: true
+    case .serverToServerKey, nil: false
+    }
+  }
+
+  /// Whether requests go out as a user who signed in.
+  var isSignedIn: Bool { webAuth.current != nil }
+
+  /// Works as the user of a web-auth token from now on; with nil, as nobody.
+  func beginSession(with token: String?) { webAuth.begin(with: token) }
+
+  /// Where a person signs in: asks what only a user may ask, as nobody (reference 1.4).
+  func signInPage() async throws(WebServicesError) -> String {
+    let failure = Self.refusal(try await send("GET", path(of: "users/caller", in: .public), Data(), as: nil))
+    guard let page = failure.redirectURL else { throw failure }
+    return page
   }
 
   /// Posts a body to an operation of a database and decodes the answer.
@@ -125,43 +147,53 @@ package final class WebServicesClient: Sendable {
     _ path: String,
     _ body: Data
   ) async throws(WebServicesError) -> CKTransportResponse {
-    let first = try await send(method, path, body)
+    let token = webAuth.current
+    let first = try await send(method, path, body, as: token)
+    if let token {
+      guard Self.refusesUser(first), let newer = webAuth.replacement(of: token) else { return first }
+      return try await send(method, path, body, as: newer)
+    }
     guard first.status == 401, case .serverToServerKey = configuration.credential,
       let offset = clockOffset(from: first), abs(offset) > 60
     else { return first }
-    session.withLock { $0.clockOffset = offset }
+    clockOffset.withLock { $0 = offset }
     configuration.instruments.signedAgain(offset: offset)
-    return try await send(method, path, body)
+    return try await send(method, path, body, as: nil)
+  }
+
+  /// Whether an answer says that the user's token is of no use. A proxy's 401, or a 421 about the connection, does not.
+  private static func refusesUser(_ response: CKTransportResponse) -> Bool {
+    guard [401, 421].contains(response.status) else { return false }
+    let item = try? JSONDecoder().decode(WireItemError.self, from: response.body)
+    return item.map { [.authenticationFailed, .authenticationRequired].contains($0.error.code) } ?? false
   }
 
   private func send(
     _ method: String,
     _ path: String,
-    _ body: Data
+    _ body: Data,
+    as user: WebAuthSession.Token?
   ) async throws(WebServicesError) -> CKTransportResponse {
     var request = CKTransportRequest(method: method, path: path, body: body)
     request.headers = [CKHTTPHeader("Content-Type", "application/json"), CKHTTPHeader("Accept", "application/json")]
     request.timeout = Self.timeout
-    let session = session.withLock { $0 }
     switch configuration.credential {
     case .serverToServerKey(let key):
-      let date = configuration.now().addingTimeInterval(session.clockOffset)
+      let date = configuration.now().addingTimeInterval(clockOffset.withLock { $0 })
       do {
         request.headers += try key.signatureHeaders(body: body, path: path, date: date)
       } catch {
         throw WebServicesError(.authenticationFailed, "the request could not be signed: \(error)", effect: .notSent)
       }
-    case .apiToken(let token):
-      request.query = CKCredential.query(apiToken: token, webAuthToken: nil)
-    case .webAuth(let apiToken, let token):
-      request.query = CKCredential.query(apiToken: apiToken, webAuthToken: session.webAuthToken ?? token)
+    case .apiToken(let apiToken), .webAuth(let apiToken, _):
+      request.query = CKCredential.query(apiToken: apiToken, webAuthToken: user?.text)
     case nil:
       break
     }
     let exchange = Instruments.Exchange(path: path, sent: body.count)
     do {
       let response = try await transport.send(request)
-      adoptToken(from: response)
+      if let user { adoptToken(from: response, to: user) }
       configuration.instruments.answered(exchange, with: response) { Self.refusal(response) }
       return response
     } catch {
@@ -173,19 +205,12 @@ package final class WebServicesClient: Sendable {
   }
 
   /// The newest token is taken from every answer, errors included (reference 1.4).
-  private func adoptToken(from response: CKTransportResponse) {
-    guard case .webAuth = configuration.credential,
+  private func adoptToken(from response: CKTransportResponse, to user: WebAuthSession.Token) {
+    guard
       let token = response.header("X-Apple-CloudKit-Web-Auth-Token") ?? response.header("X-Apple-CloudKit-Session"),
       !token.isEmpty
     else { return }
-    let changed = session.withLock { session in
-      defer { session.webAuthToken = token }
-      return session.webAuthToken != token
-    }
-    if changed {
-      configuration.tokenRotated(token)
-      configuration.instruments.adoptedToken()
-    }
+    if webAuth.adopt(token, inAnswerTo: user) { configuration.instruments.adoptedToken() }
   }
 
   private func clockOffset(from response: CKTransportResponse) -> TimeInterval? {

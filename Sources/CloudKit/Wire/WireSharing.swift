@@ -16,6 +16,13 @@ package struct WireSharing: Hashable, Sendable, Codable {
 
   package init() {}
 
+  /// What the root of a share says for itself.
+  package static var askingForShortGUID: WireSharing {
+    var sharing = WireSharing()
+    sharing.createShortGUID = true
+    return sharing
+  }
+
   /// Whether nothing is said about sharing.
   package var isEmpty: Bool { self == WireSharing() }
 }

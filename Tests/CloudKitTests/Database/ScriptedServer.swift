@@ -25,6 +25,11 @@ final class ScriptedServer: CKTransport {
 
   /// The paths asked for, with their queries.
   var urls: [String] { state.withLock { $0.requests.map { "\($0.path)?\($0.query)" } } }
+  /// The queries of the requests.
+  var queries: [String] { state.withLock { $0.requests.map(\.query) } }
+
+  /// The bodies of the requests, byte for byte.
+  var texts: [String] { state.withLock { $0.requests.map { String(decoding: $0.body, as: UTF8.self) } } }
 
   /// The bodies of the requests.
   func bodies() throws -> [JSONValue] {
@@ -48,6 +53,15 @@ final class ScriptedServer: CKTransport {
 
   func container() -> CKContainer {
     CKContainer(identifier: "iCloud.test", credential: .apiToken("token"), transport: self)
+  }
+
+  /// A container whose program works as a user who signed in.
+  func userContainer() -> CKContainer {
+    CKContainer(
+      identifier: "iCloud.test",
+      credential: .webAuth(apiToken: "token", webAuthToken: "user"),
+      transport: self
+    )
   }
 }
 

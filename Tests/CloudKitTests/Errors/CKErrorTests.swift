@@ -52,7 +52,7 @@ import Testing
     #expect(error.serverErrorCode == "NEW_CODE")
     #expect(error.serverReason == "because")
     #expect(error.retryAfterSeconds == 2.5)
-    #expect(error.redirectURL == "https://sign.in")
+    #expect(error.signInURL == URL(string: "https://sign.in"))
     #expect(error.localizedDescription.contains("NEW_CODE: because"))
     #expect((error as any Error).localizedDescription == error.localizedDescription)
   }

@@ -1,0 +1,56 @@
+internal import Foundation
+
+/// A small file with a secret, which its owner alone can read.
+enum PrivateFile {
+  /// The largest file that is read, in bytes.
+  static let largestSize = 64 << 10
+
+  /// Reads a file; nil where there is none.
+  ///
+  /// Checks and reads one and the same open file, so that it cannot be exchanged in between.
+  ///
+  /// - Throws: `CKCredentialError` when the file cannot be read, is no regular file, can be read or written by its group or
+  ///   by others, or is over 64 KB.
+  static func read(_ path: String) throws(CKCredentialError) -> Data? {
+    // Not blocking: opening a named pipe would otherwise wait for a writer for ever.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return nil }
+      throw CKCredentialError("\(path): cannot be read (\(String(cString: strerror(errno)))).")
+    }
+    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw CKCredentialError("\(path): not a regular file.")
+    }
+    guard status.st_mode & 0o077 == 0 else {
+      let mode = String(status.st_mode & 0o777, radix: 8)
+      throw CKCredentialError("\(path): open to more than its owner (mode \(mode)): run `chmod 600 \(path)`.")
+    }
+    guard status.st_size <= largestSize else { throw CKCredentialError("\(path): too large for a secret.") }
+    do {
+      return try handle.read(upToCount: largestSize) ?? Data()
+    } catch {
+      throw CKCredentialError("\(path): cannot be read.")
+    }
+  }
+
+  /// Replaces a file in one step: whoever reads it meanwhile sees the old content or the new, never half of one. It is
+  /// its owner's alone from its first byte on.
+  ///
+  /// - Throws: `CKCredentialError` when the file cannot be written; the old one is still there.
+  static func replace(_ path: String, with data: Data) throws(CKCredentialError) {
+    let temporary = "\(path).\(UUID().uuidString)"
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw CKCredentialError("\(path): cannot be written (\(String(cString: strerror(errno)))).")
+    }
+    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    // Without waiting for the disk: this runs with each answer, and a token lost to a power cut costs one sign-in.
+    guard (try? handle.write(contentsOf: data)) != nil, (try? handle.close()) != nil, rename(temporary, path) == 0
+    else {
+      unlink(temporary)
+      throw CKCredentialError("\(path): cannot be written.")
+    }
+  }
+}
