@@ -94,10 +94,11 @@ package struct JSONNumber {
   /// The nearest double; nil where the number is too large for any, or so small that nothing of it would be left.
   var double: Double? {
     if let exact = shortDecimal { return exact }
-    guard let value = Double(text), value.isFinite else { return nil }
-    guard value == 0 else { return value }
-    let isZero = bytes.allSatisfy { !(UInt8(ascii: "1")...UInt8(ascii: "9")).contains($0) }
-    return isZero ? value : nil
+    // Zero is told apart from what is too small here, since both come out of `Double` as zero.
+    let mantissa = bytes.prefix { $0 | 0x20 != UInt8(ascii: "e") }
+    if mantissa.allSatisfy({ !(UInt8(ascii: "1")...UInt8(ascii: "9")).contains($0) }) { return isNegative ? -0.0 : 0 }
+    guard let value = Double(text), value.isFinite, value != 0 else { return nil }
+    return value
   }
 
   /// The double of up to 15 digits without an exponent: digits and power of ten are exact then, so that their quotient is

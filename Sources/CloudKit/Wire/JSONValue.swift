@@ -46,7 +46,8 @@ extension JSONValue: JSONReadable {
     if let value = number.int64 {
       self = .int(value)
     } else if !number.isPlain, let value = number.double {
-      self = .double(value)
+      // 2.99999999999999999 is 3 to a double, and has to be what 3 is when it is read again.
+      self = Int64(exactly: value).map(JSONValue.int) ?? .double(value)
     } else {
       self = .digits(number.text)
     }

@@ -111,7 +111,7 @@ extension WireRecord: JSONWritable {
     if !fields.isEmpty || !clearedFields.isEmpty {
       json.key("fields")
       json.beginObject()
-      for name in clearedFields.union(fields.keys).sorted() {
+      for name in (fields.keys + clearedFields.filter { fields[$0] == nil }).sorted() {
         json.key(name)
         if let value = fields[name] { value.write(to: &json) } else { Self.writeCleared(to: &json) }
       }

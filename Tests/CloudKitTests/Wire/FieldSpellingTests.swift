@@ -18,6 +18,7 @@ import Testing
     (#"{"value":"-9223372036854775808","type":"INT64"}"#, .int64(.min)),
     (#"{"value":2e3,"type":"INT64"}"#, .int64(2000)),
     (#"{"value":3,"type":"DOUBLE"}"#, .double(3)), (#"{"value":"0.25","type":"DOUBLE"}"#, .double(0.25)),
+    (#"{"value":0e400,"type":"DOUBLE"}"#, .double(0)), (#"{"value":0.00e-999,"type":"DOUBLE"}"#, .double(0)),
     (#"{"value":"AP8=","type":"BYTES"}"#, .bytes(Data([0, 255]))),
     (#"{"value":"\/w==","type":"BYTES"}"#, .bytes(Data([255]))),
     (#"{"value":-62135596800000,"type":"TIMESTAMP"}"#, .timestamp(-62_135_596_800_000)),
