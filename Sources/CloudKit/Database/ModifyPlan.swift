@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// Cuts the changes of one call into requests. It sends nothing.
 ///
 /// A request goes to one zone. An atomic group is one request or none; anything else is cut at 200 operations and at
@@ -93,8 +91,11 @@ struct ModifyPlan {
   private static func cut(_ changes: [Change]) -> [[Change]] {
     var requests: [[Change]] = []
     var bytes = 0
+    var json = JSONWriter()
     for change in changes {
-      let size = (try? JSONEncoder().encode(change.operation).count) ?? 0
+      json.clear()
+      change.operation.write(to: &json)
+      let size = json.count
       if let last = requests.last, last.count < CKDatabase.largestBatch, bytes + size <= largestBody {
         requests[requests.count - 1].append(change)
         bytes += size

@@ -29,7 +29,7 @@ public final class CKQueryNotification: CKNotification, @unchecked Sendable {
       case .int(let number): number
       case .double(let number): number
       case .bool(let flag): flag
-      case .null, .array, .object: nil
+      case .null, .array, .object, .digits: nil
       }
     }
   }

@@ -79,16 +79,14 @@ extension RecordState {
     return WireStamp(timestamp: timestamp, userRecordName: coder.object(CKRecordID.self, forKey: user)?.recordName)
   }
 
-  private static func json(_ value: some Encodable) -> NSData {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
-    // What came off the wire, and names, are always encodable.
-    guard let data = try? encoder.encode(value) else { preconditionFailure("A record's fields could not be archived.") }
+  private static func json(_ value: some JSONWritable) -> NSData {
+    // What came off the wire, and names, can always be written.
+    guard let data = try? value.json() else { preconditionFailure("A record's fields could not be archived.") }
     return NSData(data: data)
   }
 
-  private static func decoded<Value: Decodable>(_ coder: NSCoder, _ key: String) -> Value? {
+  private static func decoded<Value: JSONReadable>(_ coder: NSCoder, _ key: String) -> Value? {
     guard let data = coder.object(NSData.self, forKey: key) else { return nil }
-    return try? JSONDecoder().decode(Value.self, from: Data(referencing: data))
+    return try? Value(json: Data(referencing: data))
   }
 }

@@ -1,9 +1,17 @@
 /// The calls of Web Services that this library uses, typed. Bodies and paths follow section 5 of the protocol reference.
 extension WebServicesClient {
-  private struct ModifyBody: Encodable, Sendable {
+  private struct ModifyBody: JSONWritable, Sendable {
     var operations: [WireRecordOperation]
     var zoneID: WireZoneID
     var atomic: Bool
+
+    func write(to json: inout JSONWriter) {
+      json.beginObject()
+      json.member("atomic", atomic)
+      json.member("operations", operations)
+      json.member("zoneID", zoneID)
+      json.endObject()
+    }
   }
 
   /// Applies up to 200 operations to one zone. The answer has one element for each operation.
@@ -17,10 +25,18 @@ extension WebServicesClient {
     return try await call("records/modify", in: database, body, as: WireRecords.self).records
   }
 
-  private struct LookupBody: Encodable, Sendable {
+  private struct LookupBody: JSONWritable, Sendable {
     var records: [WireRecordName]
     var zoneID: WireZoneID
     var desiredKeys: [String]?
+
+    func write(to json: inout JSONWriter) {
+      json.beginObject()
+      json.member("desiredKeys", desiredKeys)
+      json.member("records", records)
+      json.member("zoneID", zoneID)
+      json.endObject()
+    }
   }
 
   /// Reads up to 200 records of one zone by name; missing ones are `NOT_FOUND` elements.
@@ -38,13 +54,24 @@ extension WebServicesClient {
     return try await call("records/lookup", in: database, body, as: WireRecords.self).records
   }
 
-  private struct QueryBody: Encodable, Sendable {
+  private struct QueryBody: JSONWritable, Sendable {
     var query: WireQuery
     var zoneID: WireZoneID?
     var zoneWide: Bool?
     var resultsLimit: Int?
     var continuationMarker: String?
     var desiredKeys: [String]?
+
+    func write(to json: inout JSONWriter) {
+      json.beginObject()
+      json.member("continuationMarker", continuationMarker)
+      json.member("desiredKeys", desiredKeys)
+      json.member("query", query)
+      json.member("resultsLimit", resultsLimit.map(Int64.init))
+      json.member("zoneID", zoneID)
+      json.member("zoneWide", zoneWide)
+      json.endObject()
+    }
   }
 
   /// One page of a query; without a zone, all zones of the database.
@@ -120,18 +147,25 @@ extension WebServicesClient {
     )
   }
 
-  private struct ZoneChangesBody: Encodable, Sendable {
-    struct Zone: Encodable, Sendable {
-      var zoneID: WireZoneID
-      var syncToken: String?
-      var desiredKeys: [String]?
-    }
-    var zones: [Zone]
+  private struct ZoneChangesBody: JSONWritable, Sendable {
+    var zoneID: WireZoneID
+    var syncToken: String?
+    var desiredKeys: [String]?
     var resultsLimit: Int?
-  }
 
-  private struct ZoneChangesAnswer: Decodable, Sendable {
-    var zones: [WireZoneChangesResult]
+    func write(to json: inout JSONWriter) {
+      json.beginObject()
+      json.member("resultsLimit", resultsLimit.map(Int64.init))
+      json.key("zones")
+      json.beginArray()
+      json.beginObject()
+      json.member("desiredKeys", desiredKeys)
+      json.member("syncToken", syncToken)
+      json.member("zoneID", zoneID)
+      json.endObject()
+      json.endArray()
+      json.endObject()
+    }
   }
 
   /// One page of a zone's changes. Not for default zones, which have no feed.
@@ -142,11 +176,8 @@ extension WebServicesClient {
     resultsLimit: Int? = nil,
     in database: DatabaseName
   ) async throws(WebServicesError) -> WireZoneChangesResult {
-    let body = ZoneChangesBody(
-      zones: [.init(zoneID: zone, syncToken: token, desiredKeys: desiredKeys)],
-      resultsLimit: resultsLimit
-    )
-    let answer = try await call("changes/zone", in: database, body, as: ZoneChangesAnswer.self)
+    let body = ZoneChangesBody(zoneID: zone, syncToken: token, desiredKeys: desiredKeys, resultsLimit: resultsLimit)
+    let answer = try await call("changes/zone", in: database, body, as: WireZonesChanges.self)
     guard let page = answer.zones.first else {
       throw WebServicesError(.unexpectedServerResponse, "the answer names no zone", effect: .unknown)
     }

@@ -86,7 +86,20 @@ package final class WebServicesClient: Sendable {
     _ body: some Encodable & Sendable,
     as answer: Answer.Type = Answer.self
   ) async throws(WebServicesError) -> Answer {
-    try Self.decode(try await post(path(of: operation, in: database), body))
+    let response = try await exchange("POST", path(of: operation, in: database), try Self.encode(body))
+    return try Self.decode(response)
+  }
+
+  /// The same for the calls that carry records, which come by the hundred and are written and read straight as bytes.
+  package func call<Answer: JSONReadable & Sendable>(
+    _ operation: String,
+    in database: DatabaseName,
+    _ body: some JSONWritable & Sendable,
+    as answer: Answer.Type = Answer.self
+  ) async throws(WebServicesError) -> Answer {
+    let data = try Self.encoded { try body.json() }
+    let response = try await exchange("POST", path(of: operation, in: database), data)
+    return try Self.decoded(response) { try Answer(json: $0) }
   }
 
   /// Posts a body to an operation that belongs to a device and to no database (reference 5.10), and decodes the answer.
@@ -95,26 +108,13 @@ package final class WebServicesClient: Sendable {
     _ body: some Encodable & Sendable,
     as answer: Answer.Type = Answer.self
   ) async throws(WebServicesError) -> Answer {
-    try Self.decode(try await post(devicePath(of: operation), body))
+    try Self.decode(try await exchange("POST", devicePath(of: operation), try Self.encode(body)))
   }
 
   /// Posts a body to an operation that belongs to a device and answers with nothing that is documented.
   package func sendDevice(_ operation: String, _ body: some Encodable & Sendable) async throws(WebServicesError) {
-    let response = try await post(devicePath(of: operation), body)
+    let response = try await exchange("POST", devicePath(of: operation), try Self.encode(body))
     guard (200..<300).contains(response.status) else { throw Self.refusal(response) }
-  }
-
-  private func post(
-    _ path: String,
-    _ body: some Encodable & Sendable
-  ) async throws(WebServicesError) -> CKTransportResponse {
-    let data: Data
-    do {
-      data = try Self.encode(body)
-    } catch {
-      throw WebServicesError(.badRequest, "the request could not be encoded: \(error)", effect: .notSent)
-    }
-    return try await exchange("POST", path, data)
   }
 
   /// Gets an operation that takes no body. Only for calls that are never signed, since sources disagree about what a
@@ -224,17 +224,32 @@ package final class WebServicesClient: Sendable {
 
   // MARK: - JSON
 
-  private static func encode(_ body: some Encodable) throws -> Data {
+  private static func encode(_ body: some Encodable) throws(WebServicesError) -> Data {
     let encoder = JSONEncoder()
     // Sorted keys make equal requests equal bytes, which recordings and simulations rely on.
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return try encoder.encode(body)
+    return try encoded { try encoder.encode(body) }
   }
 
   private static func decode<Answer: Decodable>(_ response: CKTransportResponse) throws(WebServicesError) -> Answer {
+    try decoded(response) { try JSONDecoder().decode(Answer.self, from: $0) }
+  }
+
+  private static func encoded(_ encode: () throws -> Data) throws(WebServicesError) -> Data {
+    do {
+      return try encode()
+    } catch {
+      throw WebServicesError(.badRequest, "the request could not be encoded: \(error)", effect: .notSent)
+    }
+  }
+
+  private static func decoded<Answer>(
+    _ response: CKTransportResponse,
+    _ decode: (Data) throws -> Answer
+  ) throws(WebServicesError) -> Answer {
     guard (200..<300).contains(response.status) else { throw refusal(response) }
     do {
-      return try JSONDecoder().decode(Answer.self, from: response.body)
+      return try decode(response.body)
     } catch {
       var failure = WebServicesError(
         .unexpectedServerResponse,
@@ -242,6 +257,7 @@ package final class WebServicesClient: Sendable {
         effect: .unknown,
         httpStatus: response.status
       )
+      if let error = error as? JSONError { failure.reason += " (\(error.reason), \(error.offset) bytes in)" }
       failure.response = excerpt(response.body)
       throw failure
     }
@@ -249,7 +265,7 @@ package final class WebServicesClient: Sendable {
 
   private static func refusal(_ response: CKTransportResponse) -> WebServicesError {
     var failure: WebServicesError
-    if let item = try? JSONDecoder().decode(WireItemError.self, from: response.body) {
+    if let item = try? WireItemError(json: response.body) {
       failure = item.error
     } else {
       failure = envelopeless(response)

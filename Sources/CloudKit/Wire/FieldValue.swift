@@ -3,7 +3,8 @@ package import Foundation
 /// The value of one record field, with the type that Web Services give it.
 ///
 /// This is the value that the wire, the store and the merge share: comparable, hashable and free of classes. `CKRecord`
-/// holds the same values as `NSNumber`, `NSString` and so on, as Apple's does.
+/// holds the same values as `NSNumber`, `NSString` and so on, as Apple's does. The large cases lie behind a pointer, so that
+/// a page of texts and numbers takes a seventh of the room.
 package enum FieldValue: Hashable, Sendable {
   case string(String)
   case int64(Int64)
@@ -11,13 +12,14 @@ package enum FieldValue: Hashable, Sendable {
   case bytes(Data)
   /// Whole milliseconds since 1970; CloudKit refuses fractions.
   case timestamp(Int64)
-  case location(WireLocation)
-  case reference(WireReference)
-  case asset(WireAsset)
+  indirect case location(WireLocation)
+  indirect case reference(WireReference)
+  indirect case asset(WireAsset)
   /// Elements all have the element type; an empty list keeps it too.
   case list(FieldType, [FieldValue])
-  /// A type that this library does not know, kept as it came so that writing it back loses nothing.
-  case other(type: String, JSONValue)
+  /// A type that this library does not know, or a value that is not of its type, kept as it came so that writing it back
+  /// loses nothing.
+  indirect case other(type: String, JSONValue)
 
   /// The wire's type tag, such as `STRING` or `REFERENCE_LIST`.
   package var wireType: String {

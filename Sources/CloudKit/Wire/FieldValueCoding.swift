@@ -1,163 +1,177 @@
-import Foundation
+internal import Foundation
 
 /// `{"value": …, "type": "…"}`: always written with its type, read leniently (numbers as text, type absent).
-extension FieldValue: Codable {
-  private enum Key: String, CodingKey {
-    case value
-    case type
+extension FieldValue: JSONReadable {
+  package init(json: inout JSONReader) throws(JSONError) {
+    let start = json.offset
+    guard let value = try Self.present(&json) else { throw json.failure("a field without a value", at: start) }
+    self = value
   }
 
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
-    let type = try container.decodeIfPresent(String.self, forKey: .type)
-    switch type {
-    case nil: self = try Self.inferred(try container.decode(JSONValue.self, forKey: .value))
-    case "ASSET": self = .asset(try container.decode(WireAsset.self, forKey: .value))
-    case "LIST": self = try Self.inferred(try container.decode(JSONValue.self, forKey: .value))
-    case .some(let tag):
-      if let scalar = FieldType(rawValue: tag), scalar != .unknown {
-        self = try Self.scalar(scalar, container)
-      } else if tag.hasSuffix("_LIST"), let element = Self.elementType(ofListTag: tag) {
-        self = .list(element, try Self.elements(element, container))
-      } else {
-        self = .other(type: tag, try container.decode(JSONValue.self, forKey: .value))
+  /// The field, or nil where it is null in one of the server's ways: `null`, `{}`, `{"value": null}`.
+  static func present(_ json: inout JSONReader) throws(JSONError) -> FieldValue? {
+    if try json.null() { return nil }
+    var type: String?
+    var value: Int?
+    try json.enterObject()
+    while let key = try json.nextKey() {
+      switch key {
+      case "type": try json.read(into: &type)
+      case "value":
+        let start = json.offset
+        if try json.null() { continue }
+        value = value ?? start
+        try json.skip()
+      default: try json.skip()
       }
     }
+    guard let value else { return nil }
+    // The type, which says how to read the value, may stand behind it.
+    let end = json.offset
+    json.offset = value
+    let field = try tagged(type, &json)
+    json.offset = end
+    return field
   }
 
-  package func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: Key.self)
-    try container.encode(Bare(self), forKey: .value)
-    if case .list(.unknown, _) = self { return }
-    try container.encode(wireType, forKey: .type)
-  }
-
-  private static func elementType(ofListTag tag: String) -> FieldType? {
-    let name = String(tag.dropLast("_LIST".count))
-    return name == "ASSET" ? .asset : FieldType(rawValue: name)
-  }
-
-  private static func scalar(_ type: FieldType, _ container: KeyedDecodingContainer<Key>) throws -> FieldValue {
-    switch type {
-    case .string: .string(try container.decode(String.self, forKey: .value))
-    case .int64: .int64(try container.decode(LenientInt.self, forKey: .value).value)
-    case .double: .double(try container.decode(LenientDouble.self, forKey: .value).value)
-    case .bytes: .bytes(try container.decode(Base64.self, forKey: .value).data)
-    case .timestamp: .timestamp(try container.decode(LenientInt.self, forKey: .value).value)
-    case .location: .location(try container.decode(WireLocation.self, forKey: .value))
-    case .reference: .reference(try container.decode(WireReference.self, forKey: .value))
-    case .asset: .asset(try container.decode(WireAsset.self, forKey: .value))
-    case .unknown: try inferred(try container.decode(JSONValue.self, forKey: .value))
+  private static func tagged(_ type: String?, _ json: inout JSONReader) throws(JSONError) -> FieldValue {
+    let start = json.offset
+    do throws(JSONError) {
+      if let type, let value = try known(type, &json) { return value }
+    } catch {
+      // A value that does not fit its type is kept as it came: one field must not cost a page of records.
+      json.offset = start
     }
+    let value = try JSONValue(json: &json)
+    guard type == nil || type == "LIST" || type == "UNKNOWN_LIST" else { return .other(type: type ?? "", value) }
+    return FieldValue(inferredFrom: value) ?? .other(type: type ?? FieldType.unknown.rawValue, value)
   }
 
-  private static func elements(_ type: FieldType, _ container: KeyedDecodingContainer<Key>) throws -> [FieldValue] {
-    switch type {
-    case .string: try container.decode([String].self, forKey: .value).map(FieldValue.string)
-    case .int64: try container.decode([LenientInt].self, forKey: .value).map { .int64($0.value) }
-    case .double: try container.decode([LenientDouble].self, forKey: .value).map { .double($0.value) }
-    case .bytes: try container.decode([Base64].self, forKey: .value).map { .bytes($0.data) }
-    case .timestamp: try container.decode([LenientInt].self, forKey: .value).map { .timestamp($0.value) }
-    case .location: try container.decode([WireLocation].self, forKey: .value).map(FieldValue.location)
-    case .reference: try container.decode([WireReference].self, forKey: .value).map(FieldValue.reference)
-    case .asset: try container.decode([WireAsset].self, forKey: .value).map(FieldValue.asset)
-    case .unknown: try container.decode([JSONValue].self, forKey: .value).map(inferred)
-    }
+  /// The value of a type that this library knows; nil for other types, of which nothing is read.
+  private static func known(_ type: String, _ json: inout JSONReader) throws(JSONError) -> FieldValue? {
+    if let scalar = FieldType(wireTag: type) { return try scalar.value(&json) }
+    guard type.hasSuffix("_LIST"), let element = FieldType(wireTag: String(type.dropLast(5))) else { return nil }
+    var elements: [FieldValue] = []
+    try json.enterArray()
+    while try json.nextElement() { elements.append(try element.value(&json)) }
+    return .list(element, elements)
   }
 
-  /// What the server infers from untagged JSON: string, number, list of those, object by its keys.
-  private static func inferred(_ json: JSONValue) throws -> FieldValue {
+  /// What the server infers from untagged JSON (reference 3.1): text, number, a list of one of those, an object by its
+  /// keys. Nil for what it would not know either.
+  private init?(inferredFrom json: JSONValue) {
     switch json {
-    case .string(let value): return .string(value)
-    case .int(let value): return .int64(value)
-    case .double(let value): return .double(value)
-    case .bool(let value): return .int64(value ? 1 : 0)
+    case .string(let value): self = .string(value)
+    case .int(let value): self = .int64(value)
+    case .double(let value): self = .double(value)
+    case .bool(let value): self = .int64(value ? 1 : 0)
     case .array(let values):
-      let elements = try values.map(inferred)
-      guard let first = elements.first else { return .list(.unknown, []) }
-      return .list(FieldType(rawValue: first.wireType) ?? .unknown, elements)
-    case .object(let object):
-      let data = try JSONEncoder().encode(json)
-      if object["recordName"] != nil { return .reference(try JSONDecoder().decode(WireReference.self, from: data)) }
-      if object["latitude"] != nil { return .location(try JSONDecoder().decode(WireLocation.self, from: data)) }
-      if object["fileChecksum"] != nil { return .asset(try JSONDecoder().decode(WireAsset.self, from: data)) }
-      return .other(type: "UNKNOWN", json)
-    case .null: return .other(type: "UNKNOWN", .null)
+      let elements = values.compactMap(FieldValue.init(inferredFrom:))
+      let types = Set(elements.map(\.wireType))
+      guard elements.count == values.count, types.count <= 1 else { return nil }
+      guard let type = types.first else {
+        self = .list(.unknown, [])
+        return
+      }
+      guard let type = FieldType(wireTag: type) else { return nil }
+      self = .list(type, elements)
+    case .object(let members):
+      guard let document = try? json.json() else { return nil }
+      if members["recordName"] != nil, let reference = try? WireReference(json: document) {
+        self = .reference(reference)
+      } else if members["latitude"] != nil, let location = try? WireLocation(json: document) {
+        self = .location(location)
+      } else if members["fileChecksum"] != nil, let asset = try? WireAsset(json: document) {
+        self = .asset(asset)
+      } else {
+        return nil
+      }
+    case .null, .digits: return nil
     }
   }
 }
 
-/// The value without its type tag, as it stands inside `value` and inside lists.
-private struct Bare: Encodable {
-  let field: FieldValue
+extension FieldType {
+  /// The scalar type of a tag. `ASSET` is the documentation's word for `ASSETID`.
+  fileprivate init?(wireTag: String) {
+    switch wireTag {
+    case "ASSET": self = .asset
+    case FieldType.unknown.rawValue: return nil
+    default: self.init(rawValue: wireTag)
+    }
+  }
 
-  init(_ field: FieldValue) { self.field = field }
+  /// Reads a bare value of this type.
+  fileprivate func value(_ json: inout JSONReader) throws(JSONError) -> FieldValue {
+    switch self {
+    case .string: return .string(try json.string())
+    case .int64: return .int64(try json.int64())
+    case .double: return .double(try json.double())
+    case .timestamp: return .timestamp(try json.int64())
+    case .location: return .location(try WireLocation(json: &json))
+    case .reference: return .reference(try WireReference(json: &json))
+    case .asset: return .asset(try WireAsset(json: &json))
+    case .bytes:
+      let start = json.offset
+      guard let data = Data(base64Encoded: try json.string()) else { throw json.failure("no base64", at: start) }
+      return .bytes(data)
+    case .unknown: throw json.failure("a type without values")
+    }
+  }
+}
 
-  func encode(to encoder: any Encoder) throws {
-    switch field {
+extension FieldValue: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.beginObject()
+    // An empty list of unknown elements has a tag in answers only.
+    if case .list(.unknown, _) = self {} else { json.member("type", wireType) }
+    json.key("value")
+    writeBare(to: &json)
+    json.endObject()
+  }
+
+  /// Writes the value without its type, as it stands inside `value` and inside lists.
+  private func writeBare(to json: inout JSONWriter) {
+    switch self {
+    case .string(let value): json.string(value)
+    case .int64(let value), .timestamp(let value): json.int64(value)
+    case .double(let value): json.double(value)
+    case .bytes(let value): json.string(value.base64EncodedString())
+    case .location(let value): value.write(to: &json)
+    case .reference(let value): value.write(to: &json)
+    case .asset(let value): value.write(to: &json)
     case .list(_, let elements):
-      var container = encoder.unkeyedContainer()
-      for element in elements { try container.encode(Bare(element)) }
-    case .string(let value): try single(value, encoder)
-    case .int64(let value): try single(value, encoder)
-    case .double(let value): try single(value, encoder)
-    case .bytes(let value): try single(value.base64EncodedString(), encoder)
-    case .timestamp(let value): try single(value, encoder)
-    case .location(let value): try value.encode(to: encoder)
-    case .reference(let value): try value.encode(to: encoder)
-    case .asset(let value): try value.encode(to: encoder)
-    case .other(_, let value): try value.encode(to: encoder)
-    }
-  }
-
-  private func single(_ value: some Encodable, _ encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(value)
-  }
-}
-
-/// An integer that may arrive as a number or, with `numbersAsStrings`, as text.
-struct LenientInt: Decodable {
-  let value: Int64
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    if let number = try? container.decode(Int64.self) {
-      value = number
-    } else if let text = try? container.decode(String.self), let number = Int64(text) {
-      value = number
-    } else if let number = try? container.decode(Double.self), let exact = Int64(exactly: number) {
-      value = exact
-    } else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a whole number")
+      json.beginArray()
+      for element in elements { element.writeBare(to: &json) }
+      json.endArray()
+    case .other(_, let value): value.write(to: &json)
     }
   }
 }
 
-/// A floating-point number that may arrive as a number or as text.
-struct LenientDouble: Decodable {
-  let value: Double
+/// By way of its own spelling, for types that are `Codable` and hold one field or two, such as subscriptions.
+extension FieldValue: Codable {}
 
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    if let number = try? container.decode(Double.self) {
-      value = number
-    } else if let text = try? container.decode(String.self), let number = Double(text), number.isFinite {
-      value = number
-    } else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a number")
+extension Dictionary: JSONReadable where Key == String, Value == FieldValue {
+  /// Fields by name; those that are null count as absent, as the server means them.
+  package init(json: inout JSONReader) throws(JSONError) {
+    self = [:]
+    try json.enterObject()
+    while let key = try json.nextKey() {
+      let name = try key.string()
+      guard let value = try FieldValue.present(&json), self[name] == nil else { continue }
+      self[name] = value
     }
   }
 }
 
-private struct Base64: Decodable {
-  let data: Data
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    guard let data = Data(base64Encoded: try container.decode(String.self)) else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not base64")
+extension Dictionary: JSONWritable where Key == String, Value == FieldValue {
+  package func write(to json: inout JSONWriter) {
+    json.beginObject()
+    for (name, value) in sorted(by: { $0.key < $1.key }) {
+      json.key(name)
+      value.write(to: &json)
     }
-    self.data = data
+    json.endObject()
   }
 }

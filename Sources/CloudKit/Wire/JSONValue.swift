@@ -1,13 +1,81 @@
+internal import Foundation
+
 /// A JSON value kept as it came, for what the protocol may hold and this library has no type for.
-package enum JSONValue: Hashable, Sendable, Codable {
+package enum JSONValue: Hashable, Sendable {
   case null
   case bool(Bool)
   case int(Int64)
   case double(Double)
+  /// A number that neither of them holds, as JSON spells it.
+  case digits(String)
   case string(String)
   case array([JSONValue])
   case object([String: JSONValue])
+}
 
+extension JSONValue: JSONReadable {
+  package init(json: inout JSONReader) throws(JSONError) { self = try Self.value(&json, depth: 0) }
+
+  private static func value(_ json: inout JSONReader, depth: Int) throws(JSONError) -> JSONValue {
+    guard depth < JSONReader.largestDepth else { throw json.failure("nested too deep") }
+    switch json.peek() {
+    case UInt8(ascii: "{"):
+      var members: [String: JSONValue] = [:]
+      try json.enterObject()
+      while let key = try json.nextKey() {
+        let name = try key.string()
+        let value = try value(&json, depth: depth + 1)
+        if members[name] == nil { members[name] = value }
+      }
+      return .object(members)
+    case UInt8(ascii: "["):
+      var elements: [JSONValue] = []
+      try json.enterArray()
+      while try json.nextElement() { elements.append(try value(&json, depth: depth + 1)) }
+      return .array(elements)
+    case UInt8(ascii: "\""): return .string(try json.string())
+    case UInt8(ascii: "t"), UInt8(ascii: "f"): return .bool(try json.bool())
+    case UInt8(ascii: "n"):
+      _ = try json.null()
+      return .null
+    default: return JSONValue(try json.number())
+    }
+  }
+
+  private init(_ number: JSONNumber) {
+    if let value = number.int64 {
+      self = .int(value)
+    } else if !number.isPlain, let value = number.double {
+      // 2.99999999999999999 is 3 to a double, and has to be what 3 is when it is read again.
+      self = Int64(exactly: value).map(JSONValue.int) ?? .double(value)
+    } else {
+      self = .digits(number.text)
+    }
+  }
+}
+
+extension JSONValue: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    switch self {
+    case .null: json.null()
+    case .bool(let value): json.bool(value)
+    case .int(let value): json.int64(value)
+    case .double(let value): json.double(value)
+    case .digits(let text): json.plain(text)
+    case .string(let value): json.string(value)
+    case .array(let elements): elements.write(to: &json)
+    case .object(let members):
+      json.beginObject()
+      for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+        json.key(name)
+        value.write(to: &json)
+      }
+      json.endObject()
+    }
+  }
+}
+
+extension JSONValue: Codable {
   package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
@@ -34,6 +102,7 @@ package enum JSONValue: Hashable, Sendable, Codable {
     case .bool(let value): try container.encode(value)
     case .int(let value): try container.encode(value)
     case .double(let value): try container.encode(value)
+    case .digits(let text): try container.encode(Decimal(string: text) ?? .nan)
     case .string(let value): try container.encode(value)
     case .array(let value): try container.encode(value)
     case .object(let value): try container.encode(value)

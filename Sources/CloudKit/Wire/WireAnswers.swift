@@ -1,5 +1,3 @@
-import Foundation
-
 /// One element of `records[]`: a record, the fact of a deletion, or a refusal.
 package enum WireRecordResult: Hashable, Sendable {
   case record(WireRecord)
@@ -17,15 +15,16 @@ package enum WireRecordResult: Hashable, Sendable {
   }
 }
 
-extension WireRecordResult: Decodable {
-  package init(from decoder: any Decoder) throws {
-    // An element with `serverErrorCode` is an error, whatever else it has (reference 2.5).
-    if let failure = try WireItemError(ifPresentIn: decoder) {
+extension WireRecordResult: JSONReadable {
+  package init(json: inout JSONReader) throws(JSONError) {
+    let start = json.offset
+    if let record = try WireRecord.unlessFailure(&json) {
+      self = record.deleted ? .deleted(recordName: record.recordName) : .record(record)
+    } else {
+      json.offset = start
+      let failure = try WireItemError(json: &json)
       self = .failure(recordName: failure.recordName, failure.error)
-      return
     }
-    let record = try WireRecord(from: decoder)
-    self = record.deleted ? .deleted(recordName: record.recordName) : .record(record)
   }
 }
 
@@ -64,34 +63,82 @@ package struct WireZoneChanges: Hashable, Sendable {
 }
 
 /// A zone's page, or why it could not be had.
-package enum WireZoneChangesResult: Hashable, Sendable, Decodable {
+package enum WireZoneChangesResult: Hashable, Sendable {
   case changes(WireZoneChanges)
   case failure(WireZoneID?, WebServicesError)
+}
 
-  private enum Key: String, CodingKey { case zoneID, records, syncToken, moreComing }
-
-  package init(from decoder: any Decoder) throws {
-    if let failure = try WireItemError(ifPresentIn: decoder) {
+extension WireZoneChangesResult: JSONReadable {
+  package init(json: inout JSONReader) throws(JSONError) {
+    let start = json.offset
+    var zoneID: WireZoneID?
+    var records: [WireRecordResult]?
+    var syncToken: String?
+    var moreComing: Bool?
+    var errorCode: String?
+    try json.enterObject()
+    while let key = try json.nextKey() {
+      switch key {
+      case "zoneID": try json.read(into: &zoneID)
+      case "records": try json.read(into: &records)
+      case "syncToken": try json.read(into: &syncToken)
+      case "moreComing": try json.read(into: &moreComing)
+      case "serverErrorCode": try json.read(into: &errorCode)
+      default: try json.skip()
+      }
+    }
+    guard errorCode == nil else {
+      json.offset = start
+      let failure = try WireItemError(json: &json)
       self = .failure(failure.zoneID, failure.error)
       return
     }
-    let container = try decoder.container(keyedBy: Key.self)
+    guard let zoneID else { throw json.failure("changes without a zone", at: start) }
+    // `moreComing` may be null, which means false (reference 5.7).
     self = .changes(
-      WireZoneChanges(
-        zoneID: try container.decode(WireZoneID.self, forKey: .zoneID),
-        records: try container.decodeIfPresent([WireRecordResult].self, forKey: .records) ?? [],
-        syncToken: try container.decodeIfPresent(String.self, forKey: .syncToken),
-        // `moreComing` may be null, which means false (reference 5.7).
-        moreComing: try container.decodeIfPresent(Bool.self, forKey: .moreComing) ?? false
-      )
+      WireZoneChanges(zoneID: zoneID, records: records ?? [], syncToken: syncToken, moreComing: moreComing ?? false)
     )
   }
 }
 
+/// The pages of the zones that were asked for.
+package struct WireZonesChanges: Hashable, Sendable, JSONReadable {
+  package var zones: [WireZoneChangesResult]
+
+  package init(json: inout JSONReader) throws(JSONError) {
+    let start = json.offset
+    var zones: [WireZoneChangesResult]?
+    try json.enterObject()
+    while let key = try json.nextKey() {
+      switch key {
+      case "zones": try json.read(into: &zones)
+      default: try json.skip()
+      }
+    }
+    guard let zones else { throw json.failure("an answer without zones", at: start) }
+    self.zones = zones
+  }
+}
+
 /// One page of a query, or the result of a lookup or modify.
-package struct WireRecords: Hashable, Sendable, Decodable {
+package struct WireRecords: Hashable, Sendable, JSONReadable {
   package var records: [WireRecordResult]
   package var continuationMarker: String?
+
+  package init(json: inout JSONReader) throws(JSONError) {
+    let start = json.offset
+    var records: [WireRecordResult]?
+    try json.enterObject()
+    while let key = try json.nextKey() {
+      switch key {
+      case "records": try json.read(into: &records)
+      case "continuationMarker": try json.read(into: &continuationMarker)
+      default: try json.skip()
+      }
+    }
+    guard let records else { throw json.failure("an answer without records", at: start) }
+    self.records = records
+  }
 }
 
 /// The zones changed since a database token.
@@ -131,32 +178,40 @@ package struct WireCaller: Hashable, Sendable, Decodable {
 }
 
 /// An error dictionary, per item or for the whole request.
-struct WireItemError: Decodable {
+struct WireItemError: JSONReadable, Decodable {
   var recordName: String?
   var zoneID: WireZoneID?
   var error: WebServicesError
 
-  private enum Key: String, CodingKey {
-    case recordName, zoneID, serverErrorCode, reason, retryAfter, redirectURL, uuid
+  init(json: inout JSONReader) throws(JSONError) {
+    let start = json.offset
+    var code: String?
+    var reason: String?
+    error = WebServicesError(.unexpectedServerResponse, "")
+    try json.enterObject()
+    while let key = try json.nextKey() {
+      switch key {
+      case "recordName": try json.read(into: &recordName)
+      case "zoneID": try json.read(into: &zoneID)
+      case "serverErrorCode": try json.read(into: &code)
+      case "reason": try json.read(into: &reason)
+      case "retryAfter": try json.read(into: &error.retryAfter)
+      case "redirectURL": try json.read(into: &error.redirectURL)
+      case "uuid": try json.read(into: &error.uuid)
+      default: try json.skip()
+      }
+    }
+    guard let code else { throw json.failure("an error without a code", at: start) }
+    error.code = ServerErrorCode(code)
+    error.reason = reason ?? ""
   }
+
+  private enum Key: String, CodingKey { case serverErrorCode }
 
   /// Nil where the element is no error.
   init?(ifPresentIn decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     guard try container.decodeIfPresent(String.self, forKey: .serverErrorCode) != nil else { return nil }
     try self.init(from: decoder)
-  }
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
-    recordName = try container.decodeIfPresent(String.self, forKey: .recordName)
-    zoneID = try container.decodeIfPresent(WireZoneID.self, forKey: .zoneID)
-    error = WebServicesError(
-      ServerErrorCode(try container.decode(String.self, forKey: .serverErrorCode)),
-      try container.decodeIfPresent(String.self, forKey: .reason) ?? "",
-      retryAfter: try container.decodeIfPresent(LenientDouble.self, forKey: .retryAfter)?.value
-    )
-    error.redirectURL = try container.decodeIfPresent(String.self, forKey: .redirectURL)
-    error.uuid = try container.decodeIfPresent(String.self, forKey: .uuid)
   }
 }

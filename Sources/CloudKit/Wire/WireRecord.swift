@@ -43,7 +43,7 @@ package struct WireRecordName: Hashable, Sendable, Codable {
 }
 
 /// When and by whom a record was created or modified.
-package struct WireStamp: Hashable, Sendable, Codable {
+package struct WireStamp: Hashable, Sendable {
   /// Milliseconds since 1970.
   package var timestamp: Int64
   package var userRecordName: String?
@@ -53,95 +53,84 @@ package struct WireStamp: Hashable, Sendable, Codable {
     self.timestamp = timestamp
     self.userRecordName = userRecordName
   }
-
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    timestamp = try container.decode(LenientInt.self, forKey: .timestamp).value
-    userRecordName = try container.decodeIfPresent(String.self, forKey: .userRecordName)
-    deviceID = try container.decodeIfPresent(String.self, forKey: .deviceID)
-  }
 }
 
-extension WireRecord: Codable {
-  private enum Key: String, CodingKey {
-    case recordName, recordType, recordChangeTag, fields, zoneID, created, modified, deleted, parent, shortGUID, share
+extension WireRecord: JSONReadable {
+  package init(json: inout JSONReader) throws(JSONError) {
+    let start = json.offset
+    guard let record = try Self.unlessFailure(&json) else { throw json.failure("an error, no record", at: start) }
+    self = record
   }
 
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
-    recordName = try container.decode(String.self, forKey: .recordName)
-    recordType = try container.decodeIfPresent(String.self, forKey: .recordType)
-    recordChangeTag = try container.decodeIfPresent(String.self, forKey: .recordChangeTag)
-    fields = try container.decodeIfPresent(PresentFields.self, forKey: .fields)?.fields ?? [:]
-    clearedFields = []
-    zoneID = try container.decodeIfPresent(WireZoneID.self, forKey: .zoneID)
-    created = try container.decodeIfPresent(WireStamp.self, forKey: .created)
-    modified = try container.decodeIfPresent(WireStamp.self, forKey: .modified)
-    deleted = try container.decodeIfPresent(Bool.self, forKey: .deleted) ?? false
-    parent = try container.decodeIfPresent(WireRecordName.self, forKey: .parent)
-    shortGUID = try container.decodeIfPresent(String.self, forKey: .shortGUID)
-    share = try container.decodeIfPresent(WireReference.self, forKey: .share)
-    let sharing = try WireSharing(from: decoder)
-    self.sharing = sharing.isEmpty ? nil : sharing
-  }
-
-  package func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: Key.self)
-    try container.encode(recordName, forKey: .recordName)
-    try container.encodeIfPresent(recordType, forKey: .recordType)
-    try container.encodeIfPresent(recordChangeTag, forKey: .recordChangeTag)
-    if !fields.isEmpty || !clearedFields.isEmpty {
-      var fieldContainer = container.nestedContainer(keyedBy: FieldKey.self, forKey: .fields)
-      for (name, value) in fields { try fieldContainer.encode(value, forKey: FieldKey(name)) }
-      for name in clearedFields where fields[name] == nil {
-        try fieldContainer.encode(NullField(), forKey: FieldKey(name))
+  /// The record that stands here; nil where it is an error, as anything with `serverErrorCode` is (reference 2.5).
+  static func unlessFailure(_ json: inout JSONReader) throws(JSONError) -> WireRecord? {
+    let start = json.offset
+    var record = WireRecord(recordName: "")
+    var recordName: String?
+    var fields: [String: FieldValue]?
+    var deleted: Bool?
+    var errorCode: String?
+    var isShared = false
+    try json.enterObject()
+    while let key = try json.nextKey() {
+      switch key {
+      case "recordName": try json.read(into: &recordName)
+      case "recordType": try json.read(into: &record.recordType)
+      case "recordChangeTag": try json.read(into: &record.recordChangeTag)
+      case "fields": try json.read(into: &fields)
+      case "zoneID": try json.read(into: &record.zoneID)
+      case "created": try json.read(into: &record.created)
+      case "modified": try json.read(into: &record.modified)
+      case "deleted": try json.read(into: &deleted)
+      case "parent": try json.read(into: &record.parent)
+      case "shortGUID": try json.read(into: &record.shortGUID)
+      case "share": try json.read(into: &record.share)
+      case "publicPermission", "participants", "owner", "currentUserParticipant", "forRecord", "createShortGUID":
+        isShared = true
+        try json.skip()
+      case "serverErrorCode": try json.read(into: &errorCode)
+      default: try json.skip()
       }
     }
-    try container.encodeIfPresent(zoneID, forKey: .zoneID)
-    try container.encodeIfPresent(parent, forKey: .parent)
-    try sharing?.encode(to: encoder)
-  }
-}
-
-/// A dictionary of fields in which null-valued entries count as absent, as the server means them.
-private struct PresentFields: Decodable {
-  var fields: [String: FieldValue] = [:]
-
-  private struct Probe: Decodable {
-    var value: FieldValue?
-
-    private enum Key: String, CodingKey { case value }
-
-    init(from decoder: any Decoder) throws {
-      let container = try decoder.container(keyedBy: Key.self)
-      guard container.contains(.value), try !container.decodeNil(forKey: .value) else { return }
-      value = try FieldValue(from: decoder)
+    guard errorCode == nil else { return nil }
+    guard let recordName else { throw json.failure("a record without a name", at: start) }
+    record.recordName = recordName
+    record.fields = fields ?? [:]
+    record.deleted = deleted ?? false
+    if isShared {
+      let sharing = try json.decode(from: start, as: WireSharing.self)
+      record.sharing = sharing.isEmpty ? nil : sharing
     }
-  }
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: FieldKey.self)
-    fields.reserveCapacity(container.allKeys.count)
-    for key in container.allKeys { fields[key.stringValue] = try container.decode(Probe.self, forKey: key).value }
+    return record
   }
 }
 
-/// `{"value": null}`: clears a field.
-private struct NullField: Encodable {
-  private enum Key: String, CodingKey { case value }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: Key.self)
-    try container.encodeNil(forKey: .value)
+extension WireRecord: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.beginObject()
+    if !fields.isEmpty || !clearedFields.isEmpty {
+      json.key("fields")
+      json.beginObject()
+      for name in (fields.keys + clearedFields.filter { fields[$0] == nil }).sorted() {
+        json.key(name)
+        if let value = fields[name] { value.write(to: &json) } else { Self.writeCleared(to: &json) }
+      }
+      json.endObject()
+    }
+    json.member("parent", parent)
+    json.member("recordChangeTag", recordChangeTag)
+    json.member("recordName", recordName)
+    json.member("recordType", recordType)
+    json.member("zoneID", zoneID)
+    if let sharing { json.members(of: sharing) }
+    json.endObject()
   }
-}
 
-/// A field name as a coding key.
-private struct FieldKey: CodingKey {
-  var stringValue: String
-  var intValue: Int? { nil }
-
-  init(_ name: String) { stringValue = name }
-  init?(stringValue: String) { self.stringValue = stringValue }
-  init?(intValue: Int) { nil }
+  /// `{"value": null}` clears a field.
+  private static func writeCleared(to json: inout JSONWriter) {
+    json.beginObject()
+    json.key("value")
+    json.null()
+    json.endObject()
+  }
 }

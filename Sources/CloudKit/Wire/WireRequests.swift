@@ -1,7 +1,7 @@
 /// One operation of `records/modify`.
-package struct WireRecordOperation: Hashable, Sendable, Encodable {
+package struct WireRecordOperation: Hashable, Sendable {
   /// The seven operation types of Web Services.
-  package enum Kind: String, Hashable, Sendable, Encodable {
+  package enum Kind: String, Hashable, Sendable {
     case create, update, forceUpdate, replace, forceReplace, delete, forceDelete
   }
 
@@ -14,8 +14,17 @@ package struct WireRecordOperation: Hashable, Sendable, Encodable {
   }
 }
 
+extension WireRecordOperation: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("operationType", operationType.rawValue)
+    json.member("record", record)
+    json.endObject()
+  }
+}
+
 /// A query: one record type, filters that all hold, sort keys in order.
-package struct WireQuery: Hashable, Sendable, Encodable {
+package struct WireQuery: Hashable, Sendable {
   package var recordType: String
   package var filterBy: [WireFilter]
   package var sortBy: [WireSort]
@@ -27,6 +36,16 @@ package struct WireQuery: Hashable, Sendable, Encodable {
   }
 }
 
+extension WireQuery: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("filterBy", filterBy)
+    json.member("recordType", recordType)
+    json.member("sortBy", sortBy)
+    json.endObject()
+  }
+}
+
 /// A field of the record's own, or one that the system keeps.
 package enum WireFieldName: Hashable, Sendable {
   case field(String)
@@ -35,7 +54,7 @@ package enum WireFieldName: Hashable, Sendable {
 }
 
 /// One filter; a query's filters are ANDed, there is no OR.
-package struct WireFilter: Hashable, Sendable, Encodable {
+package struct WireFilter: Hashable, Sendable {
   package var comparator: String
   package var name: WireFieldName
   package var value: FieldValue
@@ -48,23 +67,22 @@ package struct WireFilter: Hashable, Sendable, Encodable {
     self.value = value
     self.distance = distance
   }
+}
 
-  private enum Key: String, CodingKey { case comparator, fieldName, systemFieldName, fieldValue, distance }
-
-  package func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: Key.self)
-    try container.encode(comparator, forKey: .comparator)
-    switch name {
-    case .field(let name): try container.encode(name, forKey: .fieldName)
-    case .system(let name): try container.encode(name, forKey: .systemFieldName)
-    }
-    try container.encode(value, forKey: .fieldValue)
-    try container.encodeIfPresent(distance, forKey: .distance)
+extension WireFilter: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("comparator", comparator)
+    json.member("distance", distance)
+    if case .field(let name) = name { json.member("fieldName", name) }
+    json.member("fieldValue", value)
+    if case .system(let name) = name { json.member("systemFieldName", name) }
+    json.endObject()
   }
 }
 
 /// One sort key.
-package struct WireSort: Hashable, Sendable, Encodable {
+package struct WireSort: Hashable, Sendable {
   package var name: WireFieldName
   package var ascending: Bool
 
@@ -72,16 +90,17 @@ package struct WireSort: Hashable, Sendable, Encodable {
     self.name = name
     self.ascending = ascending
   }
+}
 
-  private enum Key: String, CodingKey { case fieldName, systemFieldName, ascending }
-
-  package func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: Key.self)
+extension WireSort: JSONWritable {
+  package func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("ascending", ascending)
     switch name {
-    case .field(let name): try container.encode(name, forKey: .fieldName)
-    case .system(let name): try container.encode(name, forKey: .systemFieldName)
+    case .field(let name): json.member("fieldName", name)
+    case .system(let name): json.member("systemFieldName", name)
     }
-    try container.encode(ascending, forKey: .ascending)
+    json.endObject()
   }
 }
 

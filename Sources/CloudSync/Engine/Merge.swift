@@ -72,9 +72,6 @@ package struct Merge: Hashable, Sendable {
   }
 
   private static func canonical(_ value: FieldValue?) -> Data {
-    guard let value else { return Data() }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return (try? encoder.encode(value)) ?? Data()
+    value.flatMap { try? $0.json() } ?? Data()
   }
 }

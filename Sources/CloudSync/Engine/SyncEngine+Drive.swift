@@ -141,7 +141,7 @@ extension SyncStore {
         return .finished(PassSummary())
       }
       if let summary = row["summary"] as String?, row["finishedAt"] as Int64? != nil {
-        return .finished(try JSONColumn.value(summary))
+        return .finished(try JSONDecoder().decode(PassSummary.self, from: Data(summary.utf8)))
       }
       return row["startedAt"] as Int64? == nil ? .requested : .started
     }
@@ -174,7 +174,7 @@ extension SyncStore {
     let now = now()
     try write { database in
       try lease.check(database, now: now)
-      let text = try JSONColumn.text(summary)
+      let text = String(decoding: try JSONEncoder().encode(summary), as: UTF8.self)
       for id in ids {
         try database.execute(
           sql: "UPDATE passes SET finishedAt = ?, summary = ? WHERE id = ?",

@@ -5,7 +5,7 @@ import Foundation
 ///
 /// The queue keeps this intent, never a whole record, so that replaying it on a newer server record keeps what others
 /// wrote.
-package struct FieldChanges: Hashable, Sendable, Codable {
+package struct FieldChanges: Hashable, Sendable {
   package private(set) var values: [String: FieldValue]
   package private(set) var cleared: Set<String>
 
@@ -61,6 +61,29 @@ package struct FieldChanges: Hashable, Sendable, Codable {
   }
 }
 
+extension FieldChanges: JSONReadable, JSONWritable {
+  package init(json: inout CloudKit.JSONReader) throws(JSONError) {
+    var values: [String: FieldValue]?
+    var cleared: [String]?
+    try json.enterObject()
+    while let key = try json.nextKey() {
+      switch key {
+      case "values": try json.read(into: &values)
+      case "cleared": try json.read(into: &cleared)
+      default: try json.skip()
+      }
+    }
+    self.init(values: values ?? [:], cleared: Set(cleared ?? []))
+  }
+
+  package func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("cleared", cleared.sorted())
+    json.member("values", values)
+    json.endObject()
+  }
+}
+
 extension FieldValue {
   /// Bytes of the value on the wire, about; exact for text and numbers within a few bytes.
   package var byteCount: Int {
@@ -72,7 +95,7 @@ extension FieldValue {
     case .reference(let reference): reference.recordName.utf8.count + 40
     case .asset: 300
     case .list(_, let elements): elements.reduce(2) { $0 + $1.byteCount + 3 }
-    case .other(_, let json): (try? JSONEncoder().encode(json).count) ?? 64
+    case .other(_, let json): (try? json.json().count) ?? 64
     }
   }
 }

@@ -4,14 +4,10 @@ import GRDB
 
 /// JSON columns: fields in the wire's spelling, so that the file can be read by people and by other programs.
 enum JSONColumn {
-  static func text(_ value: some Encodable) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(value), as: UTF8.self)
-  }
+  static func text(_ value: some JSONWritable) throws -> String { String(decoding: try value.json(), as: UTF8.self) }
 
-  static func value<Value: Decodable>(_ text: String, as type: Value.Type = Value.self) throws -> Value {
-    try JSONDecoder().decode(type, from: Data(text.utf8))
+  static func value<Value: JSONReadable>(_ text: String, as type: Value.Type = Value.self) throws -> Value {
+    try Value(json: Data(text.utf8))
   }
 }
 

@@ -58,6 +58,7 @@ extension OutputJSON {
     case .bool(let value): self = .bool(value)
     case .int(let value): self = .integer(value)
     case .double(let value): self = .number(value)
+    case .digits(let value): self = .text(value)
     case .string(let value): self = .text(value)
     case .array(let values): self = .array(values.map(OutputJSON.init))
     case .object(let members):

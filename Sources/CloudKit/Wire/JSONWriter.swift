@@ -1,0 +1,159 @@
+package import Foundation
+
+/// What can be written straight to the bytes of JSON.
+package protocol JSONWritable {
+  /// Writes one value. The keys of objects are written in order, so that equal values are equal bytes: recordings and
+  /// simulations rely on it.
+  func write(to json: inout JSONWriter)
+}
+
+extension JSONWritable {
+  /// The value as a document.
+  ///
+  /// - Throws: `JSONError` for a number that is not finite, which JSON cannot spell.
+  package func json() throws(JSONError) -> Data {
+    var writer = JSONWriter()
+    write(to: &writer)
+    return try writer.document()
+  }
+}
+
+/// Writes JSON to bytes, without blanks. Commas come of themselves.
+package struct JSONWriter {
+  private var bytes: [UInt8] = []
+  private var isCommaDue = false
+  /// Noted instead of thrown, so that writing needs no `try` at every value.
+  private var failure: JSONError?
+
+  package init() { bytes.reserveCapacity(1024) }
+
+  /// How much has been written.
+  package var count: Int { bytes.count }
+
+  /// Forgets what was written and keeps the room for it.
+  package mutating func clear() {
+    bytes.removeAll(keepingCapacity: true)
+    isCommaDue = false
+    failure = nil
+  }
+
+  fileprivate func document() throws(JSONError) -> Data {
+    if let failure { throw failure }
+    return Data(bytes)
+  }
+
+  // MARK: - Structure
+
+  package mutating func beginObject() { begin(UInt8(ascii: "{")) }
+  package mutating func endObject() { end(UInt8(ascii: "}")) }
+  package mutating func beginArray() { begin(UInt8(ascii: "[")) }
+  package mutating func endArray() { end(UInt8(ascii: "]")) }
+
+  private mutating func begin(_ bracket: UInt8) {
+    comma()
+    bytes.append(bracket)
+    isCommaDue = false
+  }
+
+  private mutating func end(_ bracket: UInt8) {
+    bytes.append(bracket)
+    isCommaDue = true
+  }
+
+  private mutating func comma() {
+    if isCommaDue { bytes.append(UInt8(ascii: ",")) }
+    isCommaDue = true
+  }
+
+  /// Begins a member whose name needs no escape. Its value has to follow.
+  package mutating func key(_ name: StaticString) {
+    comma()
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ":"))
+    isCommaDue = false
+  }
+
+  /// Begins a member. Its value has to follow.
+  package mutating func key(_ name: String) {
+    string(name)
+    bytes.append(UInt8(ascii: ":"))
+    isCommaDue = false
+  }
+
+  /// Writes a member, or nothing where it has no value.
+  package mutating func member(_ name: StaticString, _ value: (some JSONWritable)?) {
+    guard let value else { return }
+    key(name)
+    value.write(to: &self)
+  }
+
+  /// Writes the members of an object that is only `Encodable`: for what is rare.
+  mutating func members(of object: some Encodable) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let document = try? encoder.encode(object), document.first == UInt8(ascii: "{") else {
+      failure = JSONError(reason: "no \(type(of: object))", offset: bytes.count)
+      return
+    }
+    guard document.count > 2 else { return }
+    comma()
+    bytes.append(contentsOf: document.dropFirst().dropLast())
+  }
+
+  // MARK: - Values
+
+  package mutating func null() { plain("null") }
+  package mutating func bool(_ value: Bool) { plain(value ? "true" : "false") }
+  package mutating func int64(_ value: Int64) { plain(String(value)) }
+
+  /// Writes a number in the fewest digits that read as the same.
+  package mutating func double(_ value: Double) {
+    guard value.isFinite else {
+      failure = JSONError(reason: "a number that is not finite", offset: bytes.count)
+      return null()
+    }
+    let text = value.description
+    // 3.0 is 3, as it always was in requests and stores.
+    plain(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
+  }
+
+  /// Writes what is JSON already and needs no quotes.
+  mutating func plain(_ text: String) {
+    comma()
+    bytes.append(contentsOf: text.utf8)
+  }
+
+  package mutating func string(_ text: String) {
+    comma()
+    bytes.append(UInt8(ascii: "\""))
+    var text = text
+    text.withUTF8 { text in
+      if text.allSatisfy({ !Self.needsEscape($0) }) { return bytes.append(contentsOf: text) }
+      for byte in text { if Self.needsEscape(byte) { escape(byte) } else { bytes.append(byte) } }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func needsEscape(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  }
+
+  private mutating func escape(_ byte: UInt8) {
+    bytes.append(UInt8(ascii: "\\"))
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
+    case 0x08: bytes.append(UInt8(ascii: "b"))
+    case 0x09: bytes.append(UInt8(ascii: "t"))
+    case 0x0A: bytes.append(UInt8(ascii: "n"))
+    case 0x0C: bytes.append(UInt8(ascii: "f"))
+    case 0x0D: bytes.append(UInt8(ascii: "r"))
+    default:
+      let digits = Array("0123456789abcdef".utf8)
+      bytes.append(contentsOf: [UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")])
+      bytes.append(digits[Int(byte >> 4)])
+      bytes.append(digits[Int(byte & 15)])
+    }
+  }
+}

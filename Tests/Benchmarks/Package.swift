@@ -1,0 +1,27 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// Benchmarks, apart from the package that they measure: its users need not fetch what only these need. From the top:
+//
+//   swift run -c release --package-path Tests/Benchmarks ratios           (what has to hold, against Foundation)
+//   swift run -c release --package-path Tests/Benchmarks ratios stream 1000000
+//   swift package --package-path Tests/Benchmarks benchmark               (each measurement on its own, with percentiles)
+let package = Package(
+  name: "Benchmarks",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(name: "cktop", path: "../.."),
+    .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
+  ],
+  targets: [
+    .target(name: "Pages", dependencies: [.product(name: "CloudKit", package: "cktop")], path: "Pages"),
+    .executableTarget(name: "ratios", dependencies: ["Pages"], path: "Ratios"),
+    .executableTarget(
+      name: "Records",
+      dependencies: ["Pages", .product(name: "Benchmark", package: "benchmark")],
+      path: "Records",
+      plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]
+    ),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,78 @@
+import CloudKit
+import Foundation
+import Pages
+
+/// Median times of pieces of work that take turns, so that whatever else the machine does slows all of them alike.
+func medians(rounds: Int, _ works: [() async throws -> Void]) async throws -> [Double] {
+  var times = works.map { _ in [Double]() }
+  for round in -2..<rounds {
+    for (index, work) in works.enumerated() {
+      let start = ContinuousClock.now
+      try await work()
+      // The first rounds only warm up.
+      if round >= 0 { times[index].append((ContinuousClock.now - start) / .microseconds(1)) }
+    }
+  }
+  return times.map { $0.sorted()[rounds / 2] }
+}
+
+func printRow(_ name: String, _ microseconds: Double, of yardstick: Double, limit: Double? = nil) {
+  let ratio = microseconds / yardstick
+  let verdict = limit.map { ratio <= $0 ? ", within \($0)" : ", NOT within \($0)" } ?? ""
+  print(
+    name.padding(toLength: 44, withPad: " ", startingAt: 0),
+    Int(microseconds),
+    "µs, ratio",
+    (ratio * 100).rounded() / 100,
+    verdict
+  )
+}
+
+/// What the kernel counts as this process's memory, in kB.
+func residentMemory() -> Int {
+  let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+  let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+  return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+}
+
+func compare() async throws {
+  let (reading, writing) = (ReplayedServer(.page).database, ReplayedServer(.nothing).database)
+  let records = CKRecord.samples()
+  var sink = 0
+  let times = try await medians(
+    rounds: 101,
+    [
+      { sink &+= try JSONDecoder().decode(PlainPage.self, from: PlainPage.sampleBytes).records.count },
+      { sink &+= try await reading.samplePage().count },
+      { sink &+= try await reading.samplePage().reduce(0) { $0 &+ $1.readEverything } },
+      { sink &+= try JSONEncoder().encode(PlainModify.sample).count },
+      { await writing.writeModify(records) },
+    ]
+  )
+  print("200 records with 10 fields, \(PlainPage.sampleBytes.count) bytes; medians of 101 rounds in turn")
+  printRow("JSONDecoder into plain structs", times[0], of: times[0])
+  printRow("a page into CKRecords", times[1], of: times[0], limit: 1.3)
+  printRow("a page into CKRecords, every field read", times[2], of: times[0])
+  printRow("JSONEncoder out of plain structs", times[3], of: times[3])
+  printRow("modifyRecords to the body of its request", times[4], of: times[3], limit: 1.3)
+  if sink == 0 { print("nothing was measured") }
+}
+
+func stream(_ records: Int) async throws {
+  print("start: \(residentMemory()) kB")
+  var isTenthDue = true
+  let start = ContinuousClock.now
+  let count = try await ReplayedServer(.pages(records: records)).database.countNotes { count in
+    guard isTenthDue, count >= records / 10 else { return }
+    isTenthDue = false
+    print("\(count) records: \(residentMemory()) kB")
+  }
+  print("\(count) records: \(residentMemory()) kB, \((ContinuousClock.now - start) / .seconds(1)) s")
+}
+
+let arguments = CommandLine.arguments.dropFirst()
+if arguments.first == "stream" {
+  try await stream(arguments.dropFirst().first.flatMap { Int($0) } ?? 100_000)
+} else {
+  try await compare()
+}

@@ -1,0 +1,224 @@
+import CloudKit
+import Foundation
+import Testing
+
+/// Section 2 of the protocol: how records and errors come, and what requests look like.
+@Suite struct RecordSpellingTests {
+  @Test func `a full record is read whole, whatever else it carries`() throws {
+    let answer = try WireRecords(
+      json: Data(
+        #"""
+        {"records":[{"pluginFields":{"a":[{}]},"recordName":"na\u0000me😀","recordType":"Note","recordChangeTag":"2f",
+        "deleted":false,"fields":{"title":{"value":"Milk","type":"STRING"},"gone":{"value":null},"empty":{},"no":null},
+        "created":{"timestamp":"1767322800123","userRecordName":"_0f","deviceID":"2","x":1},
+        "modified":{"timestamp":-62135596800000,"userRecordName":null},"zoneID":{"zoneName":"z","ownerRecordName":"_0f"},
+        "parent":{"recordName":"p"},"share":{"recordName":"s","zoneID":null},"shortGUID":"g","stableUrl":null}],
+        "continuationMarker":"m","syncToken":"t"}
+        """#.utf8
+      )
+    )
+
+    var record = WireRecord(recordName: "na\0me😀", recordType: "Note", recordChangeTag: "2f")
+    record.fields = ["title": .string("Milk")]
+    record.created = WireStamp(timestamp: 1_767_322_800_123, userRecordName: "_0f")
+    record.created?.deviceID = "2"
+    record.modified = WireStamp(timestamp: -62_135_596_800_000)
+    record.zoneID = WireZoneID(zoneName: "z", ownerRecordName: "_0f")
+    record.parent = WireRecordName(recordName: "p")
+    record.share = WireReference(recordName: "s", action: nil)
+    record.shortGUID = "g"
+    #expect(answer.records == [.record(record)])
+    #expect(answer.continuationMarker == "m")
+  }
+
+  @Test func `null means absent in every place that may be empty`() throws {
+    let keys = [
+      "recordType", "recordChangeTag", "fields", "created", "modified", "deleted", "zoneID", "shortGUID", "parent",
+      "share",
+      "publicPermission", "participants", "owner", "currentUserParticipant", "serverErrorCode", "pluginFields",
+    ]
+    let members = keys.map { #""\#($0)":null"# }.joined(separator: ",")
+
+    let records = try WireRecords(
+      json: Data(#"{"records":[{"recordName":"n",\#(members)}],"continuationMarker":null}"#.utf8)
+    )
+
+    #expect(records.records == [.record(WireRecord(recordName: "n"))])
+    #expect(records.continuationMarker == nil)
+  }
+
+  @Test func `a share's own keys are read from among the record's`() throws {
+    let answer = try WireRecords(
+      json: Data(
+        #"""
+        {"records":[{"recordName":"s","recordType":"cloudkit.share","publicPermission":"READ_ONLY",
+        "participants":[{"type":"OWNER","participantId":"1","x":[]}],"fields":{"cloudkit.title":{"value":"T","type":"STRING"}}}]}
+        """#.utf8
+      )
+    )
+
+    guard case .record(let record) = answer.records.first else {
+      Issue.record("expected a record")
+      return
+    }
+    #expect(record.sharing?.publicPermission == "READ_ONLY")
+    #expect(record.sharing?.participants?.map(\.participantId) == ["1"])
+    #expect(record.fields == ["cloudkit.title": .string("T")])
+  }
+
+  @Test func `tombstones and errors stand among records`() throws {
+    let answer = try WireRecords(
+      json: Data(
+        #"""
+        {"records":[{"recordName":"a","deleted":true,"recordType":null},
+        {"recordName":"b","reason":"slow down","serverErrorCode":"THROTTLED","retryAfter":"2.5","uuid":"u"},
+        {"serverErrorCode":"FUTURE_CODE","fields":{}}]}
+        """#.utf8
+      )
+    )
+
+    var throttled = WebServicesError(.throttled, "slow down", retryAfter: 2.5)
+    throttled.uuid = "u"
+    #expect(
+      answer.records == [
+        .deleted(recordName: "a"), .failure(recordName: "b", throttled),
+        .failure(recordName: nil, WebServicesError(.unknown("FUTURE_CODE"), "")),
+      ]
+    )
+  }
+
+  private static let strange: [String] = [
+    "", "null", "[]", "{}", #"{"records":null}"#, #"{"records":{}}"#, #"{"records":[1]}"#, #"{"records":[[]]}"#,
+    #"{"records":[{}]}"#, #"{"records":[{"recordName":null}]}"#, #"{"records":[{"recordName":1}]}"#,
+    #"{"records":[{"recordName":"a","fields":[]}]}"#, #"{"records":[{"recordName":"a","fields":{"f":1}}]}"#,
+    #"{"records":[{"recordName":"a","created":{}}]}"#,
+    #"{"records":[{"recordName":"a","created":{"timestamp":1e30}}]}"#,
+    #"{"records":[{"recordName":"a","deleted":"true"}]}"#, #"{"records":[{"recordName":"a","publicPermission":{}}]}"#,
+    #"{"records":[{"recordName":"\udead"}]}"#, #"{"records":[{"serverErrorCode":5}]}"#, #"{"records":[]}{}"#,
+    #"{"records":[]"#, "<!DOCTYPE html><title>502</title>",
+  ]
+
+  @Test(arguments: strange)
+  func `an answer that is not the protocol's is an error of its own`(_ body: String) async throws {
+    let server = ScriptedServer(.json(body), .json(body), .json(body))
+    let database = server.container().privateCloudDatabase
+    let id = CKRecord.ID(recordName: "a")
+
+    #expect(await errorCode { try await database.records(for: [id]) } == .internalError)
+    #expect(
+      await errorCode {
+        try await database.records(matching: CKQuery(recordType: "T", predicate: NSPredicate(value: true)))
+      } == .internalError
+    )
+    // It may have been saved.
+    #expect(await errorCode { try await database.save(CKRecord(recordType: "T", recordID: id)) } == .serverResponseLost)
+  }
+
+  @Test(arguments: [
+    "[]", "{}", #"{"zones":[{"records":[]}]}"#, #"{"zones":[]}"#, #"{"zones":[{"zoneID":{},"records":[]}]}"#,
+  ])
+  func `changes without a zone are an error`(_ body: String) async {
+    let database = ScriptedServer(.json(body)).container().privateCloudDatabase
+
+    let code = await errorCode {
+      try await database.recordZoneChanges(inZoneWith: CKRecordZone.ID(zoneName: "z"), since: nil)
+    }
+    #expect(code == .internalError)
+  }
+
+  @Test func `a field that is not of its type costs neither its record nor the page`() async throws {
+    let server = ScriptedServer(
+      .json(
+        #"{"records":[{"recordName":"a","recordType":"T","fields":{"n":{"value":"x","type":"INT64"},"t":{"value":"y"}}}]}"#
+      )
+    )
+
+    let record = try await server.container().publicCloudDatabase.record(for: CKRecord.ID(recordName: "a"))
+
+    #expect(record["t"] as? String == "y")
+    #expect(record["n"] as? Int == nil)
+    #expect(try record.wireFields()["n"] == .other(type: "INT64", .string("x")))
+  }
+
+  @Test func `requests are written with their keys in order, as JSONEncoder would`() throws {
+    var record = WireRecord(recordName: "n\"\\/\u{1}é", recordType: "Note", recordChangeTag: "1")
+    record.fields = [
+      "b": .double(3), "a": .string("\u{0}\t\u{7F}\u{2028}😀"), "É": .timestamp(-1), "ab": .list(.int64, [.int64(1)]),
+      "d": .double(1e-7), "loc": .location(WireLocation(latitude: 0.1, longitude: -180)), "B": .bytes(Data([1])),
+      "asset": .asset(WireAsset(fileChecksum: "c", size: 1, receipt: "r")),
+      "": .other(type: "X", .object(["b": .null, "a": .bool(true)])),
+      "ref": .reference(WireReference(recordName: "x", zoneID: WireZoneID(zoneName: "z", ownerRecordName: "_o"))),
+    ]
+    record.clearedFields = ["aa", "zz"]
+    record.zoneID = WireZoneID(zoneName: "z")
+    record.parent = WireRecordName(recordName: "p")
+
+    let ours = try WireRecordOperation(.update, record).json()
+
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    #expect(ours == (try encoder.encode(JSONValue(json: ours))))
+    #expect(try JSONValue(json: ours)["record"]?["fields"]?["zz"] == .object(["value": .null]))
+  }
+
+  @Test(arguments: 0..<100 as Range<UInt64>)
+  func `fields of any kind come back from their bytes`(_ seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let fields = Dictionary(
+      (0..<20).map { _ in (random.text(), random.field(lists: true)) },
+      uniquingKeysWith: { first, _ in first }
+    )
+
+    #expect(try [String: FieldValue](json: fields.json()) == fields)
+  }
+}
+
+extension SplitMix64 {
+  fileprivate mutating func text() -> String {
+    let scalars = (0..<Int.random(in: 0..<12, using: &self)).compactMap { _ in
+      Unicode.Scalar(UInt32.random(in: 0...(Bool.random(using: &self) ? 0x7F : 0x10FFFF), using: &self))
+    }
+    return scalars.reduce(into: "") { $0.unicodeScalars.append($1) }
+  }
+
+  fileprivate mutating func field(lists: Bool) -> FieldValue {
+    switch Int.random(in: 0..<(lists ? 10 : 8), using: &self) {
+    case 0: return .string(text())
+    case 1: return .int64(next().signed >> Int64.random(in: 0..<64, using: &self))
+    case 2:
+      let number = Double(bitPattern: next())
+      return .double(number.isFinite ? number : 0.5)
+    case 3:
+      return .bytes(Data((0..<Int.random(in: 0..<9, using: &self)).map { _ in .random(in: 0...255, using: &self) }))
+    case 4: return .timestamp(next().signed)
+    case 5:
+      var place = WireLocation(
+        latitude: .random(in: -90...90, using: &self),
+        longitude: .random(in: -180...180, using: &self)
+      )
+      if Bool.random(using: &self) {
+        (place.speed, place.timestamp) = (.random(in: 0...9, using: &self), next().signed)
+      }
+      return .location(place)
+    case 6:
+      let zone = Bool.random(using: &self) ? WireZoneID(zoneName: text(), ownerRecordName: text()) : nil
+      return .reference(
+        WireReference(recordName: text(), zoneID: zone, action: Bool.random(using: &self) ? text() : nil)
+      )
+    case 7: return .asset(WireAsset(fileChecksum: text(), size: next().signed, downloadURL: text()))
+    case 8:
+      let first = field(lists: false)
+      guard let type = FieldType(rawValue: first.wireType) else { return first }
+      return .list(type, [first, first])
+    default:
+      return .other(
+        type: "FUTURE",
+        .array([.string(text()), .int(next().signed), .null, .object([text(): .bool(true)])])
+      )
+    }
+  }
+}
+
+extension UInt64 {
+  fileprivate var signed: Int64 { Int64(bitPattern: self) }
+}
