@@ -14,6 +14,7 @@ public final class CKContainer: NSObject, Sendable {
 
   private let configuration: Result<CKContainerConfiguration, CKCredentialError>
   private let client: Result<WebServicesClient, CKError>
+  private let assets: AssetService
   /// What `configuredWith(configuration:group:body:)` set for calls through this instance.
   let settings: OperationSettings
 
@@ -55,6 +56,7 @@ public final class CKContainer: NSObject, Sendable {
     self.init(
       configuration,
       client: Self.client(configuration),
+      assets: AssetService(try? configuration.get()),
       identifier: identifier.flatMap { $0.isEmpty ? nil : $0 },
       settings: OperationSettings()
     )
@@ -63,16 +65,18 @@ public final class CKContainer: NSObject, Sendable {
   private init(
     _ configuration: Result<CKContainerConfiguration, CKCredentialError>,
     client: Result<WebServicesClient, CKError>,
+    assets: AssetService,
     identifier: String?,
     settings: OperationSettings
   ) {
     self.configuration = configuration
     self.client = client
+    self.assets = assets
     self.settings = settings
     containerIdentifier = identifier
-    publicCloudDatabase = CKDatabase(scope: .public, client: client, settings: settings)
-    privateCloudDatabase = CKDatabase(scope: .private, client: client, settings: settings)
-    sharedCloudDatabase = CKDatabase(scope: .shared, client: client, settings: settings)
+    publicCloudDatabase = CKDatabase(scope: .public, client: client, assets: assets, settings: settings)
+    privateCloudDatabase = CKDatabase(scope: .private, client: client, assets: assets, settings: settings)
+    sharedCloudDatabase = CKDatabase(scope: .shared, client: client, assets: assets, settings: settings)
   }
 
   /// The same container, for calls under other settings; what they leave open stays as it is here.
@@ -80,6 +84,7 @@ public final class CKContainer: NSObject, Sendable {
     CKContainer(
       configuration,
       client: client,
+      assets: assets,
       identifier: containerIdentifier,
       settings: settings.completed(by: self.settings)
     )

@@ -26,6 +26,7 @@ struct RecordState: Sendable {
       CKReference(recordID: CKRecordID(recordName: $0.recordName, zoneID: zoneID), action: .none)
     }
     share = wire.share.map { CKReference(wire: $0, zoneID: zoneID) }
+    noteOrigins(recordName: wire.recordName, zoneID: zoneID)
   }
 
   /// This state after the server accepted `sent` and answered with `saved`.
@@ -41,11 +42,8 @@ struct RecordState: Sendable {
       result.parent = parent
       result.parentChanged = true
     }
-    // A local file stays readable after its upload: the answer has only its descriptor.
-    for (key, field) in sent.fields where !result.changedKeys.contains(key) && result.fields[key] != nil {
-      if let asset = field.object as? CKAsset, asset.fileURL != nil {
-        result.fields[key] = StoredField(object: asset, wire: result.fields[key]?.wire)
-      }
+    for (key, field) in sent.fields where !result.changedKeys.contains(key) {
+      result.fields[key] = result.fields[key]?.keepingFiles(of: field)
     }
     return result
   }
