@@ -11,6 +11,8 @@ public final class CKHTTPAssetTransport: CKAssetTransport {
   public let timeout: Duration
 
   private let client: HTTPClient
+  /// The one loop of all connections, which paces the reading of files.
+  private let loop: any EventLoop
 
   /// Makes a transport. Nothing is connected before the first transfer.
   ///
@@ -24,7 +26,8 @@ public final class CKHTTPAssetTransport: CKAssetTransport {
       timeout: .init(connect: .seconds(10), read: TimeAmount(idleTimeout), write: TimeAmount(idleTimeout))
     )
     configuration.connectionPool.retryConnectionEstablishment = false
-    client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
+    loop = HTTPClient.defaultEventLoopGroup.next()
+    client = HTTPClient(eventLoopGroup: loop, configuration: configuration)
   }
 
   deinit {
@@ -46,7 +49,7 @@ public final class CKHTTPAssetTransport: CKAssetTransport {
     var request = HTTPClientRequest(url: address.absoluteString)
     request.method = .POST
     request.headers.add(name: "Content-Type", value: "application/octet-stream")
-    request.body = .stream(source.pieces, length: .known(source.size))
+    request.body = .stream(StreamedFile.Pieces(file: source, loop: loop), length: .known(source.size))
     return try await exchange(request, with: address) { response in
       let body = response.isSuccess ? try await response.body.collect(upTo: 64 << 10) : ByteBuffer()
       return CKTransportResponse(response, body: Data(body.readableBytesView))

@@ -78,24 +78,27 @@ final class StreamedFile: Sendable {
 }
 
 extension StreamedFile {
-  /// The file from its beginning, read as fast as it is asked for and no faster.
+  /// The file from its beginning, read no faster than a connection on an event loop writes it.
   struct Pieces: AsyncSequence, Sendable {
     let file: StreamedFile
+    let loop: any EventLoop
 
     struct AsyncIterator: AsyncIteratorProtocol {
       let file: StreamedFile
+      let loop: any EventLoop
       var offset: Int64 = 0
 
       mutating func next() async throws -> ByteBuffer? {
         guard offset < file.size else { return nil }
+        // The client hands pieces to the loop without waiting, and learns only there that the connection is busy: half a
+        // file can pile up while the loop does other things.
+        try await loop.submit {}.get()
         let bytes = try await file.bytes(at: offset)
         offset += Int64(bytes.readableBytes)
         return bytes
       }
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(file: file) }
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(file: file, loop: loop) }
   }
-
-  var pieces: Pieces { Pieces(file: self) }
 }

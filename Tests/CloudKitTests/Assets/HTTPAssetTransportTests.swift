@@ -122,7 +122,7 @@ import Testing
   }
 
   @Test func `what cannot be read or reached is told as not sent`() async throws {
-    let closed = try await StreamingServer.run(.serve) { try $0.url("/u") }
+    let closed = try ClosedPort()
     try await StreamingServer.run(.serve) { server in
       let missing = await #expect(throws: CKTransportError.self) {
         try await transport.upload(file: scratch.url.appending(path: "nothing"), to: try server.url("/u"))
@@ -131,7 +131,7 @@ import Testing
         try await transport.upload(file: scratch.url, to: try server.url("/u"))
       }
       let refused = await #expect(throws: CKTransportError.self) {
-        try await transport.upload(file: try file(of: 10), to: closed)
+        try await transport.upload(file: try file(of: 10), to: closed.url)
       }
       #expect([missing, folder, refused].map { $0?.delivery } == [.notSent, .notSent, .notSent])
       #expect(server.seen.heads.isEmpty)
@@ -140,7 +140,7 @@ import Testing
 
   @Test func `50 MB go up and down with less than 16 MB of memory`() async {
     // In a process of its own: other tests need memory too.
-    await #expect(processExitsWith: .success) {
+    let end = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
       let scratch = try ScratchFolder()
       let source = try scratch.file("source", "")
       let target = try scratch.file("target", "")
@@ -160,11 +160,12 @@ import Testing
         try await transfer(size)
 
         let grown = server.seen.largestMemory - before
-        print("memory of a 50 MB asset up and down: \(grown >> 10) KB")
+        try FileHandle.standardOutput.write(contentsOf: Data("A 50 MB asset up and down: \(grown >> 10) KB.\n".utf8))
         #expect(server.seen.received == size + (1 << 20))
         #expect(try FileManager.default.attributesOfItem(atPath: target.path)[.size] as? Int == size)
         #expect(grown < 16 << 20)
       }
     }
+    print(String(decoding: end?.standardOutputContent ?? [], as: UTF8.self))
   }
 }
