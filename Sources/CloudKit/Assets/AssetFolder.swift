@@ -54,7 +54,7 @@ final class AssetFolder: Sendable {
     try registry.withLock { (registry) throws(CKError) in
       if let folder = registry.folders[place]?.folder { return folder }
       let root = if let root = place.root { try givenRoot(root) } else { try ownRoot() }
-      if registry.swept.insert(root).inserted { sweep(root) }
+      if registry.swept.insert(root).inserted { DispatchQueue.global(qos: .utility).async { sweep(root) } }
       let folder = try make(place, in: root)
       registry.folders[place] = Reference(folder: folder)
       return folder
@@ -81,7 +81,7 @@ final class AssetFolder: Sendable {
   }
 
   /// Removes what dead processes left. Nothing but folders of our own making is touched.
-  private static func sweep(_ root: String) {
+  static func sweep(_ root: String) {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? [] where name.hasPrefix(prefix) {
       let path = "\(root)/\(name)"
       var status = stat()

@@ -13,6 +13,7 @@ struct AssetService: Sendable {
   let transport: any CKAssetTransport
   let downloads: CKAssetDownloads
   let place: AssetFolder.Place
+  private let instruments: Instruments
   /// When transfers have to be over; nil leaves it to the transport.
   private var end: ContinuousClock.Instant?
 
@@ -25,6 +26,7 @@ struct AssetService: Sendable {
   init(_ configuration: CKContainerConfiguration?) {
     let general = configuration?.transport as? any CKAssetTransport
     transport = configuration?.assetTransport ?? general ?? CKHTTPAssetTransport()
+    instruments = Instruments(configuration?.logger ?? Instruments.silent)
     downloads = configuration?.assetDownloads ?? .eager
     place = AssetFolder.Place(root: configuration?.assetFolder, grace: configuration?.assetGrace ?? .zero)
   }
@@ -46,11 +48,14 @@ struct AssetService: Sendable {
     }
     let before = try FileFacts(of: file)
     let answer: CKTransportResponse
+    let exchange = Instruments.Exchange(transfer: "asset upload", sent: Int(before.size))
     do throws(CKTransportError) {
       answer = try await inTime { transport throws(CKTransportError) in
         try await transport.upload(file: file, to: url)
       }
+      instruments.transferred(exchange, status: answer.status, received: answer.body.count)
     } catch {
+      instruments.failed(exchange, error)
       try unchanged(file, since: before)
       throw CKError(error)
     }
@@ -71,46 +76,35 @@ struct AssetService: Sendable {
     }
   }
 
-  /// Why a file was not downloaded.
-  enum DownloadFailure: Error {
-    /// The address no longer leads to the file; a fresh one may.
-    case gone
-    case other(CKError)
-  }
-
   /// Brings the file of a descriptor.
   ///
   /// The size decides whether it is complete. The checksum cannot: its algorithm is not published (reference 5.9).
-  func download(_ asset: WireAsset, named name: String) async throws(DownloadFailure) -> OwnedFile {
-    guard let address = asset.downloadURL else { throw .gone }
+  ///
+  /// - Returns: The file; nil where the address no longer leads to it, and a fresh one may.
+  func download(_ asset: WireAsset, named name: String) async throws(CKError) -> OwnedFile? {
+    guard let address = asset.downloadURL else { return nil }
     guard let url = AssetAddress.url(address, fileName: name) else {
-      throw .other(CKError(.assetNotAvailable, "The asset's address is none of a web host."))
+      throw CKError(.assetNotAvailable, "The asset's address is none of a web host.")
     }
-    let file: OwnedFile
+    let file = try OwnedFile(in: AssetFolder.current(in: place))
+    let limit = asset.size ?? Self.largestUnknown
+    let exchange = Instruments.Exchange(transfer: "asset download", sent: 0)
     let answer: CKTransportResponse
-    do throws(CKError) {
-      file = try OwnedFile(in: AssetFolder.current(in: place))
-    } catch {
-      throw .other(error)
-    }
     do throws(CKTransportError) {
-      let limit = asset.size ?? Self.largestUnknown
-      answer = try await inTime { [url = file.url, address = url] transport throws(CKTransportError) in
-        try await transport.download(from: address, to: url, limit: limit)
+      answer = try await inTime { transport throws(CKTransportError) in
+        try await transport.download(from: url, to: file.url, limit: limit)
       }
     } catch {
-      throw .other(CKError(error))
+      instruments.failed(exchange, error)
+      throw CKError(error)
     }
+    let size = try FileFacts(of: file.url).size
+    instruments.transferred(exchange, status: answer.status, received: Int(size))
     // Signed addresses of content hosts are refused with 403 once they are too old.
-    if [403, 404, 410].contains(answer.status) { throw .gone }
-    if let refusal = CKError(assetStatus: answer) { throw .other(refusal) }
-    do throws(CKError) {
-      let size = try FileFacts(of: file.url).size
-      guard asset.size ?? size == size else {
-        throw CKError(.networkFailure, "\(size) bytes of an asset of \(asset.size ?? 0) arrived.")
-      }
-    } catch {
-      throw .other(error)
+    if [403, 404, 410].contains(answer.status) { return nil }
+    if let refusal = CKError(assetStatus: answer) { throw refusal }
+    guard asset.size ?? size == size else {
+      throw CKError(.networkFailure, "\(size) bytes of an asset of \(asset.size ?? 0) arrived.")
     }
     return file
   }

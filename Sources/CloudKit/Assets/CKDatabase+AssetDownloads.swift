@@ -38,14 +38,10 @@ extension CKDatabase {
   ///
   /// - Returns: The errors of those that could not be had, by their index.
   func download(_ assets: [CKAsset]) async -> [Int: CKError] {
-    var failures: [Int: CKError] = [:]
-    var gone: [Int] = []
-    for (index, failure) in await attemptDownloads(assets, Array(assets.indices)) {
-      if case .other(let error) = failure { failures[index] = error } else { gone.append(index) }
-    }
+    var (failures, gone) = await attemptDownloads(of: assets, at: Array(assets.indices))
     guard !gone.isEmpty else { return failures }
-    var renewed: [Int] = []
     let fresh = await freshDescriptors(of: gone.compactMap { assets[$0].origin })
+    var renewed: [Int] = []
     for index in gone {
       switch assets[index].origin.flatMap({ fresh[$0] }) {
       case .failure(let error): failures[index] = error
@@ -60,28 +56,37 @@ extension CKDatabase {
       case nil: failures[index] = .assetNotAvailable("The record of the asset is not known: fetch it again.")
       }
     }
-    for (index, failure) in await attemptDownloads(assets, renewed) {
-      failures[index] =
-        if case .other(let error) = failure { error } else { .assetNotAvailable("The server no longer has the file.") }
-    }
+    (failures, gone) = await attemptDownloads(of: assets, at: renewed, after: failures)
+    for index in gone { failures[index] = .assetNotAvailable("The server no longer has the file.") }
     return failures
   }
 
+  /// - Returns: The errors by index, and the indices of those whose addresses lead nowhere.
   private func attemptDownloads(
-    _ assets: [CKAsset],
-    _ indices: [Int]
-  ) async -> [(Int, AssetService.DownloadFailure)] {
+    of assets: [CKAsset],
+    at indices: [Int],
+    after failures: [Int: CKError] = [:]
+  ) async -> (failures: [Int: CKError], gone: [Int]) {
     let service = self.assets.ending(at: settings.transferEnd)
-    return await indices.concurrently { index -> (Int, AssetService.DownloadFailure)? in
+    let results = await indices.concurrently { index -> (index: Int, error: CKError?)? in
       let asset = assets[index]
       guard asset.localFile == nil, let wire = asset.wire else { return nil }
-      do throws(AssetService.DownloadFailure) {
-        asset.take(try await service.download(wire, named: asset.origin?.key ?? "asset"))
+      do throws(CKError) {
+        guard let file = try await service.download(wire, named: asset.origin?.key ?? "asset") else {
+          return (index, nil)
+        }
+        asset.take(file)
         return nil
       } catch {
         return (index, error)
       }
-    }.compactMap { $0 }
+    }
+    var failures = failures
+    var gone: [Int] = []
+    for case let (index, error)? in results {
+      if let error { failures[index] = error } else { gone.append(index) }
+    }
+    return (failures, gone)
   }
 
   /// The descriptors that fields have on the server now, read with as few requests as their zones allow.

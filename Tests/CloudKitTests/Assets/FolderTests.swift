@@ -26,11 +26,19 @@ import Testing
     try #require(flock(lock, LOCK_EX | LOCK_NB) == 0)
     defer { close(lock) }
 
-    let current = try AssetFolder.current(in: AssetFolder.Place(root: scratch.url.appending(path: "staging")))
+    AssetFolder.sweep(scratch.url.appending(path: "staging").path)
 
     let exists = [dead, living, young, foreign].map { FileManager.default.fileExists(atPath: $0) }
     #expect(exists == [false, true, true, true])
-    withExtendedLifetime(current) {}
+  }
+
+  @Test func `a folder in use is not swept`() throws {
+    let place = AssetFolder.Place(root: scratch.url.appending(path: "staging"), grace: .zero)
+    let file = try OwnedFile(in: AssetFolder.current(in: place))
+
+    AssetFolder.sweep(scratch.url.appending(path: "staging").path)
+
+    #expect(FileManager.default.fileExists(atPath: file.url.path))
   }
 
   @Test func `the folder goes with the last file, and the next file makes a new one`() throws {
