@@ -79,3 +79,45 @@ public struct EmulatorTransport: CKTransport {
     }
   }
 }
+
+/// In process, the addresses of assets lead to the same emulator.
+extension EmulatorTransport: CKAssetTransport {
+  /// Hands the bytes of a file to the emulator and returns its answer.
+  public func upload(file: URL, to address: URL) async throws(CKTransportError) -> CKTransportResponse {
+    guard let bytes = try? Data(contentsOf: file) else {
+      throw CKTransportError(.notSent, "The file cannot be read.")
+    }
+    var request = try Self.request("POST", address)
+    request.headers = [CKHTTPHeader("Content-Type", "application/octet-stream")]
+    request.body = bytes
+    return try await send(request)
+  }
+
+  /// Writes the bytes that the emulator has at an address over a file.
+  public func download(
+    from address: URL,
+    to file: URL,
+    limit: Int64
+  ) async throws(CKTransportError) -> CKTransportResponse {
+    var answer = try await send(try Self.request("GET", address))
+    guard (200..<300).contains(answer.status) else { return answer }
+    guard answer.body.count <= limit else { throw CKTransportError(.unknown, "The asset is larger than was said.") }
+    do {
+      let handle = try FileHandle(forWritingTo: file)
+      try handle.truncate(atOffset: 0)
+      try handle.write(contentsOf: answer.body)
+      try handle.close()
+    } catch {
+      throw CKTransportError(.unknown, "The file cannot be written.")
+    }
+    answer.body = Data()
+    return answer
+  }
+
+  private static func request(_ method: String, _ address: URL) throws(CKTransportError) -> CKTransportRequest {
+    guard let parts = URLComponents(url: address, resolvingAgainstBaseURL: true) else {
+      throw CKTransportError(.notSent, "The address is none.")
+    }
+    return CKTransportRequest(method: method, path: parts.percentEncodedPath, query: parts.percentEncodedQuery ?? "")
+  }
+}

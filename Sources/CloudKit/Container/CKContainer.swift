@@ -16,6 +16,7 @@ public final class CKContainer: NSObject, Sendable {
   let account: AccountWatch
   let client: Result<WebServicesClient, CKError>
   private let configuration: Result<CKContainerConfiguration, CKCredentialError>
+  private let assets: AssetService
   /// What `configuredWith(configuration:group:body:)` set for calls through this instance.
   let settings: OperationSettings
 
@@ -59,6 +60,7 @@ public final class CKContainer: NSObject, Sendable {
       configuration,
       client: Self.client(configuration, account),
       account: account,
+      assets: AssetService(try? configuration.get()),
       identifier: identifier.flatMap { $0.isEmpty ? nil : $0 },
       settings: OperationSettings()
     )
@@ -69,17 +71,19 @@ public final class CKContainer: NSObject, Sendable {
     _ configuration: Result<CKContainerConfiguration, CKCredentialError>,
     client: Result<WebServicesClient, CKError>,
     account: AccountWatch,
+    assets: AssetService,
     identifier: String?,
     settings: OperationSettings
   ) {
     self.configuration = configuration
     self.client = client
     self.account = account
+    self.assets = assets
     self.settings = settings
     containerIdentifier = identifier
-    publicCloudDatabase = CKDatabase(scope: .public, client: client, settings: settings)
-    privateCloudDatabase = CKDatabase(scope: .private, client: client, settings: settings)
-    sharedCloudDatabase = CKDatabase(scope: .shared, client: client, settings: settings)
+    publicCloudDatabase = CKDatabase(scope: .public, client: client, assets: assets, settings: settings)
+    privateCloudDatabase = CKDatabase(scope: .private, client: client, assets: assets, settings: settings)
+    sharedCloudDatabase = CKDatabase(scope: .shared, client: client, assets: assets, settings: settings)
   }
 
   /// The same container, for calls under other settings; what they leave open stays as it is here.
@@ -88,6 +92,7 @@ public final class CKContainer: NSObject, Sendable {
       configuration,
       client: client,
       account: account,
+      assets: assets,
       identifier: containerIdentifier,
       settings: settings.completed(by: self.settings)
     )

@@ -1,4 +1,4 @@
-internal import Foundation
+public import Foundation
 public import Logging
 
 /// What a container is reached with: Apple's systems take this from the app's signature, Linux from the program.
@@ -26,6 +26,14 @@ public struct CKContainerConfiguration: Sendable {
   public var webAuthTokenRefused: @Sendable (String) -> Void
   /// Where requests are told of, without secrets and values: answers at `debug`, refusals and lost ones at `warning`.
   public var logger: Logger
+  /// How the bytes of assets travel; nil: by `transport` where it can carry them, else over HTTP.
+  public var assetTransport: (any CKAssetTransport)?
+  /// When the files of assets are brought from the server.
+  public var assetDownloads = CKAssetDownloads.eager
+  /// Where downloaded files are kept while they are in use; nil: in a folder of this user's beside other temporary files.
+  public var assetFolder: URL?
+  /// How long a downloaded file whose address was read outlives its asset.
+  package var assetGrace = AssetFolder.Place().grace
 
   /// Makes a configuration. Without a transport, requests go to Apple; without a logger, nothing is told.
   public init(

@@ -152,6 +152,10 @@ extension CKDatabase {
       case .failure(_, let failure): page.modifications.append((id, .failure(CKError(failure, in: .item))))
       }
     }
+    let failures = try await receiveAssets(of: page.modifications.compactMap { try? $1.get().record })
+    for (index, (id, _)) in page.modifications.enumerated() {
+      if let error = failures[id] { page.modifications[index].1 = .failure(error) }
+    }
     return page
   }
 

@@ -33,14 +33,20 @@ extension CKDatabase {
     for (id, error) in plan.unsendable { outcome.fail(id, isDelete: deletes.contains(id), error) }
     var stopped: CKError?
     var answered = false
-    for request in plan.requests {
+    for planned in plan.requests {
       if let stopped {
-        for change in request.changes { outcome.fail(change, stopped) }
+        for change in planned.changes { outcome.fail(change, stopped) }
         continue
       }
-      guard let request = await namingRoot(in: request, &outcome) else { continue }
-      let answer = await attempt { client throws(WebServicesError) in
-        try await client.modify(
+      guard let named = await namingRoot(in: planned, &outcome) else { continue }
+      // The addresses of uploads live for minutes: files go right before the request that needs them.
+      let supply = await supplyAssets(of: named)
+      for (change, error) in supply.refused { outcome.fail(change, error) }
+      let request = supply.request
+      let answer = await attempt { client throws(WebServicesError) -> [WireRecordResult] in
+        if let failure = supply.failure { throw failure }
+        guard !request.changes.isEmpty else { return [] }
+        return try await client.modify(
           request.changes.map(\.operation),
           zone: request.zoneID.wire,
           atomic: request.atomic,
@@ -62,6 +68,7 @@ extension CKDatabase {
       }
     }
     await refreshRoots(of: plan, outcome)
+    adoptAssets(of: outcome.saves.values.compactMap { try? $0.get() })
     await explainConflicts(&outcome)
     return (outcome.saves, outcome.deletes)
   }
@@ -69,7 +76,8 @@ extension CKDatabase {
   /// Completes the errors of conflicts with the server's records, which no answer carries (reference 6.3).
   private func explainConflicts(_ outcome: inout ModifyOutcome) async {
     guard !outcome.conflicts.isEmpty else { return }
-    let serverRecords = try? await records(for: outcome.conflicts.map(\.record.recordID))
+    let serverRecords = try? await readRecords(for: outcome.conflicts.map(\.record.recordID))
+    adoptAssets(of: serverRecords?.values.compactMap { try? $0.get() } ?? [])
     for conflict in outcome.conflicts {
       let id = conflict.record.recordID
       var info: [String: any Sendable] = [CKRecordChangedErrorClientRecordKey: conflict.record]

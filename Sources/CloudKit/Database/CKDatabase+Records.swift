@@ -19,6 +19,14 @@ extension CKDatabase {
     for ids: [CKRecord.ID],
     desiredKeys: [CKRecord.FieldKey]? = nil
   ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
+    try await receivingAssets(of: readRecords(for: ids, desiredKeys: desiredKeys))
+  }
+
+  /// The same without the files of assets.
+  func readRecords(
+    for ids: [CKRecord.ID],
+    desiredKeys: [CKRecord.FieldKey]? = nil
+  ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
     var seen: Set<CKRecord.ID> = []
     var results: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
     for (zoneID, ids) in ids.filter({ seen.insert($0).inserted }).grouped(by: \.zoneID) {

@@ -19,19 +19,30 @@ public final class CKDatabase: NSObject, Sendable {
   public let databaseScope: Scope
 
   private let client: Result<WebServicesClient, CKError>
+  /// Moves the bytes of assets.
+  let assets: AssetService
   /// What `configuredWith(configuration:group:body:)` set for calls through this instance.
   let settings: OperationSettings
 
-  init(scope: Scope, client: Result<WebServicesClient, CKError>, settings: OperationSettings = OperationSettings()) {
+  init(
+    scope: Scope,
+    client: Result<WebServicesClient, CKError>,
+    assets: AssetService,
+    settings: OperationSettings = OperationSettings()
+  ) {
     databaseScope = scope
     self.client = client
+    self.assets = assets
     self.settings = settings
   }
 
   /// The same database, for calls under other settings; what they leave open stays as it is here.
   func configured(by settings: OperationSettings) -> CKDatabase {
-    CKDatabase(scope: databaseScope, client: client, settings: settings.completed(by: self.settings))
+    CKDatabase(scope: databaseScope, client: client, assets: assets, settings: settings.completed(by: self.settings))
   }
+
+  /// The same database, for calls of a later time, which the settings of a present operation do not concern.
+  var unconfigured: CKDatabase { CKDatabase(scope: databaseScope, client: client, assets: assets) }
 
   /// The most items that Web Services take in one request (reference 4).
   static let largestBatch = 200

@@ -13,7 +13,7 @@ extension CKModifyRecordsOperation {
 extension CKRecord {
   /// The operation that saves this record (reference 5.3), and the state that it sends.
   ///
-  /// - Throws: `CKError.invalidArguments` for what the wire cannot carry.
+  /// - Throws: `CKError.invalidArguments` for what the wire cannot carry, `assetFileNotFound` and `limitExceeded` for files.
   func saveOperation(
     _ policy: CKModifyRecordsOperation.RecordSavePolicy
   ) throws(CKError) -> (operation: WireRecordOperation, sent: RecordState) {
@@ -23,7 +23,8 @@ extension CKRecord {
     var wire = WireRecord(recordName: recordID.recordName, recordType: recordType)
     // The descriptor of an asset that was only read cannot be written; a field that is not sent stays as it is.
     let keys = sendsAll ? state.fields.keys.filter { isNew || !state.isUntouchedAsset($0) } : Array(state.changedKeys)
-    wire.fields = try state.wireFields(keys: keys.sorted(), zoneID: recordID.zoneID)
+    let announced = try state.announcingAssets(in: keys)
+    wire.fields = try announced.wireFields(keys: keys.sorted(), zoneID: recordID.zoneID)
     wire.clearedFields = isNew ? [] : state.changedKeys.filter { state.fields[$0] == nil }
     if policy != .ifServerRecordUnchanged { wire.clearedFields = state.changedKeys.filter { state.fields[$0] == nil } }
     if let parent = state.parent, sendsAll || state.parentChanged {
@@ -44,10 +45,6 @@ extension CKRecord {
 
 extension RecordState {
   fileprivate func isUntouchedAsset(_ key: String) -> Bool {
-    guard !changedKeys.contains(key), let wire = fields[key]?.wire else { return false }
-    switch wire {
-    case .asset, .list(.asset, _): return true
-    default: return false
-    }
+    !changedKeys.contains(key) && fields[key]?.wire?.assets != nil
   }
 }

@@ -74,6 +74,8 @@ extension CKDatabase {
         results.append((record.recordID, .success(record)))
       }
     }
+    let failures = try await receiveAssets(of: results.compactMap { try? $0.1.get() })
+    if !failures.isEmpty { results = results.map { ($0, $1.failing(by: failures)) } }
     // The same marker again is a stalled query: following it would go round for ever (reference 5.1).
     let next = answer.continuationMarker.flatMap { $0.isEmpty || $0 == marker ? nil : $0 }
     return (results, next.map { CKQueryCursor(query: query, zoneID: zoneID, marker: $0) })

@@ -53,7 +53,9 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
     else { return nil }
     self.recordType = recordType
     self.recordID = recordID
-    state = Mutex(RecordState(coder: coder, zoneID: recordID.zoneID))
+    let state = RecordState(coder: coder, zoneID: recordID.zoneID)
+    state.noteOrigins(recordName: recordID.recordName, zoneID: recordID.zoneID)
+    self.state = Mutex(state)
   }
 
   /// Archives the whole record, edits included.

@@ -17,6 +17,7 @@ extension RecordState {
     static let editedFields = "EditedFields"
     static let ancestor = "AncestorFields"
     static let changedKeys = "ChangedKeys"
+    static let assetFiles = "AssetFiles"
   }
 
   /// Classes that an edited field can hold.
@@ -45,6 +46,8 @@ extension RecordState {
     if !edited.isEmpty { coder.encode(NSDictionary(dictionary: edited), forKey: ArchiveKey.editedFields) }
     coder.encode(Self.json(fields.compactMapValues(\.wire)), forKey: ArchiveKey.wireFields)
     if let ancestor { coder.encode(Self.json(ancestor.compactMapValues(\.wire)), forKey: ArchiveKey.ancestor) }
+    let files = fields.compactMapValues { $0.wire?.assets == nil ? nil : $0.assets.map { $0.localFile?.path } }
+    if !files.isEmpty { coder.encode(Self.json(files), forKey: ArchiveKey.assetFiles) }
     if !changedKeys.isEmpty {
       coder.encode(Self.json(changedKeys.sorted()), forKey: ArchiveKey.changedKeys)
     }
@@ -59,6 +62,10 @@ extension RecordState {
     share = coder.object(CKReference.self, forKey: ArchiveKey.share)
     let wireFields: [String: FieldValue]? = Self.decoded(coder, ArchiveKey.wireFields)
     fields = wireFields?.mapValues { StoredField(wire: $0, zoneID: zoneID) } ?? [:]
+    let files: [String: [String?]]? = Self.decoded(coder, ArchiveKey.assetFiles)
+    for (key, paths) in files ?? [:] {
+      for (asset, path) in zip(fields[key]?.assets ?? [], paths) { path.map(asset.restore) }
+    }
     if coder.containsValue(forKey: ArchiveKey.editedFields),
       let edited = coder.decodeObject(of: Self.fieldClasses, forKey: ArchiveKey.editedFields) as? NSDictionary
     {

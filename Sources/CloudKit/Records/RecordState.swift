@@ -29,6 +29,7 @@ struct RecordState: Sendable {
     }
     share = wire.share.map { CKReference(wire: $0, zoneID: zoneID) }
     if wire.recordType == CKRecord.SystemType.share { sharing = ShareState(wire: wire) }
+    noteOrigins(recordName: wire.recordName, zoneID: zoneID)
   }
 
   /// This state after the server accepted `sent` and answered with `saved`.
@@ -47,11 +48,8 @@ struct RecordState: Sendable {
     if let sharing {
       result.sharing = saved.sharing.map { sharing.accepting($0, sent: sent.sharing ?? sharing) } ?? sharing
     }
-    // A local file stays readable after its upload: the answer has only its descriptor.
-    for (key, field) in sent.fields where !result.changedKeys.contains(key) && result.fields[key] != nil {
-      if let asset = field.object as? CKAsset, asset.fileURL != nil {
-        result.fields[key] = StoredField(object: asset, wire: result.fields[key]?.wire)
-      }
+    for (key, field) in sent.fields where !result.changedKeys.contains(key) {
+      result.fields[key] = result.fields[key]?.keepingFiles(of: field)
     }
     return result
   }

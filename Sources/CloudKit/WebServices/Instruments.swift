@@ -34,6 +34,12 @@ package struct Instruments: Sendable {
       operation = parts.dropFirst(isDevice ? 4 : 5).joined(separator: "/")
       self.sent = sent
     }
+
+    /// - Parameter transfer: What is done with a file on the hosts that keep assets.
+    init(transfer: String, sent: Int) {
+      (operation, database) = (transfer, "none")
+      self.sent = sent
+    }
   }
 
   func answered(_ exchange: Exchange, with response: CKTransportResponse, refusal: () -> WebServicesError) {
@@ -50,6 +56,20 @@ package struct Instruments: Sendable {
       metadata["reason"] = .string(Self.safe(refusal.reason))
       logger.warning("CloudKit refused a request.", metadata: metadata)
     }
+  }
+
+  /// The file of an asset was moved, or its host refused that.
+  func transferred(_ exchange: Exchange, status: Int, received: Int) {
+    let duration = measure(exchange, status: String(status), received: received)
+    var metadata = metadata(exchange, duration)
+    metadata["status"] = .stringConvertible(status)
+    metadata["received"] = .stringConvertible(received)
+    let moved = (200..<300).contains(status)
+    logger.log(
+      level: moved ? .debug : .warning,
+      moved ? "An asset was moved." : "The host of an asset refused it.",
+      metadata: metadata
+    )
   }
 
   func failed(_ exchange: Exchange, _ error: CKTransportError) {

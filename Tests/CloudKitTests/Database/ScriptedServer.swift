@@ -11,12 +11,16 @@ final class ScriptedServer: CKTransport {
 
   private struct State {
     var answers: [Answer]
+    var repeats = false
     var requests: [CKTransportRequest] = []
   }
 
   private let state: Mutex<State>
 
   init(_ answers: Answer...) { state = Mutex(State(answers: answers)) }
+
+  /// A server that always gives the same answer.
+  init(repeating answer: Answer) { state = Mutex(State(answers: [answer], repeats: true)) }
 
   /// The operations asked for, without what all paths begin with.
   var operations: [String] {
@@ -39,6 +43,7 @@ final class ScriptedServer: CKTransport {
   func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
     let answer = state.withLock { state in
       state.requests.append(request)
+      if state.repeats { return state.answers.first }
       return state.answers.isEmpty ? nil : state.answers.removeFirst()
     }
     switch answer {

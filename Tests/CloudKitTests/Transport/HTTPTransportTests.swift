@@ -45,7 +45,8 @@ import Testing
   }
 
   @Test func `a refused connection was not sent`() async throws {
-    let error = await failure(transport(try await LoopbackServer.unusedPort()))
+    let closed = try ClosedPort()
+    let error = await failure(transport(closed.port))
 
     #expect(error?.delivery == .notSent)
     #expect(error?.message.contains("refused the connection") == true)

@@ -44,11 +44,6 @@ struct LoopbackServer: Sendable {
     }
   }
 
-  /// A port on which nobody listens: it was free a moment ago.
-  static func unusedPort() async throws -> Int {
-    try await run(.silence) { $0.port }
-  }
-
   private final class Handler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

@@ -1,0 +1,49 @@
+internal import Foundation
+
+/// Makes a URL of an address that the server gave for the bytes of an asset.
+enum AssetAddress {
+  /// The address with its placeholder `${f}` replaced by a file name and everything that is illegal in a URL
+  /// percent-encoded (reference 5.9); nil where the result is no address of a web host.
+  static func url(_ text: String, fileName: String = "asset") -> URL? {
+    guard let name = fileName.addingPercentEncoding(withAllowedCharacters: unreserved) else { return nil }
+    let encoded = encodingIllegalBytes(of: text.replacing("${f}", with: name))
+    guard
+      let parts = URLComponents(string: encoded), let scheme = parts.scheme?.lowercased(),
+      ["http", "https"].contains(scheme), let host = parts.percentEncodedHost, !host.isEmpty, !host.contains("%"),
+      parts.user == nil, parts.password == nil
+    else { return nil }
+    return parts.url
+  }
+
+  private static let unreserved = CharacterSet(
+    charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+  )
+
+  private static let legal = Set(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?#@!$&'()*+,;=".utf8
+  )
+
+  /// What is encoded already stays as it is, since signatures cover it.
+  private static func encodingIllegalBytes(of text: String) -> String {
+    let bytes = Array(text.utf8)
+    // Brackets are legal around an IPv6 address and nowhere else.
+    let authorityEnd = bytes.indices.dropFirst("https://".utf8.count).first { "/?#".utf8.contains(bytes[$0]) }
+    var result: [UInt8] = []
+    for (index, byte) in bytes.enumerated() {
+      let isEscape =
+        byte == UInt8(ascii: "%") && index + 2 < bytes.count && isHexDigit(bytes[index + 1])
+        && isHexDigit(bytes[index + 2])
+      let isBracket = "[]".utf8.contains(byte) && index < authorityEnd ?? bytes.count
+      if isEscape || isBracket || legal.contains(byte) {
+        result.append(byte)
+      } else {
+        let digits = String(byte, radix: 16, uppercase: true)
+        result += (digits.count == 1 ? "%0" : "%").utf8
+        result += digits.utf8
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  private static func isHexDigit(_ byte: UInt8) -> Bool { Character(UnicodeScalar(byte)).isHexDigit }
+}

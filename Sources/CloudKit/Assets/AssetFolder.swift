@@ -1,0 +1,129 @@
+internal import Foundation
+internal import Synchronization
+
+/// The folder in which this process keeps the files that CloudKit made: downloads, and assets made of bytes.
+///
+/// It is made with the first such file and removed with the last. A process that dies leaves it behind; the next one that
+/// makes a folder in the same place sweeps it away. A lock that the kernel drops at death tells the living from the dead.
+final class AssetFolder: Sendable {
+  /// Where folders of processes lie, and how long a file is kept.
+  struct Place: Hashable, Sendable {
+    /// Nil: a folder of the user's own beside other temporary files.
+    var root: URL?
+    /// How long a file outlives its last owner once its address was handed out.
+    var grace: Duration = .seconds(30)
+  }
+
+  let place: Place
+  private let path: String
+  private let lock: CInt
+
+  private init(place: Place, path: String, lock: CInt) {
+    self.place = place
+    self.path = path
+    self.lock = lock
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(atPath: path)
+    close(lock)
+  }
+
+  /// An address for a new file.
+  func newFile() -> URL {
+    URL(fileURLWithPath: path, isDirectory: true).appending(path: UUID().uuidString, directoryHint: .notDirectory)
+  }
+
+  // MARK: - One folder for each place
+
+  private struct Registry {
+    var folders: [Place: Reference] = [:]
+    var swept: Set<String> = []
+  }
+
+  private struct Reference {
+    weak var folder: AssetFolder?
+  }
+
+  private static let registry = Mutex(Registry())
+
+  /// The folder of this process in a place.
+  ///
+  /// - Throws: `CKError.internalError` where none can be made.
+  static func current(in place: Place) throws(CKError) -> AssetFolder {
+    try registry.withLock { (registry) throws(CKError) in
+      if let folder = registry.folders[place]?.folder { return folder }
+      let root = if let root = place.root { try givenRoot(root) } else { try ownRoot() }
+      if registry.swept.insert(root).inserted { DispatchQueue.global(qos: .utility).async { sweep(root) } }
+      let folder = try make(place, in: root)
+      registry.folders[place] = Reference(folder: folder)
+      return folder
+    }
+  }
+
+  private static let prefix = "assets-"
+  private static let lockName = "lock"
+
+  private static func make(_ place: Place, in root: String) throws(CKError) -> AssetFolder {
+    // A sweep of another process may take a folder whose lock is not held yet for a dead one's: then another is made.
+    for _ in 0..<8 {
+      let path = "\(root)/\(prefix)\(getpid())-\(UUID().uuidString)"
+      guard mkdir(path, 0o700) == 0 else { throw unusable(root) }
+      let lock = open("\(path)/\(lockName)", O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      guard lock >= 0 else { continue }
+      var status = stat()
+      if flock(lock, LOCK_EX | LOCK_NB) == 0, fstat(lock, &status) == 0, status.st_nlink > 0 {
+        return AssetFolder(place: place, path: path, lock: lock)
+      }
+      close(lock)
+    }
+    throw unusable(root)
+  }
+
+  /// Removes what dead processes left. Nothing but folders of our own making is touched.
+  static func sweep(_ root: String) {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? [] where name.hasPrefix(prefix) {
+      let path = "\(root)/\(name)"
+      var status = stat()
+      guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else { continue }
+      let lock = open("\(path)/\(lockName)", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+      if lock < 0 {
+        // Without a lock it is being made at this moment, or its maker died within that moment.
+        let isOld = time(nil) - status.st_mtim.tv_sec > 60
+        if errno == ENOENT, isOld { try? FileManager.default.removeItem(atPath: path) }
+        continue
+      }
+      if flock(lock, LOCK_EX | LOCK_NB) == 0 { try? FileManager.default.removeItem(atPath: path) }
+      close(lock)
+    }
+  }
+
+  private static func givenRoot(_ root: URL) throws(CKError) -> String {
+    do {
+      try FileManager.default.createDirectory(
+        at: root,
+        withIntermediateDirectories: true,
+        attributes: [.posixPermissions: 0o700]
+      )
+    } catch {
+      throw unusable(root.path)
+    }
+    return root.path
+  }
+
+  /// Temporary folders are shared with other users, who must neither read nor replace what lies in ours.
+  private static func ownRoot() throws(CKError) -> String {
+    let path = FileManager.default.temporaryDirectory.appending(path: "cloudkit-assets-\(geteuid())").path
+    mkdir(path, 0o700)
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else {
+      throw unusable(path)
+    }
+    guard status.st_mode & 0o077 == 0 || chmod(path, 0o700) == 0 else { throw unusable(path) }
+    return path
+  }
+
+  private static func unusable(_ path: String) -> CKError {
+    CKError(.internalError, "No folder for assets can be made in \(path): name another one in the configuration.")
+  }
+}

@@ -1,0 +1,161 @@
+internal import Foundation
+
+extension CKDatabase {
+  private typealias Need = AssetSupply.Need
+  private typealias Supplied = (need: AssetSupply.Need, result: Result<WireAsset, CKError>)
+
+  /// Brings the assets of a request to the server, so that the request can be sent.
+  ///
+  /// Assets that were read in the same zone are referenced anew; files are uploaded, four at a time. Nothing is sent for a
+  /// request without assets.
+  func supplyAssets(of request: ModifyPlan.Request) async -> AssetSupply {
+    var supply = AssetSupply(request)
+    let needs = supply.needs
+    guard !needs.isEmpty else { return supply }
+    var supplied: [Supplied] = []
+    let places = needs.filter { $0.asset.origin?.recordID.zoneID == request.zoneID && $0.asset.wire != nil }
+    for batch in places.chunks(of: Self.largestBatch) {
+      supplied += await rereference(Array(batch), in: request.zoneID)
+    }
+    let known = Set(supplied.map { $0.need.index })
+    var files: [(need: Need, file: URL, size: Int64)] = []
+    for need in needs where !known.contains(need.index) {
+      do throws(CKError) {
+        let file = try await localFile(of: need.asset)
+        files.append((need, file, try FileFacts(of: file).size))
+      } catch {
+        supplied.append((need, .failure(error)))
+      }
+    }
+    for batch in Self.cut(files) {
+      switch await addresses(for: batch.map(\.need), in: request.zoneID) {
+      case .failure(let failure):
+        supply.failure = failure
+        return supply
+      case .success(let addresses):
+        let service = assets.ending(at: settings.transferEnd)
+        let jobs = zip(batch, addresses).map { (need: $0.need, file: $0.file, address: $1) }
+        supplied += await jobs.concurrently { job -> Supplied in
+          do throws(CKError) {
+            return (job.need, .success(try await service.upload(job.file, to: try job.address.get())))
+          } catch {
+            return (job.need, .failure(error))
+          }
+        }
+      }
+    }
+    supply.complete(with: supplied)
+    return supply
+  }
+
+  /// A file with the asset's bytes; an asset that is on the server only, in another zone or database, is downloaded first.
+  private func localFile(of asset: CKAsset) async throws(CKError) -> URL {
+    if let file = asset.localFile { return file }
+    do {
+      return try await asset.download()
+    } catch {
+      throw error as? CKError ?? CKError(.assetNotAvailable, "The asset could not be downloaded.")
+    }
+  }
+
+  /// Addresses live for 15 minutes: so many are asked for at once as can be used in that time over a slow line.
+  private static func cut(
+    _ files: [(need: Need, file: URL, size: Int64)]
+  ) -> [[(need: Need, file: URL, size: Int64)]] {
+    var batches: [[(need: Need, file: URL, size: Int64)]] = []
+    var bytes: Int64 = 0
+    for file in files {
+      if let last = batches.last, last.count < largestBatch, bytes + file.size <= 2 * CKAsset.largestFile {
+        batches[batches.count - 1].append(file)
+        bytes += file.size
+      } else {
+        batches.append([file])
+        bytes = file.size
+      }
+    }
+    return batches
+  }
+
+  // MARK: - Calls
+
+  /// One address for each need, or why there is none. A refusal that may concern one record only is asked again by record.
+  private func addresses(
+    for needs: [Need],
+    in zoneID: CKRecordZoneID
+  ) async -> Result<[Result<String, CKError>], WebServicesError> {
+    let answer = await attempt { client throws(WebServicesError) in
+      try await client.assetAddresses(needs.map(\.token), zone: zoneID.wire, in: name)
+    }
+    switch answer {
+    case .success(let addresses): return .success(Self.match(addresses, to: needs))
+    case .failure(.local(let error)):
+      return .failure(WebServicesError(.networkError, error.localizedDescription, effect: .notSent))
+    case .failure(.server(let failure)):
+      guard failure.mayConcernOneRecord else { return .failure(failure) }
+      let groups = needs.grouped(by: \.change)
+      guard groups.count > 1 else {
+        return .success(needs.map { _ in .failure(CKError(failure, in: .item)) })
+      }
+      var results: [Result<String, CKError>] = []
+      for group in groups {
+        switch await addresses(for: group.elements, in: zoneID) {
+        case .success(let addresses): results += addresses
+        case .failure(let failure): return .failure(failure)
+        }
+      }
+      return .success(results)
+    }
+  }
+
+  /// Addresses come in the order of the request. The names have to fit where the server gives them.
+  private static func match(_ addresses: [WireAssetAddress], to needs: [Need]) -> [Result<String, CKError>] {
+    needs.enumerated().map { index, need in
+      guard index < addresses.count,
+        addresses[index].recordName ?? need.token.recordName == need.token.recordName,
+        addresses[index].fieldName ?? need.key == need.key
+      else {
+        return .failure(CKError(.internalError, "The answer has no address for the asset in \(need.key)."))
+      }
+      return .success(addresses[index].url)
+    }
+  }
+
+  /// Those of the assets that the server lets be used again; the others have to be uploaded.
+  private func rereference(_ needs: [Need], in zoneID: CKRecordZoneID) async -> [Supplied] {
+    let origins = Set(needs.compactMap(\.asset.origin)).sorted {
+      ($0.recordID.recordName, $0.key) < ($1.recordID.recordName, $1.key)
+    }
+    let places = origins.map { WireAssetPlace(recordName: $0.recordID.recordName, fieldName: $0.key) }
+    let answer = await attempt { client throws(WebServicesError) in
+      try await client.rereferenceAssets(places, zone: zoneID.wire, in: name)
+    }
+    guard case .success(let elements) = answer else { return [] }
+    return needs.compactMap { need in
+      // The checksum tells that it is these bytes, whatever the field holds by now.
+      let asset = elements.lazy.map(\.asset).first {
+        $0.receipt != nil && $0.fileChecksum != nil && $0.fileChecksum == need.asset.wire?.fileChecksum
+      }
+      return asset.map { (need, .success($0)) }
+    }
+  }
+}
+
+extension AssetSupply.Need {
+  fileprivate struct Index: Hashable {
+    let change: Int
+    let key: String
+    let position: Int
+  }
+
+  fileprivate var index: Index { Index(change: change, key: key, position: position) }
+}
+
+extension WebServicesError {
+  /// Whether the same question without one of the records could have been answered.
+  fileprivate var mayConcernOneRecord: Bool {
+    switch code {
+    case .badRequest, .notFound, .accessDenied, .unknown: effect == .refused
+    default: false
+    }
+  }
+}

@@ -1,0 +1,132 @@
+internal import AsyncHTTPClient
+public import Foundation
+internal import NIOCore
+internal import NIOHTTP1
+
+/// Carries assets over HTTP, streaming: a transfer takes a few hundred kilobytes of memory, whatever the file's size.
+///
+/// It has its own pool of connections, sends no credentials and follows no redirects.
+public final class CKHTTPAssetTransport: CKAssetTransport {
+  /// The longest a whole transfer may take.
+  public let timeout: Duration
+
+  private let client: HTTPClient
+  /// The one loop of all connections, which paces the reading of files.
+  private let loop: any EventLoop
+
+  /// Makes a transport. Nothing is connected before the first transfer.
+  ///
+  /// - Parameters:
+  ///   - timeout: The longest a whole transfer may take; the addresses of uploads live for 15 minutes.
+  ///   - idleTimeout: The longest that nothing may move.
+  public init(timeout: Duration = .seconds(900), idleTimeout: Duration = .seconds(60)) {
+    self.timeout = timeout
+    var configuration = HTTPClient.Configuration(
+      redirectConfiguration: .disallow,
+      timeout: .init(connect: .seconds(10), read: TimeAmount(idleTimeout), write: TimeAmount(idleTimeout))
+    )
+    configuration.connectionPool.retryConnectionEstablishment = false
+    loop = HTTPClient.defaultEventLoopGroup.next()
+    client = HTTPClient(eventLoopGroup: loop, configuration: configuration)
+  }
+
+  deinit {
+    // The client traps when it is dropped while open. It keeps itself alive until this has finished.
+    client.shutdown(queue: .global()) { _ in }
+  }
+
+  /// Posts the bytes of a file as they are and returns the answer, whatever its HTTP status.
+  ///
+  /// - Throws: `CKTransportError`: `notSent` when the file cannot be opened or no connection was made; `cancelled` when
+  ///   the task was cancelled; `unknown` for everything later.
+  public func upload(file: URL, to address: URL) async throws(CKTransportError) -> CKTransportResponse {
+    let source: StreamedFile
+    do {
+      source = try StreamedFile(reading: file)
+    } catch {
+      throw CKTransportError(.notSent, "The file \(error.message).")
+    }
+    var request = HTTPClientRequest(url: address.absoluteString)
+    request.method = .POST
+    request.headers.add(name: "Content-Type", value: "application/octet-stream")
+    request.body = .stream(StreamedFile.Pieces(file: source, loop: loop), length: .known(source.size))
+    return try await exchange(request, with: address) { response in
+      let body = response.isSuccess ? try await response.body.collect(upTo: 64 << 10) : ByteBuffer()
+      return CKTransportResponse(response, body: Data(body.readableBytesView))
+    }
+  }
+
+  /// Gets an address and writes the body of a successful answer over a file.
+  ///
+  /// - Throws: `CKTransportError`: `notSent` when the file cannot be opened or no connection was made; `cancelled` when
+  ///   the task was cancelled; `unknown` for everything later.
+  public func download(
+    from address: URL,
+    to file: URL,
+    limit: Int64
+  ) async throws(CKTransportError) -> CKTransportResponse {
+    let sink: StreamedFile
+    do {
+      sink = try StreamedFile(overwriting: file)
+    } catch {
+      throw CKTransportError(.notSent, "The file \(error.message).")
+    }
+    return try await exchange(HTTPClientRequest(url: address.absoluteString), with: address) { response in
+      guard response.isSuccess else { return CKTransportResponse(response) }
+      var received: Int64 = 0
+      for try await piece in response.body {
+        received += Int64(piece.readableBytes)
+        guard received <= limit else { throw NIOTooManyBytesError(maxBytes: Int(limit)) }
+        try await sink.append(piece)
+      }
+      return CKTransportResponse(response)
+    }
+  }
+
+  private func exchange(
+    _ request: HTTPClientRequest,
+    with address: URL,
+    _ read: @escaping @Sendable (HTTPClientResponse) async throws -> CKTransportResponse
+  ) async throws(CKTransportError) -> CKTransportResponse {
+    guard !Task.isCancelled else { throw CKTransportError(.cancelled, "The transfer was cancelled.") }
+    let result = await withTaskGroup(of: Result<CKTransportResponse, any Error>?.self) { group in
+      group.addTask { [client] in
+        do {
+          let answer = try await read(client.execute(request, deadline: .distantFuture))
+          // A cancelled body ends early without an error: what was read so far is not the answer.
+          try Task.checkCancellation()
+          return .success(answer)
+        } catch {
+          return .failure(error)
+        }
+      }
+      group.addTask { [timeout] in
+        try? await Task.sleep(for: timeout)
+        return nil
+      }
+      let first = await group.next() ?? nil
+      group.cancelAll()
+      return first
+    }
+    if case .success(let answer) = result { return answer }
+    guard !Task.isCancelled else { throw CKTransportError(.cancelled, "The transfer was cancelled.") }
+    switch result {
+    case .success(let answer): return answer
+    case .failure(let failure as StreamedFile.Failure): throw CKTransportError(.unknown, "The file \(failure.message).")
+    case .failure(let error):
+      throw HTTPFailure(error).transportError(bodyLeft: true, hasBody: false, to: address)
+    case nil: throw CKTransportError(.unknown, "The transfer with \(address.hostForPeople) took over \(timeout).")
+    }
+  }
+}
+
+extension HTTPClientResponse {
+  fileprivate var isSuccess: Bool { (200..<300).contains(status.code) }
+}
+
+extension CKTransportResponse {
+  fileprivate init(_ response: HTTPClientResponse, body: Data = Data()) {
+    let headers = response.headers.map { CKHTTPHeader($0.name, $0.value) }
+    self.init(status: Int(response.status.code), headers: headers, body: body)
+  }
+}

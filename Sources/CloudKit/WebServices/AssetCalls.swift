@@ -1,0 +1,92 @@
+/// The calls about assets (reference 5.9). The bytes themselves go to other hosts.
+extension WebServicesClient {
+  private struct UploadBody: Encodable, Sendable {
+    var tokens: [WireAssetToken]
+    var zoneID: WireZoneID
+  }
+
+  private struct UploadAnswer: Decodable, Sendable {
+    var tokens: [WireAssetAddress]
+  }
+
+  /// Addresses for up to 200 uploads, one for each field or element of a list field. They live for 15 minutes.
+  package func assetAddresses(
+    _ tokens: [WireAssetToken],
+    zone: WireZoneID,
+    in database: DatabaseName
+  ) async throws(WebServicesError) -> [WireAssetAddress] {
+    let body = UploadBody(tokens: tokens, zoneID: zone)
+    return try await call("assets/upload", in: database, body, as: UploadAnswer.self).tokens
+  }
+
+  private struct RereferenceBody: Encodable, Sendable {
+    var assets: [WireAssetPlace]
+    var zoneID: WireZoneID
+  }
+
+  /// Descriptors with which up to 200 assets of a zone can be put into other fields of the same zone.
+  package func rereferenceAssets(
+    _ places: [WireAssetPlace],
+    zone: WireZoneID,
+    in database: DatabaseName
+  ) async throws(WebServicesError) -> [WireRereferencedAsset] {
+    let body = RereferenceBody(assets: places, zoneID: zone)
+    return try await call("assets/rereference", in: database, body, as: WireRereferencedAssets.self).assets
+  }
+}
+
+/// A field that a file is to be uploaded for.
+package struct WireAssetToken: Hashable, Sendable, Encodable {
+  package var recordName: String
+  package var recordType: String
+  package var fieldName: String
+}
+
+/// Where a file for a field is to be posted.
+package struct WireAssetAddress: Hashable, Sendable, Decodable {
+  package var recordName: String?
+  package var fieldName: String?
+  package var url: String
+}
+
+/// The answer of the host that keeps the bytes.
+struct WireUploadedFile: Decodable {
+  var singleFile: WireAsset
+}
+
+/// A field that holds an asset.
+package struct WireAssetPlace: Hashable, Sendable, Codable {
+  package var recordName: String
+  package var fieldName: String
+}
+
+/// An asset with its new receipt, and where it was, if the server says so.
+package struct WireRereferencedAsset: Hashable, Sendable, Decodable {
+  package var recordName: String?
+  package var fieldName: String?
+  package var asset: WireAsset
+
+  private enum Key: String, CodingKey { case recordName, fieldName }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    recordName = try container.decodeIfPresent(String.self, forKey: .recordName)
+    fieldName = try container.decodeIfPresent(String.self, forKey: .fieldName)
+    asset = try WireAsset(from: decoder)
+  }
+}
+
+/// The documentation shows an array and does not name what wraps it: taken bare, and under `assets` (reference 5.9).
+private struct WireRereferencedAssets: Decodable, Sendable {
+  var assets: [WireRereferencedAsset]
+
+  private enum Key: String, CodingKey { case assets }
+
+  init(from decoder: any Decoder) throws {
+    if let bare = try? decoder.singleValueContainer().decode([WireRereferencedAsset].self) {
+      assets = bare
+    } else {
+      assets = try decoder.container(keyedBy: Key.self).decode([WireRereferencedAsset].self, forKey: .assets)
+    }
+  }
+}
