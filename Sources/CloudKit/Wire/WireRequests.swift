@@ -32,6 +32,8 @@ package enum WireFieldName: Hashable, Sendable {
   case field(String)
   /// `recordName`, `createdTimestamp`, `modifiedTimestamp`, `createdUserRecordName`, `modifiedUserRecordName`, …
   case system(String)
+  /// All fields that hold text, in a filter for tokens: it names none.
+  case wholeRecord
 }
 
 /// One filter; a query's filters are ANDed, there is no OR.
@@ -57,6 +59,7 @@ package struct WireFilter: Hashable, Sendable, Encodable {
     switch name {
     case .field(let name): try container.encode(name, forKey: .fieldName)
     case .system(let name): try container.encode(name, forKey: .systemFieldName)
+    case .wholeRecord: break
     }
     try container.encode(value, forKey: .fieldValue)
     try container.encodeIfPresent(distance, forKey: .distance)
@@ -67,21 +70,25 @@ package struct WireFilter: Hashable, Sendable, Encodable {
 package struct WireSort: Hashable, Sendable, Encodable {
   package var name: WireFieldName
   package var ascending: Bool
+  /// Where a LOCATION field sorts by its distance from here.
+  package var relativeLocation: WireLocation?
 
   package init(_ name: WireFieldName, ascending: Bool) {
     self.name = name
     self.ascending = ascending
   }
 
-  private enum Key: String, CodingKey { case fieldName, systemFieldName, ascending }
+  private enum Key: String, CodingKey { case fieldName, systemFieldName, ascending, relativeLocation }
 
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     switch name {
     case .field(let name): try container.encode(name, forKey: .fieldName)
     case .system(let name): try container.encode(name, forKey: .systemFieldName)
+    case .wholeRecord: break
     }
     try container.encode(ascending, forKey: .ascending)
+    try container.encodeIfPresent(relativeLocation.map(FieldValue.location), forKey: .relativeLocation)
   }
 }
 
