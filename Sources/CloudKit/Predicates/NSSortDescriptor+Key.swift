@@ -15,13 +15,15 @@ extension NSSortDescriptor {
           return .orderedSame
         }
         guard let one = one as? CKRecord, let other = other as? CKRecord else { return .orderedSame }
-        return one.sortValue(name).compared(to: other.sortValue(name))
+        let field = WireFieldName(framework: name)
+        return RecordValues(one).value(field).compared(to: RecordValues(other).value(field))
       }
     )
   }
 
   /// The key; nil for a descriptor that was made with a key path.
   public var key: String? {
+    if let descriptor = self as? CKLocationSortDescriptor { return descriptor.name }
     // The comparator of a foreign descriptor would trap on the probe.
     guard keyPath == \CKRecord.itself else { return nil }
     let probe = SortKeyProbe()
@@ -34,11 +36,15 @@ extension NSSortDescriptor {
   /// - Throws: `CKError.invalidArguments` for a descriptor without a key that could name a field.
   func wireSort() throws(CKError) -> WireSort {
     guard let key else { throw .invalidArguments("A sort descriptor for a query is made with a key, not a key path.") }
+    let name: WireFieldName
     do throws(PredicateFailure) {
-      return WireSort(WireFieldName(framework: try PredicateArgument.fieldName(key)), ascending: ascending)
+      name = WireFieldName(framework: try PredicateArgument.fieldName(key))
     } catch {
       throw .invalidArguments("The sort descriptor cannot be used in a query: \(error.message).")
     }
+    var sort = WireSort(name, ascending: ascending)
+    sort.relativeLocation = try (self as? CKLocationSortDescriptor)?.relativeLocation.wire(key: key)
+    return sort
   }
 }
 
@@ -48,30 +54,20 @@ private final class SortKeyProbe {
 }
 
 extension CKRecord {
-  fileprivate var itself: CKRecord { self }
-
-  fileprivate func sortValue(_ key: String) -> NSObject? {
-    switch WireFieldName.system[key] {
-    case "recordName": NSString(string: recordID.recordName)
-    case "createdTimestamp": creationDate.map { NSDate(timeIntervalSince1970: $0.timeIntervalSince1970) }
-    case "modifiedTimestamp": modificationDate.map { NSDate(timeIntervalSince1970: $0.timeIntervalSince1970) }
-    default: value(forKey: key) as? NSObject
-    }
-  }
+  /// Where sort descriptors by key start from: Foundation makes them with key paths only.
+  var itself: CKRecord { self }
 }
 
-extension NSObject? {
-  /// Absent values come first, as Foundation sorts them; values that have no order are the same.
-  fileprivate func compared(to other: NSObject?) -> ComparisonResult {
+extension FieldValue? {
+  /// Absent values come first, as on the server; values that have no order are the same.
+  func compared(to other: FieldValue?) -> ComparisonResult {
     switch (self, other) {
-    case (nil, nil): .orderedSame
-    case (nil, _): .orderedAscending
-    case (_, nil): .orderedDescending
-    case (let one as NSNumber, let other as NSNumber): one.compare(other)
-    case (let one as NSDate, let other as NSDate):
-      one.compare(Date(timeIntervalSinceReferenceDate: other.timeIntervalSinceReferenceDate))
-    case (let one as NSString, let other as NSString): one.compare(String(describing: other))
-    default: .orderedSame
+    case (nil, nil): return .orderedSame
+    case (nil, _): return .orderedAscending
+    case (_, nil): return .orderedDescending
+    case (let one?, let other?):
+      let order = one.order(other, []) ?? 0
+      return order < 0 ? .orderedAscending : order > 0 ? .orderedDescending : .orderedSame
     }
   }
 }

@@ -4,49 +4,152 @@ internal import Foundation
 enum PredicateArgument {
   /// A field's name, checked: CloudKit's names are a letter, then letters, digits and underscores.
   static func fieldName(_ argument: Any) throws(PredicateFailure) -> String {
-    guard let name = argument as? String ?? (argument as? NSString).map({ String(describing: $0) }) else {
-      throw PredicateFailure(message: "a field's name is no text")
-    }
+    guard let name = text(argument) else { throw PredicateFailure("a field's name is no text") }
     if WireFieldName.system[name] != nil { return name }
-    let isName = name.first.map { $0.isASCII && $0.isLetter } ?? false
-    guard isName, name.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || Character(Unicode.Scalar($0)).isLetterOrDigit })
-    else {
-      throw PredicateFailure(message: "'\(name)' is no field name")
+    let isName = name.utf8.allSatisfy { $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "_") }
+    guard isName, name.utf8.first?.isLetter == true else {
+      throw PredicateFailure("'\(name.prefix(64))' is no field name")
     }
     return name
   }
 
-  /// A value; nil for the null value.
-  static func value(_ argument: Any) throws(PredicateFailure) -> StoredField? {
+  /// A value of any spelling; nil for the null value.
+  static func value(_ argument: Any) throws(PredicateFailure) -> FieldValue? {
     let mirror = Mirror(reflecting: argument)
     if mirror.displayStyle == .optional {
       guard let some = mirror.children.first else { return nil }
       return try value(some.value)
     }
+    if let text = text(argument) { return .string(text) }
     switch argument {
     case is NSNull: return nil
-    case let record as CKRecord: return StoredField(CKReference(record: record, action: .none))
-    case let recordID as CKRecordID: return StoredField(CKReference(recordID: recordID, action: .none))
-    case let set as NSSet: return try list(set.allObjects)
-    case let array as NSArray: return try list(array.map { $0 })
-    case let array as [Any]: return try list(array)
-    case let value as any CKRecordValueProtocol: return StoredField(value)
+    case let value as FieldValue: return value
+    case let number as NSNumber: return try value(of: number)
+    case let flag as Bool: return .int64(flag ? 1 : 0)
+    case let integer as any BinaryInteger:
+      guard let integer = Int64(exactly: integer) else { throw tooLarge }
+      return .int64(integer)
+    case let number as any BinaryFloatingPoint: return try double(Double(number))
+    case let decimal as Decimal: return try double(NSDecimalNumber(decimal: decimal).doubleValue)
+    case let date as Date: return try timestamp(date.timeIntervalSince1970)
+    case let date as NSDate: return try timestamp(date.timeIntervalSince1970)
+    case let data as Data: return .bytes(data)
+    case let data as NSData: return .bytes(Data(referencing: data))
+    case let id as UUID: return .string(id.uuidString)
+    case let id as NSUUID: return .string(id.uuidString)
+    case let location as CLLocation:
+      guard let wire = try? location.wire(key: "") else { throw PredicateFailure("a place has no finite coordinates") }
+      return .location(wire)
+    case let record as CKRecord: return reference(record.recordID)
+    case let recordID as CKRecordID: return reference(recordID)
+    case let reference as CKReference: return Self.reference(reference.recordID)
     default:
-      if mirror.displayStyle == .set { return try list(mirror.children.map(\.value)) }
-      throw PredicateFailure(message: "no field is compared with a \(type(of: argument))")
+      guard let elements = elements(argument, mirror) else {
+        throw PredicateFailure("no field is compared with a \(type(of: argument))")
+      }
+      var values: [FieldValue] = []
+      for element in elements {
+        guard let value = try value(element) else { throw PredicateFailure("a list holds a null") }
+        values.append(value)
+      }
+      return try .list(of: values)
     }
   }
 
-  private static func list(_ elements: [Any]) throws(PredicateFailure) -> StoredField {
-    var objects: [NSObject] = []
-    for element in elements {
-      guard let field = try value(element) else { throw PredicateFailure(message: "a list holds a null") }
-      objects.append(field.object)
+  /// What `%d` and its like stand for.
+  static func integer(_ argument: Any) throws(PredicateFailure) -> FieldValue {
+    switch argument {
+    case let scalar as Unicode.Scalar: return .int64(Int64(scalar.value))
+    default:
+      guard case .int64(let integer)? = try? value(argument) else {
+        throw PredicateFailure("a \(type(of: argument)) is no whole number of 64 bits")
+      }
+      return .int64(integer)
     }
-    return StoredField(object: NSArray(array: objects))
+  }
+
+  /// What `%f` and its like stand for.
+  static func real(_ argument: Any) throws(PredicateFailure) -> FieldValue {
+    switch try? value(argument) {
+    case .double(let number): return .double(number)
+    case .int64(let integer): return .double(Double(integer))
+    default: throw PredicateFailure("a \(type(of: argument)) is no finite number")
+    }
+  }
+
+  /// What `%s` stands for.
+  static func cString(_ argument: Any) throws(PredicateFailure) -> FieldValue {
+    switch argument {
+    case let pointer as UnsafePointer<CChar>: return .string(String(cString: pointer))
+    case let pointer as UnsafeMutablePointer<CChar>: return .string(String(cString: pointer))
+    default:
+      guard let text = text(argument) else { throw PredicateFailure("a \(type(of: argument)) is no C string") }
+      return .string(text)
+    }
+  }
+
+  private static func text(_ argument: Any) -> String? {
+    switch argument {
+    case let text as String: text
+    case let text as Substring: String(text)
+    case let text as NSString: String(describing: text)
+    default: nil
+    }
+  }
+
+  private static let tooLarge = PredicateFailure("a number does not fit into 64 bits with a sign")
+
+  private static func value(of number: NSNumber) throws(PredicateFailure) -> FieldValue {
+    switch UInt8(bitPattern: number.objCType.pointee) {
+    case UInt8(ascii: "d"), UInt8(ascii: "f"): return try double(number.doubleValue)
+    case UInt8(ascii: "Q"):
+      guard let integer = Int64(exactly: number.uint64Value) else { throw tooLarge }
+      return .int64(integer)
+    default: return .int64(number.int64Value)
+    }
+  }
+
+  private static func double(_ number: Double) throws(PredicateFailure) -> FieldValue {
+    guard number.isFinite else { throw PredicateFailure("a number is not finite") }
+    return .double(number)
+  }
+
+  private static func timestamp(_ seconds: Double) throws(PredicateFailure) -> FieldValue {
+    guard let milliseconds = Milliseconds.since1970(seconds) else { throw PredicateFailure("a date is out of range") }
+    return .timestamp(milliseconds)
+  }
+
+  private static func reference(_ recordID: CKRecordID) -> FieldValue {
+    .reference(WireReference(recordName: recordID.recordName, zoneID: recordID.zoneID.wire, action: nil))
+  }
+
+  private static func elements(_ argument: Any, _ mirror: Mirror) -> [Any]? {
+    switch argument {
+    case let array as NSArray: array.map { $0 }
+    case let set as NSSet: set.allObjects
+    case let set as NSOrderedSet: set.array
+    case let array as [Any]: array
+    default: mirror.displayStyle == .set ? mirror.children.map(\.value) : nil
+    }
   }
 }
 
-extension Character {
-  fileprivate var isLetterOrDigit: Bool { isASCII && (isLetter || isNumber) }
+extension FieldValue {
+  /// A list of values that have one type; whole numbers among fractions become fractions.
+  static func list(of values: [FieldValue]) throws(PredicateFailure) -> FieldValue {
+    guard !values.isEmpty else { return .list(.unknown, []) }
+    var values = values
+    if values.contains(where: { $0.wireType == FieldType.double.rawValue }) {
+      values = values.map { if case .int64(let integer) = $0 { .double(Double(integer)) } else { $0 } }
+    }
+    guard let type = FieldType(rawValue: values[0].wireType), values.allSatisfy({ $0.wireType == type.rawValue }) else {
+      throw PredicateFailure("a list mixes values of several types, or lists")
+    }
+    return .list(type, values)
+  }
+}
+
+extension UInt8 {
+  fileprivate var isLetter: Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= self | 0x20 }
+  fileprivate var isDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
 }

@@ -2,19 +2,22 @@ internal import Foundation
 
 /// Reads the text of a predicate, with its arguments, into a tree.
 ///
-/// The grammar is the part of Apple's that CloudKit queries take: comparisons joined by AND. What lies outside is named in
-/// the failure instead of being guessed at, because a filter that goes missing widens the result.
+/// The grammar is Apple's, less what no CloudKit code uses: functions other than the distance, arithmetic, variables,
+/// subqueries and indexes. What lies outside is named in the failure instead of being guessed at, because a condition that
+/// goes missing widens the result. A keyword before a sign of comparison is a field that happens to be called so.
 struct PredicateParser {
   private var tokens: ArraySlice<PredicateToken>
   private var arguments: ArraySlice<Any>
+  private let end: Int
+  private var depth = 0
 
   static func node(format: String, arguments: [Any]) -> PredicateNode {
     do throws(PredicateFailure) {
       var parser = try PredicateParser(format: format, arguments: arguments)
-      let node = try parser.conjunction()
-      if let next = parser.tokens.first { throw PredicateFailure(message: "\(next.shown) was not expected") }
+      let node = try parser.predicate(parser.disjunction())
+      if let next = parser.tokens.first { throw PredicateFailure("\(next.shown) was not expected", at: next.offset) }
       guard parser.arguments.isEmpty else {
-        throw PredicateFailure(message: "there are \(parser.arguments.count) arguments more than placeholders")
+        throw PredicateFailure("there are \(parser.arguments.count) arguments more than placeholders")
       }
       return node
     } catch {
@@ -23,153 +26,277 @@ struct PredicateParser {
   }
 
   private init(format: String, arguments: [Any]) throws(PredicateFailure) {
-    tokens = ArraySlice(try PredicateToken.tokens(of: format))
+    tokens = ArraySlice(try PredicateLexer.tokens(of: format))
     self.arguments = ArraySlice(arguments)
+    end = format.unicodeScalars.count
   }
 
   // MARK: - Joining
 
-  private mutating func conjunction() throws(PredicateFailure) -> PredicateNode {
-    var parts = [try primary()]
-    while true {
-      if takeWord("AND") || takeSign("&&") {
-        parts.append(try primary())
-      } else if nextIsWord("OR") || tokens.first == .sign("||") {
-        throw PredicateFailure(message: "OR: CloudKit joins conditions with AND only")
-      } else {
-        return parts.count == 1 ? parts[0] : .and(parts)
-      }
-    }
+  /// What a parenthesis may hold: only what follows it tells a condition from a value.
+  private enum Piece {
+    case predicate(PredicateNode)
+    case operand(PredicateComparison.Operand)
   }
 
-  private mutating func primary() throws(PredicateFailure) -> PredicateNode {
-    if takeWord("NOT") || takeSign("!") {
-      throw PredicateFailure(message: "NOT: CloudKit has no negation of conditions")
+  private func predicate(_ piece: Piece) throws(PredicateFailure) -> PredicateNode {
+    guard case .predicate(let node) = piece else { throw failure("an operator is missing") }
+    return node
+  }
+
+  private mutating func disjunction() throws(PredicateFailure) -> Piece {
+    let first = try conjunction()
+    guard nextIs("OR", "||") else { return first }
+    var parts = [try predicate(first)]
+    while nextIs("OR", "||") {
+      tokens.removeFirst()
+      parts.append(try predicate(conjunction()))
     }
-    if takeWord("TRUEPREDICATE") { return .everything }
-    if takeWord("FALSEPREDICATE") { throw PredicateFailure(message: "FALSEPREDICATE: no query finds nothing") }
+    return .predicate(.or(parts))
+  }
+
+  private mutating func conjunction() throws(PredicateFailure) -> Piece {
+    let first = try term()
+    guard nextIs("AND", "&&") else { return first }
+    var parts = [try predicate(first)]
+    while nextIs("AND", "&&") {
+      tokens.removeFirst()
+      parts.append(try predicate(term()))
+    }
+    return .predicate(.and(parts))
+  }
+
+  private mutating func term() throws(PredicateFailure) -> Piece {
+    if takeSign("!") || takeKeyword("NOT") {
+      return .predicate(.not(try nested { parser throws(PredicateFailure) in try parser.predicate(parser.term()) }))
+    }
+    if takeKeyword("TRUEPREDICATE") { return .predicate(.constant(true)) }
+    if takeKeyword("FALSEPREDICATE") { return .predicate(.constant(false)) }
+    for (word, quantifier) in Self.quantifiers where takeKeyword(word) {
+      return .predicate(.comparison(try comparison(of: operand(), quantifier)))
+    }
+    var left: PredicateComparison.Operand
     if takeSign("(") {
-      let inner = try conjunction()
-      guard takeSign(")") else { throw PredicateFailure(message: "a ) is missing") }
-      return inner
+      let piece = try nested { parser throws(PredicateFailure) in try parser.disjunction() }
+      try expect(")")
+      guard case .operand(let operand) = piece else { return piece }
+      left = operand
+    } else {
+      left = try operand()
     }
-    return .comparison(try comparison())
+    // A value in parentheses ends here.
+    if tokens.first?.kind == .sign(")"), depth > 0 { return .operand(left) }
+    return .predicate(.comparison(try comparison(of: left, nil)))
+  }
+
+  private static let quantifiers: [(String, PredicateComparison.Quantifier)] = [
+    ("ANY", .any), ("SOME", .any), ("ALL", .all), ("NONE", .noneOf),
+  ]
+
+  private mutating func nested<Result>(
+    _ body: (inout PredicateParser) throws(PredicateFailure) -> Result
+  ) throws(PredicateFailure) -> Result {
+    guard depth < PredicateNode.deepest else { throw failure("more than \(PredicateNode.deepest) levels deep") }
+    depth += 1
+    defer { depth -= 1 }
+    return try body(&self)
   }
 
   // MARK: - Comparing
 
-  private mutating func comparison() throws(PredicateFailure) -> PredicateComparison {
-    for quantifier in ["ALL", "NONE"] where nextIsWord(quantifier) {
-      throw PredicateFailure(message: "\(quantifier): CloudKit knows ANY only")
-    }
-    let any = takeWord("ANY") || takeWord("SOME")
-    let left = try operand()
+  private mutating func comparison(
+    of left: PredicateComparison.Operand,
+    _ quantifier: PredicateComparison.Quantifier?
+  ) throws(PredicateFailure) -> PredicateComparison {
     let comparator = try comparisonOperator()
-    let right = try operand()
-    return PredicateComparison(any: any, left: left, comparator: comparator, right: right)
+    let options = try comparisonOptions()
+    var comparison = PredicateComparison(
+      quantifier: quantifier,
+      left: left,
+      comparator: comparator,
+      options: options,
+      right: try operand()
+    )
+    if comparator == .tokenMatches, left == .field(PredicateText.allTokens) { comparison.left = .record }
+    return comparison
   }
 
   private mutating func comparisonOperator() throws(PredicateFailure) -> PredicateComparison.Operator {
-    guard let token = tokens.popFirst() else { throw PredicateFailure(message: "it ends before an operator") }
+    guard let token = tokens.first else { throw failure("an operator is missing") }
     let comparator: PredicateComparison.Operator? =
-      switch token {
-      case .sign("="), .sign("=="): .equal
-      case .sign("!="), .sign("<>"): .notEqual
-      case .sign("<"): .less
-      case .sign("<="), .sign("=<"): .lessOrEqual
-      case .sign(">"): .greater
-      case .sign(">="), .sign("=>"): .greaterOrEqual
-      case .word(let word): PredicateComparison.Operator(rawValue: word.uppercased())
+      switch token.kind {
+      case .sign("="): .equal
+      case .sign("<>"): .notEqual
+      case .sign("=<"): .lessOrEqual
+      case .sign("=>"): .greaterOrEqual
+      case .sign("["): throw failure("[: elements of lists are not addressed one by one")
+      case .sign(let text), .word(let text): PredicateComparison.Operator(rawValue: text.uppercased())
       default: nil
       }
-    guard let comparator else { throw PredicateFailure(message: "\(token.shown): no operator that CloudKit knows") }
-    if tokens.first == .sign("[") {
-      throw PredicateFailure(
-        message: "\(comparator.rawValue)[c]: CloudKit compares letter by letter, without modifiers"
-      )
-    }
+    guard let comparator else { throw failure("\(token.shown) is no operator") }
+    tokens.removeFirst()
     return comparator
   }
 
+  private mutating func comparisonOptions() throws(PredicateFailure) -> PredicateComparison.Options {
+    guard takeSign("[") else { return [] }
+    guard case .word(let letters)? = tokens.first?.kind else { throw failure("letters are missing in the brackets") }
+    var options: PredicateComparison.Options = []
+    for letter in letters.lowercased() {
+      guard let option = PredicateComparison.Options.letters.first(where: { $0.letter == letter })?.option else {
+        throw failure("[\(letters.prefix(64))]: operators are modified by c, d, l and n")
+      }
+      options.insert(option)
+    }
+    tokens.removeFirst()
+    try expect("]")
+    return options
+  }
+
+  // MARK: - Values
+
   private mutating func operand() throws(PredicateFailure) -> PredicateComparison.Operand {
-    guard let token = tokens.popFirst() else { throw PredicateFailure(message: "it ends before a value") }
-    switch token {
-    case .text(let text): return .value(StoredField(text))
-    case .integer(let integer): return .value(StoredField(integer))
-    case .number(let number): return .value(StoredField(number))
-    case .valueArgument: return .value(try PredicateArgument.value(try nextArgument()))
-    case .nameArgument: return .field(try PredicateArgument.fieldName(try nextArgument()))
-    case .sign("{"): return .value(try list())
-    case .sign: throw PredicateFailure(message: "\(token.shown) was found where a field or value belongs")
-    case .word("distanceToLocation:fromLocation:"): return try distance()
-    case .word(let word):
-      switch word.uppercased() {
-      case "TRUE", "YES": return .value(StoredField(true))
-      case "FALSE", "NO": return .value(StoredField(false))
-      case "NIL", "NULL": return .value(nil)
-      case "SELF": throw PredicateFailure(message: "SELF: search over all fields is not part of Web Services")
-      default:
-        let name = word.hasPrefix("#") ? String(word.dropFirst()) : word
-        return .field(try PredicateArgument.fieldName(name))
+    guard let token = tokens.first else { throw failure("a field or a value is missing") }
+    switch token.kind {
+    case .sign("("):
+      tokens.removeFirst()
+      let inner = try nested { parser throws(PredicateFailure) in try parser.operand() }
+      try expect(")")
+      return inner
+    case .sign("{"):
+      tokens.removeFirst()
+      return .value(try list(from: token.offset))
+    case .sign: throw failure("\(token.shown) was found where a field or a value belongs")
+    default: break
+    }
+    tokens.removeFirst()
+    do throws(PredicateFailure) {
+      switch token.kind {
+      case .text(let text): return .value(.string(text))
+      case .integer(let integer): return .value(.int64(integer))
+      case .number(let number): return .value(.double(number))
+      case .argument(let placeholder): return try argument(placeholder)
+      case .name(let name): return .field(try PredicateArgument.fieldName(name))
+      case .word(let word) where tokens.first?.kind == .sign("("): return try function(word)
+      case .word(let word): return try operand(word)
+      case .sign: throw PredicateFailure("\(token.shown) was found where a field or a value belongs")
       }
+    } catch {
+      throw error.at(token.offset)
     }
   }
 
-  private mutating func list() throws(PredicateFailure) -> StoredField {
-    var elements: [NSObject] = []
+  private func operand(_ word: String) throws(PredicateFailure) -> PredicateComparison.Operand {
+    switch word.uppercased() {
+    case "TRUE", "YES": return .value(.int64(1))
+    case "FALSE", "NO": return .value(.int64(0))
+    case "NIL", "NULL": return .null
+    case "SELF": return .record
+    default:
+      let name = word.uppercased().hasPrefix("SELF.") ? word.dropFirst("SELF.".count) : word[...]
+      return .field(try PredicateArgument.fieldName(String(name)))
+    }
+  }
+
+  private mutating func argument(
+    _ placeholder: PredicatePlaceholder
+  ) throws(PredicateFailure) -> PredicateComparison.Operand {
+    guard let argument = arguments.popFirst() else {
+      throw PredicateFailure("there are fewer arguments than placeholders: none is left for \(placeholder.shown)")
+    }
+    do throws(PredicateFailure) {
+      switch placeholder {
+      case .value: return try PredicateArgument.value(argument).map { .value($0) } ?? .null
+      case .name: return .field(try PredicateArgument.fieldName(argument))
+      case .integer: return .value(try PredicateArgument.integer(argument))
+      case .real: return .value(try PredicateArgument.real(argument))
+      case .cString: return .value(try PredicateArgument.cString(argument))
+      }
+    } catch {
+      throw error.about(placeholder.shown)
+    }
+  }
+
+  private mutating func list(from offset: Int) throws(PredicateFailure) -> FieldValue {
+    var elements: [FieldValue] = []
     while !takeSign("}") {
-      if !elements.isEmpty, !takeSign(",") { throw PredicateFailure(message: "a } is missing") }
-      guard case .value(let element?) = try operand() else {
-        throw PredicateFailure(message: "a list in braces holds something that is no value")
+      if !elements.isEmpty { try expect(",") }
+      let place = tokens.first
+      guard case .value(let element) = try nested({ parser throws(PredicateFailure) in try parser.operand() }) else {
+        throw PredicateFailure("a list in braces holds something that is no value", at: place?.offset ?? end)
       }
-      elements.append(element.object)
+      elements.append(element)
     }
-    return StoredField(object: NSArray(array: elements))
+    do throws(PredicateFailure) {
+      return try .list(of: elements)
+    } catch {
+      throw error.at(offset)
+    }
   }
 
-  private mutating func distance() throws(PredicateFailure) -> PredicateComparison.Operand {
-    guard takeSign("("), case .field(let field) = try operand(), takeSign(","),
-      case .value(let place?) = try operand(), place.object is CLLocation, takeSign(")")
-    else { throw PredicateFailure(message: "distanceToLocation:fromLocation: takes a field and a CLLocation") }
-    return .distance(field: field, from: place)
+  private mutating func function(_ name: String) throws(PredicateFailure) -> PredicateComparison.Operand {
+    switch name {
+    case PredicateText.distanceFunction:
+      tokens.removeFirst()
+      let one = try operand()
+      try expect(",")
+      let other = try operand()
+      try expect(")")
+      switch (one, other) {
+      case (.field(let field), .value(.location(let place))), (.value(.location(let place)), .field(let field)):
+        return .distance(field: field, from: place)
+      default: throw PredicateFailure("\(name) takes a field and a CLLocation")
+      }
+    case _ where name.uppercased() == "CAST":
+      tokens.removeFirst()
+      let value = try operand()
+      try expect(",")
+      guard try operand() == .value(.string("NSDate")) else { throw PredicateFailure("CAST: to an NSDate only") }
+      try expect(")")
+      let seconds: Double
+      switch value {
+      case .value(.double(let number)): seconds = number
+      case .value(.int64(let integer)): seconds = Double(integer)
+      case .value(.timestamp): return value
+      default: throw PredicateFailure("CAST: of a number of seconds only")
+      }
+      let date = try PredicateArgument.value(Date(timeIntervalSinceReferenceDate: seconds))
+      return date.map { .value($0) } ?? .null
+    default: throw PredicateFailure("\(name.prefix(64))(…): CloudKit has no functions but the distance")
+    }
   }
 
   // MARK: - Pieces
 
-  private mutating func nextArgument() throws(PredicateFailure) -> Any {
-    guard let argument = arguments.popFirst() else {
-      throw PredicateFailure(message: "there are fewer arguments than placeholders")
+  private func failure(_ message: String) -> PredicateFailure {
+    PredicateFailure(message, at: tokens.first?.offset ?? end)
+  }
+
+  private func nextIs(_ keyword: String, _ sign: String) -> Bool {
+    switch tokens.first?.kind {
+    case .word(let word): word.uppercased() == keyword
+    case .sign(let text): text == sign
+    default: false
     }
-    return argument
   }
 
-  private func nextIsWord(_ keyword: String) -> Bool {
-    if case .word(let word)? = tokens.first { word.uppercased() == keyword } else { false }
-  }
-
-  private mutating func takeWord(_ keyword: String) -> Bool {
-    guard nextIsWord(keyword) else { return false }
+  /// Takes a keyword, unless a sign of comparison behind it makes it a field's name.
+  private mutating func takeKeyword(_ keyword: String) -> Bool {
+    guard case .word(let word)? = tokens.first?.kind, word.uppercased() == keyword else { return false }
+    if case .sign(let sign)? = tokens.dropFirst().first?.kind, "=<>!".contains(sign.prefix(1)), sign != "!" {
+      return false
+    }
     tokens.removeFirst()
     return true
   }
 
   private mutating func takeSign(_ sign: String) -> Bool {
-    guard tokens.first == .sign(sign) else { return false }
+    guard tokens.first?.kind == .sign(sign) else { return false }
     tokens.removeFirst()
     return true
   }
-}
 
-extension PredicateToken {
-  /// The piece as it stands in a message.
-  fileprivate var shown: String {
-    switch self {
-    case .word(let text), .sign(let text): text
-    case .text(let text): "'\(text)'"
-    case .integer(let integer): "\(integer)"
-    case .number(let number): "\(number)"
-    case .valueArgument: "%@"
-    case .nameArgument: "%K"
-    }
+  private mutating func expect(_ sign: String) throws(PredicateFailure) {
+    guard takeSign(sign) else { throw failure("a \(sign) is missing") }
   }
 }

@@ -7,7 +7,7 @@ internal import Synchronization
 /// `CKError.invalidArguments`.
 ///
 /// `@unchecked Sendable`: predicates and descriptors never change, and the list of descriptors lies behind a lock.
-public final class CKQuery: NSObject, NSCopying, @unchecked Sendable {
+public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   /// The record type.
   public let recordType: CKRecord.RecordType
   /// The predicate as it was given.
@@ -27,7 +27,8 @@ public final class CKQuery: NSObject, NSCopying, @unchecked Sendable {
     node = predicate.node
   }
 
-  /// The order of the results, made with `NSSortDescriptor(key:ascending:)`. Without one the server's order is open.
+  /// The order of the results, made with `NSSortDescriptor(key:ascending:)` or `CKLocationSortDescriptor`. Without one the
+  /// server's order is open.
   public var sortDescriptors: [NSSortDescriptor]? {
     get { sorting.withLock { $0 }.descriptors }
     set {
@@ -43,10 +44,91 @@ public final class CKQuery: NSObject, NSCopying, @unchecked Sendable {
     return copy
   }
 
+  /// Reads an archived query; nil where it is damaged, or its predicate could not be archived.
+  public convenience init?(coder: NSCoder) {
+    guard let recordType = coder.string(forKey: ArchiveKey.recordType),
+      let predicate = coder.predicate(forKey: ArchiveKey.predicate)
+    else { return nil }
+    self.init(recordType: recordType, predicate: predicate)
+    guard let data = coder.object(NSData.self, forKey: ArchiveKey.sortDescriptors) else { return }
+    guard let sorting = try? JSONDecoder().decode([SortPart].self, from: Data(referencing: data)) else { return nil }
+    sortDescriptors = sorting.map(\.descriptor)
+  }
+
+  /// Archives type, predicate and order. A predicate made of a block, or a descriptor made with a key path, cannot be
+  /// archived.
+  public func encode(with coder: NSCoder) {
+    coder.encode(NSString(string: recordType), forKey: ArchiveKey.recordType)
+    coder.encode(node, forKey: ArchiveKey.predicate)
+    guard let parts = sortDescriptors?.compactMap(SortPart.init), let data = try? JSONEncoder().encode(parts) else {
+      return
+    }
+    coder.encode(NSData(data: data), forKey: ArchiveKey.sortDescriptors)
+  }
+
+  /// Always true.
+  public static var supportsSecureCoding: Bool { true }
+
+  /// Whether the other object looks for the same records in the same order.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? CKQuery, recordType == other.recordType else { return false }
+    let isSamePredicate = predicate.isEqual(other.predicate) || (node.isReadable && node == other.node)
+    let (descriptors, others) = (sortDescriptors ?? [], other.sortDescriptors ?? [])
+    return isSamePredicate && descriptors.count == others.count
+      && zip(descriptors, others).allSatisfy { one, other in
+        one === other || SortPart(one).map { $0 == SortPart(other) } ?? false
+      }
+  }
+
+  /// Equal for equal queries.
+  public override var hash: Int { recordType.hashValue }
+
+  /// Type, predicate and order in words, without the values that are looked for: they may be private.
+  public override var description: String { text(.hidden) }
+
+  /// Type, predicate and order in words, with the values that are looked for. Not for logs.
+  public override var debugDescription: String { text(.shown) }
+
+  private func text(_ values: PredicateText.Values) -> String {
+    let order = (sortDescriptors ?? []).map { descriptor in
+      let key = descriptor.key ?? "a key path"
+      if descriptor is CKLocationSortDescriptor { return "\(key) by distance" }
+      return descriptor.ascending ? key : "\(key) descending"
+    }
+    let sorted = order.isEmpty ? "" : " sorted by \(order.joined(separator: ", "))"
+    return "<CKQuery \(recordType) where \(PredicateText(node, values: values).text)\(sorted)>"
+  }
+
   /// The query as the wire spells it.
   func wire(zoneID: CKRecordZoneID) throws(CKError) -> WireQuery {
     var query = WireQuery(recordType: recordType, filterBy: try node.filters(zoneID: zoneID))
     for descriptor in sortDescriptors ?? [] { query.sortBy.append(try descriptor.wireSort()) }
     return query
+  }
+
+  private enum ArchiveKey {
+    static let recordType = "RecordType"
+    static let predicate = "Predicate"
+    static let sortDescriptors = "SortDescriptors"
+  }
+}
+
+/// What can be compared and archived of a sort descriptor.
+private struct SortPart: Hashable, Codable {
+  var key: String
+  var ascending: Bool
+  var relativeLocation: WireLocation?
+
+  /// Nil for a descriptor that was made with a key path.
+  init?(_ descriptor: NSSortDescriptor) {
+    guard let key = descriptor.key else { return nil }
+    self.key = key
+    ascending = descriptor.ascending
+    relativeLocation = try? (descriptor as? CKLocationSortDescriptor)?.relativeLocation.wire(key: key)
+  }
+
+  var descriptor: NSSortDescriptor {
+    relativeLocation.map { CKLocationSortDescriptor(key: key, relativeLocation: CLLocation(wire: $0)) }
+      ?? NSSortDescriptor(key: key, ascending: ascending)
   }
 }

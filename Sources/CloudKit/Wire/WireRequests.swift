@@ -51,6 +51,8 @@ package enum WireFieldName: Hashable, Sendable {
   case field(String)
   /// `recordName`, `createdTimestamp`, `modifiedTimestamp`, `createdUserRecordName`, `modifiedUserRecordName`, …
   case system(String)
+  /// All fields that hold text, in a filter for tokens: it names none.
+  case wholeRecord
 }
 
 /// One filter; a query's filters are ANDed, there is no OR.
@@ -85,6 +87,8 @@ extension WireFilter: JSONWritable {
 package struct WireSort: Hashable, Sendable {
   package var name: WireFieldName
   package var ascending: Bool
+  /// Where a LOCATION field sorts by its distance from here.
+  package var relativeLocation: WireLocation?
 
   package init(_ name: WireFieldName, ascending: Bool) {
     self.name = name
@@ -96,10 +100,9 @@ extension WireSort: JSONWritable {
   package func write(to json: inout JSONWriter) {
     json.beginObject()
     json.member("ascending", ascending)
-    switch name {
-    case .field(let name): json.member("fieldName", name)
-    case .system(let name): json.member("systemFieldName", name)
-    }
+    if case .field(let name) = name { json.member("fieldName", name) }
+    json.member("relativeLocation", relativeLocation.map(FieldValue.location))
+    if case .system(let name) = name { json.member("systemFieldName", name) }
     json.endObject()
   }
 }

@@ -45,7 +45,8 @@ struct QueryFilter {
       throw .badRequest("Unknown comparator '\(json["comparator"]?.string ?? "")'")
     }
     self.comparator = comparator
-    key = try FieldKey(json)
+    let namesField = json["fieldName"] != nil || json["systemFieldName"] != nil
+    key = comparator.searchesTokens && !namesField ? .wholeRecord : try FieldKey(json)
     operand = try FieldDecoding.operand(json["fieldValue"], needsListTag: comparator.takesList)
     distance = json["distance"]?.number
     if case .list(_, let values) = operand { elements = values } else { elements = [operand] }
@@ -53,6 +54,7 @@ struct QueryFilter {
     guard !configuration.notQueryable.contains("\(type).\(key.name)") else { throw notQueryable() }
     switch key {
     case .system(let system): try checkOperand(Schema.Field(type: system.type))
+    case .wholeRecord: try checkOperand(Schema.Field(type: .string))
     case .field(let name):
       guard let field = fields[name] else { throw notQueryable() }
       guard !field.isEncrypted else {
@@ -157,6 +159,9 @@ extension QueryFilter.Comparator {
     default: false
     }
   }
+
+  /// Whether the comparator compares words.
+  var searchesTokens: Bool { self == .containsAllTokens || self == .containsAnyTokens }
 
   /// Whether the comparator is about list fields.
   var wantsListField: Bool { rawValue.contains("LIST") || self == .containsAny }

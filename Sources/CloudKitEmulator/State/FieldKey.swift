@@ -4,6 +4,8 @@ import Foundation
 enum FieldKey: Sendable, Hashable {
   case field(String)
   case system(System)
+  /// All fields that hold text, for a filter for tokens that names none. [C]
+  case wholeRecord
 
   /// System fields by their wire name.
   enum System: String, Sendable, CaseIterable {
@@ -42,6 +44,7 @@ enum FieldKey: Sendable, Hashable {
     switch self {
     case .field(let name): name
     case .system(let system): system.rawValue
+    case .wholeRecord: "record"
     }
   }
 
@@ -75,6 +78,7 @@ extension StoredRecord {
     case .system(.modifiedUserRecordName): .reference(EmulatorReference(recordName: modified.userRecordName))
     case .system(.parent): content.parent.map { .reference(EmulatorReference(recordName: $0)) }
     case .system(.share): nil
+    case .wholeRecord: .string(content.fields.values.flatMap(\.texts).joined(separator: "\n"))
     }
   }
 
@@ -84,6 +88,15 @@ extension StoredRecord {
 }
 
 extension EmulatorValue {
+  /// The value's texts: itself, or those of a list.
+  fileprivate var texts: [String] {
+    switch self {
+    case .string(let text): [text]
+    case .list(_, let elements): elements.flatMap(\.texts)
+    default: []
+    }
+  }
+
   /// How the value sorts; `null` for what has no order (lists, places and files).
   var sortKey: SortKey {
     switch self {

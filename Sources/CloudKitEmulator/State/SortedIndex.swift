@@ -4,6 +4,27 @@ enum SortKey: Sendable, Hashable, Comparable {
   case int(Int64)
   case double(Double)
   case string(String)
+
+  static func == (left: SortKey, right: SortKey) -> Bool { !(left < right) && !(right < left) }
+
+  /// Texts go byte by byte: Swift's own order would take composed and decomposed letters for the same. [E]
+  static func < (left: SortKey, right: SortKey) -> Bool {
+    switch (left, right) {
+    case (.int(let left), .int(let right)): left < right
+    case (.double(let left), .double(let right)): left < right
+    case (.string(let left), .string(let right)): left.utf8.lexicographicallyPrecedes(right.utf8)
+    default: left.rank < right.rank
+    }
+  }
+
+  private var rank: Int {
+    switch self {
+    case .null: 0
+    case .int: 1
+    case .double: 2
+    case .string: 3
+    }
+  }
 }
 
 /// The records of one type in the order of one field.

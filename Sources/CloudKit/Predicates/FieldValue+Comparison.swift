@@ -1,0 +1,64 @@
+internal import Foundation
+
+/// How values compare: numbers as numbers, texts and names byte by byte, references by the name that they bear.
+extension FieldValue {
+  /// What has the form of a text: a text, or the name in a reference.
+  var text: String? {
+    switch self {
+    case .string(let text): text
+    case .reference(let reference): reference.recordName
+    default: nil
+    }
+  }
+
+  /// Whether the values are the same; nil for values of types that have nothing in common.
+  func equals(_ other: FieldValue, _ options: PredicateComparison.Options) -> Bool? {
+    switch (self, other) {
+    case (.bytes(let left), .bytes(let right)): left == right
+    case (.location(let left), .location(let right)):
+      left.latitude == right.latitude && left.longitude == right.longitude
+    case (.list(_, let left), .list(_, let right)):
+      left.count == right.count ? zip(left, right).allHold { $0.equals($1, options) } : false
+    default: order(other, options).map { $0 == 0 }
+    }
+  }
+
+  /// Negative where this value comes before the other, 0 for equal ones; nil for values without a common order.
+  func order(_ other: FieldValue, _ options: PredicateComparison.Options) -> Int? {
+    switch (self, other) {
+    case (.int64(let left), .int64(let right)), (.timestamp(let left), .timestamp(let right)):
+      return left < right ? -1 : left > right ? 1 : 0
+    case (.int64(let left), .double(let right)): return Self.order(Double(left), right)
+    case (.double(let left), .int64(let right)): return Self.order(left, Double(right))
+    case (.double(let left), .double(let right)): return Self.order(left, right)
+    default:
+      guard let left = text, let right = other.text else { return nil }
+      let (a, b) = (options.folded(left).utf8, options.folded(right).utf8)
+      return a.lexicographicallyPrecedes(b) ? -1 : b.lexicographicallyPrecedes(a) ? 1 : 0
+    }
+  }
+
+  private static func order(_ left: Double, _ right: Double) -> Int {
+    left < right ? -1 : left > right ? 1 : 0
+  }
+
+  /// Whether a list holds the value, or all values of this list; whether a text holds this one.
+  func isIn(_ container: FieldValue, _ options: PredicateComparison.Options) -> Bool? {
+    switch (self, container) {
+    case (.list(_, let elements), .list): elements.allHold { $0.isIn(container, options) }
+    case (_, .list(_, let elements)): elements.anyHolds { equals($0, options) }
+    case (.string(let part), .string(let whole)): TextMatch(whole, part, options).holds(.contains)
+    default: nil
+    }
+  }
+}
+
+extension PredicateComparison.Options {
+  /// The text without what the options overlook.
+  func folded(_ text: String) -> String {
+    var overlooked: String.CompareOptions = []
+    if contains(.caseInsensitive) { overlooked.insert(.caseInsensitive) }
+    if contains(.diacriticInsensitive) { overlooked.insert(.diacriticInsensitive) }
+    return overlooked.isEmpty ? text : text.folding(options: overlooked, locale: nil)
+  }
+}

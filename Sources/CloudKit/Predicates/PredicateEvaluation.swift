@@ -1,0 +1,106 @@
+internal import Foundation
+
+/// Predicates on this machine, with the meaning that the server gives them (reference 5.1): comparisons of a field that the
+/// record lacks, or of values that cannot be compared, are neither true nor false, and nor is what depends on them alone.
+/// Such a record does not match. What no server does (OR, LIKE, ALL, …) follows the same rule.
+extension PredicateNode {
+  /// Whether the predicate holds for a record; nil where that cannot be told.
+  func holds(for record: RecordValues) -> Bool? {
+    switch self {
+    case .constant(let value): value
+    case .and(let parts): parts.allHold { $0.holds(for: record) }
+    case .or(let parts): parts.anyHolds { $0.holds(for: record) }
+    case .not(let part): part.holds(for: record).map { !$0 }
+    case .comparison(let comparison): comparison.holds(for: record)
+    case .unusable: nil
+    }
+  }
+}
+
+extension Sequence {
+  /// False if the condition is for one element, else unknown if it is for one.
+  func allHold(_ condition: (Element) -> Bool?) -> Bool? {
+    var result: Bool? = true
+    for element in self {
+      guard let holds = condition(element) else {
+        result = nil
+        continue
+      }
+      if !holds { return false }
+    }
+    return result
+  }
+
+  /// True if the condition is for one element, else unknown if it is for one.
+  func anyHolds(_ condition: (Element) -> Bool?) -> Bool? {
+    allHold { condition($0).map { !$0 } }.map { !$0 }
+  }
+}
+
+extension PredicateComparison {
+  fileprivate func holds(for record: RecordValues) -> Bool? {
+    switch (left, right) {
+    case (.record, _):
+      guard let words = right.value(in: record)?.text, comparator == .tokenMatches || comparator == .contains,
+        quantifier == nil
+      else { return nil }
+      return Tokens(words).isSubset(of: Tokens(record.texts))
+    case (.null, let other), (let other, .null):
+      let isNull = other == .null || other.value(in: record) == nil
+      return comparator == .equal ? isNull : comparator == .notEqual ? !isNull : nil
+    default: break
+    }
+    guard let left = left.value(in: record), let right = right.value(in: record) else { return nil }
+    if case .distance = self.left { return isNear(left, right) }
+    guard let quantifier else { return compare(left, right) }
+    guard case .list(_, let elements) = left else { return nil }
+    return switch quantifier {
+    case .any: elements.anyHolds { compare($0, right) }
+    case .all: elements.allHold { compare($0, right) }
+    case .noneOf: elements.anyHolds { compare($0, right) }.map { !$0 }
+    }
+  }
+
+  private func compare(_ left: FieldValue, _ right: FieldValue) -> Bool? {
+    switch comparator {
+    case .equal: return left.equals(right, options)
+    case .notEqual: return left.equals(right, options).map { !$0 }
+    case .less: return left.order(right, options).map { $0 < 0 }
+    case .lessOrEqual: return left.order(right, options).map { $0 <= 0 }
+    case .greater: return left.order(right, options).map { $0 > 0 }
+    case .greaterOrEqual: return left.order(right, options).map { $0 >= 0 }
+    case .in: return left.isIn(right, options)
+    case .contains: return right.isIn(left, options)
+    case .between:
+      guard case .list(_, let bounds) = right, bounds.count == 2 else { return nil }
+      return [left.order(bounds[0], options).map { $0 >= 0 }, left.order(bounds[1], options).map { $0 <= 0 }]
+        .allHold { $0 }
+    case .beginsWith, .endsWith, .like, .matches, .tokenMatches:
+      guard let text = left.text, let pattern = right.text else { return nil }
+      return TextMatch(text, pattern, options).holds(comparator)
+    }
+  }
+
+  /// A NEAR filter includes its rim, so `<` and `<=` are the same.
+  private func isNear(_ distance: FieldValue, _ radius: FieldValue) -> Bool? {
+    guard let order = distance.order(radius, []) else { return nil }
+    return switch comparator {
+    case .less, .lessOrEqual: order <= 0
+    case .greater, .greaterOrEqual: order > 0
+    default: nil
+    }
+  }
+}
+
+extension PredicateComparison.Operand {
+  fileprivate func value(in record: RecordValues) -> FieldValue? {
+    switch self {
+    case .field(let name): return record.value(WireFieldName(framework: name))
+    case .value(let value): return value
+    case .record, .null: return nil
+    case .distance(let field, let place):
+      guard case .location(let location)? = record.value(WireFieldName(framework: field)) else { return nil }
+      return .double(CLLocation(wire: location).distance(from: CLLocation(wire: place)))
+    }
+  }
+}

@@ -1,0 +1,188 @@
+/// Cuts a format into pieces. Arguments are not looked at: nothing in them can become syntax.
+///
+/// It goes by scalars, not by characters: a combining mark after a quote would otherwise hide the quote.
+struct PredicateLexer {
+  private let scalars: [Unicode.Scalar]
+  private var place = 0
+
+  static func tokens(of format: String) throws(PredicateFailure) -> [PredicateToken] {
+    var lexer = PredicateLexer(scalars: Array(format.unicodeScalars))
+    var tokens: [PredicateToken] = []
+    while let token = try lexer.next() { tokens.append(token) }
+    return tokens
+  }
+
+  private init(scalars: [Unicode.Scalar]) {
+    self.scalars = scalars
+  }
+
+  private func peek(_ distance: Int = 0) -> Unicode.Scalar? {
+    place + distance < scalars.count ? scalars[place + distance] : nil
+  }
+
+  private mutating func take(while condition: (Unicode.Scalar) -> Bool) -> String {
+    let start = place
+    while let scalar = peek(), condition(scalar) { place += 1 }
+    return text(from: start)
+  }
+
+  private func text(from start: Int) -> String {
+    var text = String.UnicodeScalarView()
+    text.append(contentsOf: scalars[start..<place])
+    return String(text)
+  }
+
+  private mutating func next() throws(PredicateFailure) -> PredicateToken? {
+    _ = take { $0.properties.isWhitespace }
+    guard let first = peek() else { return nil }
+    let start = place
+    let kind: PredicateToken.Kind
+    switch first {
+    case "'", "\"": kind = .text(try quoted())
+    case "%": kind = try placeholder()
+    case "0"..."9": kind = try number()
+    case "-" where peek(1)?.isDigit == true, "." where peek(1)?.isDigit == true: kind = try number()
+    case "-" where peek(1) == "." && peek(2)?.isDigit == true: kind = try number()
+    case "#":
+      place += 1
+      kind = .name(take { $0.isInName })
+    case _ where first.isInName && first != ".": kind = .word(word())
+    default: kind = .sign(try sign())
+    }
+    return PredicateToken(kind: kind, offset: start)
+  }
+
+  private mutating func word() -> String {
+    let word = take { $0.isInName }
+    let selector = ":fromLocation:".unicodeScalars
+    if word == "distanceToLocation", scalars[place...].starts(with: selector) {
+      place += selector.count
+      return PredicateText.distanceFunction
+    }
+    return word
+  }
+
+  // MARK: - Texts
+
+  private mutating func quoted() throws(PredicateFailure) -> String {
+    let start = place
+    let quote = scalars[place]
+    place += 1
+    var text = String.UnicodeScalarView()
+    while let scalar = peek() {
+      place += 1
+      if scalar == quote { return String(text) }
+      text.append(scalar == "\\" ? try escaped() : scalar)
+    }
+    throw PredicateFailure("a text is not closed with \(quote)", at: start)
+  }
+
+  private mutating func escaped() throws(PredicateFailure) -> Unicode.Scalar {
+    guard let scalar = peek() else { throw PredicateFailure("a text ends with \\", at: place - 1) }
+    place += 1
+    switch scalar {
+    case "n": return "\n"
+    case "r": return "\r"
+    case "t": return "\t"
+    case "x": return try escaped(digits: 2)
+    case "u": return try escaped(digits: 4)
+    default: return scalar
+    }
+  }
+
+  private mutating func escaped(digits: Int) throws(PredicateFailure) -> Unicode.Scalar {
+    let (start, end) = (place, place + digits)
+    var value: UInt32 = 0
+    while place < end, let digit = peek().flatMap({ UInt32(String($0), radix: 16) }) {
+      value = value << 4 | digit
+      place += 1
+    }
+    guard place == end, let scalar = Unicode.Scalar(value) else {
+      throw PredicateFailure("an escape in a text is no \(digits)-digit hexadecimal character", at: start - 2)
+    }
+    return scalar
+  }
+
+  // MARK: - Placeholders
+
+  private mutating func placeholder() throws(PredicateFailure) -> PredicateToken.Kind {
+    let start = place
+    place += 1
+    let length = take { "hlqztjL".unicodeScalars.contains($0) }
+    guard let conversion = peek() else { throw PredicateFailure("% ends the format", at: start) }
+    place += 1
+    let spelling = text(from: start)
+    switch conversion {
+    case "@" where length.isEmpty: return .argument(.value)
+    case "K" where length.isEmpty: return .argument(.name)
+    case "%" where length.isEmpty: return .text("%")
+    case "s" where length.isEmpty: return .argument(.cString)
+    case "d", "D", "i", "u", "U", "x", "X", "o", "O", "c", "C": return .argument(.integer(spelling))
+    case "f", "F", "e", "E", "g", "G", "a", "A": return .argument(.real(spelling))
+    default: throw PredicateFailure("\(spelling) is no placeholder", at: start)
+    }
+  }
+
+  // MARK: - Numbers
+
+  private mutating func number() throws(PredicateFailure) -> PredicateToken.Kind {
+    let start = place
+    if peek() == "-" { place += 1 }
+    var isInteger = true
+    var radix = 10
+    if peek() == "0", let letter = peek(1), let base = ["x": 16, "X": 16, "o": 8, "b": 2][String(letter)] {
+      radix = base
+      place += 2
+      _ = take { $0.isInWord }
+    } else {
+      _ = take { $0.isDigit }
+      if peek() == ".", peek(1)?.isDigit == true {
+        isInteger = false
+        place += 1
+        _ = take { $0.isDigit }
+      }
+      let sign = peek(1) == "-" || peek(1) == "+" ? 1 : 0
+      if peek() == "e" || peek() == "E", peek(1 + sign)?.isDigit == true {
+        isInteger = false
+        place += 1 + sign
+        _ = take { $0.isDigit }
+      }
+      // What follows at once belongs to the number, and spoils it.
+      _ = take { $0.isInName }
+    }
+    let text = text(from: start)
+    if isInteger {
+      let digits = radix == 10 ? text : text.replacing(/^(-?)0[xXob]/) { "\($0.output.1)" }
+      if let integer = Int64(digits, radix: radix) { return .integer(integer) }
+    } else if let number = Double(text), number.isFinite {
+      return .number(number)
+    }
+    throw PredicateFailure("\(text.prefix(64)) is no number that a field can hold", at: start)
+  }
+
+  // MARK: - Signs
+
+  private static let signs: Set<String> = [
+    "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "=", "<", ">", "!", "(", ")", "{", "}", ",", "[", "]",
+  ]
+
+  private mutating func sign() throws(PredicateFailure) -> String {
+    let scalar = scalars[place]
+    for sign in ["\(scalar)\(peek(1).map(String.init) ?? "")", String(scalar)] where Self.signs.contains(sign) {
+      place += sign.unicodeScalars.count
+      return sign
+    }
+    switch scalar {
+    case "+", "-", "*", "/": throw PredicateFailure("\(scalar): CloudKit does no arithmetic", at: place)
+    case "$": throw PredicateFailure("$: variables have no values here, use %@", at: place)
+    default: throw PredicateFailure("'\(scalar)' has no meaning in a predicate", at: place)
+    }
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isDigit: Bool { "0"..."9" ~= self }
+  fileprivate var isInWord: Bool { properties.isAlphabetic || properties.numericType != nil || self == "_" }
+  /// What identifiers and key paths are made of, `@count` included, so that a refusal can name the whole of them.
+  fileprivate var isInName: Bool { isInWord || self == "." || self == "@" || self == "#" }
+}

@@ -1,0 +1,69 @@
+extension PredicateNode {
+  /// The same predicate with fewer negations and alternatives, as far as that changes nothing for any record.
+  ///
+  /// A comparison with a field that a record lacks is neither true nor false, here as on the server (reference 5.1), so
+  /// that `NOT x == 1` and `x != 1` pass over the same records.
+  var simplified: PredicateNode {
+    switch self {
+    case .constant, .comparison, .unusable: return self
+    case .and(let parts): return .and(parts.map(\.simplified))
+    case .or(let parts):
+      let alternatives = parts.flatMap { part -> [PredicateNode] in
+        let part = part.simplified
+        if case .or(let inner) = part { return inner }
+        return [part]
+      }
+      if alternatives.count == 1 { return alternatives[0] }
+      return PredicateComparison(alternatives: alternatives).map(PredicateNode.comparison) ?? .or(alternatives)
+    case .not(let part):
+      switch part.simplified {
+      case .constant(let value): return .constant(!value)
+      case .not(let inner): return inner
+      case .comparison(let comparison):
+        return comparison.opposite.map(PredicateNode.comparison) ?? .not(part.simplified)
+      case let other: return .not(other)
+      }
+    }
+  }
+}
+
+extension PredicateComparison {
+  /// `a == 1 OR a == 2 OR a IN {3}` in one comparison: `a IN {1, 2, 3}`. Nil where the alternatives are not of this kind.
+  fileprivate init?(alternatives: [PredicateNode]) {
+    var elements: [FieldValue] = []
+    var first: PredicateComparison?
+    for alternative in alternatives {
+      guard case .comparison(let comparison) = alternative, case .field = comparison.left,
+        comparison.quantifier == nil || comparison.quantifier == .any, !comparison.options.loosens,
+        first == nil || (first?.left == comparison.left && first?.quantifier == comparison.quantifier)
+      else { return nil }
+      first = first ?? comparison
+      switch (comparison.comparator, comparison.right) {
+      case (.equal, .value(.list)): return nil
+      case (.equal, .value(let value)): elements.append(value)
+      case (.in, .value(.list(_, let values))): elements += values
+      default: return nil
+      }
+    }
+    guard let first, let list = try? FieldValue.list(of: elements) else { return nil }
+    self.init(quantifier: first.quantifier, left: first.left, comparator: .in, right: .value(list))
+  }
+
+  /// The comparison that holds where this one does not; nil where there is no operator for it.
+  fileprivate var opposite: PredicateComparison? {
+    if case .distance = left { return nil }
+    var opposite = self
+    switch (quantifier, comparator) {
+    case (.noneOf, _): opposite.quantifier = .any
+    case (.any, _): opposite.quantifier = .noneOf
+    case (nil, .equal): opposite.comparator = .notEqual
+    case (nil, .notEqual): opposite.comparator = .equal
+    case (nil, .less): opposite.comparator = .greaterOrEqual
+    case (nil, .lessOrEqual): opposite.comparator = .greater
+    case (nil, .greater): opposite.comparator = .lessOrEqual
+    case (nil, .greaterOrEqual): opposite.comparator = .less
+    default: return nil
+    }
+    return opposite
+  }
+}

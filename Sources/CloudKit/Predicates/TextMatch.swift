@@ -1,0 +1,106 @@
+internal import Foundation
+
+/// A text beside a pattern, for the operators that go by parts of texts.
+struct TextMatch {
+  private let text: String
+  private let pattern: String
+  private let options: PredicateComparison.Options
+
+  init(_ text: String, _ pattern: String, _ options: PredicateComparison.Options) {
+    self.text = text
+    self.pattern = pattern
+    self.options = options
+  }
+
+  /// Whether the text matches; nil for a pattern that is none.
+  func holds(_ comparator: PredicateComparison.Operator) -> Bool? {
+    switch comparator {
+    case .beginsWith: options.folded(text).utf8.starts(with: options.folded(pattern).utf8)
+    case .endsWith: options.folded(text).utf8.reversed().starts(with: options.folded(pattern).utf8.reversed())
+    case .contains: holdsPart
+    case .like: holdsWildcards
+    case .matches: holdsExpression
+    case .tokenMatches: Tokens(pattern).isSubset(of: Tokens(text))
+    default: nil
+    }
+  }
+
+  private var holdsPart: Bool {
+    let (text, part) = (Array(options.folded(text).utf8), Array(options.folded(pattern).utf8))
+    guard !part.isEmpty else { return true }
+    guard text.count >= part.count else { return false }
+    return (0...(text.count - part.count)).contains { start in
+      text[start] == part[0] && text[start..<(start + part.count)].elementsEqual(part)
+    }
+  }
+
+  /// `*` stands for any number of characters, `?` for one, `\` for the next character itself.
+  private var holdsWildcards: Bool {
+    enum Wildcard: Equatable { case one, many, letter(Character) }
+    var wildcards: [Wildcard] = []
+    var rest = options.folded(pattern)[...]
+    while let letter = rest.popFirst() {
+      switch letter {
+      case "*": if wildcards.last != .many { wildcards.append(.many) }
+      case "?": wildcards.append(.one)
+      case "\\": wildcards.append(.letter(rest.popFirst() ?? letter))
+      default: wildcards.append(.letter(letter))
+      }
+    }
+    let letters = Array(options.folded(text))
+    var (place, wildcard) = (0, 0)
+    // Where to go on from when a letter does not match: the last `*` takes one letter more.
+    var retry: (place: Int, wildcard: Int)?
+    while place < letters.count {
+      let next = wildcard < wildcards.count ? wildcards[wildcard] : nil
+      if next == .many {
+        wildcard += 1
+        retry = (place, wildcard)
+      } else if next == .one || next == .letter(letters[place]) {
+        place += 1
+        wildcard += 1
+      } else if let (start, after) = retry {
+        retry = (start + 1, after)
+        (place, wildcard) = (start + 1, after)
+      } else {
+        return false
+      }
+    }
+    return wildcards[wildcard...].allSatisfy { $0 == .many }
+  }
+
+  /// The whole text matches, as `MATCHES` has it.
+  private var holdsExpression: Bool? {
+    let isBlind = options.contains(.caseInsensitive)
+    // Folding a pattern's case would turn \W into \w.
+    let folding = options.subtracting(.caseInsensitive)
+    let (text, pattern) = (folding.folded(text), folding.folded(pattern))
+    let flags: NSRegularExpression.Options = isBlind ? [.caseInsensitive] : []
+    // By itself first: a stray parenthesis must not pair with those around it.
+    guard (try? NSRegularExpression(pattern: pattern)) != nil,
+      let expression = try? NSRegularExpression(pattern: "(?:\(pattern))\\z", options: flags)
+    else { return nil }
+    let range = NSRange(text.startIndex..., in: text)
+    return expression.firstMatch(in: text, options: [.anchored], range: range) != nil
+  }
+}
+
+/// The words of texts, without regard to case and accents: what a search for tokens compares.
+struct Tokens {
+  private let words: Set<String>
+
+  init(_ text: String) {
+    self.init([text])
+  }
+
+  init(_ texts: [String]) {
+    words = Set(
+      texts.flatMap { text in
+        text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+          .split { !$0.isLetter && !$0.isNumber }.map(String.init)
+      }
+    )
+  }
+
+  func isSubset(of others: Tokens) -> Bool { words.isSubset(of: others.words) }
+}
