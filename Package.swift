@@ -5,6 +5,11 @@ let package = Package(
   name: "cktop",
   products: [
     .library(name: "CloudKit", targets: ["CloudKit"]),
+    .library(name: "CombineShim", targets: ["CombineShim"]),
+    .library(name: "CoreLocationShim", targets: ["CoreLocationShim"]),
+    .library(name: "NetworkShim", targets: ["NetworkShim"]),
+    .library(name: "OSShim", targets: ["OSShim"]),
+    .library(name: "UniformTypeIdentifiersShim", targets: ["UniformTypeIdentifiersShim"]),
     .library(name: "CloudKitEmulator", targets: ["CloudKitEmulator"]),
     .library(name: "CloudKitModels", targets: ["CloudKitModels"]),
     .library(name: "CloudSync", targets: ["CloudSync"]),
@@ -23,9 +28,23 @@ let package = Package(
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
   ],
   targets: [
+    // Empty Clang submodules of CloudKit, and what has to happen before a program's first line.
+    .target(name: "CCloudKit"),
+    // Stand-ins for Apple's frameworks. None bears a framework's name: `canImport` would turn true in our dependencies.
+    .target(name: "CombineShim", path: "Sources/Shims/CombineShim"),
+    .target(name: "CoreLocationShim", dependencies: ["CloudKit"], path: "Sources/Shims/CoreLocationShim"),
+    .target(name: "NetworkShim", path: "Sources/Shims/NetworkShim"),
+    .target(name: "COSShim", path: "Sources/Shims/COSShim"),
+    .target(
+      name: "OSShim",
+      dependencies: ["COSShim", .product(name: "Logging", package: "swift-log")],
+      path: "Sources/Shims/OSShim"
+    ),
+    .target(name: "UniformTypeIdentifiersShim", path: "Sources/Shims/UniformTypeIdentifiersShim"),
     .target(
       name: "CloudKit",
       dependencies: [
+        "CCloudKit", "CombineShim",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOFoundationCompat", package: "swift-nio"),
@@ -113,7 +132,7 @@ let package = Package(
 )
 
 for target in package.targets where target.type != .system {
-  guard target.name != "CNcurses" else { continue }
+  guard !["CNcurses", "CCloudKit", "COSShim"].contains(target.name) else { continue }
   target.swiftSettings =
     (target.swiftSettings ?? []) + [
       .enableUpcomingFeature("ExistentialAny"),

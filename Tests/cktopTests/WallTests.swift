@@ -9,12 +9,18 @@ import Testing
   ]
 
   private static let arrows: [String: Set<String>] = [
+    // `import CloudKit` in CloudKit is the Clang module of the same name, with empty submodules.
     "CloudKit": [
-      "AsyncHTTPClient", "Crypto", "Logging", "Metrics", "NIOCore", "NIOFoundationCompat", "NIOHTTP1",
+      "AsyncHTTPClient", "CloudKit", "CombineShim", "Crypto", "Logging", "Metrics", "NIOCore", "NIOFoundationCompat", "NIOHTTP1",
       "NIOHTTPCompression", "NIOPosix",
     ],
     "CloudKitEmulator": ["CloudKit", "Crypto", "GRDB", "NIOCore", "NIOHTTP1", "NIOPosix"],
     "CloudKitModels": ["CloudKit"],
+    "Shims/CombineShim": [],
+    "Shims/CoreLocationShim": ["CloudKit"],
+    "Shims/NetworkShim": [],
+    "Shims/OSShim": ["Logging", "OSShim"],
+    "Shims/UniformTypeIdentifiersShim": [],
     "CloudSync": ["CloudKit", "GRDB"],
     "CloudService": ["CloudKit", "CloudSync"],
     "TerminalUI": ["TOMLKit"],
@@ -59,7 +65,8 @@ import Testing
         guard before.allSatisfy({ $0.hasPrefix("@") || $0 == "public" || $0 == "package" || $0 == "internal" }) else {
           return nil
         }
-        return String(words[keyword + 1].split(separator: ".")[0])
+        // What follows `import` is a module, or the kind of one declaration of it: `import struct Module.Name`.
+        return String(words[words.count - 1].split(separator: ".")[0])
       }
       imports[file.lastPathComponent, default: []].formUnion(modules)
     }
