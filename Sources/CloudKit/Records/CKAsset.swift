@@ -21,13 +21,15 @@ public final class CKAsset: NSObject, NSSecureCoding, NSCopying, CKRecordValue, 
     self.wire = wire
   }
 
-  /// Reads an archived asset.
+  /// Reads an archived asset. One that Apple's framework archived on the server only has neither file nor descriptor.
   public init?(coder: NSCoder) {
-    fileURL = coder.string(forKey: "AssetFilePath").map { URL(fileURLWithPath: $0) }
+    fileURL =
+      coder.string(forKey: "AssetFilePath").map { URL(fileURLWithPath: $0) }
+      // In an archive of Apple's.
+      ?? coder.object(NSURL.self, forKey: "AssetFileURL").map { $0 as URL }
     wire = coder.object(NSData.self, forKey: "AssetDescriptor").flatMap {
       try? JSONDecoder().decode(WireAsset.self, from: Data(referencing: $0))
     }
-    guard fileURL != nil || wire != nil else { return nil }
   }
 
   /// Archives the file's path and the descriptor, not the file.
