@@ -1,6 +1,12 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// How clients reach the stand-ins for Apple's frameworks; here, the tests that are written as clients are.
+let shims = SwiftSetting.unsafeFlags(
+  ["Combine", "CoreLocation", "Network", "UniformTypeIdentifiers"].flatMap { ["-module-alias", "\($0)=\($0)Shim"] }
+    + ["-module-alias", "os=OSShim"]
+)
+
 let package = Package(
   name: "cktop",
   products: [
@@ -127,12 +133,29 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]
     ),
+    .testTarget(
+      name: "Swift5CompatibilityTests",
+      dependencies: ["CloudKit", "CloudKitEmulator", "OSShim", "UniformTypeIdentifiersShim"],
+      path: "Tests/CompatibilityTests/Swift5",
+      swiftSettings: [.swiftLanguageMode(.v5), shims]
+    ),
+    .testTarget(
+      name: "Swift6CompatibilityTests",
+      dependencies: [
+        "CloudKit", "CloudKitEmulator", "CombineShim", "CoreLocationShim", "NetworkShim", "OSShim",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tests/CompatibilityTests/Swift6",
+      swiftSettings: [shims]
+    ),
   ],
   swiftLanguageModes: [.v6]
 )
 
 for target in package.targets where target.type != .system {
-  guard !["CNcurses", "CCloudKit", "COSShim"].contains(target.name) else { continue }
+  guard !["CNcurses", "CCloudKit", "COSShim"].contains(target.name), !target.name.hasSuffix("CompatibilityTests") else {
+    continue
+  }
   target.swiftSettings =
     (target.swiftSettings ?? []) + [
       .enableUpcomingFeature("ExistentialAny"),
