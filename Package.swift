@@ -1,10 +1,21 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// How clients reach the stand-ins for Apple's frameworks; here, the tests that are written as clients are.
+let shims = SwiftSetting.unsafeFlags(
+  ["Combine", "CoreLocation", "Network", "UniformTypeIdentifiers"].flatMap { ["-module-alias", "\($0)=\($0)Shim"] }
+    + ["-module-alias", "os=OSShim"]
+)
+
 let package = Package(
   name: "cktop",
   products: [
     .library(name: "CloudKit", targets: ["CloudKit"]),
+    .library(name: "CombineShim", targets: ["CombineShim"]),
+    .library(name: "CoreLocationShim", targets: ["CoreLocationShim"]),
+    .library(name: "NetworkShim", targets: ["NetworkShim"]),
+    .library(name: "OSShim", targets: ["OSShim"]),
+    .library(name: "UniformTypeIdentifiersShim", targets: ["UniformTypeIdentifiersShim"]),
     .library(name: "CloudKitEmulator", targets: ["CloudKitEmulator"]),
     .library(name: "CloudKitModels", targets: ["CloudKitModels"]),
     .library(name: "CloudSync", targets: ["CloudSync"]),
@@ -23,9 +34,23 @@ let package = Package(
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
   ],
   targets: [
+    // Empty Clang submodules of CloudKit, and what has to happen before a program's first line.
+    .target(name: "CCloudKit"),
+    // Stand-ins for Apple's frameworks. None bears a framework's name: `canImport` would turn true in our dependencies.
+    .target(name: "CombineShim", path: "Sources/Shims/CombineShim"),
+    .target(name: "CoreLocationShim", dependencies: ["CloudKit"], path: "Sources/Shims/CoreLocationShim"),
+    .target(name: "NetworkShim", path: "Sources/Shims/NetworkShim"),
+    .target(name: "COSShim", path: "Sources/Shims/COSShim"),
+    .target(
+      name: "OSShim",
+      dependencies: ["COSShim", .product(name: "Logging", package: "swift-log")],
+      path: "Sources/Shims/OSShim"
+    ),
+    .target(name: "UniformTypeIdentifiersShim", path: "Sources/Shims/UniformTypeIdentifiersShim"),
     .target(
       name: "CloudKit",
       dependencies: [
+        "CCloudKit", "CombineShim",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOFoundationCompat", package: "swift-nio"),
@@ -108,12 +133,29 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]
     ),
+    .testTarget(
+      name: "Swift5CompatibilityTests",
+      dependencies: ["CloudKit", "CloudKitEmulator", "OSShim", "UniformTypeIdentifiersShim"],
+      path: "Tests/CompatibilityTests/Swift5",
+      swiftSettings: [.swiftLanguageMode(.v5), shims]
+    ),
+    .testTarget(
+      name: "Swift6CompatibilityTests",
+      dependencies: [
+        "CloudKit", "CloudKitEmulator", "CombineShim", "CoreLocationShim", "NetworkShim", "OSShim",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tests/CompatibilityTests/Swift6",
+      swiftSettings: [shims]
+    ),
   ],
   swiftLanguageModes: [.v6]
 )
 
 for target in package.targets where target.type != .system {
-  guard target.name != "CNcurses" else { continue }
+  guard !["CNcurses", "CCloudKit", "COSShim"].contains(target.name), !target.name.hasSuffix("CompatibilityTests") else {
+    continue
+  }
   target.swiftSettings =
     (target.swiftSettings ?? []) + [
       .enableUpcomingFeature("ExistentialAny"),

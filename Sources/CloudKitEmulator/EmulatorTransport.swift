@@ -1,5 +1,5 @@
 public import CloudKit
-public import Foundation
+import Foundation
 
 /// Carries requests to an emulator in the same process, without sockets and without serving them over HTTP.
 public struct EmulatorTransport: CKTransport {

@@ -1,5 +1,5 @@
 internal import Crypto
-package import Foundation
+import Foundation
 
 /// A private key on the curve P-256 with the identifier under which its public half is registered with a container.
 ///

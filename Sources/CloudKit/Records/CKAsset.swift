@@ -63,19 +63,21 @@ public final class CKAsset: NSObject, NSSecureCoding, NSCopying, CKRecordValue, 
     return fileURL
   }
 
-  /// Reads an archived asset.
+  /// Reads an archived asset. One that Apple's framework archived on the server only has neither file nor descriptor.
   public required init?(coder: NSCoder) {
     var state = State()
     state.wire = coder.object(NSData.self, forKey: "AssetDescriptor").flatMap {
       try? JSONDecoder().decode(WireAsset.self, from: Data(referencing: $0))
     }
-    state.fileURL = coder.string(forKey: "AssetFilePath").map { URL(fileURLWithPath: $0) }
+    state.fileURL =
+      coder.string(forKey: "AssetFilePath").map { URL(fileURLWithPath: $0) }
+      // In an archive of Apple's.
+      ?? coder.object(NSURL.self, forKey: "AssetFileURL").map { $0 as URL }
     if let recordID = coder.object(CKRecordID.self, forKey: "AssetRecordID"),
       let key = coder.string(forKey: "AssetFieldKey")
     {
       state.origin = Origin(recordID: recordID, key: key)
     }
-    guard state.fileURL != nil || state.wire != nil else { return nil }
     self.state = Mutex(state)
   }
 

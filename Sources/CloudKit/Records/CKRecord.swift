@@ -47,6 +47,7 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
 
   /// Reads an archived record: a whole one, or the system fields alone. Nil where its type or identity is missing.
   public required init?(coder: NSCoder) {
+    (coder as? NSKeyedUnarchiver)?.returnErrors()
     guard
       let recordType = coder.string(forKey: RecordState.ArchiveKey.recordType),
       let recordID = coder.object(CKRecordID.self, forKey: RecordState.ArchiveKey.recordID)

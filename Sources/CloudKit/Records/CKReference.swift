@@ -42,7 +42,7 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, CKRecordVal
   /// Reads an archived reference; nil where its target is missing.
   public init?(coder: NSCoder) {
     guard let recordID = coder.object(CKRecordID.self, forKey: ArchiveKey.recordID) else { return nil }
-    let action = CKReferenceAction(rawValue: UInt(coder.decodeInteger(forKey: ArchiveKey.action))) ?? .none
+    let action = CKReferenceAction(rawValue: UInt(bitPattern: coder.decodeInteger(forKey: ArchiveKey.action))) ?? .none
     self.recordID = recordID
     self.action = action
     wireAction = coder.string(forKey: ArchiveKey.wireAction) ?? (action == .deleteSelf ? "DELETE_SELF" : "NONE")

@@ -104,28 +104,45 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, CKRecordValu
 
   /// Reads an archived place.
   public convenience init?(coder: NSCoder) {
-    func value(_ key: String) -> Double { coder.decodeDouble(forKey: key) }
+    func value(_ key: String) -> Double { coder.decodeDouble(forKey: ArchiveKey.prefix + key) }
     self.init(
-      coordinate: CLLocationCoordinate2D(latitude: value("latitude"), longitude: value("longitude")),
-      altitude: value("altitude"),
-      horizontalAccuracy: value("horizontalAccuracy"),
-      verticalAccuracy: value("verticalAccuracy"),
-      course: value("course"),
-      speed: value("speed"),
-      timestamp: Date(timeIntervalSinceReferenceDate: value("timestamp"))
+      coordinate: CLLocationCoordinate2D(
+        latitude: value(ArchiveKey.latitude),
+        longitude: value(ArchiveKey.longitude)
+      ),
+      altitude: value(ArchiveKey.altitude),
+      horizontalAccuracy: value(ArchiveKey.horizontalAccuracy),
+      verticalAccuracy: value(ArchiveKey.verticalAccuracy),
+      course: value(ArchiveKey.course),
+      speed: value(ArchiveKey.speed),
+      timestamp: Date(timeIntervalSinceReferenceDate: value(ArchiveKey.timestamp))
     )
   }
 
   /// Archives all values.
   public func encode(with coder: NSCoder) {
-    coder.encode(coordinate.latitude, forKey: "latitude")
-    coder.encode(coordinate.longitude, forKey: "longitude")
-    coder.encode(altitude, forKey: "altitude")
-    coder.encode(horizontalAccuracy, forKey: "horizontalAccuracy")
-    coder.encode(verticalAccuracy, forKey: "verticalAccuracy")
-    coder.encode(course, forKey: "course")
-    coder.encode(speed, forKey: "speed")
-    coder.encode(timestamp.timeIntervalSinceReferenceDate, forKey: "timestamp")
+    func encode(_ value: Double, _ key: String) { coder.encode(value, forKey: ArchiveKey.prefix + key) }
+    encode(coordinate.latitude, ArchiveKey.latitude)
+    encode(coordinate.longitude, ArchiveKey.longitude)
+    encode(altitude, ArchiveKey.altitude)
+    encode(horizontalAccuracy, ArchiveKey.horizontalAccuracy)
+    encode(verticalAccuracy, ArchiveKey.verticalAccuracy)
+    encode(course, ArchiveKey.course)
+    encode(speed, ArchiveKey.speed)
+    encode(timestamp.timeIntervalSinceReferenceDate, ArchiveKey.timestamp)
+  }
+
+  /// The names of Apple's archives.
+  private enum ArchiveKey {
+    static let prefix = "kCLLocationCodingKey"
+    static let latitude = "CoordinateLatitude"
+    static let longitude = "CoordinateLongitude"
+    static let altitude = "Altitude"
+    static let horizontalAccuracy = "HorizontalAccuracy"
+    static let verticalAccuracy = "VerticalAccuracy"
+    static let course = "Course"
+    static let speed = "Speed"
+    static let timestamp = "Timestamp"
   }
 
   /// Always true.

@@ -14,17 +14,14 @@ extension RecordState {
     static let parentChanged = "ParentChanged"
     static let share = "ShareReference"
     static let wireFields = "WireFields"
-    static let editedFields = "EditedFields"
+    static let editedKeys = "EditedKeys"
+    static let editedField = "EditedField."
     static let ancestor = "AncestorFields"
     static let changedKeys = "ChangedKeys"
     static let assetFiles = "AssetFiles"
+    /// Apple's, which is read and never written.
+    static let valueStore = "ValueStore"
   }
-
-  /// Classes that an edited field can hold.
-  private static let fieldClasses: [AnyClass] = [
-    NSDictionary.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, NSArray.self, CKReference.self,
-    CKAsset.self, CLLocation.self,
-  ]
 
   func encodeSystemFields(with coder: NSCoder) {
     func encode(_ object: NSObject?, _ key: String) {
@@ -40,10 +37,12 @@ extension RecordState {
     if parentChanged { coder.encode(true, forKey: ArchiveKey.parentChanged) }
   }
 
-  /// Fields as the wire had them are archived in its spelling, which loses nothing; edited ones as the objects they are.
+  /// Fields as the wire had them are archived in its spelling, which loses nothing; edited ones as the objects they are,
+  /// each under a key of its own, since a damaged dictionary ends the process.
   func encodeFields(with coder: NSCoder) {
     let edited = fields.filter { $0.value.wire == nil }.mapValues(\.object)
-    if !edited.isEmpty { coder.encode(NSDictionary(dictionary: edited), forKey: ArchiveKey.editedFields) }
+    for (key, object) in edited { coder.encode(object, forKey: ArchiveKey.editedField + key) }
+    if !edited.isEmpty { coder.encode(Self.json(edited.keys.sorted()), forKey: ArchiveKey.editedKeys) }
     coder.encode(Self.json(fields.compactMapValues(\.wire)), forKey: ArchiveKey.wireFields)
     if let ancestor { coder.encode(Self.json(ancestor.compactMapValues(\.wire)), forKey: ArchiveKey.ancestor) }
     let files = fields.compactMapValues { $0.wire?.assets == nil ? nil : $0.assets.map { $0.localFile?.path } }
@@ -66,16 +65,22 @@ extension RecordState {
     for (key, paths) in files ?? [:] {
       for (asset, path) in zip(fields[key]?.assets ?? [], paths) { path.map(asset.restore) }
     }
-    if coder.containsValue(forKey: ArchiveKey.editedFields),
-      let edited = coder.decodeObject(of: Self.fieldClasses, forKey: ArchiveKey.editedFields) as? NSDictionary
-    {
-      for (key, value) in edited {
-        if let key = key as? String, let object = value as? NSObject { fields[key] = StoredField(object: object) }
-      }
+    for key in Self.decoded(coder, ArchiveKey.editedKeys) ?? [String]() {
+      let object = coder.fieldObject(forKey: ArchiveKey.editedField + key)
+      fields[key] = object.flatMap(StoredField.init(archived:))
     }
     let ancestorFields: [String: FieldValue]? = Self.decoded(coder, ArchiveKey.ancestor)
     ancestor = ancestorFields?.mapValues { StoredField(wire: $0, zoneID: zoneID) }
     changedKeys = Set(Self.decoded(coder, ArchiveKey.changedKeys) ?? [String]())
+    if let store = coder.object(CKRecordValueStore.self, forKey: ArchiveKey.valueStore) { take(store) }
+  }
+
+  /// Takes the fields over that an archive of Apple's holds.
+  private mutating func take(_ store: CKRecordValueStore) {
+    fields = store.values
+    changedKeys = store.changedKeys
+    guard changeTag != nil else { return }
+    ancestor = store.values.filter { !store.changedKeys.contains($0.key) }.merging(store.originals) { $1 }
   }
 
   private static func stamp(_ coder: NSCoder, _ date: String, _ user: String) -> WireStamp? {

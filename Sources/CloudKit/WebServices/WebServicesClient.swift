@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 import Synchronization
 
 /// Which of a container's three databases; spelt as in the URL.

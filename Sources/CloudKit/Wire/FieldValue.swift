@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 
 /// The value of one record field, with the type that Web Services give it.
 ///

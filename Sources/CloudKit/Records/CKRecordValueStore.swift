@@ -1,0 +1,39 @@
+internal import Foundation
+
+/// The fields of a record in an archive of Apple's, under the class name that they have there. Nothing writes it.
+final class CKRecordValueStore: NSObject, NSSecureCoding {
+  let values: [String: StoredField]
+  /// What the server had where a field was changed since.
+  let originals: [String: StoredField]
+  let changedKeys: Set<String>
+
+  init?(coder: NSCoder) {
+    values = Self.fields(coder, "RecordValues")
+    originals = Self.fields(coder, "OriginalValues")
+    let changed = coder.object(NSSet.self, forKey: "ChangedKeys")?.allObjects
+    changedKeys = Set((changed ?? []).compactMap { $0 as? String })
+  }
+
+  func encode(with coder: NSCoder) {}
+
+  static var supportsSecureCoding: Bool { true }
+
+  private static func fields(_ coder: NSCoder, _ key: String) -> [String: StoredField] {
+    var fields: [String: StoredField] = [:]
+    for (name, value) in coder.object(NSDictionary.self, forKey: key) ?? [:] {
+      guard let name = name as? String, let object = value as? NSObject else { continue }
+      fields[name] = StoredField(archived: object)
+    }
+    return fields
+  }
+}
+
+extension StoredField {
+  /// Takes over a value out of an archive; nil for what no field can hold.
+  init?(archived object: NSObject) {
+    let elements = (object as? NSArray).map { Array($0) } ?? [object]
+    guard elements.allSatisfy({ $0 is any CKRecordValue && !($0 is NSArray) }), let value = object as? any CKRecordValue
+    else { return nil }
+    self.init(value)
+  }
+}

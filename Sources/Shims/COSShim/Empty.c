@@ -1,0 +1,1 @@
+// Nothing: the target is its module map.

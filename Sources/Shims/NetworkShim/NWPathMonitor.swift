@@ -1,0 +1,108 @@
+public import Dispatch
+import Glibc
+import Synchronization
+
+/// Tells when the network comes and goes.
+///
+/// It wakes when the kernel reports a change of a link or an address, and at no other time.
+public final class NWPathMonitor: Sendable {
+  private struct State {
+    var handler: (@Sendable (NWPath) -> Void)?
+    var queue: DispatchQueue?
+    var source: (any DispatchSourceRead)?
+    var told: NWPath?
+    var isCancelled = false
+  }
+
+  private let state = Mutex(State())
+
+  /// Makes a monitor that does nothing before it is started.
+  public init() {}
+
+  deinit { cancel() }
+
+  /// The path as it is now.
+  public var currentPath: NWPath { .current }
+
+  /// The queue that the monitor was started on.
+  public var queue: DispatchQueue? { state.withLock { $0.queue } }
+
+  /// What is told of the path once after the start, then after every change.
+  public var pathUpdateHandler: (@Sendable (NWPath) -> Void)? {
+    get { state.withLock { $0.handler } }
+    set { state.withLock { $0.handler = newValue } }
+  }
+
+  /// Begins to watch and to tell, on a queue. A monitor is started once; one that was cancelled stays so.
+  public func start(queue: DispatchQueue) {
+    let isNew = state.withLock { state in
+      guard state.queue == nil, !state.isCancelled else { return false }
+      state.queue = queue
+      // Without a socket the path is told once and watched no further: the machine may forbid them.
+      state.source = LinkSocket.open().map { LinkSocket.source($0, on: queue) { [weak self] in self?.tell() } }
+      state.source?.activate()
+      return true
+    }
+    if isNew { queue.async { [weak self] in self?.tell() } }
+  }
+
+  /// Stops watching and telling, for good.
+  public func cancel() {
+    let source = state.withLock { state in
+      defer { state.source = nil }
+      state.isCancelled = true
+      state.handler = nil
+      return state.source
+    }
+    source?.cancel()
+  }
+
+  private func tell() {
+    let path = NWPath.current
+    let handler = state.withLock { state -> (@Sendable (NWPath) -> Void)? in
+      guard !state.isCancelled, state.told != path else { return nil }
+      state.told = path
+      return state.handler
+    }
+    handler?(path)
+  }
+}
+
+/// A socket on which the kernel reports changes of links and addresses (`man 7 rtnetlink`).
+private enum LinkSocket {
+  /// `RTMGRP_LINK`, `RTMGRP_IPV4_IFADDR` and `RTMGRP_IPV6_IFADDR`, which Glibc's module lacks.
+  private static let groups: UInt32 = 0x1 | 0x10 | 0x100
+
+  static func open() -> Int32? {
+    let type = Int32(SOCK_RAW.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(AF_NETLINK, type, 0)
+    guard descriptor >= 0 else { return nil }
+    // struct sockaddr_nl: family, padding, process, groups.
+    var address = (sa_family_t(AF_NETLINK), UInt16(0), UInt32(0), groups)
+    let isBound = withUnsafePointer(to: &address) { address in
+      let size = socklen_t(MemoryLayout.size(ofValue: address.pointee))
+      return address.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) == 0 }
+    }
+    guard isBound else {
+      close(descriptor)
+      return nil
+    }
+    return descriptor
+  }
+
+  static func source(
+    _ descriptor: Int32,
+    on queue: DispatchQueue,
+    changed: @escaping @Sendable () -> Void
+  ) -> any DispatchSourceRead {
+    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+    source.setEventHandler {
+      // What the reports say is of no interest: the interfaces are read anew.
+      var buffer = [UInt8](repeating: 0, count: 8192)
+      while recv(descriptor, &buffer, buffer.count, 0) > 0 {}
+      changed()
+    }
+    source.setCancelHandler { close(descriptor) }
+    return source
+  }
+}

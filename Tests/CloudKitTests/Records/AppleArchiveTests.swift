@@ -1,0 +1,131 @@
+import CloudKit
+import Foundation
+import Testing
+
+/// Archives with Apple's class names and layout.
+@Suite struct AppleArchiveTests {
+  private typealias Value = AppleArchive.Value
+
+  private static let created = Date(timeIntervalSinceReferenceDate: 500_000_000.25)
+  private static let modified = Date(timeIntervalSinceReferenceDate: 500_000_100.5)
+  private static let zone = Value.object(
+    "CKRecordZoneID",
+    ["ZoneName": .string("notes"), "ownerName": .string("__defaultOwner__"), "databaseScopeKey": .int(0)]
+  )
+
+  private static func id(_ name: String) -> Value {
+    .object("CKRecordID", ["RecordName": .string(name), "ZoneID": zone])
+  }
+
+  private static var systemFields: [String: Value] {
+    [
+      "RecordType": .string("Note"), "RecordID": id("n"), "ETag": .string("2f"), "RecordCtime": .date(created),
+      "RecordMtime": .date(modified), "CreatorUserRecordID": id("_a"), "LastModifiedUserRecordID": id("_b"),
+      "ModifiedByDevice": .string("iPhone"), "Permission": .int(1), "KnownToServer": .bool(true),
+      "ParentReference": .object("CKReference", ["RecordID": id("list"), "ReferenceAction": .int(0)]),
+      "ShareReference": .none, "ZoneProtectionEtag": .none,
+    ]
+  }
+
+  private static var wholeRecord: [String: Value] {
+    let values: [String: Value] = [
+      "title": .string("Milk"), "done": .int(1), "price": .double(1.5), "when": .date(created),
+      "data": .data(Data([1, 2])), "tags": .array([.string("a"), .string("b")]),
+      "friend": .object("CKReference", ["RecordID": id("f"), "ReferenceAction": .int(1)]),
+      "photo": .object(
+        "CKAsset",
+        [
+          "AssetFileURL": .url(URL(fileURLWithPath: "/tmp/photo.jpg")), "AssetSignature": .data(Data([9])),
+          "AssetSize": .int(7),
+        ]
+      ),
+      "place": .object(
+        "CLLocation",
+        [
+          "kCLLocationCodingKeyCoordinateLatitude": .double(1.25),
+          "kCLLocationCodingKeyCoordinateLongitude": .double(2),
+        ]
+      ),
+    ]
+    let store = Value.object(
+      "CKRecordValueStore",
+      [
+        "RecordValues": .dictionary(values), "OriginalValues": .dictionary(["title": .string("Tea")]),
+        "ChangedKeys": .set([.string("title")]),
+      ]
+    )
+    return systemFields.merging(["ValueStore": store, "EncryptedValueStore": .none]) { $1 }
+  }
+
+  @Test func `system fields that Apple's framework wrote are read`() throws {
+    let unarchiver = try NSKeyedUnarchiver(forReadingFrom: AppleArchive.data(Self.systemFields))
+    unarchiver.requiresSecureCoding = true
+
+    let record = try #require(CKRecord(coder: unarchiver))
+
+    let zone = CKRecordZone.ID(zoneName: "notes", ownerName: CKCurrentUserDefaultName)
+    #expect(record.recordType == "Note")
+    #expect(record.recordID == CKRecord.ID(recordName: "n", zoneID: zone))
+    #expect(record.recordChangeTag == "2f")
+    #expect(record.creationDate == Self.created)
+    #expect(record.modificationDate == Self.modified)
+    #expect(record.creatorUserRecordID?.recordName == "_a")
+    #expect(record.lastModifiedUserRecordID?.recordName == "_b")
+    #expect(record.parent?.recordID == CKRecord.ID(recordName: "list", zoneID: zone))
+    #expect(record.share == nil)
+    #expect(record.allKeys().isEmpty && record.changedKeys().isEmpty)
+  }
+
+  @Test func `a whole record that Apple's framework wrote is read with its edits`() throws {
+    let data = AppleArchive.data(["root": .object("CKRecord", Self.wholeRecord)])
+
+    let record = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data))
+
+    #expect(
+      record.allKeys() == ["data", "done", "friend", "photo", "place", "price", "tags", "title", "when"]
+    )
+    #expect(record["title"] as? String == "Milk")
+    #expect(record["done"] as? Bool == true)
+    #expect(record["done"] as? Int64 == 1)
+    #expect(record["price"] as? Double == 1.5)
+    #expect(record["when"] as? Date == Self.created)
+    #expect(record["data"] as? Data == Data([1, 2]))
+    #expect(record["tags"] as? [String] == ["a", "b"])
+    #expect((record["friend"] as? CKRecord.Reference)?.recordID.recordName == "f")
+    #expect((record["friend"] as? CKRecord.Reference)?.action == .deleteSelf)
+    #expect((record["photo"] as? CKAsset)?.fileURL?.path == "/tmp/photo.jpg")
+    #expect((record["place"] as? CLLocation)?.coordinate.latitude == 1.25)
+    #expect(record.changedKeys() == ["title"])
+  }
+
+  @Test func `identifiers and zones that Apple's framework wrote are read`() throws {
+    let id = try NSKeyedUnarchiver.unarchivedObject(
+      ofClass: CKRecord.ID.self,
+      from: AppleArchive.data(["root": Self.id("n")])
+    )
+    let zone = try NSKeyedUnarchiver.unarchivedObject(
+      ofClass: CKRecordZone.ID.self,
+      from: AppleArchive.data(["root": Self.zone])
+    )
+
+    #expect(id?.recordName == "n")
+    #expect(id?.zoneID == zone)
+    #expect(zone?.zoneName == "notes")
+  }
+
+  @Test func `what no field can hold is left out, and an asset that was never downloaded stays an asset`() throws {
+    let values: [String: Value] = [
+      "odd": .set([.string("a")]), "nested": .array([.array([])]), "title": .string("Milk"),
+      "photo": .object("CKAsset", ["AssetFileURL": .none, "AssetSize": .int(7)]),
+    ]
+    let store = Value.object("CKRecordValueStore", ["RecordValues": .dictionary(values)])
+    let data = AppleArchive.data([
+      "root": .object("CKRecord", Self.systemFields.merging(["ValueStore": store]) { $1 })
+    ])
+
+    let record = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data))
+
+    #expect(record.allKeys() == ["photo", "title"])
+    #expect((record["photo"] as? CKAsset)?.fileURL == nil)
+  }
+}

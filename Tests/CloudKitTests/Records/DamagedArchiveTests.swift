@@ -1,0 +1,132 @@
+import CloudKit
+import Foundation
+import Testing
+
+/// Archives whose objects are not what they should be.
+///
+/// Two kinds of damage end the process inside Foundation, before CloudKit is asked, and are not tried: bytes that are no
+/// well-formed property list, and a class that is no class (`$class` refers to another thing).
+@Suite struct DamagedArchiveTests {
+  private static func archive() throws -> [String: Any] {
+    let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n"))
+    record["title"] = "Milk"
+    record["tags"] = ["a", "b"]
+    record["when"] = Date(timeIntervalSince1970: 5)
+    record["place"] = CLLocation(latitude: 1, longitude: 2)
+    record["file"] = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/file"))
+    record["friend"] = CKRecord.Reference(recordID: CKRecord.ID(recordName: "f"), action: .deleteSelf)
+    record.parent = CKRecord.Reference(recordID: CKRecord.ID(recordName: "p"), action: .none)
+    let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+    record.encode(with: archiver)
+    archiver.finishEncoding()
+    let list = try PropertyListSerialization.propertyList(from: archiver.encodedData, format: nil)
+    return try #require(list as? [String: Any])
+  }
+
+  private static func read(_ archive: [String: Any]) throws -> CKRecord? {
+    let data = try PropertyListSerialization.data(fromPropertyList: archive, format: .binary, options: 0)
+    let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
+    unarchiver.requiresSecureCoding = true
+    return CKRecord(coder: unarchiver)
+  }
+
+  private static func isClass(_ object: Any) -> Bool { (object as? [String: Any])?["$classname"] != nil }
+
+  @Test func `an archive that is taken apart and put together again is still read`() throws {
+    let record = try #require(try Self.read(try Self.archive()))
+
+    #expect(record["tags"] as? [String] == ["a", "b"])
+    #expect(record.changedKeys().count == 6)
+  }
+
+  @Test func `an object replaced by anything else never ends the process`() throws {
+    let archive = try Self.archive()
+    let objects = try #require(archive["$objects"] as? [Any])
+
+    for index in objects.indices.dropFirst() where !Self.isClass(objects[index]) {
+      for substitute: Any in ["$null", "x", 7, 1.5, true, Data([1]), [Any](), [String: Any](), objects[1]] {
+        var damaged = archive
+        var changed = objects
+        changed[index] = substitute
+        damaged["$objects"] = changed
+        _ = try Self.read(damaged)
+      }
+    }
+  }
+
+  @Test func `a key that is missing, or refers to another object, never ends the process`() throws {
+    let archive = try Self.archive()
+    let objects = try #require(archive["$objects"] as? [Any])
+    let top = try #require(archive["$top"] as? [String: Any])
+    let references = objects.compactMap { $0 as? [String: Any] }.flatMap(\.values) + Array(top.values)
+
+    for key in top.keys {
+      for substitute in [nil] + references.map(Optional.some) {
+        var damaged = archive
+        var changed = top
+        changed[key] = substitute
+        damaged["$top"] = changed
+        _ = try Self.read(damaged)
+      }
+    }
+    for (index, object) in objects.enumerated() {
+      guard let object = object as? [String: Any] else { continue }
+      for key in object.keys where !key.hasPrefix("$class") {
+        for substitute in [nil] + references.map(Optional.some) {
+          var damaged = archive
+          var changed = object
+          changed[key] = substitute
+          var all = objects
+          all[index] = changed
+          damaged["$objects"] = all
+          _ = try Self.read(damaged)
+        }
+      }
+    }
+  }
+
+  @Test func `an object of another class than it should be never ends the process`() throws {
+    let archive = try Self.archive()
+    let objects = try #require(archive["$objects"] as? [Any])
+    let classes = objects.filter(Self.isClass)
+
+    for index in objects.indices where Self.isClass(objects[index]) {
+      for substitute in classes + [["$classname": "Unknown"]] {
+        var damaged = archive
+        var changed = objects
+        changed[index] = substitute
+        damaged["$objects"] = changed
+        _ = try Self.read(damaged)
+      }
+    }
+  }
+
+  @Test func `an unarchiver that has begun to decode is left as it is`() throws {
+    let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n"))
+    let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+    archiver.encode("first" as NSString, forKey: "Own")
+    record.encodeSystemFields(with: archiver)
+    archiver.finishEncoding()
+
+    let unarchiver = try NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)
+    let own = unarchiver.decodeObject(of: NSString.self, forKey: "Own")
+    let copy = CKRecord(coder: unarchiver)
+
+    #expect(own == "first")
+    #expect(copy?.recordID == record.recordID)
+    #expect(unarchiver.decodingFailurePolicy == .raiseException)
+  }
+
+  @Test func `a record read first makes damage an error of the unarchiver`() throws {
+    let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+    archiver.encode("Note" as NSString, forKey: "RecordType")
+    archiver.encode(CKRecordZone.ID(zoneName: "z"), forKey: "RecordID")
+    archiver.finishEncoding()
+
+    let unarchiver = try NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)
+    unarchiver.requiresSecureCoding = true
+
+    #expect(CKRecord(coder: unarchiver) == nil)
+    #expect(unarchiver.decodingFailurePolicy == .setErrorAndReturn)
+  }
+}
