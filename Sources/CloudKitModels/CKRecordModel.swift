@@ -1,5 +1,4 @@
 public import CloudKit
-public import Foundation
 
 /// A Swift type whose values are records: `CKRecordEncoder` and `CKRecordDecoder` turn one into the other.
 ///

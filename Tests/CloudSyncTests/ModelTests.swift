@@ -66,8 +66,8 @@ import Testing
     _ kind: OperationKind = .save,
     baseTag: String? = nil,
     changes: FieldChanges = FieldChanges(values: ["a": .int64(1)])
-  ) -> CloudSync.Operation {
-    CloudSync.Operation(
+  ) -> QueuedOperation {
+    QueuedOperation(
       id: id,
       kind: kind,
       key: RecordKey(zone, name),
@@ -191,7 +191,7 @@ import Testing
     editedAt: Int64 = 10,
     modifiedAt: Int64 = 20
   ) -> Conflict {
-    let operation = CloudSync.Operation(
+    let operation = QueuedOperation(
       id: 1,
       kind: kind,
       key: key,

@@ -223,7 +223,7 @@ extension SyncStore {
     try history(limit: 1000).reversed().map { "\($0.kind.rawValue) \($0.key.name) \($0.ending.rawValue)" }
   }
 
-  func operation(_ id: Int64) throws -> CloudSync.Operation {
+  func operation(_ id: Int64) throws -> QueuedOperation {
     try #require(try detail(of: id)?.operation)
   }
 

@@ -46,7 +46,7 @@ extension RecordState {
     coder.encode(Self.json(fields.compactMapValues(\.wire)), forKey: ArchiveKey.wireFields)
     if let ancestor { coder.encode(Self.json(ancestor.compactMapValues(\.wire)), forKey: ArchiveKey.ancestor) }
     let files = fields.compactMapValues { $0.wire?.assets == nil ? nil : $0.assets.map { $0.localFile?.path } }
-    if !files.isEmpty { coder.encode(Self.json(files), forKey: ArchiveKey.assetFiles) }
+    if !files.isEmpty { coder.encode(wire: files, forKey: ArchiveKey.assetFiles) }
     if !changedKeys.isEmpty {
       coder.encode(Self.json(changedKeys.sorted()), forKey: ArchiveKey.changedKeys)
     }
@@ -61,8 +61,7 @@ extension RecordState {
     share = coder.object(CKReference.self, forKey: ArchiveKey.share)
     let wireFields: [String: FieldValue]? = Self.decoded(coder, ArchiveKey.wireFields)
     fields = wireFields?.mapValues { StoredField(wire: $0, zoneID: zoneID) } ?? [:]
-    let files: [String: [String?]]? = Self.decoded(coder, ArchiveKey.assetFiles)
-    for (key, paths) in files ?? [:] {
+    for (key, paths) in coder.wire([String: [String?]].self, forKey: ArchiveKey.assetFiles) ?? [:] {
       for (asset, path) in zip(fields[key]?.assets ?? [], paths) { path.map(asset.restore) }
     }
     for key in Self.decoded(coder, ArchiveKey.editedKeys) ?? [String]() {

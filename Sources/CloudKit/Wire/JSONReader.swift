@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// What can be read straight from the bytes of JSON.
 package protocol JSONReadable {

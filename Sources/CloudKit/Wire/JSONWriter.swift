@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// What can be written straight to the bytes of JSON.
 package protocol JSONWritable {

@@ -30,6 +30,10 @@ package enum WireShareResult: Hashable, Sendable {
   }
 }
 
+// Read from bytes elsewhere; here they lie in what is told of a share.
+extension WireRecord: Decodable {}
+extension WireRecordResult: Decodable {}
+
 extension WireShareResult: Decodable {
   private enum Key: String, CodingKey {
     case shortGUID, containerIdentifier, databaseScope, zoneID, rootRecordName, rootRecord, share, ownerIdentity

@@ -39,6 +39,7 @@ package struct WireSubscribedFilter: Hashable, Sendable, Codable {
     switch filter.name {
     case .field(let name): fieldName = name
     case .system(let name): systemFieldName = name
+    case .wholeRecord: break
     }
     fieldValue = filter.value
     distance = filter.distance

@@ -14,7 +14,7 @@ package enum Outcome: Hashable, Sendable {
 /// name is missing, since the order of an answer is not promised (reference 7.20).
 package enum Interpreter {
   package static func outcomes(
-    of sent: [Operation],
+    of sent: [QueuedOperation],
     _ answer: Result<[WireRecordResult], WebServicesError>
   ) -> [Int64: Outcome] {
     let results: [WireRecordResult]
@@ -41,14 +41,14 @@ package enum Interpreter {
     return outcomes
   }
 
-  package static func failAll(_ sent: [Operation], _ error: WebServicesError) -> [Int64: Outcome] {
+  package static func failAll(_ sent: [QueuedOperation], _ error: WebServicesError) -> [Int64: Outcome] {
     var outcomes: [Int64: Outcome] = [:]
     for operation in sent { outcomes[operation.id] = failure(of: operation, error, isRequestLevel: true) }
     return outcomes
   }
 
   private static func outcome(
-    of operation: Operation,
+    of operation: QueuedOperation,
     _ result: WireRecordResult?,
     blamesNobody: Bool
   ) -> Outcome {
@@ -64,12 +64,13 @@ package enum Interpreter {
   }
 
   /// An answer that does not tell: read back.
-  private static func lost(_ operation: Operation, _ reason: String) -> Outcome {
+  private static func lost(_ operation: QueuedOperation, _ reason: String) -> Outcome {
     let error = WebServicesError(.unexpectedServerResponse, reason, effect: .unknown)
     return failure(of: operation, error, isRequestLevel: false)
   }
 
-  package static func failure(of operation: Operation, _ error: WebServicesError, isRequestLevel: Bool) -> Outcome {
+  package static func failure(of operation: QueuedOperation, _ error: WebServicesError, isRequestLevel: Bool) -> Outcome
+  {
     .failed(
       error,
       Disposition(
@@ -83,7 +84,7 @@ package enum Interpreter {
   }
 
   /// The wire's operation for a queued one.
-  package static func wireOperation(_ operation: Operation) -> WireRecordOperation {
+  package static func wireOperation(_ operation: QueuedOperation) -> WireRecordOperation {
     var record = WireRecord(recordName: operation.key.name, recordType: operation.type)
     record.recordChangeTag = operation.baseTag
     switch operation.kind {

@@ -168,7 +168,7 @@ package actor SyncEngine {
   }
 
   private func settle(
-    _ operations: [Operation],
+    _ operations: [QueuedOperation],
     _ outcomes: [Int64: Outcome],
     _ seconds: Double,
     _ lease: Lease,

@@ -31,7 +31,7 @@ package struct Conflict: Hashable, Sendable {
   private let changes: FieldChanges
   private let serverFields: [String: FieldValue]
 
-  package init(_ operation: Operation, server: MirrorRecord?) {
+  package init(_ operation: QueuedOperation, server: MirrorRecord?) {
     id = operation.id
     key = operation.key
     type = operation.type ?? server?.type ?? ""

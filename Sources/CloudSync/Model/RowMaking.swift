@@ -1,7 +1,7 @@
 /// Rows of lists, made from what is held already.
 extension QueueRow {
   /// The operation without its payload.
-  package init(_ operation: Operation) {
+  package init(_ operation: QueuedOperation) {
     self.init(
       id: operation.id,
       kind: operation.kind,

@@ -125,7 +125,7 @@ package struct HistoryEntry: Hashable, Sendable {
 /// Everything about one operation, live or ended.
 package struct OperationDetail: Hashable, Sendable {
   /// Nil once it has ended.
-  package var operation: Operation?
+  package var operation: QueuedOperation?
   package var server: MirrorRecord?
   /// Newest first.
   package var attempts: [Attempt]

@@ -3,23 +3,23 @@ import GRDB
 
 /// Reading and writing single operations. What they mean is decided elsewhere.
 enum QueueTable {
-  static func operation(_ id: Int64, _ database: Database) throws -> Operation? {
+  static func operation(_ id: Int64, _ database: Database) throws -> QueuedOperation? {
     try Row.fetchOne(
-      database.cachedStatement(sql: "SELECT \(Operation.columns) FROM operations WHERE id = ?"),
+      database.cachedStatement(sql: "SELECT \(QueuedOperation.columns) FROM operations WHERE id = ?"),
       arguments: [id]
-    ).map(Operation.init(row:))
+    ).map(QueuedOperation.init(row:))
   }
 
-  static func operation(for key: RecordKey, _ database: Database) throws -> Operation? {
+  static func operation(for key: RecordKey, _ database: Database) throws -> QueuedOperation? {
     try Row.fetchOne(
       database.cachedStatement(
-        sql: "SELECT \(Operation.columns) FROM operations WHERE zone = ? AND owner = ? AND name = ?"
+        sql: "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? AND name = ?"
       ),
       arguments: [key.zone, key.owner, key.name]
-    ).map(Operation.init(row:))
+    ).map(QueuedOperation.init(row:))
   }
 
-  static func insert(_ operation: Operation, _ database: Database) throws -> Int64 {
+  static func insert(_ operation: QueuedOperation, _ database: Database) throws -> Int64 {
     let statement = try database.cachedStatement(
       sql: """
         INSERT INTO operations(operation, zone, owner, name, type, changes, base, baseTag, state, reason, maxAttempts,
@@ -40,7 +40,7 @@ enum QueueTable {
   }
 
   /// Writes every column back, and the references where the changes can have changed.
-  static func update(_ operation: Operation, _ database: Database) throws {
+  static func update(_ operation: QueuedOperation, _ database: Database) throws {
     let statement = try database.cachedStatement(
       sql: """
         UPDATE operations SET operation = ?, type = ?, changes = ?, base = ?, baseTag = ?, state = ?, reason = ?,
@@ -70,7 +70,7 @@ enum QueueTable {
   }
 
   /// On save, what the new values refer to; on delete, what the record referred to on the server.
-  private static func writeReferences(of operation: Operation, id: Int64, _ database: Database) throws {
+  private static func writeReferences(of operation: QueuedOperation, id: Int64, _ database: Database) throws {
     let values: [FieldValue]
     switch operation.kind {
     case .save: values = Array(operation.changes.values.values)
@@ -94,7 +94,9 @@ enum QueueTable {
   }
 
   /// Takes an operation out of the queue and writes down how it ended, in the same transaction.
-  static func end(_ operation: Operation, _ ending: Ending, _ detail: String, now: Int64, _ database: Database) throws {
+  static func end(_ operation: QueuedOperation, _ ending: Ending, _ detail: String, now: Int64, _ database: Database)
+    throws
+  {
     try database.cachedStatement(
       sql: """
         INSERT INTO history(operationId, operation, zone, owner, name, type, ending, detail, enqueuedAt, endedAt)

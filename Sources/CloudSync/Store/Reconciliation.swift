@@ -35,7 +35,7 @@ struct Reconciliation {
   }
 
   /// Decides what is left of an operation that is not in flight, now that the server is known to hold `server`.
-  func rebase(_ operation: Operation, onto server: MirrorRecord?, epoch: Int64) throws {
+  func rebase(_ operation: QueuedOperation, onto server: MirrorRecord?, epoch: Int64) throws {
     var operation = operation
     operation.needsReadBack = false
     switch (operation.kind, server) {
@@ -51,7 +51,7 @@ struct Reconciliation {
 
   // MARK: - Save
 
-  private func rebaseSave(_ operation: inout Operation, onto server: MirrorRecord, epoch: Int64) throws {
+  private func rebaseSave(_ operation: inout QueuedOperation, onto server: MirrorRecord, epoch: Int64) throws {
     try MirrorTable.put(server, epoch: epoch, database)
     if let type = operation.type, type != server.type {
       let message = "the server holds a \(server.type) of this name, not a \(type)"
@@ -103,7 +103,7 @@ struct Reconciliation {
     try QueueTable.update(operation, database)
   }
 
-  private func rebaseSaveOntoNothing(_ operation: inout Operation) throws {
+  private func rebaseSaveOntoNothing(_ operation: inout QueuedOperation) throws {
     operation.sentChanges = nil
     let known = try MirrorTable.record(operation.key, database)
     try MirrorTable.remove(operation.key, database)
@@ -138,7 +138,7 @@ struct Reconciliation {
 
   // MARK: - Delete
 
-  private func rebaseDelete(_ operation: inout Operation, onto server: MirrorRecord, epoch: Int64) throws {
+  private func rebaseDelete(_ operation: inout QueuedOperation, onto server: MirrorRecord, epoch: Int64) throws {
     try MirrorTable.put(server, epoch: epoch, database)
     if operation.type == nil { operation.type = server.type }
     // Also where the tag is new only because of a save of our own whose answer was lost.
@@ -173,7 +173,7 @@ struct Reconciliation {
   }
 }
 
-extension Operation {
+extension QueuedOperation {
   /// Makes the operation a dead letter with its reason.
   mutating func fail(_ code: String, _ message: String) {
     state = .failed

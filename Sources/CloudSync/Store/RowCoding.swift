@@ -11,7 +11,7 @@ enum JSONColumn {
   }
 }
 
-extension Operation {
+extension QueuedOperation {
   static let columns = """
     id, operation, zone, owner, name, type, changes, base, baseTag, state, reason, generation, sentGeneration, \
     sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, maxAttempts, nextAttemptAt, \

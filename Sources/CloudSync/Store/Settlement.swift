@@ -25,7 +25,7 @@ struct Settlement {
     self.isWhole = isWhole
   }
 
-  mutating func settle(_ sent: Operation, _ outcome: Outcome) throws {
+  mutating func settle(_ sent: QueuedOperation, _ outcome: Outcome) throws {
     guard var operation = try QueueTable.operation(sent.id, database), operation.state == .inFlight else { return }
     let generation = operation.sentGeneration
     operation.sentGeneration = nil
@@ -61,7 +61,7 @@ struct Settlement {
 
   // MARK: - Acknowledging only what was sent
 
-  private func acknowledgeSave(_ operation: Operation, _ record: MirrorRecord, isCurrent: Bool) throws {
+  private func acknowledgeSave(_ operation: QueuedOperation, _ record: MirrorRecord, isCurrent: Bool) throws {
     try MirrorTable.put(record, epoch: try epoch(operation), database)
     guard !isCurrent else {
       return try QueueTable.end(operation, .acknowledged, "the server holds it", now: now, database)
@@ -88,7 +88,7 @@ struct Settlement {
     try QueueTable.update(operation, database)
   }
 
-  private func acknowledgeDelete(_ operation: Operation, isCurrent: Bool) throws {
+  private func acknowledgeDelete(_ operation: QueuedOperation, isCurrent: Bool) throws {
     try MirrorTable.remove(operation.key, database)
     guard !isCurrent, operation.kind == .save else {
       return try QueueTable.end(operation, .acknowledged, "the server does not hold it", now: now, database)
@@ -100,7 +100,7 @@ struct Settlement {
     try QueueTable.update(operation, database)
   }
 
-  private func acknowledgeZone(_ operation: Operation) throws {
+  private func acknowledgeZone(_ operation: QueuedOperation) throws {
     let zone = operation.key.zoneKey
     if operation.kind == .zoneSave {
       try ZoneTable.markCreatedHere(zone, database)
@@ -108,9 +108,9 @@ struct Settlement {
       try ZoneTable.forgetContents(zone, database)
       let later = try Row.fetchAll(
         database,
-        sql: "SELECT \(Operation.columns) FROM operations WHERE zone = ? AND owner = ? AND id <> ?",
+        sql: "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? AND id <> ?",
         arguments: [zone.zone, zone.owner, operation.id]
-      ).map(Operation.init(row:))
+      ).map(QueuedOperation.init(row:))
       // Accepted after the zone's deletion: meant for a new zone, in which there is nothing yet.
       for var operation in later where !operation.key.name.isEmpty {
         if operation.kind == .delete {
@@ -135,7 +135,7 @@ struct Settlement {
   // MARK: - Failing
 
   private mutating func fail(
-    _ operation: inout Operation,
+    _ operation: inout QueuedOperation,
     sentKind: OperationKind,
     _ error: WebServicesError,
     _ disposition: Disposition
@@ -200,7 +200,7 @@ struct Settlement {
   private static let conflictRoundLimit = 8
 
   /// A zone that we made, or that was never seen, is made (again); one that the server deleted is an operator's matter.
-  private func failForZone(_ operation: inout Operation, _ error: WebServicesError) throws {
+  private func failForZone(_ operation: inout QueuedOperation, _ error: WebServicesError) throws {
     operation.attempts += 1
     let zone = operation.key.zoneKey
     let known = try ZoneTable.zone(zone, database)
@@ -215,7 +215,9 @@ struct Settlement {
   }
 
   /// The narrowest scope known: a refusal of one item is its zone's, one of the whole request the database's.
-  private func waitScope(_ scope: Disposition.Scope, _ operation: Operation, _ error: WebServicesError) -> WaitScope {
+  private func waitScope(_ scope: Disposition.Scope, _ operation: QueuedOperation, _ error: WebServicesError)
+    -> WaitScope
+  {
     switch scope {
     case .network: .network
     case .account: .account
@@ -224,7 +226,7 @@ struct Settlement {
     }
   }
 
-  private func addAttempt(_ operation: Operation, _ error: WebServicesError) throws {
+  private func addAttempt(_ operation: QueuedOperation, _ error: WebServicesError) throws {
     try database.cachedStatement(
       sql: """
         INSERT INTO attempts(operation, number, at, seconds, code, message, response)
@@ -235,7 +237,7 @@ struct Settlement {
     ])
   }
 
-  private func epoch(_ operation: Operation) throws -> Int64 {
+  private func epoch(_ operation: QueuedOperation) throws -> Int64 {
     try ZoneTable.zone(operation.key.zoneKey, database)?.epoch ?? 0
   }
 

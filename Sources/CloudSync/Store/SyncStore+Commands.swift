@@ -96,7 +96,7 @@ extension SyncStore {
   }
 
   /// Why a verb leaves an operation alone; nil where it acts.
-  private static func obstacle(to verb: QueueVerb, _ operation: Operation) -> String? {
+  private static func obstacle(to verb: QueueVerb, _ operation: QueuedOperation) -> String? {
     if operation.state == .inFlight { return "it is on its way to the server" }
     switch verb {
     case .retry:
@@ -111,7 +111,9 @@ extension SyncStore {
     }
   }
 
-  private static func apply(_ verb: QueueVerb, _ operation: inout Operation, now: Int64, _ database: Database) throws {
+  private static func apply(_ verb: QueueVerb, _ operation: inout QueuedOperation, now: Int64, _ database: Database)
+    throws
+  {
     switch verb {
     case .retry:
       operation.state = .pending

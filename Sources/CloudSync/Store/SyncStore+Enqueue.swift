@@ -96,7 +96,7 @@ extension SyncStore {
     _ key: RecordKey,
     _ type: String,
     _ fields: FieldChanges,
-    _ queued: Operation?,
+    _ queued: QueuedOperation?,
     _ mirror: MirrorRecord?,
     group: String?,
     now: Int64,
@@ -118,7 +118,7 @@ extension SyncStore {
     }
 
     guard var operation = queued else {
-      let operation = Operation(
+      let operation = QueuedOperation(
         saving: key,
         type: type,
         changes,
@@ -152,14 +152,14 @@ extension SyncStore {
 
   private func acceptDelete(
     _ key: RecordKey,
-    _ queued: Operation?,
+    _ queued: QueuedOperation?,
     _ mirror: MirrorRecord?,
     group: String?,
     now: Int64,
     _ database: Database
   ) throws -> Accepted {
     guard var operation = queued else {
-      let operation = Operation(
+      let operation = QueuedOperation(
         deleting: key,
         type: mirror?.type,
         base: mirror?.fields ?? [:],
@@ -186,7 +186,7 @@ extension SyncStore {
   }
 
   /// A new edit makes an operation sendable again, except where an operator or a conflict holds it.
-  private func edited(_ operation: inout Operation, group: String?, now: Int64, _ database: Database) throws {
+  private func edited(_ operation: inout QueuedOperation, group: String?, now: Int64, _ database: Database) throws {
     operation.generation += 1
     operation.editedAt = now
     let isHeldByErrors = operation.state == .failed || operation.state == .waiting
@@ -227,9 +227,9 @@ extension SyncStore {
     return try write { database in
       let queued = try Row.fetchAll(
         database,
-        sql: "SELECT \(Operation.columns) FROM operations WHERE zone = ? AND owner = ?",
+        sql: "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ?",
         arguments: [zone.zone, zone.owner]
-      ).map(Operation.init(row:))
+      ).map(QueuedOperation.init(row:))
       if var same = queued.first(where: { $0.kind == kind }) {
         guard same.state == .failed || same.state == .waiting else { return .unchanged }
         try edited(&same, group: nil, now: now, database)
@@ -251,12 +251,12 @@ extension SyncStore {
       }
       try ZoneTable.insert(zone, state: .unconfirmed, database)
       try database.execute(sql: "UPDATE activity SET lastEnqueueAt = ?", arguments: [now])
-      return .enqueued(try QueueTable.insert(Operation(zone, kind, now: now), database))
+      return .enqueued(try QueueTable.insert(QueuedOperation(zone, kind, now: now), database))
     }
   }
 }
 
-extension Operation {
+extension QueuedOperation {
   /// Called before an edit: remembers what an unanswered request may have written.
   fileprivate mutating func noteSentChanges() {
     let wasSave = state == .inFlight ? sentKind == .save : needsReadBack && kind == .save

@@ -116,9 +116,9 @@ extension SyncStore {
     try read { database in
       try Row.fetchAll(
         database,
-        sql: "SELECT \(Operation.columns) FROM operations WHERE state = 'conflict' ORDER BY id"
+        sql: "SELECT \(QueuedOperation.columns) FROM operations WHERE state = 'conflict' ORDER BY id"
       ).map { row in
-        let operation = try Operation(row: row)
+        let operation = try QueuedOperation(row: row)
         return Conflict(operation, server: try MirrorTable.record(operation.key, database))
       }
     }

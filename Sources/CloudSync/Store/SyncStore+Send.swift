@@ -9,7 +9,7 @@ extension SyncStore {
   /// From here until `finish` their outcome is unknown: after a crash they are read back before anything is repeated.
   ///
   /// - Parameter atomic: an atomic group goes whole or not at all: without one of them, none is returned.
-  func begin(_ ids: [Int64], atomic: Bool = false, _ lease: Lease) throws(StoreError) -> [Operation] {
+  func begin(_ ids: [Int64], atomic: Bool = false, _ lease: Lease) throws(StoreError) -> [QueuedOperation] {
     let now = now()
     return try write { database in
       try lease.check(database, now: now)
@@ -46,7 +46,7 @@ extension SyncStore {
 
   /// Writes a request's outcomes: acknowledgements with the mirror, failures with their next step, the attempt itself.
   func finish(
-    _ sent: [Operation],
+    _ sent: [QueuedOperation],
     _ outcomes: [Int64: Outcome],
     seconds: Double,
     policy: ConflictPolicy,
@@ -109,7 +109,7 @@ extension SyncStore {
 
   /// One record that cannot be read holds up itself, not those that were to be read with it.
   private func failReadBack(
-    _ operation: inout Operation,
+    _ operation: inout QueuedOperation,
     _ error: WebServicesError,
     now: Int64,
     random: Double,

@@ -43,7 +43,7 @@ struct QueueShow: Verb {
     return lines
   }
 
-  private func head(_ operation: Operation, _ redactor: Redactor) -> [String] {
+  private func head(_ operation: QueuedOperation, _ redactor: Redactor) -> [String] {
     let row = QueueRow(operation)
     var lines = [
       "operation \(row.id): \(row.kind.rawValue) \(row.type ?? "") \(row.key.name) in zone \(row.key.zone)",

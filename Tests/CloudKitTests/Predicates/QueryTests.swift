@@ -47,7 +47,7 @@ import Testing
 
   @Test func `a sort by distance names its place`() throws {
     let sort = try #require(try query().wire(zoneID: .default).sortBy.last)
-    let json = try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(sort))
+    let json = try JSONDecoder().decode(JSONValue.self, from: sort.json())
 
     #expect(json["fieldName"] == .string("place"))
     #expect(

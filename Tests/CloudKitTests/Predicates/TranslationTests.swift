@@ -159,7 +159,7 @@ import Testing
     ] {
       #expect(try filters(NSPredicate(format: format, "red fox")) == expected)
     }
-    let json = try JSONEncoder().encode(expected)
+    let json = try expected.json()
     #expect(!String(decoding: json, as: UTF8.self).contains("ieldName"))
   }
 

@@ -129,7 +129,7 @@ enum Sample {
   }
 
   static var conflict: Conflict {
-    var operation = Operation(
+    var operation = QueuedOperation(
       id: 13,
       kind: .save,
       key: RecordKey(zone, "order-3"),

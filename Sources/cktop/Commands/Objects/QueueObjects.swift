@@ -48,7 +48,7 @@ extension OperationDetail {
   }
 
   /// Every touched field with its three values.
-  private func difference(_ operation: Operation) -> [JSONObject] {
+  private func difference(_ operation: QueuedOperation) -> [JSONObject] {
     operation.changes.names.sorted().map { name in
       [
         "name": .text(name), "base": .optionalField(operation.base[name]),

@@ -23,7 +23,7 @@ package enum OperationState: String, Hashable, Sendable, CaseIterable, Codable {
 
 /// An accepted change on its way to the server. There is at most one for a record: later edits merge into it and raise
 /// its generation.
-package struct Operation: Hashable, Sendable {
+package struct QueuedOperation: Hashable, Sendable {
   package var id: Int64
   package var kind: OperationKind
   /// The record; for zone operations the zone, with an empty name.
