@@ -48,7 +48,7 @@ import Testing
     let setting = term.isEmpty ? "env -u TERM" : "env TERM=\(term)"
     try terminal.run("\(setting) '\(Binary.cktop().path)' demo; echo left with $?")
 
-    let screen = try await terminal.screen { $0.contains("left with") }
+    let screen = try await terminal.screen { $0.contains(/left with [0-9]/) }
 
     #expect(screen.contains("cktop: ") && screen.contains("left with 2"))
   }
@@ -59,7 +59,7 @@ import Testing
     defer { terminal.close() }
     try terminal.run("'\(Binary.cktop().path)' demo --theme nonesuch; echo left with $?")
 
-    let screen = try await terminal.screen { $0.contains("left with") }
+    let screen = try await terminal.screen { $0.contains(/left with [0-9]/) }
 
     #expect(screen.contains("nonesuch") && screen.contains("midnight") && screen.contains("left with 2"))
   }
