@@ -95,6 +95,15 @@ open class CKOperation: Operation, @unchecked Sendable {
 
   // MARK: - As Foundation's queues see it
 
+  /// How urgent the work is: the place in a queue, and the priority of the task that does it.
+  open override var qualityOfService: QualityOfService {
+    get { configuration.qualityOfService }
+    set {
+      configuration.qualityOfService = newValue
+      super.qualityOfService = newValue
+    }
+  }
+
   /// Always true: no thread waits for the work.
   open override var isAsynchronous: Bool { true }
 

@@ -86,6 +86,21 @@ import Testing
     #expect(records.modificationResultsByID.count == 2 && records.moreComing)
   }
 
+  @Test func `subscriptions are saved, read and deleted`() async throws {
+    let database = bench.database
+    let subscription = CKDatabaseSubscription(subscriptionID: "news")
+
+    #expect(await once { database.save(subscription, completionHandler: $0) } == "ok")
+    #expect(await once { database.fetch(withSubscriptionID: "news", completionHandler: $0) } == "ok")
+    #expect(await once { database.fetchAllSubscriptions(completionHandler: $0) } == "ok")
+    let found = await once { database.fetch(withSubscriptionIDs: ["news", "gone"], completionHandler: $0) }
+    #expect(try found.get().mapValues { told($0) } == ["news": "ok", "gone": "unknownItem"])
+    let modified = await once { database.modifySubscriptions(saving: [], deleting: ["gone"], completionHandler: $0) }
+    #expect(try modified.get().deleteResults.mapValues { told($0) } == ["gone": "unknownItem"])
+    #expect(await once { database.delete(withSubscriptionID: "news", completionHandler: $0) } == "ok")
+    #expect(await once { database.fetch(withSubscriptionID: "news", completionHandler: $0) } == "unknownItem")
+  }
+
   @Test func `the account is told`() async throws {
     #expect(await once { bench.container.fetchUserRecordID(completionHandler: $0) } == "ok")
     let known: CKAccountStatus = await withCheckedContinuation { continuation in

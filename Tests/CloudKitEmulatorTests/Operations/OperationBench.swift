@@ -152,7 +152,7 @@ func told(_ error: (any Error)?) -> String {
       switch key.base {
       case let id as CKRecord.ID: id.recordName
       case let id as CKRecordZone.ID: id.zoneName
-      default: "\(key)"
+      default: "\(key.base)"
       }
     return "\(name): \(told(error))"
   }

@@ -66,7 +66,13 @@ import Testing
   @Test func `200 operations finish on a queue, and 200 in chains on the database`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 8
-    await finish((0..<200).map { fetch("n\($0)") }) { queue.addOperations($0, waitUntilFinished: false) }
+    let urgencies: [QualityOfService] = [.background, .utility, .default, .userInitiated, .userInteractive]
+    let mixed = (0..<200).map { index in
+      let operation = fetch("n\(index)")
+      operation.qualityOfService = urgencies[index % urgencies.count]
+      return operation
+    }
+    await finish(mixed) { queue.addOperations($0, waitUntilFinished: false) }
     #expect(trace.events.filter { $0.hasPrefix("result") }.count == 200)
 
     let chained = (0..<200).map { fetch("n\($0)") }

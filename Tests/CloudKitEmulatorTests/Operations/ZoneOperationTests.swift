@@ -172,4 +172,36 @@ import Testing
 
     #expect(trace.events == ["internalError"])
   }
+
+  @Test func `subscriptions are saved, read and deleted, each with its result`() async throws {
+    let (news, gone) = ("news", "gone")
+    let modify = CKModifySubscriptionsOperation(
+      subscriptionsToSave: [CKDatabaseSubscription(subscriptionID: news)],
+      subscriptionIDsToDelete: [gone]
+    )
+    modify.perSubscriptionSaveBlock = { [trace] in trace.note("save \($0) \(told($1))") }
+    modify.perSubscriptionDeleteBlock = { [trace] in trace.note("delete \($0) \(told($1))") }
+    modify.modifySubscriptionsResultBlock = { [trace] in trace.note("result \(told($0))") }
+    modify.modifySubscriptionsCompletionBlock = { [trace] in
+      trace.note("completion \($0?.count ?? -1) \($1?.count ?? -1) \(told($2))")
+    }
+    let some = CKFetchSubscriptionsOperation(subscriptionIDs: [gone, news])
+    let all = CKFetchSubscriptionsOperation.fetchAllSubscriptionsOperation()
+    for fetch in [some, all] {
+      fetch.perSubscriptionResultBlock = { [trace] in trace.note("\($0) \(told($1))") }
+      fetch.fetchSubscriptionsResultBlock = { [trace] in trace.note("result \(told($0))") }
+      fetch.fetchSubscriptionCompletionBlock = { [trace] found, _ in trace.note("completion \(found?.count ?? -1)") }
+    }
+
+    for operation in [modify, some, all] { await bench.run(operation) }
+
+    #expect(
+      trace.events == [
+        "save news ok", "delete gone unknownItem", "result partialFailure [\"gone: unknownItem\"]",
+        "completion 1 0 partialFailure [\"gone: unknownItem\"]",
+        "gone unknownItem", "news ok", "result partialFailure [\"gone: unknownItem\"]", "completion 1",
+        "news ok", "result ok", "completion 1",
+      ]
+    )
+  }
 }
