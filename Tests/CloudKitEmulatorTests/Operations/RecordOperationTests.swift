@@ -175,4 +175,17 @@ import Testing
 
     #expect(trace.events == ["record", "operationCancelled"])
   }
+
+  @Test @MainActor func `blocks written in code of the main actor may change its variables`() async throws {
+    try await bench.database.modifyRecords(saving: (0..<3).map { bench.note("n\($0)") }, deleting: [])
+    let operation = CKQueryOperation(query: CKQuery(recordType: "Note", predicate: NSPredicate(value: true)))
+    var names: Set<String> = []
+    operation.recordMatchedBlock = { id, _ in names.insert(id.recordName) }
+    operation.queryResultBlock = { [trace] in trace.note(told($0)) }
+
+    await bench.run(operation)
+
+    #expect(names == ["n0", "n1", "n2"])
+    #expect(trace.events == ["ok"])
+  }
 }
