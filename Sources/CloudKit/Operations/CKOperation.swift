@@ -67,6 +67,13 @@ open class CKOperation: Operation, @unchecked Sendable {
       ?? configuration.settings
   }
 
+  /// The container to work on from now on, with the settings of this operation.
+  func beginInContainer() -> CKContainer {
+    let settings = settings
+    let container = settings.container ?? .default()
+    return container.configured(by: settings.completed(by: container.settings).begun())
+  }
+
   /// The outcome of a call; it is not made where the operation was cancelled before.
   func attempt<Answer>(_ call: () async throws -> Answer) async -> Result<Answer, any Error> {
     guard !isCancelled else { return .failure(Self.cancellation) }
