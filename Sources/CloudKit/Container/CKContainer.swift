@@ -144,7 +144,7 @@ extension CKContainer {
     _ request: (WebServicesClient) async throws(WebServicesError) -> Answer
   ) async throws(CKError) -> Answer {
     let usable = try client.get()
-    let timeout = settings.timeout
+    let timeout = settings.timeout()
     if let timeout, timeout <= .zero {
       throw CKError(.networkFailure, "The operation's time was over before the request was sent.")
     }

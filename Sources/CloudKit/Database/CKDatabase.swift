@@ -83,7 +83,7 @@ public final class CKDatabase: NSObject, Sendable {
     case .success(let client): usable = client
     case .failure(let error): return .failure(.local(error))
     }
-    let timeout = settings.timeout
+    let timeout = settings.timeout()
     if let timeout, timeout <= .zero {
       return .failure(.local(CKError(.networkFailure, "The operation's time was over before the request was sent.")))
     }

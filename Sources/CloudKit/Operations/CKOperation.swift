@@ -67,6 +67,13 @@ open class CKOperation: Operation, @unchecked Sendable {
       ?? configuration.settings
   }
 
+  /// The container to work on from now on, with the settings of this operation.
+  func beginInContainer() -> CKContainer {
+    let settings = settings
+    let container = settings.container ?? .default()
+    return container.configured(by: settings.completed(by: container.settings).begun())
+  }
+
   /// The outcome of a call; it is not made where the operation was cancelled before.
   func attempt<Answer>(_ call: () async throws -> Answer) async -> Result<Answer, any Error> {
     guard !isCancelled else { return .failure(Self.cancellation) }
@@ -94,6 +101,15 @@ open class CKOperation: Operation, @unchecked Sendable {
   }
 
   // MARK: - As Foundation's queues see it
+
+  /// How urgent the work is: the place in a queue, and the priority of the task that does it.
+  open override var qualityOfService: QualityOfService {
+    get { configuration.qualityOfService }
+    set {
+      configuration.qualityOfService = newValue
+      super.qualityOfService = newValue
+    }
+  }
 
   /// Always true: no thread waits for the work.
   open override var isAsynchronous: Bool { true }

@@ -25,16 +25,17 @@ struct OperationSettings: Sendable {
   }
 
   /// These settings for an operation that begins now.
-  func begun() -> OperationSettings {
+  func begun(at now: ContinuousClock.Instant = .now) -> OperationSettings {
     var settings = self
-    settings.deadline = timeoutIntervalForResource.map { .now.advanced(by: Self.duration($0)) }
+    settings.deadline = timeoutIntervalForResource.map { now.advanced(by: Self.duration($0)) }
     return settings
   }
 
   /// The longest that a request may take that begins now; nil where nothing limits it.
-  var timeout: Duration? {
+  func timeout(at now: ContinuousClock.Instant = .now) -> Duration? {
     let limits = [timeoutIntervalForRequest, timeoutIntervalForResource].compactMap { $0 }.map(Self.duration)
-    return (limits + [deadline.map { ContinuousClock.now.duration(to: $0) }].compactMap { $0 }).min()
+    let rest = deadline.map { now.duration(to: $0) }
+    return (limits + [rest].compactMap { $0 }).min()
   }
 
   /// The priority of the task that does the work; nil for that of whoever started it.

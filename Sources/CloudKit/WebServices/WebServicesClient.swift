@@ -69,6 +69,16 @@ package final class WebServicesClient: Sendable {
   /// Whether requests go out as a user who signed in.
   var isSignedIn: Bool { webAuth.current != nil }
 
+  /// The newest web-auth token, where it belongs to an API token.
+  func webAuthToken(for apiToken: String?) throws(WebServicesError) -> String {
+    switch configuration.credential {
+    case .apiToken(let own) where own == apiToken, .webAuth(let own, _) where own == apiToken:
+      if let token = webAuth.current?.text { return token }
+    default: break
+    }
+    throw WebServicesError(.authenticationFailed, "nobody is signed in with this API token", effect: .notSent)
+  }
+
   /// Works as the user of a web-auth token from now on; with nil, as nobody.
   func beginSession(with token: String?) { webAuth.begin(with: token) }
 

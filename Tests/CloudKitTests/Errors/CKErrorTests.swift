@@ -88,4 +88,17 @@ import Testing
     #expect(CKError.Code.allCases.map(\.rawValue) == Array(1...37))
     #expect(CKError(_nsError: NSError(domain: CKErrorDomain, code: 999)).code == .internalError)
   }
+
+  @Test func `an NSError of CloudKit's domain is found as a CKError, and no other`() {
+    func code(_ error: any Error) -> CKError.Code? {
+      do { throw error } catch let error as CKError { return error.code } catch { return nil }
+    }
+    let info: [String: Any] = [CKErrorRetryAfterKey: NSNumber(value: 2.5)]
+
+    #expect(code(NSError(domain: CKErrorDomain, code: 7, userInfo: info)) == .requestRateLimited)
+    #expect(code(CKError(.zoneBusy) as NSError) == .zoneBusy)
+    #expect(code(NSError(domain: NSPOSIXErrorDomain, code: 7)) == nil)
+    let error: any Error = NSError(domain: CKErrorDomain, code: 7, userInfo: info)
+    #expect((error as? CKError)?.retryAfterSeconds == 2.5)
+  }
 }

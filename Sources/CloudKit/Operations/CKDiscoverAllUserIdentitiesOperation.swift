@@ -1,0 +1,48 @@
+/// Finds those of the user's contacts who use the app. Add it to a container.
+///
+/// Apple's servers document the call and answer it with an error of their own (HTTP 500), which is told.
+open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
+  private struct Blocks {
+    var discovered: ((CKUserIdentity) -> Void)?
+    var completion: (((any Error)?) -> Void)?
+    var result: ((Result<Void, any Error>) -> Void)?
+  }
+
+  private let blocks = Guarded(Blocks())
+
+  /// Makes an operation.
+  public override init() {}
+
+  override func run() async {
+    let container = beginInContainer()
+    let answer = await attempt { try await container.allUserIdentitiesFromContacts() }
+    await conclude(blocks) { [self] blocks in
+      for user in (try? answer.get()) ?? [] { blocks.discovered?(user) }
+      let outcome = outcome(answer, itemErrors: [:])
+      blocks.result?(outcome)
+      blocks.completion?(outcome.failure)
+    }
+  }
+}
+
+// MARK: - Whom to tell
+
+extension CKDiscoverAllUserIdentitiesOperation {
+  /// Called for each user who was found.
+  public var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)? {
+    get { blocks.discovered }
+    set { blocks.discovered = newValue }
+  }
+
+  /// Called when all is done.
+  public var discoverAllUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)? {
+    get { blocks.result }
+    set { blocks.result = newValue }
+  }
+
+  /// The older form of `discoverAllUserIdentitiesResultBlock`.
+  public var discoverAllUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
+    get { blocks.completion }
+    set { blocks.completion = newValue }
+  }
+}

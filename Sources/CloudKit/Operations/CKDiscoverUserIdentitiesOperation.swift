@@ -1,0 +1,67 @@
+/// Finds users by what is known of them, as far as they want to be found. Add it to a container.
+open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
+  private struct Wishes {
+    var lookupInfos: [CKUserIdentity.LookupInfo]?
+  }
+
+  private struct Blocks {
+    var discovered: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
+    var completion: (((any Error)?) -> Void)?
+    var result: ((Result<Void, any Error>) -> Void)?
+  }
+
+  private let wishes = Guarded(Wishes())
+  private let blocks = Guarded(Blocks())
+
+  /// Makes an operation that finds nobody until `userIdentityLookupInfos` is set.
+  public override init() {}
+
+  /// Makes an operation that finds users.
+  public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
+    self.init()
+    self.userIdentityLookupInfos = userIdentityLookupInfos
+  }
+
+  override func run() async {
+    let infos = userIdentityLookupInfos?.withoutRepetition ?? []
+    let container = beginInContainer()
+    let answer = await attempt { try await container.identities(for: infos) }
+    await conclude(blocks) { [self] blocks in
+      let found = (try? answer.get()) ?? [:]
+      for info in infos {
+        if let user = found[info] { blocks.discovered?(user, info) }
+      }
+      let outcome = outcome(answer, itemErrors: [:])
+      blocks.result?(outcome)
+      blocks.completion?(outcome.failure)
+    }
+  }
+}
+
+// MARK: - Whom to find, and whom to tell
+
+extension CKDiscoverUserIdentitiesOperation {
+  /// The people to find; naming one twice finds them once.
+  public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]? {
+    get { wishes.lookupInfos }
+    set { wishes.lookupInfos = newValue }
+  }
+
+  /// Called for each user who was found. Who is not found is no error.
+  public var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)? {
+    get { blocks.discovered }
+    set { blocks.discovered = newValue }
+  }
+
+  /// Called when all is done.
+  public var discoverUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)? {
+    get { blocks.result }
+    set { blocks.result = newValue }
+  }
+
+  /// The older form of `discoverUserIdentitiesResultBlock`.
+  public var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
+    get { blocks.completion }
+    set { blocks.completion = newValue }
+  }
+}

@@ -1,0 +1,101 @@
+public import Foundation
+
+/// Reads what is known of shares by their URLs. Changes nothing. Add it to a container.
+open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
+  private struct Wishes {
+    var shareURLs: [URL]?
+    var shouldFetchRootRecord = false
+    var rootRecordDesiredKeys: [CKRecord.FieldKey]?
+  }
+
+  private struct Blocks {
+    var perShare: ((URL, CKShare.Metadata?, (any Error)?) -> Void)?
+    var perShareResult: ((URL, Result<CKShare.Metadata, any Error>) -> Void)?
+    var completion: (((any Error)?) -> Void)?
+    var result: ((Result<Void, any Error>) -> Void)?
+  }
+
+  private let wishes = Guarded(Wishes())
+  private let blocks = Guarded(Blocks())
+
+  /// Makes an operation that reads nothing until `shareURLs` is set.
+  public override init() {}
+
+  /// Makes an operation that reads what is known of shares.
+  public convenience init(shareURLs: [URL]) {
+    self.init()
+    self.shareURLs = shareURLs
+  }
+
+  override func run() async {
+    let wishes = wishes.value
+    let container = beginInContainer()
+    let urls = wishes.shareURLs?.withoutRepetition ?? []
+    let answer = await attempt {
+      try await container.shareMetadatas(
+        for: urls,
+        shouldFetchRootRecord: wishes.shouldFetchRootRecord,
+        rootRecordDesiredKeys: wishes.rootRecordDesiredKeys
+      )
+    }
+    let items = ItemResults(of: urls, in: answer)
+    await conclude(blocks) { [self] blocks in
+      for (url, result) in items.elements {
+        if let perShareResult = blocks.perShareResult {
+          perShareResult(url, result)
+        } else {
+          blocks.perShare?(url, try? result.get(), result.failure)
+        }
+      }
+      let outcome = outcome(answer, itemErrors: items.errors)
+      blocks.result?(outcome)
+      blocks.completion?(outcome.failure)
+    }
+  }
+}
+
+// MARK: - What to read, and whom to tell
+
+extension CKFetchShareMetadataOperation {
+  /// The shares to read about; naming one twice reads it once.
+  public var shareURLs: [URL]? {
+    get { wishes.shareURLs }
+    set { wishes.shareURLs = newValue }
+  }
+
+  /// Whether to read the records that are shared too; false unless set.
+  public var shouldFetchRootRecord: Bool {
+    get { wishes.shouldFetchRootRecord }
+    set { wishes.shouldFetchRootRecord = newValue }
+  }
+
+  /// The fields to read of the records that are shared; nil reads all.
+  public var rootRecordDesiredKeys: [CKRecord.FieldKey]? {
+    get { wishes.rootRecordDesiredKeys }
+    set { wishes.rootRecordDesiredKeys = newValue }
+  }
+
+  /// Called for each URL with what is known of its share, or with why that is not known.
+  public var perShareMetadataResultBlock: ((URL, Result<CKShare.Metadata, any Error>) -> Void)? {
+    get { blocks.perShareResult }
+    set { blocks.perShareResult = newValue }
+  }
+
+  /// The older form of `perShareMetadataResultBlock`.
+  public var perShareMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)? {
+    get { blocks.perShare }
+    set { blocks.perShare = newValue }
+  }
+
+  /// Called when all is done.
+  public var fetchShareMetadataResultBlock: ((Result<Void, any Error>) -> Void)? {
+    get { blocks.result }
+    set { blocks.result = newValue }
+  }
+
+  /// The older form of `fetchShareMetadataResultBlock`.
+  public var fetchShareMetadataCompletionBlock: (((any Error)?) -> Void)? {
+    get { blocks.completion }
+    set { blocks.completion = newValue }
+  }
+}
