@@ -5,7 +5,7 @@ import PackageDescription
 //
 //   swift run -c release --package-path Tests/Benchmarks ratios           (what has to hold, against Foundation)
 //   swift run -c release --package-path Tests/Benchmarks ratios stream 1000000
-//   swift package --package-path Tests/Benchmarks benchmark               (each measurement on its own, with percentiles)
+//   swift package --package-path Tests/Benchmarks benchmark --target Records  (one by one, with percentiles)
 let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],
