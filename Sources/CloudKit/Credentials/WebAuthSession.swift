@@ -21,12 +21,12 @@ final class WebAuthSession: Sendable {
   /// told in the wrong order would leave the older token on disk.
   private let changes = Mutex(())
   private let rotated: @Sendable (String) -> Void
-  private let refused: @Sendable (String) -> Void
+  private let refused: (@Sendable (String) -> Void)?
 
   init(
     token: String?,
     rotated: @escaping @Sendable (String) -> Void,
-    refused: @escaping @Sendable (String) -> Void
+    refused: (@Sendable (String) -> Void)?
   ) {
     state = Mutex(State(token: token))
     self.rotated = rotated
@@ -48,11 +48,13 @@ final class WebAuthSession: Sendable {
     }
   }
 
-  /// What to try in place of a token that was refused; nil where it was the newest, which is dropped then.
+  /// What to try in place of a token that was refused; nil where it was the newest. That is dropped if somebody is told of
+  /// it: otherwise nobody would put another in its place, and the refusal may have been the server's mistake.
   func replacement(of token: Token) -> Token? {
     changes.withLock { _ in
       let present = current
       guard present == token else { return present }
+      guard let refused else { return nil }
       refused(token.text)
       state.withLock { $0.token = nil }
       return nil
@@ -63,7 +65,7 @@ final class WebAuthSession: Sendable {
   func begin(with token: String?) {
     changes.withLock { _ in
       let former = current
-      if let token { rotated(token) } else if let former { refused(former.text) }
+      if let token { rotated(token) } else if let former { refused?(former.text) }
       state.withLock { $0 = State(token: token, signIn: $0.signIn + 1) }
     }
   }

@@ -83,12 +83,12 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
 
   /// Reads an archived participant; nil where there is none.
   public init?(coder: NSCoder) {
-    guard let content = coder.decoded(Content.self, forKey: ArchiveKey.content) else { return nil }
+    guard let content = coder.wire(Content.self, forKey: ArchiveKey.content) else { return nil }
     state = Mutex(content)
   }
 
   /// Archives the participant.
-  public func encode(with coder: NSCoder) { coder.encodeAsJSON(content, forKey: ArchiveKey.content) }
+  public func encode(with coder: NSCoder) { coder.encode(wire: content, forKey: ArchiveKey.content) }
 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }

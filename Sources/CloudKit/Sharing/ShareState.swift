@@ -157,12 +157,12 @@ extension ShareState {
       currentUser: currentUser?.content,
       server: server
     )
-    coder.encodeAsJSON(archived, forKey: Self.archiveKey)
+    coder.encode(wire: archived, forKey: Self.archiveKey)
   }
 
   /// An archive that does not speak of sharing gives a share whose owner alone is known.
   init(coder: NSCoder) {
-    let archived = coder.decoded(Archived.self, forKey: Self.archiveKey)
+    let archived = coder.wire(Archived.self, forKey: Self.archiveKey)
     self.init(rootRecordName: archived?.rootRecordName)
     guard let archived else { return }
     shortGUID = archived.shortGUID

@@ -26,12 +26,12 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
 
   /// Reads an archived identity; nil where there is none.
   public init?(coder: NSCoder) {
-    guard let wire = coder.decoded(WireUserIdentity.self, forKey: ArchiveKey.identity) else { return nil }
+    guard let wire = coder.wire(WireUserIdentity.self, forKey: ArchiveKey.identity) else { return nil }
     self.wire = wire
   }
 
   /// Archives the identity.
-  public func encode(with coder: NSCoder) { coder.encodeAsJSON(wire, forKey: ArchiveKey.identity) }
+  public func encode(with coder: NSCoder) { coder.encode(wire: wire, forKey: ArchiveKey.identity) }
 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }

@@ -53,12 +53,12 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
 
   /// Reads an archived lookup; nil where there is none.
   public init?(coder: NSCoder) {
-    guard let wire = coder.decoded(WireLookupInfo.self, forKey: ArchiveKey.lookup) else { return nil }
+    guard let wire = coder.wire(WireLookupInfo.self, forKey: ArchiveKey.lookup) else { return nil }
     self.wire = wire
   }
 
   /// Archives the lookup.
-  public func encode(with coder: NSCoder) { coder.encodeAsJSON(wire, forKey: ArchiveKey.lookup) }
+  public func encode(with coder: NSCoder) { coder.encode(wire: wire, forKey: ArchiveKey.lookup) }
 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }

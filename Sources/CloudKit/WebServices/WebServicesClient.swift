@@ -22,8 +22,9 @@ package final class WebServicesClient: Sendable {
     package var now: @Sendable () -> Date
     /// Called with each replacement of the web-auth token, before the answer it came with is returned.
     package var tokenRotated: @Sendable (String) -> Void
-    /// Called with a web-auth token that is of no use any more.
-    package var tokenRefused: @Sendable (String) -> Void
+    /// Called with a web-auth token that is of no use any more, which is dropped. Without it, a refused token goes out with
+    /// the next request again.
+    package var tokenRefused: (@Sendable (String) -> Void)?
     package var instruments: Instruments
 
     package init(
@@ -32,7 +33,7 @@ package final class WebServicesClient: Sendable {
       credential: CKCredential?,
       now: @escaping @Sendable () -> Date = { Date() },
       tokenRotated: @escaping @Sendable (String) -> Void = { _ in },
-      tokenRefused: @escaping @Sendable (String) -> Void = { _ in },
+      tokenRefused: (@Sendable (String) -> Void)? = nil,
       instruments: Instruments = Instruments(Instruments.silent)
     ) {
       self.container = container

@@ -155,6 +155,22 @@ import Testing
     #expect(server.seen == ["t0", ""])
   }
 
+  @Test func `a refused token that nobody would replace goes out again`() async throws {
+    let server = StrictServer(accepting: "later")
+    let client = WebServicesClient(
+      WebServicesClient.Configuration(
+        container: "iCloud.test",
+        environment: "development",
+        credential: .webAuth(apiToken: "api", webAuthToken: "t0")
+      ),
+      transport: server
+    )
+
+    await #expect(throws: WebServicesError.self) { try await client.caller() }
+    server.accepted = "t0"
+    #expect(try await client.caller().userRecordName == "_a")
+  }
+
   @Test func `a proxy's refusal and a misdirected connection sign nobody out`() async throws {
     for status in [401, 421] {
       let server = ScriptedServer(.json("<html>", status: status), .json(#"{"userRecordName":"_a"}"#))
