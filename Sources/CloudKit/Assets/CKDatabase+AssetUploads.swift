@@ -44,6 +44,10 @@ extension CKDatabase {
         }
       }
     }
+    guard !Task.isCancelled else {
+      supply.failure = WebServicesError(.networkError, "The call was cancelled.", effect: .notSent)
+      return supply
+    }
     supply.complete(with: supplied)
     return supply
   }

@@ -13,6 +13,7 @@ final class AssetHost: CKAssetTransport {
     var underWay = 0
     var mostUnderWay = 0
     var duringUpload: (@Sendable (URL) -> Void)?
+    var isStalled = false
   }
 
   private let state = Mutex(State())
@@ -30,6 +31,15 @@ final class AssetHost: CKAssetTransport {
 
   /// Answers an address with a status instead of success.
   func answer(_ address: String, with status: Int) { state.withLock { $0.statuses[address] = status } }
+
+  /// Lets every transfer begin and none end, until its task is cancelled.
+  func stall() { state.withLock { $0.isStalled = true } }
+
+  /// Says that a transfer has begun.
+  let begun: AsyncStream<Void>
+  private let noteBegin: AsyncStream<Void>.Continuation
+
+  init() { (begun, noteBegin) = AsyncStream.makeStream() }
 
   /// Does something with a file while it is being uploaded.
   func duringUpload(_ action: @escaping @Sendable (URL) -> Void) { state.withLock { $0.duringUpload = action } }
@@ -82,6 +92,8 @@ final class AssetHost: CKAssetTransport {
       state.mostUnderWay = max(state.mostUnderWay, state.underWay)
       return (state.statuses[address.absoluteString] ?? 200, state.duringUpload)
     }
+    noteBegin.yield()
+    if state.withLock({ $0.isStalled }) { try? await Task.sleep(for: .seconds(3600)) }
     // Lets the others begin, so that their number shows.
     for _ in 0..<20 { await Task.yield() }
     return result

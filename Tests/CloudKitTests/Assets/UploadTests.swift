@@ -272,6 +272,21 @@ import Testing
     #expect(field?["value"]?.elements.map { $0["receipt"] } == (0..<201).map { .string("receipt-u\($0)") })
   }
 
+  @Test func `a cancelled save sends no record`() async throws {
+    let server = ScriptedServer(tokens(("n", "photo", "u1")), saved("n"))
+    let database = server.container(assets: host, in: scratch).privateCloudDatabase
+    let records = [record("n", CKAsset(fileURL: try scratch.file("a", "a"))), record("neighbour")]
+    host.stall()
+    let task = Task { try await database.modifyRecords(saving: records, deleting: [], atomically: false).saveResults }
+    for await _ in host.begun { break }
+
+    task.cancel()
+
+    let error = await #expect(throws: CKError.self) { try await task.value }
+    #expect(error?.code == .operationCancelled)
+    #expect(server.operations == ["development/private/assets/upload"])
+  }
+
   @Test func `an address that is none of a web host is not used`() async throws {
     let server = ScriptedServer(.json(#"{"tokens":[{"url":"file:///etc/passwd"}]}"#))
 
