@@ -137,7 +137,7 @@ extension JSONObject {
 
   /// The elements of the answer that are errors although the answer is a success.
   fileprivate var failedItems: Int {
-    (self["records"] ?? self["zones"] ?? self["assets"] ?? self["subscriptions"])?.array?.count {
+    (self["records"] ?? self["zones"] ?? self["assets"] ?? self["subscriptions"] ?? self["results"])?.array?.count {
       $0.object?["serverErrorCode"] != nil
     } ?? 0
   }

@@ -35,7 +35,7 @@ struct Exchange: Sendable {
   }
 
   private static let lists = [
-    "operations", "records", "zones", "lookupInfos", "tokens", "assets", "subscriptions", "users",
+    "operations", "records", "zones", "lookupInfos", "tokens", "assets", "subscriptions", "users", "shortGUIDs",
   ]
 }
 
