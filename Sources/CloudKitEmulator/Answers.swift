@@ -55,9 +55,9 @@ extension EmulatorCore {
     EmulatorReply(outcome: .hold(hold), delay: .zero, summary: summary(exchange, "held"))
   }
 
-  func signInPage(_ exchange: Exchange) -> EmulatorReply {
+  func respond(_ exchange: Exchange, page: String) -> EmulatorReply {
     let headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "text/html; charset=UTF-8")
-    let response = EmulatorResponse(status: 200, headers: headers, body: Data(SignInPage.html.utf8))
+    let response = EmulatorResponse(status: 200, headers: headers, body: Data(page.utf8))
     return finish(exchange, .respond(response), "200")
   }
 

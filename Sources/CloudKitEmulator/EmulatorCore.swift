@@ -28,6 +28,9 @@ final class EmulatorCore {
   var schemas: [String: Schema] = [:]
   /// Names of the users seen so far, by user record name.
   var users: [String: String] = [:]
+  let seal: AssetSeal
+  /// How often the last web-auth token of each user was renewed.
+  var lastTokens: [String: UInt64] = [:]
   var assets = AssetShelf()
   /// The zones that hold shares.
   var sharedZones: Set<Place.Key> = []
@@ -50,7 +53,8 @@ final class EmulatorCore {
   init(configuration: EmulatorConfiguration, file: EmulatorFile?) {
     self.configuration = configuration
     self.file = file
-    for name in configuration.users.union(configuration.directory.map(\.name)) {
+    seal = AssetSeal(seed: configuration.seed)
+    for name in configuration.admitted {
       users[WebAuthToken.recordName(of: name)] = name
     }
   }

@@ -1,7 +1,5 @@
 /// `assets/upload` and `assets/rereference` (5.9).
 extension EmulatorCore {
-  var seal: AssetSeal { AssetSeal(seed: configuration.seed) }
-
   /// Hands out one URL per token, in their order. [C]
   func uploadAssets(_ call: Call) throws(ServerError) -> JSONObject {
     let place = try place(call.body["zoneID"], for: call)

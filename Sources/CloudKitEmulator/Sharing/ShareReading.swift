@@ -37,6 +37,7 @@ struct ShareReader {
   }
 
   private func apply(_ list: [JSON], to share: inout ShareState) throws(ServerError) {
+    guard list.count <= ShareState.participantLimit + 1 else { throw .badRequest("Too many participants") }
     var participants = share.participants.filter { $0.role == .owner }
     for element in list {
       guard let object = element.object else { throw .badRequest("Unexpected input in 'participants'") }
@@ -46,7 +47,6 @@ struct ShareReader {
       guard !participants.contains(where: { $0.isSamePerson(as: new) }) else { continue }
       participants.append(new)
     }
-    guard participants.count <= ShareState.participantLimit + 1 else { throw .badRequest("Too many participants") }
     let gone = share.participants.filter { old in !participants.contains { $0.id == old.id } }
     for one in gone { one.userRecordName.map { share.remove($0) } }
     share.participants = participants
