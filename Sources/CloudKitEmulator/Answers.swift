@@ -55,9 +55,9 @@ extension EmulatorCore {
     EmulatorReply(outcome: .hold(hold), delay: .zero, summary: summary(exchange, "held"))
   }
 
-  func signInPage(_ exchange: Exchange) -> EmulatorReply {
+  func respond(_ exchange: Exchange, page: String) -> EmulatorReply {
     let headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "text/html; charset=UTF-8")
-    let response = EmulatorResponse(status: 200, headers: headers, body: Data(SignInPage.html.utf8))
+    let response = EmulatorResponse(status: 200, headers: headers, body: Data(page.utf8))
     return finish(exchange, .respond(response), "200")
   }
 
@@ -137,7 +137,7 @@ extension JSONObject {
 
   /// The elements of the answer that are errors although the answer is a success.
   fileprivate var failedItems: Int {
-    (self["records"] ?? self["zones"] ?? self["assets"] ?? self["subscriptions"])?.array?.count {
+    (self["records"] ?? self["zones"] ?? self["assets"] ?? self["subscriptions"] ?? self["results"])?.array?.count {
       $0.object?["serverErrorCode"] != nil
     } ?? 0
   }

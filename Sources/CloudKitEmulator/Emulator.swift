@@ -79,7 +79,7 @@ public final class Emulator: Sendable {
       return core.withLock { $0.isOffline ? $0.drop(exchange, committed: false) : $0.preflight(exchange) }
     }
     if request.path == SignInPage.path {
-      return core.withLock { $0.isOffline ? $0.drop(exchange, committed: false) : $0.signInPage(exchange) }
+      return core.withLock { $0.signIn(exchange) }
     }
     if request.path == PushToken.path {
       exchange.operation = "poll"

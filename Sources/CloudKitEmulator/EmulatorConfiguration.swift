@@ -47,6 +47,13 @@ public struct EmulatorConfiguration: Sendable {
   public var grants = Grants()
   /// Accept only `apiTokens` and `users`, instead of any token and a user for every name.
   public var strictAuth = false
+  /// Accept of a user's web-auth tokens only the last one issued, as documented; the real service is lenient.
+  public var strictWebAuth = false
+  /// Where the sign-in page sends the browser with the token, as is set up for an API token in CloudKit Console; `nil`
+  /// hands the token to the window that opened the page.
+  public var signInCallback: String?
+  /// The query key of the token in the callback: `ckWebAuthToken`, or `ckSession` as some clients have seen it.
+  public var signInCallbackKey = "ckWebAuthToken"
   /// The API tokens accepted under `strictAuth`.
   public var apiTokens: Set<String> = []
   /// The names of the users accepted under `strictAuth`, and known to `users/discover` from the start.

@@ -28,7 +28,12 @@ final class EmulatorCore {
   var schemas: [String: Schema] = [:]
   /// Names of the users seen so far, by user record name.
   var users: [String: String] = [:]
+  let seal: AssetSeal
+  /// How often the last web-auth token of each user was renewed.
+  var lastTokens: [String: UInt64] = [:]
   var assets = AssetShelf()
+  /// The zones that hold shares.
+  var sharedZones: Set<Place.Key> = []
   /// How many upload URLs were handed out since the start.
   var uploads = 0
   var subscriptions: [DatabaseKey: [Subscription.Key: Subscription]] = [:]
@@ -48,7 +53,8 @@ final class EmulatorCore {
   init(configuration: EmulatorConfiguration, file: EmulatorFile?) {
     self.configuration = configuration
     self.file = file
-    for name in configuration.users.union(configuration.directory.map(\.name)) {
+    seal = AssetSeal(seed: configuration.seed)
+    for name in configuration.admitted {
       users[WebAuthToken.recordName(of: name)] = name
     }
   }
@@ -70,6 +76,8 @@ final class EmulatorCore {
     case .recordsLookup: return try lookup(call)
     case .recordsModify: return try modify(call)
     case .recordsChanges: return try recordChanges(call)
+    case .recordsResolve: return try resolveShares(call)
+    case .recordsAccept: return try acceptShares(call)
     case .zonesList: return listZones(call)
     case .zonesLookup: return try lookupZones(call)
     case .zonesModify: return try modifyZones(call)
@@ -91,21 +99,13 @@ final class EmulatorCore {
     }
   }
 
-  /// The database a call is about. The shared one has no zones, since nothing can be shared with anybody yet.
+  /// The database a call is about. The shared one has no state of its own: its zones lie in other users' databases.
   func database(for call: Call) -> DatabaseState {
-    let (container, environment) = (call.route.container, call.route.environment)
-    let key = { (owner: String?) in DatabaseKey(container: container, environment: environment, owner: owner) }
-    switch call.route.scope {
-    case .public: return database(key(nil))
-    case .private: return database(key(call.caller.recordName ?? ""))
-    case .shared:
-      let shared = DatabaseState(key: key("\(call.caller.recordName ?? "")/shared"))
-      shared.zones = [:]
-      return shared
-    }
+    let owner = call.route.scope == .public ? nil : call.caller.recordName ?? ""
+    return database(DatabaseKey(container: call.route.container, environment: call.route.environment, owner: owner))
   }
 
-  /// The zone a zone ID names; without one the default zone. (2.1)
+  /// The zone of a database that a zone ID names; without one the default zone. (2.1)
   func zone(_ zoneID: JSON?, in database: DatabaseState) throws(ServerError) -> ZoneState {
     let (name, owner) = try Self.zoneName(zoneID)
     guard owner == nil || owner == database.owner, let zone = database.zones[name] else {
@@ -149,24 +149,15 @@ final class EmulatorCore {
     json?.array.map { Set($0.compactMap(\.string)) }
   }
 
-  func json(_ record: StoredRecord, in zone: ZoneState, _ database: DatabaseState, keys: Set<String>?, _ call: Call)
-    -> JSON
-  {
-    let fields = schemas[database.key.schema]?[record.type] ?? [:]
+  func json(_ record: StoredRecord, in place: Place, keys: Set<String>?, _ call: Call) -> JSON {
+    let fields = schemas[place.database.key.schema]?[record.type] ?? [:]
     var encoding = call.encoding
     encoding.asset = { [seal] asset in
       let url = DownloadAddress.text(of: asset, base: call.baseURL, at: call.milliseconds, seal: seal)
       return .joining(asset.json, ["downloadURL": .string(url)])
     }
-    return .object(record.json(keys: keys, zoneID: zone.zoneID, encrypted: fields, encoding: encoding))
-  }
-
-  /// The version of a record a caller meets. Everybody's own `Users` record is there from the start.
-  func record(_ name: String, in zone: ZoneState, _ database: DatabaseState, for caller: Caller) -> StoredRecord? {
-    if let record = zone.records[name] { return record }
-    guard case .user = caller, database.key.owner == nil, name == caller.recordName else { return nil }
-    let stamp = StoredRecord.Stamp(milliseconds: 0, userRecordName: name)
-    let content = StoredRecord.Content(name: name, type: "Users")
-    return StoredRecord(content: content, tag: "0", sequence: 0, created: stamp, modified: stamp)
+    let object = record.json(keys: keys, zoneID: place.zone.zoneID, encrypted: fields, encoding: encoding)
+    guard !place.zone.shares.isEmpty else { return .object(object) }
+    return .object(.joining(object, sharingMembers(of: record, in: place.zone, for: call.caller)))
   }
 }

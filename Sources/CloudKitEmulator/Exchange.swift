@@ -35,7 +35,7 @@ struct Exchange: Sendable {
   }
 
   private static let lists = [
-    "operations", "records", "zones", "lookupInfos", "tokens", "assets", "subscriptions", "users",
+    "operations", "records", "zones", "lookupInfos", "tokens", "assets", "subscriptions", "users", "shortGUIDs",
   ]
 }
 
@@ -57,6 +57,8 @@ extension EmulatorCore {
       return refuse(exchange, ServerError(.throttled, "Request throttled", retryAfter: seconds))
     }
     let effects = effects { FaultInjector.Subject(route: route, body: (try? exchange.body.get()) ?? [:]) }
+    var (exchange, authentication) = (exchange, authentication)
+    renew(&authentication, &exchange)
     var reply = answer(exchange, authentication, effects)
     collectAssets(at: Timestamps.milliseconds(exchange.time))
     reply.delay = .milliseconds(effects.milliseconds)

@@ -13,6 +13,8 @@ struct Route: Sendable {
     case recordsLookup = "records/lookup"
     case recordsModify = "records/modify"
     case recordsChanges = "records/changes"
+    case recordsResolve = "records/resolve"
+    case recordsAccept = "records/accept"
     case zonesList = "zones/list"
     case zonesLookup = "zones/lookup"
     case zonesModify = "zones/modify"
@@ -47,6 +49,7 @@ struct Route: Sendable {
         .subscriptionsList, .subscriptionsLookup, .subscriptionsModify, .tokensCreate, .tokensRegister:
         [.public, .private, .shared]
       case .zonesModify, .zonesChanges: [.private]
+      case .recordsResolve, .recordsAccept: [.public]
       case .recordsChanges, .changesDatabase, .changesZone: [.private, .shared]
       case .usersCaller, .usersCurrent, .usersDiscover, .usersLookupEmail, .usersLookupID, .usersLookupContacts:
         [.public]
@@ -57,7 +60,7 @@ struct Route: Sendable {
 
     /// Whether the operation needs somebody who is more than an API token.
     var needsUser: Bool {
-      isAboutUsers || rawValue.hasPrefix("subscriptions/") || rawValue.hasPrefix("tokens/")
+      isAboutUsers || self == .recordsAccept || rawValue.hasPrefix("subscriptions/") || rawValue.hasPrefix("tokens/")
     }
   }
 

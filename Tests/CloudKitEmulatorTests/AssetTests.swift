@@ -22,7 +22,13 @@ extension Fixture {
   ) throws -> EmulatorResponse {
     pass(1)
     let parts = url.replacing("http://emulator.invalid", with: "").split(separator: "?", maxSplits: 1).map(String.init)
-    let request = EmulatorRequest(method: method, path: parts[0], query: parts[1], headers: headers, body: body)
+    let request = EmulatorRequest(
+      method: method,
+      path: parts[0],
+      query: parts.count > 1 ? parts[1] : "",
+      headers: headers,
+      body: body
+    )
     return try #require(emulator.handle(request, at: now).response, "the connection was dropped")
   }
 

@@ -106,9 +106,11 @@ import Testing
     let fixture = try Fixture.withZone()
     let operations = [
       "records/modify", "records/query", "records/lookup", "changes/zone", "zones/modify", "users/discover",
+      "changes/database", "subscriptions/modify", "subscriptions/lookup", "assets/upload", "assets/rereference",
+      "tokens/create", "records/resolve", "records/accept", "users/lookup/email",
     ]
     let whole = Array(
-      #"{"zoneID":{"zoneName":"notes"},"zones":[{"zoneID":{"zoneName":"notes"},"syncToken":"AQAAAAAA"}],"query":{"recordType":"Note","filterBy":[{"comparator":"IN","fieldName":"n","fieldValue":{"value":[1],"type":"INT64_LIST"}}],"sortBy":[{"fieldName":"n"}]},"operations":[{"operationType":"create","record":{"recordType":"Note","fields":{"n":{"value":1},"w":{"value":1.5,"type":"TIMESTAMP"}}}}],"records":[{"recordName":"a"}],"lookupInfos":[{}],"resultsLimit":99999999999}"#
+      #"{"zoneID":{"zoneName":"notes"},"zones":[{"zoneID":{"zoneName":"notes"},"syncToken":"AQAAAAAA"}],"query":{"recordType":"Note","filterBy":[{"comparator":"IN","fieldName":"n","fieldValue":{"value":[1],"type":"INT64_LIST"}}],"sortBy":[{"fieldName":"n"}]},"operations":[{"operationType":"create","record":{"recordType":"Note","fields":{"n":{"value":1},"w":{"value":1.5,"type":"TIMESTAMP"},"p":{"value":{"receipt":"a.b","size":1},"type":"ASSETID"}}},"subscription":{"subscriptionID":"s","subscriptionType":"query","firesOn":["create"],"query":{"recordType":"Note"},"zoneID":{"zoneName":"notes"}}},{"operationType":"create","record":{"recordType":"cloudkit.share","recordName":"cloudkit.zoneshare","publicPermission":"READ_ONLY","participants":[{"permission":"READ_WRITE","userIdentity":{"lookupInfo":{"emailAddress":"a@b"}}}]}}],"records":[{"recordName":"a"}],"lookupInfos":[{"emailAddress":"a@b"}],"resultsLimit":99999999999,"tokens":[{"recordType":"Note","fieldName":"f","recordName":"a"}],"assets":[{"recordName":"a","fieldName":"f"}],"shortGUIDs":[{"value":"x"}],"users":[{"emailAddress":"a"}],"subscriptions":[{"subscriptionID":"s"}],"apnsEnvironment":"development","syncToken":"e30="}"#
         .utf8
     )
     var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
@@ -129,13 +131,15 @@ import Testing
         query: Fixture.ana,
         body: Data(body)
       )
-      let database = EmulatorRequest(
-        path: "/database/1/iCloud.test/development/public/\(operation)",
-        query: Fixture.ana,
-        body: Data(body)
-      )
       #expect(fixture.emulator.handle(request, at: fixture.now).response != nil)
-      #expect(fixture.emulator.handle(database, at: fixture.now).response != nil)
+      for database in ["public", "shared"] {
+        let other = EmulatorRequest(
+          path: "/database/1/iCloud.test/development/\(database)/\(operation)",
+          query: Fixture.ana,
+          body: Data(body)
+        )
+        #expect(fixture.emulator.handle(other, at: fixture.now).response != nil)
+      }
     }
   }
 

@@ -182,6 +182,52 @@ final class Wire {
     }
   }
 
+  @Test func `long answers are compressed for those who ask, files never`() async throws {
+    let fixture = try Fixture.withZone()
+    try fixture.fill(100)
+    _ = try fixture.modify(
+      Fixture.save("a", Fixture.asset(try fixture.upload(String(repeating: "x", count: 5000), "a")))
+    )
+    try await serve(fixture) { port in
+      let wire = try Wire(port: port)
+      let ask = { (operation: String, body: String, header: String) in
+        wire.send(
+          "POST /database/1/iCloud.test/development/private/\(operation)?\(Fixture.ana) HTTP/1.1\r\nHost: here\r\n"
+            + "\(header)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        )
+        return try #require(wire.receive())
+      }
+      let query = #"{"zoneID":{"zoneName":"notes"},"query":{"recordType":"Note"}}"#
+
+      let plain = try ask("records/query", query, "")
+      let packed = try ask("records/query", query, "Accept-Encoding: gzip\r\n")
+      let short = try ask("zones/list", "{}", "Accept-Encoding: gzip\r\n")
+      let download = try fixture.downloadURL("a").replacing("http://emulator.invalid", with: "")
+      wire.send("GET \(download) HTTP/1.1\r\nHost: here\r\nAccept-Encoding: gzip\r\n\r\n")
+      let file = try #require(wire.receive())
+
+      #expect(!plain.head.lowercased().contains("content-encoding") && plain.body.hasPrefix("{"))
+      #expect(packed.head.lowercased().contains("content-encoding: gzip"))
+      #expect(packed.body.count < plain.body.count / 4)
+      #expect(short.body.hasPrefix("{") && file.body.count == 5000)
+    }
+  }
+
+  @Test func `who asks whether to go on is told to, compression or not`() async throws {
+    try await serve(try Fixture()) { port in
+      let wire = try Wire(port: port)
+      for _ in 0..<2 {
+        wire.send(
+          "POST /database/1/iCloud.test/development/private/zones/list?\(Fixture.ana) HTTP/1.1\r\nHost: here\r\n"
+            + "Accept-Encoding: gzip\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+        )
+        #expect(wire.receive()?.head.hasPrefix("HTTP/1.1 100") == true)
+        wire.send("{}")
+        #expect(wire.receive()?.body.contains("_defaultZone") == true)
+      }
+    }
+  }
+
   @Test func `only the loopback interface is served`() async throws {
     let server = EmulatorServer(try Emulator())
 

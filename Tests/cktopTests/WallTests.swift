@@ -14,7 +14,7 @@ import Testing
       "AsyncHTTPClient", "CloudKit", "CombineShim", "Crypto", "Logging", "Metrics", "NIOCore", "NIOFoundationCompat",
       "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",
     ],
-    "CloudKitEmulator": ["CloudKit", "Crypto", "GRDB", "NIOCore", "NIOHTTP1", "NIOPosix"],
+    "CloudKitEmulator": ["CloudKit", "Crypto", "GRDB", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix"],
     "CloudKitModels": ["CloudKit"],
     "Shims/CombineShim": [],
     "Shims/CoreLocationShim": ["CloudKit"],

@@ -65,21 +65,22 @@ struct Authentication: Sendable {
   }
 
   /// Sends the user to the server's own sign-in page. [E]
-  private static func signInNeeded(_ request: EmulatorRequest, _ route: Route) -> ServerError {
+  static func signInNeeded(_ request: EmulatorRequest, _ route: Route) -> ServerError {
     let url = "\(request.baseURL)\(SignInPage.path)?container=\(route.container)&environment=\(route.environment)"
     return ServerError(.authenticationRequired, "request needs authorization", redirectURL: url)
   }
 }
 
 extension EmulatorConfiguration {
-  fileprivate func admits(_ name: String) -> Bool {
-    !strictAuth || users.contains(name) || directory.contains { $0.name == name }
-  }
+  /// The users who are known by name.
+  var admitted: Set<String> { users.union(directory.map(\.name)) }
+
+  func admits(_ name: String) -> Bool { !strictAuth || admitted.contains(name) }
 }
 
 /// A web-auth token of this server: the user's name, and after the last `~` how often it was renewed.
 ///
-/// Old tokens keep working, as they do at the real service. [L3]
+/// Old tokens keep working, as they do at the real service [L3], unless the configuration is strict about them.
 struct WebAuthToken: Sendable, Hashable {
   var name: String
   var renewals: UInt64

@@ -1,25 +1,112 @@
-/// The page a `redirectURL` leads to: whoever opens it may be anybody, and hands the token to the window that opened it.
+import Foundation
+
+/// The pages a `redirectURL` leads to: a list of users to be, and what hands the token over. (1.4) [E]
 enum SignInPage {
   static let path = "/sign-in"
 
-  /// Shows nothing of the request, so that a URL cannot smuggle in markup.
-  static let html = """
-    <!doctype html>
-    <html><head><meta charset="utf-8"><title>Sign in to the CloudKit emulator</title></head><body>
-    <h1>Sign in</h1>
-    <p>Any name is a user. The name is also the web-auth token.</p>
-    <form id="form"><input id="name" autofocus required maxlength="100"> <button>Sign in</button></form>
-    <p id="done"></p>
-    <script>
-    document.getElementById("form").addEventListener("submit", function (event) {
-      event.preventDefault();
-      var token = document.getElementById("name").value;
-      document.getElementById("done").textContent = "ckWebAuthToken: " + token;
+  /// Lists users; whoever is not on the list signs in by name. Of the request it shows nothing.
+  static func list(_ names: [String], allowsOthers: Bool) -> String {
+    let links = names.map { "<li><a href=\"\(path)?user=\(encode($0))\">\(escape($0))</a></li>" }
+    let form = """
+      <form action="\(path)"><input name="user" autofocus required maxlength="100"> <button>Sign in</button></form>
+      """
+    return page(
+      """
+      <h1>Sign in</h1>
+      <ul>\(links.joined())</ul>
+      \(allowsOthers ? "<p>Or as anybody else:</p>\(form)" : "")
+      <p>You get a ckWebAuthToken for the program that sent you here.</p>
+      """
+    )
+  }
+
+  /// Hands the token to the window that opened this one, and shows it. A token is made of characters that mean nothing
+  /// to HTML and JavaScript once they are percent-encoded.
+  static func done(_ token: String) -> String {
+    page(
+      """
+      <h1>Signed in</h1>
+      <p>ckWebAuthToken: <code>\(escape(token))</code></p>
+      <script>
+      var token = decodeURIComponent("\(encode(token))");
       if (window.opener) {
         window.opener.postMessage({ckWebAuthToken: token, ckSession: token}, "*");
         window.close();
       }
-    });
-    </script></body></html>
+      </script>
+      """
+    )
+  }
+
+  static func callback(_ url: String, key: String, token: String) -> String {
+    "\(url)\(url.contains("?") ? "&" : "?")\(key)=\(encode(token))"
+  }
+
+  private static func page(_ body: String) -> String {
     """
+    <!doctype html>
+    <html><head><meta charset="utf-8"><title>Sign in to the CloudKit emulator</title></head><body>
+    \(body)
+    </body></html>
+    """
+  }
+
+  private static func escape(_ text: String) -> String {
+    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing("\"", with: "&quot;")
+  }
+
+  private static func encode(_ text: String) -> String {
+    text.utf8.map { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        String(UnicodeScalar(byte))
+      default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+      }
+    }
+    .joined()
+  }
+}
+
+extension EmulatorCore {
+  /// Shows the list, or signs a user in and sends the browser back.
+  func signIn(_ exchange: Exchange) -> EmulatorReply {
+    if isOffline { return drop(exchange, committed: false) }
+    guard let name = QueryString.values(exchange.request.query)["user"] else {
+      let names = configuration.strictAuth ? configuration.admitted : configuration.admitted.union(users.values)
+      return respond(exchange, page: SignInPage.list(names.sorted(), allowsOthers: !configuration.strictAuth))
+    }
+    guard let token = WebAuthToken(name), token.name == name, configuration.admits(name) else {
+      return respond(exchange, status: 403, html: "Forbidden")
+    }
+    let text = newToken(for: token).text
+    guard let callback = configuration.signInCallback else { return respond(exchange, page: SignInPage.done(text)) }
+    var reply = respond(exchange, status: 302, html: "Found")
+    let key = configuration.signInCallbackKey
+    reply.append(EmulatorHeader("Location", SignInPage.callback(callback, key: key, token: text)))
+    return reply
+  }
+
+  /// A token that no earlier one of the user is equal to.
+  private func newToken(for token: WebAuthToken) -> WebAuthToken {
+    guard configuration.strictWebAuth else { return token }
+    var new = token
+    new.renewals = (lastTokens[token.name] ?? 0) &+ 1
+    lastTokens[new.name] = new.renewals
+    return new
+  }
+
+  /// The documented rule, under which a token is good for one round trip [D]: only the last one issued is accepted. The
+  /// first token of a user that this process sees counts as issued. [E]
+  func renew(_ authentication: inout Authentication, _ exchange: inout Exchange) {
+    guard configuration.strictWebAuth, case .success(.user(let name, let next)) = authentication.caller,
+      let token = WebAuthToken(next), let route = exchange.route
+    else { return }
+    if let last = lastTokens[name], token.renewals != last &+ 1 {
+      authentication.caller = .failure(Authentication.signInNeeded(exchange.request, route))
+      exchange.nextToken = nil
+    } else {
+      lastTokens[name] = token.renewals
+    }
+  }
 }

@@ -1,12 +1,10 @@
 /// `assets/upload` and `assets/rereference` (5.9).
 extension EmulatorCore {
-  var seal: AssetSeal { AssetSeal(seed: configuration.seed) }
-
   /// Hands out one URL per token, in their order. [C]
   func uploadAssets(_ call: Call) throws(ServerError) -> JSONObject {
-    let database = database(for: call)
-    let zone = try zone(call.body["zoneID"], in: database)
-    if call.route.scope == .public, call.caller == .world {
+    let place = try place(call.body["zoneID"], for: call)
+    let zone = place.zone
+    if call.route.scope == .public && call.caller == .world || place.access?.mayWrite == false {
       throw ServerError(.accessDenied, "WRITE operation not permitted")
     }
     var tokens: [JSON] = []
@@ -37,8 +35,7 @@ extension EmulatorCore {
   /// not documented. [E]
   func rereferenceAssets(_ call: Call) throws(ServerError) -> JSONObject {
     try requireRead(call)
-    let database = database(for: call)
-    let zone = try zone(call.body["zoneID"], in: database)
+    let place = try place(call.body["zoneID"], for: call)
     var answers: [JSON] = []
     for item in try items("assets", of: call.body) {
       guard let name = item["recordName"]?.string, let field = item["fieldName"]?.string else {
@@ -46,7 +43,7 @@ extension EmulatorCore {
       }
       let identity: JSONObject = ["recordName": .string(name), "fieldName": .string(field)]
       let found: [EmulatorValue]
-      switch record(name, in: zone, database, for: call.caller)?.content.fields[field] {
+      switch record(name, in: place, for: call.caller)?.content.fields[field] {
       case .list(.asset, let elements): found = elements
       case .asset(let asset): found = [.asset(asset)]
       default:
@@ -56,7 +53,7 @@ extension EmulatorCore {
       // One dictionary for each element of a list. [E]
       for case .asset(let asset) in found {
         let expires = call.milliseconds + AssetReceipt.lifetime
-        let receipt = AssetReceipt(asset, zone: zone.identity, target: nil, expires: expires)
+        let receipt = AssetReceipt(asset, zone: place.zone.identity, target: nil, expires: expires)
         assets.keep(asset.id, until: expires)
         answers.append(.object(.joining(identity, receipt.json(seal))))
       }

@@ -1,14 +1,13 @@
 /// `changes/zone` and `changes/database` (5.6, 5.7), and the two deprecated calls they replace (5.12).
 extension EmulatorCore {
   func zoneChanges(_ call: Call) throws(ServerError) -> JSONObject {
-    let database = database(for: call)
     var results: [JSON] = []
     for item in try items("zones", of: call.body) {
       guard let zoneID = item["zoneID"] else { throw .badRequest("Missing 'zoneID'") }
       do throws(ServerError) {
-        let zone = try zone(zoneID, in: database)
-        var page: JSONObject = ["zoneID": zone.zoneID]
-        for member in try changes(in: zone, database, item, call).members { page.append(member.key, member.value) }
+        let place = try place(zoneID, for: call)
+        var page: JSONObject = ["zoneID": place.zone.zoneID]
+        for member in try changes(in: place, item, call).members { page.append(member.key, member.value) }
         results.append(.object(page))
       } catch {
         results.append(.object(error.members(after: ["zoneID": zoneID])))
@@ -18,17 +17,16 @@ extension EmulatorCore {
   }
 
   func recordChanges(_ call: Call) throws(ServerError) -> JSONObject {
-    let database = database(for: call)
-    return try changes(in: try zone(call.body["zoneID"], in: database), database, call.body, call)
+    try changes(in: try place(call.body["zoneID"], for: call), call.body, call)
   }
 
   /// One page of a zone's history: each record once, in its latest state, ordered by last change.
   private func changes(
-    in zone: ZoneState,
-    _ database: DatabaseState,
+    in place: Place,
     _ request: JSONObject,
     _ call: Call
   ) throws(ServerError) -> JSONObject {
+    let zone = place.zone
     guard zone.isCustom else { throw .badRequest("cannot get changes in default zone") }
     if call.faults.expiresTokens, request["syncToken"] != nil { throw .badRequest("Unknown sync continuation type") }
     let start = try SyncToken.sequence(
@@ -65,10 +63,13 @@ extension EmulatorCore {
       }
       if !isReverse { reached = change.sequence }
       if let record = zone.records[change.name] {
-        if types?.contains(record.type) ?? true {
-          records.append(json(record, in: zone, database, keys: keys, itemCall))
+        if let access = place.access, !access.sees(record.name) {
+          guard access.mayKnow(record.shares(in: zone)) else { continue }
+          records.append(Tombstone(record).json(zoneID: zone.zoneID))
+        } else if types?.contains(record.type) ?? true {
+          records.append(json(record, in: place, keys: keys, itemCall))
         }
-      } else if let tombstone = zone.tombstones[change.name] {
+      } else if let tombstone = zone.tombstones[change.name], place.access?.mayKnow(tombstone.shares) ?? true {
         records.append(tombstone.json(zoneID: zone.zoneID))
       }
     }
@@ -80,7 +81,7 @@ extension EmulatorCore {
   }
 
   func databaseChanges(_ call: Call) throws(ServerError) -> JSONObject {
-    try databasePage(call, tokenKey: "syncToken")
+    call.route.scope == .shared ? try sharedChanges(call) : try databasePage(call, tokenKey: "syncToken")
   }
 
   /// A `syncToken` is not the key here and therefore ignored. [L3]
@@ -116,7 +117,7 @@ extension EmulatorCore {
 }
 
 extension ZoneState {
-  fileprivate var summary: JSONObject { ["zoneID": zoneID, "syncToken": .string(token.text)] }
+  var summary: JSONObject { ["zoneID": zoneID, "syncToken": .string(token.text)] }
 
   fileprivate func hasChanges(after sequence: Int64) -> Bool {
     changes(after: sequence).contains { _ in true }
@@ -129,7 +130,19 @@ extension DatabaseState {
   }
 }
 
+extension StoredRecord {
+  /// The shares that the record belongs to or belonged to last.
+  fileprivate func shares(in zone: ZoneState) -> [String] {
+    [zone.share(of: name), left].compactMap(\.self)
+  }
+}
+
 extension Tombstone {
+  /// How a record looks to those from whom it is taken away.
+  fileprivate init(_ record: StoredRecord) {
+    self.init(name: record.name, type: record.type, sequence: record.sequence, tag: record.tag)
+  }
+
   fileprivate func json(zoneID: JSON) -> JSON {
     .object([
       "recordName": .string(name), "recordType": .null, "recordChangeTag": .string(tag), "deleted": .bool(true),

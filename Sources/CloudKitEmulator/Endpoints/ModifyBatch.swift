@@ -6,6 +6,8 @@ struct ModifyBatch {
   enum Effect {
     case save(StoredRecord.Content, previous: StoredRecord?)
     case delete
+    /// A participant ends taking part; the share stays, without them.
+    case leave(StoredRecord.Content)
     /// A forced deletion of what is not there.
     case nothing
   }
@@ -19,6 +21,8 @@ struct ModifyBatch {
 
   let zone: ZoneState
   let isPublic: Bool
+  /// What the caller may do in somebody else's zone.
+  let access: SharedAccess?
   let caller: Caller
   let configuration: EmulatorConfiguration
   let allowsNewSchema: Bool
@@ -26,6 +30,8 @@ struct ModifyBatch {
   /// Reads the version of a record before the batch.
   let existing: (String) -> StoredRecord?
   let isPoisoned: (String) -> Bool
+  /// The record name of the user whom a lookup info means.
+  let user: (JSONObject) -> String?
   /// Finds the file that a field value of a record speaks of.
   let asset: (JSONObject, _ record: String, _ field: String) throws(ServerError) -> EmulatorAsset
 
@@ -48,6 +54,9 @@ struct ModifyBatch {
     if isPoisoned(name) { throw .badRequest("Record '\(name)' cannot be processed") }
     try requireSameZone(json)
     let old = existing(name)
+    if old == nil, access != nil, zone.records[name] != nil {
+      throw ServerError(.accessDenied, "WRITE operation not permitted")
+    }
     let tag = json["recordChangeTag"]?.string
     switch type {
     case .create:
@@ -65,6 +74,7 @@ struct ModifyBatch {
       return try save(json, name: name, over: old, keepingFields: type == .forceUpdate)
     case .delete:
       guard let old else { throw ServerError(.notFound, "Record not found") }
+      if let end = leave(old) { return end }
       try requireWrite(old)
       // Without a tag a deletion counts as forced: the documentation contradicts itself. [E]
       if let tag, tag != old.tag { throw Self.conflict }
@@ -72,12 +82,21 @@ struct ModifyBatch {
     case .forceDelete:
       // [E]
       guard let old else { return .nothing }
+      if let end = leave(old) { return end }
       try requireWrite(old)
       return try delete(old)
     }
   }
 
   static let conflict = ServerError(.conflict, "record to update already exists with a different change tag")
+
+  /// A participant leaves by deleting the share from the shared database, whatever their permission. [E]
+  private func leave(_ record: StoredRecord) -> Effect? {
+    guard let access, record.content.sharing != nil else { return nil }
+    var content = record.content
+    content.sharing?.remove(access.user)
+    return .leave(content)
+  }
 
   private func delete(_ record: StoredRecord) throws(ServerError) -> Effect {
     guard record.type != "Users" else { throw .badRequest("Records of type 'Users' cannot be deleted") }
@@ -93,6 +112,9 @@ struct ModifyBatch {
   }
 
   private func requireWrite(_ record: StoredRecord) throws(ServerError) {
+    if let access, access.permission(in: zone.share(of: record.name)) != .readWrite {
+      throw ServerError(.accessDenied, "WRITE operation not permitted")
+    }
     guard isPublic else { return }
     let isCreator = caller.recordName == record.created.userRecordName
     if isCreator, configuration.grants.creatorWrites { return }
@@ -122,8 +144,12 @@ struct ModifyBatch {
     try requireType(type)
     var content = StoredRecord.Content(name: name, type: type)
     if let old, keepingFields { content = old.content }
+    // What a server adds to a record is not a client's to change.
+    content.share = old?.content.share
+    content.shortGUID = content.shortGUID ?? old?.content.shortGUID
     let fields = try apply(json["fields"], to: &content)
     try applyHierarchy(json, to: &content)
+    if type == ShareState.recordType { try applyShare(json, to: &content, over: old) }
     guard content.size <= configuration.recordSizeLimit else {
       throw .badRequest("Record is larger than \(configuration.recordSizeLimit) bytes")
     }
@@ -132,6 +158,9 @@ struct ModifyBatch {
   }
 
   private func requireType(_ type: String) throws(ServerError) {
+    guard type != ShareState.recordType else { return }
+    // The documentation's spelling. [L3]
+    guard type != "cloudKit.share" else { throw Self.noRoot }
     guard Schema.isName(type) else { throw .badRequest("Invalid record type '\(type)'") }
     if schema[type] == nil, learnt[type] == nil, !allowsNewSchema {
       throw .badRequest("Cannot create new type \(type) in production schema")
@@ -148,7 +177,7 @@ struct ModifyBatch {
     var unknown: [String: Schema.Field] = [:]
     for member in fields.members {
       let name = member.key
-      guard Schema.isName(name) else { throw .badRequest("Invalid field name '\(name)'") }
+      guard Schema.isField(name, of: content.type) else { throw .badRequest("Invalid field name '\(name)'") }
       if member.value.isNull {
         content.fields[name] = nil
         continue
@@ -180,7 +209,7 @@ struct ModifyBatch {
       content.parent = nil
     }
     if json["createShortGUID"]?.bool == true {
-      content.shortGUID = String(Derived.hexadecimal("\(zone.identity)/\(content.name)").prefix(22))
+      content.shortGUID = Self.shortGUID(content.name, in: zone)
     }
   }
 }

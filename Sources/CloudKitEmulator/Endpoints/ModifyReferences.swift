@@ -48,7 +48,7 @@ private struct ReferenceView {
           }
         }
       case .success(.delete): if let name = step.name { deletes.insert(name) }
-      case .success(.nothing), .failure: break
+      case .success(.leave), .success(.nothing), .failure: break
       }
     }
   }
@@ -56,7 +56,7 @@ private struct ReferenceView {
   func objection(to step: ModifyBatch.Step) -> ServerError? {
     guard case .success(let effect) = step.outcome, let name = step.name else { return nil }
     switch effect {
-    case .nothing: return nil
+    case .leave, .nothing: return nil
     case .save(let content, _):
       for reference in content.references {
         let target = reference.recordName

@@ -13,11 +13,12 @@ struct QueryPlan {
   struct Found {
     var record: StoredRecord
     var position: QueryOrder.Position
-    var zone: ZoneState
+    var place: Place
   }
 
   /// Up to `limit + 1` records after the marker, in order; the one too many tells that there is a next page.
-  func page(in zone: ZoneState) -> [Found] {
+  func page(in place: Place) -> [Found] {
+    let zone = place.zone
     let best = filters.compactMap { filter in
       KeyRange(filter).map { range in
         (filter.key, range, zone.withIndex(type: type, key: filter.key) { range.slice(of: $0).count })
@@ -26,30 +27,30 @@ struct QueryPlan {
     .min { $0.2 < $1.2 }
     guard let key = order.indexKey else {
       let (key, range, _) = best ?? (FieldKey(system: .recordName), KeyRange(), 0)
-      return gather(zone, key, range)
+      return gather(place, key, range)
     }
     // Walking the index of the order touches each record once over all pages; gathering by the best filter touches its
     // records once per page, which pays where they are few.
     if let (bestKey, range, count) = best, bestKey != key {
       let total = zone.withIndex(type: type, key: key) { $0.entries.count }
-      if count * max(1, count / limit) < total { return gather(zone, bestKey, range) }
+      if count * max(1, count / limit) < total { return gather(place, bestKey, range) }
     }
-    return walk(zone, key, best.flatMap { $0.0 == key ? $0.1 : nil } ?? KeyRange())
+    return walk(place, key, best.flatMap { $0.0 == key ? $0.1 : nil } ?? KeyRange())
   }
 
-  private func gather(_ zone: ZoneState, _ key: FieldKey, _ range: KeyRange) -> [Found] {
-    zone.withIndex(type: type, key: key) { index in
+  private func gather(_ place: Place, _ key: FieldKey, _ range: KeyRange) -> [Found] {
+    place.zone.withIndex(type: type, key: key) { index in
       var found: [Found] = []
-      for place in range.slice(of: index) {
-        if let match = match(index.entries[place], key, zone) { found.append(match) }
+      for position in range.slice(of: index) {
+        if let match = match(index.entries[position], key, place) { found.append(match) }
       }
       found.sort { order.precedes($0.position, $1.position) }
       return Array(found.prefix(limit + 1))
     }
   }
 
-  private func walk(_ zone: ZoneState, _ key: FieldKey, _ range: KeyRange) -> [Found] {
-    zone.withIndex(type: type, key: key) { index in
+  private func walk(_ place: Place, _ key: FieldKey, _ range: KeyRange) -> [Found] {
+    place.zone.withIndex(type: type, key: key) { index in
       var slice = range.slice(of: index)
       if let after {
         let mark = SortedIndex.Entry(key: after.keys.first ?? .string(after.name), name: after.name)
@@ -63,22 +64,22 @@ struct QueryPlan {
         }
       }
       var found: [Found] = []
-      var place = order.isAscending ? slice.lowerBound : slice.upperBound - 1
-      while slice.contains(place), found.count <= limit {
-        if let match = match(index.entries[place], key, zone) { found.append(match) }
-        place += order.isAscending ? 1 : -1
+      var position = order.isAscending ? slice.lowerBound : slice.upperBound - 1
+      while slice.contains(position), found.count <= limit {
+        if let match = match(index.entries[position], key, place) { found.append(match) }
+        position += order.isAscending ? 1 : -1
       }
       return found
     }
   }
 
-  private func match(_ entry: SortedIndex.Entry, _ key: FieldKey, _ zone: ZoneState) -> Found? {
-    guard let record = zone.isCurrent(entry, type: type, key: key), record.created.milliseconds <= newestVisible,
-      filters.allSatisfy({ $0.matches(record) })
+  private func match(_ entry: SortedIndex.Entry, _ key: FieldKey, _ place: Place) -> Found? {
+    guard let record = place.zone.isCurrent(entry, type: type, key: key), record.created.milliseconds <= newestVisible,
+      filters.allSatisfy({ $0.matches(record) }), place.access?.sees(record.name) ?? true
     else { return nil }
-    let position = order.position(of: record, in: zone.name)
+    let position = order.position(of: record, in: place.path)
     if let after, !order.precedes(after, position) { return nil }
-    return Found(record: record, position: position, zone: zone)
+    return Found(record: record, position: position, place: place)
   }
 }
 

@@ -2,16 +2,15 @@
 extension EmulatorCore {
   func lookup(_ call: Call) throws(ServerError) -> JSONObject {
     try requireRead(call)
-    let database = database(for: call)
     let items = try items("records", of: call.body)
-    let zone = try zone(call.body["zoneID"], in: database)
+    let place = try place(call.body["zoneID"], for: call)
     let keys = Self.names(call.body["desiredKeys"])
     var results: [JSON] = []
     for item in items {
       guard let name = item["recordName"]?.string else { throw .badRequest("Missing 'recordName'") }
-      if let record = record(name, in: zone, database, for: call.caller) {
+      if let record = record(name, in: place, for: call.caller) {
         let keys = Self.names(item["desiredKeys"]) ?? keys
-        results.append(json(record, in: zone, database, keys: keys, call))
+        results.append(json(record, in: place, keys: keys, call))
       } else {
         let error = ServerError(.notFound, "Record not found")
         results.append(.object(error.members(after: ["recordName": .string(name)])))

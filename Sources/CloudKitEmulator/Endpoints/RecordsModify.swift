@@ -3,18 +3,20 @@ import Foundation
 /// `records/modify` (5.3): all operations are decided first, then the ones that stand are committed together.
 extension EmulatorCore {
   func modify(_ call: Call) throws(ServerError) -> JSONObject {
-    let database = database(for: call)
     let operations = try items("operations", of: call.body)
-    let zone = try zone(call.body["zoneID"], in: database)
+    let place = try place(call.body["zoneID"], for: call)
+    let (database, zone) = (place.database, place.zone)
     var batch = ModifyBatch(
       zone: zone,
       isPublic: call.route.scope == .public,
+      access: place.access,
       caller: call.caller,
       configuration: configuration,
       allowsNewSchema: configuration.autoSchema ?? (call.route.environment == "development"),
       schema: schemas[database.key.schema] ?? Schema(),
-      existing: { [self] in record($0, in: zone, database, for: call.caller) },
+      existing: { [self] in record($0, in: place, for: call.caller) },
       isPoisoned: call.faults.isPoisoned,
+      user: { [self] in user($0)?.recordName },
       asset: { [self] (object, record, field) throws(ServerError) in
         try asset(object, for: record, field: field, in: zone, at: call.milliseconds)
       }
@@ -37,6 +39,7 @@ extension EmulatorCore {
       }
       batch.add(type, record, name: name, keys: Self.names(operation["desiredKeys"]) ?? keys)
     }
+    batch.settleSharing()
     batch.settleReferences()
     let isAtomic = zone.isCustom && call.body["atomic"]?.bool ?? true
     if isAtomic, batch.steps.contains(where: \.hasFailed) {
@@ -48,8 +51,8 @@ extension EmulatorCore {
       switch step.outcome {
       case .failure(let error): step.json(error)
       case .success(.save):
-        saved[step.name ?? ""].map { json($0, in: zone, database, keys: step.keys, call) } ?? .null
-      case .success(.delete), .success(.nothing):
+        saved[step.name ?? ""].map { json($0, in: place, keys: step.keys, call) } ?? .null
+      case .success(.delete), .success(.leave), .success(.nothing):
         JSON.object(["recordName": .string(step.name ?? ""), "deleted": .bool(true)])
       }
     }
@@ -73,60 +76,27 @@ extension EmulatorCore {
     _ call: Call
   ) throws(ServerError) -> [String: StoredRecord] {
     let zone = batch.zone
-    var commit = Commit(database: database.key, counter: database.counter, sequence: database.sequence)
-    var sequence = zone.sequence
-    var saved: [String: StoredRecord] = [:]
     let stamp = StoredRecord.Stamp(milliseconds: call.milliseconds, userRecordName: call.caller.recordName ?? "_world")
-
-    func bury(_ name: String) {
-      commit.counter += 1
-      sequence += 1
-      let tombstone = Tombstone(
-        name: name,
-        type: zone.records[name]?.type ?? saved[name]?.type ?? "",
-        sequence: sequence,
-        tag: String(commit.counter, radix: 36)
-      )
-      commit.changes.append(.buried(zone: zone.name, tombstone))
-    }
-
+    var writer = ZoneWriter(database, zone, stamp: stamp)
     for step in batch.steps {
       switch step.outcome {
-      case .success(.save(let content, let previous)):
-        commit.counter += 1
-        sequence += 1
-        let record = StoredRecord(
-          content: content,
-          tag: String(commit.counter, radix: 36),
-          sequence: sequence,
-          created: previous?.created ?? stamp,
-          modified: stamp
-        )
-        saved[record.name] = record
-        commit.changes.append(.saved(zone: zone.name, record))
-      case .success(.delete): bury(step.name ?? "")
+      case .success(.save(let content, _)), .success(.leave(let content)): writer.save(content)
+      case .success(.delete): writer.bury(step.name ?? "")
       case .success(.nothing), .failure: break
       }
     }
     // Referrers go in the same transaction, one tombstone each. [E]
-    for name in batch.cascades() { bury(name) }
-    guard !commit.changes.isEmpty else { return [:] }
-
-    commit.sequence += 1
-    let row = Commit.ZoneRow(
-      name: zone.name,
-      identity: zone.identity,
-      sequence: sequence,
-      changed: commit.sequence
-    )
-    commit.changes.append(.zoneChanged(row))
+    for name in batch.cascades() { writer.bury(name) }
+    followShares(&writer)
+    guard var commit = writer.finish() else { return [:] }
+    let saved = writer.saved
     let known = schemas[database.key.schema]
     for (type, fields) in batch.learnt {
       let news = fields.filter { known?[type]?[$0.key] == nil }
       if !news.isEmpty || known?[type] == nil { commit.changes.append(.learnt(type: type, fields: news)) }
     }
     try self.commit(commit)
-    statistics.recordsSaved += saved.count
+    statistics.recordsSaved += saved.values.count { $0.modified == stamp }
     statistics.recordsDeleted += commit.changes.count { if case .buried = $0 { true } else { false } }
     return saved
   }

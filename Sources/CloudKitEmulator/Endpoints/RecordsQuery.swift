@@ -4,13 +4,12 @@ import Foundation
 extension EmulatorCore {
   func query(_ call: Call) throws(ServerError) -> JSONObject {
     try requireRead(call)
-    let database = database(for: call)
     guard let query = call.body["query"]?.object, let type = query["recordType"]?.string else {
       throw .badRequest("Missing 'query' or its 'recordType'")
     }
     guard type != "Users" else { throw .badRequest("Records of type 'Users' cannot be queried") }
-    let zones = try queriedZones(call, database)
-    guard let fields = schemas[database.key.schema]?[type] else {
+    let places = try queriedPlaces(call)
+    guard let fields = schemas[call.route.schema]?[type] else {
       throw ServerError(.notFound, "Did not find record type: \(type)")
     }
     var filters: [QueryFilter] = []
@@ -22,7 +21,7 @@ extension EmulatorCore {
       throw .badRequest("Field 'recordName' is not marked queryable")
     }
     let order = try QueryOrder(query["sortBy"], type: type, fields: fields, configuration: configuration)
-    let hash = Derived.number(JSONWriter.text(.object(query)) + zones.map(\.name).joined(separator: "/"))
+    let hash = Derived.number(JSONWriter.text(.object(query)) + places.map(\.path).joined(separator: "/"))
     var after: QueryOrder.Position?
     if let marker = call.body["continuationMarker"] {
       after = try ContinuationMarker(marker.string ?? "", query: hash).position
@@ -39,12 +38,12 @@ extension EmulatorCore {
       limit: try pageLimit(call.body),
       newestVisible: call.milliseconds - configuration.indexDelay.milliseconds
     )
-    var found = zones.flatMap { plan.page(in: $0) }
-    if zones.count > 1 { found.sort { order.precedes($0.position, $1.position) } }
+    var found = places.flatMap { plan.page(in: $0) }
+    if places.count > 1 { found.sort { order.precedes($0.position, $1.position) } }
     let page = found.prefix(plan.limit)
     let keys = Self.names(call.body["desiredKeys"])
     var answer: JSONObject = [
-      "records": .array(page.map { json($0.record, in: $0.zone, database, keys: keys, call) })
+      "records": .array(page.map { json($0.record, in: $0.place, keys: keys, call) })
     ]
     if found.count > plan.limit, let last = page.last {
       answer.append("continuationMarker", .string(ContinuationMarker(query: hash, position: last.position).text))
@@ -53,11 +52,11 @@ extension EmulatorCore {
   }
 
   /// `zoneWide` means all zones, and nothing next to a `zoneID`. [D]
-  private func queriedZones(_ call: Call, _ database: DatabaseState) throws(ServerError) -> [ZoneState] {
+  private func queriedPlaces(_ call: Call) throws(ServerError) -> [Place] {
     guard call.body["zoneID"] == nil, call.body["zoneWide"]?.bool == true else {
-      return [try zone(call.body["zoneID"], in: database)]
+      return [try place(call.body["zoneID"], for: call)]
     }
-    return database.zones.values.sorted { $0.name < $1.name }
+    return places(for: call)
   }
 }
 

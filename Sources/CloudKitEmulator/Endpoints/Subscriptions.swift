@@ -54,7 +54,7 @@ extension EmulatorCore {
     let home = home(of: call)
     switch new.kind {
     case .query(let type, let filters): try checkFilters(filters, type, call)
-    case .zone: _ = try zone(new.json["zoneID"], in: database(for: call))
+    case .zone: _ = try place(new.json["zoneID"], for: call)
     case .database:
       guard configuration.acceptsDatabaseSubscriptions else { throw .badRequest("Unknown 'subscriptionType'") }
     }
@@ -70,7 +70,7 @@ extension EmulatorCore {
   /// from writes. [E]
   private func checkFilters(_ filters: [JSONObject], _ type: String, _ call: Call) throws(ServerError) {
     guard type != "Users" else { throw .badRequest("Records of type 'Users' cannot be queried") }
-    guard let fields = schemas[database(for: call).key.schema]?[type] else {
+    guard let fields = schemas[call.route.schema]?[type] else {
       guard configuration.autoSchema ?? (call.route.environment == "development") else {
         throw ServerError(.notFound, "Did not find record type: \(type)")
       }

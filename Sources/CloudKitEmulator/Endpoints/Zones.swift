@@ -1,18 +1,19 @@
 /// `zones/list`, `zones/lookup` and `zones/modify` (5.5).
 extension EmulatorCore {
   func listZones(_ call: Call) -> JSONObject {
-    let database = database(for: call)
-    let zones = database.zones.values.sorted { $0.name < $1.name }
-    return ["zones": .array(zones.map(\.json)), "syncToken": .string(database.token.text), "moreComing": .bool(false)]
+    let places = places(for: call)
+    let token = call.route.scope == .shared ? SharedToken(places).text : database(for: call).token.text
+    return [
+      "zones": .array(places.map(\.zone.json)), "syncToken": .string(token), "moreComing": .bool(false),
+    ]
   }
 
   func lookupZones(_ call: Call) throws(ServerError) -> JSONObject {
-    let database = database(for: call)
     var results: [JSON] = []
     for item in try items("zones", of: call.body) {
       // Zone IDs are bare here, and wrapped only in zones/modify; the wrapper is understood in both. [E]
       let zoneID = item["zoneID"] ?? .object(item)
-      results.append(try result(zoneID) { () throws(ServerError) in try zone(zoneID, in: database).json })
+      results.append(try result(zoneID) { () throws(ServerError) in try place(zoneID, for: call).zone.json })
     }
     return ["zones": .array(results)]
   }

@@ -1,6 +1,7 @@
 public import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOHTTPCompression
 import NIOPosix
 import Synchronization
 
@@ -77,6 +78,10 @@ public final class EmulatorServer: Sendable {
           let pipeline = channel.pipeline.syncOperations
           // The decoder's line limit is far above the several kB that a web-auth token in a URL needs. [L3]
           try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+          try pipeline.addHandler(ContinueHandler())
+          try pipeline.addHandler(
+            HTTPResponseCompressor { head, _ in head.isWorthCompressing ? .compressIfPossible : .doNotCompress }
+          )
           try pipeline.addHandler(HTTPHandler(exchange: exchange))
         }
       }

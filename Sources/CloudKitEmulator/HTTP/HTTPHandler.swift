@@ -35,12 +35,6 @@ final class HTTPHandler: ChannelInboundHandler {
       self.head = head
       body.removeAll()
       bodyLimit = exchange.emulator.bodyLimit(path: Self.path(head))
-      if head.headers["expect"].contains(where: { $0.lowercased() == "100-continue" }) {
-        context.writeAndFlush(
-          wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
-          promise: nil
-        )
-      }
     case .body(let buffer):
       // One byte over the limit is enough to refuse; the rest is read and thrown away.
       let room = bodyLimit + 1 - body.count

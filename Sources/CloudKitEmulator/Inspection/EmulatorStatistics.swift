@@ -71,7 +71,10 @@ extension DatabaseState {
         let fields = record.content.fields.sorted { $0.key < $1.key }
           .map { "\($0.key)=\(JSONWriter.text(FieldEncoding().bare($0.value)))" }
         let parent = record.content.parent.map { " parent=\($0)" } ?? ""
-        text += "    \(record.type) \(record.name) [\(record.tag)]\(parent) \(fields.joined(separator: " "))\n"
+        let share = record.content.share.map { " share=\($0)" } ?? ""
+        let sharing = record.content.sharing.map { " " + JSONWriter.text($0.row) } ?? ""
+        let words = fields.joined(separator: " ")
+        text += "    \(record.type) \(record.name) [\(record.tag)]\(parent)\(share)\(sharing) \(words)\n"
       }
       for tombstone in zone.tombstones.values.sorted(by: { $0.name < $1.name }) {
         text += "    deleted \(tombstone.name) [\(tombstone.tag)]\n"

@@ -72,8 +72,7 @@ extension EmulatorCore {
   }
 
   /// Puts a notification into the queues of all of a user's tokens.
-  func push(_ payload: JSONObject, to owner: DatabaseKey) {
-    let notification = JSONWriter.data(.object(payload))
+  func push(_ notification: Data, to owner: DatabaseKey) {
     for token in pushTokens[owner] ?? [] {
       couriers[token]?.enqueue(notification)
       deliver(token)

@@ -1,3 +1,5 @@
+import Foundation
+
 /// What a push says, in the shape that the web courier delivers. (5.10)
 struct Notification {
   var subscription: Subscription
@@ -10,24 +12,37 @@ struct Notification {
   /// The record a query notification is about.
   var record: StoredRecord?
 
-  var payload: JSONObject {
+  /// What APNs carries at most, in bytes.
+  static let sizeLimit = 4096
+
+  /// The whole payload; one that is too long loses what is there to be shown, and says so. Which parts the real service
+  /// takes away is not known. [E]
+  var payload: Data {
+    let whole = JSONWriter.data(.object(["aps": .object(aps), "ck": .object(ck(isPruned: false))]))
+    guard whole.count > Self.sizeLimit else { return whole }
+    let aps: JSONObject = ["content-available": .int(1)]
+    return JSONWriter.data(.object(["aps": .object(aps), "ck": .object(ck(isPruned: true))]))
+  }
+
+  private func ck(isPruned: Bool) -> JSONObject {
     var content: JSONObject = ["sid": .string(subscription.key.id), "dbs": .int(subscription.key.scope.number)]
     content = .joining(content, details)
     let fields = subscription.notificationInfo["additionalFields"]?.array?.compactMap(\.string) ?? []
-    if let record, !fields.isEmpty {
+    if let record, !fields.isEmpty, !isPruned {
       var values = JSONObject()
       for field in fields {
         values.append(field, record.content.fields[field].map { FieldEncoding().bare($0) })
       }
       content.append("af", .object(values))
     }
-    let ck: JSONObject = [
+    var ck: JSONObject = [
       "cid": .string(container), "nid": .string(id), "ckuserid": .string(subscription.key.owner),
       // Taken for the number of the environment. [E]
       "ce": .int(environment == "production" ? 1 : 2),
       kind: .object(content),
     ]
-    return ["aps": .object(aps), "ck": .object(ck)]
+    if isPruned { ck.append("p", .int(1)) }
+    return ck
   }
 
   /// The part that APNs reads, with only the keys that were asked for.

@@ -15,8 +15,10 @@ extension EmulatorCore {
     return commit.changes.compactMap { change in
       switch change {
       case .saved(let zone, let record):
-        let exists = database.zones[zone]?.records[record.name] != nil
-        return RecordEvent(firing: exists ? .update : .create, zone: zone, record: record)
+        let old = database.zones[zone]?.records[record.name]
+        // A version that is only announced anew is no update.
+        guard old?.tag != record.tag else { return nil }
+        return RecordEvent(firing: old == nil ? .create : .update, zone: zone, record: record)
       case .buried(let zone, let tombstone):
         guard let record = database.zones[zone]?.records[tombstone.name] else { return nil }
         return RecordEvent(firing: .delete, zone: zone, record: record)
@@ -26,12 +28,42 @@ extension EmulatorCore {
   }
 
   /// Tells those who have subscribed to what a commit did.
-  func notify(of commit: Commit, _ events: [RecordEvent]) {
+  ///
+  /// - Parameter audience: Who took part in what the commit changed before it did.
+  func notify(of commit: Commit, _ events: [RecordEvent], audience: Set<String>) {
     guard !subscriptions.isEmpty, let database = databases[commit.database] else { return }
     let zones = commit.zones
     guard !zones.isEmpty else { return }
     let scope: Route.Scope = commit.database.owner == nil ? .public : .private
     tell(commit.database, scope, database, zones: zones, events)
+    for user in audience.union(self.audience(of: commit)).sorted() {
+      let home = DatabaseKey(
+        container: commit.database.container,
+        environment: commit.database.environment,
+        owner: user
+      )
+      tell(home, .shared, database, zones: zones, [])
+    }
+  }
+
+  /// The users who take part in a share of the records that a commit changes.
+  func audience(of commit: Commit) -> Set<String> {
+    guard !subscriptions.isEmpty, !sharedZones.isEmpty, let database = databases[commit.database] else { return [] }
+    var users: Set<String> = []
+    for change in commit.changes {
+      let (zone, name, shares): (String, String, [String])
+      switch change {
+      case .saved(let place, let record): (zone, name, shares) = (place, record.name, [record.left].compactMap(\.self))
+      case .buried(let place, let tombstone): (zone, name, shares) = (place, tombstone.name, tombstone.shares)
+      case .zoneDeleted(let place, _): (zone, name, shares) = (place, "", Array(database.zones[place]?.shares ?? []))
+      default: continue
+      }
+      guard let zone = database.zones[zone], !zone.shares.isEmpty else { continue }
+      for share in shares + [zone.share(of: name) ?? "", ShareState.zoneShareName] {
+        users.formUnion(zone.records[share]?.content.sharing?.members ?? [])
+      }
+    }
+    return users
   }
 
   /// Tells the subscribers to one database of one user, or of all users to the public one.

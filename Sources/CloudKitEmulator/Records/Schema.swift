@@ -27,8 +27,14 @@ struct Schema: Sendable {
     }
   }
 
-  /// Fields by record type and name. `Users` is predefined. [D]
-  private(set) var types: [String: [String: Field]] = ["Users": [:]]
+  /// Fields by record type and name. `Users` is predefined [D], and so are shares [FW].
+  private(set) var types: [String: [String: Field]] = [
+    "Users": [:],
+    ShareState.recordType: [
+      "cloudkit.title": Field(type: .string), "cloudkit.type": Field(type: .string),
+      "cloudkit.thumbnailImageData": Field(type: .bytes),
+    ],
+  ]
 
   subscript(type: String) -> [String: Field]? { types[type] }
 
@@ -40,6 +46,11 @@ struct Schema: Sendable {
   static func isName(_ name: String) -> Bool {
     guard let first = name.utf8.first, name.utf8.count <= 255 else { return false }
     return isLetter(first) && name.utf8.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
+  }
+
+  /// Whether a record of a type may have a field of that name: shares have some that no other type can have.
+  static func isField(_ name: String, of type: String) -> Bool {
+    isName(name) || type == ShareState.recordType && name.hasPrefix("cloudkit.") && isRecordName(name)
   }
 
   /// At most 255 ASCII characters, none of them a control character: the framework's rule for record and zone names,

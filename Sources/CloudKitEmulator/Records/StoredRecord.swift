@@ -13,6 +13,10 @@ final class StoredRecord: Sendable {
     var fields: [String: EmulatorValue] = [:]
     var parent: String?
     var shortGUID: String?
+    /// Of a shared root, the name of its share.
+    var share: String?
+    /// Of a share, who takes part.
+    var sharing: ShareState?
 
     /// Bytes counted against the record size limit.
     var size: Int {
@@ -40,16 +44,19 @@ final class StoredRecord: Sendable {
   let sequence: Int64
   let created: Stamp
   let modified: Stamp
+  /// The share the record belonged to before, whose participants have to be told that it is gone for them.
+  let left: String?
 
   var name: String { content.name }
   var type: String { content.type }
 
-  init(content: Content, tag: String, sequence: Int64, created: Stamp, modified: Stamp) {
+  init(content: Content, tag: String, sequence: Int64, created: Stamp, modified: Stamp, left: String? = nil) {
     self.content = content
     self.tag = tag
     self.sequence = sequence
     self.created = created
     self.modified = modified
+    self.left = left
   }
 
   /// The record dictionary of a response (2.4). Fields come sorted by name so that equal states give equal bytes.

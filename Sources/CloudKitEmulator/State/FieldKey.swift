@@ -77,7 +77,7 @@ extension StoredRecord {
     case .system(.createdUserRecordName): .reference(EmulatorReference(recordName: created.userRecordName))
     case .system(.modifiedUserRecordName): .reference(EmulatorReference(recordName: modified.userRecordName))
     case .system(.parent): content.parent.map { .reference(EmulatorReference(recordName: $0)) }
-    case .system(.share): nil
+    case .system(.share): content.share.map { .reference(EmulatorReference(recordName: $0)) }
     case .wholeRecord: .string(content.fields.values.flatMap(\.texts).joined(separator: "\n"))
     }
   }

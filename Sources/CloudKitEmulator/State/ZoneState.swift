@@ -4,6 +4,8 @@ struct Tombstone: Sendable {
   var type: String
   var sequence: Int64
   var tag: String
+  /// The shares it belonged to.
+  var shares: [String] = []
 }
 
 /// One zone: its records and tombstones, the order in which they last changed, and who refers to whom.
@@ -22,6 +24,10 @@ final class ZoneState {
   private(set) var records: [String: StoredRecord] = [:]
   private(set) var tombstones: [String: Tombstone] = [:]
   private(set) var referrers: [String: [String: EmulatorReference.Action]] = [:]
+  /// The records of type `cloudkit.share`.
+  private(set) var shares: Set<String> = []
+  /// Who has whom as a parent.
+  private(set) var children: [String: Set<String>] = [:]
   private var feed: [(sequence: Int64, name: String)] = []
   private var indexes: [String: [FieldKey: SortedIndex]] = [:]
 
@@ -59,6 +65,8 @@ final class ZoneState {
     tombstones[record.name] = nil
     advance(to: record.sequence, name: record.name)
     unlink(old)
+    if record.content.sharing != nil { shares.insert(record.name) }
+    if let parent = record.content.parent { children[parent, default: []].insert(record.name) }
     for reference in record.content.references where reference.action != .none {
       // VALIDATE is the stronger promise where one record refers to a target both ways.
       if referrers[reference.recordName]?[record.name] != .validate {
@@ -77,6 +85,11 @@ final class ZoneState {
   }
 
   private func unlink(_ record: StoredRecord?) {
+    if let record, record.content.sharing != nil { shares.remove(record.name) }
+    if let record, let parent = record.content.parent {
+      children[parent]?.remove(record.name)
+      if children[parent]?.isEmpty == true { children[parent] = nil }
+    }
     for reference in record?.content.references ?? [] where reference.action != .none {
       referrers[reference.recordName]?[record?.name ?? ""] = nil
       if referrers[reference.recordName]?.isEmpty == true { referrers[reference.recordName] = nil }

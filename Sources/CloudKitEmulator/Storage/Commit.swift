@@ -41,9 +41,9 @@ extension EmulatorCore {
         throw ServerError(.internalError, "The data file could not be written: \(error)")
       }
     }
-    let events = recordEvents(of: commit)
+    let (events, audience) = (recordEvents(of: commit), audience(of: commit))
     apply(commit)
-    notify(of: commit, events)
+    notify(of: commit, events, audience: audience)
   }
 
   /// Commits changes that leave the counters of the database alone.
@@ -61,9 +61,11 @@ extension EmulatorCore {
       case .saved(let zone, let record):
         assets.replace(database.zones[zone]?.records[record.name], with: record)
         database.zones[zone]?.save(record)
+        if record.content.sharing != nil { sharedZones.insert(Place.Key(database: database.key, zone: zone)) }
       case .buried(let zone, let tombstone):
         assets.replace(database.zones[zone]?.records[tombstone.name], with: nil)
         database.zones[zone]?.bury(tombstone)
+        dropUnshared(Place.Key(database: database.key, zone: zone))
       case .zoneCreated(let row):
         database.deletedZones[row.name] = nil
         database.zones[row.name] = ZoneState(
@@ -78,6 +80,7 @@ extension EmulatorCore {
         for record in database.zones[name]?.records.values ?? [:].values { assets.replace(record, with: nil) }
         database.zones[name] = nil
         database.deletedZones[name] = sequence
+        dropUnshared(Place.Key(database: database.key, zone: name))
       case .learnt(let type, let fields):
         schemas[commit.database.schema, default: Schema()].learn(type: type, fields: fields)
       case .userSeen(let name): users[WebAuthToken.recordName(of: name)] = name
@@ -87,5 +90,10 @@ extension EmulatorCore {
       case .tokenDropped(let token): dropToken(token)
       }
     }
+  }
+
+  private func dropUnshared(_ key: Place.Key) {
+    guard databases[key.database]?.zones[key.zone]?.shares.isEmpty ?? true else { return }
+    sharedZones.remove(key)
   }
 }

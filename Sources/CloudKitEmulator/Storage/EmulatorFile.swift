@@ -52,7 +52,12 @@ final class EmulatorFile: Sendable {
           let body = JSONWriter.data(.object(RecordRow.json(record)))
           try put(db, [path, zone, record.name, record.sequence, false, body])
         case .buried(let zone, let tombstone):
-          let body = JSONWriter.data(.object(["type": .string(tombstone.type), "tag": .string(tombstone.tag)]))
+          let body = JSONWriter.data(
+            .object([
+              "type": .string(tombstone.type), "tag": .string(tombstone.tag),
+              "shares": .array(tombstone.shares.map { .string($0) }),
+            ])
+          )
           try put(db, [path, zone, tombstone.name, tombstone.sequence, true, body])
         case .zoneCreated(let row), .zoneChanged(let row):
           try run(
@@ -168,7 +173,9 @@ extension EmulatorFile {
         guard let type = body["type"]?.string, let tag = body["tag"]?.string else {
           throw RecordRow.Damaged(name: name)
         }
-        changes.append(.buried(zone: zone, Tombstone(name: name, type: type, sequence: sequence, tag: tag)))
+        var tombstone = Tombstone(name: name, type: type, sequence: sequence, tag: tag)
+        tombstone.shares = body["shares"]?.array?.compactMap(\.string) ?? []
+        changes.append(.buried(zone: zone, tombstone))
       } else {
         changes.append(.saved(zone: zone, try RecordRow.record(body, name: name, sequence: sequence)))
       }

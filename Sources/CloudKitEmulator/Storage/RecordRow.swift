@@ -27,6 +27,9 @@ enum RecordRow {
     ]
     object.append("parent", record.content.parent.map { .string($0) })
     object.append("shortGUID", record.content.shortGUID.map { .string($0) })
+    object.append("share", record.content.share.map { .string($0) })
+    object.append("sharing", record.content.sharing?.row)
+    object.append("left", record.left.map { .string($0) })
     return object
   }
 
@@ -37,11 +40,23 @@ enum RecordRow {
     var content = StoredRecord.Content(name: name, type: type)
     content.parent = object["parent"]?.string
     content.shortGUID = object["shortGUID"]?.string
+    content.share = object["share"]?.string
+    if let sharing = object["sharing"]?.object {
+      guard let state = ShareState(row: sharing) else { throw Damaged(name: name) }
+      content.sharing = state
+    }
     for member in fields.members {
       guard let pair = member.value.array, pair.count == 2, let type = pair[0].string else { throw Damaged(name: name) }
       content.fields[member.key] = try value(pair[1], type: type, name: name)
     }
-    return StoredRecord(content: content, tag: tag, sequence: sequence, created: created, modified: modified)
+    return StoredRecord(
+      content: content,
+      tag: tag,
+      sequence: sequence,
+      created: created,
+      modified: modified,
+      left: object["left"]?.string
+    )
   }
 
   private static func value(_ json: JSON, type: String, name: String) throws -> EmulatorValue {

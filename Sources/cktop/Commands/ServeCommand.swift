@@ -29,6 +29,7 @@ struct ServeCommand: AsyncParsableCommand {
   )
   var serverKeys: [String] = []
   @Flag(help: "Accept only the tokens and users named by --api-token and --user.") var strictAuth = false
+  @Flag(help: "Accept only the last web-auth token issued to a user, as documented.") var strictWebAuth = false
   @Option(
     name: .customLong("api-token"),
     help: ArgumentHelp("An API token that --strict-auth accepts. May be repeated.", valueName: "token")
@@ -67,6 +68,7 @@ struct ServeCommand: AsyncParsableCommand {
   private func emulator() throws -> Emulator {
     var configuration = EmulatorConfiguration()
     configuration.strictAuth = strictAuth
+    configuration.strictWebAuth = strictWebAuth
     configuration.apiTokens = Set(apiTokens)
     configuration.users = Set(users)
     configuration.serverKeys = try serverKeys.map(serverKey)

@@ -1,0 +1,103 @@
+/// Shares in `records/modify` (5.3), and what their participants may write.
+extension ModifyBatch {
+  /// Reads what an operation says about a share into its record.
+  func applyShare(
+    _ json: JSONObject,
+    to content: inout StoredRecord.Content,
+    over old: StoredRecord?
+  ) throws(ServerError) {
+    guard access == nil else { throw ServerError(.accessDenied, "WRITE operation not permitted") }
+    guard !isPublic, zone.isCustom else { throw .badRequest("Only records of custom zones can be shared") }
+    let reader = ShareReader(user: user, owner: zone.owner, origin: "\(zone.identity)/\(content.name)")
+    // Sharing is no field, so that replacing all fields leaves it alone.
+    var share: ShareState
+    if let known = old?.content.sharing {
+      share = known
+      content.shortGUID = old?.content.shortGUID
+    } else {
+      let root = content.name == ShareState.zoneShareName ? nil : try sharedRoot(json)
+      if root == nil, !zone.shares.isEmpty || zone.zoneShare != nil {
+        throw .badRequest("Records of the zone are shared already")
+      }
+      share = reader.new(root: root?.name)
+      content.shortGUID = root?.content.shortGUID ?? Self.shortGUID(root?.name ?? content.name, in: zone)
+    }
+    try reader.apply(json, to: &share)
+    content.sharing = share
+  }
+
+  /// The record a new share is for: saved before, and in the version that the request knows.
+  private func sharedRoot(_ json: JSONObject) throws(ServerError) -> StoredRecord {
+    guard let root = json["forRecord"]?.object, let name = root["recordName"]?.string, let record = existing(name)
+    else {
+      throw Self.noRoot
+    }
+    guard let tag = root["recordChangeTag"]?.string else { throw .badRequest("Missing 'recordChangeTag' of the root") }
+    guard tag == record.tag else { throw Self.conflict }
+    guard zone.zoneShare == nil, zone.share(of: name) == nil, record.type != "Users" else {
+      throw .badRequest("The record is shared already")
+    }
+    return record
+  }
+
+  static let noRoot = ServerError(.badRequest, "Cannot share - no such record exists to share")
+
+  static func shortGUID(_ name: String, in zone: ZoneState) -> String {
+    String(Derived.hexadecimal("\(zone.identity)/\(name)").prefix(22))
+  }
+
+  /// Fails what the batch as a whole does not allow: shares of roots that it deletes or shares twice, and writes of a
+  /// participant that do not end up where the participant may write.
+  mutating func settleSharing() {
+    let deleted = Set(steps.compactMap { step in if case .success(.delete) = step.outcome { step.name } else { nil } })
+    var roots: Set<String> = []
+    var saves: [String: StoredRecord.Content] = [:]
+    for index in steps.indices {
+      guard case .success(.save(let content, let previous)) = steps[index].outcome else { continue }
+      saves[content.name] = content
+      guard previous == nil, let root = content.sharing?.root else { continue }
+      if deleted.contains(root) || !roots.insert(root).inserted { steps[index].outcome = .failure(Self.noRoot) }
+    }
+    guard let access else { return }
+    for index in steps.indices {
+      guard case .success(.save(let content, let previous)) = steps[index].outcome else { continue }
+      let share = Hierarchy.share(of: content.name) { name in
+        deleted.contains(name) ? nil : saves[name] ?? zone.records[name]?.content
+      }
+      guard access.permission(in: share) != .readWrite else { continue }
+      let word = previous == nil ? "CREATE" : "WRITE"
+      steps[index].outcome = .failure(ServerError(.accessDenied, "\(word) operation not permitted"))
+    }
+  }
+}
+
+extension EmulatorCore {
+  /// Carries a change of shares on to their roots: a new share marks its root, a deleted one releases it, and a deleted
+  /// root takes its share along.
+  func followShares(_ writer: inout ZoneWriter) {
+    let zone = writer.zone
+    for content in writer.saved.values.map(\.content).sorted(by: { $0.name < $1.name })
+    where writer.buried[content.name] == nil {
+      guard let name = content.sharing?.root, var root = writer.content(name), root.share != content.name else {
+        continue
+      }
+      root.share = content.name
+      root.shortGUID = content.shortGUID
+      writer.save(root)
+    }
+    for name in writer.buried.keys.sorted() {
+      guard let old = zone.records[name]?.content else { continue }
+      if let share = old.share { writer.bury(share) }
+      guard let rootName = old.sharing?.root, var root = writer.content(rootName), root.share == name else { continue }
+      root.share = nil
+      writer.save(root)
+    }
+    // Who is out of one share and still in another of the zone is told by the zone's feed.
+    for record in writer.saved.values.sorted(by: { $0.name < $1.name }) {
+      guard let old = zone.records[record.name]?.content.sharing, let new = record.content.sharing,
+        new.former.contains(where: { !old.former.contains($0) })
+      else { continue }
+      writer.announce(share: record.content)
+    }
+  }
+}

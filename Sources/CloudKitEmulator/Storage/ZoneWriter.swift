@@ -1,0 +1,109 @@
+/// Collects what a request changes in one zone, with the changes that follow from it, and makes a commit of it all.
+struct ZoneWriter {
+  let zone: ZoneState
+  private let stamp: StoredRecord.Stamp
+  private(set) var commit: Commit
+  private var sequence: Int64
+  private var order: [String] = []
+  /// The new versions, those included that go with a deletion of the same request.
+  private(set) var saved: [String: StoredRecord] = [:]
+  private(set) var buried: [String: Tombstone] = [:]
+
+  init(_ database: DatabaseState, _ zone: ZoneState, stamp: StoredRecord.Stamp) {
+    self.zone = zone
+    self.stamp = stamp
+    commit = Commit(database: database.key, counter: database.counter, sequence: database.sequence)
+    sequence = zone.sequence
+  }
+
+  /// The content of a record as it will be.
+  func content(_ name: String) -> StoredRecord.Content? {
+    buried[name] == nil ? (saved[name] ?? zone.records[name])?.content : nil
+  }
+
+  /// A new version. Saving twice in a request changes the first one.
+  mutating func save(_ content: StoredRecord.Content) {
+    let previous = zone.records[content.name]
+    let (tag, sequence) = next(content.name)
+    saved[content.name] = StoredRecord(
+      content: content,
+      tag: tag,
+      sequence: sequence,
+      created: previous?.created ?? stamp,
+      modified: stamp,
+      left: previous?.left
+    )
+  }
+
+  mutating func bury(_ name: String) {
+    guard buried[name] == nil else { return }
+    let old = saved[name] ?? zone.records[name]
+    let (tag, sequence) = next(name)
+    let shares = [zone.share(of: name), old?.left].compactMap(\.self)
+    buried[name] = Tombstone(name: name, type: old?.type ?? "", sequence: sequence, tag: tag, shares: shares)
+  }
+
+  /// Makes a record appear in the change feed without a new version: who may see it changes, not what it is. [E]
+  mutating func announce(_ name: String, left: String?) {
+    guard saved[name] == nil, buried[name] == nil, let record = zone.records[name] else { return }
+    let (_, sequence) = next(name)
+    saved[name] = StoredRecord(
+      content: record.content,
+      tag: record.tag,
+      sequence: sequence,
+      created: record.created,
+      modified: record.modified,
+      left: left
+    )
+  }
+
+  private mutating func next(_ name: String) -> (tag: String, sequence: Int64) {
+    if saved[name] == nil, buried[name] == nil { order.append(name) }
+    commit.counter += 1
+    sequence += 1
+    return (String(commit.counter, radix: 36), sequence)
+  }
+
+  /// The commit, or nothing where nothing changes.
+  mutating func finish() -> Commit? {
+    guard !order.isEmpty else { return nil }
+    followHierarchy()
+    let buried = buried.values.map { ($0.sequence, Commit.Change.buried(zone: zone.name, $0)) }
+    let saved = saved.values.filter { self.buried[$0.name] == nil }
+      .map { ($0.sequence, Commit.Change.saved(zone: zone.name, $0)) }
+    commit.changes = (buried + saved).sorted { $0.0 < $1.0 }.map(\.1)
+    commit.sequence += 1
+    let row = Commit.ZoneRow(
+      name: zone.name,
+      identity: zone.identity,
+      sequence: sequence,
+      changed: commit.sequence
+    )
+    commit.changes.append(.zoneChanged(row))
+    return commit
+  }
+
+  /// Notes which records have come to another share or left theirs, those below the changed ones included.
+  private mutating func followHierarchy() {
+    guard !zone.shares.isEmpty else { return }
+    for name in order {
+      let share = Hierarchy.share(of: name, in: content)
+      let before = zone.share(of: name)
+      if let record = saved[name], before != nil, before != share, record.content.sharing == nil {
+        saved[name] = record.leaving(before)
+      }
+      let old = zone.records[name]?.content
+      guard before != share || old?.share != content(name)?.share else { continue }
+      for descendant in zone.descendants(of: name).sorted() {
+        let (before, after) = (zone.share(of: descendant), Hierarchy.share(of: descendant, in: content))
+        if before != after { announce(descendant, left: before ?? zone.records[descendant]?.left) }
+      }
+    }
+  }
+}
+
+extension StoredRecord {
+  fileprivate func leaving(_ share: String?) -> StoredRecord {
+    StoredRecord(content: content, tag: tag, sequence: sequence, created: created, modified: modified, left: share)
+  }
+}

@@ -1,0 +1,73 @@
+import CloudKitEmulator
+import Foundation
+import Testing
+
+@Suite struct SignInTests {
+  static func open(_ fixture: Fixture, _ query: String) throws -> EmulatorResponse {
+    try fixture.open("/sign-in?\(query)")
+  }
+
+  static func configuration() -> EmulatorConfiguration {
+    var configuration = EmulatorConfiguration()
+    configuration.directory = [EmulatorUser(name: "ana"), EmulatorUser(name: "<b>&\"quoted\"")]
+    return configuration
+  }
+
+  @Test func `the page lists the users, escaped, and takes any other name`() throws {
+    let page = Answer(try Self.open(Fixture(Self.configuration()), "container=iCloud.test")).text
+
+    #expect(page.contains(#"<a href="/sign-in?user=ana">ana</a>"#))
+    #expect(page.contains("&lt;b>&amp;&quot;quoted&quot;") && !page.contains("<b>"))
+    #expect(page.contains("<form"))
+  }
+
+  @Test func `whoever signs in hands the token to the window that asked`() throws {
+    let fixture = try Fixture(Self.configuration())
+
+    let page = Answer(try Self.open(fixture, "user=b%2B%3C%2Fscript%3E")).text
+
+    #expect(page.contains("postMessage({ckWebAuthToken: token, ckSession: token}"))
+    #expect(page.contains(#"decodeURIComponent("b%2B%3C%2Fscript%3E%7E0")"#))
+    #expect(page.components(separatedBy: "</script>").count == 2)
+  }
+
+  @Test(arguments: ["ckWebAuthToken", "ckSession"])
+  func `a callback gets the token in its query`(key: String) throws {
+    var configuration = Self.configuration()
+    configuration.signInCallback = "http://127.0.0.1:9/back?x=1"
+    configuration.signInCallbackKey = key
+    configuration.strictAuth = true
+    configuration.apiTokens = ["token"]
+    let fixture = try Fixture(configuration)
+
+    let response = try Self.open(fixture, "user=ana")
+
+    #expect(response.status == 302)
+    #expect(response.header("Location") == "http://127.0.0.1:9/back?x=1&\(key)=ana%7E0")
+    #expect(try fixture.post("zones/list", query: "ckAPIToken=token&ckWebAuthToken=ana%7E0").status == 200)
+    #expect(try Self.open(fixture, "user=eve").status == 403)
+    #expect(!Answer(try Self.open(fixture, "")).text.contains("<form"))
+  }
+
+  @Test func `under the documented rule a token is good for one round trip, also one that fails`() throws {
+    var configuration = Self.configuration()
+    configuration.strictWebAuth = true
+    let fixture = try Fixture(configuration)
+    let send = { (token: String, operation: String) in
+      try fixture.post(operation, query: "ckAPIToken=t&ckWebAuthToken=\(token)")
+    }
+    let header = "X-Apple-CloudKit-Web-Auth-Token"
+
+    let first = try #require(try send("ana", "zones/list").header(header))
+    #expect(try send("ana", "zones/list").status == 421)
+    let failed = try send(first, "zones/modify")
+    #expect(failed.status == 400)
+    let again = try send(first, "zones/list")
+    #expect(again.status == 421 && again.header(header) == nil && again.object["redirectURL"] is String)
+    #expect(try send(try #require(failed.header(header)), "zones/list").status == 200)
+
+    let page = Answer(try Self.open(fixture, "user=ana")).text
+    let token = String(try #require(page.firstMatch(of: /<code>(.*)<\/code>/)?.1))
+    #expect(try send(token, "zones/list").status == 200)
+  }
+}
