@@ -273,16 +273,12 @@ struct PredicateParser {
   }
 
   private func nextIs(_ keyword: String, _ sign: String) -> Bool {
-    switch tokens.first?.kind {
-    case .word(let word): word.uppercased() == keyword
-    case .sign(let text): text == sign
-    default: false
-    }
+    tokens.first?.keyword == keyword || tokens.first?.kind == .sign(sign)
   }
 
   /// Takes a keyword, unless a sign of comparison behind it makes it a field's name.
   private mutating func takeKeyword(_ keyword: String) -> Bool {
-    guard case .word(let word)? = tokens.first?.kind, word.uppercased() == keyword else { return false }
+    guard tokens.first?.keyword == keyword else { return false }
     if case .sign(let sign)? = tokens.dropFirst().first?.kind, "=<>!".contains(sign.prefix(1)), sign != "!" {
       return false
     }

@@ -30,9 +30,8 @@ struct PredicateText {
     case .and(let parts): join(parts, " AND ", nothing: "TRUEPREDICATE")
     case .or(let parts): join(parts, " OR ", nothing: "FALSEPREDICATE")
     case .not(let part):
-      text += "NOT ("
-      write(part)
-      text += ")"
+      text += "NOT "
+      writePart(part)
     case .comparison(let comparison): write(comparison)
     case .unusable(let reason): text += "<\(reason)>"
     }
@@ -42,13 +41,18 @@ struct PredicateText {
     guard !parts.isEmpty else { return text += nothing }
     for (index, part) in parts.enumerated() {
       if index > 0 { text += separator }
-      switch part {
-      case .and, .or:
-        text += "("
-        write(part)
-        text += ")"
-      default: write(part)
-      }
+      writePart(part)
+    }
+  }
+
+  /// Parentheses stand where they must and nowhere else: reading allows only so many of them within each other.
+  private mutating func writePart(_ part: PredicateNode) {
+    switch part {
+    case .and, .or:
+      text += "("
+      write(part)
+      text += ")"
+    default: write(part)
     }
   }
 

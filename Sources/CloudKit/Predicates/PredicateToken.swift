@@ -18,6 +18,14 @@ struct PredicateToken: Hashable {
   let kind: Kind
   /// In scalars from the beginning of the format.
   let offset: Int
+  /// A word in capitals, since keywords may be written either way; empty for other pieces.
+  let keyword: String
+
+  init(kind: Kind, offset: Int) {
+    self.kind = kind
+    self.offset = offset
+    keyword = if case .word(let word) = kind { word.uppercased() } else { "" }
+  }
 
   /// The piece as it stands in a message, without what may be private.
   var shown: String {

@@ -149,6 +149,7 @@ extension WireSubscribedFilter {
     "GREATER_THAN": "%K > %@", "GREATER_THAN_OR_EQUALS": "%K >= %@", "IN": "%K IN %@", "NOT_IN": "NOT (%K IN %@)",
     "BEGINS_WITH": "%K BEGINSWITH %@", "NOT_BEGINS_WITH": "NOT (%K BEGINSWITH %@)", "LIST_CONTAINS": "%K CONTAINS %@",
     "NOT_LIST_CONTAINS": "NOT (%K CONTAINS %@)", "LIST_CONTAINS_ALL": "%K CONTAINS %@",
+    "NOT_LIST_CONTAINS_ALL": "NOT (%K CONTAINS %@)",
     "LIST_CONTAINS_ANY": "ANY %K IN %@", "NOT_LIST_CONTAINS_ANY": "NOT (ANY %K IN %@)",
     "LIST_MEMBER_BEGINS_WITH": "ANY %K BEGINSWITH %@",
     "NOT_LIST_MEMBER_BEGINS_WITH": "NOT (ANY %K BEGINSWITH %@)",
@@ -158,6 +159,11 @@ extension WireSubscribedFilter {
     // The framework's predicates know the wire's names of the system's fields too.
     let field = fieldName ?? systemFieldName ?? ""
     let value = StoredField(wire: fieldValue, zoneID: zoneID).object
+    if comparator == "CONTAINS_ALL_TOKENS" {
+      return field.isEmpty
+        ? NSPredicate(format: "SELF CONTAINS %@", argumentArray: [value])
+        : NSPredicate(format: "%K TOKENMATCHES[cd] %@", argumentArray: [field, value])
+    }
     if comparator == "NEAR" {
       return NSPredicate(
         format: "distanceToLocation:fromLocation:(%K, %@) < %f",

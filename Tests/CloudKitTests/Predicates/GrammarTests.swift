@@ -171,6 +171,8 @@ import Testing
       "a == 1 AND (b == 'x' OR NOT (c < 2.5)) AND d IN {1, 2}", "ANY a BEGINSWITH[cd] \"q\\\"\\n\" OR NONE #in == 3",
       "SELF CONTAINS 'x' OR allTokens TOKENMATCHES[cdl] 'y'", "a == NULL OR TRUEPREDICATE", "x BETWEEN {-1, 1e+20}",
       "creationDate > CAST(700000000.125, 'NSDate') AND recordID.recordName LIKE '*'", "(a == 1 AND b == 2) OR c == 3",
+      String(repeating: "!", count: 60) + "a == 1",
+      String(repeating: "NOT (a == 1 AND ", count: 30) + "b == 2" + String(repeating: ")", count: 30),
     ]
     for format in formats {
       let node = PredicateParser.node(format: format, arguments: [])
