@@ -23,11 +23,11 @@ extension CKRecord {
 }
 
 extension RecordModel {
-  static func predicate(_ key: Fields, equals value: Any) -> NSPredicate {
+  static func predicate(_ key: Fields, equals value: CVarArg) -> NSPredicate {
     NSPredicate(format: "\(key.rawValue) == %@", value)
   }
 
-  static func predicate(_ key: Fields, anyIn values: Any) -> NSPredicate {
+  static func predicate(_ key: Fields, anyIn values: CVarArg) -> NSPredicate {
     NSPredicate(format: "ANY \(key.rawValue) IN %@", values)
   }
 
