@@ -138,7 +138,8 @@ let package = Package(
       name: "Swift5CompatibilityTests",
       dependencies: ["CloudKit", "CloudKitEmulator", "OSShim", "UniformTypeIdentifiersShim"],
       path: "Tests/CompatibilityTests/Swift5",
-      swiftSettings: [.swiftLanguageMode(.v5), shims]
+      // Swift 5 warns of what code of its time does.
+      swiftSettings: [.swiftLanguageMode(.v5), shims, .unsafeFlags(["-suppress-warnings"])]
     ),
     .testTarget(
       name: "Swift6CompatibilityTests",

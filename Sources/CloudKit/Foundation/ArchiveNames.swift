@@ -8,6 +8,7 @@ private let archivedClasses: [(name: String, type: AnyClass)] = [
   ("CKRecordZoneID", CKRecordZoneID.self),
   ("CKReference", CKReference.self),
   ("CKServerChangeToken", CKServerChangeToken.self),
+  ("CKShare", CKShare.self),
   ("CLLocation", CLLocation.self),
 ]
 

@@ -107,7 +107,7 @@ struct PredicateText {
     case .reference(let reference): "<reference to \(quoted(reference.recordName))>"
     case .location(let place): "<location \(place.latitude), \(place.longitude)>"
     case .bytes(let data): "<\(data.count) bytes>"
-    case .asset, .other: "<\(value.wireType)>"
+    case .asset, .encrypted, .other: "<\(value.wireType)>"
     }
   }
 

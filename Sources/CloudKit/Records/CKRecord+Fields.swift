@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension CKRecord {
-  /// The value of a field; nil where it has none. Setting nil clears the field on the server with the next save.
+  /// The value of a field; nil where it has none, or where it is one of the `encryptedValues`. Setting nil clears the field on the server with the next save.
   ///
   /// Dates lose what lies below a millisecond, which CloudKit does not keep.
   public subscript(key: FieldKey) -> (any CKRecordValue)? {
@@ -43,15 +43,41 @@ extension CKRecord {
   }
 
   /// The names of the fields that have a value, in alphabetical order.
-  public func allKeys() -> [FieldKey] { state.withLock { $0.fields.keys.sorted() } }
+  public func allKeys() -> [FieldKey] { keys(encrypted: false) }
 
   /// The names of the fields that were set or cleared since the record was made, fetched or saved.
-  public func changedKeys() -> [FieldKey] { state.withLock { $0.changedKeys.sorted() } }
+  public func changedKeys() -> [FieldKey] { changedKeys(encrypted: false) }
 
-  private func storedField(_ key: FieldKey) -> StoredField? { state.withLock { $0.fields[key] } }
+  private func storedField(_ key: FieldKey) -> StoredField? { storedField(key, encrypted: false) }
 
   private func store(_ value: (any CKRecordValueProtocol)?, forKey key: FieldKey) {
-    let field = value.map { StoredField($0) }
+    store(value, forKey: key, encrypted: false)
+  }
+}
+
+// MARK: - Fields of either kind
+
+extension CKRecord {
+  func keys(encrypted: Bool) -> [FieldKey] {
+    state.withLock { $0.fields.filter { $0.value.isEncrypted == encrypted }.keys.sorted() }
+  }
+
+  /// A cleared field is of the kind that it was.
+  func changedKeys(encrypted: Bool) -> [FieldKey] {
+    state.withLock { state in
+      let keys = state.changedKeys.filter { key in
+        (state.fields[key] ?? state.ancestor?[key])?.isEncrypted ?? false == encrypted
+      }
+      return keys.sorted()
+    }
+  }
+
+  func storedField(_ key: FieldKey, encrypted: Bool) -> StoredField? {
+    state.withLock { $0.fields[key].flatMap { $0.isEncrypted == encrypted ? $0 : nil } }
+  }
+
+  func store(_ value: (any CKRecordValueProtocol)?, forKey key: FieldKey, encrypted: Bool) {
+    let field = value.map { StoredField($0, isEncrypted: encrypted) }
     state.withLock { state in
       state.fields[key] = field
       state.changedKeys.insert(key)

@@ -30,10 +30,10 @@ final class CKRecordValueStore: NSObject, NSSecureCoding {
 
 extension StoredField {
   /// Takes over a value out of an archive; nil for what no field can hold.
-  init?(archived object: NSObject) {
+  init?(archived object: NSObject, isEncrypted: Bool = false) {
     let elements = (object as? NSArray).map { Array($0) } ?? [object]
     guard elements.allSatisfy({ $0 is any CKRecordValue && !($0 is NSArray) }), let value = object as? any CKRecordValue
     else { return nil }
-    self.init(value)
+    self.init(value, isEncrypted: isEncrypted)
   }
 }

@@ -16,6 +16,7 @@ extension RecordState {
     static let wireFields = "WireFields"
     static let editedKeys = "EditedKeys"
     static let editedField = "EditedField."
+    static let encryptedKeys = "EncryptedKeys"
     static let ancestor = "AncestorFields"
     static let changedKeys = "ChangedKeys"
     static let assetFiles = "AssetFiles"
@@ -43,6 +44,8 @@ extension RecordState {
     let edited = fields.filter { $0.value.wire == nil }.mapValues(\.object)
     for (key, object) in edited { coder.encode(object, forKey: ArchiveKey.editedField + key) }
     if !edited.isEmpty { coder.encode(Self.json(edited.keys.sorted()), forKey: ArchiveKey.editedKeys) }
+    let encrypted = edited.keys.filter { fields[$0]?.isEncrypted == true }.sorted()
+    if !encrypted.isEmpty { coder.encode(Self.json(encrypted), forKey: ArchiveKey.encryptedKeys) }
     coder.encode(Self.json(fields.compactMapValues(\.wire)), forKey: ArchiveKey.wireFields)
     if let ancestor { coder.encode(Self.json(ancestor.compactMapValues(\.wire)), forKey: ArchiveKey.ancestor) }
     let files = fields.compactMapValues { $0.wire?.assets == nil ? nil : $0.assets.map { $0.localFile?.path } }
@@ -64,9 +67,10 @@ extension RecordState {
     for (key, paths) in coder.wire([String: [String?]].self, forKey: ArchiveKey.assetFiles) ?? [:] {
       for (asset, path) in zip(fields[key]?.assets ?? [], paths) { path.map(asset.restore) }
     }
+    let encrypted = Set(Self.decoded(coder, ArchiveKey.encryptedKeys) ?? [String]())
     for key in Self.decoded(coder, ArchiveKey.editedKeys) ?? [String]() {
       let object = coder.fieldObject(forKey: ArchiveKey.editedField + key)
-      fields[key] = object.flatMap(StoredField.init(archived:))
+      fields[key] = object.flatMap { StoredField(archived: $0, isEncrypted: encrypted.contains(key)) }
     }
     let ancestorFields: [String: FieldValue]? = Self.decoded(coder, ArchiveKey.ancestor)
     ancestor = ancestorFields?.mapValues { StoredField(wire: $0, zoneID: zoneID) }

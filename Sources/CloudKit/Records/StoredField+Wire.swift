@@ -19,6 +19,7 @@ extension StoredField {
     case .reference(let reference): CKReference(wire: reference, zoneID: zoneID)
     case .asset(let asset): CKAsset(wire: asset)
     case .list(_, let elements): NSArray(array: elements.map { object($0, zoneID: zoneID) })
+    case .encrypted(let value): object(value, zoneID: zoneID)
     case .other: CKOpaqueValue(value)
     }
   }
@@ -31,7 +32,8 @@ extension StoredField {
   /// - Throws: `CKError.invalidArguments` for what the wire cannot carry.
   func wireValue(key: String, zoneID: CKRecordZoneID) throws(CKError) -> FieldValue {
     if let wire { return wire }
-    return try Self.wireValue(object, key: key, zoneID: zoneID)
+    let value = try Self.wireValue(object, key: key, zoneID: zoneID)
+    return isEncrypted ? .encrypted(value) : value
   }
 
   private static func wireValue(_ object: NSObject, key: String, zoneID: CKRecordZoneID) throws(CKError) -> FieldValue {

@@ -9,16 +9,19 @@ internal import Foundation
 struct StoredField: @unchecked Sendable {
   let object: NSObject
   let wire: FieldValue?
+  /// Whether CloudKit encrypts the field.
+  let isEncrypted: Bool
 
-  init(object: NSObject, wire: FieldValue? = nil) {
+  init(object: NSObject, wire: FieldValue? = nil, isEncrypted: Bool = false) {
     self.object = object
     self.wire = wire
+    self.isEncrypted = isEncrypted || wire?.isEncrypted == true
   }
 
   /// Takes over a value of any spelling.
-  init(_ value: any CKRecordValueProtocol) {
+  init(_ value: any CKRecordValueProtocol, isEncrypted: Bool = false) {
     let object = Self.normalized(value)
-    self.init(object: object, wire: (object as? CKOpaqueValue)?.wire)
+    self.init(object: object, wire: (object as? CKOpaqueValue)?.wire, isEncrypted: isEncrypted)
   }
 
   /// The value as callers read it.

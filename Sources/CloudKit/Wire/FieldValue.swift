@@ -17,6 +17,8 @@ package enum FieldValue: Hashable, Sendable {
   indirect case asset(WireAsset)
   /// Elements all have the element type; an empty list keeps it too.
   case list(FieldType, [FieldValue])
+  /// A value that CloudKit encrypts, of a field that the schema declares so.
+  indirect case encrypted(FieldValue)
   /// A type that this library does not know, or a value that is not of its type, kept as it came so that writing it back
   /// loses nothing.
   indirect case other(type: String, JSONValue)
@@ -33,8 +35,17 @@ package enum FieldValue: Hashable, Sendable {
     case .reference: FieldType.reference.rawValue
     case .asset: FieldType.asset.rawValue
     case .list(let element, _): element.rawValue + "_LIST"
+    case .encrypted(let value): Self.encryptedPrefix + value.wireType
     case .other(let type, _): type
     }
+  }
+
+  static let encryptedPrefix = "ENCRYPTED_"
+
+  /// Whether CloudKit encrypts the value.
+  var isEncrypted: Bool {
+    if case .encrypted = self { return true }
+    return false
   }
 
   /// The references in this value: itself, or the elements of its list.

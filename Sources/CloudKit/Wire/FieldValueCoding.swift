@@ -13,10 +13,12 @@ extension FieldValue: JSONReadable {
     if try json.null() { return nil }
     var type: String?
     var value: Int?
+    var isEncrypted: Bool?
     try json.enterObject()
     while let key = try json.nextKey() {
       switch key {
       case "type": try json.read(into: &type)
+      case "isEncrypted": try json.read(into: &isEncrypted)
       case "value":
         let start = json.offset
         if try json.null() { continue }
@@ -29,9 +31,17 @@ extension FieldValue: JSONReadable {
     // The type, which says how to read the value, may stand behind it.
     let end = json.offset
     json.offset = value
-    let field = try tagged(type, &json)
+    let encrypted = type.flatMap(Self.encryptedType)
+    let field = try tagged(encrypted ?? type, &json)
     json.offset = end
-    return field
+    return isEncrypted == true || encrypted != nil ? .encrypted(field) : field
+  }
+
+  /// What `ENCRYPTED_BYTES` and its like encrypt; nil for other types. Most types are not tagged but have `isEncrypted`.
+  private static func encryptedType(_ type: String) -> String? {
+    guard type.hasPrefix(encryptedPrefix) else { return nil }
+    let plain = String(type.dropFirst(encryptedPrefix.count))
+    return FieldType(wireTag: plain) == nil ? nil : plain
   }
 
   private static func tagged(_ type: String?, _ json: inout JSONReader) throws(JSONError) -> FieldValue {
@@ -123,8 +133,16 @@ extension FieldType {
 extension FieldValue: JSONWritable {
   package func write(to json: inout JSONWriter) {
     json.beginObject()
+    switch self {
     // An empty list of unknown elements has a tag in answers only.
-    if case .list(.unknown, _) = self {} else { json.member("type", wireType) }
+    case .list(.unknown, _): break
+    case .encrypted(.bytes): json.member("type", wireType)
+    case .encrypted(let value):
+      json.key("isEncrypted")
+      json.bool(true)
+      json.member("type", value.wireType)
+    default: json.member("type", wireType)
+    }
     json.key("value")
     writeBare(to: &json)
     json.endObject()
@@ -144,6 +162,7 @@ extension FieldValue: JSONWritable {
       json.beginArray()
       for element in elements { element.writeBare(to: &json) }
       json.endArray()
+    case .encrypted(let value): value.writeBare(to: &json)
     case .other(_, let value): value.write(to: &json)
     }
   }

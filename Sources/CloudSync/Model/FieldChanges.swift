@@ -95,6 +95,7 @@ extension FieldValue {
     case .reference(let reference): reference.recordName.utf8.count + 40
     case .asset: 300
     case .list(_, let elements): elements.reduce(2) { $0 + $1.byteCount + 3 }
+    case .encrypted(let value): value.byteCount
     case .other(_, let json): (try? json.json().count) ?? 64
     }
   }

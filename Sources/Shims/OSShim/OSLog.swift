@@ -1,5 +1,5 @@
 import Foundation
-import Logging
+package import Logging
 @_exported public import OSShim
 
 /// How much a message matters.
@@ -34,16 +34,18 @@ public struct OSLogType: RawRepresentable, Hashable, Sendable {
 /// Where messages go: on Linux, to a swift-log logger labelled `subsystem.category`.
 public final class OSLog: Sendable {
   /// The log of messages that belong nowhere else.
-  public static let `default` = OSLog(logger: Logging.Logger(label: "default"))
+  public static let `default` = OSLog(Logging.Logger(label: "default"))
   /// A log that drops its messages.
-  public static let disabled = OSLog(logger: nil)
+  public static let disabled = OSLog(nil)
 
-  let logger: Logging.Logger?
+  private let logger: Logging.Logger?
 
-  private init(logger: Logging.Logger?) { self.logger = logger }
+  package init(_ logger: Logging.Logger?) { self.logger = logger }
 
   /// Makes a log for a part of a program.
-  public init(subsystem: String, category: String) { logger = Logging.Logger(label: "\(subsystem).\(category)") }
+  public convenience init(subsystem: String, category: String) {
+    self.init(Logging.Logger(label: "\(subsystem).\(category)"))
+  }
 
   func write(_ message: @autoclosure () -> String, _ type: OSLogType) {
     logger?.log(level: type.level, "\(message())")

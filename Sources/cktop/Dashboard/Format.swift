@@ -66,6 +66,7 @@ struct Format: Hashable, Sendable {
     case .reference(let reference): return "→ " + reference.recordName
     case .asset(let asset): return "asset of \(Self.bytes(Int(asset.size ?? 0)))"
     case .list(_, let elements): return "[" + elements.map { self.value($0, now: now) }.joined(separator: ", ") + "]"
+    case .encrypted(let value): return self.value(value, now: now)
     case .other(let type, _): return type
     }
   }

@@ -20,6 +20,7 @@ extension OutputJSON {
     case .reference(let reference): .object(object(reference))
     case .asset(let asset): .object(object(asset))
     case .list(_, let elements): .array(elements.map(bare))
+    case .encrypted(let value): bare(value)
     case .other(_, let value): OutputJSON(value)
     }
   }

@@ -204,6 +204,43 @@ final class Engine: ObservableObject {
     #expect(Set(all.map { $0.subscriptionID }) == ["Example-private", "zone", "query"])
   }
 
+  @Test func `a record and a zone are shared once, and others take part`() async throws {
+    let container = try emulatedContainer()
+    let database = container.privateCloudDatabase
+    _ = try await database.save(CKRecordZone(zoneID: zoneID))
+    let root = CKRecord(recordType: "Project", recordID: CKRecord.ID(recordName: "p", zoneID: zoneID))
+
+    func share(_ make: () -> CKShare, saving records: [CKRecord]) async throws -> CKShare {
+      let share = make()
+      share[CKShare.SystemFieldKey.title] = "Shared"
+      let result = try await database.modifyRecords(saving: records + [share], deleting: [], savePolicy: .allKeys)
+      for (key, result) in result.saveResults where key == share.recordID {
+        switch result {
+        case .success(let updated as CKShare): return updated
+        case .success: return share
+        case .failure(let error): throw error
+        }
+      }
+      throw NSError(domain: "Example", code: 404, userInfo: [NSLocalizedDescriptionKey: "No share came back."])
+    }
+    let record = try await share({ CKShare(rootRecord: root) }, saving: [root])
+    let zone = try await share({ CKShare(recordZoneID: zoneID) }, saving: [])
+    let existing =
+      try await database.record(
+        for: CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: zoneID)
+      ) as? CKShare
+    let fetchedRoot = try await database.record(for: root.recordID)
+
+    #expect(record[CKShare.SystemFieldKey.title] as? String == "Shared")
+    #expect(fetchedRoot.share?.recordID == record.recordID)
+    #expect(existing?.recordID == zone.recordID)
+    let archived = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
+    let copy = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: archived)
+    #expect(copy?.recordID == record.recordID && copy?.url == record.url)
+    let accept: (CKShare.Metadata) async throws -> Void = { metadata in try await container.accept(metadata) }
+    _ = accept
+  }
+
   @Test func `a group's folder is made once and is the same again`() throws {
     let group = "group.org.example.\(UUID().uuidString)"
     let folder = try #require(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: group))

@@ -15,7 +15,8 @@ private func advice(for error: CKError) -> String {
   case .zoneNotFound, .userDeletedZone, .unknownItem, .referenceViolation:
     return "missing"
   case .assetFileNotFound, .assetFileModified, .assetNotAvailable, .invalidArguments, .constraintViolation,
-    .limitExceeded, .quotaExceeded, .tooManyParticipants, .alreadyShared, .serverRejectedRequest:
+    .limitExceeded, .quotaExceeded, .tooManyParticipants, .alreadyShared, .serverRejectedRequest,
+    .participantAlreadyInvited:
     return "refused"
   case .internalError, .badContainer, .badDatabase, .missingEntitlement, .incompatibleVersion:
     return "program"

@@ -56,6 +56,7 @@ extension FieldValue {
     case .reference(let reference): "→ \(reference.recordName)"
     case .asset(let asset): "asset, \(asset.size.map { "\($0) bytes" } ?? "size unknown")"
     case .list(_, let elements): "[" + elements.map(\.text).joined(separator: ", ") + "]"
+    case .encrypted(let value): value.text
     case .other(let type, _): type
     }
   }
