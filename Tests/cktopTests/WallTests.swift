@@ -9,12 +9,16 @@ import Testing
   ]
 
   private static let arrows: [String: Set<String>] = [
+    // `import CloudKit` in CloudKit is the Clang module of the same name, with empty submodules.
     "CloudKit": [
-      "AsyncHTTPClient", "Crypto", "Logging", "Metrics", "NIOCore", "NIOFoundationCompat", "NIOHTTP1",
-      "NIOHTTPCompression", "NIOPosix",
+      "AsyncHTTPClient", "CloudKit", "CombineShim", "Crypto", "Logging", "Metrics", "NIOCore", "NIOFoundationCompat",
+      "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",
     ],
     "CloudKitEmulator": ["CloudKit", "Crypto", "GRDB", "NIOCore", "NIOHTTP1", "NIOPosix"],
-    "CloudKitModels": ["CloudKit"],
+    "CloudKitModels": ["CloudKit", "CloudSync"],
+    "CloudKitModelMacros": ["CloudKitMacros", "CloudKitModels"],
+    "CloudKitMacros": ["CloudKitMacroExpansion", "SwiftCompilerPlugin", "SwiftSyntaxMacros"],
+    "CloudKitMacroExpansion": ["SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],
     "CloudSync": ["CloudKit", "GRDB"],
     "CloudService": ["CloudKit", "CloudSync"],
     "TerminalUI": ["TOMLKit"],
@@ -47,6 +51,7 @@ import Testing
     let files =
       FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
     try #require(!files.isEmpty)
+    let kinds: Set<Substring> = ["class", "enum", "func", "protocol", "struct", "typealias", "var"]
     var imports: [String: Set<String>] = [:]
     for file in files where file.pathExtension == "swift" {
       let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
@@ -59,7 +64,9 @@ import Testing
         guard before.allSatisfy({ $0.hasPrefix("@") || $0 == "public" || $0 == "package" || $0 == "internal" }) else {
           return nil
         }
-        return String(words[keyword + 1].split(separator: ".")[0])
+        // `import struct Module.Name` names the kind of a declaration before the module.
+        let name = words[(keyword + 1)...].first { !kinds.contains($0) }
+        return name.map { String($0.split(separator: ".")[0]) }
       }
       imports[file.lastPathComponent, default: []].formUnion(modules)
     }
