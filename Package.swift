@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import CompilerPluginSupport
 import PackageDescription
 
 // How clients reach the stand-ins for Apple's frameworks; here, the tests that are written as clients are.
@@ -18,6 +19,8 @@ let package = Package(
     .library(name: "UniformTypeIdentifiersShim", targets: ["UniformTypeIdentifiersShim"]),
     .library(name: "CloudKitEmulator", targets: ["CloudKitEmulator"]),
     .library(name: "CloudKitModels", targets: ["CloudKitModels"]),
+    // A product of its own, so that nothing else builds swift-syntax.
+    .library(name: "CloudKitModelMacros", targets: ["CloudKitModelMacros"]),
     .library(name: "CloudSync", targets: ["CloudSync"]),
     .library(name: "CloudService", targets: ["CloudService"]),
     .executable(name: "cktop", targets: ["cktop"]),
@@ -32,6 +35,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
   ],
   targets: [
     // Empty Clang submodules of CloudKit, and what has to happen before a program's first line.
@@ -74,7 +78,25 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
       ]
     ),
-    .target(name: "CloudKitModels", dependencies: ["CloudKit"]),
+    .target(name: "CloudKitModels", dependencies: ["CloudSync", "CloudKit"]),
+    .target(name: "CloudKitModelMacros", dependencies: ["CloudKitModels", "CloudKitMacros"]),
+    .macro(
+      name: "CloudKitMacros",
+      dependencies: [
+        "CloudKitMacroExpansion",
+        .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+      ]
+    ),
+    .target(
+      name: "CloudKitMacroExpansion",
+      dependencies: [
+        .product(name: "SwiftDiagnostics", package: "swift-syntax"),
+        .product(name: "SwiftSyntax", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+      ]
+    ),
     .target(
       name: "CloudSync",
       dependencies: ["CloudKit", .product(name: "GRDB", package: "GRDB.swift")]
@@ -111,7 +133,21 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ]
     ),
-    .testTarget(name: "CloudKitModelsTests", dependencies: ["CloudKitModels", "CloudKit"]),
+    .testTarget(
+      name: "CloudKitModelsTests",
+      dependencies: ["CloudKitModels", "CloudSync", "CloudKit", "CloudKitEmulator"]
+    ),
+    .testTarget(
+      name: "CloudKitModelMacrosTests",
+      dependencies: [
+        "CloudKitModelMacros", "CloudKitMacroExpansion", "CloudKitModels", "CloudKit",
+        .product(name: "SwiftSyntax", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
+      ]
+    ),
     .testTarget(name: "TerminalUITests", dependencies: ["TerminalUI"]),
     .testTarget(
       name: "CloudKitEmulatorTests",

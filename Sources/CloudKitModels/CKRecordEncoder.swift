@@ -64,20 +64,17 @@ public struct CKRecordEncoder: Sendable {
     // Both sides of the comparison are read from a record, so both have lost what a record does not keep.
     let current = try encode(model)
     try RecordSize(of: record).replacing(with: current).check(model)
-    for key in current.changedKeys() where !Self.isSame(current[key], record[key]) { record[key] = current[key] }
-  }
-
-  private static func isSame(_ left: (any CKRecordValue)?, _ right: (any CKRecordValue)?) -> Bool {
-    switch (left as? NSObject, right as? NSObject) {
-    case (nil, nil): true
-    case (let left?, let right?): left.isEqual(right)
-    // An empty list on the server is what the model wrote as no value.
-    case (nil, let right?): (right as? NSArray)?.count == 0
-    case (_?, nil): false
-    }
+    record.adopt(current)
   }
 
   private static func refusal(of model: Any, _ reason: String) -> EncodingError {
     .invalidValue(model, .init(codingPath: [], debugDescription: reason))
+  }
+}
+
+extension CKRecord {
+  /// Takes over every field that a record made of a model sets or clears, where it differs.
+  func adopt(_ fresh: CKRecord) {
+    for key in fresh.changedKeys() where !FieldContent.isSame(fresh[key], self[key]) { self[key] = fresh[key] }
   }
 }

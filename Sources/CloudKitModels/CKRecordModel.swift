@@ -15,7 +15,8 @@ public import CloudKit
 /// }
 /// ```
 ///
-/// Others declare `recordName`. The identity is never a field of the record: reading takes it from the record's name.
+/// Others declare `recordName`. `@CKModel` of the product `CloudKitModelMacros` writes all of this and a list of the fields.
+/// The identity is never a field of the record: reading takes it from the record's name.
 public protocol CKRecordModel {
   /// The record type; unless declared, the name of the Swift type without those around it.
   ///

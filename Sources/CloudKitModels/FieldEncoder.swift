@@ -64,6 +64,17 @@ enum FieldContent {
     case .nested: try NestedJSON.encode(value, at: path)
     }
   }
+
+  /// Whether a field that a model made holds what another field does.
+  static func isSame(_ made: (any CKRecordValue)?, _ other: (any CKRecordValue)?) -> Bool {
+    switch (made as? NSObject, other as? NSObject) {
+    case (nil, nil): true
+    case (let left?, let right?): left.isEqual(right)
+    // An empty list on the server is what the model wrote as no value.
+    case (nil, let right?): (right as? NSArray)?.count == 0
+    case (_?, nil): false
+    }
+  }
 }
 
 /// Finds out what one value is: it takes a plain value, and notes when the value asks for more than that.

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 
 /// Why the store cannot be used. The message says what happened and what to do.
-package struct StoreError: Error, Hashable, Sendable {
+public struct StoreError: Error, Hashable, Sendable {
   /// What kind of trouble it is.
   package enum Kind: Hashable, Sendable {
     case cannotOpen, notAStore, damaged, newer, otherScope, diskFull
@@ -13,7 +13,8 @@ package struct StoreError: Error, Hashable, Sendable {
   }
 
   package var kind: Kind
-  package var message: String
+  /// What happened and what to do, in one line.
+  public var message: String
 
   package init(_ kind: Kind, _ message: String) {
     self.kind = kind
@@ -66,5 +67,6 @@ package struct StoreError: Error, Hashable, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
-  package var description: String { message }
+  /// The message.
+  public var description: String { message }
 }

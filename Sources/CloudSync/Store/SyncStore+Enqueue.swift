@@ -36,13 +36,22 @@ extension SyncStore {
 
   /// Accepts changes in one transaction. When this returns, what was accepted survives a power cut.
   ///
-  /// - Parameter group: a name under which all of them are sent in one atomic request (custom zones only).
+  /// - Parameters:
+  ///   - group: a name under which all of them are sent in one atomic request (custom zones only).
+  ///   - isWhole: whether one refusal refuses all, by an error. A group always does: part of it must not be sent alone.
   /// - Returns: one element for each change, in order.
-  package func enqueue(_ changes: [Change], group: String? = nil) throws(StoreError) -> [Accepted] {
+  package func enqueue(
+    _ changes: [Change],
+    group: String? = nil,
+    isWhole: Bool = false
+  ) throws(StoreError) -> [Accepted] {
     let now = now()
     return try write { database in
       if let group { try Self.check(group, changes, database) }
       let accepted = try changes.map { try accept($0, group: group, now: now, database) }
+      if isWhole || group != nil {
+        for case .refused(let reason) in accepted { throw StoreError(.invalid, reason) }
+      }
       if accepted.contains(where: { if case .enqueued = $0 { true } else { false } }) {
         try database.execute(sql: "UPDATE activity SET lastEnqueueAt = ?", arguments: [now])
       }

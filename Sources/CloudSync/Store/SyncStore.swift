@@ -6,7 +6,7 @@ import GRDB
 ///
 /// Any number of processes open the same file; see `Driver` for which of them sends. Every method that changes
 /// something is one transaction that is on disk (WAL, `synchronous=FULL`) when it returns.
-package final class SyncStore: Sendable {
+public final class SyncStore: Sendable {
   /// What a store is for. It belongs to the first identity that authenticates with it.
   package struct Scope: Hashable, Sendable {
     package var container: String

@@ -1,0 +1,82 @@
+internal import SwiftSyntax
+internal import SwiftSyntaxBuilder
+
+/// The source that makes a type a model. Names of other modules are written out: the type may have members called alike.
+extension ModelDeclaration {
+  /// The extension with the conformances that the type lacks.
+  func extended(_ type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax]) throws -> ExtensionDeclSyntax {
+    let conformances = protocols.filter { conformance in
+      switch conformance.lastName {
+      case "Identifiable": isIdentifiable
+      case "Decodable": isDecodable
+      case "Encodable": isEncodable
+      default: true
+      }
+    }
+    let clause = conformances.isEmpty ? "" : ": " + conformances.map(\.trimmedDescription).joined(separator: ", ")
+    let members = [
+      recordType.map { block("\(access)static var recordType: Swift.String", ["\"\($0)\""]) },
+      block("\(access)static var recordNameKey: Swift.String", ["\"\(identity?.fieldName ?? "recordName")\""]),
+      fieldList,
+      makesCodingKeys ? codingKeys : nil,
+      makesDecoding && !isClass ? decoding : nil,
+      makesEncoding ? encoding : nil,
+    ]
+    return try ExtensionDeclSyntax(
+      """
+      extension \(type.trimmed)\(raw: clause) {
+      \(raw: members.compactMap { $0?.indented }.joined(separator: "\n\n"))
+      }
+      """
+    )
+  }
+
+  private var fieldList: String {
+    block("\(access)enum Fields: Swift.String, Swift.CaseIterable, Swift.Sendable", fields.map(\.asCase))
+  }
+
+  private var codingKeys: String {
+    block("private enum CodingKeys: Swift.String, Swift.CodingKey", keys.map(\.asCase))
+  }
+
+  /// Reads each property; one with a default value keeps it where the record has no such field.
+  var decoding: String {
+    let lines = keys.map { key in
+      let property = key.property
+      let value = property.isOptional || key.property.name == identity?.property.name ? nil : property.initialValue
+      let fallback = value.map { ", default: \($0.trimmedDescription)" } ?? ""
+      return "self.\(property.written) = try fields.value(.\(property.written)\(fallback))"
+    }
+    return block(
+      "\(access)init(from decoder: any Swift.Decoder) throws",
+      ["let fields = try CloudKitModels.CKFieldReader(decoder, keyedBy: CodingKeys.self)"] + lines
+    )
+  }
+
+  private var encoding: String {
+    // A value that is not optional is one that is present.
+    let lines = keys.map { key in
+      "try container.encodeIfPresent(self.\(key.property.written), forKey: .\(key.property.written))"
+    }
+    return block(
+      "\(access)func encode(to encoder: any Swift.Encoder) throws",
+      ["var container = encoder.container(keyedBy: CodingKeys.self)"] + lines
+    )
+  }
+
+  private func block(_ head: String, _ lines: [String]) -> String {
+    "\(head) {\n\(lines.joined(separator: "\n").indented)\n}"
+  }
+}
+
+extension ModelDeclaration.Key {
+  fileprivate var asCase: String {
+    property.name == fieldName ? "case \(property.written)" : "case \(property.written) = \"\(fieldName)\""
+  }
+}
+
+extension String {
+  fileprivate var indented: String {
+    split(separator: "\n", omittingEmptySubsequences: false).map { $0.isEmpty ? "" : "  \($0)" }.joined(separator: "\n")
+  }
+}

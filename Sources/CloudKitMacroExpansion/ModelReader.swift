@@ -1,0 +1,232 @@
+internal import SwiftDiagnostics
+internal import SwiftSyntax
+internal import SwiftSyntaxMacros
+
+/// Reads a model off a type's source and finds whatever keeps it from being one.
+struct ModelReader {
+  private(set) var problems: [Diagnostic] = []
+  private(set) var model = ModelDeclaration()
+  private var members = ModelMembers()
+  /// Names on the server that are taken, and by what.
+  private var taken: [String: Syntax] = [:]
+
+  init(
+    _ attribute: AttributeSyntax,
+    on declaration: some DeclGroupSyntax,
+    in context: some MacroExpansionContext
+  ) {
+    guard readKind(of: declaration, attribute) else { return }
+    let isNested = context.lexicalContext.first?.asProtocol((any DeclGroupSyntax).self) != nil
+    if isNested, let modifier = declaration.modifiers.first(where: { $0.name.tokenKind == .keyword(.private) }) {
+      // An expansion lies outside of all types.
+      report(modifier, "A nested type with @CKModel cannot be private. Make it fileprivate.")
+    }
+    model.access = declaration.accessForMembers(in: context)
+    members = ModelMembers(of: declaration)
+    for node in members.unreadable {
+      report(node, "A stored property of a model is one name by itself, outside of #if: a record always has its field.")
+    }
+    readRecordType(attribute, of: declaration)
+    readIdentity(attribute)
+    if let codingKeys = members.codingKeys { readFields(from: codingKeys) } else { readFields() }
+    if model.fields.isEmpty, problems.isEmpty {
+      report(attribute, "A model has at least one stored property besides its identity.")
+    }
+    readCoding(of: declaration)
+  }
+
+  private mutating func report(_ node: some SyntaxProtocol, _ text: String, notes: [Note] = [], fixIts: [FixIt] = []) {
+    problems.append(
+      Diagnostic(node: node, message: MacroExpansionErrorMessage(text), notes: notes, fixIts: fixIts)
+    )
+  }
+
+  // MARK: - The type
+
+  private mutating func readKind(of declaration: some DeclGroupSyntax, _ attribute: AttributeSyntax) -> Bool {
+    if declaration.is(StructDeclSyntax.self) { return true }
+    guard let type = declaration.as(ClassDeclSyntax.self) else {
+      report(attribute, "@CKModel is for structs and final classes.")
+      return false
+    }
+    model.isClass = true
+    if type.modifiers.contains(where: { $0.name.tokenKind == .keyword(.final) }) { return true }
+    var finalType = type.classKeyword
+    finalType.leadingTrivia = []
+    let modifier = DeclModifierSyntax(
+      leadingTrivia: type.modifiers.isEmpty ? type.classKeyword.leadingTrivia : [],
+      name: .keyword(.final, trailingTrivia: .space)
+    )
+    let change = FixIt(
+      message: MacroExpansionFixItMessage("Make it final"),
+      changes: [
+        .replace(
+          oldNode: Syntax(type),
+          newNode: Syntax(
+            type.with(\.classKeyword, finalType).with(\.modifiers, type.modifiers + [modifier])
+          )
+        )
+      ]
+    )
+    report(type.classKeyword, "A class with @CKModel has to be final.", fixIts: [change])
+    return false
+  }
+
+  private mutating func readRecordType(_ attribute: AttributeSyntax, of declaration: some DeclGroupSyntax) {
+    let argument = attribute.arguments?.as(LabeledExprListSyntax.self)?.first?.expression
+    if let own = members.recordType {
+      if let argument {
+        let note = Note(node: Syntax(own), message: MacroExpansionNoteMessage("It is declared here."))
+        report(argument, "The record type is given twice.", notes: [note])
+      }
+      return
+    }
+    let node = argument.map { Syntax($0) } ?? declaration.typeName.map { Syntax($0) } ?? Syntax(attribute)
+    guard let name = argument.map(\.literalText) ?? declaration.typeName?.plainName else {
+      return report(node, "The record type has to be a plain string literal. To compute it, declare `recordType`.")
+    }
+    guard FieldName.isValid(name) else {
+      return report(
+        node,
+        "'\(name)' is no record type: that is a letter of A to Z first, then letters, digits and underscores. "
+          + "Name it by @CKModel(recordType:)."
+      )
+    }
+    model.recordType = name
+  }
+
+  // MARK: - Identity
+
+  private mutating func readIdentity(_ attribute: AttributeSyntax) {
+    let stored =
+      members.stored.first { $0.name == "recordName" } ?? members.stored.first { $0.name == "id" }
+    let computed = members.computed.first { $0 == "recordName" } ?? members.computed.first { $0 == "id" }
+    guard let name = stored?.name ?? computed else {
+      return report(
+        attribute,
+        "A model has an identity: a property `id` of type String, UUID or integer, or a String `recordName`."
+      )
+    }
+    model.isIdentifiable = name == "id"
+    guard let stored else { return }
+    check(stored)
+    if let attribute = stored.fieldAttribute {
+      report(attribute, "The identity '\(name)' is the record's name and no field.")
+    }
+    model.identity = ModelDeclaration.Key(property: stored, fieldName: name)
+  }
+
+  // MARK: - Fields
+
+  private mutating func readFields() {
+    if let identity = model.identity { taken[identity.fieldName] = identity.property.node }
+    for property in members.stored where property.name != model.identity?.property.name {
+      check(property)
+      let argument = property.fieldAttribute?.fieldNameArgument
+      guard let name = argument.map(\.literalText) ?? property.name else {
+        report(argument.map { Syntax($0) } ?? property.node, "A field's name has to be a plain string literal.")
+        continue
+      }
+      let node = argument.map { Syntax($0) } ?? property.node
+      if FieldName.system.contains(name) {
+        report(node, "'\(name)' is a name that queries take for the system's own. Name the field by @CKField.")
+      }
+      add(property, as: name, at: node)
+    }
+  }
+
+  /// Names are the author's own here; even those of the system, which a schema may have used.
+  private mutating func readFields(from codingKeys: EnumDeclSyntax) {
+    model.makesCodingKeys = false
+    let cases = codingKeys.memberBlock.members.flatMap {
+      $0.decl.as(EnumCaseDeclSyntax.self)?.elements.map { $0 } ?? []
+    }
+    for element in cases {
+      let node = element.rawValue.map { Syntax($0.value) } ?? Syntax(element.name)
+      guard let property = members.stored.first(where: { $0.name == element.name.plainName }) else {
+        report(element.name, "There is no stored property '\(element.name.plainName)' for this coding key.")
+        continue
+      }
+      check(property)
+      guard let name = element.rawValue.map(\.value.literalText) ?? element.name.plainName else {
+        report(node, "A coding key's name has to be a plain string literal.")
+        continue
+      }
+      if property.name == model.identity?.property.name {
+        taken[name] = node
+        model.identity = ModelDeclaration.Key(property: property, fieldName: name)
+      } else {
+        add(property, as: name, at: node)
+      }
+    }
+    let coded = Set(cases.map(\.name.plainName))
+    for property in members.stored {
+      if let attribute = property.fieldAttribute {
+        report(attribute, "The type has CodingKeys of its own: they name its fields.")
+      }
+      let isIdentity = property.name == model.identity?.property.name
+      if !coded.contains(property.name), isIdentity || !property.hasDefault {
+        let reason = isIdentity ? "is the identity" : "has no default value"
+        report(property.node, "'\(property.name)' \(reason), so CodingKeys has to have a case for it.")
+      }
+    }
+  }
+
+  private mutating func add(_ property: StoredProperty, as name: String, at node: Syntax) {
+    guard FieldName.isValid(name) else {
+      return report(
+        node,
+        "'\(name)' is no field name: that is a letter of A to Z first, then letters, digits and underscores."
+      )
+    }
+    if let other = taken[name] {
+      let note = Note(node: other, message: MacroExpansionNoteMessage("It is taken here."))
+      return report(node, "There is a field '\(name)' already.", notes: [note])
+    }
+    taken[name] = node
+    model.fields.append(ModelDeclaration.Key(property: property, fieldName: name))
+  }
+
+  /// What can be written but never be read back is a slip of the pen.
+  private mutating func check(_ property: StoredProperty) {
+    guard let keyword = property.letKeyword, property.initialValue != nil else { return }
+    let variable = TokenSyntax.keyword(
+      .var,
+      leadingTrivia: keyword.leadingTrivia,
+      trailingTrivia: keyword.trailingTrivia
+    )
+    let change = FixIt.replace(
+      message: MacroExpansionFixItMessage("Make it a variable"),
+      oldNode: keyword,
+      newNode: variable
+    )
+    report(
+      property.node,
+      "'\(property.name)' is a constant with a value, which no record can set. A constant of the type is static.",
+      fixIts: [change]
+    )
+  }
+
+  // MARK: - Coding
+
+  private mutating func readCoding(of declaration: some DeclGroupSyntax) {
+    for name in ["Fields", "recordNameKey"] {
+      guard let own = members.generated[name] else { continue }
+      report(own, "@CKModel makes '\(name)': the type cannot have one of its own.")
+    }
+    if let alias = members.generated["CodingKeys"] {
+      report(alias, "@CKModel reads CodingKeys where they are an enum in the type itself.")
+    }
+    let inherited = Set(declaration.inheritanceClause?.inheritedTypes.map(\.type.lastName) ?? [])
+    model.isDecodable = !inherited.contains("Encodable") || inherited.contains("Decodable")
+    model.isEncodable = !inherited.contains("Decodable") || inherited.contains("Encodable")
+    model.makesDecoding = model.isDecodable && !members.hasDecoding
+    model.makesEncoding = model.isEncodable && !members.hasEncoding
+    model.makesEmptyInitializer =
+      model.isClass && model.makesDecoding && !members.hasInitializer && members.stored.allSatisfy(\.hasDefault)
+  }
+}
+
+extension AttributeSyntax {
+  fileprivate var fieldNameArgument: ExprSyntax? { arguments?.as(LabeledExprListSyntax.self)?.first?.expression }
+}

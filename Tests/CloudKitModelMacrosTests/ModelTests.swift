@@ -1,0 +1,177 @@
+import CloudKit
+public import CloudKitModelMacros
+public import Foundation
+import Observation
+import Testing
+
+/// Real types with the macro: their fields on the wire, and back.
+@Suite struct ModelTests {
+  @Test func `a model of every shape of property comes back as it was`() throws {
+    var kitchen = Kitchen(id: UUID(), a: "1", b: "2", url: URL(string: "https://example.com"), kind: .big)
+    kitchen.in = [1, 2]
+    kitchen.count = 7
+    kitchen.watched = "w"
+    kitchen.list = CKRecord.Reference(recordID: CKRecord.ID(recordName: "l"), action: .none)
+
+    let record = try CKRecordEncoder().encode(kitchen)
+
+    #expect(record.recordType == "Kitchen")
+    #expect(record.recordID.recordName == kitchen.id.uuidString)
+    #expect(Set(record.allKeys()) == ["a", "b", "url", "kind", "amount", "in", "tags", "note", "watched", "list"])
+    #expect(record["amount"] as? Int == 7)
+    #expect(try CKRecordDecoder().decode(Kitchen.self, from: record) == kitchen)
+    #expect(try JSONDecoder().decode(Kitchen.self, from: JSONEncoder().encode(kitchen)) == kitchen)
+  }
+
+  @Test func `the fields are known by their names on the server`() {
+    let names: Set = ["a", "b", "url", "kind", "amount", "in", "tags", "note", "untold", "watched", "list"]
+    #expect(Set(Kitchen.Fields.allCases.map(\.rawValue)) == names)
+    #expect(Kitchen.Fields.count.rawValue == "amount")
+    #expect(Kitchen.Fields(rawValue: "in") == .in)
+  }
+
+  @Test func `a field that an older record lacks has its default, and nil and an empty list stay what they are`() throws
+  {
+    let record = CKRecord(recordType: "Kitchen", recordID: CKRecord.ID(recordName: UUID().uuidString))
+    (record["a"], record["b"], record["kind"]) = ("1", "2", "small")
+
+    let kitchen = try CKRecordDecoder().decode(Kitchen.self, from: record)
+
+    #expect(kitchen.count == 3)
+    #expect(kitchen.watched == "")
+    #expect(kitchen.tags == [])
+    #expect(kitchen.note == nil)
+    let missing = CKRecord(recordType: "Kitchen", recordID: record.recordID)
+    #expect(throws: DecodingError.self) { try CKRecordDecoder().decode(Kitchen.self, from: missing) }
+  }
+
+  @Test func `nil is cleared`() throws {
+    var kitchen = Kitchen(id: UUID(), a: "1", b: "2", url: URL(string: "https://example.com"), kind: .big)
+    let record = try CKRecordEncoder().encode(kitchen)
+    kitchen.url = nil
+    kitchen.note = nil
+
+    try CKRecordEncoder().encode(kitchen, onto: record)
+
+    #expect(record["url"] == nil)
+    #expect(record["note"] == nil)
+  }
+
+  @Test func `classes, generic, nested and half models code`() throws {
+    let shelf = Shelf()
+    shelf.title = "Books"
+    shelf.text = " a "
+    let box = Box(recordName: "b", value: Kitchen.Kind.big)
+
+    let record = try CKRecordEncoder().encode(shelf)
+    #expect(record.recordType == "Rack")
+    let read = try CKRecordDecoder().decode(Shelf.self, from: record)
+    #expect(read.title == "Books" && read.text == "a" && read.id == shelf.id)
+    #expect(try CKRecordDecoder().decode(Box<Kitchen.Kind>.self, from: CKRecordEncoder().encode(box)).value == .big)
+    #expect(try CKRecordEncoder().encode(Outer.Written(id: 1, text: "t")).recordID.recordName == "1")
+    #expect(!(Outer.Written.self is any Decodable.Type))
+    let watched = Watched()
+    watched.title = "Seen"
+    #expect(try CKRecordDecoder().decode(Watched.self, from: CKRecordEncoder().encode(watched)).title == "Seen")
+    let place = Place(country: "CH", code: "BE")
+    #expect(try CKRecordEncoder().encode(place).recordID.recordName == "CH-BE")
+    #expect(try CKRecordDecoder().decode(Place.self, from: CKRecordEncoder().encode(place)) == place)
+  }
+
+  @Test func `coding keys of the type's own choose and name the fields`() throws {
+    let own = Own(id: "u", heading: "h", draft: "d")
+
+    let record = try CKRecordEncoder().encode(own)
+
+    #expect(record.recordID.recordName == "u")
+    #expect(record.allKeys() == ["Title"])
+    #expect(try CKRecordDecoder().decode(Own.self, from: record).draft == "")
+    #expect(Own.Fields.allCases.map(\.rawValue) == ["Title"])
+  }
+}
+
+/// A property of every shape.
+@CKModel
+public struct Kitchen: Equatable, Sendable {
+  /// A plain enum with a raw value.
+  public enum Kind: String, Codable, Sendable { case small, big }
+
+  static let shared = 1
+  /// Computed, of the type.
+  public static var all: [Self] { [] }
+  /// The identity.
+  public let id: UUID
+  /// Two at once.
+  let a, b: String
+  var url: URL?
+  var kind: Kind
+  @CKField("amount") var count = 3
+  var `in`: [Int] = []
+  var tags = ["none"]
+  var note: String? = "n"
+  var untold = Int?.none
+  var watched: String = "" { didSet { changes += watched == oldValue ? 0 : 1 } }
+  var list: CKRecord.Reference?
+  var changes: Int {
+    get { 0 }
+    set {}
+  }
+}
+
+@CKModel(recordType: "Rack")
+final class Shelf {
+  var id = UUID()
+  var title = ""
+  @Trimmed var text = ""
+  lazy var upper = title.uppercased()
+}
+
+@Observable
+@CKModel
+final class Watched {
+  private(set) var id = UUID()
+  var title = ""
+}
+
+@propertyWrapper
+struct Trimmed {
+  private var text: String
+  var wrappedValue: String {
+    get { text }
+    set { text = newValue.trimmingCharacters(in: .whitespaces) }
+  }
+
+  init(wrappedValue: String) { text = wrappedValue.trimmingCharacters(in: .whitespaces) }
+}
+
+@CKModel
+struct Box<Value: Codable> {
+  var recordName: String
+  var value: Value
+}
+
+enum Outer {}
+
+extension Outer {
+  @CKModel
+  struct Written: Encodable {
+    let id: Int
+    var text: String
+  }
+}
+
+@CKModel
+private struct Place: Equatable {
+  var country: String
+  var code: String
+  var recordName: String { "\(country)-\(code)" }
+}
+
+@CKModel
+struct Own {
+  var id: String
+  var heading: String
+  var draft = ""
+
+  private enum CodingKeys: String, CodingKey { case id = "uid", heading = "Title" }
+}

@@ -1,0 +1,186 @@
+import CloudKit
+import CloudKitEmulator
+import CloudKitModels
+import CloudSync
+import Foundation
+import Testing
+
+/// Models through the queue, to a server and back.
+@Suite struct QueueTests {
+  private let notes = CKRecordZone.ID(zoneName: "notes")
+  private let cloud: Cloud
+
+  init() throws { cloud = try Cloud() }
+
+  private struct Task: Codable, Equatable, Identifiable, CKRecordModel {
+    var id = "t1"
+    var title = "Milk"
+    var due: Date?
+    var tags: [String] = []
+    var list: CKRecord.Reference?
+  }
+
+  private struct List: Codable, Equatable, CKRecordModel {
+    var recordName = "list"
+    var title = "Shopping"
+  }
+
+  @Test func `a model is on disk, goes to the server and is read on another device`() async throws {
+    let (phone, tablet) = try (cloud.device("phone"), cloud.device("tablet"))
+    let list = CKRecord.Reference(recordID: CKRecord.ID(recordName: "list", zoneID: notes), action: .deleteSelf)
+    let task = Task(due: Date(timeIntervalSince1970: 1.5), tags: ["a"], list: list)
+
+    try await phone.store.save(task, in: notes)
+    try await phone.store.save(List(), in: notes)
+    let reopened = try cloud.open("phone")
+    #expect(try await reopened.model(Task.self, named: "t1", in: notes) == task)
+    _ = try await phone.sync()
+    _ = try await tablet.sync()
+
+    #expect(try await tablet.store.model(Task.self, named: "t1", in: notes) == task)
+    #expect(try await tablet.store.model(List.self, named: "list", in: notes) == List())
+    #expect(try await tablet.store.model(Task.self, named: "t1") == nil)
+    #expect(try phone.store.operations().total == 0)
+  }
+
+  @Test func `without a zone a model goes where there is a change feed, and so do its references`() async throws {
+    let (phone, tablet) = try (cloud.device("phone"), cloud.device("tablet"))
+    let task = Task(list: CKRecord.Reference(recordID: CKRecord.ID(recordName: "list"), action: .none))
+
+    try await phone.store.save(task)
+    try await phone.store.save(List())
+    _ = try await phone.sync()
+    _ = try await tablet.sync()
+
+    #expect(try await tablet.store.model(Task.self, named: "t1") == task)
+    #expect(cloud.onServer("t1", zone: "cktop") != nil)
+    try await tablet.store.save(task)
+    #expect(try tablet.store.operations().total == 0)
+  }
+
+  @Test func `nil clears the field on the server and what the model does not know stays`() async throws {
+    let (phone, tablet) = try (cloud.device("phone"), cloud.device("tablet"))
+    try await phone.store.save(Task(due: Date(timeIntervalSince1970: 1), tags: ["a"]), in: notes)
+    let colour = Change(
+      RecordKey(zone: "notes", name: "t1"),
+      .save(type: "Task", FieldChanges(values: ["colour": .string("red")]))
+    )
+    _ = try phone.store.enqueue([colour])
+    _ = try await phone.sync()
+    _ = try await tablet.sync()
+
+    try await tablet.store.save(Task(title: "Oats"), in: notes)
+    #expect(try await tablet.store.model(Task.self, named: "t1", in: notes) == Task(title: "Oats"))
+    _ = try await tablet.sync()
+
+    #expect(cloud.onServer("t1", zone: "notes").map { Set($0.keys) } == ["title", "colour"])
+  }
+
+  @Test func `only what was edited since is sent where the model as it was is given`() async throws {
+    let (phone, tablet) = try (cloud.device("phone"), cloud.device("tablet"))
+    let original = Task(due: Date(timeIntervalSince1970: 1))
+    try await phone.store.save(original, in: notes)
+    _ = try await phone.sync()
+    _ = try await tablet.sync()
+    try await tablet.store.save(Task(title: "Oats", due: original.due), in: notes)
+    _ = try await tablet.sync()
+    _ = try await phone.sync()
+
+    var edited = original
+    edited.due = nil
+    edited.tags = ["a"]
+    try await phone.store.save(edited, changedFrom: original, in: notes)
+    _ = try await phone.sync()
+
+    #expect(try await phone.store.model(Task.self, named: "t1", in: notes) == Task(title: "Oats", tags: ["a"]))
+    await #expect(throws: EncodingError.self) {
+      try await phone.store.save(Task(id: "t2"), changedFrom: original, in: notes)
+    }
+  }
+
+  @Test func `a group is sent in one request and a refusal of one refuses all`() async throws {
+    let phone = try cloud.device("phone")
+    var changes = CKModelChanges(in: notes)
+    try changes.save(List())
+    for index in 0..<3 { try changes.save(Task(id: "t\(index)")) }
+
+    var withRefused = changes
+    withRefused.delete(Task(id: String(repeating: "n", count: 256)))
+    for isAtomic in [true, false] {
+      await #expect(throws: StoreError.self) { try await phone.store.enqueue(withRefused, atomically: isAtomic) }
+    }
+    #expect(try phone.store.operations().total == 0)
+
+    try await phone.store.enqueue(changes, atomically: true)
+    let ids = try phone.store.operations().rows.map(\.id)
+    let groups = try Set(ids.map { try phone.store.detail(of: $0)?.operation?.group })
+    #expect(groups.count == 1 && !groups.contains(nil))
+    _ = try await phone.sync()
+    #expect(cloud.onServer("t2", zone: "notes") != nil)
+  }
+
+  @Test func `changes of one record in a row end in the last one`() async throws {
+    let phone = try cloud.device("phone")
+    try await phone.store.save(Task(title: "Milk", tags: ["a"]), in: notes)
+    _ = try await phone.sync()
+
+    var changes = CKModelChanges(in: notes)
+    try changes.save(Task(title: "Oats"))
+    try changes.save(Task(title: "Milk", tags: ["a"]))
+    try await phone.store.enqueue(changes)
+    #expect(try await phone.store.model(Task.self, named: "t1", in: notes) == Task(title: "Milk", tags: ["a"]))
+
+    var remade = CKModelChanges(in: notes)
+    remade.delete(Task())
+    try remade.save(Task(title: "Rice"))
+    try await phone.store.enqueue(remade)
+    _ = try await phone.sync()
+    #expect(try await phone.store.model(Task.self, named: "t1", in: notes) == Task(title: "Rice"))
+
+    try await phone.store.delete(Task(), in: notes)
+    #expect(try await phone.store.model(Task.self, named: "t1", in: notes) == nil)
+    _ = try await phone.sync()
+    #expect(cloud.onServer("t1", zone: "notes") == nil)
+  }
+
+  @Test func `a record of another type is not overwritten`() async throws {
+    let phone = try cloud.device("phone")
+    try await phone.store.save(List(recordName: "t1"), in: notes)
+
+    await #expect(throws: StoreError.self) { try await phone.store.save(Task(), in: notes) }
+    await #expect(throws: DecodingError.self) { try await phone.store.model(Task.self, named: "t1", in: notes) }
+  }
+}
+
+/// An emulator and devices around it.
+private final class Cloud: Sendable {
+  private static let container = "iCloud.test"
+  private let emulator: Emulator
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "models-\(UUID().uuidString)")
+
+  init() throws { emulator = try Emulator() }
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  func open(_ name: String) throws -> SyncStore {
+    let path = folder.appending(path: "\(name).sqlite").path
+    return try SyncStore(path: path, containerIdentifier: Self.container, databaseScope: .private)
+  }
+
+  func device(_ name: String) throws -> (store: SyncStore, sync: () async throws -> Void) {
+    let store = try open(name)
+    let client = WebServicesClient(
+      WebServicesClient.Configuration(
+        container: Self.container,
+        environment: "development",
+        credential: .webAuth(apiToken: "token", webAuthToken: "ana")
+      ),
+      transport: EmulatorTransport(emulator, now: { Date() })
+    )
+    let engine = SyncEngine(store: store, SyncEngine.Configuration(client: client))
+    return (store, { _ = try await engine.syncOnce() })
+  }
+
+  func onServer(_ name: String, zone: String) -> [String: EmulatorValue]? {
+    emulator.record(name, in: .private(of: "ana", Self.container), zone: zone)?.fields
+  }
+}
