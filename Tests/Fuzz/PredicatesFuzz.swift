@@ -4,8 +4,8 @@ import Foundation
 // The first byte says how many arguments; each takes a kind byte and what it needs; the rest is the format.
 
 /// Stands for the database, which would bring the whole client with it: identifiers of zones ask for its scope.
-public enum CKDatabase {
-  public enum Scope { case `public`, `private`, shared }
+enum CKDatabase {
+  enum Scope { case `public`, `private`, shared }
 }
 
 private struct Input {
@@ -64,7 +64,7 @@ private func require(_ condition: Bool, _ message: @autoclosure () -> String) {
 }
 
 @_cdecl("LLVMFuzzerTestOneInput")
-public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   var input = Input(bytes: ArraySlice(UnsafeBufferPointer(start: start, count: count)))
   let arguments = (0..<Int(input.byte() % 5)).map { _ in input.argument() }
   let format = String(decoding: input.bytes, as: UTF8.self)

@@ -13,8 +13,8 @@ final class Engine: ObservableObject {
 
   let container: CKContainer
   let defaults: UserDefaults
-  @Published public var state: State = .idle
-  @Published public var accountStatus: CKAccountStatus = .available
+  @Published var state: State = .idle
+  @Published var accountStatus: CKAccountStatus = .available
 
   init(container: CKContainer, suiteName: String) {
     self.container = container

@@ -21,10 +21,10 @@ final class Service: ObservableObject {
     case complete
   }
 
-  @Published public private(set) var status: Status = .idle
-  @Published public var progress: Double = 0.0
-  @Published public var accountStatus: CKAccountStatus = .couldNotDetermine
-  @Published public var lastError: Error?
+  @Published private(set) var status: Status = .idle
+  @Published var progress: Double = 0.0
+  @Published var accountStatus: CKAccountStatus = .couldNotDetermine
+  @Published var lastError: Error?
   weak var delegate: ServiceDelegate?
 
   private let container: CKContainer
