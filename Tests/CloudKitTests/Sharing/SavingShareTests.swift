@@ -41,14 +41,14 @@ import Testing
     #expect(guest.participantID == "P2")
     #expect(
       server.texts == [
-        #"{"atomic":true,"operations":[{"operationType":"create","record":{"createShortGUID":true,"fields":"#
-          + #"{"title":{"type":"STRING","value":"Groceries"}},"recordName":"list-1","recordType":"List"}}],"#
+        #"{"atomic":true,"operations":[{"operationType":"create","record":{"fields":{"title":{"type":"STRING","#
+          + #""value":"Groceries"}},"recordName":"list-1","recordType":"List","createShortGUID":true}}],"#
           + #""zoneID":{"zoneName":"notes"}}"#,
         #"{"atomic":true,"operations":[{"operationType":"create","record":{"fields":{"cloudkit.title":"#
-          + #"{"type":"STRING","value":"Groceries"}},"forRecord":{"recordChangeTag":"3c","recordName":"list-1"},"#
-          + #""participants":[{"acceptanceStatus":"INVITED","permission":"READ_WRITE","type":"USER","#
-          + #""userIdentity":{"lookupInfo":{"emailAddress":"ana@example.org"}}}],"publicPermission":"NONE","#
-          + #""recordName":"share-1","recordType":"cloudkit.share"}}],"zoneID":{"zoneName":"notes"}}"#,
+          + #"{"type":"STRING","value":"Groceries"}},"recordName":"share-1","recordType":"cloudkit.share","#
+          + #""forRecord":{"recordChangeTag":"3c","recordName":"list-1"},"participants":[{"acceptanceStatus":"INVITED","#
+          + #""permission":"READ_WRITE","type":"USER","userIdentity":{"lookupInfo":{"emailAddress":"ana@example.org"}}}],"#
+          + #""publicPermission":"NONE"}}],"zoneID":{"zoneName":"notes"}}"#,
         #"{"records":[{"recordName":"list-1"}],"zoneID":{"zoneName":"notes"}}"#,
       ]
     )
