@@ -3,7 +3,8 @@ internal import Foundation
 extension CKDatabase {
   /// Saves and deletes several records, each with its own result. Saved instances are brought up to date.
   ///
-  /// Changes are sent zone by zone, at most 200 in a request. A new share is made in a request of its own after its root
+  /// Changes are sent zone by zone, at most 200 in a request and four requests at a time; one that refers to records of
+  /// another waits for it, and deletions wait for what is saved before them. A new share is made in a request of its own after its root
   /// is saved, and belongs to no atomic group: where it fails, the root stays saved and is not shared.
   ///
   /// - Parameters:
@@ -31,46 +32,74 @@ extension CKDatabase {
     var outcome = ModifyOutcome()
     let deletes = Set(recordIDsToDelete)
     for (id, error) in plan.unsendable { outcome.fail(id, isDelete: deletes.contains(id), error) }
-    var stopped: CKError?
-    var answered = false
-    for planned in plan.requests {
-      if let stopped {
-        for change in planned.changes { outcome.fail(change, stopped) }
-        continue
-      }
-      guard let named = await namingRoot(in: planned, &outcome) else { continue }
-      // The addresses of uploads live for minutes: files go right before the request that needs them.
-      let supply = await supplyAssets(of: named)
-      for (change, error) in supply.refused { outcome.fail(change, error) }
-      let request = supply.request
-      let answer = await attempt { client throws(WebServicesError) -> [WireRecordResult] in
-        if let failure = supply.failure { throw failure }
-        guard !request.changes.isEmpty else { return [] }
-        return try await client.modify(
-          request.changes.map(\.operation),
-          zone: request.zoneID.wire,
-          atomic: request.atomic,
-          in: name
-        )
-      }
-      switch answer {
-      case .success(let elements):
-        answered = true
-        outcome.read(elements, of: request)
-      case .failure(.server(let failure)) where failure.concernsZoneOnly:
-        answered = true
-        for change in request.changes { outcome.fail(change, CKError(failure, in: .item)) }
-      case .failure(let failure):
-        guard answered else { throw failure.error(.write) }
-        for change in request.changes { outcome.fail(change, failure.error(.write)) }
-        // What is left was not sent, so nothing of it can be lost on the way.
-        stopped = failure.error(.read)
-      }
-    }
+    for wave in plan.waves { try await send(wave, &outcome) }
     await refreshRoots(of: plan, outcome)
     adoptAssets(of: outcome.saves.values.compactMap { try? $0.get() })
     await explainConflicts(&outcome)
     return (outcome.saves, outcome.deletes)
+  }
+
+  /// The most requests of one call that are under way at a time.
+  private static let requestsInFlight = 4
+
+  /// Sends requests that do not depend on one another. Once one has failed as a whole, no further one is sent.
+  ///
+  /// - Throws: Why the first one failed, where no request of the call was answered.
+  private func send(_ wave: [ModifyPlan.Request], _ outcome: inout ModifyOutcome) async throws(CKError) {
+    var requests: [ModifyPlan.Request] = []
+    for planned in wave {
+      if let request = await namingRoot(in: planned, &outcome) { requests.append(request) }
+    }
+    var waiting = requests[...]
+    var failed: [(request: ModifyPlan.Request, failure: Failure)] = []
+    await withTaskGroup(of: (AssetSupply, Result<[WireRecordResult], Failure>).self) { group in
+      var underWay = 0
+      while true {
+        while !outcome.hasStopped, underWay < Self.requestsInFlight, let request = waiting.popFirst() {
+          group.addTask { [self] in await send(request) }
+          underWay += 1
+        }
+        guard let (supply, answer) = await group.next() else { return }
+        underWay -= 1
+        for (change, error) in supply.refused { outcome.fail(change, error) }
+        switch answer {
+        case .success(let elements):
+          outcome.isAnswered = true
+          outcome.read(elements, of: supply.request)
+        case .failure(.server(let failure)) where failure.concernsZoneOnly:
+          outcome.isAnswered = true
+          for change in supply.request.changes { outcome.fail(change, CKError(failure, in: .item)) }
+        case .failure(let failure):
+          failed.append((supply.request, failure))
+          // What is left was not sent, so nothing of it can be lost on the way.
+          outcome.stopped = outcome.stopped ?? failure.error(.read)
+        }
+      }
+    }
+    if let first = failed.first, !outcome.isAnswered { throw first.failure.error(.write) }
+    for (request, failure) in failed {
+      for change in request.changes { outcome.fail(change, failure.error(.write)) }
+    }
+    if let stopped = outcome.stopped {
+      for change in waiting.flatMap(\.changes) { outcome.fail(change, stopped) }
+    }
+  }
+
+  private func send(_ planned: ModifyPlan.Request) async -> (AssetSupply, Result<[WireRecordResult], Failure>) {
+    // The addresses of uploads live for minutes: files go right before the request that needs them.
+    let supply = await supplyAssets(of: planned)
+    let request = supply.request
+    let answer = await attempt { client throws(WebServicesError) -> [WireRecordResult] in
+      if let failure = supply.failure { throw failure }
+      guard !request.changes.isEmpty else { return [] }
+      return try await client.modify(
+        request.changes.map(\.operation),
+        zone: request.zoneID.wire,
+        atomic: request.atomic,
+        in: name
+      )
+    }
+    return (supply, answer)
   }
 
   /// Completes the errors of conflicts with the server's records, which no answer carries (reference 6.3).
@@ -100,6 +129,11 @@ struct ModifyOutcome {
   var saves: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
   var deletes: [CKRecord.ID: Result<Void, any Error>] = [:]
   var conflicts: [(record: CKRecord, failure: WebServicesError)] = []
+  /// Whether a request of the call has taken effect or been refused item by item.
+  var isAnswered = false
+  /// Why nothing more is sent.
+  var stopped: CKError?
+  var hasStopped: Bool { stopped != nil }
 
   mutating func fail(_ change: ModifyPlan.Change, _ error: CKError) {
     let isDelete = if case .delete = change.kind { true } else { false }

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Cuts the changes of one call into requests. It sends nothing.
 ///
 /// A request goes to one zone. An atomic group is one request or none; anything else is cut at 200 operations and at
@@ -88,6 +90,24 @@ struct ModifyPlan {
     requests += newShares
   }
 
+  /// The requests in groups that can be under way together, one group after the other.
+  ///
+  /// A request comes after those that save what it refers to, and one that deletes, or makes a share, after all others.
+  var waves: [[Request]] {
+    var waves: [[Request]] = []
+    var saved: Set<CKRecordID> = []
+    for request in requests {
+      let waits = request.makesShare || request.deletes || !saved.isDisjoint(with: request.targets)
+      if waves.isEmpty || waits {
+        waves.append([])
+        saved = []
+      }
+      waves[waves.count - 1].append(request)
+      saved.formUnion(request.changes.map(\.id))
+    }
+    return waves
+  }
+
   private static func cut(_ changes: [Change]) -> [[Change]] {
     var requests: [[Change]] = []
     var bytes = 0
@@ -105,5 +125,29 @@ struct ModifyPlan {
       }
     }
     return requests
+  }
+}
+
+extension ModifyPlan.Request {
+  fileprivate var deletes: Bool {
+    changes.contains { change in
+      if case .delete = change.kind { true } else { false }
+    }
+  }
+
+  /// The records that the saved ones refer to.
+  fileprivate var targets: Set<CKRecordID> {
+    var targets: Set<CKRecordID> = []
+    for case .save(_, let sent) in changes.map(\.kind) {
+      if let parent = sent.parent { targets.insert(parent.recordID) }
+      for key in sent.changedKeys {
+        switch sent.fields[key]?.object {
+        case let reference as CKReference: targets.insert(reference.recordID)
+        case let list as NSArray: for case let reference as CKReference in list { targets.insert(reference.recordID) }
+        default: break
+        }
+      }
+    }
+    return targets
   }
 }

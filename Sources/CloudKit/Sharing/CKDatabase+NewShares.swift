@@ -13,7 +13,11 @@ extension CKDatabase {
       root = saved.mapError { _ in CKError(.batchRequestFailed, "The root of the share was not saved.") }
     } else {
       // Not part of this call: the tag that the caller knows may be an old one.
-      do { root = .success(try await record(for: rootID)) } catch { root = .failure(error) }
+      do {
+        root =
+          try await readRecords(for: [rootID], desiredKeys: [])[rootID]
+          ?? .failure(CKError(.unknownItem, "There is no root of this name."))
+      } catch { root = .failure(error) }
     }
     do {
       guard let tag = try root.get().recordChangeTag else {
