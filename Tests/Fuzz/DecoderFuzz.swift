@@ -1,7 +1,7 @@
-// Sources: Wire/JSON*.swift Wire/FieldValue*.swift Wire/WireParts+JSON.swift Wire/WireRecord.swift Wire/WireAnswers.swift
-// Sources: Wire/WireSharing.swift Wire/ServerErrorCode.swift
+// Sources: Wire/*.swift
 
-import Foundation
+// Exported, as the module itself exports it.
+@_exported public import Foundation
 
 /// Whatever bytes arrive are read or refused; what is read can be written, and then reads as the same.
 @_cdecl("LLVMFuzzerTestOneInput")
