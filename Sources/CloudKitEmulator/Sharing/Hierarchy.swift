@@ -19,7 +19,7 @@ enum Hierarchy {
 extension ZoneState {
   /// The share a record belongs to, before that of the whole zone.
   func share(of name: String) -> String? {
-    Hierarchy.share(of: name) { records[$0]?.content }
+    shares.isEmpty ? nil : Hierarchy.share(of: name) { records[$0]?.content }
   }
 
   /// The share of the whole zone, if there is one.
