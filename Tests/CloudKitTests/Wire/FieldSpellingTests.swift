@@ -74,7 +74,7 @@ import Testing
     (#"{"value":[1,null],"type":"INT64_LIST"}"#, .other(type: "INT64_LIST", .array([.int(1), .null]))),
     (#"{"value":5,"type":"STRING_LIST"}"#, .other(type: "STRING_LIST", .int(5))),
     // What else an object holds is passed over, and of two members with one name the first counts.
-    (#"{"isEncrypted":true,"value":1,"x":{"value":[{}]},"type":"INT64"}"#, .int64(1)),
+    (#"{"isEncrypted":true,"value":1,"x":{"value":[{}]},"type":"INT64"}"#, .encrypted(.int64(1))),
     (#"{"value":1,"value":2,"type":"INT64","type":"DOUBLE"}"#, .int64(1)),
   ]
 
