@@ -176,7 +176,7 @@ import Testing
       atomically: false
     ).saveResults
 
-    #expect(try server.bodies().map { $0["operations"]?.elements.count } == [2, 1])
+    #expect(try server.bodies().compactMap { $0["operations"]?.elements.count }.sorted() == [1, 2])
     #expect(records.allSatisfy { code(saves[$0.recordID]) == .serverResponseLost })
   }
 

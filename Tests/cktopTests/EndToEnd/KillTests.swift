@@ -17,7 +17,7 @@ import Testing
     let kills = ProcessInfo.processInfo.environment["KILLS"].flatMap { Int($0) } ?? 4
     let count = (kills + 2) * 200
     let emulator = try Emulator()
-    let server = EmulatorServer(emulator, delay: .milliseconds(150))
+    let server = EmulatorServer(emulator)
     let url = "http://127.0.0.1:\(try await server.start())"
     let folder = try TemporaryFolder()
     let path = folder.path("kill.sqlite")
@@ -34,14 +34,17 @@ import Testing
     }
     #expect(try store.enqueue(changes).count == count)
 
+    // Answers are held back for longer than any driver lives, so a request that the server has counted is in flight.
+    let silence = FaultRule(when: FaultCondition(operation: "records/modify"), then: .delay(milliseconds: 600_000))
+    emulator.faults = FaultPlan(rules: [silence])
     for kill in 1...kills {
       let driver = try Self.startSync(path, url, folder)
-      // Every answer is held back for a while, so a request that the server has counted is in flight.
       try await until { emulator.statistics.requestsByOperation["records/modify", default: 0] >= kill }
       Foundation.kill(driver.processIdentifier, SIGKILL)
       driver.waitUntilExit()
       #expect(driver.terminationReason == .uncaughtSignal)
     }
+    emulator.faults = FaultPlan()
     let last = try Self.startSync(path, url, folder)
     try await until { !last.isRunning }
 

@@ -1,0 +1,92 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CloudKit
+
+@Suite struct ModifyWaveTests {
+  /// Answers nobody before a number of requests is under way, then everybody.
+  private final class Gate: CKTransport {
+    private struct State {
+      var arrived = 0
+      var underWay = 0
+      var mostUnderWay = 0
+      var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+    private let opensAt: Set<Int>
+
+    init(opensAt: Set<Int>) { self.opensAt = opensAt }
+
+    var mostUnderWay: Int { state.withLock { $0.mostUnderWay } }
+
+    func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
+      await withCheckedContinuation { continuation in
+        let open = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+          state.arrived += 1
+          state.underWay += 1
+          state.mostUnderWay = max(state.mostUnderWay, state.underWay)
+          state.waiting.append(continuation)
+          guard opensAt.contains(state.arrived) else { return [] }
+          defer { state.waiting = [] }
+          return state.waiting
+        }
+        for continuation in open { continuation.resume() }
+      }
+      state.withLock { $0.underWay -= 1 }
+      return CKTransportResponse(status: 200, body: Data(#"{"records":[]}"#.utf8))
+    }
+  }
+
+  private func notes(_ count: Int, _ prefix: String) -> [CKRecord] {
+    (0..<count).map { CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "\(prefix)\($0)")) }
+  }
+
+  private func waves(_ records: [CKRecord], deleting ids: [CKRecord.ID] = []) throws -> [Int] {
+    try ModifyPlan(saving: records, deleting: ids, savePolicy: .allKeys, atomically: false).waves.map(\.count)
+  }
+
+  @Test func `four requests of a call are under way at a time`() async throws {
+    let gate = Gate(opensAt: [4, 5])
+    let container = CKContainer(identifier: "iCloud.test", credential: .apiToken("token"), transport: gate)
+
+    _ = try await container.publicCloudDatabase.modifyRecords(saving: notes(1000, "n"), deleting: [])
+
+    #expect(gate.mostUnderWay == 4)
+  }
+
+  @Test func `a request waits for those that save what it refers to`() throws {
+    let (parents, children) = (notes(400, "p"), notes(200, "c"))
+    #expect(try waves(parents + children) == [3])
+
+    children[7]["list"] = [CKRecord.Reference(record: parents[3], action: .none)]
+    #expect(try waves(parents + children) == [2, 1])
+    #expect(try waves(children + parents) == [3])
+    children[7]["list"] = nil
+    children[7].setParent(parents[399])
+    #expect(try waves(parents + children) == [2, 1])
+  }
+
+  @Test func `deletions wait for what is saved before them`() throws {
+    #expect(try waves(notes(400, "n"), deleting: notes(300, "d").map(\.recordID)) == [2, 1, 1])
+  }
+
+  @Test func `once the network is gone nothing more is sent, and what was answered stands`() async throws {
+    let answer = try #require(
+      String(data: JSONEncoder().encode(["records": [[String: String]]()]), encoding: .utf8)
+    )
+    let server = ScriptedServer(
+      .json(answer),
+      .failure(.notSent),
+      .failure(.notSent),
+      .failure(.notSent),
+      .failure(.notSent)
+    )
+    let results = try await server.container().publicCloudDatabase
+      .modifyRecords(saving: notes(2000, "n"), deleting: []).saveResults
+
+    #expect(results.count == 2000)
+    #expect(server.operations.count <= 5)
+  }
+}
