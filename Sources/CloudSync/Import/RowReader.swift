@@ -106,6 +106,7 @@ extension FieldValue {
     case .bytes(let data): data.count
     case .location: 64
     case .reference(let reference): reference.recordName.utf8.count + 16
+    case .encrypted(let value): value.weight
     case .asset, .other: 0
     case .list(_, let elements): elements.reduce(0) { $0 + $1.weight }
     }
