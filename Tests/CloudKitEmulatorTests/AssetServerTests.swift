@@ -14,16 +14,16 @@ import Testing
       "assets/upload",
       #"{"zoneID":{"zoneName":"notes"},"tokens":[{"recordName":"a","recordType":"Note","fieldName":"photo"}]}"#
     )
-    let tokens = try #require(wire.receive()).body
+    let tokens = try #require(await wire.receive()).body
     let upload = try #require(tokens.firstMatch(of: /"url":"http:\/\/here([^"]*)"/)?.1)
     wire.send("POST \(upload) HTTP/1.1\r\nHost: here\r\nContent-Length: \(content.utf8.count)\r\n\r\n\(content)")
-    let answer = try #require(wire.receive())
+    let answer = try #require(await wire.receive())
     let file = try #require(answer.body.firstMatch(of: /{"singleFile":({[^}]*})}/)?.1)
     _ = try fixture.modify(Fixture.save("a", Fixture.asset(String(file))))
     let download = try fixture.downloadURL("a").replacing("http://emulator.invalid", with: "")
     wire.send("GET \(download) HTTP/1.1\r\nHost: here\r\n\r\n")
 
-    #expect(try #require(wire.receive()).body == content)
+    #expect(try #require(await wire.receive()).body == content)
     try await server.stop()
   }
 }

@@ -220,7 +220,7 @@ extension Fixture {
     let query = String(url.split(separator: "?")[1])
     let request = CKTransportRequest(method: "GET", path: "/aps", query: query)
     let never = EmulatorTransport(fixture.emulator, now: { fixture.now }) { _ in
-      while !Task.isCancelled { await Task.yield() }
+      while !Task.isCancelled { try? await Task.sleep(for: .milliseconds(2)) }
     }
     let atOnce = EmulatorTransport(fixture.emulator, now: { fixture.now }) { _ in }
 
@@ -240,7 +240,7 @@ extension EmulatorReply {
 
 extension Fixture {
   func waitForPolls(_ count: Int) async {
-    while emulator.waitingPolls < count { await Task.yield() }
+    while emulator.waitingPolls < count { try? await Task.sleep(for: .milliseconds(2)) }
   }
 }
 
@@ -255,12 +255,12 @@ extension Fixture {
     wire.send("GET \(path) HTTP/1.1\r\nHost: here\r\n\r\n")
     await fixture.waitForPolls(1)
     _ = try fixture.modify(Fixture.save("a"))
-    #expect(try #require(wire.receive()).body.contains(#""rid":"a""#))
+    #expect(try #require(await wire.receive()).body.contains(#""rid":"a""#))
 
     // What is due already is answered at once, on the same connection.
     _ = try fixture.modify(Fixture.save("b"))
     wire.send("GET \(path) HTTP/1.1\r\nHost: here\r\n\r\n")
-    #expect(try #require(wire.receive()).body.contains(#""rid":"b""#))
+    #expect(try #require(await wire.receive()).body.contains(#""rid":"b""#))
     try await server.stop()
   }
 
@@ -274,7 +274,7 @@ extension Fixture {
 
     for _ in 0..<2 {
       wire.send("GET \(path) HTTP/1.1\r\nHost: here\r\n\r\n")
-      let nothing = try #require(wire.receive())
+      let nothing = try #require(await wire.receive())
       #expect(nothing.head.hasPrefix("HTTP/1.1 200") && nothing.body.isEmpty)
     }
     try await server.stop()
@@ -289,7 +289,7 @@ extension Fixture {
     wire?.send("GET \(path) HTTP/1.1\r\nHost: here\r\n\r\n")
     await fixture.waitForPolls(1)
     wire = nil
-    while fixture.emulator.waitingPolls > 0 { await Task.yield() }
+    while fixture.emulator.waitingPolls > 0 { try? await Task.sleep(for: .milliseconds(2)) }
 
     let other = try Wire(port: port)
     other.send("GET \(path) HTTP/1.1\r\nHost: here\r\n\r\n")

@@ -4,7 +4,9 @@ import Synchronization
 import Testing
 
 /// A plain blocking HTTP client on one connection: what it sends and reads is exactly what is on the wire.
-final class Wire {
+///
+/// `@unchecked Sendable`: a test waits for each answer before it goes on.
+final class Wire: @unchecked Sendable {
   private let socket: Int32
   private var buffer: [UInt8] = []
 
@@ -44,7 +46,15 @@ final class Wire {
   }
 
   /// Head and body of the next answer; `nil` at the end of the connection.
-  func receive() -> (head: String, body: String)? {
+  ///
+  /// It is waited for on a thread of its own: those of the test tasks are few, and the server needs them.
+  func receive() async -> (head: String, body: String)? {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: self.read()) }
+    }
+  }
+
+  private func read() -> (head: String, body: String)? {
     while true {
       let text = String(decoding: buffer, as: UTF8.self)
       if let end = text.range(of: "\r\n\r\n") {
@@ -70,11 +80,11 @@ final class Wire {
     _ fixture: Fixture,
     delay: Duration = .zero,
     log: (@Sendable (EmulatorServer.LogEntry) -> Void)? = nil,
-    _ body: (Int) throws -> Void
+    _ body: (Int) async throws -> Void
   ) async throws {
     let server = EmulatorServer(fixture.emulator, now: { fixture.now }, delay: delay, log: log)
     let port = try await server.start()
-    try body(port)
+    try await body(port)
     try await server.stop()
   }
 
@@ -83,19 +93,19 @@ final class Wire {
     try await serve(fixture) { port in
       let wire = try Wire(port: port)
       wire.post("zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"notes"}}}]}"#)
-      #expect(wire.receive()?.body.contains("notes") == true)
+      #expect(await wire.receive()?.body.contains("notes") == true)
       for number in 0..<5 {
         wire.post("records/modify", #"{"zoneID":{"zoneName":"notes"},"operations":[\#(Fixture.save("n\(number)"))]}"#)
       }
       for number in 0..<5 {
-        let answer = try #require(wire.receive())
+        let answer = try #require(await wire.receive())
         #expect(answer.head.hasPrefix("HTTP/1.1 200 OK") && answer.body.contains("n\(number)"))
       }
       wire.send(
         "GET /database/1/iCloud.test/development/private/zones/list?\(Fixture.ana) HTTP/1.1\r\nConnection: close\r\n\r\n"
       )
-      #expect(try #require(wire.receive()).head.contains("X-Apple-CloudKit-Web-Auth-Token: ana~1"))
-      #expect(wire.receive() == nil)
+      #expect(try #require(await wire.receive()).head.contains("X-Apple-CloudKit-Web-Auth-Token: ana~1"))
+      #expect(await wire.receive() == nil)
     }
   }
 
@@ -103,7 +113,7 @@ final class Wire {
     try await serve(try Fixture()) { port in
       let wire = try Wire(port: port)
       wire.post("zones/list", query: Fixture.ana + "&ignored=" + String(repeating: "x", count: 16_384))
-      #expect(wire.receive()?.head.hasPrefix("HTTP/1.1 200 OK") == true)
+      #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 200 OK") == true)
     }
   }
 
@@ -113,9 +123,9 @@ final class Wire {
     try await serve(try Fixture(configuration)) { port in
       let wire = try Wire(port: port)
       wire.post("records/query", String(repeating: " ", count: 500_000))
-      #expect(wire.receive()?.head.hasPrefix("HTTP/1.1 413") == true)
+      #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 413") == true)
       wire.post("zones/list")
-      #expect(wire.receive()?.head.hasPrefix("HTTP/1.1 200") == true)
+      #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 200") == true)
     }
   }
 
@@ -125,7 +135,7 @@ final class Wire {
     try await serve(fixture) { port in
       let wire = try Wire(port: port)
       wire.post("records/modify", #"{"zoneID":{"zoneName":"notes"},"operations":[\#(Fixture.save("a"))]}"#)
-      #expect(wire.receive() == nil)
+      #expect(await wire.receive() == nil)
       #expect(fixture.emulator.recordCount() == 1)
     }
   }
@@ -134,10 +144,10 @@ final class Wire {
     try await serve(try Fixture()) { port in
       let noise = try Wire(port: port)
       noise.send("\u{16}\u{3}\u{1} nonsense\r\n\r\n")
-      #expect(noise.receive()?.head.hasPrefix("HTTP/1.1 400") ?? true)
+      #expect(await noise.receive()?.head.hasPrefix("HTTP/1.1 400") ?? true)
       let wire = try Wire(port: port)
       wire.post("zones/list")
-      #expect(wire.receive()?.head.hasPrefix("HTTP/1.1 200") == true)
+      #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 200") == true)
     }
   }
 
@@ -151,7 +161,7 @@ final class Wire {
         #"{"zoneID":{"zoneName":"notes"},"operations":[\#(Fixture.save("a"))]}"#,
         query: "ckAPIToken=hush&ckWebAuthToken=hush"
       )
-      _ = wire.receive()
+      _ = await wire.receive()
     }
 
     let entry = try #require(entries.withLock { $0 }.first)
@@ -168,17 +178,17 @@ final class Wire {
 
     try await server.stop(grace: .milliseconds(50))
 
-    #expect(wire.receive() == nil)
+    #expect(await wire.receive() == nil)
   }
 
   @Test func `the page that a redirectURL names is there`() async throws {
     try await serve(try Fixture()) { port in
       let wire = try Wire(port: port)
       wire.post("zones/list", query: "ckAPIToken=token")
-      let refusal = try #require(wire.receive())
+      let refusal = try #require(await wire.receive())
       let url = try #require(refusal.body.firstMatch(of: /"redirectURL":"http:\/\/here([^"]*)"/)?.1)
       wire.send("GET \(url) HTTP/1.1\r\nHost: here\r\n\r\n")
-      #expect(try #require(wire.receive()).body.contains("ckWebAuthToken"))
+      #expect(try #require(await wire.receive()).body.contains("ckWebAuthToken"))
     }
   }
 
@@ -195,7 +205,7 @@ final class Wire {
           "POST /database/1/iCloud.test/development/private/\(operation)?\(Fixture.ana) HTTP/1.1\r\nHost: here\r\n"
             + "\(header)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
         )
-        return try #require(wire.receive())
+        return try #require(await wire.receive())
       }
       let query = #"{"zoneID":{"zoneName":"notes"},"query":{"recordType":"Note"}}"#
 
@@ -204,7 +214,7 @@ final class Wire {
       let short = try ask("zones/list", "{}", "Accept-Encoding: gzip\r\n")
       let download = try fixture.downloadURL("a").replacing("http://emulator.invalid", with: "")
       wire.send("GET \(download) HTTP/1.1\r\nHost: here\r\nAccept-Encoding: gzip\r\n\r\n")
-      let file = try #require(wire.receive())
+      let file = try #require(await wire.receive())
 
       #expect(!plain.head.lowercased().contains("content-encoding") && plain.body.hasPrefix("{"))
       #expect(packed.head.lowercased().contains("content-encoding: gzip"))
@@ -221,9 +231,9 @@ final class Wire {
           "POST /database/1/iCloud.test/development/private/zones/list?\(Fixture.ana) HTTP/1.1\r\nHost: here\r\n"
             + "Accept-Encoding: gzip\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
         )
-        #expect(wire.receive()?.head.hasPrefix("HTTP/1.1 100") == true)
+        #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 100") == true)
         wire.send("{}")
-        #expect(wire.receive()?.body.contains("_defaultZone") == true)
+        #expect(await wire.receive()?.body.contains("_defaultZone") == true)
       }
     }
   }

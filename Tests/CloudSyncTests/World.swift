@@ -111,6 +111,10 @@ final class World: Sendable {
   let folder = TestFolder()
   let database: DatabaseName
   let user: String
+  private let transports = Mutex<[TestTransport]>([])
+
+  // What a test does to the requests of a device mostly speaks of that device, which would keep its files open for ever.
+  deinit { for transport in transports.withLock({ $0 }) { transport.interfere(nil) } }
 
   init(
     _ database: DatabaseName = .private,
@@ -158,6 +162,7 @@ final class World: Sendable {
   ) throws -> TestDevice {
     let store = try open(name, beforeEachWrite: beforeEachWrite)
     let transport = TestTransport(EmulatorTransport(emulator, now: { [clock] in clock.date }, sleep: { _ in }))
+    transports.withLock { $0.append(transport) }
     let client = WebServicesClient(
       WebServicesClient.Configuration(
         container: Self.container,
