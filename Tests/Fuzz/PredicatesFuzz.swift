@@ -121,7 +121,7 @@ private func require(_ condition: Bool, _ message: @autoclosure () -> String) {
 
 /// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   var input = Input(bytes: ArraySlice(UnsafeBufferPointer(start: start, count: count)))
   let arguments = (0..<Int(input.byte() % 5)).map { _ in input.argument() }
   let format = String(decoding: input.bytes, as: UTF8.self)
