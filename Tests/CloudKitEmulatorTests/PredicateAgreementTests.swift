@@ -62,6 +62,7 @@ private enum RandomNote {
     set("in", &random) { random in (0..<Int.random(in: (whole ? 1 : 0)...3, using: &random)).map { _ in text(&random) }
     }
     set("nn", &random) { random in [integer(&random), integer(&random)] }
+    if whole || random.next() % 3 == 0 { record.encryptedValues["secret"] = text(&random) }
     if random.next() % 3 == 0 {
       record.parent = CKRecord.Reference(recordID: recordID(zoneID, &random), action: .none)
     }

@@ -1,11 +1,67 @@
-import Foundation
+// Sources: Predicates/*.swift Queries/CKQuery.swift Errors/*.swift Wire/*.swift Records/CKRecordID.swift
+// Sources: Records/CKRecordV*.swift Records/CKRecordZ*.swift Records/CKReference.swift Records/CKServerChangeToken.swift
+// Sources: Records/CLLocation.swift Records/NSCoder+Optional.swift Records/StoredField*.swift
+
+// Exported, as the module itself exports it.
+@_exported public import Foundation
+internal import Synchronization
 
 // Bytes become arguments and a format; the predicate is read, written, read again, translated, evaluated and archived.
 // The first byte says how many arguments; each takes a kind byte and what it needs; the rest is the format.
 
-/// Stands for the database, which would bring the whole client with it: identifiers of zones ask for its scope.
-enum CKDatabase {
-  enum Scope { case `public`, `private`, shared }
+// These stand for records, assets and the database, which would bring the whole client with them.
+
+/// A record's fields, and nothing that happens to them.
+public class CKRecord: NSObject, NSCoding, @unchecked Sendable {
+  /// A record's identity.
+  public typealias ID = CKRecordID
+  /// The name of a record type.
+  public typealias RecordType = String
+  /// The name of a field.
+  public typealias FieldKey = String
+
+  let recordID = CKRecordID()
+  let state = Mutex(RecordState())
+
+  override init() {}
+
+  /// Reads nothing.
+  public required init?(coder: NSCoder) { nil }
+
+  /// Writes nothing.
+  public func encode(with coder: NSCoder) {}
+
+  subscript(key: String) -> (any CKRecordValue)? {
+    get { state.withLock { $0.fields[key]?.value } }
+    set { state.withLock { $0.fields[key] = newValue.map { StoredField($0) } } }
+  }
+}
+
+struct RecordState: Sendable {
+  var fields: [String: StoredField] = [:]
+  var created: WireStamp?
+  var modified: WireStamp?
+  var parent: CKReference?
+  var share: CKReference?
+}
+
+/// A file that a field may hold.
+public final class CKAsset: NSObject, NSCoding, CKRecordValue, Sendable {
+  let wire: WireAsset?
+
+  init(wire: WireAsset) { self.wire = wire }
+
+  /// Reads nothing.
+  public init?(coder: NSCoder) { nil }
+
+  /// Writes nothing.
+  public func encode(with coder: NSCoder) {}
+}
+
+/// Identifiers of zones ask for its scope.
+public enum CKDatabase {
+  /// The scopes that there are.
+  public enum Scope { case `public`, `private`, shared }
 }
 
 private struct Input {
@@ -45,7 +101,7 @@ private struct Input {
 }
 
 private let records: [CKRecord] = {
-  let (full, sparse) = (CKRecord(recordType: "Note"), CKRecord(recordType: "Note"))
+  let (full, sparse) = (CKRecord(), CKRecord())
   full["a"] = 1
   full["in"] = "The Red Fox"
   full["title"] = "Café"
@@ -56,15 +112,16 @@ private let records: [CKRecord] = {
   full["date"] = Date(timeIntervalSince1970: 0)
   full["owner"] = CKReference(recordID: CKRecordID(recordName: "ana"), action: .none)
   sparse["a"] = "aaaaaaaa"
-  return [full, sparse, CKRecord(recordType: "Note")]
+  return [full, sparse, CKRecord()]
 }()
 
 private func require(_ condition: Bool, _ message: @autoclosure () -> String) {
   if !condition { fatalError(message()) }
 }
 
+/// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
-func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   var input = Input(bytes: ArraySlice(UnsafeBufferPointer(start: start, count: count)))
   let arguments = (0..<Int(input.byte() % 5)).map { _ in input.argument() }
   let format = String(decoding: input.bytes, as: UTF8.self)

@@ -19,8 +19,9 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
       ascending: true,
       comparator: { one, other in
         func distance(_ record: Any) -> FieldValue? {
-          ((record as? CKRecord)?.value(forKey: key) as? CLLocation)
-            .map { .double($0.distance(from: relativeLocation)) }
+          guard let record = record as? CKRecord, case .location(let place)? = RecordValues(record).value(.field(key))
+          else { return nil }
+          return .double(CLLocation(wire: place).distance(from: relativeLocation))
         }
         return distance(one).compared(to: distance(other))
       }

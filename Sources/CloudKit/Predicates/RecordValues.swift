@@ -30,10 +30,10 @@ struct RecordValues {
     }
   }
 
-  /// The texts that a search of the whole record looks through.
+  /// The texts that a search of the whole record looks through: the server cannot read encrypted ones.
   var texts: [String] {
     state.fields.keys.sorted().flatMap { name -> [String] in
-      switch fieldValue(name) {
+      switch state.fields[name]?.isEncrypted == true ? nil : fieldValue(name) {
       case .string(let text): [text]
       case .list(.string, let elements): elements.compactMap(\.text)
       default: []

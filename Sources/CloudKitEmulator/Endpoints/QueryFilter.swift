@@ -46,7 +46,11 @@ struct QueryFilter {
     }
     self.comparator = comparator
     let namesField = json["fieldName"] != nil || json["systemFieldName"] != nil
-    key = comparator.searchesTokens && !namesField ? .wholeRecord : try FieldKey(json)
+    if comparator.searchesTokens, !namesField {
+      key = .wholeRecord(fields: Set(fields.filter { $0.value.type == .string && !$0.value.isEncrypted }.keys))
+    } else {
+      key = try FieldKey(json)
+    }
     operand = try FieldDecoding.operand(json["fieldValue"], needsListTag: comparator.takesList)
     distance = json["distance"]?.number
     if case .list(_, let values) = operand { elements = values } else { elements = [operand] }

@@ -4,8 +4,8 @@ import Foundation
 enum FieldKey: Sendable, Hashable {
   case field(String)
   case system(System)
-  /// All fields that hold text, for a filter for tokens that names none. [C]
-  case wholeRecord
+  /// All fields that hold text and are not encrypted, for a filter for tokens that names none. [C]
+  case wholeRecord(fields: Set<String>)
 
   /// System fields by their wire name.
   enum System: String, Sendable, CaseIterable {
@@ -78,7 +78,8 @@ extension StoredRecord {
     case .system(.modifiedUserRecordName): .reference(EmulatorReference(recordName: modified.userRecordName))
     case .system(.parent): content.parent.map { .reference(EmulatorReference(recordName: $0)) }
     case .system(.share): content.share.map { .reference(EmulatorReference(recordName: $0)) }
-    case .wholeRecord: .string(content.fields.values.flatMap(\.texts).joined(separator: "\n"))
+    case .wholeRecord(let names):
+      .string(names.flatMap { content.fields[$0]?.texts ?? [] }.joined(separator: "\n"))
     }
   }
 

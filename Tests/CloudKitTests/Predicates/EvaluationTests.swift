@@ -96,6 +96,15 @@ import Testing
     #expect(!NSPredicate(format: "TRUEPREDICATE").evaluate(with: nil))
   }
 
+  @Test func `a search of the whole record leaves encrypted texts alone`() {
+    let record = CKRecord(recordType: "Note")
+    record["title"] = "red fox"
+    record.encryptedValues["secret"] = "blue"
+
+    #expect(NSPredicate(format: "self CONTAINS 'red'").evaluate(with: record))
+    #expect(!NSPredicate(format: "self CONTAINS 'blue'").evaluate(with: record))
+  }
+
   @Test func `a record's words are cut at white space`() {
     #expect(record.allTokens() == ["Café", "Crème", "red", "blue", "The", "Red", "Fox"])
   }
