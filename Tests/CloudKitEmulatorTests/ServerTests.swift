@@ -209,9 +209,9 @@ final class Wire: @unchecked Sendable {
       }
       let query = #"{"zoneID":{"zoneName":"notes"},"query":{"recordType":"Note"}}"#
 
-      let plain = try ask("records/query", query, "")
-      let packed = try ask("records/query", query, "Accept-Encoding: gzip\r\n")
-      let short = try ask("zones/list", "{}", "Accept-Encoding: gzip\r\n")
+      let plain = try await ask("records/query", query, "")
+      let packed = try await ask("records/query", query, "Accept-Encoding: gzip\r\n")
+      let short = try await ask("zones/list", "{}", "Accept-Encoding: gzip\r\n")
       let download = try fixture.downloadURL("a").replacing("http://emulator.invalid", with: "")
       wire.send("GET \(download) HTTP/1.1\r\nHost: here\r\nAccept-Encoding: gzip\r\n\r\n")
       let file = try #require(await wire.receive())
