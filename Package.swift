@@ -121,6 +121,8 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
       ]
     ),
+    // The guide's program, compiled as clients compile theirs.
+    .executableTarget(name: "Notes", dependencies: ["CloudKit"], path: "Tests/Sample"),
     .testTarget(
       name: "CloudKitTests",
       dependencies: [
@@ -166,7 +168,7 @@ let package = Package(
     .testTarget(
       name: "cktopTests",
       dependencies: [
-        "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "TerminalUI",
+        "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "TerminalUI", "Notes",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]
     ),

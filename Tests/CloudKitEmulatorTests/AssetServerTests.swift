@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct AssetServerTests {
+@Suite(.timeLimit(.minutes(5))) struct AssetServerTests {
   @Test func `a file of 3 MB goes through the server under its own address`() async throws {
     let fixture = try Fixture.withZone()
     let server = EmulatorServer(fixture.emulator, now: { fixture.now })

@@ -75,7 +75,7 @@ final class Wire: @unchecked Sendable {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ServerTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerTests {
   func serve(
     _ fixture: Fixture,
     delay: Duration = .zero,

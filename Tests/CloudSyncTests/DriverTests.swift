@@ -257,8 +257,8 @@ import Testing
       try other.accept(world.put("a", [:]))
       var iterator = arrivals.makeAsyncIterator()
       let arrival = try #require(await iterator.next())
-      // The promise is 250 ms; a loaded machine gets ten times that.
-      #expect(arrival - start < .milliseconds(2500))
+      // The promise is 250 ms. A machine that runs all tests at once gets far more, and nothing else wakes this driver.
+      #expect(arrival - start < .seconds(60))
       try await eventually(other) { try other.queue() == [] }
     }
   }

@@ -41,7 +41,7 @@ import Testing
     #expect(last.contains("cooked"))
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: ["", "dumb"])
+  @Test(.timeLimit(.minutes(5)), arguments: ["", "dumb"])
   func `a terminal that cannot be used is refused in one line`(term: String) async throws {
     let terminal = try Tmux(columns: 100, rows: 10)
     defer { terminal.close() }
@@ -53,7 +53,7 @@ import Testing
     #expect(screen.contains("cktop: ") && screen.contains("left with 2"))
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func `an unknown theme is refused with the names there are`() async throws {
     let terminal = try Tmux(columns: 100, rows: 10)
     defer { terminal.close() }
