@@ -16,12 +16,12 @@ extension PredicateNode {
       if alternatives.count == 1 { return alternatives[0] }
       return PredicateComparison(alternatives: alternatives).map(PredicateNode.comparison) ?? .or(alternatives)
     case .not(let part):
-      switch part.simplified {
+      let part = part.simplified
+      switch part {
       case .constant(let value): return .constant(!value)
       case .not(let inner): return inner
-      case .comparison(let comparison):
-        return comparison.opposite.map(PredicateNode.comparison) ?? .not(part.simplified)
-      case let other: return .not(other)
+      case .comparison(let comparison): return comparison.opposite.map(PredicateNode.comparison) ?? .not(part)
+      default: return .not(part)
       }
     }
   }
