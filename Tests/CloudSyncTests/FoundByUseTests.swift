@@ -28,6 +28,25 @@ import Testing
     #expect(try mine.store.status().lastError != nil || !mine.store.status().throttles.isEmpty)
   }
 
+  @Test func `the default zone of the private database is read by modification time, for it has no feed`() async throws
+  {
+    let world = try World()
+    let (mine, theirs) = (try world.device("mine"), try world.device("theirs"))
+    try mine.store.accept(world.put("a", zone: "_defaultZone", ["x": .int64(1)]))
+
+    let first = try await mine.sync()
+    try await theirs.sync(["Note"])
+    world.clock.advance(1)
+    try theirs.store.accept(world.put("a", zone: "_defaultZone", ["x": .int64(2)]))
+    try await theirs.sync()
+    let second = try await mine.sync()
+
+    #expect(first.reachedEnd && second.reachedEnd)
+    #expect(try mine.store.mirror("a") == ["x": .int64(2)])
+    #expect(try mine.store.status().throttles.isEmpty)
+    #expect(mine.transport.count("changes/zone") == 0)
+  }
+
   @Test func `many that make the same new store at once all get it`() async throws {
     let world = try World()
 

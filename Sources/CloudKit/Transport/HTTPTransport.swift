@@ -20,6 +20,8 @@ public final class CKHTTPTransport: CKTransport {
   /// The longest a whole request may take, from asking for a connection to the last byte of the answer.
   public let timeout: Duration
 
+  private static let ports = 1...65535
+
   private let client: HTTPClient
   private let largestAnswer: Int
 
@@ -97,9 +99,14 @@ public final class CKHTTPTransport: CKTransport {
     guard
       let parts = URLComponents(url: baseURL, resolvingAgainstBaseURL: true),
       let scheme = parts.scheme, ["http", "https"].contains(scheme), let host = parts.percentEncodedHost, !host.isEmpty,
-      ["", "/"].contains(parts.percentEncodedPath), parts.query == nil, parts.user == nil, parts.password == nil
+      ["", "/"].contains(parts.percentEncodedPath), parts.query == nil, parts.user == nil, parts.password == nil,
+      // The client traps for a number that is no port.
+      parts.port.map(Self.ports.contains) ?? true
     else {
-      throw CKTransportError(.notSent, "The server's address has to be http or https, a host, and a port at most.")
+      throw CKTransportError(
+        .notSent,
+        "The server's address has to be http or https, a host, and a port up to 65535 at most."
+      )
     }
     let port = parts.port.map { ":\($0)" } ?? ""
     let query = request.query.isEmpty ? "" : "?" + request.query

@@ -55,11 +55,14 @@ extension SyncStore {
 
   // MARK: - Zone changes
 
-  /// Zones that changed on the server, and how many of these a wait of their own holds up.
+  /// Zones whose feed has to be read, and how many of these a wait of their own holds up. A default zone has no feed: it is
+  /// read by modification time.
   func zonesToRead() throws(StoreError) -> (open: [ZoneKey], held: Int) {
     let now = now()
     return try read { database in
-      let zones = try ZoneTable.all(database).filter { $0.needsFetch && $0.state != .deleted }.map(\.key)
+      let zones = try ZoneTable.all(database).filter { zone in
+        zone.needsFetch && zone.state != .deleted && !zone.key.isDefaultZone
+      }.map(\.key)
       let waits = try Set(
         String.fetchAll(database, sql: "SELECT scope FROM throttles WHERE until > ?", arguments: [now])
       )

@@ -52,6 +52,15 @@ import Testing
     #expect(error?.message.contains("refused the connection") == true)
   }
 
+  @Test func `a number that is no port is told, not tried`() async throws {
+    for port in [0, 65_536, 99_999] {
+      let error = await failure(CKHTTPTransport(baseURL: try #require(URL(string: "http://127.0.0.1:\(port)"))))
+
+      #expect(error?.delivery == .notSent)
+      #expect(error?.message.contains("65535") == true)
+    }
+  }
+
   @Test func `a name that does not resolve was not sent`() async {
     // No label of a name may be this long, so no name server is asked.
     let name = String(repeating: "a", count: 80) + ".invalid"
