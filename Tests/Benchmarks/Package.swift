@@ -5,17 +5,29 @@ import PackageDescription
 //
 //   swift run -c release --package-path Tests/Benchmarks ratios           (what has to hold, against Foundation)
 //   swift run -c release --package-path Tests/Benchmarks ratios stream 1000000
+//   swift run -c release --package-path Tests/Benchmarks ratios upload 10000
 //   swift package --package-path Tests/Benchmarks benchmark --target Records  (one by one, with percentiles)
 let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],
   dependencies: [
     .package(name: "cktop", path: "../.."),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
   ],
   targets: [
     .target(name: "Pages", dependencies: [.product(name: "CloudKit", package: "cktop")], path: "Pages"),
-    .executableTarget(name: "ratios", dependencies: ["Pages"], path: "Ratios"),
+    .executableTarget(
+      name: "ratios",
+      dependencies: [
+        "Pages",
+        .product(name: "CloudKitEmulator", package: "cktop"),
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"),
+      ],
+      path: "Ratios"
+    ),
     .executableTarget(
       name: "Records",
       dependencies: ["Pages", .product(name: "Benchmark", package: "benchmark")],

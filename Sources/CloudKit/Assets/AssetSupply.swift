@@ -25,7 +25,8 @@ struct AssetSupply {
     var needs: [Need] = []
     for (index, change) in request.changes.enumerated() {
       guard case .save(let record, let sent) = change.kind else { continue }
-      for (key, value) in change.operation.record.fields.sorted(by: { $0.key < $1.key }) {
+      let fields = change.operation.record.fields.filter { $0.value.assets != nil }
+      for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
         guard let descriptors = value.assets, let assets = sent.fields[key]?.assets, assets.count == descriptors.count
         else { continue }
         let token = WireAssetToken(recordName: change.id.recordName, recordType: record.recordType, fieldName: key)
@@ -55,7 +56,11 @@ struct AssetSupply {
       } else if request.atomic, !errors.isEmpty {
         refused.append((change, CKError(.batchRequestFailed, "Another record of the atomic group cannot be sent.")))
       } else {
-        changes.append(change.completed(with: descriptors[index] ?? [:]))
+        do throws(CKError) {
+          changes.append(try change.completed(with: descriptors[index] ?? [:]))
+        } catch {
+          refused.append((change, error))
+        }
       }
     }
     request.changes = changes
@@ -63,15 +68,15 @@ struct AssetSupply {
 }
 
 extension ModifyPlan.Change {
-  fileprivate func completed(with descriptors: [String: [Int: WireAsset]]) -> ModifyPlan.Change {
+  fileprivate func completed(with descriptors: [String: [Int: WireAsset]]) throws(CKError) -> ModifyPlan.Change {
     guard !descriptors.isEmpty else { return self }
-    var operation = operation
-    for (key, given) in descriptors {
-      guard let value = operation.record.fields[key], let old = value.assets else { continue }
-      operation.record.fields[key] = value.replacingAssets(
-        with: old.enumerated().map { given[$0.offset] ?? $0.element }
-      )
+    var completed = self
+    try completed.ask { record in
+      for (key, given) in descriptors {
+        guard let value = record.fields[key], let old = value.assets else { continue }
+        record.fields[key] = value.replacingAssets(with: old.enumerated().map { given[$0.offset] ?? $0.element })
+      }
     }
-    return ModifyPlan.Change(id: id, kind: kind, operation: operation)
+    return completed
   }
 }

@@ -3,10 +3,10 @@ internal import Foundation
 extension CKDatabase {
   /// Lets the assets of records be downloaded from this database.
   func adoptAssets(of records: [CKRecord]) {
-    let all = records.flatMap(\.snapshot.assets)
-    guard !all.isEmpty else { return }
     let database = unconfigured
-    for asset in all { asset.belongs(to: database) }
+    for record in records {
+      for asset in record.snapshot.assets { asset.belongs(to: database) }
+    }
   }
 
   /// Does the same, and brings their files now where these are wanted with the records.

@@ -12,12 +12,14 @@ extension StoredField {
     }
   }
 
+  /// Whether one of its assets has its file here.
+  var holdsFiles: Bool { assets.contains { $0.localFile != nil } }
+
   /// This field of an answer, with the files that are here already: the answer has only descriptors.
   ///
   /// The server may hold other bytes than ours where the field was not sent.
   func keepingFiles(of sent: StoredField) -> StoredField {
-    let ours = sent.assets
-    guard ours.contains(where: { $0.localFile != nil }), ours.count == assets.count,
+    guard sent.holdsFiles, sent.assets.count == assets.count,
       sent.wire == nil || sent.wire?.assetChecksums == wire?.assetChecksums
     else { return self }
     return StoredField(object: sent.object, wire: wire)

@@ -23,7 +23,7 @@ extension CKDatabase {
   ) async throws -> (
     saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
   ) {
-    let plan = try ModifyPlan(
+    let plan = try await ModifyPlan(
       saving: recordsToSave,
       deleting: recordIDsToDelete,
       savePolicy: savePolicy,
@@ -34,7 +34,6 @@ extension CKDatabase {
     for (id, error) in plan.unsendable { outcome.fail(id, isDelete: deletes.contains(id), error) }
     for wave in plan.waves { try await send(wave, &outcome) }
     await refreshRoots(of: plan, outcome)
-    adoptAssets(of: outcome.saves.values.compactMap { try? $0.get() })
     await explainConflicts(&outcome)
     return (outcome.saves, outcome.deletes)
   }
@@ -52,10 +51,10 @@ extension CKDatabase {
     }
     var waiting = requests[...]
     var failed: [(request: ModifyPlan.Request, failure: Failure)] = []
-    await withTaskGroup(of: (AssetSupply, Result<[WireRecordResult], Failure>).self) { group in
+    await withTaskGroup(of: (AssetSupply, Result<ModifyOutcome, Failure>).self) { group in
       var underWay = 0
       while true {
-        while !outcome.hasStopped, underWay < Self.requestsInFlight, let request = waiting.popFirst() {
+        while outcome.stopped == nil, underWay < Self.requestsInFlight, let request = waiting.popFirst() {
           group.addTask { [self] in await send(request) }
           underWay += 1
         }
@@ -63,9 +62,9 @@ extension CKDatabase {
         underWay -= 1
         for (change, error) in supply.refused { outcome.fail(change, error) }
         switch answer {
-        case .success(let elements):
+        case .success(let answered):
           outcome.isAnswered = true
-          outcome.read(elements, of: supply.request)
+          outcome.add(answered)
         case .failure(.server(let failure)) where failure.concernsZoneOnly:
           outcome.isAnswered = true
           for change in supply.request.changes { outcome.fail(change, CKError(failure, in: .item)) }
@@ -85,7 +84,7 @@ extension CKDatabase {
     }
   }
 
-  private func send(_ planned: ModifyPlan.Request) async -> (AssetSupply, Result<[WireRecordResult], Failure>) {
+  private func send(_ planned: ModifyPlan.Request) async -> (AssetSupply, Result<ModifyOutcome, Failure>) {
     // The addresses of uploads live for minutes: files go right before the request that needs them.
     let supply = await supplyAssets(of: planned)
     let request = supply.request
@@ -93,13 +92,19 @@ extension CKDatabase {
       if let failure = supply.failure { throw failure }
       guard !request.changes.isEmpty else { return [] }
       return try await client.modify(
-        request.changes.map(\.operation),
+        request.changes.map(\.json),
         zone: request.zoneID.wire,
         atomic: request.atomic,
         in: name
       )
     }
-    return (supply, answer)
+    let outcome = answer.map { elements in
+      var outcome = ModifyOutcome()
+      outcome.read(elements, of: request)
+      adoptAssets(of: outcome.saves.values.compactMap { try? $0.get() })
+      return outcome
+    }
+    return (supply, outcome)
   }
 
   /// Completes the errors of conflicts with the server's records, which no answer carries (reference 6.3).
@@ -125,7 +130,7 @@ extension CKDatabase {
 }
 
 /// The results of a call, as its answers come in.
-struct ModifyOutcome {
+struct ModifyOutcome: Sendable {
   var saves: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
   var deletes: [CKRecord.ID: Result<Void, any Error>] = [:]
   var conflicts: [(record: CKRecord, failure: WebServicesError)] = []
@@ -133,7 +138,6 @@ struct ModifyOutcome {
   var isAnswered = false
   /// Why nothing more is sent.
   var stopped: CKError?
-  var hasStopped: Bool { stopped != nil }
 
   mutating func fail(_ change: ModifyPlan.Change, _ error: CKError) {
     let isDelete = if case .delete = change.kind { true } else { false }
@@ -142,6 +146,13 @@ struct ModifyOutcome {
 
   mutating func fail(_ id: CKRecord.ID, isDelete: Bool, _ error: CKError) {
     if isDelete { deletes[id] = .failure(error) } else { saves[id] = .failure(error) }
+  }
+
+  /// Takes over the results of a request.
+  mutating func add(_ answered: ModifyOutcome) {
+    saves.merge(answered.saves) { $1 }
+    deletes.merge(answered.deletes) { $1 }
+    conflicts += answered.conflicts
   }
 
   mutating func read(_ elements: [WireRecordResult], of request: ModifyPlan.Request) {

@@ -14,7 +14,30 @@ struct ModifyPlan {
 
     let id: CKRecordID
     let kind: Kind
-    var operation: WireRecordOperation
+    private(set) var operation: WireRecordOperation
+    /// The operation as it goes into the request, written once: it is measured before and sent after.
+    private(set) var json: JSONFragment
+
+    init(id: CKRecordID, kind: Kind, operation: WireRecordOperation) throws(CKError) {
+      self.id = id
+      self.kind = kind
+      self.operation = operation
+      json = try Self.written(operation)
+    }
+
+    /// Changes what is asked of the server.
+    mutating func ask(_ change: (inout WireRecord) -> Void) throws(CKError) {
+      change(&operation.record)
+      json = try Self.written(operation)
+    }
+
+    private static func written(_ operation: WireRecordOperation) throws(CKError) -> JSONFragment {
+      do {
+        return try JSONFragment(operation)
+      } catch {
+        throw .invalidArguments("The record \(operation.record.recordName) cannot be written: \(error.reason).")
+      }
+    }
   }
 
   struct Request: Sendable {
@@ -37,20 +60,17 @@ struct ModifyPlan {
     deleting ids: [CKRecordID],
     savePolicy: CKModifyRecordsOperation.RecordSavePolicy,
     atomically: Bool
-  ) throws(CKError) {
+  ) async throws(CKError) {
     var seen: Set<CKRecordID> = []
     for id in records.map(\.recordID) + ids where !seen.insert(id).inserted {
       throw .invalidArguments("The record \(id.recordName) is changed twice in one call.")
     }
     var changes: [Change] = []
     var newShares: [Request] = []
-    for record in records {
+    for (record, save) in zip(records, await Self.saves(of: records, savePolicy)) {
       do throws(CKError) {
-        var (operation, sent) = try record.saveOperation(savePolicy)
-        let isNewShare = sent.sharing != nil && sent.changeTag == nil
-        if isNewShare { operation.operationType = .create }
-        let change = Change(id: record.recordID, kind: .save(record, sent: sent), operation: operation)
-        if isNewShare {
+        let change = try save.get()
+        if change.operation.operationType == .create, change.operation.record.sharing != nil {
           // The protocol makes shares in atomic requests after their roots' (reference 5.3), so outside any other group.
           newShares.append(Request(zoneID: change.id.zoneID, atomic: true, changes: [change], makesShare: true))
         } else {
@@ -60,12 +80,13 @@ struct ModifyPlan {
         unsendable[record.recordID] = error
       }
     }
-    changes += ids.map {
-      Change(id: $0, kind: .delete, operation: WireRecordOperation(.forceDelete, WireRecord(recordName: $0.recordName)))
+    for id in ids {
+      let operation = WireRecordOperation(.forceDelete, WireRecord(recordName: id.recordName))
+      changes.append(try Change(id: id, kind: .delete, operation: operation))
     }
     let roots = Set(newShares.compactMap(\.sharedRootID))
     for index in changes.indices where roots.contains(changes[index].id) {
-      changes[index].operation.record.sharing = .askingForShortGUID
+      try changes[index].ask { $0.sharing = .askingForShortGUID }
     }
     let spoiled = Set(unsendable.keys.map(\.zoneID))
     for (zoneID, changes) in changes.grouped(by: \.id.zoneID) {
@@ -95,27 +116,40 @@ struct ModifyPlan {
   /// A request comes after those that save what it refers to, and one that deletes, or makes a share, after all others.
   var waves: [[Request]] {
     var waves: [[Request]] = []
-    var saved: Set<CKRecordID> = []
+    var saved: Set<String> = []
     for request in requests {
-      let waits = request.makesShare || request.deletes || !saved.isDisjoint(with: request.targets)
-      if waves.isEmpty || waits {
+      if waves.isEmpty || request.makesShare || request.deletes || request.refers(to: saved) {
         waves.append([])
         saved = []
       }
       waves[waves.count - 1].append(request)
-      saved.formUnion(request.changes.map(\.id))
+      saved.formUnion(request.changes.map(\.id.recordName))
     }
     return waves
+  }
+
+  /// The changes that save records, written by all processors.
+  private static func saves(
+    of records: [CKRecord],
+    _ savePolicy: CKModifyRecordsOperation.RecordSavePolicy
+  ) async -> [Result<Change, CKError>] {
+    let batches = await records.chunks(of: CKDatabase.largestBatch).concurrently { batch in
+      batch.map { record in
+        Result { () throws(CKError) in
+          var (operation, sent) = try record.saveOperation(savePolicy)
+          if sent.sharing != nil, sent.changeTag == nil { operation.operationType = .create }
+          return try Change(id: record.recordID, kind: .save(record, sent: sent), operation: operation)
+        }
+      }
+    }
+    return batches.flatMap(\.self)
   }
 
   private static func cut(_ changes: [Change]) -> [[Change]] {
     var requests: [[Change]] = []
     var bytes = 0
-    var json = JSONWriter()
     for change in changes {
-      json.clear()
-      change.operation.write(to: &json)
-      let size = json.count
+      let size = change.json.count
       if let last = requests.last, last.count < CKDatabase.largestBatch, bytes + size <= largestBody {
         requests[requests.count - 1].append(change)
         bytes += size
@@ -135,19 +169,13 @@ extension ModifyPlan.Request {
     }
   }
 
-  /// The records that the saved ones refer to.
-  fileprivate var targets: Set<CKRecordID> {
-    var targets: Set<CKRecordID> = []
-    for case .save(_, let sent) in changes.map(\.kind) {
-      if let parent = sent.parent { targets.insert(parent.recordID) }
-      for key in sent.changedKeys {
-        switch sent.fields[key]?.object {
-        case let reference as CKReference: targets.insert(reference.recordID)
-        case let list as NSArray: for case let reference as CKReference in list { targets.insert(reference.recordID) }
-        default: break
-        }
-      }
+  /// Whether a saved record refers to one of these names, in whichever zone.
+  fileprivate func refers(to names: Set<String>) -> Bool {
+    guard !names.isEmpty else { return false }
+    return changes.contains { change in
+      let record = change.operation.record
+      return record.parent.map { names.contains($0.recordName) } ?? false
+        || record.fields.values.contains { $0.references.contains { names.contains($0.recordName) } }
     }
-    return targets
   }
 }

@@ -27,7 +27,7 @@ extension CKRecord {
 
   /// Takes over what the server made of a save; edits made since `sent` stay pending.
   func accept(_ saved: WireRecord, sent: RecordState) {
-    var server = RecordState(wire: saved, zoneID: recordID.zoneID)
+    var server = RecordState(wire: saved, zoneID: recordID.zoneID, known: sent.fields)
     // A sparse answer, known by its missing type, says nothing about fields: what was sent is what the server has.
     if saved.recordType == nil { (server.fields, server.ancestor) = (sent.fields, sent.fields) }
     state.withLock { $0 = $0.accepting(server, sent: sent) }

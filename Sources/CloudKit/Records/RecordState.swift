@@ -18,8 +18,17 @@ struct RecordState: Sendable {
 
   init() {}
 
-  init(wire: WireRecord, zoneID: CKRecordZoneID) {
-    fields = wire.fields.mapValues { StoredField(wire: $0, zoneID: zoneID) }
+  /// - Parameter known: Fields that are here already; of those with the same value the objects are kept.
+  init(wire: WireRecord, zoneID: CKRecordZoneID, known: [String: StoredField] = [:]) {
+    if known.isEmpty {
+      fields = wire.fields.mapValues { StoredField(wire: $0, zoneID: zoneID) }
+    } else {
+      fields.reserveCapacity(wire.fields.count)
+      for (key, value) in wire.fields {
+        let mine = known[key].flatMap { $0.wire == value ? $0 : nil }
+        fields[key] = mine ?? StoredField(wire: value, zoneID: zoneID)
+      }
+    }
     ancestor = fields
     changeTag = wire.recordChangeTag
     created = wire.created
@@ -48,7 +57,7 @@ struct RecordState: Sendable {
     if let sharing {
       result.sharing = saved.sharing.map { sharing.accepting($0, sent: sent.sharing ?? sharing) } ?? sharing
     }
-    for (key, field) in sent.fields where !result.changedKeys.contains(key) {
+    for (key, field) in sent.fields where field.holdsFiles && !result.changedKeys.contains(key) {
       result.fields[key] = result.fields[key]?.keepingFiles(of: field)
     }
     return result

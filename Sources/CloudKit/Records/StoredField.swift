@@ -20,6 +20,10 @@ struct StoredField: @unchecked Sendable {
 
   /// Takes over a value of any spelling.
   init(_ value: any CKRecordValueProtocol, isEncrypted: Bool = false) {
+    if let (object, wire) = Self.plain(value) {
+      self.init(object: object, wire: isEncrypted ? wire.map(FieldValue.encrypted) : wire, isEncrypted: isEncrypted)
+      return
+    }
     let object = Self.normalized(value)
     self.init(object: object, wire: (object as? CKOpaqueValue)?.wire, isEncrypted: isEncrypted)
   }
@@ -27,30 +31,48 @@ struct StoredField: @unchecked Sendable {
   /// The value as callers read it.
   var value: (any CKRecordValue)? { object as? any CKRecordValue }
 
+  /// The types that records are mostly set to, as object and as wire value; without the latter where it cannot be sent.
+  ///
+  /// They are told apart by their exact type: each cast to a class that fails has bridged the value first.
+  private static func plain(_ value: Any) -> (object: NSObject, wire: FieldValue?)? {
+    let type = type(of: value)
+    if type == String.self, let text = value as? String { return (NSString(string: text), .string(text)) }
+    if type == Int.self, let number = value as? Int { return (NSNumber(value: number), .int64(Int64(number))) }
+    if type == Int64.self, let number = value as? Int64 { return (NSNumber(value: number), .int64(number)) }
+    if type == Bool.self, let flag = value as? Bool { return (NSNumber(value: flag), .int64(flag ? 1 : 0)) }
+    if type == Double.self, let number = value as? Double {
+      return (NSNumber(value: number), number.isFinite ? .double(number) : nil)
+    }
+    if type == Date.self, let date = value as? Date {
+      guard let milliseconds = Milliseconds.since1970(date.timeIntervalSince1970) else { return (date as NSDate, nil) }
+      return (NSDate(timeIntervalSince1970: Milliseconds.seconds(milliseconds)), .timestamp(milliseconds))
+    }
+    if type == Data.self, let data = value as? Data { return (NSData(data: data), .bytes(data)) }
+    if type == [String].self, let texts = value as? [String] {
+      let objects = NSArray(array: texts.map { NSString(string: $0) })
+      return (objects, texts.isEmpty ? .list(.unknown, []) : .list(.string, texts.map(FieldValue.string)))
+    }
+    return nil
+  }
+
   /// Everything becomes the Foundation class that Apple's framework holds: on Linux an `NSNumber` casts to every numeric
   /// type that it fits, while an `Int` in a box casts to nothing but `Int`.
   private static func normalized(_ value: Any) -> NSObject {
-    switch value {
+    if let (object, _) = plain(value) { return object }
+    return switch value {
     case let value as NSDate: NSDate(timeIntervalSince1970: Milliseconds.truncated(value.timeIntervalSince1970))
-    case let value as Date: NSDate(timeIntervalSince1970: Milliseconds.truncated(value.timeIntervalSince1970))
     case let value as NSNumber: value
-    case let value as Bool: NSNumber(value: value)
-    case let value as Int: NSNumber(value: value)
     case let value as Int8: NSNumber(value: value)
     case let value as Int16: NSNumber(value: value)
     case let value as Int32: NSNumber(value: value)
-    case let value as Int64: NSNumber(value: value)
     case let value as UInt: NSNumber(value: value)
     case let value as UInt8: NSNumber(value: value)
     case let value as UInt16: NSNumber(value: value)
     case let value as UInt32: NSNumber(value: value)
     case let value as UInt64: NSNumber(value: value)
     case let value as Float: NSNumber(value: value)
-    case let value as Double: NSNumber(value: value)
     case let value as NSString: NSString(string: String(describing: value))
-    case let value as String: NSString(string: value)
     case let value as NSData: NSData(data: Data(referencing: value))
-    case let value as Data: NSData(data: value)
     case let value as NSArray: NSArray(array: value.map(normalized))
     case let value as [Any]: NSArray(array: value.map(normalized))
     case let value as CKReference: value

@@ -23,9 +23,11 @@ extension CKDatabase {
       guard let tag = try root.get().recordChangeTag else {
         throw CKError(.internalError, "The root of the share has no change tag.")
       }
-      var sharing = change.operation.record.sharing ?? WireSharing()
-      sharing.forRecord = WireShareRoot(recordName: rootID.recordName, recordChangeTag: tag)
-      change.operation.record.sharing = sharing
+      try change.ask { record in
+        var sharing = record.sharing ?? WireSharing()
+        sharing.forRecord = WireShareRoot(recordName: rootID.recordName, recordChangeTag: tag)
+        record.sharing = sharing
+      }
     } catch {
       outcome.fail(change, error as? CKError ?? CKError(.internalError, "The root of the share could not be read."))
       return nil

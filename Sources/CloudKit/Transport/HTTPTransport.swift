@@ -113,6 +113,10 @@ public final class CKHTTPTransport: CKTransport {
     var outgoing = HTTPClientRequest(url: "\(scheme)://\(host)\(port)\(request.path)\(query)")
     outgoing.method = HTTPMethod(rawValue: request.method)
     for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }
+    // Within one machine, packing and unpacking an answer takes longer than moving it.
+    if ["localhost", "127.0.0.1", "[::1]"].contains(host) {
+      outgoing.headers.add(name: "Accept-Encoding", value: "identity")
+    }
     if !request.body.isEmpty {
       outgoing.body = .stream(
         WatchedBody(bytes: ByteBuffer(data: request.body), left: bodyLeft),

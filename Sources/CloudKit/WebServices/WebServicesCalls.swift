@@ -1,7 +1,7 @@
 /// The calls of Web Services that this library uses, typed. Bodies and paths follow section 5 of the protocol reference.
 extension WebServicesClient {
-  private struct ModifyBody: JSONWritable, Sendable {
-    var operations: [WireRecordOperation]
+  private struct ModifyBody<Operation: JSONWritable & Sendable>: JSONWritable, Sendable {
+    var operations: [Operation]
     var zoneID: WireZoneID
     var atomic: Bool
 
@@ -15,8 +15,10 @@ extension WebServicesClient {
   }
 
   /// Applies up to 200 operations to one zone. The answer has one element for each operation.
+  ///
+  /// - Parameter operations: Each a `WireRecordOperation`, or one that is written already.
   package func modify(
-    _ operations: [WireRecordOperation],
+    _ operations: [some JSONWritable & Sendable],
     zone: WireZoneID,
     atomic: Bool,
     in database: DatabaseName

@@ -18,28 +18,41 @@ extension JSONWritable {
   }
 }
 
-/// Writes JSON to bytes, without blanks. Commas come of themselves.
-package struct JSONWriter {
-  private var bytes: [UInt8] = []
-  private var isCommaDue = false
-  /// Noted instead of thrown, so that writing needs no `try` at every value.
-  private var failure: JSONError?
+/// A value that is written already, to be a part of a document.
+package struct JSONFragment: JSONWritable, Sendable {
+  fileprivate let bytes: [UInt8]
 
-  package init() { bytes.reserveCapacity(1024) }
+  /// - Throws: `JSONError` for a number that is not finite, which JSON cannot spell.
+  package init(_ value: some JSONWritable) throws(JSONError) {
+    var writer = JSONWriter()
+    value.write(to: &writer)
+    if let failure = writer.failure { throw failure }
+    bytes = writer.bytes
+  }
 
-  /// How much has been written.
+  /// How many bytes it takes.
   package var count: Int { bytes.count }
 
-  /// Forgets what was written and keeps the room for it.
-  package mutating func clear() {
-    bytes.removeAll(keepingCapacity: true)
-    isCommaDue = false
-    failure = nil
-  }
+  package func write(to json: inout JSONWriter) { json.fragment(self) }
+}
+
+/// Writes JSON to bytes, without blanks. Commas come of themselves.
+package struct JSONWriter {
+  fileprivate private(set) var bytes: [UInt8] = []
+  private var isCommaDue = false
+  /// Noted instead of thrown, so that writing needs no `try` at every value.
+  fileprivate private(set) var failure: JSONError?
+
+  package init() { bytes.reserveCapacity(1024) }
 
   fileprivate func document() throws(JSONError) -> Data {
     if let failure { throw failure }
     return Data(bytes)
+  }
+
+  fileprivate mutating func fragment(_ fragment: JSONFragment) {
+    comma()
+    bytes.append(contentsOf: fragment.bytes)
   }
 
   // MARK: - Structure

@@ -99,7 +99,7 @@ extension PlainModify {
 }
 
 extension PlainRecord {
-  fileprivate init(sample index: Int) {
+  init(sample index: Int) {
     let stamp = Stamp(
       timestamp: 1_767_322_800_123 + Int64(index),
       userRecordName: "_0123456789abcdef0123456789abcdef",

@@ -77,10 +77,11 @@ extension CKDatabase {
 }
 
 extension CKRecord {
-  /// The sample as new records with all fields set.
-  package static func samples() -> [CKRecord] {
+  /// The sample, or more of its like, as new records with all fields set.
+  package static func samples(_ count: Int = PlainPage.sample.records.count) -> [CKRecord] {
     let zoneID = CKRecordZone.ID(zoneName: "notes")
-    return PlainPage.sample.records.map { plain in
+    return (0..<count).map { index in
+      let plain = PlainRecord(sample: index)
       let fields = plain.fields
       let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: plain.recordName, zoneID: zoneID))
       record["title"] = fields.title.value

@@ -71,8 +71,10 @@ func stream(_ records: Int) async throws {
 }
 
 let arguments = CommandLine.arguments.dropFirst()
-if arguments.first == "stream" {
-  try await stream(arguments.dropFirst().first.flatMap { Int($0) } ?? 100_000)
-} else {
-  try await compare()
+let count = arguments.dropFirst().first.flatMap { Int($0) }
+switch arguments.first {
+case "stream": try await stream(count ?? 100_000)
+case "upload": try await Upload(count: count ?? 10_000).compare()
+case "serve": try await Upload.serve()
+default: try await compare()
 }

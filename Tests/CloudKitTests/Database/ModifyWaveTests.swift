@@ -43,8 +43,8 @@ import Testing
     (0..<count).map { CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "\(prefix)\($0)")) }
   }
 
-  private func waves(_ records: [CKRecord], deleting ids: [CKRecord.ID] = []) throws -> [Int] {
-    try ModifyPlan(saving: records, deleting: ids, savePolicy: .allKeys, atomically: false).waves.map(\.count)
+  private func waves(_ records: [CKRecord], deleting ids: [CKRecord.ID] = []) async throws -> [Int] {
+    try await ModifyPlan(saving: records, deleting: ids, savePolicy: .allKeys, atomically: false).waves.map(\.count)
   }
 
   @Test func `four requests of a call are under way at a time`() async throws {
@@ -56,20 +56,20 @@ import Testing
     #expect(gate.mostUnderWay == 4)
   }
 
-  @Test func `a request waits for those that save what it refers to`() throws {
+  @Test func `a request waits for those that save what it refers to`() async throws {
     let (parents, children) = (notes(400, "p"), notes(200, "c"))
-    #expect(try waves(parents + children) == [3])
+    #expect(try await waves(parents + children) == [3])
 
     children[7]["list"] = [CKRecord.Reference(record: parents[3], action: .none)]
-    #expect(try waves(parents + children) == [2, 1])
-    #expect(try waves(children + parents) == [3])
+    #expect(try await waves(parents + children) == [2, 1])
+    #expect(try await waves(children + parents) == [3])
     children[7]["list"] = nil
     children[7].setParent(parents[399])
-    #expect(try waves(parents + children) == [2, 1])
+    #expect(try await waves(parents + children) == [2, 1])
   }
 
-  @Test func `deletions wait for what is saved before them`() throws {
-    #expect(try waves(notes(400, "n"), deleting: notes(300, "d").map(\.recordID)) == [2, 1, 1])
+  @Test func `deletions wait for what is saved before them`() async throws {
+    #expect(try await waves(notes(400, "n"), deleting: notes(300, "d").map(\.recordID)) == [2, 1, 1])
   }
 
   @Test func `once the network is gone nothing more is sent, and what was answered stands`() async throws {
