@@ -85,4 +85,35 @@ import Testing
     #expect(try !device.store.status().isInSync)
     #expect(device.store.knowsNoTypes)
   }
+
+  @Test(arguments: [true, false])
+  func `changes of a zone that the server will not make are dead letters, and others go on`(isWholeRequest: Bool)
+    async throws
+  {
+    let world = try World()
+    let mine = try world.device("mine")
+    let bad = try mine.store.accept(world.put("a", zone: "bad", ["x": .int64(1)]))
+    try mine.store.accept(world.put("b", zone: "good", ["x": .int64(1)]))
+    mine.transport.interfere { operation, _, body in
+      guard operation == "zones/modify", body.contains("bad") else { return .pass }
+      let error = #"{"serverErrorCode": "BAD_REQUEST", "reason": "no such name"}"#
+      if isWholeRequest { return .answer(status: 400, error) }
+      return .answer(status: 200, #"{"zones": [\#(error), {"zoneID": {"zoneName": "good"}}]}"#)
+    }
+
+    try await mine.sync()
+    let operation = try mine.store.operation(bad)
+
+    #expect(operation.state == .failed)
+    #expect(operation.errorCode == "BAD_REQUEST")
+    #expect(operation.reason.contains("no such name"))
+    #expect(try mine.store.status().throttles.isEmpty)
+
+    mine.transport.interfere(nil)
+    _ = try mine.store.perform(.retry, on: .all, actor: "test")
+    try await mine.sync()
+    #expect(world.onServer("a", zone: "bad") != nil)
+    #expect(world.onServer("b", zone: "good") != nil)
+    #expect(try mine.store.queue().isEmpty)
+  }
 }

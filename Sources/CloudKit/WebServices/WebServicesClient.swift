@@ -175,7 +175,7 @@ package final class WebServicesClient: Sendable {
   /// Whether an answer says that the user's token is of no use. A proxy's 401, or a 421 about the connection, does not.
   private static func refusesUser(_ response: CKTransportResponse) -> Bool {
     guard [401, 421].contains(response.status) else { return false }
-    let item = try? JSONDecoder().decode(WireItemError.self, from: response.body)
+    let item = try? WireItemError(json: response.body)
     return item.map { [.authenticationFailed, .authenticationRequired].contains($0.error.code) } ?? false
   }
 

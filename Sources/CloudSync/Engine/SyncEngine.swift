@@ -245,8 +245,19 @@ package actor SyncEngine {
   private func makeZones(_ zones: [ZoneKey], _ lease: Lease) async throws {
     let client = client
     let database = database
-    let results = try await request(lease) { () async throws(WebServicesError) in
-      try await client.modifyZones(zones.map { WireZoneOperation(.create, $0.wire) }, in: database)
+    let results: [WireZoneResult]
+    do {
+      results = try await request(lease) { () async throws(WebServicesError) in
+        try await client.modifyZones(zones.map { WireZoneOperation(.create, $0.wire) }, in: database)
+      }
+    } catch {
+      guard error.code == .badRequest else { throw error }
+      // One of them is to blame: alone, it is known which.
+      guard zones.count == 1 else {
+        for zone in zones { try await makeZones([zone], lease) }
+        return
+      }
+      results = [.failure(nil, error)]
     }
     try store.zonesMade(zones, results, random: configuration.random(), lease)
   }

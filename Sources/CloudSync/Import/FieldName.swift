@@ -30,8 +30,18 @@ package enum NameRule {
   /// What keeps a text from being the name of a record to refer to: users' own records do begin with `_`.
   package static func referenceNameProblem(_ name: String) -> String? {
     if name.isEmpty { return "a record name must not be empty" }
-    if name.unicodeScalars.count > 255 { return "a record name has at most 255 characters" }
-    if name.unicodeScalars.contains("\0") { return "a record name must not hold a NUL character" }
+    return characterProblem(name).map { "a record name \($0)" }
+  }
+
+  /// What keeps a text from being a zone's name; nil where nothing does.
+  package static func zoneNameProblem(_ name: String) -> String? {
+    if name.isEmpty { return "a zone name must not be empty" }
+    return characterProblem(name).map { "a zone name \($0)" }
+  }
+
+  private static func characterProblem(_ name: String) -> String? {
+    if name.unicodeScalars.count > 255 { return "has at most 255 characters" }
+    if name.unicodeScalars.contains("\0") { return "must not hold a NUL character" }
     return nil
   }
 }

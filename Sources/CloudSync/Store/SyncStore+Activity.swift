@@ -162,6 +162,8 @@ extension SyncStore {
         switch index < results.count ? results[index] : nil {
         case .zone: try ZoneTable.markCreatedHere(zone, database)
         case .failure(_, let error) where error.code == .exists: try ZoneTable.markCreatedHere(zone, database)
+        case .failure(_, let error) where error.code == .badRequest || error.code == .accessDenied:
+          try Self.failChanges(of: zone, error, now: now, database)
         case .failure(_, let error):
           try Throttles.set(.zone(zone), error, now: now, random: random, database)
         case nil:
@@ -169,6 +171,20 @@ extension SyncStore {
           try Throttles.set(.zone(zone), error, now: now, random: random, database)
         }
       }
+    }
+  }
+
+  /// Changes of a zone that the server will not make: no waiting helps them.
+  private static func failChanges(of zone: ZoneKey, _ error: WebServicesError, now: Int64, _ database: Database) throws
+  {
+    let held = try Row.fetchAll(
+      database,
+      sql: "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? AND name IS NOT NULL",
+      arguments: [zone.zone, zone.owner]
+    ).map(QueuedOperation.init(row:))
+    for var operation in held where operation.state == .pending || operation.state == .waiting {
+      operation.fail(error.code.name, "zone \(zone.zone) cannot be made: \(error.reason)")
+      try QueueTable.update(operation, database)
     }
   }
 }

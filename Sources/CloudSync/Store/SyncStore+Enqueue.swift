@@ -91,8 +91,7 @@ extension SyncStore {
   }
 
   private func refusal(of key: RecordKey) -> String? {
-    if key.name.isEmpty || key.name.unicodeScalars.count > 255 { return "a record name has 1 to 255 characters" }
-    if key.name.contains("\0") { return "a record name cannot hold NUL" }
+    if let problem = NameRule.referenceNameProblem(key.name) ?? NameRule.zoneNameProblem(key.zone) { return problem }
     if scope.database == .public, !key.zoneKey.isDefaultZone {
       return "the public database has no zone but \(WireZoneID.defaultZoneName)"
     }
@@ -232,6 +231,7 @@ extension SyncStore {
   private func enqueueZoneOperation(_ zone: ZoneKey, _ kind: OperationKind) throws(StoreError) -> Accepted {
     guard scope.database == .private else { return .refused("only the private database has zones of one's own") }
     guard !zone.isDefaultZone else { return .refused("\(zone.zone) can be neither made nor deleted") }
+    if let problem = NameRule.zoneNameProblem(zone.zone) { return .refused(problem) }
     let now = now()
     return try write { database in
       let queued = try Row.fetchAll(

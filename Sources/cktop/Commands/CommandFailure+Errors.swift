@@ -20,6 +20,8 @@ extension CommandFailure {
     case .cloudUnreachable:
       let wait = error.retryAfter.map { " in \(Int($0.rounded(.up))) s" } ?? " later"
       what = "the server answered \(error.code.name)\(reason); try again\(wait)"
+    case .personNeeded where error.redirectURL != nil:
+      what = "nobody is signed in; open \(error.redirectURL ?? "") and put the token into CLOUDKIT_WEB_AUTH_TOKEN"
     case .personNeeded:
       what = "the server refused with \(error.code.name)\(reason); check the credential with cktop account"
     default:

@@ -32,13 +32,20 @@ struct KeptToken: Sendable {
     return content.token
   }
 
-  /// Keeps a token, readable by its owner alone from its first byte on. Nothing is kept before there is a store.
+  /// Keeps a token, readable by its owner alone from its first byte on; also where there is no store yet, since a strict
+  /// server takes only the newest.
   ///
-  /// A token that cannot be written is no reason to stop: the configured one goes on working.
+  /// A token that cannot be written is no reason to stop: the configured one may go on working.
   func keep(_ token: String) {
-    guard FileManager.default.fileExists(atPath: String(path.dropLast(".token".count))),
-      let data = try? JSONEncoder().encode(Content(descendsFrom: origin, token: token))
-    else { return }
+    guard let data = try? JSONEncoder().encode(Content(descendsFrom: origin, token: token)) else { return }
+    let folder = (path as NSString).deletingLastPathComponent
+    if !folder.isEmpty {
+      try? FileManager.default.createDirectory(
+        atPath: folder,
+        withIntermediateDirectories: true,
+        attributes: [.posixPermissions: 0o700]
+      )
+    }
     let temporary = "\(path).\(ProcessInfo.processInfo.processIdentifier)"
     let isMade = FileManager.default.createFile(
       atPath: temporary,

@@ -7,21 +7,18 @@ struct PassEnd {
   let summary: PassSummary
   let state: StoreStatus
   let status: CommandStatus
-  /// What stopped the pass as a whole.
-  let failure: CommandFailure?
+  /// What stopped the pass as a whole, or stands in its way.
+  let error: WebServicesError?
+  var failure: CommandFailure? { error.map { CommandFailure($0) } }
 
   init(_ summary: PassSummary, _ state: StoreStatus, startedAt: Int64, failedForPerson: Int) {
     self.summary = summary
     self.state = state
-    var failure = summary.error.map { CommandFailure($0) }
-    if failure == nil, !summary.reachedEnd, let problem = Self.standing(state, since: startedAt) {
-      failure = CommandFailure(problem)
-    }
-    var codes = [failure?.status ?? .done]
+    error = summary.error ?? (summary.reachedEnd ? nil : Self.standing(state, since: startedAt))
+    var codes = [error.map { CommandFailure($0).status } ?? .done]
     if state.needsPerson || failedForPerson > 0 { codes.append(.personNeeded) }
     if !state.throttles.isEmpty, state.queue.pending > 0 || !summary.reachedEnd { codes.append(.cloudUnreachable) }
     if state.queue.failed > 0 || state.queue.waiting > 0 { codes.append(.itemsFailed) }
-    self.failure = failure
     status = .combined(codes)
   }
 
@@ -57,7 +54,7 @@ struct PassEnd {
       "waiting": .integer(Int64(state.queue.waiting)), "conflicts": .integer(Int64(state.queue.conflicts)),
       "queued": .integer(Int64(state.queue.total)), "requests": .integer(Int64(summary.requests)),
       "reachedEnd": .bool(summary.reachedEnd), "inSync": .bool(state.isInSync),
-      "error": .error(summary.error?.code.name ?? nil, summary.error?.reason),
+      "error": .error(error?.code.name, error?.reason),
     ]
   }
 

@@ -104,6 +104,12 @@ struct Session: Sendable {
     let credential: CKCredential
     switch try settings.credential() {
     case .serverToServer(let keyID, let file):
+      guard scope.database == .public else {
+        throw CommandFailure.usage(
+          "a server-to-server key reaches the public database alone; leave --database out, or configure "
+            + "CLOUDKIT_API_TOKEN and CLOUDKIT_WEB_AUTH_TOKEN"
+        )
+      }
       credential = .serverToServerKey(try .load(keyID: keyID, file: file))
     case .apiToken(let token):
       credential = .apiToken(token)

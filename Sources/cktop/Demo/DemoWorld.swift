@@ -27,8 +27,9 @@ final class DemoWorld: DemoControls {
   /// Starts the emulator and opens a store in a folder of its own.
   init(seed: UInt64) async throws {
     random = SplitMix64(state: seed)
+    Self.removeAbandoned()
     folder = FileManager.default.temporaryDirectory.appending(
-      path: "cktop-demo-\(ProcessInfo.processInfo.processIdentifier)"
+      path: Self.folderName + String(ProcessInfo.processInfo.processIdentifier)
     )
     let emulator = try Emulator()
     self.emulator = emulator
@@ -58,8 +59,22 @@ final class DemoWorld: DemoControls {
 
   /// Ends the emulator and removes the store.
   func close() async {
-    try? await server.stop(grace: .milliseconds(100))
+    // First, because a terminal that vanishes may leave little time.
     try? FileManager.default.removeItem(at: folder)
+    try? await server.stop(grace: .milliseconds(100))
+  }
+
+  private static let folderName = "cktop-demo-"
+
+  /// Removes what demos left behind that were killed.
+  private static func removeAbandoned() {
+    let temporary = FileManager.default.temporaryDirectory
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: temporary.path)) ?? [] {
+      guard name.hasPrefix(folderName), let process = pid_t(name.dropFirst(folderName.count)), process > 0,
+        kill(process, 0) != 0, errno == ESRCH
+      else { continue }
+      try? FileManager.default.removeItem(at: temporary.appending(path: name))
+    }
   }
 
   /// What the server holds at the start, from other devices, and what this machine has to send.
@@ -180,7 +195,10 @@ final class DemoWorld: DemoControls {
     switch key {
     case "n":
       emulator.isOffline.toggle()
-      return emulator.isOffline ? "the network is down" : "the network is back"
+      guard !emulator.isOffline else { return "the network is down" }
+      // After a long outage the next try would be minutes away.
+      _ = try? store.flush(actor: "demo")
+      return "the network is back"
     case "w":
       emulator.throttle(until: Date().addingTimeInterval(15))
       return "the server throttles for 15 seconds"

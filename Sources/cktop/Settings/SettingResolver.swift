@@ -88,8 +88,9 @@ struct SettingResolver {
     guard parts.user == nil, parts.password == nil else {
       throw .usage("\(place) holds a user or a password; credentials go in the environment")
     }
-    guard parts.query == nil, parts.fragment == nil else {
-      throw .usage("\(place) has a query or a fragment; give only scheme, host, port and path")
+    // A signature covers the path as CloudKit sees it.
+    guard ["", "/"].contains(parts.percentEncodedPath), parts.query == nil, parts.fragment == nil else {
+      throw .usage("\(place) has a path, a query or a fragment; give only scheme, host and port")
     }
     return url
   }

@@ -54,6 +54,15 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `a key for another database than the public one is told what reaches it`() async throws {
+    let (cloud, machine, settings) = try await keyed()
+
+    let line = try await machine.fail(2, "sync", "--database", "private", settings: settings)
+
+    #expect(line.contains("public database alone") && line.contains("CLOUDKIT_WEB_AUTH_TOKEN"))
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `a key that others can read is refused, and says what to do`() async throws {
     let (cloud, machine, settings) = try await keyed()
     let file = try #require(settings["CLOUDKIT_KEY_FILE"])
@@ -99,5 +108,28 @@ import Testing
     let count = { (text: String) in text.firstMatch(of: /ana~(\d+)/).flatMap { Int($0.1) } ?? 0 }
     #expect(count(second) > count(first))
     #expect(!second.contains("\"ana\""))
+  }
+
+  @Test func `asking who we are before there is a store uses no token up`() async throws {
+    let cloud = try await Cloud("--strict-web-auth")
+    let machine = try Machine(cloud)
+
+    try await machine.succeed("account")
+    try await machine.succeed("account")
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1")
+    let sync = try await machine.succeed("sync")
+
+    #expect(sync.lines == ["sent 1, fetched 0, deleted 0; in sync"])
+  }
+
+  @Test func `whoever is not signed in is told where to`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine([
+      "CLOUDKIT_URL": cloud.url, "CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_API_TOKEN": "any",
+    ])
+
+    let line = try await machine.fail(3, "sync", "--database", "private")
+
+    #expect(line.contains("\(cloud.url)/sign-in?") && line.contains("CLOUDKIT_WEB_AUTH_TOKEN"))
   }
 }

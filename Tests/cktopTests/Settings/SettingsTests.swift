@@ -175,7 +175,12 @@ import Testing
       "CLOUDKIT_URL holds a user or a password; credentials go in the environment"
     ),
     (
-      ["--url", "https://x?token=1"], [:], nil, "--url has a query or a fragment; give only scheme, host, port and path"
+      ["--url", "https://x?token=1"], [:], nil,
+      "--url has a path, a query or a fragment; give only scheme, host and port"
+    ),
+    (
+      [], ["CLOUDKIT_URL": "https://x/cloud"], nil,
+      "CLOUDKIT_URL has a path, a query or a fragment; give only scheme, host and port"
     ),
     (["--profile", "x"], [:], nil, "--profile: there is no profile 'x'; \(path) has no [profiles.NAME]"),
     (
