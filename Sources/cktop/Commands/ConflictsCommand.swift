@@ -28,8 +28,10 @@ struct ConflictsList: Verb {
       .init(title: "ZONE", mayShrink: true), .init(title: "FIELDS", mayShrink: true),
     ])
     for conflict in conflicts {
-      let fields = conflict.fields.map(\.name).joined(separator: ", ")
-      table.append([String(conflict.id), conflict.type, conflict.key.name, conflict.key.zone, fields])
+      let deletion = conflict.isDeletedOnServer ? "(deleted on the server) " : ""
+      let fields = deletion + conflict.fields.map(\.name).joined(separator: ", ")
+      let what = conflict.kind == .delete ? "(deleted here)" : fields
+      table.append([String(conflict.id), conflict.type, conflict.key.name, conflict.key.zone, what])
     }
     OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
   }

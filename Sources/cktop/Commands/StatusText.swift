@@ -46,7 +46,7 @@ struct StatusText {
     for wait in status.throttles {
       lines.append(fact("Wait", "\(wait.scope): \(wait.error) until \(time(wait.until))"))
     }
-    if let error = status.lastError {
+    if let error = status.lastError, !status.isInSync {
       lines.append(fact("Last error", "\(error.code): \(error.message) at \(time(error.at))"))
     }
     return lines

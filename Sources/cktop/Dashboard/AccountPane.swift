@@ -37,7 +37,10 @@ struct AccountPane: Sendable {
   private var stake: StyledText {
     let queue = model.status.queue
     guard queue.total > 0 else { return StyledText("nothing: all is on the server", .ok) }
-    return StyledText("\(queue.total) changes, \(Format.bytes(queue.bytes)), only here so far", .warning)
+    return StyledText(
+      "\(Format.count(queue.total, "change")), \(Format.bytes(queue.bytes)), only here so far",
+      .warning
+    )
   }
 
   private var zones: String {

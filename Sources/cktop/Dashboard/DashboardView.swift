@@ -58,10 +58,9 @@ struct DashboardView: Sendable {
       .filter { $0.contexts.contains(context) && !$0.label.isEmpty && applies($0) }
       .map { KeyHints.Hint($0.name, label($0)) }
     if context == .panes {
-      // Help and quit are what a lost user needs; they come before what may not fit.
-      let last = hints.filter { $0.key == "?" || $0.key == "q" }
-      hints.removeAll { $0.key == "?" || $0.key == "q" }
-      hints = last + hints
+      // Help and quit are what a lost user needs, and while all is paused what ends that; they come before what may not fit.
+      let needed: Set = model.status.isPaused ? ["?", "q", "p"] : ["?", "q"]
+      hints = hints.filter { needed.contains($0.key) } + hints.filter { !needed.contains($0.key) }
     }
     return hints
   }

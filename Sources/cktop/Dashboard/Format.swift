@@ -34,6 +34,9 @@ struct Format: Hashable, Sendable {
     return String(format: "%04d-%02d-%02d", parts.year ?? 0, parts.month ?? 0, parts.day ?? 0)
   }
 
+  /// `1 change`, `2 changes`.
+  static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+
   /// `12 s`, `3 min`, `2 h`.
   static func duration(_ seconds: Double) -> String {
     switch seconds {

@@ -27,7 +27,9 @@ struct SyncPane: Sendable {
   private func drawProgress(on grid: inout Grid, in area: Rect) {
     guard !area.isEmpty else { return }
     guard let progress = status.progress, progress.phase == .send, progress.total > 0 else {
-      let text = status.progress.map { "\($0.done) changes read" } ?? "last complete pass \(time(status.lastSuccessAt))"
+      let text =
+        status.progress.map { "\(Format.count($0.done, "change")) read" }
+        ?? "last complete pass \(time(status.lastSuccessAt))"
       grid.put(StyledText(text, .dim), in: area)
       return
     }

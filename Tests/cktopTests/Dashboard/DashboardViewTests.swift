@@ -74,6 +74,18 @@ import Testing
     }
   }
 
+  @Test func `while all is paused, what ends the pause is among the first keys that the footer shows`() {
+    let paused = DashboardView(
+      model: Sample.model { $0.snapshot.status.isPaused = true },
+      state: ViewState(themeName: "midnight")
+    )
+    let running = DashboardView(model: Sample.model(), state: ViewState(themeName: "midnight"))
+
+    #expect(Set(paused.hints.prefix(3).map(\.key)) == ["?", "q", "p"])
+    #expect(paused.hints.first { $0.key == "p" }?.label == "resume")
+    #expect(Set(running.hints.prefix(2).map(\.key)) == ["?", "q"])
+  }
+
   @Test func `the footer offers only what would do something`() {
     var state = ViewState(themeName: "midnight")
     state.lists[.queue]?.cursor = 4
