@@ -6,6 +6,9 @@ import PackageDescription
 //   swift run -c release --package-path Tests/Benchmarks ratios           (what has to hold, against Foundation)
 //   swift run -c release --package-path Tests/Benchmarks ratios stream 1000000
 //   swift package --package-path Tests/Benchmarks benchmark --target Records  (one by one, with percentiles)
+//   swift run -c release --package-path Tests/Benchmarks emulator             (writes and small requests)
+//   swift run -c release --package-path Tests/Benchmarks emulator memory      (a million records in memory)
+//   swift run -c release --package-path Tests/Benchmarks emulator file        (a million records on file)
 let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],
@@ -16,6 +19,11 @@ let package = Package(
   targets: [
     .target(name: "Pages", dependencies: [.product(name: "CloudKit", package: "cktop")], path: "Pages"),
     .executableTarget(name: "ratios", dependencies: ["Pages"], path: "Ratios"),
+    .executableTarget(
+      name: "emulator",
+      dependencies: [.product(name: "CloudKitEmulator", package: "cktop")],
+      path: "Emulator"
+    ),
     .executableTarget(
       name: "Records",
       dependencies: ["Pages", .product(name: "Benchmark", package: "benchmark")],
