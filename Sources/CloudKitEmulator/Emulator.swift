@@ -21,9 +21,13 @@ public final class Emulator: Sendable {
   /// - Throws: an error where the file cannot be opened, is damaged, or is in use by another emulator.
   public init(configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
     self.configuration = configuration
-    let file = try path.map { try EmulatorFile(path: $0) }
-    let core = EmulatorCore(configuration: configuration, file: file)
-    try file?.load(into: core)
+    guard let path else {
+      core = Mutex(EmulatorCore(configuration: configuration, store: MemoryStore()))
+      return
+    }
+    let file = try FileStore(path: path)
+    let core = EmulatorCore(configuration: configuration, store: file)
+    try file.load(into: core)
     self.core = Mutex(core)
   }
 
@@ -100,5 +104,21 @@ public final class Emulator: Sendable {
     exchange.nextToken = authentication.nextToken
     if request.body.count <= configuration.bodySizeLimit { exchange.readBody() }
     return withCore { $0.answer(exchange, authentication) }
+  }
+}
+
+extension Emulator {
+  /// Reads a signed-in user's request, and returns what is left to do: from parsed JSON to the answer's JSON.
+  @_spi(Benchmarks) public func prepared(_ request: EmulatorRequest, at time: Date) -> () -> Void {
+    var exchange = Exchange(request, at: time)
+    guard let route = Route(path: request.path) else { preconditionFailure("A benchmark knows its paths.") }
+    exchange.route = route
+    exchange.readBody()
+    let authentication = Authentication(request, route: route, configuration: configuration, at: time)
+    guard let caller = try? authentication.caller.get(), let body = try? exchange.body.get() else {
+      preconditionFailure("A benchmark's requests are in order.")
+    }
+    let call = Call(route: route, caller: caller, body: body, time: time)
+    return { [self] in core.withLock { _ = try? $0.perform(call) } }
   }
 }

@@ -23,7 +23,7 @@ struct Call {
 /// The whole state of an emulator, and the operations on it. Lives behind the lock of `Emulator`.
 final class EmulatorCore {
   let configuration: EmulatorConfiguration
-  let file: EmulatorFile?
+  let store: any EmulatorStore
   var databases: [DatabaseKey: DatabaseState] = [:]
   var schemas: [String: Schema] = [:]
   /// Names of the users seen so far, by user record name.
@@ -50,9 +50,9 @@ final class EmulatorCore {
   var throttledUntil: Date?
   var statistics = EmulatorStatistics()
 
-  init(configuration: EmulatorConfiguration, file: EmulatorFile?) {
+  init(configuration: EmulatorConfiguration, store: any EmulatorStore) {
     self.configuration = configuration
-    self.file = file
+    self.store = store
     seal = AssetSeal(seed: configuration.seed)
     for name in configuration.admitted {
       users[WebAuthToken.recordName(of: name)] = name
@@ -62,12 +62,24 @@ final class EmulatorCore {
   /// A database, created at its first use.
   func database(_ key: DatabaseKey) -> DatabaseState {
     if let database = databases[key] { return database }
-    let database = DatabaseState(key: key)
+    let database = DatabaseState(key: key, store: store)
     databases[key] = database
     return database
   }
 
   func perform(_ call: Call) throws(ServerError) -> JSONObject {
+    let outcome: Result<JSONObject, ServerError>
+    do throws(ServerError) {
+      outcome = .success(try carryOut(call))
+    } catch {
+      outcome = .failure(error)
+    }
+    // Not even a refusal can be trusted that rests on a read that failed.
+    try requireIntactReads()
+    return try outcome.get()
+  }
+
+  private func carryOut(_ call: Call) throws(ServerError) -> JSONObject {
     guard call.route.operation.scopes.contains(call.route.scope) else {
       throw .badRequest("endpoint not applicable in the database type '\(call.route.scope.rawValue)db'")
     }

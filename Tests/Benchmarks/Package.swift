@@ -7,6 +7,9 @@ import PackageDescription
 //   swift run -c release --package-path Tests/Benchmarks ratios stream 1000000
 //   swift run -c release --package-path Tests/Benchmarks ratios upload 10000
 //   swift package --package-path Tests/Benchmarks benchmark --target Records  (one by one, with percentiles)
+//   swift run -c release --package-path Tests/Benchmarks emulator             (writes and small requests)
+//   swift run -c release --package-path Tests/Benchmarks emulator memory      (a million records in memory)
+//   swift run -c release --package-path Tests/Benchmarks emulator file        (a million records on file)
 let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],
@@ -27,6 +30,11 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
       ],
       path: "Ratios"
+    ),
+    .executableTarget(
+      name: "emulator",
+      dependencies: [.product(name: "CloudKitEmulator", package: "cktop")],
+      path: "Emulator"
     ),
     .executableTarget(
       name: "Records",

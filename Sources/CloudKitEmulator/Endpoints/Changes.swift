@@ -53,9 +53,9 @@ extension EmulatorCore {
     var records: [JSON] = []
     var reached = zone.sequence
     var moreComing = false
-    let feed = zone.changes(after: start)
     // Newest first is served as one page. [E]
-    for change in isReverse ? Array(Array(feed).reversed()) : Array(feed.prefix(limit + 1)) {
+    let feed = zone.records.changes(after: start, limit: isReverse ? .max : limit + 1)
+    for change in isReverse ? feed.reversed() : feed {
       guard records.count < limit else {
         // A reverse page is the only one: tokens do not run backwards.
         moreComing = !isReverse
@@ -69,11 +69,12 @@ extension EmulatorCore {
         } else if types?.contains(record.type) ?? true {
           records.append(json(record, in: place, keys: keys, itemCall))
         }
-      } else if let tombstone = zone.tombstones[change.name], place.access?.mayKnow(tombstone.shares) ?? true {
+      } else if let tombstone = zone.records.tombstone(of: change.name), place.access?.mayKnow(tombstone.shares) ?? true
+      {
         records.append(tombstone.json(zoneID: zone.zoneID))
       }
     }
-    if !isReverse, !moreComing, zone.hasChanges(after: reached) { moreComing = true }
+    if !isReverse, !moreComing { moreComing = !zone.records.changes(after: reached, limit: 1).isEmpty }
     return [
       "records": .array(records), "syncToken": token(moreComing ? reached : zone.sequence),
       "moreComing": .bool(moreComing),
@@ -118,10 +119,6 @@ extension EmulatorCore {
 
 extension ZoneState {
   var summary: JSONObject { ["zoneID": zoneID, "syncToken": .string(token.text)] }
-
-  fileprivate func hasChanges(after sequence: Int64) -> Bool {
-    changes(after: sequence).contains { _ in true }
-  }
 }
 
 extension DatabaseState {

@@ -100,8 +100,7 @@ private struct ReferenceView {
   }
 
   private func referrers(of target: String, _ action: EmulatorReference.Action) -> [String] {
-    let before = batch.zone.referrers[target] ?? [:]
-    let kept = before.filter { $0.value == action && saves[$0.key] == nil && !deletes.contains($0.key) }.map(\.key)
+    let kept = batch.zone.referrers(of: target, action).filter { saves[$0] == nil && !deletes.contains($0) }
     return kept + (added[target] ?? [:]).filter { $0.value == action }.map(\.key)
   }
 }

@@ -16,66 +16,75 @@ struct QueryPlan {
     var place: Place
   }
 
+  /// A part of an index that has all records a filter lets through.
+  private struct Candidates {
+    var index: IndexName
+    var range: KeyRange
+    /// How many there are, as far as `countLimit`.
+    var count: Int
+  }
+
+  /// Counting further costs more than a better choice saves.
+  private static let countLimit = 10_000
+
   /// Up to `limit + 1` records after the marker, in order; the one too many tells that there is a next page.
   func page(in place: Place) -> [Found] {
-    let zone = place.zone
+    let records = place.zone.records
     let best = filters.compactMap { filter in
       KeyRange(filter).map { range in
-        (filter.key, range, zone.withIndex(type: type, key: filter.key) { range.slice(of: $0).count })
+        let index = IndexName(type: type, key: filter.key)
+        return Candidates(
+          index: index,
+          range: range,
+          count: records.count(range, in: index, limit: Self.countLimit)
+        )
       }
     }
-    .min { $0.2 < $1.2 }
+    .min { $0.count < $1.count }
     guard let key = order.indexKey else {
-      let (key, range, _) = best ?? (FieldKey(system: .recordName), KeyRange(), 0)
-      return gather(place, key, range)
+      let index = best?.index ?? IndexName(type: type, key: FieldKey(system: .recordName))
+      return gather(place, index, best?.range ?? KeyRange())
     }
+    let index = IndexName(type: type, key: key)
     // Walking the index of the order touches each record once over all pages; gathering by the best filter touches its
     // records once per page, which pays where they are few.
-    if let (bestKey, range, count) = best, bestKey != key {
-      let total = zone.withIndex(type: type, key: key) { $0.entries.count }
-      if count * max(1, count / limit) < total { return gather(place, bestKey, range) }
+    if let best, best.index != index, best.count < Self.countLimit {
+      let price = best.count * max(1, best.count / limit)
+      if price < records.count(KeyRange(), in: index, limit: price + 1) { return gather(place, best.index, best.range) }
     }
-    return walk(place, key, best.flatMap { $0.0 == key ? $0.1 : nil } ?? KeyRange())
+    return walk(place, index, best.flatMap { $0.index == index ? $0.range : nil } ?? KeyRange())
   }
 
-  private func gather(_ place: Place, _ key: FieldKey, _ range: KeyRange) -> [Found] {
-    place.zone.withIndex(type: type, key: key) { index in
-      var found: [Found] = []
-      for position in range.slice(of: index) {
-        if let match = match(index.entries[position], key, place) { found.append(match) }
-      }
-      found.sort { order.precedes($0.position, $1.position) }
-      return Array(found.prefix(limit + 1))
+  private func gather(_ place: Place, _ index: IndexName, _ range: KeyRange) -> [Found] {
+    var found: [Found] = []
+    for record in IndexWalk(place.zone.records, index, range, from: nil, ascending: true) {
+      if let match = match(record, place) { found.append(match) }
+      if found.count > 8 * (limit + 1) { cut(&found) }
     }
+    cut(&found)
+    return found
   }
 
-  private func walk(_ place: Place, _ key: FieldKey, _ range: KeyRange) -> [Found] {
-    place.zone.withIndex(type: type, key: key) { index in
-      var slice = range.slice(of: index)
-      if let after {
-        let mark = SortedIndex.Entry(key: after.keys.first ?? .string(after.name), name: after.name)
-        // The marker's own entry stays in: it may lie in a later zone.
-        if order.isAscending {
-          let start = index.firstIndex { !($0 < mark) }
-          slice = min(max(slice.lowerBound, start), slice.upperBound)..<slice.upperBound
-        } else {
-          let end = index.firstIndex { mark < $0 }
-          slice = slice.lowerBound..<max(slice.lowerBound, min(slice.upperBound, end))
-        }
-      }
-      var found: [Found] = []
-      var position = order.isAscending ? slice.lowerBound : slice.upperBound - 1
-      while slice.contains(position), found.count <= limit {
-        if let match = match(index.entries[position], key, place) { found.append(match) }
-        position += order.isAscending ? 1 : -1
-      }
-      return found
-    }
+  /// Keeps the first of what has been found.
+  private func cut(_ found: inout [Found]) {
+    found.sort { order.precedes($0.position, $1.position) }
+    found.removeLast(max(0, found.count - limit - 1))
   }
 
-  private func match(_ entry: SortedIndex.Entry, _ key: FieldKey, _ place: Place) -> Found? {
-    guard let record = place.zone.isCurrent(entry, type: type, key: key), record.created.milliseconds <= newestVisible,
-      filters.allSatisfy({ $0.matches(record) }), place.access?.sees(record.name) ?? true
+  private func walk(_ place: Place, _ index: IndexName, _ range: KeyRange) -> [Found] {
+    // The marker's own entry stays in: it may lie in a later zone.
+    let mark = after.map { IndexEntry(key: $0.keys.first ?? .string($0.name), name: $0.name) }
+    var found: [Found] = []
+    for record in IndexWalk(place.zone.records, index, range, from: mark, ascending: order.isAscending) {
+      if let match = match(record, place) { found.append(match) }
+      if found.count > limit { break }
+    }
+    return found
+  }
+
+  private func match(_ record: StoredRecord, _ place: Place) -> Found? {
+    guard record.created.milliseconds <= newestVisible, filters.allSatisfy({ $0.matches(record) }),
+      place.access?.sees(record.name) ?? true
     else { return nil }
     let position = order.position(of: record, in: place.path)
     if let after, !order.precedes(after, position) { return nil }
@@ -83,30 +92,50 @@ struct QueryPlan {
   }
 }
 
-/// The keys a filter leaves of an index; the filter still judges each record.
-struct KeyRange {
-  private var lower: SortKey = .null
-  private var upper: SortKey?
-  /// Whether records without the field belong in: they do where no filter speaks of it.
-  private var includesNull = true
+/// The records of a part of an index one by one, fetched some at a time.
+private struct IndexWalk: Sequence, IteratorProtocol {
+  private let records: any ZoneRecords
+  private let index: IndexName
+  private let range: KeyRange
+  private let ascending: Bool
+  private var from: IndexEntry?
+  private var page: ArraySlice<StoredRecord> = []
+  private var size = 64
+  private var isAtEnd = false
 
-  init() {}
+  init(_ records: any ZoneRecords, _ index: IndexName, _ range: KeyRange, from: IndexEntry?, ascending: Bool) {
+    self.records = records
+    self.index = index
+    self.range = range
+    self.from = from
+    self.ascending = ascending
+  }
 
+  mutating func next() -> StoredRecord? {
+    if page.isEmpty, !isAtEnd { fetch() }
+    return page.popFirst()
+  }
+
+  private mutating func fetch() {
+    // One more than wanted tells where the next page begins.
+    let found = records.page(range, of: index, from: from, ascending: ascending, limit: size + 1)
+    isAtEnd = found.count <= size
+    page = found.prefix(size)
+    if let first = found.dropFirst(size).first { from = IndexEntry(key: first.sortKey(index.key), name: first.name) }
+    size = Swift.min(1024, size * 2)
+  }
+}
+
+extension KeyRange {
+  /// The keys a filter leaves of an index; the filter still judges each record.
   init?(_ filter: QueryFilter) {
     let key = filter.operand.sortKey
     guard key != .null else { return nil }
-    includesNull = false
     switch filter.comparator {
-    case .equals: (lower, upper) = (key, key)
-    case .lessThan, .lessThanOrEquals: upper = key
-    case .greaterThan, .greaterThanOrEquals: lower = key
+    case .equals: self.init(lower: key, upper: key)
+    case .lessThan, .lessThanOrEquals: self.init(lower: Self.leastValue, upper: key)
+    case .greaterThan, .greaterThanOrEquals: self.init(lower: key)
     default: return nil
     }
-  }
-
-  func slice(of index: SortedIndex) -> Range<Int> {
-    let start = index.firstIndex { includesNull || ($0.key != .null && $0.key >= lower) }
-    let end = upper.map { upper in index.firstIndex { $0.key > upper } } ?? index.entries.count
-    return start..<max(start, end)
   }
 }

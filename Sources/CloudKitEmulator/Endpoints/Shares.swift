@@ -138,7 +138,7 @@ extension ZoneWriter {
 extension ZoneState {
   /// The records of a share, its own excepted.
   func members(of share: String, root: String?) -> [String] {
-    guard let root else { return records.keys.filter { $0 != share }.sorted() }
+    guard let root else { return records.names(deleted: false).filter { $0 != share } }
     return ([root] + descendants(of: root)).filter { self.share(of: $0) == share }.sorted()
   }
 }

@@ -97,8 +97,8 @@ extension Emulator {
   /// All records of a zone by name.
   public func records(in database: EmulatorDatabase, zone: String = "_defaultZone") -> [EmulatorRecord] {
     core.withLock { core in
-      (core.databases[database.key]?.zones[zone]?.records.values.sorted { $0.name < $1.name } ?? [])
-        .map(EmulatorRecord.init)
+      guard let records = core.databases[database.key]?.zones[zone]?.records else { return [] }
+      return records.names(deleted: false).compactMap { records[$0].map(EmulatorRecord.init) }
     }
   }
 
@@ -171,7 +171,7 @@ extension EmulatorRecord {
     recordName = record.name
     recordType = record.type
     changeTag = record.tag
-    fields = record.content.fields
+    fields = Dictionary(record.content.fields.map { ($0.name, $0.value) }) { first, _ in first }
     modified = record.modified.milliseconds
     modifiedBy = record.modified.userRecordName
   }

@@ -67,16 +67,16 @@ extension DatabaseState {
     var text = "\(key.path)\n"
     for zone in zones.values.sorted(by: { $0.name < $1.name }) {
       text += "  zone \(zone.name)\n"
-      for record in zone.records.values.sorted(by: { $0.name < $1.name }) {
-        let fields = record.content.fields.sorted { $0.key < $1.key }
-          .map { "\($0.key)=\(JSONWriter.text(FieldEncoding().bare($0.value)))" }
+      for record in zone.records.names(deleted: false).compactMap({ zone.records[$0] }) {
+        let fields = record.content.fields
+          .map { "\($0.name)=\(JSONWriter.text(FieldEncoding().bare($0.value)))" }
         let parent = record.content.parent.map { " parent=\($0)" } ?? ""
         let share = record.content.share.map { " share=\($0)" } ?? ""
         let sharing = record.content.sharing.map { " " + JSONWriter.text($0.row) } ?? ""
         let words = fields.joined(separator: " ")
         text += "    \(record.type) \(record.name) [\(record.tag)]\(parent)\(share)\(sharing) \(words)\n"
       }
-      for tombstone in zone.tombstones.values.sorted(by: { $0.name < $1.name }) {
+      for tombstone in zone.records.names(deleted: true).compactMap(zone.records.tombstone) {
         text += "    deleted \(tombstone.name) [\(tombstone.tag)]\n"
       }
     }

@@ -11,17 +11,15 @@ struct RecordEvent {
 extension EmulatorCore {
   /// Reads off a commit, before it is applied, what it does to records that somebody may have subscribed to.
   func recordEvents(of commit: Commit) -> [RecordEvent] {
-    guard subscriptions[commit.database]?.isEmpty == false, let database = databases[commit.database] else { return [] }
+    guard subscriptions[commit.database]?.isEmpty == false else { return [] }
     return commit.changes.compactMap { change in
       switch change {
-      case .saved(let zone, let record):
-        let old = database.zones[zone]?.records[record.name]
+      case .saved(let zone, let record, let old):
         // A version that is only announced anew is no update.
         guard old?.tag != record.tag else { return nil }
         return RecordEvent(firing: old == nil ? .create : .update, zone: zone, record: record)
-      case .buried(let zone, let tombstone):
-        guard let record = database.zones[zone]?.records[tombstone.name] else { return nil }
-        return RecordEvent(firing: .delete, zone: zone, record: record)
+      case .buried(let zone, _, let old):
+        return old.map { RecordEvent(firing: .delete, zone: zone, record: $0) }
       default: return nil
       }
     }
@@ -53,8 +51,9 @@ extension EmulatorCore {
     for change in commit.changes {
       let (zone, name, shares): (String, String, [String])
       switch change {
-      case .saved(let place, let record): (zone, name, shares) = (place, record.name, [record.left].compactMap(\.self))
-      case .buried(let place, let tombstone): (zone, name, shares) = (place, tombstone.name, tombstone.shares)
+      case .saved(let place, let record, _):
+        (zone, name, shares) = (place, record.name, [record.left].compactMap(\.self))
+      case .buried(let place, let tombstone, _): (zone, name, shares) = (place, tombstone.name, tombstone.shares)
       case .zoneDeleted(let place, _): (zone, name, shares) = (place, "", Array(database.zones[place]?.shares ?? []))
       default: continue
       }
@@ -145,7 +144,7 @@ extension Commit {
     var names = Set<String>()
     for change in changes {
       switch change {
-      case .saved(let zone, _), .buried(let zone, _): names.insert(zone)
+      case .saved(let zone, _, _), .buried(let zone, _, _): names.insert(zone)
       case .zoneCreated(let row): names.insert(row.name)
       case .zoneDeleted(let name, _): names.insert(name)
       default: break

@@ -10,7 +10,7 @@ final class StoredRecord: Sendable {
   struct Content: Sendable {
     var name: String
     var type: String
-    var fields: [String: EmulatorValue] = [:]
+    var fields = RecordFields()
     var parent: String?
     var shortGUID: String?
     /// Of a shared root, the name of its share.
@@ -20,14 +20,14 @@ final class StoredRecord: Sendable {
 
     /// Bytes counted against the record size limit.
     var size: Int {
-      fields.reduce(name.utf8.count + type.utf8.count) { $0 + $1.key.utf8.count + $1.value.size }
+      fields.reduce(name.utf8.count + type.utf8.count) { $0 + $1.name.utf8.count + $1.value.size }
     }
 
     /// The references of all fields, lists included.
     var references: [EmulatorReference] {
       var found: [EmulatorReference] = []
-      for value in fields.values {
-        switch value {
+      for field in fields {
+        switch field.value {
         case .reference(let reference): found.append(reference)
         case .list(.reference, let elements):
           for case .reference(let reference) in elements { found.append(reference) }
@@ -59,12 +59,12 @@ final class StoredRecord: Sendable {
     self.left = left
   }
 
-  /// The record dictionary of a response (2.4). Fields come sorted by name so that equal states give equal bytes.
+  /// The record dictionary of a response (2.4).
   func json(keys: Set<String>?, zoneID: JSON, encrypted: [String: Schema.Field], encoding: FieldEncoding) -> JSONObject
   {
     var fields = JSONObject()
-    for (key, value) in content.fields.sorted(by: { $0.key < $1.key }) where keys?.contains(key) ?? true {
-      fields.append(key, encoding.field(value, isEncrypted: encrypted[key]?.isEncrypted ?? false))
+    for field in content.fields where keys?.contains(field.name) ?? true {
+      fields.append(field.name, encoding.field(field.value, isEncrypted: encrypted[field.name]?.isEncrypted ?? false))
     }
     var object: JSONObject = [
       "recordName": .string(name), "recordType": .string(type), "fields": .object(fields), "pluginFields": .object([:]),

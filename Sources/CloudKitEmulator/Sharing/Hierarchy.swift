@@ -30,7 +30,7 @@ extension ZoneState {
     var found: Set<String> = []
     var open = [name]
     while let parent = open.popLast() {
-      for child in children[parent] ?? [] where found.insert(child).inserted { open.append(child) }
+      for child in children(of: parent) where found.insert(child).inserted { open.append(child) }
     }
     return found
   }

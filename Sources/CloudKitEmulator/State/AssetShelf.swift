@@ -10,8 +10,6 @@ struct AssetShelf {
 
   private var entries: [String: Entry] = [:]
   private var unreferenced: Set<String> = []
-  /// The contents, where there is no file to hold them.
-  var contents: [String: Data] = [:]
 
   var count: Int { entries.count }
 
@@ -23,42 +21,46 @@ struct AssetShelf {
     if entries[id]?.references == 0 { unreferenced.insert(id) }
   }
 
-  /// Notes that one version of a record takes the place of another. The first record to refer to an upload uses its
-  /// receipt up: from then on references alone keep the bytes.
+  /// Notes that one version of a record takes the place of another.
   mutating func replace(_ old: StoredRecord?, with new: StoredRecord?) {
-    for id in new?.content.assets ?? [] {
-      entries[id]?.references += 1
-      entries[id]?.keptUntil = 0
-      unreferenced.remove(id)
-    }
-    for id in old?.content.assets ?? [] {
-      entries[id]?.references -= 1
-      if entries[id]?.references == 0 { unreferenced.insert(id) }
-    }
+    for id in new?.content.assets ?? [] { refer(to: id) }
+    for id in old?.content.assets ?? [] { release(id) }
+  }
+
+  /// Notes that one more record refers to an asset. The first one uses the receipt of the upload up: from then on
+  /// references alone keep the bytes.
+  mutating func refer(to id: String, records: Int = 1) {
+    guard records > 0 else { return }
+    entries[id]?.references += records
+    entries[id]?.keptUntil = 0
+    unreferenced.remove(id)
+  }
+
+  /// Notes that one record less refers to an asset.
+  mutating func release(_ id: String) {
+    entries[id]?.references -= 1
+    if entries[id]?.references == 0 { unreferenced.insert(id) }
   }
 
   /// Forgets what nothing keeps any more, and returns it.
   mutating func collect(at time: Int64) -> [String] {
     guard !unreferenced.isEmpty else { return [] }
     let garbage = unreferenced.filter { (entries[$0]?.keptUntil ?? 0) <= time }
-    for id in garbage {
-      entries[id] = nil
-      contents[id] = nil
-    }
+    for id in garbage { entries[id] = nil }
     unreferenced.subtract(garbage)
     return garbage.sorted()
   }
 }
 
 extension StoredRecord.Content {
-  /// The stored bytes that the fields refer to; twice where two fields share them.
-  var assets: [String] {
-    var found: [String] = []
-    for value in fields.values {
-      switch value {
-      case .asset(let asset): found.append(asset.id)
+  /// The stored bytes that the fields refer to.
+  var assets: Set<String> {
+    var found: Set<String> = []
+    for field in fields {
+      switch field.value {
+      case .asset(let asset): found.insert(asset.id)
       case .list(.asset, let elements):
-        for case .asset(let asset) in elements { found.append(asset.id) }
+        for case .asset(let asset) in elements { found.insert(asset.id) }
       default: break
       }
     }
@@ -69,27 +71,22 @@ extension StoredRecord.Content {
 extension EmulatorCore {
   /// Keeps bytes until a time, or longer where a record comes to refer to them.
   func keep(_ bytes: Data, as asset: EmulatorAsset, until time: Int64) throws(ServerError) {
-    if let file {
-      do {
-        try file.write(bytes, asset: asset.id, until: time)
-      } catch {
-        throw ServerError(.internalError, "The data file could not be written: \(error)")
-      }
-    } else {
-      assets.contents[asset.id] = bytes
+    do {
+      try store.write(bytes, asset: asset.id, until: time)
+    } catch {
+      throw ServerError(.internalError, "The data file could not be written: \(error)")
     }
     assets.keep(asset.id, until: time)
   }
 
   func bytes(ofAsset id: String) -> Data? {
-    guard assets.holds(id) else { return nil }
-    return assets.contents[id] ?? (try? file?.bytes(ofAsset: id))
+    assets.holds(id) ? store.bytes(ofAsset: id) : nil
   }
 
   /// Drops the bytes that nothing refers to.
   func collectAssets(at time: Int64) {
     let garbage = assets.collect(at: time)
     // What stays in the file after a failure goes when the file is next opened.
-    if !garbage.isEmpty { try? file?.delete(assets: garbage) }
+    if !garbage.isEmpty { try? store.delete(assets: garbage) }
   }
 }

@@ -57,12 +57,17 @@ final class DatabaseState {
   /// Deleted custom zones with the sequence of their deletion.
   var deletedZones: [String: Int64] = [:]
 
-  init(key: DatabaseKey, counter: Int64 = 0, sequence: Int64 = 0) {
+  init(key: DatabaseKey, store: any EmulatorStore) {
     self.key = key
-    self.counter = counter
-    self.sequence = sequence
+    counter = 0
+    sequence = 0
     let name = ZoneState.defaultName
-    zones[name] = ZoneState(name: name, owner: owner, identity: Derived.number("\(key.path)/\(name)"))
+    let row = Commit.ZoneRow(name: name, identity: Derived.number("\(key.path)/\(name)"), sequence: 0, changed: 0)
+    add(row, records: store.records(in: Place.Key(database: key, zone: name)))
+  }
+
+  func add(_ row: Commit.ZoneRow, records: any ZoneRecords) {
+    zones[row.name] = ZoneState(row, owner: owner, records: records)
   }
 
   /// The record name in zone IDs: the user's own, or a made-up constant of the public database.

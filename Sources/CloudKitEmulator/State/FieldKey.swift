@@ -103,7 +103,8 @@ extension EmulatorValue {
     switch self {
     case .string(let text): .string(text)
     case .int64(let number), .timestamp(let number): .int(number)
-    case .double(let number): .double(number)
+    // What is no number has no order either.
+    case .double(let number): number.isNaN ? .null : .double(number)
     case .bytes(let data): .string(data.base64EncodedString())
     case .reference(let reference): .string(reference.recordName)
     case .location, .asset, .list: .null

@@ -1,8 +1,10 @@
-/// Everything one request changes in one database: written to the file as one transaction, then applied to memory.
+/// Everything one request changes in one database: written to the store all at once, then applied to the core.
 struct Commit {
   enum Change {
-    case saved(zone: String, StoredRecord)
-    case buried(zone: String, Tombstone)
+    /// A new version of a record, and the one it takes the place of.
+    case saved(zone: String, StoredRecord, over: StoredRecord?)
+    /// The remains of a record, and its last version.
+    case buried(zone: String, Tombstone, over: StoredRecord?)
     case zoneCreated(ZoneRow)
     case zoneChanged(ZoneRow)
     case zoneDeleted(name: String, sequence: Int64)
@@ -29,20 +31,22 @@ struct Commit {
 }
 
 extension EmulatorCore {
-  /// Makes a commit durable and then visible. Nothing is visible that is not in the file.
+  /// Makes a commit durable and then visible. Nothing is visible that is not in the store.
   ///
-  /// - Throws: `INTERNAL_ERROR` where the file cannot be written; then nothing has changed.
+  /// - Throws: `INTERNAL_ERROR` where the file cannot be read or written; then nothing has changed.
   func commit(_ commit: Commit) throws(ServerError) {
     guard !commit.changes.isEmpty else { return }
-    if let file {
-      do {
-        try file.write(commit)
-      } catch {
-        throw ServerError(.internalError, "The data file could not be written: \(error)")
-      }
-    }
     let (events, audience) = (recordEvents(of: commit), audience(of: commit))
+    let released = assetsReleased(by: commit)
+    // What was decided on a read that failed must not be written.
+    try requireIntactReads()
+    do {
+      try store.write(commit)
+    } catch {
+      throw ServerError(.internalError, "The data file could not be written: \(error)")
+    }
     apply(commit)
+    for id in released { assets.release(id) }
     notify(of: commit, events, audience: audience)
   }
 
@@ -52,32 +56,40 @@ extension EmulatorCore {
     try commit(Commit(database: key, counter: database.counter, sequence: database.sequence, changes: changes))
   }
 
+  /// Refuses to go on after a read that failed, and may have found too little.
+  func requireIntactReads() throws(ServerError) {
+    guard let failure = store.takeFailure() else { return }
+    throw ServerError(.internalError, "The data file could not be read: \(failure)")
+  }
+
+  private func assetsReleased(by commit: Commit) -> [String] {
+    guard let database = databases[commit.database] else { return [] }
+    var released: [String] = []
+    for case .zoneDeleted(let name, _) in commit.changes { released += database.zones[name]?.records.assets() ?? [] }
+    return released
+  }
+
+  /// Takes over what the core itself knows of a commit; the store has the records.
   func apply(_ commit: Commit) {
     let database = database(commit.database)
     database.counter = commit.counter
     database.sequence = commit.sequence
     for change in commit.changes {
       switch change {
-      case .saved(let zone, let record):
-        assets.replace(database.zones[zone]?.records[record.name], with: record)
-        database.zones[zone]?.save(record)
-        if record.content.sharing != nil { sharedZones.insert(Place.Key(database: database.key, zone: zone)) }
-      case .buried(let zone, let tombstone):
-        assets.replace(database.zones[zone]?.records[tombstone.name], with: nil)
-        database.zones[zone]?.bury(tombstone)
+      case .saved(let zone, let record, let old):
+        assets.replace(old, with: record)
+        if record.content.sharing != nil { addShare(record.name, in: Place.Key(database: database.key, zone: zone)) }
+      case .buried(let zone, let tombstone, let old):
+        assets.replace(old, with: nil)
+        database.zones[zone]?.shares.remove(tombstone.name)
         dropUnshared(Place.Key(database: database.key, zone: zone))
       case .zoneCreated(let row):
         database.deletedZones[row.name] = nil
-        database.zones[row.name] = ZoneState(
-          name: row.name,
-          owner: database.owner,
-          identity: row.identity,
-          sequence: row.sequence,
-          changed: row.changed
-        )
-      case .zoneChanged(let row): database.zones[row.name]?.changed = row.changed
+        database.add(row, records: store.records(in: Place.Key(database: database.key, zone: row.name)))
+      case .zoneChanged(let row):
+        database.zones[row.name]?.sequence = row.sequence
+        database.zones[row.name]?.changed = row.changed
       case .zoneDeleted(let name, let sequence):
-        for record in database.zones[name]?.records.values ?? [:].values { assets.replace(record, with: nil) }
         database.zones[name] = nil
         database.deletedZones[name] = sequence
         dropUnshared(Place.Key(database: database.key, zone: name))
@@ -90,6 +102,11 @@ extension EmulatorCore {
       case .tokenDropped(let token): dropToken(token)
       }
     }
+  }
+
+  func addShare(_ name: String, in zone: Place.Key) {
+    databases[zone.database]?.zones[zone.zone]?.shares.insert(name)
+    sharedZones.insert(zone)
   }
 
   private func dropUnshared(_ key: Place.Key) {

@@ -8,6 +8,7 @@ struct ZoneWriter {
   /// The new versions, those included that go with a deletion of the same request.
   private(set) var saved: [String: StoredRecord] = [:]
   private(set) var buried: [String: Tombstone] = [:]
+  private var before: [String: StoredRecord] = [:]
 
   init(_ database: DatabaseState, _ zone: ZoneState, stamp: StoredRecord.Stamp) {
     self.zone = zone
@@ -23,7 +24,7 @@ struct ZoneWriter {
 
   /// A new version. Saving twice in a request changes the first one.
   mutating func save(_ content: StoredRecord.Content) {
-    let previous = zone.records[content.name]
+    let previous = previous(content.name)
     let (tag, sequence) = next(content.name)
     saved[content.name] = StoredRecord(
       content: content,
@@ -37,7 +38,7 @@ struct ZoneWriter {
 
   mutating func bury(_ name: String) {
     guard buried[name] == nil else { return }
-    let old = saved[name] ?? zone.records[name]
+    let old = saved[name] ?? previous(name)
     let (tag, sequence) = next(name)
     let shares = [zone.share(of: name), old?.left].compactMap(\.self)
     buried[name] = Tombstone(name: name, type: old?.type ?? "", sequence: sequence, tag: tag, shares: shares)
@@ -45,7 +46,7 @@ struct ZoneWriter {
 
   /// Makes a record appear in the change feed without a new version: who may see it changes, not what it is. [E]
   mutating func announce(_ name: String, left: String?) {
-    guard saved[name] == nil, buried[name] == nil, let record = zone.records[name] else { return }
+    guard saved[name] == nil, buried[name] == nil, let record = previous(name) else { return }
     let (_, sequence) = next(name)
     saved[name] = StoredRecord(
       content: record.content,
@@ -55,6 +56,14 @@ struct ZoneWriter {
       modified: record.modified,
       left: left
     )
+  }
+
+  /// The version before the request.
+  private mutating func previous(_ name: String) -> StoredRecord? {
+    if let known = before[name] { return known }
+    let record = zone.records[name]
+    before[name] = record
+    return record
   }
 
   private mutating func next(_ name: String) -> (tag: String, sequence: Int64) {
@@ -68,10 +77,10 @@ struct ZoneWriter {
   mutating func finish() -> Commit? {
     guard !order.isEmpty else { return nil }
     followHierarchy()
-    let buried = buried.values.map { ($0.sequence, Commit.Change.buried(zone: zone.name, $0)) }
+    let buried = buried.values
+      .map { ($0.sequence, Commit.Change.buried(zone: zone.name, $0, over: before[$0.name])) }
     let saved = saved.values.filter { self.buried[$0.name] == nil }
-      .map { ($0.sequence, Commit.Change.saved(zone: zone.name, $0)) }
-    commit.changes = (buried + saved).sorted { $0.0 < $1.0 }.map(\.1)
+      .map { ($0.sequence, Commit.Change.saved(zone: zone.name, $0, over: before[$0.name])) }
     commit.sequence += 1
     let row = Commit.ZoneRow(
       name: zone.name,
@@ -79,7 +88,7 @@ struct ZoneWriter {
       sequence: sequence,
       changed: commit.sequence
     )
-    commit.changes.append(.zoneChanged(row))
+    commit.changes = [.zoneChanged(row)] + (buried + saved).sorted { $0.0 < $1.0 }.map(\.1)
     return commit
   }
 

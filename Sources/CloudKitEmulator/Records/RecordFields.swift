@@ -1,0 +1,50 @@
+/// The values of a record by the names of their fields, in the order of the names. Records have so few fields that finding
+/// one takes no hash, and that order makes equal contents equal bytes.
+struct RecordFields: Sendable, Hashable, Sequence {
+  struct Member: Sendable, Hashable {
+    var name: String
+    var value: EmulatorValue
+  }
+
+  private(set) var members: [Member] = []
+
+  init() {}
+
+  /// Takes members that are in order.
+  init(sorted members: [Member]) {
+    self.members = members
+  }
+
+  subscript(name: String) -> EmulatorValue? {
+    get {
+      let place = place(of: name)
+      return holds(name, at: place) ? members[place].value : nil
+    }
+    set {
+      let place = place(of: name)
+      switch (newValue, holds(name, at: place)) {
+      case (let value?, true): members[place].value = value
+      case (let value?, false): members.insert(Member(name: name, value: value), at: place)
+      case (nil, true): members.remove(at: place)
+      case (nil, false): break
+      }
+    }
+  }
+
+  mutating func reserveCapacity(_ count: Int) { members.reserveCapacity(count) }
+
+  func makeIterator() -> IndexingIterator<[Member]> { members.makeIterator() }
+
+  private func holds(_ name: String, at place: Int) -> Bool { place < members.count && members[place].name == name }
+
+  private func place(of name: String) -> Int {
+    // Requests tend to name fields in order.
+    guard let last = members.last, !(last.name < name) else { return members.count }
+    var (low, high) = (0, members.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if members[middle].name < name { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

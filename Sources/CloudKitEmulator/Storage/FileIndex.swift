@@ -1,0 +1,126 @@
+import Foundation
+import GRDB
+
+/// The order of one type's records by one field, as rows that each commit keeps up.
+struct FileIndex {
+  let id: Int64
+  let name: IndexName
+
+  /// All that there are, by the IDs of their zones.
+  static func all(_ db: Database) throws -> [Int64: [FileIndex]] {
+    var found: [Int64: [FileIndex]] = [:]
+    for row in try Row.fetchAll(db, sql: "SELECT * FROM fieldIndex ORDER BY id") {
+      let name = IndexName(type: row["type"], key: FieldKey(schemaName: row["field"]))
+      found[row["zone"], default: []].append(FileIndex(id: row["id"], name: name))
+    }
+    return found
+  }
+
+  /// Makes an index over the records that are there. SQLite sorts, in no more memory than it is given.
+  static func make(_ name: IndexName, zone: Int64, _ db: Database) throws -> FileIndex {
+    try db.run("INSERT INTO fieldIndex (zone, type, field) VALUES (?, ?, ?)", [zone, name.type, name.key.schemaName])
+    let index = FileIndex(id: db.lastInsertedRowID, name: name)
+    let key = DatabaseFunction("sortKeyOf", argumentCount: 2, pure: true) { values in
+      guard let record = String.fromDatabaseValue(values[0]), let body = Data.fromDatabaseValue(values[1]) else {
+        throw DamagedBytes()
+      }
+      return try body.withUnsafeBytes { try PackedRecord.sortKey($0, name: record, in: name) }?.bytes
+    }
+    db.add(function: key)
+    defer { db.remove(function: key) }
+    // By the rows' own order: that of their names would jump through the file.
+    try db.execute(
+      sql: """
+        INSERT INTO entry
+        SELECT ?, key, name
+        FROM (SELECT sortKeyOf(name, body) AS key, name FROM record NOT INDEXED WHERE zone = ? AND NOT deleted)
+        WHERE key IS NOT NULL ORDER BY key, name
+        """,
+      arguments: [index.id, zone]
+    )
+    return index
+  }
+
+  func count(_ range: KeyRange, limit: Int, _ db: Database) throws -> Int {
+    let (condition, arguments) = condition(range)
+    let sql = "SELECT count(*) FROM (SELECT 1 FROM entry WHERE \(condition) LIMIT ?)"
+    return try Int.fetchOne(db.cachedStatement(sql: sql), arguments: arguments + [limit]) ?? 0
+  }
+
+  func page(
+    _ range: KeyRange,
+    from: IndexEntry?,
+    ascending: Bool,
+    limit: Int,
+    zone: Int64,
+    _ db: Database
+  ) throws -> [StoredRecord] {
+    let (condition, arguments) = condition(range, from: from, ascending: ascending)
+    let direction = ascending ? "ASC" : "DESC"
+    let sql = """
+      SELECT entry.name, sequence, body FROM entry CROSS JOIN record ON record.zone = ? AND record.name = entry.name
+      WHERE \(condition) ORDER BY key \(direction), entry.name \(direction) LIMIT ?
+      """
+    let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [zone] + arguments + [limit])
+    var found: [StoredRecord] = []
+    while let row = try rows.next() { found.append(try RecordTable.record(row, name: row["name"])) }
+    return found
+  }
+
+  /// One bound on each side: of two, SQLite might walk from the one that is farther away.
+  private func condition(
+    _ range: KeyRange,
+    from: IndexEntry? = nil,
+    ascending: Bool = true
+  ) -> (sql: String, arguments: StatementArguments) {
+    var (sql, arguments): (String, StatementArguments) = ("fieldIndex = ?", [id])
+    if ascending, let from, from.key >= range.lower {
+      sql += " AND (key, entry.name) >= (?, ?)"
+      arguments += [from.key.bytes, from.name]
+    } else {
+      sql += " AND key >= ?"
+      arguments += [range.lower.bytes]
+    }
+    if !ascending, let from, range.upper.map({ from.key <= $0 }) ?? true {
+      sql += " AND (key, entry.name) <= (?, ?)"
+      arguments += [from.key.bytes, from.name]
+    } else if let upper = range.upper {
+      sql += " AND key <= ?"
+      arguments += [upper.bytes]
+    }
+    return (sql, arguments)
+  }
+}
+
+extension SortKey {
+  /// A spelling whose bytes sort as the keys do. Files have it: it never changes.
+  var bytes: Data {
+    switch self {
+    case .null: Data([0])
+    case .int(let number): Data([1]) + Self.bigEndian(UInt64(bitPattern: number) ^ 1 << 63)
+    case .double(let number):
+      // Zero has two signs and one place; what is below it sorts the other way round.
+      Data([2]) + Self.bigEndian(Self.ordered((number == 0 ? 0 : number).bitPattern))
+    case .string(let text): Data([3]) + Data(text.utf8)
+    }
+  }
+
+  private static func ordered(_ bits: UInt64) -> UInt64 { bits >> 63 == 0 ? bits | 1 << 63 : ~bits }
+
+  private static func bigEndian(_ number: UInt64) -> Data { withUnsafeBytes(of: number.bigEndian) { Data($0) } }
+}
+
+extension FieldKey {
+  /// How the schema spells it: no field has the name of a system field.
+  fileprivate var schemaName: String {
+    switch self {
+    case .field(let name): name
+    case .system(let system): system.schemaName
+    case .wholeRecord: preconditionFailure("A whole record has no order.")
+    }
+  }
+
+  fileprivate init(schemaName: String) {
+    self = System.allCases.first { $0.schemaName == schemaName }.map { .system($0) } ?? .field(schemaName)
+  }
+}

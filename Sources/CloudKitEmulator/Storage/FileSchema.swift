@@ -1,0 +1,69 @@
+import GRDB
+
+/// The tables of a data file.
+enum FileSchema {
+  /// What `PRAGMA user_version` says.
+  static let version = 2
+
+  /// Why a file is not opened.
+  enum Refusal: Error, CustomStringConvertible {
+    case newer
+    case notOurs
+
+    var description: String {
+      switch self {
+      case .newer: "The data file was written by a newer version of this program."
+      case .notOurs: "The file is an SQLite database, but not one of this program."
+      }
+    }
+  }
+
+  /// Makes the tables where they are missing, and those of an older version into these.
+  static func prepare(_ db: Database) throws {
+    let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+    guard found <= version else { throw Refusal.newer }
+    guard found < version else { return }
+    let hasTables = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master)") ?? false
+    if hasTables {
+      guard try db.tableExists("record"), try db.tableExists("asset") else { throw Refusal.notOurs }
+      try FirstVersion.setAside(db)
+    }
+    try db.execute(sql: tables)
+    if hasTables { try FirstVersion.takeOver(db) }
+    try db.execute(sql: "PRAGMA user_version = \(version)")
+  }
+
+  private static let tables = """
+    CREATE TABLE IF NOT EXISTS database (path TEXT PRIMARY KEY, counter INTEGER NOT NULL, sequence INTEGER NOT NULL);
+    CREATE TABLE zone (
+      id INTEGER PRIMARY KEY, database TEXT NOT NULL, name TEXT NOT NULL, identity INTEGER NOT NULL,
+      sequence INTEGER NOT NULL, changed INTEGER NOT NULL, deleted INTEGER NOT NULL, UNIQUE (database, name));
+    -- Tombstones are rows too: a name is either a record's or a tombstone's.
+    CREATE TABLE record (
+      id INTEGER PRIMARY KEY, zone INTEGER NOT NULL, name TEXT NOT NULL, sequence INTEGER NOT NULL,
+      deleted INTEGER NOT NULL, isShare INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (zone, name));
+    CREATE UNIQUE INDEX recordBySequence ON record (zone, sequence);
+    CREATE INDEX share ON record (zone, name) WHERE isShare;
+    -- Who holds on to whom: the kinds are those of RecordLink.
+    CREATE TABLE link (
+      kind INTEGER NOT NULL, target TEXT NOT NULL, zone INTEGER NOT NULL, source TEXT NOT NULL,
+      PRIMARY KEY (kind, target, zone, source)) WITHOUT ROWID;
+    -- The orders that queries have asked for. A key is a value in a spelling whose bytes sort as the values do.
+    CREATE TABLE fieldIndex (
+      id INTEGER PRIMARY KEY, zone INTEGER NOT NULL, type TEXT NOT NULL, field TEXT NOT NULL, UNIQUE (zone, type, field));
+    CREATE TABLE entry (
+      fieldIndex INTEGER NOT NULL, key BLOB NOT NULL, name TEXT NOT NULL, PRIMARY KEY (fieldIndex, key, name)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS field (
+      schema TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
+      PRIMARY KEY (schema, type, name)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS user (name TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS subscription (
+      database TEXT NOT NULL, scope TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL,
+      PRIMARY KEY (database, scope, owner, id)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS pushToken (
+      token TEXT PRIMARY KEY, database TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID;
+    -- Apart from their bytes, assets are few and small, and are read at the start.
+    CREATE TABLE asset (id TEXT PRIMARY KEY, kept INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE content (asset TEXT PRIMARY KEY, bytes BLOB NOT NULL);
+    """
+}

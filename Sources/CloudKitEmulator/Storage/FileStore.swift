@@ -1,0 +1,167 @@
+import Foundation
+import GRDB
+
+/// Keeps everything in one SQLite file. Each commit is one transaction, on disk before the answer goes out; records are
+/// read when they are asked for, so that neither the start nor the memory grows with them.
+final class FileStore: EmulatorStore {
+  /// The file system offers no write-ahead log, or not the care that it needs.
+  struct UnsafeFileSystem: Error, CustomStringConvertible {
+    var description: String { "The data file cannot be kept safely on its file system." }
+  }
+
+  let queue: DatabaseQueue
+  private var failure: (any Error)?
+  /// The indexes there are, by the IDs of their zones.
+  private var indexes: [Int64: [FileIndex]]
+
+  /// Opens or creates the file and locks it against a second emulator.
+  init(path: String) throws {
+    var configuration = Configuration()
+    configuration.prepareDatabase { db in
+      // One process owns the file for as long as it lives; the kernel drops the lock at its death.
+      try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+      let journal = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
+      try db.execute(sql: "PRAGMA synchronous = FULL")
+      guard journal == "wal", try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else { throw UnsafeFileSystem() }
+    }
+    queue = try DatabaseQueue(path: path, configuration: configuration)
+    indexes = try queue.write { db in
+      try FileSchema.prepare(db)
+      return try FileIndex.all(db)
+    }
+  }
+
+  func records(in zone: Place.Key) -> any ZoneRecords { FileRecords(self, zone) }
+
+  func takeFailure() -> (any Error)? {
+    defer { failure = nil }
+    return failure
+  }
+
+  /// Reads, and remembers a failure to.
+  func read<Value>(otherwise nothing: Value, _ body: (Database) throws -> Value) -> Value {
+    do {
+      return try queue.inDatabase(body)
+    } catch {
+      failure = error
+      return nothing
+    }
+  }
+
+  /// The index of that name, which is made the first time.
+  func index(_ name: IndexName, zone: Int64) -> FileIndex? {
+    if let known = indexes[zone]?.first(where: { $0.name == name }) { return known }
+    do {
+      let index = try queue.write { try FileIndex.make(name, zone: zone, $0) }
+      indexes[zone, default: []].append(index)
+      return index
+    } catch {
+      failure = error
+      return nil
+    }
+  }
+
+  func write(_ commit: Commit) throws {
+    try queue.write { db in
+      let path = commit.database.path
+      try db.run("INSERT OR REPLACE INTO database VALUES (?, ?, ?)", [path, commit.counter, commit.sequence])
+      var table: RecordTable?
+      let records = { (zone: String) throws -> RecordTable in
+        if let table, table.name == zone { return table }
+        let id = try Self.id(of: zone, path, db)
+        let found = RecordTable(db: db, zone: id, name: zone, indexes: self.indexes[id] ?? [])
+        table = found
+        return found
+      }
+      for change in commit.changes {
+        switch change {
+        case .saved(let zone, let record, let old): try records(zone).save(record, over: old)
+        case .buried(let zone, let tombstone, let old): try records(zone).bury(tombstone, over: old)
+        case .zoneDeleted(let name, let sequence):
+          try records(name).clear()
+          try Self.put(Commit.ZoneRow(name: name, identity: 0, sequence: 0, changed: sequence), deleted: true, path, db)
+        default: try Self.write(change, commit.database, db)
+        }
+      }
+    }
+    // A later zone of that name has the same ID, and no index.
+    for case .zoneDeleted(let name, _) in commit.changes {
+      let key = Place.Key(database: commit.database, zone: name)
+      if let id = (records(in: key) as? FileRecords)?.id { indexes[id] = nil }
+    }
+  }
+
+  static func id(of zone: String, _ path: String, _ db: Database) throws -> Int64 {
+    let sql = "SELECT id FROM zone WHERE database = ? AND name = ?"
+    guard let id = try Int64.fetchOne(db.cachedStatement(sql: sql), arguments: [path, zone]) else {
+      throw DatabaseError(message: "A commit names no zone.")
+    }
+    return id
+  }
+
+  private static func put(_ row: Commit.ZoneRow, deleted: Bool, _ path: String, _ db: Database) throws {
+    try db.run(
+      """
+      INSERT INTO zone (database, name, identity, sequence, changed, deleted) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET (identity, sequence, changed, deleted)
+        = (excluded.identity, excluded.sequence, excluded.changed, excluded.deleted)
+      """,
+      [path, row.name, Int64(bitPattern: row.identity), row.sequence, row.changed, deleted]
+    )
+  }
+
+  private static func write(_ change: Commit.Change, _ key: DatabaseKey, _ db: Database) throws {
+    let path = key.path
+    switch change {
+    case .saved, .buried, .zoneDeleted: break
+    case .zoneCreated(let row), .zoneChanged(let row): try put(row, deleted: false, path, db)
+    case .learnt(let type, let fields):
+      // The empty name keeps a type without fields.
+      for (name, kind) in [("", "")] + fields.map({ ($0.key, $0.value.name) }) {
+        try db.run("INSERT OR IGNORE INTO field VALUES (?, ?, ?, ?)", [key.schema, type, name, kind])
+      }
+    case .userSeen(let name): try db.run("INSERT OR IGNORE INTO user VALUES (?)", [name])
+    case .subscribed(let subscription):
+      let (key, body) = (subscription.key, JSONWriter.data(.object(subscription.json)))
+      try db.run(
+        "INSERT OR REPLACE INTO subscription VALUES (?, ?, ?, ?, ?)",
+        [path, key.scope.rawValue, key.owner, key.id, body]
+      )
+    case .unsubscribed(let key):
+      try db.run(
+        "DELETE FROM subscription WHERE database = ? AND scope = ? AND owner = ? AND id = ?",
+        [path, key.scope.rawValue, key.owner, key.id]
+      )
+    case .tokenMade(let token):
+      try db.run("INSERT OR REPLACE INTO pushToken VALUES (?, ?, ?)", [token.text, path, token.expires])
+    case .tokenDropped(let token): try db.run("DELETE FROM pushToken WHERE token = ?", [token])
+    }
+  }
+
+  func write(_ bytes: Data, asset id: String, until time: Int64) throws {
+    try queue.write { db in
+      try db.run("INSERT OR REPLACE INTO asset VALUES (?, ?)", [id, time])
+      try db.run("INSERT OR REPLACE INTO content VALUES (?, ?)", [id, bytes])
+    }
+  }
+
+  func bytes(ofAsset id: String) -> Data? {
+    read(otherwise: nil) { try Data.fetchOne($0, sql: "SELECT bytes FROM content WHERE asset = ?", arguments: [id]) }
+  }
+
+  func delete(assets ids: [String]) throws {
+    try queue.write { db in
+      for id in ids {
+        try db.run("DELETE FROM asset WHERE id = ?", [id])
+        try db.run("DELETE FROM content WHERE asset = ?", [id])
+      }
+    }
+  }
+}
+
+extension Database {
+  /// Runs a statement that is run again and again.
+  func run(_ sql: String, _ arguments: StatementArguments) throws {
+    try cachedStatement(sql: sql).execute(arguments: arguments)
+  }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import GRDB
+
+/// Takes over the files of the first version, in which a record was JSON and nothing led to it but its name.
+enum FirstVersion {
+  /// Gets the tables out of the way that have changed.
+  static func setAside(_ db: Database) throws {
+    for table in ["zone", "record", "asset"] { try db.execute(sql: "ALTER TABLE \(table) RENAME TO old_\(table)") }
+  }
+
+  static func takeOver(_ db: Database) throws {
+    try db.execute(
+      sql: """
+        INSERT INTO zone (database, name, identity, sequence, changed, deleted)
+          SELECT database, name, identity, sequence, changed, deleted FROM old_zone ORDER BY database, name;
+        INSERT INTO asset SELECT id, kept FROM old_asset;
+        INSERT INTO content SELECT id, bytes FROM old_asset;
+        """
+    )
+    let rows = try Row.fetchCursor(
+      db,
+      sql: """
+        SELECT zone.id, old_record.* FROM old_record
+        JOIN zone ON zone.database = old_record.database AND zone.name = old_record.zone
+        """
+    )
+    while let row = try rows.next() {
+      let (name, sequence): (String, Int64) = (row["name"], row["sequence"])
+      let table = RecordTable(db: db, zone: row["id"], name: row["zone"], indexes: [])
+      guard let body = try JSONParser.parse(row["body"]).object, let type = body["type"]?.string,
+        let tag = body["tag"]?.string
+      else { throw DamagedBytes() }
+      if row["deleted"] {
+        var tombstone = Tombstone(name: name, type: type, sequence: sequence, tag: tag)
+        tombstone.shares = body["shares"]?.array?.compactMap(\.string) ?? []
+        try table.bury(tombstone, over: nil)
+      } else {
+        try table.save(try record(body, name: name, type: type, tag: tag, sequence: sequence), over: nil)
+      }
+    }
+    for table in ["record", "zone", "asset"] { try db.execute(sql: "DROP TABLE old_\(table)") }
+  }
+
+  private static func record(
+    _ object: JSONObject,
+    name: String,
+    type: String,
+    tag: String,
+    sequence: Int64
+  ) throws -> StoredRecord {
+    guard let fields = object["fields"]?.object, let created = stamp(object["created"]),
+      let modified = stamp(object["modified"])
+    else { throw DamagedBytes() }
+    var content = StoredRecord.Content(name: name, type: type)
+    content.parent = object["parent"]?.string
+    content.shortGUID = object["shortGUID"]?.string
+    content.share = object["share"]?.string
+    if let sharing = object["sharing"]?.object {
+      guard let state = ShareState(row: sharing) else { throw DamagedBytes() }
+      content.sharing = state
+    }
+    for member in fields.members {
+      guard let pair = member.value.array, pair.count == 2, let type = pair[0].string else { throw DamagedBytes() }
+      content.fields[member.key] = try value(pair[1], type: type)
+    }
+    return StoredRecord(
+      content: content,
+      tag: tag,
+      sequence: sequence,
+      created: created,
+      modified: modified,
+      left: object["left"]?.string
+    )
+  }
+
+  private static func value(_ json: JSON, type: String) throws -> EmulatorValue {
+    if type == "_LIST" { return .list(nil, []) }
+    guard let field = Schema.Field(name: type) else { throw DamagedBytes() }
+    guard field.isList else { return try FieldDecoding.scalar(json, field.type, asset) }
+    guard let elements = json.array else { throw DamagedBytes() }
+    return .list(field.type, try elements.map { try FieldDecoding.scalar($0, field.type, asset) })
+  }
+
+  private static func asset(_ object: JSONObject) throws(ServerError) -> EmulatorAsset {
+    guard let id = object["id"]?.string, let checksum = object["checksum"]?.string, let size = object["size"]?.integer
+    else { throw .badRequest("Not a stored file") }
+    return EmulatorAsset(fileChecksum: checksum, size: Int(clamping: size), id: id)
+  }
+
+  private static func stamp(_ json: JSON?) -> StoredRecord.Stamp? {
+    guard let pair = json?.array, pair.count == 2, let time = pair[0].integer, let user = pair[1].string else {
+      return nil
+    }
+    return StoredRecord.Stamp(milliseconds: time, userRecordName: user)
+  }
+}

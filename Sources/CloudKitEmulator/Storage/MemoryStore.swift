@@ -1,0 +1,40 @@
+import Foundation
+
+/// Keeps everything as long as the process lives.
+final class MemoryStore: EmulatorStore {
+  private var zones: [Place.Key: MemoryRecords] = [:]
+  private var contents: [String: Data] = [:]
+
+  func records(in zone: Place.Key) -> any ZoneRecords {
+    if let records = zones[zone] { return records }
+    let records = MemoryRecords()
+    zones[zone] = records
+    return records
+  }
+
+  func write(_ commit: Commit) {
+    var place: (name: String, records: MemoryRecords)?
+    let records = { (zone: String) -> MemoryRecords? in
+      if place?.name != zone { place = self.zones[Place.Key(database: commit.database, zone: zone)].map { (zone, $0) } }
+      return place?.records
+    }
+    for change in commit.changes {
+      switch change {
+      case .saved(let zone, let record, let old): records(zone)?.save(record, over: old)
+      case .buried(let zone, let tombstone, let old): records(zone)?.bury(tombstone, over: old)
+      case .zoneDeleted(let name, _): zones[Place.Key(database: commit.database, zone: name)] = nil
+      default: break
+      }
+    }
+  }
+
+  func write(_ bytes: Data, asset id: String, until time: Int64) { contents[id] = bytes }
+
+  func bytes(ofAsset id: String) -> Data? { contents[id] }
+
+  func delete(assets ids: [String]) {
+    for id in ids { contents[id] = nil }
+  }
+
+  func takeFailure() -> (any Error)? { nil }
+}

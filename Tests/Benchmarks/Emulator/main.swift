@@ -1,0 +1,105 @@
+@_spi(Benchmarks) import CloudKitEmulator
+import Foundation
+
+/// How long a piece of work takes, in seconds.
+func seconds(_ work: () throws -> Void) rethrows -> Double {
+  try ContinuousClock().measure(work) / .seconds(1)
+}
+
+func print(_ name: String, _ figure: String, goal: String) {
+  print(name.padding(toLength: 62, withPad: " ", startingAt: 0), figure, "  (goal: \(goal))")
+}
+
+/// Nobody can go on without an answer.
+func answer(_ emulator: Emulator, _ request: EmulatorRequest) -> EmulatorResponse {
+  guard let response = emulator.handle(request, at: Sample.time).response, response.status == 200 else {
+    fatalError("The emulator refused a request.")
+  }
+  return response
+}
+
+func filled(_ emulator: Emulator, _ records: Int) -> Emulator {
+  _ = answer(emulator, Sample.createZone)
+  for start in stride(from: 0, to: records, by: 200) {
+    _ = answer(emulator, Sample.create(start..<min(records, start + 200)))
+  }
+  return emulator
+}
+
+/// What the kernel counts as this process's memory, in bytes.
+func residentMemory() -> Int {
+  let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+  let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+  return (line.flatMap { Int($0.filter(\.isNumber)) } ?? 0) * 1024
+}
+
+func writing() async throws {
+  let batches = (0..<250).map { Sample.create($0 * 200..<$0 * 200 + 200) }
+  let count = Double(batches.count * 200)
+  var emulator = try filled(Emulator(), 0)
+  let prepared = batches.map { emulator.prepared($0, at: Sample.time) }
+  let decoded = seconds { for work in prepared { work() } }
+  print("records written a second, decoded requests", "\(Int(count / decoded))", goal: "50000")
+
+  emulator = try filled(Emulator(), 0)
+  let bytes = seconds { for batch in batches { _ = answer(emulator, batch) } }
+  print("records written a second, from bytes", "\(Int(count / bytes))", goal: "8000")
+
+  emulator = try filled(Emulator(), 0)
+  let server = EmulatorServer(emulator, now: { Sample.time })
+  let client = try KeptConnection(port: try await server.start())
+  let loopback = try seconds { for batch in batches { _ = try client.send(batch) } }
+  print("records written a second, over loopback HTTP", "\(Int(count / loopback))", goal: "5000")
+
+  let small = try (0..<2000).map { index in try seconds { _ = try client.send(Sample.lookUp(index)) } }
+  let median = small.sorted()[small.count / 2]
+  print("a lookup over a kept connection, median", "\((median * 1e6).rounded()) µs", goal: "1000 µs")
+  try await server.stop()
+}
+
+func queries(_ emulator: Emulator, _ kind: String) {
+  let built = seconds { _ = answer(emulator, Sample.query(shelf: 0)) }
+  print("first query of a field, \(kind): its index is made", "\((built * 1e3).rounded()) ms", goal: "none")
+  let times = (1..<200).map { shelf in seconds { _ = answer(emulator, Sample.query(shelf: shelf)) } }.sorted()
+  let (median, worst) = (times[times.count / 2], times[times.count - 1])
+  print(
+    "first page of an equality, \(kind): median, worst of \(times.count)",
+    "\((median * 1e4).rounded() / 10) ms, \((worst * 1e4).rounded() / 10) ms",
+    goal: "10 ms"
+  )
+}
+
+func memory(_ records: Int) throws {
+  let before = residentMemory()
+  let emulator = try filled(Emulator(), records)
+  print("bytes of memory a record, \(records) records", "\((residentMemory() - before) / records)", goal: "1500")
+  queries(emulator, "memory")
+  print("the same with one index", "\((residentMemory() - before) / records)", goal: "1500")
+  let snapshot = seconds { _ = emulator.recordCount() }
+  print("counting them", "\((snapshot * 1e6).rounded()) µs", goal: "none")
+}
+
+func file(_ records: Int, _ path: String) throws {
+  if !FileManager.default.fileExists(atPath: path) {
+    let filling = try seconds { _ = try filled(Emulator(path: path), records) }
+    print("records written a second, file", "\(Int(Double(records) / filling))", goal: "none")
+  }
+  for _ in 0..<3 {
+    var emulator: Emulator?
+    let start = try seconds {
+      emulator = try Emulator(path: path)
+      if let emulator { _ = answer(emulator, Sample.lookUp(records / 2)) }
+    }
+    print("start with \(records) records on file to first answer", "\((start * 1e4).rounded() / 10) ms", goal: "100 ms")
+    if let emulator { queries(emulator, "file") }
+    print("memory in use", "\(residentMemory() / 1_000_000) MB", goal: "none")
+  }
+}
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+let records = arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000
+switch arguments.first {
+case "memory": try memory(records)
+case "file": try file(records, arguments.dropFirst(2).first ?? "emulator-benchmark.sqlite")
+default: try await writing()
+}
