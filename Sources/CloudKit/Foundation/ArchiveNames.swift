@@ -9,6 +9,9 @@ private let archivedClasses: [(name: String, type: AnyClass)] = [
   ("CKReference", CKReference.self),
   ("CKServerChangeToken", CKServerChangeToken.self),
   ("CKShare", CKShare.self),
+  ("CKShareParticipant", CKShareParticipant.self),
+  ("CKUserIdentity", CKUserIdentity.self),
+  ("CKUserIdentityLookupInfo", CKUserIdentityLookupInfo.self),
   ("CLLocation", CLLocation.self),
 ]
 

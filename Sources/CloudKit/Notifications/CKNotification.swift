@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// `CKNotification(fromRemoteNotificationDictionary:)` gives the kind that the push is: cast it, or look at
 /// `notificationType`.
-public class CKNotification: NSObject, CKNotificationParsing, @unchecked Sendable {
+open class CKNotification: NSObject, CKNotificationParsing, @unchecked Sendable {
   /// A notification's identity.
   public typealias ID = CKNotificationID
 
@@ -26,7 +26,7 @@ public class CKNotification: NSObject, CKNotificationParsing, @unchecked Sendabl
   /// Which kind this is.
   public let notificationType: NotificationType
 
-  required init(
+  init(
     _ notificationType: NotificationType,
     _ payload: NotificationPayload,
     _ subject: NotificationPayload.Subject
@@ -37,48 +37,48 @@ public class CKNotification: NSObject, CKNotificationParsing, @unchecked Sendabl
   }
 
   /// The notification's identity; nil where the server gave none.
-  public var notificationID: CKNotificationID? { payload.ck.notificationID.map(CKNotificationID.init) }
+  open var notificationID: CKNotificationID? { payload.ck.notificationID.map(CKNotificationID.init) }
   /// The container that it is about.
-  public var containerIdentifier: String? { payload.ck.container }
+  open var containerIdentifier: String? { payload.ck.container }
   /// Whose subscription fired.
-  public var subscriptionOwnerUserRecordID: CKRecord.ID? {
+  open var subscriptionOwnerUserRecordID: CKRecord.ID? {
     payload.ck.userRecordName.map { CKRecordID(recordName: $0) }
   }
   /// Whether parts were left out because the push would have been too large.
-  public var isPruned: Bool { payload.ck.isPruned }
+  open var isPruned: Bool { payload.ck.isPruned }
   /// The subscription that fired; nil where it was left out.
-  public var subscriptionID: CKSubscription.ID? { subject.sid }
+  open var subscriptionID: CKSubscription.ID? { subject.sid }
 
   private var text: NotificationPayload.Alert.Text? { payload.aps?.body }
 
   /// The text of the alert.
-  public var alertBody: String? { text?.body }
+  open var alertBody: String? { text?.body }
   /// The key of the alert's text in the app's localizations.
-  public var alertLocalizationKey: String? { text?.localizationKey }
+  open var alertLocalizationKey: String? { text?.localizationKey }
   /// The values that are put into the localized text.
-  public var alertLocalizationArgs: [String]? { text?.localizationArgs }
+  open var alertLocalizationArgs: [String]? { text?.localizationArgs }
   /// The key of the action button's text in the app's localizations.
-  public var alertActionLocalizationKey: String? { text?.actionLocalizationKey }
+  open var alertActionLocalizationKey: String? { text?.actionLocalizationKey }
   /// The image shown while the app starts from the alert.
-  public var alertLaunchImage: String? { text?.launchImage }
+  open var alertLaunchImage: String? { text?.launchImage }
   /// The title of the alert.
-  public var title: String? { text?.title }
+  open var title: String? { text?.title }
   /// The key of the title in the app's localizations.
-  public var titleLocalizationKey: String? { text?.titleLocalizationKey }
+  open var titleLocalizationKey: String? { text?.titleLocalizationKey }
   /// The values that are put into the localized title.
-  public var titleLocalizationArgs: [String]? { text?.titleLocalizationArgs }
+  open var titleLocalizationArgs: [String]? { text?.titleLocalizationArgs }
   /// The subtitle of the alert.
-  public var subtitle: String? { text?.subtitle }
+  open var subtitle: String? { text?.subtitle }
   /// The key of the subtitle in the app's localizations.
-  public var subtitleLocalizationKey: String? { text?.subtitleLocalizationKey }
+  open var subtitleLocalizationKey: String? { text?.subtitleLocalizationKey }
   /// The values that are put into the localized subtitle.
-  public var subtitleLocalizationArgs: [String]? { text?.subtitleLocalizationArgs }
+  open var subtitleLocalizationArgs: [String]? { text?.subtitleLocalizationArgs }
   /// The number for the app's badge.
-  public var badge: NSNumber? { payload.aps?.badge.map(NSNumber.init(value:)) }
+  open var badge: NSNumber? { payload.aps?.badge.map(NSNumber.init(value:)) }
   /// The sound that is played.
-  public var soundName: String? { payload.aps?.soundName }
+  open var soundName: String? { payload.aps?.soundName }
   /// The group of actions that the alert offers.
-  public var category: String? { payload.aps?.category }
+  open var category: String? { payload.aps?.category }
 
   /// The kind and the subscription; never what the push says.
   public override var description: String { "<\(type(of: self)) of \(subject.sid ?? "an unnamed subscription")>" }

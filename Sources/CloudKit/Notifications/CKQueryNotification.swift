@@ -1,5 +1,5 @@
 /// A record that a query subscription watches was created, changed or deleted.
-public final class CKQueryNotification: CKNotification, @unchecked Sendable {
+open class CKQueryNotification: CKNotification, @unchecked Sendable {
   /// What happened to the record, with Apple's numbers.
   public enum Reason: Int, Sendable {
     /// It was created.
@@ -11,18 +11,18 @@ public final class CKQueryNotification: CKNotification, @unchecked Sendable {
   }
 
   /// What happened to the record. A number that is not known counts as a change.
-  public var queryNotificationReason: Reason { subject.fo.flatMap(Reason.init(rawValue:)) ?? .recordUpdated }
+  open var queryNotificationReason: Reason { subject.fo.flatMap(Reason.init(rawValue:)) ?? .recordUpdated }
 
   /// The record; nil where it was left out.
-  public var recordID: CKRecord.ID? {
+  open var recordID: CKRecord.ID? {
     subject.rid.map { CKRecordID(recordName: $0, zoneID: subject.zoneID ?? .default) }
   }
 
   /// The database that the record lies in.
-  public var databaseScope: CKDatabase.Scope { subject.scope }
+  open var databaseScope: CKDatabase.Scope { subject.scope }
 
   /// The fields that the subscription asked for: texts and numbers, as a push can carry them.
-  public var recordFields: [String: any CKRecordValueProtocol]? {
+  open var recordFields: [String: any CKRecordValueProtocol]? {
     subject.af?.compactMapValues { value -> (any CKRecordValueProtocol)? in
       switch value {
       case .string(let text): text
@@ -36,15 +36,15 @@ public final class CKQueryNotification: CKNotification, @unchecked Sendable {
 }
 
 /// Something changed in a zone that a zone subscription watches.
-public final class CKRecordZoneNotification: CKNotification, @unchecked Sendable {
+open class CKRecordZoneNotification: CKNotification, @unchecked Sendable {
   /// The zone; nil where it was left out.
-  public var recordZoneID: CKRecordZone.ID? { subject.zoneID }
+  open var recordZoneID: CKRecordZone.ID? { subject.zoneID }
   /// The database that the zone lies in.
-  public var databaseScope: CKDatabase.Scope { subject.scope }
+  open var databaseScope: CKDatabase.Scope { subject.scope }
 }
 
 /// Something changed in a database that a database subscription watches.
-public final class CKDatabaseNotification: CKNotification, @unchecked Sendable {
+open class CKDatabaseNotification: CKNotification, @unchecked Sendable {
   /// The database.
-  public var databaseScope: CKDatabase.Scope { subject.scope }
+  open var databaseScope: CKDatabase.Scope { subject.scope }
 }

@@ -6,8 +6,10 @@ internal import Synchronization
 /// A record is a class, as Apple's is: a save brings the instance that was saved up to date. Edits are noted key by key,
 /// so that a save sends what changed and nothing else; setting nil clears a field on the server too.
 ///
+/// A subclass, as tests make them, can stand its own system values in; a save sends those of the record that it is below.
+///
 /// `@unchecked Sendable`: everything that changes lies behind one lock, and what is handed out of it is immutable.
-public class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   /// A record's identity.
   public typealias ID = CKRecordID
   /// A pointer to another record.
@@ -19,15 +21,16 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
   /// The name of a field.
   public typealias FieldKey = String
 
-  /// The record's type, which never changes.
-  public let recordType: RecordType
-  /// The record's identity, which never changes.
-  public let recordID: CKRecordID
-
+  private let type: RecordType
+  private let identity: CKRecordID
   let state: Mutex<RecordState>
 
   /// Makes a new record. Nothing is on the server before it is saved.
-  public convenience init(recordType: RecordType) { self.init(recordType: recordType, recordID: CKRecordID()) }
+  public init(recordType: RecordType) {
+    type = recordType
+    identity = CKRecordID()
+    state = Mutex(RecordState())
+  }
 
   /// Makes a new record with a random name in a zone.
   public convenience init(recordType: RecordType, zoneID: CKRecordZoneID) {
@@ -35,13 +38,15 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
   }
 
   /// Makes a new record under a name of its own.
-  public convenience init(recordType: RecordType, recordID: CKRecordID) {
-    self.init(recordType: recordType, recordID: recordID, state: RecordState())
+  public init(recordType: RecordType, recordID: CKRecordID) {
+    type = recordType
+    identity = recordID
+    state = Mutex(RecordState())
   }
 
   init(recordType: RecordType, recordID: CKRecordID, state: RecordState) {
-    self.recordType = recordType
-    self.recordID = recordID
+    type = recordType
+    identity = recordID
     self.state = Mutex(state)
   }
 
@@ -52,15 +57,15 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
       let recordType = coder.string(forKey: RecordState.ArchiveKey.recordType),
       let recordID = coder.object(CKRecordID.self, forKey: RecordState.ArchiveKey.recordID)
     else { return nil }
-    self.recordType = recordType
-    self.recordID = recordID
+    type = recordType
+    identity = recordID
     let state = RecordState(coder: coder, zoneID: recordID.zoneID)
     state.noteOrigins(recordName: recordID.recordName, zoneID: recordID.zoneID)
     self.state = Mutex(state)
   }
 
   /// Archives the whole record, edits included.
-  public func encode(with coder: NSCoder) {
+  open func encode(with coder: NSCoder) {
     encodeSystemFields(with: coder)
     state.withLock { $0 }.encodeFields(with: coder)
   }
@@ -68,7 +73,7 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
   /// Archives what is needed to save a later version of this record: identity, type, change tag, dates, users, parent.
   ///
   /// Keep it beside a model of your own. `init(coder:)` makes a record without fields of it.
-  public func encodeSystemFields(with coder: NSCoder) {
+  open func encodeSystemFields(with coder: NSCoder) {
     coder.encode(NSString(string: recordType), forKey: RecordState.ArchiveKey.recordType)
     coder.encode(recordID, forKey: RecordState.ArchiveKey.recordID)
     state.withLock { $0 }.encodeSystemFields(with: coder)
@@ -78,7 +83,7 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
   public static var supportsSecureCoding: Bool { true }
 
   /// A record of its own with the same fields, edits and system values.
-  public func copy(with zone: NSZone? = nil) -> Any {
+  open func copy(with zone: NSZone? = nil) -> Any {
     instance(holding: state.withLock { $0 })
   }
 
@@ -91,26 +96,28 @@ public class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
   public override var description: String {
     "<CKRecord \(recordType) \(recordID.recordName) in \(recordID.zoneID.zoneName), fields: \(allKeys())>"
   }
-}
 
-// MARK: - System values
+  // MARK: - System values
 
-extension CKRecord {
+  /// The record's type, which never changes.
+  open var recordType: RecordType { type }
+  /// The record's identity, which never changes.
+  open var recordID: CKRecordID { identity }
   /// Which version this is: changes with every save on the server. Nil for a record that was never saved.
-  public var recordChangeTag: String? { state.withLock { $0.changeTag } }
+  open var recordChangeTag: String? { state.withLock { $0.changeTag } }
   /// When the server first saved the record.
-  public var creationDate: Date? { state.withLock { $0.created?.date } }
+  open var creationDate: Date? { state.withLock { $0.created?.date } }
   /// When the server last saved the record.
-  public var modificationDate: Date? { state.withLock { $0.modified?.date } }
+  open var modificationDate: Date? { state.withLock { $0.modified?.date } }
   /// Who created the record.
-  public var creatorUserRecordID: CKRecordID? { state.withLock { $0.created?.userRecordID } }
+  open var creatorUserRecordID: CKRecordID? { state.withLock { $0.created?.userRecordID } }
   /// Who saved the record last.
-  public var lastModifiedUserRecordID: CKRecordID? { state.withLock { $0.modified?.userRecordID } }
+  open var lastModifiedUserRecordID: CKRecordID? { state.withLock { $0.modified?.userRecordID } }
   /// The share of the hierarchy that this record is the root of.
-  public var share: CKReference? { state.withLock { $0.share } }
+  open var share: CKReference? { state.withLock { $0.share } }
 
   /// The record that this one belongs to when it is shared; in the same zone. Its action is always `none`.
-  public var parent: CKReference? {
+  open var parent: CKReference? {
     get { state.withLock { $0.parent } }
     set {
       state.withLock { state in
@@ -119,7 +126,9 @@ extension CKRecord {
       }
     }
   }
+}
 
+extension CKRecord {
   /// Puts this record under another one, or under none.
   public func setParent(_ parentRecord: CKRecord?) { setParent(parentRecord?.recordID) }
 

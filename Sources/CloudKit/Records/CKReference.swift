@@ -77,10 +77,11 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, CKRecordVal
   /// The target's name and zone.
   public override var description: String { "<CKReference to \(recordID)>" }
 
+  /// The first two are Apple's.
   private enum ArchiveKey {
-    static let recordID = "RecordID"
-    static let action = "ReferenceAction"
-    static let wireAction = "WireReferenceAction"
+    static let recordID = "recordID"
+    static let action = "referenceAction"
+    static let wireAction = "wireReferenceAction"
   }
 }
 

@@ -1,14 +1,15 @@
 internal import Foundation
 
 extension NSCoder {
-  /// What archives of records are made of.
+  /// What archives of records and shares are made of.
   ///
   /// Every object is decoded with all of them allowed and then checked, since Foundation on Linux ends the process over a
   /// class that it knows and was not asked for, which one damaged byte can bring about.
   private static let archivable: [AnyClass] = [
     NSArray.self, NSData.self, NSDate.self, NSDictionary.self, NSNull.self, NSNumber.self, NSSet.self, NSString.self,
     NSURL.self, NSUUID.self, CKAsset.self, CKRecord.self, CKRecordID.self, CKRecordValueStore.self, CKRecordZone.self,
-    CKRecordZoneID.self, CKReference.self, CKServerChangeToken.self, CLLocation.self,
+    CKRecordZoneID.self, CKReference.self, CKServerChangeToken.self, CKShareParticipant.self, CKUserIdentity.self,
+    CKUserIdentityLookupInfo.self, CLLocation.self,
   ]
 
   /// How deep one object lies inside others. A damaged archive may hold one that contains itself.

@@ -20,8 +20,10 @@ extension RecordState {
     static let ancestor = "AncestorFields"
     static let changedKeys = "ChangedKeys"
     static let assetFiles = "AssetFiles"
-    /// Apple's, which is read and never written.
+    /// Apple's, which are read and never written.
     static let valueStore = "ValueStore"
+    static let earlyValues = "RecordValues"
+    static let hasUpdatedParent = "HasUpdatedParentReference"
   }
 
   func encodeSystemFields(with coder: NSCoder) {
@@ -60,7 +62,8 @@ extension RecordState {
     created = Self.stamp(coder, ArchiveKey.created, ArchiveKey.creator)
     modified = Self.stamp(coder, ArchiveKey.modified, ArchiveKey.modifier)
     parent = coder.object(CKReference.self, forKey: ArchiveKey.parent)
-    parentChanged = coder.containsValue(forKey: ArchiveKey.parentChanged)
+    parentChanged =
+      coder.containsValue(forKey: ArchiveKey.parentChanged) || coder.decodeBool(forKey: ArchiveKey.hasUpdatedParent)
     share = coder.object(CKReference.self, forKey: ArchiveKey.share)
     let wireFields: [String: FieldValue]? = Self.decoded(coder, ArchiveKey.wireFields)
     fields = wireFields?.mapValues { StoredField(wire: $0, zoneID: zoneID) } ?? [:]
@@ -75,7 +78,11 @@ extension RecordState {
     let ancestorFields: [String: FieldValue]? = Self.decoded(coder, ArchiveKey.ancestor)
     ancestor = ancestorFields?.mapValues { StoredField(wire: $0, zoneID: zoneID) }
     changedKeys = Set(Self.decoded(coder, ArchiveKey.changedKeys) ?? [String]())
-    if let store = coder.object(CKRecordValueStore.self, forKey: ArchiveKey.valueStore) { take(store) }
+    if let store = coder.object(CKRecordValueStore.self, forKey: ArchiveKey.valueStore) {
+      take(store)
+    } else if coder.containsValue(forKey: ArchiveKey.earlyValues), let store = CKRecordValueStore(coder: coder) {
+      take(store)
+    }
   }
 
   /// Takes the fields over that an archive of Apple's holds.

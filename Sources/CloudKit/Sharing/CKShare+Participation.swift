@@ -107,6 +107,15 @@ extension CKShare.ParticipantPermission {
 }
 
 extension CKShare.ParticipantAcceptanceStatus {
+  var wire: String {
+    switch self {
+    case .unknown: "UNKNOWN"
+    case .pending: "INVITED"
+    case .accepted: "ACCEPTED"
+    case .removed: "REMOVED"
+    }
+  }
+
   init(wire: String?) {
     self =
       switch wire {

@@ -26,7 +26,7 @@ public let CKShareTypeKey = CKShare.SystemFieldKey.shareType
 /// from their shared database.
 ///
 /// `@unchecked Sendable`, as its superclass is and for its reason: it adds no storage.
-public class CKShare: CKRecord, @unchecked Sendable {
+open class CKShare: CKRecord, @unchecked Sendable {
   /// Names of fields that every share may have.
   public enum SystemFieldKey {
     /// What the invited read; text.
@@ -38,27 +38,29 @@ public class CKShare: CKRecord, @unchecked Sendable {
   }
 
   /// Makes a share of a record and of all that has it as an ancestor. The record's `share` points to it at once.
-  public convenience init(rootRecord: CKRecord) {
-    let name = "Share-\(UUID().uuidString)"
-    self.init(rootRecord: rootRecord, shareID: CKRecordID(recordName: name, zoneID: rootRecord.recordID.zoneID))
+  public init(rootRecord: CKRecord) {
+    let id = CKRecordID(recordName: "Share-\(UUID().uuidString)", zoneID: rootRecord.recordID.zoneID)
+    super.init(recordType: SystemType.share, recordID: id, state: Self.state(root: rootRecord.recordID))
+    rootRecord.state.withLock { $0.share = CKReference(recordID: id, action: .none) }
   }
 
   /// Makes a share of a record under a name of its own, in the record's zone.
-  public convenience init(rootRecord: CKRecord, shareID: CKRecordID) {
-    self.init(recordID: shareID, sharing: ShareState(rootRecordName: rootRecord.recordID.recordName))
+  public init(rootRecord: CKRecord, shareID: CKRecordID) {
+    super.init(recordType: SystemType.share, recordID: shareID, state: Self.state(root: rootRecord.recordID))
     rootRecord.state.withLock { $0.share = CKReference(recordID: shareID, action: .none) }
   }
 
   /// Makes a share of everything in a zone.
-  public convenience init(recordZoneID: CKRecordZoneID) {
+  public init(recordZoneID: CKRecordZoneID) {
     let id = CKRecordID(recordName: CKRecordNameZoneWideShare, zoneID: recordZoneID)
-    self.init(recordID: id, sharing: ShareState(rootRecordName: nil))
+    super.init(recordType: SystemType.share, recordID: id, state: Self.state(root: nil))
   }
 
-  private convenience init(recordID: CKRecordID, sharing: ShareState) {
+  /// What a new share begins with.
+  private static func state(root: CKRecordID?) -> RecordState {
     var state = RecordState()
-    state.sharing = sharing
-    self.init(recordID: recordID, state: state)
+    state.sharing = ShareState(rootRecordName: root?.recordName)
+    return state
   }
 
   /// The share that an answer holds.
@@ -79,7 +81,7 @@ public class CKShare: CKRecord, @unchecked Sendable {
   }
 
   /// Archives what is needed to save a later version of this share, participants and URL included.
-  public override func encodeSystemFields(with coder: NSCoder) {
+  open override func encodeSystemFields(with coder: NSCoder) {
     super.encodeSystemFields(with: coder)
     sharing.encode(with: coder)
   }
@@ -89,11 +91,9 @@ public class CKShare: CKRecord, @unchecked Sendable {
     state.sharing = state.sharing?.copied()
     return CKShare(recordID: recordID, state: state)
   }
-}
 
-// MARK: - Who takes part
+  // MARK: - Who takes part
 
-extension CKShare {
   /// A share has its state from the beginning.
   private var sharing: ShareState { state.withLock { $0.sharing } ?? ShareState(rootRecordName: nil) }
 
@@ -101,35 +101,35 @@ extension CKShare {
   ///
   /// The server takes those out who were invited and have not answered when this becomes more than nothing, and all but
   /// the owner when it becomes nothing again.
-  public var publicPermission: ParticipantPermission {
+  open var publicPermission: ParticipantPermission {
     get { sharing.publicPermission }
     set { state.withLock { $0.sharing?.publicPermission = newValue } }
   }
 
   /// Everybody who takes part or is invited, as far as the current user may know; the owner is one of them.
-  public var participants: [CKShareParticipant] { sharing.participants }
+  open var participants: [CKShareParticipant] { sharing.participants }
 
   /// The one whose records they are.
-  public var owner: CKShareParticipant {
+  open var owner: CKShareParticipant {
     participants.first { $0.role == .owner }
       ?? CKShareParticipant(standingInForOwner: recordID.zoneID.ownerName)
   }
 
   /// The current user as one who takes part; nil where the server does not say.
-  public var currentUserParticipant: CKShareParticipant? { sharing.currentUser }
+  open var currentUserParticipant: CKShareParticipant? { sharing.currentUser }
 
   /// Invites somebody with the next save. One who takes part already gets the permission of the new participant instead.
-  public func addParticipant(_ participant: CKShareParticipant) {
+  open func addParticipant(_ participant: CKShareParticipant) {
     state.withLock { $0.sharing?.add(participant) }
   }
 
   /// Takes somebody out with the next save. The owner stays, and whoever does not take part is no error.
-  public func removeParticipant(_ participant: CKShareParticipant) {
+  open func removeParticipant(_ participant: CKShareParticipant) {
     state.withLock { $0.sharing?.remove(participant) }
   }
 
   /// What is handed to the invited; nil before the share is saved. It stays the same for the same root.
-  public var url: URL? {
+  open var url: URL? {
     guard let shortGUID = sharing.shortGUID else { return nil }
     var components = URLComponents(string: "https://www.icloud.com/share")
     components?.path += "/\(shortGUID)"

@@ -17,7 +17,13 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
 
   private let state: Mutex<Content>
 
-  init(_ content: Content) { state = Mutex(content) }
+  /// Whether an archive of Apple's says that this is the current user.
+  let isCurrentUserInArchive: Bool
+
+  init(_ content: Content) {
+    state = Mutex(content)
+    isCurrentUserInArchive = false
+  }
 
   convenience init(wire: WireParticipant) { self.init(Content(wire: wire)) }
 
@@ -83,8 +89,10 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
 
   /// Reads an archived participant; nil where there is none.
   public init?(coder: NSCoder) {
-    guard let content = coder.wire(Content.self, forKey: ArchiveKey.content) else { return nil }
+    let own = coder.wire(Content.self, forKey: ArchiveKey.content)
+    guard let content = own ?? WireParticipant(inAppleArchive: coder).map({ Content(wire: $0) }) else { return nil }
     state = Mutex(content)
+    isCurrentUserInArchive = coder.decodeBool(forKey: ArchiveKey.isCurrentUser)
   }
 
   /// Archives the participant.
@@ -107,6 +115,8 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
 
   private enum ArchiveKey {
     static let content = "Participant"
+    /// Apple's, which is read and never written.
+    static let isCurrentUser = "IsCurrentUser"
   }
 }
 

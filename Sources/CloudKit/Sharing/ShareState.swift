@@ -83,12 +83,14 @@ extension ShareState {
     if all || publicPermission.rawValue != server?.publicPermission, publicPermission != .unknown {
       wire.publicPermission = publicPermission.wire
     }
-    // The placeholder for the current user is never sent; the server knows who asks.
-    let sendable = participants.map(\.content.wire).filter {
-      $0.userIdentity?.userRecordName != CKCurrentUserDefaultName
-    }
+    let sendable = Self.sendable(participants)
     if sendable != server?.participants, server != nil || !sendable.isEmpty { wire.participants = sendable }
     return wire.isEmpty ? nil : wire
+  }
+
+  /// The placeholder for the current user is never sent; the server knows who asks.
+  private static func sendable(_ participants: [CKShareParticipant]) -> [WireParticipant] {
+    participants.map(\.content.wire).filter { $0.userIdentity?.userRecordName != CKCurrentUserDefaultName }
   }
 
   /// This state after the server accepted `sent` and answered with `saved`. What was changed meanwhile stays changed.
@@ -162,9 +164,11 @@ extension ShareState {
 
   /// An archive that does not speak of sharing gives a share whose owner alone is known.
   init(coder: NSCoder) {
-    let archived = coder.wire(Archived.self, forKey: Self.archiveKey)
-    self.init(rootRecordName: archived?.rootRecordName)
-    guard let archived else { return }
+    guard let archived = coder.wire(Archived.self, forKey: Self.archiveKey) else {
+      self.init(inAppleArchive: coder)
+      return
+    }
+    self.init(rootRecordName: archived.rootRecordName)
     shortGUID = archived.shortGUID
     publicPermission = CKShare.ParticipantPermission(rawValue: archived.publicPermission) ?? .unknown
     participants = archived.participants.map(CKShareParticipant.init)
@@ -172,5 +176,27 @@ extension ShareState {
       participants.first { $0.content == content } ?? CKShareParticipant(content)
     }
     server = archived.server
+  }
+
+  /// Under the keys of Apple's archives, which nothing writes. What everybody may do is told without what the server last
+  /// had, so that the next save sends it.
+  private init(inAppleArchive coder: NSCoder) {
+    self.init(rootRecordName: coder.object(CKRecordID.self, forKey: "RootRecordID")?.recordName)
+    guard let archived = coder.object(NSArray.self, forKey: "Participants") else { return }
+    let removed =
+      coder.object(NSSet.self, forKey: "RemovedParticipantIDs")?.allObjects.compactMap { $0 as? String } ?? []
+    participants = archived.compactMap { $0 as? CKShareParticipant }.filter { !removed.contains($0.participantID) }
+    currentUser = participants.first(where: \.isCurrentUserInArchive)
+    publicPermission =
+      CKShare.ParticipantPermission(rawValue: coder.decodeInteger(forKey: "PublicPermission")) ?? .unknown
+    shortGUID = coder.object(NSURL.self, forKey: "URL").flatMap { ($0 as URL).shareGUID }
+    guard coder.string(forKey: RecordState.ArchiveKey.changeTag) != nil else { return }
+    let fetched = coder.object(NSArray.self, forKey: "LastFetchedParticipants")?.compactMap {
+      $0 as? CKShareParticipant
+    }
+    server = Told(
+      publicPermission: CKShare.ParticipantPermission.unknown.rawValue,
+      participants: Self.sendable(fetched ?? [])
+    )
   }
 }

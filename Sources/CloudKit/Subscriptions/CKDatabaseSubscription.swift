@@ -3,7 +3,7 @@ public import Foundation
 /// Fires for any change in the custom zones of a database: what a program that follows everything needs.
 ///
 /// It works in the private and the shared database. The push names the database and nothing else: ask for its changes.
-public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
+open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
   /// Makes a subscription under an identifier. Use one that never changes, so that saving it again replaces it.
   public init(subscriptionID: CKSubscription.ID) {
     super.init(.database, subscriptionID: subscriptionID)
@@ -16,22 +16,18 @@ public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
   public var recordType: CKRecord.RecordType? { nil }
 
   /// Reads an archived subscription; nil where it is damaged or of another kind.
-  public required convenience init?(coder: NSCoder) {
-    guard let wire = Self.archived(in: coder) else { return nil }
-    self.init(wire: wire)
+  public required init?(coder: NSCoder) {
+    guard let wire = Self.archived(in: coder), wire.subscriptionType == "database" else { return nil }
+    super.init(.database, wire: wire)
   }
 
   init?(wire: WireSubscription) {
     guard wire.subscriptionType == "database" else { return nil }
-    super.init(
-      .database,
-      subscriptionID: wire.subscriptionID,
-      notificationInfo: wire.notificationInfo.map(CKNotificationInfo.init(wire:))
-    )
+    super.init(.database, wire: wire)
   }
 
   /// A subscription of its own with the same parts.
-  public override func copy(with zone: NSZone? = nil) -> Any {
+  open override func copy(with zone: NSZone? = nil) -> Any {
     let copy = CKDatabaseSubscription(subscriptionID: subscriptionID)
     copy.notificationInfo = notificationInfo?.copy() as? CKNotificationInfo
     return copy

@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// The server takes one subscription for each record type and set of options (reference 5.8); another one with a new
 /// identifier is refused. Fields that the predicate names need an index, as in a query.
-public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
+open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
   /// When a query subscription fires.
   public struct Options: OptionSet, Sendable, Hashable {
     /// The bits.
@@ -77,9 +77,15 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
   }
 
   /// Reads an archived subscription; nil where it is damaged or of another kind.
-  public required convenience init?(coder: NSCoder) {
-    guard let wire = Self.archived(in: coder) else { return nil }
-    self.init(wire: wire)
+  public required init?(coder: NSCoder) {
+    guard let wire = Self.archived(in: coder), let read = CKQuerySubscription(wire: wire) else { return nil }
+    recordType = read.recordType
+    predicate = read.predicate
+    node = read.node
+    savedFilters = read.savedFilters
+    querySubscriptionOptions = read.querySubscriptionOptions
+    zone = Mutex(read.zoneID)
+    super.init(.query, wire: wire)
   }
 
   init?(wire: WireSubscription) {
@@ -94,15 +100,11 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     if wire.firesOnce == true { options.insert(.firesOnce) }
     querySubscriptionOptions = options
     zone = Mutex(zoneID)
-    super.init(
-      .query,
-      subscriptionID: wire.subscriptionID,
-      notificationInfo: wire.notificationInfo.map(CKNotificationInfo.init(wire:))
-    )
+    super.init(.query, wire: wire)
   }
 
   /// A subscription of its own with the same parts.
-  public override func copy(with zone: NSZone? = nil) -> Any {
+  open override func copy(with zone: NSZone? = nil) -> Any {
     if let wire = try? wire(), let copy = CKQuerySubscription(wire: wire) { return copy }
     let copy = CKQuerySubscription(
       recordType: recordType,

@@ -1,7 +1,7 @@
 public import Foundation
 
 /// Fires for any change in one custom zone of the private database.
-public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
+open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
   /// The zone that is watched.
   public let zoneID: CKRecordZone.ID
 
@@ -15,23 +15,20 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
   public convenience init(zoneID: CKRecordZone.ID) { self.init(zoneID: zoneID, subscriptionID: UUID().uuidString) }
 
   /// Reads an archived subscription; nil where it is damaged or of another kind.
-  public required convenience init?(coder: NSCoder) {
-    guard let wire = Self.archived(in: coder) else { return nil }
-    self.init(wire: wire)
+  public required init?(coder: NSCoder) {
+    guard let wire = Self.archived(in: coder), let read = CKRecordZoneSubscription(wire: wire) else { return nil }
+    zoneID = read.zoneID
+    super.init(.recordZone, wire: wire)
   }
 
   init?(wire: WireSubscription) {
     guard wire.subscriptionType == "zone", let zone = wire.zoneID else { return nil }
     zoneID = CKRecordZoneID(wire: zone, in: .private)
-    super.init(
-      .recordZone,
-      subscriptionID: wire.subscriptionID,
-      notificationInfo: wire.notificationInfo.map(CKNotificationInfo.init(wire:))
-    )
+    super.init(.recordZone, wire: wire)
   }
 
   /// A subscription of its own with the same parts.
-  public override func copy(with zone: NSZone? = nil) -> Any {
+  open override func copy(with zone: NSZone? = nil) -> Any {
     let copy = CKRecordZoneSubscription(zoneID: zoneID, subscriptionID: subscriptionID)
     copy.notificationInfo = notificationInfo?.copy() as? CKNotificationInfo
     return copy

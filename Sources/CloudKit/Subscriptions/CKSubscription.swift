@@ -8,7 +8,7 @@ internal import Synchronization
 /// identifier replaces it. The pushes arrive as `CKNotification`s, on Linux through `CKContainer.notifications`.
 ///
 /// `@unchecked Sendable`: what changes lies behind a lock.
-public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   /// A subscription's identifier.
   public typealias ID = String
   /// What the push says and does.
@@ -35,14 +35,20 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
 
   private let info: Mutex<Info>
 
-  init(_ subscriptionType: SubscriptionType, subscriptionID: ID, notificationInfo: CKNotificationInfo? = nil) {
+  init(_ subscriptionType: SubscriptionType, subscriptionID: ID) {
     self.subscriptionType = subscriptionType
     self.subscriptionID = subscriptionID
-    info = Mutex(Info(value: notificationInfo))
+    info = Mutex(Info())
+  }
+
+  init(_ subscriptionType: SubscriptionType, wire: WireSubscription) {
+    self.subscriptionType = subscriptionType
+    subscriptionID = wire.subscriptionID
+    info = Mutex(Info(value: wire.notificationInfo.map(CKNotificationInfo.init(wire:))))
   }
 
   /// What the push says and does. The server refuses some subscriptions without it.
-  public var notificationInfo: NotificationInfo? {
+  open var notificationInfo: NotificationInfo? {
     get { info.withLock { $0.value } }
     set { info.withLock { $0.value = newValue } }
   }
@@ -51,7 +57,7 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
   public required init?(coder: NSCoder) { nil }
 
   /// Archives everything. A query that the server could not run has no archive: reading it gives nil.
-  public func encode(with coder: NSCoder) {
+  open func encode(with coder: NSCoder) {
     if let wire = try? wire() { coder.encode(wire: wire, forKey: Self.archiveKey) }
   }
 
@@ -59,7 +65,7 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
   public static var supportsSecureCoding: Bool { true }
 
   /// A subscription of its own with the same parts.
-  public func copy(with zone: NSZone? = nil) -> Any {
+  open func copy(with zone: NSZone? = nil) -> Any {
     preconditionFailure("A subscription is of one of the three kinds.")
   }
 

@@ -26,7 +26,8 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
 
   /// Reads an archived identity; nil where there is none.
   public init?(coder: NSCoder) {
-    guard let wire = coder.wire(WireUserIdentity.self, forKey: ArchiveKey.identity) else { return nil }
+    let own = coder.wire(WireUserIdentity.self, forKey: ArchiveKey.identity)
+    guard let wire = own ?? WireUserIdentity(inAppleArchive: coder) else { return nil }
     self.wire = wire
   }
 

@@ -53,7 +53,8 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
 
   /// Reads an archived lookup; nil where there is none.
   public init?(coder: NSCoder) {
-    guard let wire = coder.wire(WireLookupInfo.self, forKey: ArchiveKey.lookup) else { return nil }
+    let own = coder.wire(WireLookupInfo.self, forKey: ArchiveKey.lookup)
+    guard let wire = own ?? WireLookupInfo(inAppleArchive: coder) else { return nil }
     self.wire = wire
   }
 

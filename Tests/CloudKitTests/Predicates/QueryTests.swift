@@ -57,6 +57,22 @@ import Testing
     #expect(json["relativeLocation"]?["type"] == .string("LOCATION"))
   }
 
+  @Test func `a cursor comes back from an archive with its query and its place`() throws {
+    let zone = CKRecordZone.ID(zoneName: "notes")
+    for query in [try query().wire(zoneID: zone), WireQuery(recordType: "Note")] {
+      for zoneID in [zone, nil] {
+        let cursor = CKQueryOperation.Cursor(query: query, zoneID: zoneID, marker: "m")
+        let data = try NSKeyedArchiver.archivedData(withRootObject: cursor, requiringSecureCoding: true)
+
+        let copy = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKQueryOperation.Cursor.self, from: data)
+
+        #expect(copy?.query == query)
+        #expect(copy?.zoneID == zoneID)
+        #expect(copy?.marker == "m")
+      }
+    }
+  }
+
   @Test func `records sort by key and by distance on this machine too`() {
     let records = [3, 1, 2].map { number in
       let record = CKRecord(recordType: "Note")

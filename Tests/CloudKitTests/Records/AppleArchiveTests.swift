@@ -1,6 +1,8 @@
-import CloudKit
 import Foundation
+import Synchronization
 import Testing
+
+@testable import CloudKit
 
 /// Archives with Apple's class names and layout.
 @Suite struct AppleArchiveTests {
@@ -17,13 +19,16 @@ import Testing
     .object("CKRecordID", ["RecordName": .string(name), "ZoneID": zone])
   }
 
+  private static func reference(_ name: String, action: Int) -> Value {
+    .object("CKReference", ["recordID": id(name), "referenceAction": .int(action)])
+  }
+
   private static var systemFields: [String: Value] {
     [
       "RecordType": .string("Note"), "RecordID": id("n"), "ETag": .string("2f"), "RecordCtime": .date(created),
       "RecordMtime": .date(modified), "CreatorUserRecordID": id("_a"), "LastModifiedUserRecordID": id("_b"),
       "ModifiedByDevice": .string("iPhone"), "Permission": .int(1), "KnownToServer": .bool(true),
-      "ParentReference": .object("CKReference", ["RecordID": id("list"), "ReferenceAction": .int(0)]),
-      "ShareReference": .none, "ZoneProtectionEtag": .none,
+      "ParentReference": reference("list", action: 0), "ShareReference": .none, "ZoneProtectionDataEtag": .none,
     ]
   }
 
@@ -31,7 +36,7 @@ import Testing
     let values: [String: Value] = [
       "title": .string("Milk"), "done": .int(1), "price": .double(1.5), "when": .date(created),
       "data": .data(Data([1, 2])), "tags": .array([.string("a"), .string("b")]),
-      "friend": .object("CKReference", ["RecordID": id("f"), "ReferenceAction": .int(1)]),
+      "friend": reference("f", action: 1),
       "photo": .object(
         "CKAsset",
         [
@@ -127,5 +132,56 @@ import Testing
 
     #expect(record.allKeys() == ["photo", "title"])
     #expect((record["photo"] as? CKAsset)?.fileURL == nil)
+  }
+
+  @Test func `a parent that was set and not saved is still to be sent`() throws {
+    let fields = Self.systemFields.merging(["HasUpdatedParentReference": .bool(true)]) { $1 }
+    let changed = try NSKeyedUnarchiver(forReadingFrom: AppleArchive.data(fields))
+    let saved = try NSKeyedUnarchiver(
+      forReadingFrom: AppleArchive.data(Self.systemFields.merging(["HasUpdatedParentReference": .bool(false)]) { $1 })
+    )
+
+    #expect(CKRecord(coder: changed)?.state.withLock(\.parentChanged) == true)
+    #expect(CKRecord(coder: saved)?.state.withLock(\.parentChanged) == false)
+  }
+
+  @Test func `fields that an early version of Apple's framework put beside the system fields are read`() throws {
+    let early: [String: Value] = [
+      "RecordValues": .dictionary(["title": .string("Milk")]), "OriginalValues": .dictionary([:]),
+      "ChangedKeys": .set([.string("title")]),
+    ]
+    let fields = Self.systemFields.merging(early) { $1 }
+    let unarchiver = try NSKeyedUnarchiver(forReadingFrom: AppleArchive.data(fields))
+
+    let record = try #require(CKRecord(coder: unarchiver))
+
+    #expect(record["title"] as? String == "Milk")
+    #expect(record.changedKeys() == ["title"])
+  }
+
+  @Test func `a change token that Apple's framework wrote is spelled as Web Services do`() throws {
+    let token = Value.object("CKServerChangeToken", ["ChangeTokenData": .data(Data([1, 0, 255]))])
+
+    let read = try NSKeyedUnarchiver.unarchivedObject(
+      ofClass: CKServerChangeToken.self,
+      from: AppleArchive.data(["root": token])
+    )
+
+    #expect(read?.wire == "AQD/")
+  }
+
+  @Test func `what no public source tells the layout of is an error, and never ends the process`() {
+    for name in ["CKQuerySubscription", "CKQueryCursor", "CKShareMetadata", "CKNotificationInfo", "CKOperationGroup"] {
+      let data = AppleArchive.data(["root": .object(name, ["Unknown": .string("x")])])
+      #expect(throws: (any Error).self, "\(name)") {
+        let classes = [
+          CKSubscription.self, CKQueryOperation.Cursor.self, CKShare.Metadata.self,
+          CKSubscription.NotificationInfo.self,
+          CKOperationGroup.self,
+        ]
+        let object = try NSKeyedUnarchiver.unarchivedObject(ofClasses: classes, from: data)
+        _ = try #require(object as? NSObject)
+      }
+    }
   }
 }
