@@ -14,6 +14,7 @@ public final class Emulator: Sendable {
   /// What the emulator enforces and whom it knows.
   public let configuration: EmulatorConfiguration
   let core: Mutex<EmulatorCore>
+  let ahead = Mutex(Duration.zero)
 
   /// Makes an emulator, in memory or kept in a file.
   ///
@@ -36,6 +37,9 @@ public final class Emulator: Sendable {
     get { core.withLock { $0.injector.plan } }
     set { core.withLock { $0.injector = FaultInjector(plan: newValue) } }
   }
+
+  /// How often each rule of `faults` matched and struck, in their order.
+  public var faultCounts: [FaultCount] { core.withLock { $0.injector.counts } }
 
   /// Whether every connection closes unanswered, as if the network were gone.
   public var isOffline: Bool {
@@ -80,9 +84,10 @@ public final class Emulator: Sendable {
   public func handle(_ request: EmulatorRequest, at time: Date) -> EmulatorReply {
     var exchange = Exchange(request, at: time)
     guard request.method != "OPTIONS" else {
-      return core.withLock { $0.isOffline ? $0.drop(exchange, committed: false) : $0.preflight(exchange) }
+      return core.withLock { $0.isOffline ? $0.offline(exchange) : $0.preflight(exchange) }
     }
     if request.path == SignInPage.path {
+      exchange.operation = "sign-in"
       return core.withLock { $0.signIn(exchange) }
     }
     if request.path == PushToken.path {
@@ -95,7 +100,7 @@ public final class Emulator: Sendable {
     }
     guard let route = Route(path: request.path) else {
       let error = ServerError(.notFound, "No handler found for endpoint")
-      return core.withLock { $0.isOffline ? $0.drop(exchange, committed: false) : $0.refuse(exchange, error) }
+      return core.withLock { $0.isOffline ? $0.offline(exchange) : $0.refuse(exchange, error) }
     }
     exchange.route = route
     exchange.operation = route.operation.rawValue

@@ -68,4 +68,9 @@ public struct EmulatorConfiguration: Sendable {
 
   /// Makes the default configuration.
   public init() {}
+
+  /// Whether strangers are kept out.
+  var isGuarded: Bool {
+    strictAuth && !(apiTokens.isEmpty && users.isEmpty && directory.isEmpty && serverKeys.isEmpty)
+  }
 }

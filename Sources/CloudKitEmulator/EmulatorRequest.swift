@@ -71,6 +71,10 @@ public struct EmulatorReply: Sendable {
   public enum Outcome: Sendable {
     /// An HTTP answer.
     case respond(EmulatorResponse)
+    /// The connection closes in the middle of the body of this answer.
+    case truncate(EmulatorResponse)
+    /// There is no connection: the request never arrived.
+    case offline
     /// The connection closes unanswered; the flag tells whether the request had taken effect by then.
     case drop(committed: Bool)
     /// The answer is not there yet: `Emulator.reply(to:)` waits for it.
@@ -109,12 +113,16 @@ public struct EmulatorResponse: Sendable {
 public struct EmulatorSummary: Sendable, Hashable {
   /// The HTTP method.
   public var method: String
+  /// The path without its query, in which tokens travel.
+  public var path: String
   /// E.g. `records/modify`, or `unknown` for a path that leads nowhere.
   public var operation: String
   /// `public`, `private` or `shared`; empty for an unknown path.
   public var database: String
   /// How many items the request carried (operations, records or zones).
   public var items: Int
-  /// `200`, `200 (3 errors)`, `429 THROTTLED`, `dropped`, `dropped after commit`.
+  /// `200`, `200 (3 errors)`, `429 THROTTLED`, `dropped`, `dropped after commit`, `offline`, `200 truncated`.
   public var result: String
+  /// The faults that struck, e.g. `rule 2: throttled`.
+  public var faults: [String]
 }

@@ -7,6 +7,7 @@ struct HTTPExchange: Sendable {
   let emulator: Emulator
   let now: @Sendable () -> Date
   let delay: Duration
+  let admin: AdminEndpoint?
   let log: (@Sendable (EmulatorServer.LogEntry) -> Void)?
 }
 
@@ -81,9 +82,12 @@ final class HTTPHandler: ChannelInboundHandler {
     )
     body = Data()
     let started = ContinuousClock.now
+    let keepsAlive = head.isKeepAlive
+    if let admin = exchange.admin, AdminEndpoint.has(path: request.path) {
+      return finish(admin.reply(to: request), keepsAlive, started, context)
+    }
     let reply = exchange.emulator.handle(request, at: exchange.now())
     let wait = reply.delay + exchange.delay
-    let keepsAlive = head.isKeepAlive
     guard wait > .zero else { return proceed(reply, keepsAlive, started, context) }
     context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(wait)) {
       self.proceed(reply, keepsAlive, started, context)
@@ -127,12 +131,19 @@ final class HTTPHandler: ChannelInboundHandler {
     exchange.log?(EmulatorServer.LogEntry(summary: reply.summary, milliseconds: elapsed))
     guard context.channel.isActive else { return }
     switch reply.outcome {
-    case .drop, .hold: context.close(promise: nil)
+    case .drop, .hold, .offline: context.close(promise: nil)
+    case .truncate(let response): write(response, upTo: response.body.count / 2, closing: true, context)
     case .respond(let response): write(response, closing: isQuiescing || !keepsAlive, context)
     }
   }
 
-  private func write(_ response: EmulatorResponse, closing: Bool, _ context: ChannelHandlerContext) {
+  /// Writes an answer, or the beginning of one.
+  private func write(
+    _ response: EmulatorResponse,
+    upTo count: Int? = nil,
+    closing: Bool,
+    _ context: ChannelHandlerContext
+  ) {
     var headers = HTTPHeaders(response.headers.map { ($0.name, $0.value) })
     headers.add(name: "Content-Length", value: String(response.body.count))
     if closing { headers.add(name: "Connection", value: "close") }
@@ -141,11 +152,13 @@ final class HTTPHandler: ChannelInboundHandler {
       wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))),
       promise: nil
     )
-    context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
     let written = context.eventLoop.makePromise(of: Void.self)
     if closing {
       written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
     }
+    let body = wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body.prefix(count ?? .max)))))
+    guard count == nil else { return context.writeAndFlush(body, promise: written) }
+    context.write(body, promise: nil)
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
   }
 }
