@@ -37,10 +37,11 @@ extension EmulatorCore {
     )
   }
 
-  /// The content of a file.
-  func respond(_ exchange: Exchange, bytes: Data) -> EmulatorReply {
+  /// The content of a file, whose bytes are fetched as they are sent.
+  func respond(_ exchange: Exchange, asset: StoredAsset) -> EmulatorReply {
     let headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "application/octet-stream")
-    return finish(exchange, .respond(EmulatorResponse(status: 200, headers: headers, body: bytes)), "200")
+    let response = EmulatorResponse(status: 200, headers: headers, body: Data(), asset: asset)
+    return finish(exchange, .respond(response), "200")
   }
 
   /// One notification, or nothing to keep the line alive. [L3]

@@ -15,6 +15,8 @@ public final class Emulator: Sendable {
   public let configuration: EmulatorConfiguration
   let core: Mutex<EmulatorCore>
   let ahead = Mutex(Duration.zero)
+  /// Where its file lies.
+  let folder: String?
 
   /// Makes an emulator, in memory or kept in a file.
   ///
@@ -22,6 +24,7 @@ public final class Emulator: Sendable {
   /// - Throws: an error where the file cannot be opened, is damaged, or is in use by another emulator.
   public init(configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
     self.configuration = configuration
+    folder = path.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }
     guard let path else {
       core = Mutex(EmulatorCore(configuration: configuration, store: MemoryStore()))
       return
@@ -82,6 +85,22 @@ public final class Emulator: Sendable {
 
   /// Carries out one request.
   public func handle(_ request: EmulatorRequest, at time: Date) -> EmulatorReply {
+    var reply = answer(request, at: time)
+    // Whoever calls this has no other way to the bytes of a file.
+    if case .respond(var response) = reply.outcome, let asset = response.asset {
+      (response.body, response.asset) = (bytes(of: asset) ?? Data(), nil)
+      reply.outcome = .respond(response)
+    }
+    return reply
+  }
+
+  /// Refuses what something before the service has given up.
+  func refuse(_ request: EmulatorRequest, status: Int, _ title: String, at time: Date) -> EmulatorReply {
+    core.withLock { $0.respond(Exchange(request, at: time), status: status, html: title) }
+  }
+
+  /// Carries out one request; the bytes of a file stay where they are.
+  func answer(_ request: EmulatorRequest, at time: Date) -> EmulatorReply {
     var exchange = Exchange(request, at: time)
     guard request.method != "OPTIONS" else {
       return core.withLock { $0.isOffline ? $0.offline(exchange) : $0.preflight(exchange) }

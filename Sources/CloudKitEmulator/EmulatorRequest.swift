@@ -12,6 +12,8 @@ public struct EmulatorRequest: Sendable {
   public var headers: [EmulatorHeader]
   /// The body as received: signatures are checked over these bytes.
   public var body: Data
+  /// What holds the body instead, where it is a file on its way into the emulator's own file.
+  var spool: Spool?
 
   /// Makes a request.
   public init(
@@ -102,11 +104,28 @@ public struct EmulatorResponse: Sendable {
   public var headers: [EmulatorHeader]
   /// The body.
   public var body: Data
+  /// The file that is the body, while its bytes are still where they are kept.
+  var asset: StoredAsset?
+
+  var bodyCount: Int { asset?.size ?? body.count }
+
+  init(status: Int, headers: [EmulatorHeader], body: Data, asset: StoredAsset? = nil) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+    self.asset = asset
+  }
 
   /// The first value of a header field, its name compared without regard to case.
   public func header(_ name: String) -> String? {
     headers.first { $0.name.lowercased() == name.lowercased() }?.value
   }
+}
+
+/// Bytes that the emulator keeps.
+struct StoredAsset: Sendable {
+  var id: String
+  var size: Int
 }
 
 /// One line of a request log.

@@ -6,7 +6,9 @@ import Testing
 @Suite struct FaultActionTests {
   private static let save = #"{"zoneID":{"zoneName":"notes"},"operations":[\#(Fixture.save("a"))]}"#
 
-  @Test func `a connection breaks before the commit, after it, in the middle of the answer, or never comes about`() throws {
+  @Test func `a connection breaks before the commit, after it, in the middle of the answer, or never comes about`()
+    throws
+  {
     let fixture = try FaultTests.fixture(
       FaultRule(when: FaultCondition(limit: 1), then: .offline),
       FaultRule(when: FaultCondition(after: 1, limit: 1), then: .dropBeforeCommit),
@@ -48,7 +50,9 @@ import Testing
     let marker = try #require(first.object["continuationMarker"] as? String)
     fixture.emulator.faults = FaultPlan(rules: [FaultRule(when: FaultCondition(limit: 3), then: .stalledMarker)])
 
-    let pages = try (0..<2).map { _ in try fixture.query(#""filterBy":[]"#, #","resultsLimit":2,"continuationMarker":"\#(marker)""#) }
+    let pages = try (0..<2).map { _ in
+      try fixture.query(#""filterBy":[]"#, #","resultsLimit":2,"continuationMarker":"\#(marker)""#)
+    }
     let changes = try #require(try fixture.changes().zones.first)
     let healed = try fixture.query(#""filterBy":[]"#, #","resultsLimit":2,"continuationMarker":"\#(marker)""#)
 
@@ -104,10 +108,12 @@ import Testing
 
     let replies = (0..<4).map { _ in fixture.reply("zones/list") }
 
-    #expect(replies.map(\.summary.faults) == [
-      ["rule 2: delay"], ["rule 1: throttled", "rule 2: delay"], ["rule 2: delay"],
-      ["rule 1: throttled", "rule 2: delay"],
-    ])
+    #expect(
+      replies.map(\.summary.faults) == [
+        ["rule 2: delay"], ["rule 1: throttled", "rule 2: delay"], ["rule 2: delay"],
+        ["rule 1: throttled", "rule 2: delay"],
+      ]
+    )
     #expect(fixture.emulator.faultCounts.map(\.matched) == [4, 4, 4])
     #expect(fixture.emulator.faultCounts.map(\.struck) == [2, 4, 0])
   }
@@ -115,7 +121,8 @@ import Testing
   @Test func `every action survives coding`() throws {
     let actions: [FaultAction] = [
       .offline, .dropBeforeCommit, .dropAfterCommit, .truncateAnswer, .throttled(retryAfter: 2.5),
-      .tryAgainLater(retryAfter: nil), .internalError, .badGateway(status: 503), .tooLarge, .quotaExceeded, .authExpired,
+      .tryAgainLater(retryAfter: nil), .internalError, .badGateway(status: 503), .tooLarge, .quotaExceeded,
+      .authExpired,
       .accountSwitched(user: "bob"), .delay(milliseconds: 7), .poison, .emptyPageMoreComing, .stalledMarker,
       .expiredToken, .indexDelay(milliseconds: 9), .zonePurged,
     ]
@@ -125,12 +132,17 @@ import Testing
   }
 
   @Test(arguments: [
-    (#"{"rules": [{"then": "offline"}, {"when": {"evry": 2}, "then": "poison"}]}"#, "rules[2].when: there is no 'evry'"),
+    (
+      #"{"rules": [{"then": "offline"}, {"when": {"evry": 2}, "then": "poison"}]}"#, "rules[2].when: there is no 'evry'"
+    ),
     (#"{"rules": [{"then": "explode"}]}"#, "rules[1].then: there is no action 'explode'; there are accountSwitched"),
     (#"{"rules": [{"then": "delay"}]}"#, "rules[1].then: 'delay' needs a table with action and milliseconds"),
     (#"{"rules": [{"then": {"action": "poison", "retryAfter": 3}}]}"#, "rules[1].then: there is no 'retryAfter'"),
     (#"{"rules": [{"then": {"action": "delay", "milliseconds": -1}}]}"#, "milliseconds must be between 0 and 3600000"),
-    (#"{"rules": [{"when": {"operation": "records/modfy"}, "then": "poison"}]}"#, "there is no operation 'records/modfy'"),
+    (
+      #"{"rules": [{"when": {"operation": "records/modfy"}, "then": "poison"}]}"#,
+      "there is no operation 'records/modfy'"
+    ),
     (#"{"rules": [{"when": {"every": 0}, "then": "poison"}]}"#, "rules[1].when: every must be 1 or more"),
     (#"{"rules": [{"when": {"probability": 7}, "then": "poison"}]}"#, "rules[1].when: probability must be from 0 to 1"),
     (#"{"rules": [{"when": {"limit": "two"}, "then": "poison"}]}"#, "rules[1].when.limit: expected a number"),
@@ -155,7 +167,8 @@ import Testing
       query: Fixture.ana
     )
     for (action, delivery) in [
-      (FaultAction.offline, CKTransportError.Delivery.notSent), (.dropBeforeCommit, .unknown), (.truncateAnswer, .unknown),
+      (FaultAction.offline, CKTransportError.Delivery.notSent), (.dropBeforeCommit, .unknown),
+      (.truncateAnswer, .unknown),
     ] {
       fixture.emulator.faults = FaultPlan(rules: [FaultRule(then: action)])
       await #expect { try await transport.send(request) } throws: { ($0 as? CKTransportError)?.delivery == delivery }

@@ -86,18 +86,25 @@ public final class EmulatorServer: Sendable {
       admin: admin.map { AdminEndpoint(emulator: emulator, access: $0, now: { emulator.time(at: now()) }) },
       log: log
     )
-    let connections = connections
+    let (connections, configuration) = (connections, emulator.configuration)
     let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: 256)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          connections.add(channel)
           let pipeline = channel.pipeline.syncOperations
-          // The decoder's line limit is far above the several kB that a web-auth token in a URL needs. [L3]
+          guard connections.add(channel, limit: configuration.connectionLimit) else {
+            return try pipeline.addHandler(FullHouse())
+          }
+          try pipeline.addHandler(IdleStateHandler(readTimeout: TimeAmount(configuration.idleTimeout)))
+          // The decoder's limits, 80 kB a header and 2 MB of all, are far above the several kB that a web-auth token in a
+          // URL needs. [L3]
           try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
           try pipeline.addHandler(ContinueHandler())
+          // No body may be longer than that of an upload; a shorter limit is that of its path.
+          let limit = configuration.assetSizeLimit + AssetTransfer.wrapping
+          try pipeline.addHandler(NIOHTTPRequestDecompressor(limit: .size(limit)))
           try pipeline.addHandler(
             HTTPResponseCompressor { head, _ in head.isWorthCompressing ? .compressIfPossible : .doNotCompress }
           )
