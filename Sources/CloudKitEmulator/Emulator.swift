@@ -21,7 +21,7 @@ public final class Emulator: Sendable {
   /// Makes an emulator, in memory or kept in a file.
   ///
   /// - Parameter path: The SQLite file to keep everything in; every answered write is on disk, whenever the process dies.
-  /// - Throws: an error where the file cannot be opened, is damaged, or is in use by another emulator.
+  /// - Throws: `EmulatorFileError` where the file cannot be opened, is damaged, or is in use by another emulator.
   public init(configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
     self.configuration = configuration
     folder = path.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }
@@ -29,10 +29,14 @@ public final class Emulator: Sendable {
       core = Mutex(EmulatorCore(configuration: configuration, store: MemoryStore()))
       return
     }
-    let file = try FileStore(path: path)
-    let core = EmulatorCore(configuration: configuration, store: file)
-    try file.load(into: core)
-    self.core = Mutex(core)
+    do {
+      let file = try FileStore(path: path)
+      let core = EmulatorCore(configuration: configuration, store: file)
+      try file.load(into: core)
+      self.core = Mutex(core)
+    } catch {
+      throw EmulatorFileError(error)
+    }
   }
 
   /// The faults to inject. Setting them starts their counts anew.

@@ -6,6 +6,9 @@ public struct AdminAccess: Sendable {
   /// page that a browser shows.
   public var token: String?
 
+  /// The names of this machine for itself.
+  static let loopback: Set<String> = ["127.0.0.1", "::1", "localhost"]
+
   /// Opens the endpoint.
   public init(token: String? = nil) {
     self.token = token
@@ -18,7 +21,7 @@ public struct AdminAccess: Sendable {
       return Self.areEqual(given, "Bearer \(token)") ? nil : (401, "the admin token is missing or wrong")
     }
     // A page from elsewhere names its origin, or reaches us by a name of its own that leads here.
-    guard request.header("origin") == nil, EmulatorServer.loopback.contains(Self.host(of: request)) else {
+    guard request.header("origin") == nil, Self.loopback.contains(Self.host(of: request)) else {
       return (403, "only programs on this machine may do this; start the server with an admin token for others")
     }
     return nil

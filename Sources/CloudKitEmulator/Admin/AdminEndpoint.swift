@@ -76,7 +76,8 @@ struct AdminEndpoint: Sendable {
       let seconds = try number("seconds", request, upTo: 1e9)
       emulator.throttle(until: seconds > 0 ? now().addingTimeInterval(seconds) : nil)
       return Self.json(["seconds": .double(seconds)])
-    default: throw Failure(status: 404, reason: "there is no \(request.method) \(request.path); GET /emulator lists all")
+    default:
+      throw Failure(status: 404, reason: "there is no \(request.method) \(request.path); GET /emulator lists all")
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -10,7 +10,7 @@ enum AssetTransfer {
 
   init?(_ request: EmulatorRequest, configuration: EmulatorConfiguration) {
     let query = QueryString.values(request.query)
-    let seal = AssetSeal(seed: configuration.seed)
+    let seal = AssetSeal(configuration)
     if request.path.hasPrefix(AssetPath.upload) {
       var upload = AssetUpload(ticket: UploadTicket(query["ticket"] ?? "", seal: seal))
       if upload.ticket?.id != String(request.path.dropFirst(AssetPath.upload.count)) { upload.ticket = nil }

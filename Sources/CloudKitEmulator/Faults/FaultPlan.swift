@@ -118,7 +118,8 @@ public struct FaultCondition: Codable, Sendable, Hashable {
     limit = try container.decodeIfPresent(Int.self, forKey: .limit)
     probability = try container.decodeIfPresent(Double.self, forKey: .probability)
     if let operation, !Self.operations.contains(operation) {
-      throw decoder.failure("there is no operation '\(operation)'; there are \(Self.operations.joined(separator: ", "))")
+      let operations = Self.operations.joined(separator: ", ")
+      throw decoder.failure("there is no operation '\(operation)'; there are \(operations)")
     }
     if let database, Route.Scope(rawValue: database) == nil {
       throw decoder.failure("database must be public, private or shared")

@@ -29,9 +29,6 @@ public final class EmulatorServer: Sendable {
     case alreadyStarted
   }
 
-  /// The names of this machine for itself.
-  static let loopback: Set<String> = ["127.0.0.1", "::1", "localhost"]
-
   private enum Stage {
     case new
     case running(any Channel)
@@ -75,7 +72,7 @@ public final class EmulatorServer: Sendable {
   @discardableResult
   public func start(host: String = "127.0.0.1", port: Int = 0) async throws -> Int {
     let isGuarded = emulator.configuration.isGuarded && admin.map { $0.token != nil } ?? true
-    guard Self.loopback.contains(host) || isGuarded else { throw StartError.notLoopback(host) }
+    guard AdminAccess.loopback.contains(host) || isGuarded else { throw StartError.notLoopback(host) }
     guard stage.withLock({ if case .new = $0 { true } else { false } }) else { throw StartError.alreadyStarted }
     let emulator = emulator
     let now = now

@@ -11,7 +11,8 @@ extension Emulator {
       core.uploads += 1
       let content = AssetContent(bytes)
       do throws(ServerError) {
-        guard let asset = try? EmulatorAsset(content, upload: "\(core.configuration.seed)/\(core.uploads)/\(time)") else {
+        let upload = "\(core.configuration.seed)/\(core.uploads)/\(time)"
+        guard let asset = try? EmulatorAsset(content, upload: upload) else {
           throw ServerError(.internalError, "The bytes cannot be read")
         }
         try core.keep(content, as: asset, until: Timestamps.milliseconds(time) + AssetReceipt.lifetime)
