@@ -37,10 +37,11 @@ extension EmulatorCore {
     )
   }
 
-  /// The content of a file.
-  func respond(_ exchange: Exchange, bytes: Data) -> EmulatorReply {
+  /// The content of a file, whose bytes are fetched as they are sent.
+  func respond(_ exchange: Exchange, asset: StoredAsset) -> EmulatorReply {
     let headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "application/octet-stream")
-    return finish(exchange, .respond(EmulatorResponse(status: 200, headers: headers, body: bytes)), "200")
+    let response = EmulatorResponse(status: 200, headers: headers, body: Data(), asset: asset)
+    return finish(exchange, .respond(response), "200")
   }
 
   /// One notification, or nothing to keep the line alive. [L3]
@@ -61,8 +62,13 @@ extension EmulatorCore {
     return finish(exchange, .respond(response), "200")
   }
 
-  func drop(_ exchange: Exchange, committed: Bool) -> EmulatorReply {
-    finish(exchange, .drop(committed: committed), committed ? "dropped after commit" : "dropped")
+  /// Closes the connection before anything has taken effect.
+  func drop(_ exchange: Exchange) -> EmulatorReply {
+    finish(exchange, .drop(committed: false), "dropped")
+  }
+
+  func offline(_ exchange: Exchange) -> EmulatorReply {
+    finish(exchange, .offline, "offline")
   }
 
   func preflight(_ exchange: Exchange) -> EmulatorReply {
@@ -77,6 +83,14 @@ extension EmulatorCore {
   }
 
   private func finish(_ exchange: Exchange, _ outcome: EmulatorReply.Outcome, _ result: String) -> EmulatorReply {
+    var (outcome, result) = (outcome, result)
+    if case .respond(let response) = outcome {
+      switch exchange.faults.ending {
+      case .answerLost: (outcome, result) = (.drop(committed: true), "dropped after commit")
+      case .answerTruncated: (outcome, result) = (.truncate(response), "\(result) truncated")
+      default: break
+      }
+    }
     statistics.requests += 1
     statistics.requestsByOperation[exchange.operation, default: 0] += 1
     statistics.outcomes[result.split(separator: " (").first.map(String.init) ?? result, default: 0] += 1
@@ -86,10 +100,12 @@ extension EmulatorCore {
   private func summary(_ exchange: Exchange, _ result: String) -> EmulatorSummary {
     EmulatorSummary(
       method: exchange.request.method,
+      path: exchange.request.path,
       operation: exchange.operation,
       database: exchange.route?.scope.rawValue ?? "",
       items: exchange.items,
-      result: result
+      result: result,
+      faults: exchange.faults.names
     )
   }
 

@@ -14,21 +14,29 @@ public final class Emulator: Sendable {
   /// What the emulator enforces and whom it knows.
   public let configuration: EmulatorConfiguration
   let core: Mutex<EmulatorCore>
+  let ahead = Mutex(Duration.zero)
+  /// Where its file lies.
+  let folder: String?
 
   /// Makes an emulator, in memory or kept in a file.
   ///
   /// - Parameter path: The SQLite file to keep everything in; every answered write is on disk, whenever the process dies.
-  /// - Throws: an error where the file cannot be opened, is damaged, or is in use by another emulator.
+  /// - Throws: `EmulatorFileError` where the file cannot be opened, is damaged, or is in use by another emulator.
   public init(configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
     self.configuration = configuration
+    folder = path.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }
     guard let path else {
       core = Mutex(EmulatorCore(configuration: configuration, store: MemoryStore()))
       return
     }
-    let file = try FileStore(path: path)
-    let core = EmulatorCore(configuration: configuration, store: file)
-    try file.load(into: core)
-    self.core = Mutex(core)
+    do {
+      let file = try FileStore(path: path)
+      let core = EmulatorCore(configuration: configuration, store: file)
+      try file.load(into: core)
+      self.core = Mutex(core)
+    } catch {
+      throw EmulatorFileError(error)
+    }
   }
 
   /// The faults to inject. Setting them starts their counts anew.
@@ -36,6 +44,9 @@ public final class Emulator: Sendable {
     get { core.withLock { $0.injector.plan } }
     set { core.withLock { $0.injector = FaultInjector(plan: newValue) } }
   }
+
+  /// How often each rule of `faults` matched and struck, in their order.
+  public var faultCounts: [FaultCount] { core.withLock { $0.injector.counts } }
 
   /// Whether every connection closes unanswered, as if the network were gone.
   public var isOffline: Bool {
@@ -78,11 +89,28 @@ public final class Emulator: Sendable {
 
   /// Carries out one request.
   public func handle(_ request: EmulatorRequest, at time: Date) -> EmulatorReply {
+    var reply = answer(request, at: time)
+    // Whoever calls this has no other way to the bytes of a file.
+    if case .respond(var response) = reply.outcome, let asset = response.asset {
+      (response.body, response.asset) = (bytes(of: asset) ?? Data(), nil)
+      reply.outcome = .respond(response)
+    }
+    return reply
+  }
+
+  /// Refuses what something before the service has given up.
+  func refuse(_ request: EmulatorRequest, status: Int, _ title: String, at time: Date) -> EmulatorReply {
+    core.withLock { $0.respond(Exchange(request, at: time), status: status, html: title) }
+  }
+
+  /// Carries out one request; the bytes of a file stay where they are.
+  func answer(_ request: EmulatorRequest, at time: Date) -> EmulatorReply {
     var exchange = Exchange(request, at: time)
     guard request.method != "OPTIONS" else {
-      return core.withLock { $0.isOffline ? $0.drop(exchange, committed: false) : $0.preflight(exchange) }
+      return core.withLock { $0.isOffline ? $0.offline(exchange) : $0.preflight(exchange) }
     }
     if request.path == SignInPage.path {
+      exchange.operation = "sign-in"
       return core.withLock { $0.signIn(exchange) }
     }
     if request.path == PushToken.path {
@@ -95,7 +123,7 @@ public final class Emulator: Sendable {
     }
     guard let route = Route(path: request.path) else {
       let error = ServerError(.notFound, "No handler found for endpoint")
-      return core.withLock { $0.isOffline ? $0.drop(exchange, committed: false) : $0.refuse(exchange, error) }
+      return core.withLock { $0.isOffline ? $0.offline(exchange) : $0.refuse(exchange, error) }
     }
     exchange.route = route
     exchange.operation = route.operation.rawValue

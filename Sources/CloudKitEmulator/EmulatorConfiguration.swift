@@ -31,6 +31,10 @@ public struct EmulatorConfiguration: Sendable {
   public var courierKeepAlive: Duration = .seconds(30)
   /// Long polls that may wait at a time; more are answered 503.
   public var openPollLimit = 1000
+  /// Connections that a server holds open at a time; more are answered 503.
+  public var connectionLimit = 1000
+  /// How long a connection may be silent in the middle of a request (then 408) or between two.
+  public var idleTimeout: Duration = .seconds(60)
   /// Records that may refer to one target with `DELETE_SELF`.
   public var referrerLimit = 750
   /// How long a new record stays invisible to `records/query`; lookups and change feeds see it at once.
@@ -68,4 +72,9 @@ public struct EmulatorConfiguration: Sendable {
 
   /// Makes the default configuration.
   public init() {}
+
+  /// Whether strangers are kept out.
+  var isGuarded: Bool {
+    strictAuth && !(apiTokens.isEmpty && users.isEmpty && directory.isEmpty && serverKeys.isEmpty)
+  }
 }

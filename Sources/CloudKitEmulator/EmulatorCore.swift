@@ -53,7 +53,7 @@ final class EmulatorCore {
   init(configuration: EmulatorConfiguration, store: any EmulatorStore) {
     self.configuration = configuration
     self.store = store
-    seal = AssetSeal(seed: configuration.seed)
+    seal = AssetSeal(configuration)
     for name in configuration.admitted {
       users[WebAuthToken.recordName(of: name)] = name
     }

@@ -12,6 +12,8 @@ public struct EmulatorRequest: Sendable {
   public var headers: [EmulatorHeader]
   /// The body as received: signatures are checked over these bytes.
   public var body: Data
+  /// What holds the body instead, where it is a file on its way into the emulator's own file.
+  var spool: Spool?
 
   /// Makes a request.
   public init(
@@ -71,6 +73,10 @@ public struct EmulatorReply: Sendable {
   public enum Outcome: Sendable {
     /// An HTTP answer.
     case respond(EmulatorResponse)
+    /// The connection closes in the middle of the body of this answer.
+    case truncate(EmulatorResponse)
+    /// There is no connection: the request never arrived.
+    case offline
     /// The connection closes unanswered; the flag tells whether the request had taken effect by then.
     case drop(committed: Bool)
     /// The answer is not there yet: `Emulator.reply(to:)` waits for it.
@@ -98,6 +104,17 @@ public struct EmulatorResponse: Sendable {
   public var headers: [EmulatorHeader]
   /// The body.
   public var body: Data
+  /// The file that is the body, while its bytes are still where they are kept.
+  var asset: StoredAsset?
+
+  var bodyCount: Int { asset?.size ?? body.count }
+
+  init(status: Int, headers: [EmulatorHeader], body: Data, asset: StoredAsset? = nil) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+    self.asset = asset
+  }
 
   /// The first value of a header field, its name compared without regard to case.
   public func header(_ name: String) -> String? {
@@ -105,16 +122,26 @@ public struct EmulatorResponse: Sendable {
   }
 }
 
+/// Bytes that the emulator keeps.
+struct StoredAsset: Sendable {
+  var id: String
+  var size: Int
+}
+
 /// One line of a request log.
 public struct EmulatorSummary: Sendable, Hashable {
   /// The HTTP method.
   public var method: String
+  /// The path without its query, in which tokens travel.
+  public var path: String
   /// E.g. `records/modify`, or `unknown` for a path that leads nowhere.
   public var operation: String
   /// `public`, `private` or `shared`; empty for an unknown path.
   public var database: String
   /// How many items the request carried (operations, records or zones).
   public var items: Int
-  /// `200`, `200 (3 errors)`, `429 THROTTLED`, `dropped`, `dropped after commit`.
+  /// `200`, `200 (3 errors)`, `429 THROTTLED`, `dropped`, `dropped after commit`, `offline`, `200 truncated`.
   public var result: String
+  /// The faults that struck, e.g. `rule 2: throttled`.
+  public var faults: [String]
 }

@@ -10,7 +10,7 @@ public struct EmulatorTransport: CKTransport {
   /// Makes a transport.
   ///
   /// - Parameters:
-  ///   - now: The clock the emulator sees.
+  ///   - now: The clock the emulator sees, ahead of which `Emulator.advance(by:)` may have taken it.
   ///   - sleep: Waits where a fault delays an answer; by default real time.
   public init(
     _ emulator: Emulator,
@@ -27,7 +27,6 @@ public struct EmulatorTransport: CKTransport {
   /// - Throws: `CKTransportError`: `notSent` while the emulator is offline, `unknown` where it drops a single request.
   public func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
     guard !Task.isCancelled else { throw CKTransportError(.cancelled, "The request was cancelled.") }
-    guard !emulator.isOffline else { throw CKTransportError(.notSent, "The emulator is offline.") }
     var reply = emulator.handle(
       EmulatorRequest(
         method: request.method,
@@ -36,7 +35,7 @@ public struct EmulatorTransport: CKTransport {
         headers: request.headers.map { EmulatorHeader($0.name, $0.value) },
         body: request.body
       ),
-      at: now()
+      at: emulator.time(at: now())
     )
     if reply.delay > .zero {
       let patience = min(reply.delay, request.timeout ?? reply.delay)
@@ -57,7 +56,8 @@ public struct EmulatorTransport: CKTransport {
     case .respond(let response):
       let headers = response.headers.map { CKHTTPHeader($0.name, $0.value) }
       return CKTransportResponse(status: response.status, headers: headers, body: response.body)
-    case .drop, .hold: throw CKTransportError(.unknown, "The connection closed before an answer came.")
+    case .offline: throw CKTransportError(.notSent, "The emulator is offline.")
+    case .drop, .truncate, .hold: throw CKTransportError(.unknown, "The connection closed before an answer came.")
     }
   }
 

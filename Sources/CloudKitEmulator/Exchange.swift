@@ -9,6 +9,8 @@ struct Exchange: Sendable {
   var body: Result<JSONObject, ServerError> = .success([:])
   /// What logs, statistics and faults call the request.
   var operation = "unknown"
+  /// The faults that struck the request.
+  var faults = FaultEffects()
 
   init(_ request: EmulatorRequest, at time: Date) {
     self.request = request
@@ -42,7 +44,7 @@ struct Exchange: Sendable {
 extension EmulatorCore {
   func answer(_ exchange: Exchange, _ authentication: Authentication) -> EmulatorReply {
     guard let route = exchange.route else { preconditionFailure("An exchange without a route cannot be answered.") }
-    if isOffline { return drop(exchange, committed: false) }
+    if isOffline { return offline(exchange) }
     guard route.operation.methods.contains(exchange.request.method) else {
       var reply = refuse(exchange, .badRequest("Method not allowed"), status: 405)
       reply.append(EmulatorHeader("Allow", route.operation.methods.joined(separator: ", ")))
@@ -56,58 +58,79 @@ extension EmulatorCore {
       let seconds = throttledUntil.timeIntervalSince(exchange.time).rounded(.up)
       return refuse(exchange, ServerError(.throttled, "Request throttled", retryAfter: seconds))
     }
-    let effects = effects { FaultInjector.Subject(route: route, body: (try? exchange.body.get()) ?? [:]) }
     var (exchange, authentication) = (exchange, authentication)
+    exchange.faults = faults(
+      on: FaultInjector.Subject(
+        route: route,
+        caller: try? authentication.caller.get(),
+        body: (try? exchange.body.get()) ?? [:]
+      )
+    )
     renew(&authentication, &exchange)
-    var reply = answer(exchange, authentication, effects)
+    if let user = exchange.faults.newUser { switchAccount(to: user, &authentication, &exchange) }
+    var reply = carryOut(exchange, authentication)
     collectAssets(at: Timestamps.milliseconds(exchange.time))
-    reply.delay = .milliseconds(effects.milliseconds)
+    reply.delay = .milliseconds(exchange.faults.milliseconds)
     return reply
   }
 
   /// Bytes come and go by plain HTTP, so that a fault is a bare status here.
   func answer(_ exchange: Exchange, _ transfer: AssetTransfer) -> EmulatorReply {
-    if isOffline { return drop(exchange, committed: false) }
-    let effects = effects { FaultInjector.Subject(operation: exchange.operation) }
-    var reply: EmulatorReply
-    switch effects.ending {
-    case .dropped: reply = drop(exchange, committed: false)
-    case .badGateway: reply = respond(exchange, status: 502, html: "Bad Gateway")
-    case .refused(let error): reply = respond(exchange, status: error.code.status, html: error.reason)
-    case nil:
-      reply = carryOut(exchange, transfer)
-      if effects.losesAnswer { reply.outcome = .drop(committed: true) }
-    }
+    if isOffline { return offline(exchange) }
+    var exchange = exchange
+    exchange.faults = faults(on: FaultInjector.Subject(operation: exchange.operation))
+    var reply = plainEnding(exchange) ?? carryOut(exchange, transfer)
     collectAssets(at: Timestamps.milliseconds(exchange.time))
-    reply.delay = .milliseconds(effects.milliseconds)
+    reply.delay = .milliseconds(exchange.faults.milliseconds)
     return reply
   }
 
-  func effects(_ subject: () -> FaultInjector.Subject) -> FaultEffects {
+  /// Finds out which faults strike.
+  func faults(on subject: @autoclosure () -> FaultInjector.Subject) -> FaultEffects {
     injector.plan.rules.isEmpty ? FaultEffects() : injector.effects(on: subject())
   }
 
-  private func answer(_ exchange: Exchange, _ authentication: Authentication, _ effects: FaultEffects) -> EmulatorReply
-  {
-    switch effects.ending {
-    case .dropped: return drop(exchange, committed: false)
-    case .badGateway: return respond(exchange, status: 502, html: "Bad Gateway")
-    case .refused(let error): return refuse(exchange, error)
-    case nil: break
+  /// The reply to what is not carried out, where the envelope of the service is unknown.
+  func plainEnding(_ exchange: Exchange) -> EmulatorReply? {
+    switch exchange.faults.ending {
+    case nil, .answerLost, .answerTruncated: nil
+    case .unreachable: offline(exchange)
+    case .dropped: drop(exchange)
+    case .refused(let error): respond(exchange, status: error.code.status, html: error.reason)
+    case .page(let status, let title): respond(exchange, status: status, html: title)
+    case .signedOut: respond(exchange, status: 401, html: "Unauthorized")
     }
+  }
+
+  private func carryOut(_ exchange: Exchange, _ authentication: Authentication) -> EmulatorReply {
+    switch exchange.faults.ending {
+    case .refused(let error): return refuse(exchange, error)
+    case .signedOut:
+      var exchange = exchange
+      exchange.nextToken = nil
+      return refuse(exchange, authentication.expiry(exchange))
+    case nil, .unreachable, .dropped, .page, .answerLost, .answerTruncated: break
+    }
+    if let reply = plainEnding(exchange) { return reply }
     do throws(ServerError) {
       guard let route = exchange.route else { throw ServerError(.notFound, "No handler found for endpoint") }
       let caller = try authentication.caller.get()
       try remember(caller, route)
       var call = Call(route: route, caller: caller, body: try exchange.body.get(), time: exchange.time)
-      call.faults = effects
+      call.faults = exchange.faults
       call.baseURL = exchange.request.baseURL
-      let answer = try perform(call)
-      if effects.losesAnswer { return drop(exchange, committed: true) }
-      return respond(exchange, status: 200, json: answer)
+      purgeZones(call)
+      return respond(exchange, status: 200, json: try perform(call))
     } catch {
-      if effects.losesAnswer { return drop(exchange, committed: true) }
       return refuse(exchange, error)
+    }
+  }
+
+  /// Deletes the zones that a fault takes away; what cannot be deleted stays.
+  private func purgeZones(_ call: Call) {
+    guard call.route.scope == .private else { return }
+    for name in call.faults.purgedZones.sorted() {
+      _ = try? deleteZone(.object(["zoneName": .string(name)]), in: database(for: call))
     }
   }
 

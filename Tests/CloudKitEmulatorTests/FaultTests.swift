@@ -16,7 +16,7 @@ import Testing
 
     let reply = fixture.reply("records/modify", #"{"operations":[\#(Fixture.save("a"))]}"#)
 
-    guard case .drop(committed: false) = reply.outcome else { return #expect(Bool(false), "\(reply.outcome)") }
+    guard case .offline = reply.outcome else { return #expect(Bool(false), "\(reply.outcome)") }
     fixture.emulator.isOffline = false
     #expect(fixture.emulator.recordCount() == 0)
     #expect(try fixture.modify(Fixture.save("a")).outcomes == ["saved"])
@@ -63,7 +63,7 @@ import Testing
   @Test func `server errors come as the service and as a proxy send them`() throws {
     let fixture = try Self.fixture(
       FaultRule(when: FaultCondition(limit: 1), then: .internalError),
-      FaultRule(when: FaultCondition(after: 1, limit: 1), then: .badGateway),
+      FaultRule(when: FaultCondition(after: 1, limit: 1), then: .badGateway()),
       FaultRule(when: FaultCondition(after: 2, limit: 1), then: .tryAgainLater(retryAfter: 1.5))
     )
 

@@ -29,8 +29,10 @@ final class Wire: @unchecked Sendable {
 
   deinit { close(socket) }
 
-  func send(_ text: String) {
-    var bytes = Array(text.utf8)[...]
+  func send(_ text: String) { send(Array(text.utf8)) }
+
+  func send(_ all: [UInt8]) {
+    var bytes = all[...]
     while !bytes.isEmpty {
       let count = bytes.withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
       guard count > 0 else { return }
@@ -52,6 +54,32 @@ final class Wire: @unchecked Sendable {
     await withCheckedContinuation { continuation in
       Thread.detachNewThread { continuation.resume(returning: self.read()) }
     }
+  }
+
+  /// What came without making a whole answer.
+  var left: String { String(decoding: buffer, as: UTF8.self) }
+
+  /// The number of bytes in the body of the next answer, which is not kept.
+  func receiveBody() async -> Int {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: self.count()) }
+    }
+  }
+
+  private func count() -> Int {
+    var (head, length, count) = ("", Int.max, 0)
+    var chunk = [UInt8](repeating: 0, count: 65536)
+    while count < length {
+      let received = recv(socket, &chunk, chunk.count, 0)
+      guard received > 0 else { break }
+      count += received
+      guard length == .max else { continue }
+      head += String(decoding: chunk[..<received], as: UTF8.self)
+      guard let end = head.range(of: "\r\n\r\n") else { continue }
+      length = head.firstMatch(of: /[Cc]ontent-[Ll]ength: (\d+)/).flatMap { Int($0.1) } ?? 0
+      count -= head[..<end.upperBound].utf8.count
+    }
+    return count
   }
 
   private func read() -> (head: String, body: String)? {

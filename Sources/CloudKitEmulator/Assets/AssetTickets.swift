@@ -5,8 +5,10 @@ import Foundation
 struct AssetSeal {
   private let key: SymmetricKey
 
-  init(seed: UInt64) {
-    key = SymmetricKey(data: Data("\(Derived.hexadecimal("asset seal/\(seed)"))".utf8))
+  /// Where strangers are kept out, none of them can guess the key.
+  init(_ configuration: EmulatorConfiguration) {
+    let secrets = configuration.strictAuth ? configuration.apiTokens.sorted().joined(separator: "/") : ""
+    key = SymmetricKey(data: Data("\(Derived.hexadecimal("asset seal/\(configuration.seed)/\(secrets)"))".utf8))
   }
 
   func seal(_ object: JSONObject) -> String {

@@ -10,15 +10,23 @@ enum AssetTransfer {
 
   init?(_ request: EmulatorRequest, configuration: EmulatorConfiguration) {
     let query = QueryString.values(request.query)
-    let seal = AssetSeal(seed: configuration.seed)
+    let seal = AssetSeal(configuration)
     if request.path.hasPrefix(AssetPath.upload) {
       var upload = AssetUpload(ticket: UploadTicket(query["ticket"] ?? "", seal: seal))
       if upload.ticket?.id != String(request.path.dropFirst(AssetPath.upload.count)) { upload.ticket = nil }
-      upload.bytes = Self.content(of: request)
       let limit = configuration.assetSizeLimit
-      upload.isTooLarge = request.body.count > limit + Self.wrapping || upload.bytes?.count ?? 0 > limit
-      if let ticket = upload.ticket, let bytes = upload.bytes, !upload.isTooLarge {
-        upload.asset = EmulatorAsset(bytes, upload: ticket.id)
+      let body = AssetContent(request)
+      upload.isTooLarge = body.count > limit + Self.wrapping
+      if !upload.isTooLarge {
+        do throws(Spool.Failure) {
+          upload.content = try Self.content(body, of: request)
+          upload.isTooLarge = upload.content?.count ?? 0 > limit
+          if let ticket = upload.ticket, let content = upload.content, !upload.isTooLarge {
+            upload.asset = try EmulatorAsset(content, upload: ticket.id)
+          }
+        } catch {
+          upload.isUnreadable = true
+        }
       }
       self = .upload(upload)
     } else if request.path.hasPrefix(AssetPath.download) {
@@ -46,19 +54,25 @@ enum AssetTransfer {
   }
 
   /// The body itself, or the part named `files` of a form; `nil` for a form without one.
-  private static func content(of request: EmulatorRequest) -> Data? {
+  private static func content(
+    _ body: AssetContent,
+    of request: EmulatorRequest
+  ) throws(Spool.Failure) -> AssetContent? {
     let type = request.header("content-type") ?? ""
-    guard type.lowercased().hasPrefix("multipart/form-data") else { return request.body }
-    return MultipartForm(contentType: type)?.part(named: "files", of: request.body)
+    guard type.lowercased().hasPrefix("multipart/form-data") else { return body }
+    guard let form = MultipartForm(contentType: type) else { return nil }
+    return try body.part(named: "files", of: form)
   }
 }
 
 /// What has come to an upload URL.
 struct AssetUpload {
   var ticket: UploadTicket?
-  var bytes: Data?
+  var content: AssetContent?
   var asset: EmulatorAsset?
   var isTooLarge = false
+  /// Whether the bytes were here and cannot be read again.
+  var isUnreadable = false
 }
 
 extension EmulatorCore {
@@ -75,10 +89,10 @@ extension EmulatorCore {
       guard exchange.time < Date(timeIntervalSince1970: Double(expires)), assets.holds(id) else {
         return respond(exchange, status: 410, html: "Gone")
       }
-      guard let bytes = bytes(ofAsset: id) else {
+      guard let size = store.size(ofAsset: id) else {
         return respond(exchange, status: 500, html: "Internal Server Error")
       }
-      return respond(exchange, bytes: bytes)
+      return respond(exchange, asset: StoredAsset(id: id, size: size))
     }
   }
 
@@ -87,7 +101,8 @@ extension EmulatorCore {
     guard let ticket = upload.ticket else { return respond(exchange, status: 403, html: "Forbidden") }
     let time = Timestamps.milliseconds(exchange.time)
     guard time < ticket.expires else { return respond(exchange, status: 410, html: "Gone") }
-    guard let bytes = upload.bytes, let asset = upload.asset else {
+    guard !upload.isUnreadable else { return respond(exchange, status: 500, html: "Internal Server Error") }
+    guard let content = upload.content, let asset = upload.asset else {
       return respond(exchange, status: 400, html: "Bad Request")
     }
     let receipt = AssetReceipt(
@@ -97,7 +112,7 @@ extension EmulatorCore {
       expires: time + AssetReceipt.lifetime
     )
     do throws(ServerError) {
-      try keep(bytes, as: asset, until: receipt.expires)
+      try keep(content, as: asset, until: receipt.expires)
     } catch {
       return respond(exchange, status: 500, html: "Internal Server Error")
     }

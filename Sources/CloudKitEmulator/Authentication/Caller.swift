@@ -64,6 +64,13 @@ struct Authentication: Sendable {
     return .user(name: token.name, nextToken: token.next.text)
   }
 
+  /// How a credential is refused that was good before.
+  func expiry(_ exchange: Exchange) -> ServerError {
+    if case .success(.server) = caller { return ServerError(.authenticationFailed, "Authentication failed") }
+    guard let route = exchange.route else { return ServerError(.authenticationRequired, "request needs authorization") }
+    return Self.signInNeeded(exchange.request, route)
+  }
+
   /// Sends the user to the server's own sign-in page. [E]
   static func signInNeeded(_ request: EmulatorRequest, _ route: Route) -> ServerError {
     let url = "\(request.baseURL)\(SignInPage.path)?container=\(route.container)&environment=\(route.environment)"

@@ -71,7 +71,7 @@ enum SignInPage {
 extension EmulatorCore {
   /// Shows the list, or signs a user in and sends the browser back.
   func signIn(_ exchange: Exchange) -> EmulatorReply {
-    if isOffline { return drop(exchange, committed: false) }
+    if isOffline { return offline(exchange) }
     guard let name = QueryString.values(exchange.request.query)["user"] else {
       let names = configuration.strictAuth ? configuration.admitted : configuration.admitted.union(users.values)
       return respond(exchange, page: SignInPage.list(names.sorted(), allowsOthers: !configuration.strictAuth))
@@ -94,6 +94,13 @@ extension EmulatorCore {
     new.renewals = (lastTokens[token.name] ?? 0) &+ 1
     lastTokens[new.name] = new.renewals
     return new
+  }
+
+  /// Puts another user in the place of the one who signed in; a key's user stays who it is.
+  func switchAccount(to name: String, _ authentication: inout Authentication, _ exchange: inout Exchange) {
+    guard case .success(.user) = authentication.caller, let token = WebAuthToken(name) else { return }
+    authentication.caller = .success(.user(name: token.name, nextToken: newToken(for: token).text))
+    exchange.nextToken = authentication.nextToken
   }
 
   /// The documented rule, under which a token is good for one round trip [D]: only the last one issued is accepted. The

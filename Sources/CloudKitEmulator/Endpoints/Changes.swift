@@ -75,6 +75,7 @@ extension EmulatorCore {
       }
     }
     if !isReverse, !moreComing { moreComing = !zone.records.changes(after: reached, limit: 1).isEmpty }
+    if call.faults.stallsMarkers { (reached, moreComing) = (start, true) }
     return [
       "records": .array(records), "syncToken": token(moreComing ? reached : zone.sequence),
       "moreComing": .bool(moreComing),
@@ -110,8 +111,9 @@ extension EmulatorCore {
       .map { (sequence: $0.value, json: JSON.object(["zoneID": database.zoneID($0.key), "deleted": .bool(true)])) }
     let all = (live + gone).sorted { $0.sequence < $1.sequence }
     let page = call.faults.emptiesPages ? [] : Array(all.prefix(limit))
-    let moreComing = call.faults.emptiesPages || all.count > limit
-    let reached = moreComing ? page.last?.sequence ?? start : database.sequence
+    let moreComing = call.faults.emptiesPages || call.faults.stallsMarkers || all.count > limit
+    let reached =
+      call.faults.stallsMarkers ? start : moreComing ? page.last?.sequence ?? start : database.sequence
     let token = SyncToken(kind: .database, identity: database.identity, sequence: reached)
     return ["zones": .array(page.map(\.json)), tokenKey: .string(token.text), "moreComing": .bool(moreComing)]
   }

@@ -36,7 +36,7 @@ extension EmulatorCore {
       order: order,
       after: after,
       limit: try pageLimit(call.body),
-      newestVisible: call.milliseconds - configuration.indexDelay.milliseconds
+      newestVisible: call.milliseconds - max(configuration.indexDelay.milliseconds, Int64(call.faults.indexDelay))
     )
     var found = places.flatMap { plan.page(in: $0) }
     if places.count > 1 { found.sort { order.precedes($0.position, $1.position) } }
@@ -45,7 +45,9 @@ extension EmulatorCore {
     var answer: JSONObject = [
       "records": .array(page.map { json($0.record, in: $0.place, keys: keys, call) })
     ]
-    if found.count > plan.limit, let last = page.last {
+    if call.faults.stallsMarkers {
+      answer.append("continuationMarker", .string(ContinuationMarker(query: hash, position: after).text))
+    } else if found.count > plan.limit, let last = page.last {
       answer.append("continuationMarker", .string(ContinuationMarker(query: hash, position: last.position).text))
     }
     return answer

@@ -61,7 +61,7 @@ extension EmulatorCore {
     return try zone(zoneID, in: database).json
   }
 
-  private func deleteZone(_ zoneID: JSON, in database: DatabaseState) throws(ServerError) -> JSON {
+  func deleteZone(_ zoneID: JSON, in database: DatabaseState) throws(ServerError) -> JSON {
     let zone = try zone(zoneID, in: database)
     guard zone.isCustom else { throw .badRequest("The default zone cannot be deleted") }
     var commit = Commit(database: database.key, counter: database.counter + 1, sequence: database.sequence + 1)

@@ -2,20 +2,34 @@ import Foundation
 
 /// What the faults of a plan amount to for one request.
 struct FaultEffects: Sendable {
-  /// How the request ends instead of being carried out.
+  /// How the request ends otherwise than it would.
   enum Ending: Sendable {
+    case unreachable
     case dropped
+    case answerLost
+    case answerTruncated
     case refused(ServerError)
-    case badGateway
+    /// By something in front of the service.
+    case page(status: Int, title: String)
+    case signedOut
   }
 
+  /// Milliseconds of one hour: whoever asks for more has mistaken the unit.
+  static let longestDelay = 3_600_000
+
   var ending: Ending?
-  var losesAnswer = false
   var milliseconds = 0
   var poisonsAll = false
   var poisoned: Set<String> = []
   var emptiesPages = false
+  var stallsMarkers = false
   var expiresTokens = false
+  /// What was written in these last milliseconds, queries do not see.
+  var indexDelay = 0
+  var newUser: String?
+  var purgedZones: Set<String> = []
+  /// What struck, for the log.
+  var names: [String] = []
 
   func isPoisoned(_ name: String) -> Bool {
     poisonsAll || poisoned.contains(name)
@@ -28,72 +42,105 @@ struct FaultInjector {
   struct Subject {
     var operation: String
     var database: String
+    var user: String?
     var records: Set<String>
     var zones: Set<String>
   }
 
-  private struct Count {
-    var matched = 0
-    var struck = 0
-    var randomState: UInt64
-
-    /// A number from 0 up to 1 (SplitMix64).
-    mutating func nextFraction() -> Double {
-      randomState &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = (randomState ^ (randomState >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return Double((mixed ^ (mixed >> 31)) >> 11) / Double(UInt64(1) << 53)
-    }
-  }
-
-  /// One hour: whoever asks for more has mistaken the unit.
-  private static let longestDelay = 3_600_000
-
   let plan: FaultPlan
-  private var counts: [Count]
+  private(set) var counts: [FaultCount]
+  private var randomStates: [UInt64]
 
   init(plan: FaultPlan) {
     self.plan = plan
-    counts = plan.rules.indices.map { Count(randomState: Derived.number("\(plan.seed)/\($0)")) }
+    counts = plan.rules.map { _ in FaultCount() }
+    randomStates = plan.rules.indices.map { Derived.number("\(plan.seed)/\($0)") }
   }
 
   mutating func effects(on subject: Subject) -> FaultEffects {
     var effects = FaultEffects()
-    for index in plan.rules.indices where strikes(index, subject) {
-      let rule = plan.rules[index]
+    for (index, rule) in plan.rules.enumerated() where matches(index, subject) {
+      let ending = Self.ending(rule.then)
+      // A rule that comes too late to decide how a request ends has not struck.
+      guard ending == nil || effects.ending == nil, strikes(index) else { continue }
+      effects.names.append("rule \(index + 1): \(rule.then.name)")
+      effects.ending = effects.ending ?? ending
       switch rule.then {
-      case .offline: effects.ending = effects.ending ?? .dropped
-      case .throttled(let seconds):
-        effects.ending = effects.ending ?? .refused(ServerError(.throttled, "Request throttled", retryAfter: seconds))
-      case .tryAgainLater(let seconds):
-        effects.ending = effects.ending ?? .refused(ServerError(.tryAgainLater, "Try again later", retryAfter: seconds))
-      case .internalError: effects.ending = effects.ending ?? .refused(ServerError(.internalError, "Internal error"))
-      case .badGateway: effects.ending = effects.ending ?? .badGateway
-      case .dropAfterCommit: effects.losesAnswer = true
-      case .delay(let milliseconds): effects.milliseconds += min(max(0, milliseconds), Self.longestDelay)
+      case .delay(let milliseconds): effects.milliseconds += min(max(0, milliseconds), FaultEffects.longestDelay)
       case .poison:
         if let name = rule.when.recordName { effects.poisoned.insert(name) } else { effects.poisonsAll = true }
       case .emptyPageMoreComing: effects.emptiesPages = true
+      case .stalledMarker: effects.stallsMarkers = true
       case .expiredToken: effects.expiresTokens = true
+      case .indexDelay(let milliseconds):
+        effects.indexDelay = max(effects.indexDelay, min(milliseconds, FaultEffects.longestDelay))
+      case .accountSwitched(let user): effects.newUser = user
+      case .zonePurged: effects.purgedZones.formUnion(rule.when.zone.map { [$0] } ?? subject.zones)
+      default: break
       }
     }
     return effects
   }
 
-  private mutating func strikes(_ index: Int, _ subject: Subject) -> Bool {
+  /// How an action has a request end; `nil` where it leaves that open.
+  private static func ending(_ action: FaultAction) -> FaultEffects.Ending? {
+    switch action {
+    case .offline: .unreachable
+    case .dropBeforeCommit: .dropped
+    case .dropAfterCommit: .answerLost
+    case .truncateAnswer: .answerTruncated
+    case .throttled(let seconds): .refused(ServerError(.throttled, "Request throttled", retryAfter: seconds))
+    case .tryAgainLater(let seconds): .refused(ServerError(.tryAgainLater, "Try again later", retryAfter: seconds))
+    case .internalError: .refused(ServerError(.internalError, "Internal error"))
+    case .quotaExceeded: .refused(ServerError(.quotaExceeded, "Quota exceeded"))
+    case .badGateway(let status): .page(status: status, title: title(status))
+    case .tooLarge: .page(status: 413, title: "Request Entity Too Large")
+    case .authExpired: .signedOut
+    case .accountSwitched, .delay, .poison, .emptyPageMoreComing, .stalledMarker, .expiredToken, .indexDelay,
+      .zonePurged:
+      nil
+    }
+  }
+
+  private static func title(_ status: Int) -> String {
+    switch status {
+    case 500: "Internal Server Error"
+    case 502: "Bad Gateway"
+    case 503: "Service Unavailable"
+    case 504: "Gateway Timeout"
+    default: "Server Error"
+    }
+  }
+
+  private mutating func matches(_ index: Int, _ subject: Subject) -> Bool {
     let when = plan.rules[index].when
     guard when.operation.map({ $0 == subject.operation }) ?? true,
       when.database.map({ $0 == subject.database }) ?? true,
+      when.user.map({ $0 == subject.user }) ?? true,
       when.recordName.map({ subject.records.contains($0) }) ?? true,
       when.zone.map({ subject.zones.contains($0) }) ?? true
     else { return false }
     counts[index].matched += 1
+    return true
+  }
+
+  private mutating func strikes(_ index: Int) -> Bool {
+    let when = plan.rules[index].when
     let position = counts[index].matched - max(0, when.after ?? 0)
     guard position > 0, position % max(1, when.every ?? 1) == 0, counts[index].struck < when.limit ?? .max,
-      when.probability.map({ counts[index].nextFraction() < $0 }) ?? true
+      when.probability.map({ nextFraction(index) < $0 }) ?? true
     else { return false }
     counts[index].struck += 1
     return true
+  }
+
+  /// A number from 0 up to 1 (SplitMix64).
+  private mutating func nextFraction(_ index: Int) -> Double {
+    randomStates[index] &+= 0x9E37_79B9_7F4A_7C15
+    let state = randomStates[index]
+    var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return Double((mixed ^ (mixed >> 31)) >> 11) / Double(UInt64(1) << 53)
   }
 }
 
@@ -103,11 +150,9 @@ extension FaultInjector.Subject {
     self.init(operation: operation, database: "", records: [], zones: [])
   }
 
-  init(route: Route, body: JSONObject) {
-    operation = route.operation.rawValue
-    database = route.scope.rawValue
-    records = []
-    zones = []
+  init(route: Route, caller: Caller?, body: JSONObject) {
+    self.init(operation: route.operation.rawValue, database: route.scope.rawValue, records: [], zones: [])
+    if case .user(let name, _) = caller { user = name }
     for item in (body["operations"]?.array ?? []) + (body["records"]?.array ?? []) + (body["zones"]?.array ?? []) {
       guard let item = item.object else { continue }
       if let name = item["recordName"]?.string ?? item["record"]?.object?["recordName"]?.string { records.insert(name) }

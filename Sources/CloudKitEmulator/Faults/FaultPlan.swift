@@ -8,7 +8,8 @@
 public struct FaultPlan: Codable, Sendable, Hashable {
   /// Seeds the rules that have a probability.
   public var seed: UInt64
-  /// The rules. Delays, poison and empty pages add up; of the others the first that matches decides.
+  /// The rules. Those that change how a request is carried out or when it is answered add up; of those that decide how
+  /// it ends (dropped, lost, refused) the first that strikes is the only one.
   public var rules: [FaultRule]
 
   /// Makes a plan.
@@ -19,8 +20,9 @@ public struct FaultPlan: Codable, Sendable, Hashable {
 
   /// Reads a plan; both keys may be absent.
   ///
-  /// - Throws: `DecodingError` for a rule that cannot be read.
+  /// - Throws: `DecodingError` for a rule that cannot be read, or a key that means nothing.
   public init(from decoder: any Decoder) throws {
+    try decoder.allow(["seed", "rules"])
     let container = try decoder.container(keyedBy: CodingKeys.self)
     seed = try container.decodeIfPresent(UInt64.self, forKey: .seed) ?? 1
     rules = try container.decodeIfPresent([FaultRule].self, forKey: .rules) ?? []
@@ -42,8 +44,9 @@ public struct FaultRule: Codable, Sendable, Hashable {
 
   /// Reads a rule; without `when` it matches every request.
   ///
-  /// - Throws: `DecodingError` for an unknown action.
+  /// - Throws: `DecodingError` for an unknown action or key.
   public init(from decoder: any Decoder) throws {
+    try decoder.allow(["when", "then"])
     let container = try decoder.container(keyedBy: CodingKeys.self)
     when = try container.decodeIfPresent(FaultCondition.self, forKey: .when) ?? FaultCondition()
     then = try container.decode(FaultAction.self, forKey: .then)
@@ -52,7 +55,7 @@ public struct FaultRule: Codable, Sendable, Hashable {
 
 /// Which requests a rule is about. All that is given must hold; what is absent always holds.
 public struct FaultCondition: Codable, Sendable, Hashable {
-  /// The operation, e.g. `records/modify`.
+  /// The operation, e.g. `records/modify`; `upload` and `download` of files, and `poll` for notifications.
   public var operation: String?
   /// The name of a record the request carries.
   public var recordName: String?
@@ -60,6 +63,8 @@ public struct FaultCondition: Codable, Sendable, Hashable {
   public var zone: String?
   /// `public`, `private` or `shared`.
   public var database: String?
+  /// The name of the user whose web-auth token the request carries.
+  public var user: String?
   /// Let this many matching requests pass first.
   public var after: Int?
   /// Of the matching requests only every Nth: the Nth, the 2Nth and so on.
@@ -75,6 +80,7 @@ public struct FaultCondition: Codable, Sendable, Hashable {
     recordName: String? = nil,
     zone: String? = nil,
     database: String? = nil,
+    user: String? = nil,
     after: Int? = nil,
     every: Int? = nil,
     limit: Int? = nil,
@@ -84,9 +90,51 @@ public struct FaultCondition: Codable, Sendable, Hashable {
     self.recordName = recordName
     self.zone = zone
     self.database = database
+    self.user = user
     self.after = after
     self.every = every
     self.limit = limit
     self.probability = probability
   }
+
+  private static let keys = [
+    "operation", "recordName", "zone", "database", "user", "after", "every", "limit", "probability",
+  ]
+  private static let operations = Route.Operation.allCases.map(\.rawValue) + ["upload", "download", "poll"]
+
+  /// Reads a condition.
+  ///
+  /// - Throws: `DecodingError` for an unknown key, operation or database, and for a number out of its range.
+  public init(from decoder: any Decoder) throws {
+    try decoder.allow(Self.keys)
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    operation = try container.decodeIfPresent(String.self, forKey: .operation)
+    recordName = try container.decodeIfPresent(String.self, forKey: .recordName)
+    zone = try container.decodeIfPresent(String.self, forKey: .zone)
+    database = try container.decodeIfPresent(String.self, forKey: .database)
+    user = try container.decodeIfPresent(String.self, forKey: .user)
+    after = try container.decodeIfPresent(Int.self, forKey: .after)
+    every = try container.decodeIfPresent(Int.self, forKey: .every)
+    limit = try container.decodeIfPresent(Int.self, forKey: .limit)
+    probability = try container.decodeIfPresent(Double.self, forKey: .probability)
+    if let operation, !Self.operations.contains(operation) {
+      let operations = Self.operations.joined(separator: ", ")
+      throw decoder.failure("there is no operation '\(operation)'; there are \(operations)")
+    }
+    if let database, Route.Scope(rawValue: database) == nil {
+      throw decoder.failure("database must be public, private or shared")
+    }
+    for (key, number, least) in [("after", after, 0), ("every", every, 1), ("limit", limit, 0)] {
+      if let number, number < least { throw decoder.failure("\(key) must be \(least) or more") }
+    }
+    if let probability, !(0...1).contains(probability) { throw decoder.failure("probability must be from 0 to 1") }
+  }
+}
+
+/// How often a rule of a plan was looked at and used.
+public struct FaultCount: Codable, Sendable, Hashable {
+  /// The requests that met the rule's condition, whatever its `after`, `every`, `limit` and `probability` made of them.
+  public var matched = 0
+  /// The requests that met with the rule's action.
+  public var struck = 0
 }

@@ -5,7 +5,7 @@ import NIOHTTPCompression
 import NIOPosix
 import Synchronization
 
-/// Serves an emulator over HTTP on the loopback interface.
+/// Serves an emulator over HTTP, on the loopback interface unless told otherwise.
 ///
 ///     let server = EmulatorServer(emulator)
 ///     let port = try await server.start()
@@ -22,7 +22,8 @@ public final class EmulatorServer: Sendable {
 
   /// Why a server does not start.
   public enum StartError: Error {
-    /// The address is not this machine's own: an emulator believes everybody and must not be reachable from outside.
+    /// The address is not this machine's own, and the emulator believes everybody: from outside only an emulator with
+    /// `strictAuth` and an API token, a user or a key may be reached, and its admin endpoint only with a token.
     case notLoopback(String)
     /// The server has been started before.
     case alreadyStarted
@@ -37,6 +38,7 @@ public final class EmulatorServer: Sendable {
   private let emulator: Emulator
   private let now: @Sendable () -> Date
   private let delay: Duration
+  private let admin: AdminAccess?
   private let log: (@Sendable (LogEntry) -> Void)?
   private let stage = Mutex(Stage.new)
   private let connections = OpenConnections()
@@ -44,41 +46,62 @@ public final class EmulatorServer: Sendable {
   /// Makes a server; it listens after `start`.
   ///
   /// - Parameters:
-  ///   - now: The clock the emulator sees.
+  ///   - now: The clock the emulator sees, ahead of which `Emulator.advance(by:)` may have taken it.
   ///   - delay: Added to every answer.
+  ///   - admin: Who may look inside and interfere under `/emulator`; `nil` nobody.
   ///   - log: Called once for each request, on an event loop: it must not block.
   public init(
     _ emulator: Emulator,
     now: @escaping @Sendable () -> Date = { Date() },
     delay: Duration = .zero,
+    admin: AdminAccess? = nil,
     log: (@Sendable (LogEntry) -> Void)? = nil
   ) {
     self.emulator = emulator
     self.now = now
     self.delay = delay
+    self.admin = admin
     self.log = log
   }
 
   /// Listens, and returns the port; 0 picks a free one.
   ///
+  /// - Parameter host: The address to listen at. One that others can reach is refused where the emulator would let
+  ///   anybody in.
   /// - Throws: `StartError`, or an `IOError` where the port is taken.
   @discardableResult
   public func start(host: String = "127.0.0.1", port: Int = 0) async throws -> Int {
-    guard ["127.0.0.1", "::1", "localhost"].contains(host) else { throw StartError.notLoopback(host) }
+    let isGuarded = emulator.configuration.isGuarded && admin.map { $0.token != nil } ?? true
+    guard AdminAccess.loopback.contains(host) || isGuarded else { throw StartError.notLoopback(host) }
     guard stage.withLock({ if case .new = $0 { true } else { false } }) else { throw StartError.alreadyStarted }
-    let exchange = HTTPExchange(emulator: emulator, now: now, delay: delay, log: log)
-    let connections = connections
+    let emulator = emulator
+    let now = now
+    let exchange = HTTPExchange(
+      emulator: emulator,
+      now: { emulator.time(at: now()) },
+      delay: delay,
+      admin: admin.map { AdminEndpoint(emulator: emulator, access: $0, now: { emulator.time(at: now()) }) },
+      log: log
+    )
+    let (connections, configuration) = (connections, emulator.configuration)
     let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: 256)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          connections.add(channel)
           let pipeline = channel.pipeline.syncOperations
-          // The decoder's line limit is far above the several kB that a web-auth token in a URL needs. [L3]
+          guard connections.add(channel, limit: configuration.connectionLimit) else {
+            return try pipeline.addHandler(FullHouse())
+          }
+          try pipeline.addHandler(IdleStateHandler(readTimeout: TimeAmount(configuration.idleTimeout)))
+          // The decoder's limits, 80 kB a header and 2 MB of all, are far above the several kB that a web-auth token in a
+          // URL needs. [L3]
           try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
           try pipeline.addHandler(ContinueHandler())
+          // No body may be longer than that of an upload; a shorter limit is that of its path.
+          let limit = configuration.assetSizeLimit + AssetTransfer.wrapping
+          try pipeline.addHandler(NIOHTTPRequestDecompressor(limit: .size(limit)))
           try pipeline.addHandler(
             HTTPResponseCompressor { head, _ in head.isWorthCompressing ? .compressIfPossible : .doNotCompress }
           )

@@ -1,12 +1,14 @@
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOHTTPCompression
 
 /// What a connection needs to turn a request into a reply.
 struct HTTPExchange: Sendable {
   let emulator: Emulator
   let now: @Sendable () -> Date
   let delay: Duration
+  let admin: AdminEndpoint?
   let log: (@Sendable (EmulatorServer.LogEntry) -> Void)?
 }
 
@@ -18,8 +20,7 @@ final class HTTPHandler: ChannelInboundHandler {
 
   private let exchange: HTTPExchange
   private var head: HTTPRequestHead?
-  private var body = Data()
-  private var bodyLimit = 0
+  private var body: RequestBody?
   private var isAnswering = false
   private var isQuiescing = false
   /// The long poll under way.
@@ -33,12 +34,8 @@ final class HTTPHandler: ChannelInboundHandler {
     switch unwrapInboundIn(data) {
     case .head(let head):
       self.head = head
-      body.removeAll()
-      bodyLimit = exchange.emulator.bodyLimit(path: Self.path(head))
-    case .body(let buffer):
-      // One byte over the limit is enough to refuse; the rest is read and thrown away.
-      let room = bodyLimit + 1 - body.count
-      if room > 0 { body.append(contentsOf: buffer.readableBytesView.prefix(room)) }
+      body = RequestBody(path: Self.path(head), emulator: exchange.emulator)
+    case .body(let buffer): body?.append(buffer)
     case .end:
       guard let head else { return }
       self.head = nil
@@ -56,6 +53,8 @@ final class HTTPHandler: ChannelInboundHandler {
       if !isAnswering, head == nil { context.close(promise: nil) }
     } else if event is EndOfPolls {
       endPoll()
+    } else if case .read? = event as? IdleStateHandler.IdleStateEvent, !isAnswering {
+      giveUp(408, "Request Timeout", context)
     }
     context.fireUserInboundEventTriggered(event)
   }
@@ -66,24 +65,52 @@ final class HTTPHandler: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    context.close(promise: nil)
+    switch error as? NIOHTTPDecompression.DecompressionError {
+    case .limit: giveUp(413, "Request Entity Too Large", context)
+    case .some: giveUp(400, "Bad Request", context)
+    // What is not HTTP at all has been answered, or is no longer there to be answered.
+    case nil:
+      error is NIOHTTPDecompression.ExtraDecompressionError
+        ? giveUp(400, "Bad Request", context) : context.close(promise: nil)
+    }
   }
 
-  private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-    isAnswering = true
+  /// Refuses a request that will not come to its end, and closes the connection; without a request it only closes.
+  private func giveUp(_ status: Int, _ title: String, _ context: ChannelHandlerContext) {
+    guard let head, !isAnswering else { return context.close(promise: nil) }
+    (self.head, body, isAnswering) = (nil, nil, true)
+    let reply = exchange.emulator.refuse(request(head, nil), status: status, title, at: exchange.now())
+    finish(reply, false, .now, context)
+  }
+
+  private func request(_ head: HTTPRequestHead, _ body: RequestBody?) -> EmulatorRequest {
     let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    let request = EmulatorRequest(
+    var request = EmulatorRequest(
       method: head.method.rawValue,
       path: String(parts[0]),
       query: parts.count > 1 ? String(parts[1]) : "",
       headers: head.headers.map { EmulatorHeader($0.name, $0.value) },
-      body: body
+      body: body?.data ?? Data()
     )
-    body = Data()
+    request.spool = body?.spool
+    return request
+  }
+
+  private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    isAnswering = true
+    let request = request(head, body)
+    let hasFailed = body?.hasFailed == true
+    body = nil
     let started = ContinuousClock.now
-    let reply = exchange.emulator.handle(request, at: exchange.now())
-    let wait = reply.delay + exchange.delay
     let keepsAlive = head.isKeepAlive
+    if let admin = exchange.admin, AdminEndpoint.has(path: request.path) {
+      return finish(admin.reply(to: request), keepsAlive, started, context)
+    }
+    let reply =
+      hasFailed
+      ? exchange.emulator.refuse(request, status: 500, "Internal Server Error", at: exchange.now())
+      : exchange.emulator.answer(request, at: exchange.now())
+    let wait = reply.delay + exchange.delay
     guard wait > .zero else { return proceed(reply, keepsAlive, started, context) }
     context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(wait)) {
       self.proceed(reply, keepsAlive, started, context)
@@ -122,28 +149,68 @@ final class HTTPHandler: ChannelInboundHandler {
     _ started: ContinuousClock.Instant,
     _ context: ChannelHandlerContext
   ) {
-    isAnswering = false
     let elapsed = started.duration(to: .now) / .milliseconds(1)
     exchange.log?(EmulatorServer.LogEntry(summary: reply.summary, milliseconds: elapsed))
     guard context.channel.isActive else { return }
     switch reply.outcome {
-    case .drop, .hold: context.close(promise: nil)
-    case .respond(let response): write(response, closing: isQuiescing || !keepsAlive, context)
+    case .drop, .hold, .offline: context.close(promise: nil)
+    case .truncate(let response): write(response, upTo: response.bodyCount / 2, closing: true, context)
+    case .respond(let response):
+      write(response, upTo: response.bodyCount, closing: isQuiescing || !keepsAlive, context)
     }
   }
 
-  private func write(_ response: EmulatorResponse, closing: Bool, _ context: ChannelHandlerContext) {
+  /// Writes an answer, or the beginning of one.
+  private func write(
+    _ response: EmulatorResponse,
+    upTo count: Int,
+    closing: Bool,
+    _ context: ChannelHandlerContext
+  ) {
     var headers = HTTPHeaders(response.headers.map { ($0.name, $0.value) })
-    headers.add(name: "Content-Length", value: String(response.body.count))
+    headers.add(name: "Content-Length", value: String(response.bodyCount))
     if closing { headers.add(name: "Connection", value: "close") }
     let status = HTTPResponseStatus(statusCode: response.status)
     context.write(
       wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))),
       promise: nil
     )
-    context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
+    if let asset = response.asset { return write(asset, from: 0, sent: 0, upTo: count, closing: closing, context) }
+    let body = response.body.prefix(count)
+    if !body.isEmpty { context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil) }
+    end(count == response.bodyCount, closing: closing, context)
+  }
+
+  /// Writes a file, a piece at a time: the next one when the one before has left.
+  private func write(
+    _ asset: StoredAsset,
+    from number: Int,
+    sent: Int,
+    upTo count: Int,
+    closing: Bool,
+    _ context: ChannelHandlerContext
+  ) {
+    guard sent < count else { return end(count == asset.size, closing: closing, context) }
+    // The record may have gone meanwhile, and the file with it.
+    guard let piece = exchange.emulator.piece(number, of: asset)?.prefix(count - sent), !piece.isEmpty else {
+      return end(false, closing: true, context)
+    }
     let written = context.eventLoop.makePromise(of: Void.self)
-    if closing {
+    written.futureResult.assumeIsolated().whenSuccess {
+      self.write(asset, from: number + 1, sent: sent + piece.count, upTo: count, closing: closing, context)
+    }
+    context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: piece)))), promise: written)
+  }
+
+  /// Ends an answer, or closes the connection before its end.
+  private func end(_ isWhole: Bool, closing: Bool, _ context: ChannelHandlerContext) {
+    isAnswering = false
+    guard isWhole else {
+      context.flush()
+      return context.close(promise: nil)
+    }
+    let written = context.eventLoop.makePromise(of: Void.self)
+    if closing || isQuiescing {
       written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
     }
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)

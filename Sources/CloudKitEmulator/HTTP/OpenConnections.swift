@@ -13,17 +13,19 @@ final class OpenConnections: Sendable {
 
   private let state = Mutex(State())
 
-  /// Takes a new connection in; one that slipped in while the server stops is closed at once.
-  func add(_ channel: any Channel) {
-    let isWelcome = state.withLock { state in
-      guard !state.isClosing else { return false }
+  /// Takes a new connection in, unless there are too many; one that slipped in while the server stops is closed at once.
+  func add(_ channel: any Channel, limit: Int) -> Bool {
+    let (isWelcome, isClosing) = state.withLock { state in
+      guard !state.isClosing, state.channels.count < limit else { return (false, state.isClosing) }
       state.channels[ObjectIdentifier(channel)] = channel
-      return true
+      return (true, false)
     }
-    guard isWelcome else { return channel.close(promise: nil) }
+    if isClosing { channel.close(promise: nil) }
+    guard isWelcome else { return false }
     channel.closeFuture.whenComplete { [self] _ in
       state.withLock { $0.channels[ObjectIdentifier(channel)] = nil }
     }
+    return true
   }
 
   /// Asks each connection to close when its answer is out, waits for all of them, and cuts off what takes too long.

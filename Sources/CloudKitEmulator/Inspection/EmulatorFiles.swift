@@ -9,19 +9,36 @@ extension Emulator {
   public func upload(_ bytes: Data, at time: Date) throws(EmulatorError) -> EmulatorAsset {
     try core.withLock { core throws(EmulatorError) in
       core.uploads += 1
-      let asset = EmulatorAsset(bytes, upload: "\(core.configuration.seed)/\(core.uploads)/\(time)")
+      let content = AssetContent(bytes)
       do throws(ServerError) {
-        try core.keep(bytes, as: asset, until: Timestamps.milliseconds(time) + AssetReceipt.lifetime)
+        let upload = "\(core.configuration.seed)/\(core.uploads)/\(time)"
+        guard let asset = try? EmulatorAsset(content, upload: upload) else {
+          throw ServerError(.internalError, "The bytes cannot be read")
+        }
+        try core.keep(content, as: asset, until: Timestamps.milliseconds(time) + AssetReceipt.lifetime)
+        return asset
       } catch {
         throw EmulatorError(error)
       }
-      return asset
     }
   }
 
   /// The bytes of a file that a record refers to.
   public func bytes(of asset: EmulatorAsset) -> Data? {
-    core.withLock { $0.bytes(ofAsset: asset.id) }
+    bytes(of: StoredAsset(id: asset.id, size: asset.size))
+  }
+
+  func bytes(of asset: StoredAsset) -> Data? {
+    var bytes = Data()
+    for number in 0..<AssetContent.pieces(of: asset.size) where bytes.count < asset.size {
+      guard let piece = piece(number, of: asset) else { return nil }
+      bytes += piece
+    }
+    return bytes
+  }
+
+  func piece(_ number: Int, of asset: StoredAsset) -> Data? {
+    core.withLock { $0.piece(number, ofAsset: asset.id) }
   }
 
   /// The number of files whose bytes are kept: those in records, and uploads no older than an hour.

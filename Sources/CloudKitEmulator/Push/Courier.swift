@@ -40,20 +40,15 @@ struct Courier {
 extension EmulatorCore {
   /// Answers a poll at once where something waits for it; otherwise it is held.
   func poll(_ exchange: Exchange) -> EmulatorReply {
-    if isOffline { return drop(exchange, committed: false) }
-    let effects = effects { FaultInjector.Subject(operation: exchange.operation) }
-    var reply = poll(exchange, effects)
-    reply.delay = .milliseconds(effects.milliseconds)
+    if isOffline { return offline(exchange) }
+    var exchange = exchange
+    exchange.faults = faults(on: FaultInjector.Subject(operation: exchange.operation))
+    var reply = plainEnding(exchange) ?? answerPoll(exchange)
+    reply.delay = .milliseconds(exchange.faults.milliseconds)
     return reply
   }
 
-  private func poll(_ exchange: Exchange, _ effects: FaultEffects) -> EmulatorReply {
-    switch effects.ending {
-    case .dropped: return drop(exchange, committed: false)
-    case .badGateway: return respond(exchange, status: 502, html: "Bad Gateway")
-    case .refused(let error): return respond(exchange, status: error.code.status, html: error.reason)
-    case nil: break
-    }
+  private func answerPoll(_ exchange: Exchange) -> EmulatorReply {
     guard exchange.request.method == "GET" else { return respond(exchange, status: 405, html: "Method Not Allowed") }
     let text = QueryString.values(exchange.request.query)["tok"] ?? ""
     guard let courier = couriers[text], courier.token.expires > Timestamps.milliseconds(exchange.time) else {
@@ -114,7 +109,7 @@ extension EmulatorCore {
     for (token, courier) in couriers {
       guard let waiter = courier.waiter else { continue }
       couriers[token]?.waiter = nil
-      let reply = drop(waiter.exchange, committed: false)
+      let reply = drop(waiter.exchange)
       afterwards.append { waiter.resume(reply) }
     }
   }

@@ -20,13 +20,15 @@ public struct EmulatorAsset: Sendable, Hashable {
   /// Describes uploaded bytes.
   ///
   /// - Parameter upload: The upload they came by, unique among all.
-  init(_ bytes: Data, upload: String) {
-    let checksum = Self.checksum(bytes)
-    self.init(fileChecksum: checksum, size: bytes.count, id: Derived.hexadecimal("asset/\(upload)/\(checksum)"))
+  init(_ content: AssetContent, upload: String) throws(Spool.Failure) {
+    var hash = Insecure.SHA1()
+    for number in 0..<content.pieces { hash.update(data: try content.piece(number)) }
+    let checksum = Self.checksum(hash.finalize())
+    self.init(fileChecksum: checksum, size: content.count, id: Derived.hexadecimal("asset/\(upload)/\(checksum)"))
   }
 
-  private static func checksum(_ bytes: Data) -> String {
-    (Data([1]) + Insecure.SHA1.hash(data: bytes)).base64EncodedString()
+  private static func checksum(_ digest: Insecure.SHA1Digest) -> String {
+    (Data([1]) + digest).base64EncodedString()
   }
 
   /// The asset dictionary of 5.9 without what depends on the occasion: neither `receipt` nor `downloadURL`.
@@ -35,7 +37,7 @@ public struct EmulatorAsset: Sendable, Hashable {
     return [
       "fileChecksum": .string(fileChecksum), "size": .int(Int64(size)),
       "wrappingKey": .string(wrappingKey.base64EncodedString()),
-      "referenceChecksum": .string(Self.checksum(Data("reference/\(fileChecksum)".utf8))),
+      "referenceChecksum": .string(Self.checksum(Insecure.SHA1.hash(data: Data("reference/\(fileChecksum)".utf8)))),
     ]
   }
 }

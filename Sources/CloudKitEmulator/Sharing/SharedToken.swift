@@ -61,6 +61,7 @@ extension EmulatorCore {
   func sharedChanges(_ call: Call) throws(ServerError) -> JSONObject {
     if call.faults.expiresTokens, call.body["syncToken"] != nil { throw .badRequest("Unknown sync continuation type") }
     var token = try call.body["syncToken"].map { (json) throws(ServerError) in try SharedToken(json) } ?? SharedToken()
+    let sent = token
     let places = places(for: call)
     let here = Set(places.map(SharedToken.key))
     let gone = token.zones.keys.filter { !here.contains($0) }.sorted()
@@ -75,7 +76,9 @@ extension EmulatorCore {
       token.add(place)
       zones.append(.object(place.zone.summary))
     }
-    let moreComing = call.faults.emptiesPages || zones.count < gone.count + changed.count
+    if call.faults.stallsMarkers { token = sent }
+    let moreComing =
+      call.faults.emptiesPages || call.faults.stallsMarkers || zones.count < gone.count + changed.count
     return ["zones": .array(zones), "syncToken": .string(token.text), "moreComing": .bool(moreComing)]
   }
 }

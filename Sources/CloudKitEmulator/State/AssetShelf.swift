@@ -70,17 +70,18 @@ extension StoredRecord.Content {
 
 extension EmulatorCore {
   /// Keeps bytes until a time, or longer where a record comes to refer to them.
-  func keep(_ bytes: Data, as asset: EmulatorAsset, until time: Int64) throws(ServerError) {
+  func keep(_ content: AssetContent, as asset: EmulatorAsset, until time: Int64) throws(ServerError) {
     do {
-      try store.write(bytes, asset: asset.id, until: time)
+      try store.write(content, asset: asset.id, until: time)
     } catch {
       throw ServerError(.internalError, "The data file could not be written: \(error)")
     }
     assets.keep(asset.id, until: time)
   }
 
-  func bytes(ofAsset id: String) -> Data? {
-    assets.holds(id) ? store.bytes(ofAsset: id) : nil
+  /// A piece of the bytes, as `AssetContent` counts them or larger.
+  func piece(_ number: Int, ofAsset id: String) -> Data? {
+    assets.holds(id) ? store.piece(number, ofAsset: id) : nil
   }
 
   /// Drops the bytes that nothing refers to.

@@ -11,8 +11,9 @@ protocol EmulatorStore: AnyObject {
   /// Carries out all of a commit or nothing.
   func write(_ commit: Commit) throws
 
-  func write(_ bytes: Data, asset id: String, until time: Int64) throws
-  func bytes(ofAsset id: String) -> Data?
+  func write(_ content: AssetContent, asset id: String, until time: Int64) throws
+  func size(ofAsset id: String) -> Int?
+  func piece(_ number: Int, ofAsset id: String) -> Data?
   func delete(assets ids: [String]) throws
 
   /// Why a read since the last call may have found too little.

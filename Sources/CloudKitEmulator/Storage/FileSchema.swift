@@ -64,6 +64,6 @@ enum FileSchema {
       token TEXT PRIMARY KEY, database TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID;
     -- Apart from their bytes, assets are few and small, and are read at the start.
     CREATE TABLE asset (id TEXT PRIMARY KEY, kept INTEGER NOT NULL) WITHOUT ROWID;
-    CREATE TABLE content (asset TEXT PRIMARY KEY, bytes BLOB NOT NULL);
+    CREATE TABLE content (asset TEXT NOT NULL, piece INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (asset, piece));
     """
 }

@@ -138,15 +138,25 @@ final class FileStore: EmulatorStore {
     }
   }
 
-  func write(_ bytes: Data, asset id: String, until time: Int64) throws {
+  /// In pieces, so that neither the bytes nor the transaction have to be in memory as a whole.
+  func write(_ content: AssetContent, asset id: String, until time: Int64) throws {
     try queue.write { db in
       try db.run("INSERT OR REPLACE INTO asset VALUES (?, ?)", [id, time])
-      try db.run("INSERT OR REPLACE INTO content VALUES (?, ?)", [id, bytes])
+      try db.run("DELETE FROM content WHERE asset = ?", [id])
+      for number in 0..<content.pieces {
+        try db.run("INSERT INTO content VALUES (?, ?, ?)", [id, number, try content.piece(number)])
+      }
     }
   }
 
-  func bytes(ofAsset id: String) -> Data? {
-    read(otherwise: nil) { try Data.fetchOne($0, sql: "SELECT bytes FROM content WHERE asset = ?", arguments: [id]) }
+  func size(ofAsset id: String) -> Int? {
+    let sql = "SELECT coalesce(sum(length(bytes)), 0) FROM content WHERE asset = ?"
+    return read(otherwise: nil) { try Int.fetchOne($0, sql: sql, arguments: [id]) }
+  }
+
+  func piece(_ number: Int, ofAsset id: String) -> Data? {
+    let sql = "SELECT bytes FROM content WHERE asset = ? AND piece = ?"
+    return read(otherwise: nil) { try Data.fetchOne($0, sql: sql, arguments: [id, number]) }
   }
 
   func delete(assets ids: [String]) throws {

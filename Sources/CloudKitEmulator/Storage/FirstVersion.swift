@@ -14,7 +14,7 @@ enum FirstVersion {
         INSERT INTO zone (database, name, identity, sequence, changed, deleted)
           SELECT database, name, identity, sequence, changed, deleted FROM old_zone ORDER BY database, name;
         INSERT INTO asset SELECT id, kept FROM old_asset;
-        INSERT INTO content SELECT id, bytes FROM old_asset;
+        INSERT INTO content SELECT id, 0, bytes FROM old_asset;
         """
     )
     let rows = try Row.fetchCursor(

@@ -28,9 +28,13 @@ final class MemoryStore: EmulatorStore {
     }
   }
 
-  func write(_ bytes: Data, asset id: String, until time: Int64) { contents[id] = bytes }
+  func write(_ content: AssetContent, asset id: String, until time: Int64) throws {
+    contents[id] = try (0..<content.pieces).reduce(into: Data()) { $0 += try content.piece($1) }
+  }
 
-  func bytes(ofAsset id: String) -> Data? { contents[id] }
+  func size(ofAsset id: String) -> Int? { contents[id]?.count }
+
+  func piece(_ number: Int, ofAsset id: String) -> Data? { try? contents[id].map { AssetContent($0) }?.piece(number) }
 
   func delete(assets ids: [String]) {
     for id in ids { contents[id] = nil }

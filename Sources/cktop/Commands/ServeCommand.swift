@@ -13,6 +13,12 @@ struct ServeCommand: AsyncParsableCommand {
       The URL is the first line on standard output; the request log goes to standard error. Any API token is accepted \
       and any web-auth token is the user of that name, unless --strict-auth. Ends in good order at SIGINT and SIGTERM.
 
+      With --data everything answered is on disk, whenever the process dies. Without it everything is gone at the end, \
+      and a new server does not know the sync tokens of the one before: clients read everything anew.
+
+      --host opens the server to other machines, and is accepted only with --strict-auth and somebody to let in. What is \
+      sent is not encrypted: put a proxy with TLS before it where the network is not yours.
+
         cktop serve --port 8080 --data cloud.sqlite &
         CLOUDKIT_URL=http://127.0.0.1:8080 CLOUDKIT_API_TOKEN=any CLOUDKIT_WEB_AUTH_TOKEN=ana \\
           cktop sync --container iCloud.org.example.App
@@ -20,6 +26,11 @@ struct ServeCommand: AsyncParsableCommand {
   )
 
   @Option(help: "The port; 0 picks a free one.") var port = 0
+  @Option(
+    help: ArgumentHelp("Where to listen; others than this machine only with --strict-auth.", valueName: "address")
+  )
+  var host = "127.0.0.1"
+  @Flag(help: "Opens /emulator: state, faults, time travel; see cktop help admin.") var admin = false
   @Option(help: ArgumentHelp("Where everything is kept; without it, in memory.", valueName: "file")) var data: String?
   @Option(help: ArgumentHelp("A TOML plan of faults; see cktop help faults.", valueName: "file")) var faults: String?
   @Option(help: ArgumentHelp("Delays every answer.", valueName: "ms")) var delay = 0
@@ -46,19 +57,26 @@ struct ServeCommand: AsyncParsableCommand {
     if !(0...600_000).contains(delay) { throw ValidationError("--delay must be between 0 and 600000 milliseconds") }
   }
 
+  /// What has to be sent along to the admin endpoint; from the environment, since others see a command line.
+  private static var adminToken: String? {
+    ProcessInfo.processInfo.environment["CKTOP_ADMIN_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
   func run() async throws {
     let emulator = try emulator()
     if let faults { emulator.faults = try FaultPlan(tomlFile: faults) }
     let log = DispatchQueue(label: "request log")
-    let server = EmulatorServer(emulator, delay: .milliseconds(delay)) { entry in
-      let line = entry.line(at: SyncStore.currentTime)
+    let isColoured = OutputStream.error.isColoured
+    let access = admin ? AdminAccess(token: Self.adminToken) : nil
+    let server = EmulatorServer(emulator, delay: .milliseconds(delay), admin: access) { entry in
+      let line = entry.line(at: SyncStore.currentTime, isColoured: isColoured)
       // The event loop must not wait for whoever reads the log.
       log.async { OutputStream.error.line(line) }
     }
     let (stops, stop) = AsyncStream.makeStream(of: Void.self)
     let signals = StopSignals { stop.finish() }
     let bound = try await start(server)
-    OutputStream.standard.line("http://127.0.0.1:\(bound)")
+    OutputStream.standard.line("http://\(host.contains(":") ? "[\(host)]" : host):\(bound)")
     for await _ in stops {}
     signals.end()
     try await server.stop()
@@ -72,14 +90,25 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.apiTokens = Set(apiTokens)
     configuration.users = Set(users)
     configuration.serverKeys = try serverKeys.map(serverKey)
+    // What is not kept must not be recognised by the next server either.
+    if data == nil { configuration.seed = .random(in: 0...(.max)) }
     do {
       return try Emulator(configuration: configuration, path: data)
     } catch {
-      let path = data ?? ""
-      throw CommandFailure(
-        "\(path) cannot be used (\(error)); stop the server that has it open, or choose another --data",
-        .storeUnusable
-      )
+      throw CommandFailure(Self.refusal(of: data ?? "", error), .storeUnusable)
+    }
+  }
+
+  /// What is wrong with a data file, and what to do.
+  static func refusal(of path: String, _ error: any Error) -> String {
+    switch (error as? EmulatorFileError)?.reason {
+    case .inUse?: "\(path) is in use by another server; stop that one, or choose another --data"
+    case .foreign?: "\(path) is not a file of cktop serve; choose another --data"
+    case .newer?: "\(path) was written by a newer cktop; use that one, or choose another --data"
+    case .damaged?: "\(path) is damaged; restore a copy, or choose another --data"
+    case .inaccessible?:
+      "\(path) cannot be opened for writing; check its folder, permissions and disk, or choose another --data"
+    case .other?, nil: "\(path) cannot be used (\(error)); choose another --data"
     }
   }
 
@@ -100,19 +129,15 @@ struct ServeCommand: AsyncParsableCommand {
 
   private func start(_ server: EmulatorServer) async throws(CommandFailure) -> Int {
     do {
-      return try await server.start(port: port)
+      return try await server.start(host: host, port: port)
+    } catch is EmulatorServer.StartError {
+      throw .usage(
+        admin && strictAuth && Self.adminToken == nil
+          ? "--admin would be open to whoever reaches \(host); set CKTOP_ADMIN_TOKEN"
+          : "--host \(host) lets other machines in; add --strict-auth with --api-token, --user or --server-key"
+      )
     } catch {
-      throw .usage("port \(port) cannot be opened (\(error)); choose another --port, or 0 for a free one")
+      throw .usage("\(host) port \(port) cannot be opened (\(error)); choose another --port, or 0 for a free one")
     }
-  }
-}
-
-extension EmulatorServer.LogEntry {
-  /// The line of the request log: time, method, database and operation, items, result, duration.
-  func line(at now: Int64) -> String {
-    let target = summary.database.isEmpty ? summary.operation : "\(summary.database)/\(summary.operation)"
-    let duration = String(format: "%.1f", milliseconds)
-    let time = RFC3339.text(milliseconds: now) ?? ""
-    return "\(time) \(summary.method) \(target) \(summary.items) items \(summary.result) \(duration) ms".visible
   }
 }

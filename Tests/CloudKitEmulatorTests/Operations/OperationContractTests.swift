@@ -80,7 +80,7 @@ import Testing
     case .offline: .offline
     case .throttled: .throttled(retryAfter: 3)
     case .refused: .internalError
-    case .badGateway: .badGateway
+    case .badGateway: .badGateway()
     case .lostAnswer: .dropAfterCommit
     case .poison: .poison
     case .nothing, .cancelledBeforeStart, .cancelledOnTheWay, .cancelledByABlock: nil

@@ -1,0 +1,142 @@
+import Foundation
+
+/// Looks inside an emulator and interferes with it, over HTTP: what the Swift API does, for programs in any language.
+struct AdminEndpoint: Sendable {
+  static let path = "/emulator"
+
+  private static let overview = """
+    GET  /emulator/state       all databases, zones and records as text
+    GET  /emulator/statistics  requests, outcomes, records, and how often each rule of faults struck
+    GET  /emulator/faults      the plan of faults
+    PUT  /emulator/faults      {"rules": [{"when": {"operation": "records/modify"}, "then": "offline"}]}
+    POST /emulator/advance     {"seconds": 3600} lets time pass
+    POST /emulator/offline     {"offline": true} takes the network away, false gives it back
+    POST /emulator/throttle    {"seconds": 15} answers THROTTLED for so long, 0 ends it
+
+    """
+
+  let emulator: Emulator
+  let access: AdminAccess
+  /// The emulator's time.
+  let now: @Sendable () -> Date
+
+  static func has(path: String) -> Bool {
+    path == Self.path || path.hasPrefix(Self.path + "/")
+  }
+
+  /// Why something was not done, in one line.
+  private struct Failure: Error {
+    var status = 400
+    var reason: String
+  }
+
+  func reply(to request: EmulatorRequest) -> EmulatorReply {
+    let response: EmulatorResponse
+    do throws(Failure) {
+      if let refusal = access.refusal(request) { throw Failure(status: refusal.status, reason: refusal.reason) }
+      response = try answer(request)
+    } catch {
+      response = Self.json(["error": .string(error.reason)], status: error.status)
+    }
+    let summary = EmulatorSummary(
+      method: request.method,
+      path: request.path,
+      operation: "admin",
+      database: "",
+      items: 0,
+      result: "\(response.status)",
+      faults: []
+    )
+    return EmulatorReply(outcome: .respond(response), delay: .zero, summary: summary)
+  }
+
+  private func answer(_ request: EmulatorRequest) throws(Failure) -> EmulatorResponse {
+    let name = String(request.path.dropFirst(Self.path.count).drop { $0 == "/" })
+    switch (request.method, name) {
+    case ("GET", ""): return Self.text(Self.overview)
+    case ("GET", "state"): return Self.text(emulator.dump())
+    case ("GET", "statistics"): return Self.json(statistics)
+    case ("GET", "faults"): break
+    case ("PUT", "faults"):
+      do throws(FaultPlan.Invalid) {
+        emulator.faults = try FaultPlan(json: request.body)
+      } catch {
+        throw Failure(reason: error.description)
+      }
+    case ("POST", "advance"):
+      emulator.advance(by: .seconds(try number("seconds", request, upTo: 1e9)))
+      return Self.json(["secondsAhead": .double(emulator.timeAhead / .seconds(1))])
+    case ("POST", "offline"):
+      guard let isOffline = try body(request)["offline"]?.bool else {
+        throw Failure(reason: #"the body must be {"offline": true} or {"offline": false}"#)
+      }
+      emulator.isOffline = isOffline
+      return Self.json(["offline": .bool(isOffline)])
+    case ("POST", "throttle"):
+      let seconds = try number("seconds", request, upTo: 1e9)
+      emulator.throttle(until: seconds > 0 ? now().addingTimeInterval(seconds) : nil)
+      return Self.json(["seconds": .double(seconds)])
+    default:
+      throw Failure(status: 404, reason: "there is no \(request.method) \(request.path); GET /emulator lists all")
+    }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    guard let plan = try? encoder.encode(emulator.faults) else {
+      throw Failure(status: 500, reason: "the plan cannot be written")
+    }
+    return Self.response(200, "application/json; charset=UTF-8", plan + Data("\n".utf8))
+  }
+
+  private func body(_ request: EmulatorRequest) throws(Failure) -> JSONObject {
+    do throws(JSONParser.Failure) {
+      guard let object = try JSONParser.parse(request.body).object else {
+        throw JSONParser.Failure(reason: "Expected an object")
+      }
+      return object
+    } catch {
+      throw Failure(reason: "the body is no JSON object: \(error.reason)")
+    }
+  }
+
+  private func number(_ key: String, _ request: EmulatorRequest, upTo limit: Double) throws(Failure) -> Double {
+    guard let number = try body(request)[key]?.number, (0...limit).contains(number) else {
+      throw Failure(reason: "the body must be {\"\(key)\": N}, N a number from 0")
+    }
+    return number
+  }
+
+  private var statistics: JSONObject {
+    let statistics = emulator.statistics
+    let counts = { (counts: [String: Int]) in
+      var object = JSONObject()
+      for (key, count) in counts.sorted(by: { $0.key < $1.key }) { object.append(key, .int(Int64(count))) }
+      return JSON.object(object)
+    }
+    let faults = zip(emulator.faults.rules, emulator.faultCounts).map { rule, count in
+      JSON.object([
+        "action": .string(rule.then.name), "matched": .int(Int64(count.matched)), "struck": .int(Int64(count.struck)),
+      ])
+    }
+    return [
+      "requests": .int(Int64(statistics.requests)), "requestsByOperation": counts(statistics.requestsByOperation),
+      "outcomes": counts(statistics.outcomes), "itemErrors": .int(Int64(statistics.itemErrors)),
+      "atomicFailures": .int(Int64(statistics.atomicFailures)), "recordsSaved": .int(Int64(statistics.recordsSaved)),
+      "recordsDeleted": .int(Int64(statistics.recordsDeleted)), "records": .int(Int64(emulator.recordCount())),
+      "assets": .int(Int64(emulator.assetCount)), "waitingPolls": .int(Int64(emulator.waitingPolls)),
+      "offline": .bool(emulator.isOffline), "secondsAhead": .double(emulator.timeAhead / .seconds(1)),
+      "faults": .array(faults),
+    ]
+  }
+
+  private static func json(_ object: JSONObject, status: Int = 200) -> EmulatorResponse {
+    response(status, "application/json; charset=UTF-8", JSONWriter.data(.object(object)) + Data("\n".utf8))
+  }
+
+  private static func text(_ text: String) -> EmulatorResponse {
+    response(200, "text/plain; charset=UTF-8", Data(text.utf8))
+  }
+
+  private static func response(_ status: Int, _ type: String, _ body: Data) -> EmulatorResponse {
+    EmulatorResponse(status: status, headers: [EmulatorHeader("Content-Type", type)], body: body)
+  }
+}

@@ -1,0 +1,151 @@
+import CloudKitEmulator
+import Foundation
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct ServerLimitTests {
+  private static func serve(
+    _ change: (inout EmulatorConfiguration) -> Void = { _ in },
+    _ body: (Fixture, Int) async throws -> Void
+  ) async throws {
+    var configuration = EmulatorConfiguration()
+    change(&configuration)
+    let fixture = try Fixture.withZone(configuration)
+    let server = EmulatorServer(fixture.emulator, now: { fixture.now })
+    let port = try await server.start()
+    try await body(fixture, port)
+    try await server.stop(grace: .zero)
+  }
+
+  private static func post(_ bytes: [UInt8], to path: String, _ wire: Wire, header: String = "") {
+    wire.send(
+      "POST \(path) HTTP/1.1\r\nHost: here\r\nContent-Encoding: gzip\r\n\(header)Content-Length: \(bytes.count)\r\n\r\n"
+    )
+    wire.send(bytes)
+  }
+
+  private static let list = "/database/1/iCloud.test/development/private/zones/list?\(Fixture.ana)"
+
+  @Test func `a compressed request is understood`() async throws {
+    try await Self.serve { _, port in
+      let wire = try Wire(port: port)
+      Self.post(
+        Gzip.stored(#"{"zoneID":{"zoneName":"notes"},"operations":[\#(Fixture.save("a"))]}"#),
+        to: "/database/1/iCloud.test/development/private/records/modify?\(Fixture.ana)",
+        wire
+      )
+      #expect(await wire.receive()?.body.contains(#""recordName":"a""#) == true)
+    }
+  }
+
+  @Test func `a small request that grows beyond every limit is too large`() async throws {
+    try await Self.serve({ $0.assetSizeLimit = 100_000 }) { _, port in
+      for _ in 0..<2 {
+        let wire = try Wire(port: port)
+        Self.post(Gzip.bomb(zeros: 10_000_000), to: Self.list, wire, header: "Origin: http://page.example\r\n")
+        let answer = try #require(await wire.receive())
+        #expect(answer.head.hasPrefix("HTTP/1.1 413"))
+        #expect(answer.head.contains("Access-Control-Allow-Origin: http://page.example"))
+        #expect(await wire.receive() == nil)
+      }
+    }
+  }
+
+  @Test func `a request that says it is compressed and is not is a bad one`() async throws {
+    try await Self.serve { _, port in
+      let wire = try Wire(port: port)
+      Self.post(Array("{}                  ".utf8), to: Self.list, wire)
+      #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 400") == true)
+      #expect(await wire.receive() == nil)
+    }
+  }
+
+  @Test func `who falls silent in the middle of a request is given up, a poll is not`() async throws {
+    try await Self.serve({ $0.idleTimeout = .milliseconds(100) }) { fixture, port in
+      let poll = try Wire(port: port)
+      let address = try fixture.courierURL().replacing("http://emulator.invalid", with: "")
+      poll.send("GET \(address) HTTP/1.1\r\nHost: here\r\n\r\n")
+      let slow = try Wire(port: port)
+      slow.send("POST \(Self.list) HTTP/1.1\r\nHost: here\r\nContent-Length: 10\r\n\r\n{")
+      let silent = try Wire(port: port)
+      silent.send("POST /data")
+
+      #expect(await slow.receive()?.head.hasPrefix("HTTP/1.1 408") == true)
+      #expect(await slow.receive() == nil)
+      #expect(await silent.receive() == nil)
+      #expect(fixture.emulator.waitingPolls == 1)
+    }
+  }
+
+  @Test func `one connection too many is turned away, and is welcome when another has gone`() async throws {
+    try await Self.serve({ $0.connectionLimit = 2 }) { _, port in
+      var wires = [try Wire(port: port), try Wire(port: port)]
+      for wire in wires {
+        wire.post("zones/list")
+        #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 200") == true)
+      }
+      let late = try Wire(port: port)
+      late.post("zones/list")
+      #expect(await late.receive()?.head.hasPrefix("HTTP/1.1 503") == true)
+      wires.removeAll()
+      // The server learns of the end of a connection when it learns of it.
+      while true {
+        let next = try Wire(port: port)
+        next.post("zones/list")
+        if await next.receive()?.head.hasPrefix("HTTP/1.1 200") == true { break }
+      }
+    }
+  }
+
+  @Test func `headers beyond measure are refused`() async throws {
+    try await Self.serve { _, port in
+      for headers in [
+        "X-Long: " + String(repeating: "x", count: 100_000) + "\r\n",
+        (0..<300).map { "X-\($0): y\r\n" }.joined(),
+      ] {
+        let wire = try Wire(port: port)
+        wire.send("POST \(Self.list) HTTP/1.1\r\nHost: here\r\n\(headers)Content-Length: 2\r\n\r\n{}")
+        #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 400") ?? true)
+      }
+      let wire = try Wire(port: port)
+      wire.post("zones/list")
+      #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 200") == true)
+    }
+  }
+
+  @Test func `a truncated answer promises more than it brings`() async throws {
+    try await Self.serve { fixture, port in
+      fixture.emulator.faults = FaultPlan(rules: [FaultRule(then: .truncateAnswer)])
+      let wire = try Wire(port: port)
+      wire.post("zones/list")
+      #expect(await wire.receive() == nil)
+      #expect(wire.left.hasPrefix("HTTP/1.1 200") && wire.left.contains(#"{"zones""#) && !wire.left.hasSuffix("}"))
+    }
+  }
+
+  @Test func `every kind of answer tells a browser that it may read it`() async throws {
+    try await Self.serve { fixture, port in
+      fixture.emulator.faults = FaultPlan(
+        rules: [FaultRule(when: FaultCondition(operation: "zones/lookup"), then: .badGateway())]
+      )
+      let paths = [
+        Self.list, Self.list + "&x", "/nowhere", "/sign-in", "/assets/upload/x?ticket=y", "/assets/download/x/y",
+        "/aps",
+        "/database/1/iCloud.test/development/private/zones/lookup?\(Fixture.ana)",
+        "/database/1/iCloud.test/development/private/zones/list?ckAPIToken=t",
+      ]
+      let wire = try Wire(port: port)
+      for path in paths {
+        for method in ["OPTIONS", "GET", "POST", "PUT"] {
+          wire.send(
+            "\(method) \(path) HTTP/1.1\r\nHost: here\r\nOrigin: http://page.example\r\nContent-Length: 0\r\n\r\n"
+          )
+          let head = try #require(await wire.receive()).head
+          #expect(head.contains("Access-Control-Allow-Origin: http://page.example"), "\(method) \(path)")
+          #expect(head.contains("Access-Control-Allow-Credentials: true"))
+          #expect(method != "OPTIONS" || head.contains("Access-Control-Allow-Methods: GET, POST, PUT, DELETE"))
+        }
+      }
+    }
+  }
+}
