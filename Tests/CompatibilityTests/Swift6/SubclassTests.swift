@@ -6,7 +6,7 @@ import Testing
 // more than Apple's.
 
 /// A record that looks as if it came from the server.
-private class StandInRecord: CKRecord {
+private class StandInRecord: CKRecord, @unchecked Sendable {
   private let user: CKRecord.ID
 
   init(recordType: CKRecord.RecordType, name: String, user: String) {
@@ -25,12 +25,12 @@ private class StandInRecord: CKRecord {
   override var recordChangeTag: String? { "tag" }
 }
 
-private class StandInShare: CKShare {
+private class StandInShare: CKShare, @unchecked Sendable {
   override var url: URL? { URL(string: "https://www.icloud.com/share/0") }
   override var currentUserParticipant: CKShare.Participant? { owner }
 }
 
-private class StandInToken: CKServerChangeToken {
+private class StandInToken: CKServerChangeToken, @unchecked Sendable {
   let name: String
 
   init?(name: String, in coder: NSCoder) {
@@ -44,7 +44,7 @@ private class StandInToken: CKServerChangeToken {
   }
 }
 
-private class NamedSubscription: CKDatabaseSubscription {
+private class NamedSubscription: CKDatabaseSubscription, @unchecked Sendable {
   override var notificationInfo: CKSubscription.NotificationInfo? {
     get {
       let info = CKSubscription.NotificationInfo()
