@@ -17,6 +17,7 @@ extension CKContainer {
   /// - Parameters:
   ///   - configuration: The settings; what it leaves open stays as it is.
   ///   - group: A group whose default configuration holds where `configuration` leaves something open.
+  ///   - body: What is done with the configured container.
   @discardableResult
   public func configuredWith<R>(
     configuration: CKOperation.Configuration? = nil,
@@ -32,6 +33,7 @@ extension CKContainer {
   /// - Parameters:
   ///   - configuration: The settings; what it leaves open stays as it is.
   ///   - group: A group whose default configuration holds where `configuration` leaves something open.
+  ///   - body: What is done with the configured container.
   @discardableResult
   public func configuredWith<R>(
     configuration: CKOperation.Configuration? = nil,

@@ -13,6 +13,7 @@ extension CKDatabase {
   /// - Parameters:
   ///   - configuration: The settings; what it leaves open stays as it is.
   ///   - group: A group whose default configuration holds where `configuration` leaves something open.
+  ///   - body: What is done with the configured database.
   @discardableResult
   public func configuredWith<R>(
     configuration: CKOperation.Configuration? = nil,
@@ -28,6 +29,7 @@ extension CKDatabase {
   /// - Parameters:
   ///   - configuration: The settings; what it leaves open stays as it is.
   ///   - group: A group whose default configuration holds where `configuration` leaves something open.
+  ///   - body: What is done with the configured database.
   @discardableResult
   public func configuredWith<R>(
     configuration: CKOperation.Configuration? = nil,
