@@ -8,7 +8,7 @@ import Testing
   private static let letters: [(Disposition, Character)] = [
     (.acknowledge, "A"), (.wait(.network), "N"), (.wait(.account), "C"), (.wait(.quota), "Q"),
     (.wait(.throttle), "T"), (.backOff, "B"), (.readBack, "R"), (.vanished, "V"), (.zoneMissing, "Z"),
-    (.sibling, "S"), (.split, "L"), (.deadLetter, "D"),
+    (.sibling, "S"), (.split, "L"), (.outage, "O"), (.deadLetter, "D"),
   ]
 
   /// Save, delete, zone save, zone delete as an item's error; the same four as the whole request's.
@@ -20,7 +20,7 @@ import Testing
     "BAD_REQUEST": "DDDD LLLL",
     "CONFLICT": "RRAB RRAB",
     "EXISTS": "RRAB RRAB",
-    "INTERNAL_ERROR": "BBBB BBBB",
+    "INTERNAL_ERROR": "BBBB OOOO",
     "LIMIT_EXCEEDED": "LLLL LLLL",
     "NETWORK_ERROR": "RRRR RRRR",
     "NOT_FOUND": "VADA CCCC",
@@ -76,6 +76,24 @@ import Testing
       #expect(row(error, attempt: 8) == expected.replacing("B", with: "D"), "\(name)")
       #expect(row(error, attempt: 7) == expected, "\(name)")
     }
+  }
+
+  @Test func `what is created cannot have vanished`() {
+    let error = WebServicesError(.notFound, "")
+    let disposition = { (isCreation: Bool, isRequestLevel: Bool) in
+      Disposition(
+        error,
+        kind: .save,
+        isCreation: isCreation,
+        attempt: 1,
+        maxAttempts: 8,
+        isRequestLevel: isRequestLevel
+      )
+    }
+
+    #expect(disposition(true, false) == .deadLetter)
+    #expect(disposition(false, false) == .vanished)
+    #expect(disposition(true, true) == .wait(.account))
   }
 
   @Test func `a server that says when to come back is waited for`() {

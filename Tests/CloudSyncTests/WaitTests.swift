@@ -234,7 +234,7 @@ import Testing
 
     try await device.sync()
 
-    #expect(try store.mayRequest() == false)
+    #expect(try store.isHeld(.feed()))
     #expect(try store.status().state == .error)
     #expect(try store.status().nextActionAt == world.clock.now + 1000)
     transport.interfere(nil)

@@ -19,6 +19,9 @@ package enum Disposition: Hashable, Sendable {
   /// The request was refused whole, for its size or for one of its records: sent again in smaller ones, until the
   /// culprit is alone.
   case split
+  /// The server failed over the whole request: the scope waits, and the next request is smaller, so that a record that
+  /// makes it fail is alone in the end and spends its attempts.
+  case outage
   /// A person has to act; kept with its reason until then.
   case deadLetter
 
@@ -38,10 +41,12 @@ package enum Disposition: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - attempt: which attempt this was, from 1.
+  ///   - isCreation: whether the operation makes a record that the server is not known to hold.
   ///   - isRequestLevel: whether the whole request failed, or one item of it.
   package init(
     _ error: WebServicesError,
     kind: OperationKind,
+    isCreation: Bool = false,
     attempt: Int,
     maxAttempts: Int,
     isRequestLevel: Bool
@@ -55,7 +60,7 @@ package enum Disposition: Hashable, Sendable {
       } else {
         self = error.retryAfter != nil || isRequestLevel ? .wait(.throttle) : transient
       }
-    case .internalError: self = error.effect == .unknown ? .readBack : transient
+    case .internalError: self = error.effect == .unknown ? .readBack : isRequestLevel ? .outage : transient
     case .networkError: self = error.effect == .notSent ? .wait(.network) : .readBack
     case .unexpectedServerResponse: self = .readBack
     case .conflict, .exists:
@@ -69,7 +74,8 @@ package enum Disposition: Hashable, Sendable {
       switch kind {
       // Of a whole request it means that there is no such container: a person has to put that right, no change is to
       // blame.
-      case .save: self = isRequestLevel ? .wait(.account) : .vanished
+      // What is created cannot have vanished: its type is not known (reference 7.3).
+      case .save: self = isRequestLevel ? .wait(.account) : isCreation ? .deadLetter : .vanished
       case .delete, .zoneDelete: self = isRequestLevel ? .wait(.account) : .acknowledge
       case .zoneSave: self = isRequestLevel ? .wait(.account) : .deadLetter
       }

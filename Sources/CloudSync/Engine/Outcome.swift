@@ -76,6 +76,7 @@ package enum Interpreter {
       Disposition(
         error,
         kind: operation.sentKind ?? operation.kind,
+        isCreation: operation.baseTag == nil,
         attempt: operation.attempts + 1,
         maxAttempts: operation.maxAttempts,
         isRequestLevel: isRequestLevel

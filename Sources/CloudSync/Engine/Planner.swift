@@ -51,6 +51,14 @@ package struct Workload: Hashable, Sendable {
 package enum WaitScope: Hashable, Sendable {
   case network, account, quota, database
   case zone(ZoneKey)
+  /// One feed, which cannot be read just now: nothing that is to be sent waits for it. By a name of its own.
+  case feed(String)
+
+  /// The feed of the database's zones, of a zone, or of a record type by modification time.
+  static func feed(of zone: ZoneKey? = nil, type: String? = nil) -> WaitScope {
+    let place = zone.map { $0.owner.isEmpty ? $0.zone : "\($0.zone):\($0.owner)" } ?? ""
+    return .feed(type.map { "\(place)/\($0)" } ?? place)
+  }
 
   /// The name in the store and in `status`.
   package var name: String {
@@ -59,6 +67,7 @@ package enum WaitScope: Hashable, Sendable {
     case .account: "account"
     case .quota: "quota"
     case .database: "database"
+    case .feed(let name): "feed:\(name)"
     case .zone(let key): key.owner.isEmpty ? "zone:\(key.zone)" : "zone:\(key.zone):\(key.owner)"
     }
   }
@@ -69,6 +78,7 @@ package enum WaitScope: Hashable, Sendable {
     case "account": self = .account
     case "quota": self = .quota
     case "database": self = .database
+    case _ where name.hasPrefix("feed:"): self = .feed(String(name.dropFirst("feed:".count)))
     default:
       let parts = name.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
       self = .zone(ZoneKey(zone: parts.count > 1 ? parts[1] : name, owner: parts.count > 2 ? parts[2] : ""))
@@ -79,7 +89,7 @@ package enum WaitScope: Hashable, Sendable {
   package var stopsAll: Bool {
     switch self {
     case .network, .account, .database: true
-    case .quota, .zone: false
+    case .quota, .zone, .feed: false
     }
   }
 }

@@ -51,6 +51,7 @@ extension SyncEngine {
     defer { lease?.release(store) }
     var isResting = false
     var nextPoll = store.now()
+    var patience = Duration.seconds(1)
     while !Task.isCancelled {
       guard let held = lease else {
         lease = try Lease.acquire(store)
@@ -59,7 +60,8 @@ extension SyncEngine {
         continue
       }
       do {
-        let isDue = store.now() >= nextPoll
+        // A poll that lies further away than polls ever do was planned before the clock was set back.
+        let isDue = store.now() >= nextPoll || nextPoll - store.now() > Int64(configuration.pollInterval * 1000)
         if try hasWork(pollIsDue: isDue) {
           isResting = false
           let requests = try store.startPasses(held)
@@ -76,6 +78,11 @@ extension SyncEngine {
           // Without the system's watch the store has to be looked at.
           await wakeup.sleep(watcher == nil ? .milliseconds(250) : try restTime(nextPoll))
         }
+        patience = .seconds(1)
+      } catch let error as StoreError where error.passes {
+        // A full disk, or a file that others hold: nothing was changed, and it is tried again.
+        await wakeup.sleep(patience)
+        patience = min(patience * 2, .seconds(60))
       } catch let error as StoreError where error.kind == .fenced {
         lease = nil
         // Whoever has taken over drives on.

@@ -10,20 +10,61 @@ extension SyncEngine {
     try store.setActivity(.fetching, lease)
     var isComplete = true
     if database != .public {
-      try await fetchDatabaseChanges(lease, &summary)
+      let isRead = try await reading(.feed(of: nil), lease, &summary) { summary in
+        try await self.fetchDatabaseChanges(lease, &summary)
+      }
       let zones = try store.zonesToRead()
-      isComplete = zones.held == 0
+      isComplete = isRead && zones.held == 0
       for zone in zones.open {
-        if try await fetchZone(zone, lease, &summary) == false { isComplete = false }
+        let isRead = try await reading(.feed(of: zone), lease, &summary) { summary in
+          try await self.fetchZone(zone, lease, &summary)
+        }
+        if !isRead { isComplete = false }
       }
     }
-    for pull in try store.pulls(types: types) {
-      // Where nothing was known before, there is nothing to have been deleted.
-      let isKnown = try !store.namesInMirror(of: pull).isEmpty
-      try await read(pull, lease, &summary)
-      if isKnown, isDue(pull, sweeps) { try await sweep(pull, lease, &summary) }
+    for pull in try store.pulls(types: types, lease) {
+      let isRead = try await reading(.feed(of: pull.zone, type: pull.type), of: pull.zone, lease, &summary) { summary in
+        // Where nothing was known before, there is nothing to have been deleted.
+        let isKnown = try !self.store.namesInMirror(of: pull).isEmpty
+        try await self.read(pull, lease, &summary)
+        if isKnown, self.isDue(pull, sweeps) { try await self.sweep(pull, lease, &summary) }
+      }
+      if !isRead { isComplete = false }
     }
     return isComplete
+  }
+
+  /// Reads one feed. One that cannot be read waits by itself: the others go on, and so does what is to be sent.
+  ///
+  /// - Returns: whether it was read to its end.
+  private func reading(
+    _ feed: WaitScope,
+    of zone: ZoneKey? = nil,
+    _ lease: Lease,
+    _ summary: inout PassSummary,
+    _ body: (inout PassSummary) async throws -> Void
+  ) async throws -> Bool {
+    guard try !store.isHeld(feed, of: zone) else { return false }
+    do {
+      try await body(&summary)
+      try store.release(feed, lease)
+      return true
+    } catch let held as Held {
+      summary.lastItemError = held.error
+      try store.hold(held.scope, held.error, random: configuration.random(), lease)
+      return false
+    } catch let error as WebServicesError {
+      guard !error.concernsEverything else { throw error }
+      summary.lastItemError = error
+      try store.hold(feed, error, random: configuration.random(), lease)
+      return false
+    }
+  }
+
+  /// What a feed's trouble holds up, where that is more than the feed.
+  private struct Held: Error {
+    let scope: WaitScope
+    let error: WebServicesError
   }
 
   private func isDue(_ pull: Pull, _ sweeps: Sweeps) -> Bool {
@@ -33,7 +74,8 @@ extension SyncEngine {
     case .whenDue: break
     }
     guard let sweptAt = pull.sweptAt, configuration.sweepInterval > 0 else { return true }
-    return Double(store.now() - sweptAt) >= configuration.sweepInterval * 1000
+    // Also where the clock was set back behind the last one.
+    return abs(Double(store.now() - sweptAt)) >= configuration.sweepInterval * 1000
   }
 
   // MARK: - Change feeds
@@ -67,8 +109,7 @@ extension SyncEngine {
     }
   }
 
-  /// Whether the zone was read to its end; where not, it waits, and the others go on.
-  private func fetchZone(_ zone: ZoneKey, _ lease: Lease, _ summary: inout PassSummary) async throws -> Bool {
+  private func fetchZone(_ zone: ZoneKey, _ lease: Lease, _ summary: inout PassSummary) async throws {
     let client = client
     let database = database
     var token = try store.startReading(zone, lease)
@@ -81,22 +122,20 @@ extension SyncEngine {
       summary.requests += 1
       switch answer {
       case .failure(_, let error) where error.code == .zoneNotFound:
-        try store.zoneIsGone(zone, lease)
-        return true
+        return try store.zoneIsGone(zone, lease)
       case .failure(_, let error) where error.refusesToken && token != nil && !hasRestarted:
         try store.restartReading(zone, lease)
         token = nil
         hasRestarted = true
       case .failure(_, let error):
-        summary.lastItemError = error
-        try store.holdZone(zone, error, random: configuration.random(), lease)
-        return false
+        throw Held(scope: .zone(zone), error: error)
       case .changes(let page):
         let effect = try store.apply(page, to: zone, policy: configuration.policy, lease)
         summary.fetched += effect.changed
         summary.deleted += effect.deleted
         try store.setFetched(summary.fetched + summary.deleted, lease)
-        guard page.moreComing else { return true }
+        if let failure = effect.failure { throw failure }
+        guard page.moreComing else { return }
         // Empty pages with more to come are normal; a token that stands still is not.
         guard page.syncToken != token else { throw Self.stalled("changes/zone") }
         token = page.syncToken
@@ -142,6 +181,7 @@ extension SyncEngine {
       let effect = try store.apply(page.records, of: pull, policy: configuration.policy, lease)
       summary.fetched += effect.changed
       try store.setFetched(summary.fetched + summary.deleted, lease)
+      if let failure = effect.failure { throw failure }
       guard let next else { return }
       guard next != marker else { throw Self.stalled("records/query") }
       marker = next
@@ -206,6 +246,14 @@ extension SyncEngine {
 }
 
 extension WebServicesError {
+  /// Whether no other request would fare better: the network, the account, or the server's word to wait.
+  fileprivate var concernsEverything: Bool {
+    switch code {
+    case .networkError, .authenticationFailed, .authenticationRequired, .accessDenied, .throttled, .tryAgainLater: true
+    default: false
+    }
+  }
+
   /// A query for a record type that the schema does not have.
   fileprivate var isUnknownType: Bool { code == .notFound }
 

@@ -163,8 +163,28 @@ package actor SyncEngine {
         in: database
       )
     }
+    if case .success(let results) = answer, let stranger = try stranger(in: results) {
+      // Whose records were written is not known: all of it is read back once we are ourselves again.
+      _ = try store.recoverInFlight(lease)
+      hasAuthenticated = false
+      throw WebServicesError(
+        .authenticationFailed,
+        "the server took us for \(stranger), whose changes these are not; sign in again"
+      )
+    }
     let outcomes = Interpreter.outcomes(of: operations, answer)
     try settle(operations, outcomes, seconds, lease, &summary)
+  }
+
+  /// Somebody else as whom records of a user's own database were saved: the account was switched behind us.
+  private func stranger(in results: [WireRecordResult]) throws -> String? {
+    guard database == .private, configuration.identity == nil, let owner = try store.status().identity else {
+      return nil
+    }
+    for case .record(let record) in results {
+      if let user = record.modified?.userRecordName, user != owner, !owner.isEmpty { return user }
+    }
+    return nil
   }
 
   private func settle(
@@ -208,7 +228,7 @@ package actor SyncEngine {
     var failures: [RecordKey: WebServicesError] = [:]
     switch answer {
     case .failure(let error) where error.code == .zoneNotFound:
-      for key in keys { found[key] = .some(nil) }
+      return summary.failed += try store.finishReadBack(ids, inLost: zone, error, lease)
     case .failure(let error):
       throw error
     case .success(let results):
@@ -273,10 +293,16 @@ package actor SyncEngine {
     let outcome: Outcome
     switch answer {
     case .success(let results):
-      if case .failure(_, let error)? = results.first {
-        outcome = Interpreter.failure(of: operation, error, isRequestLevel: false)
-      } else {
-        outcome = .zoneDone
+      switch results.first {
+      case .failure(_, let error): outcome = Interpreter.failure(of: operation, error, isRequestLevel: false)
+      case .zone(let zone) where zone.zoneID.zoneName == operation.key.zone: outcome = .zoneDone
+      case .zone, nil:
+        let error = WebServicesError(
+          .unexpectedServerResponse,
+          "the answer does not mention the zone",
+          effect: .unknown
+        )
+        outcome = .failed(error, .backOff)
       }
     case .failure(let error):
       outcome = Interpreter.failure(of: operation, error, isRequestLevel: true)

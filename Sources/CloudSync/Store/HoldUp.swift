@@ -5,10 +5,20 @@ import GRDB
 /// rewritten for these; they are explained when they are looked at.
 struct HoldUp {
   private let isPaused: Bool
+  /// The queued deletions of zones.
+  private let deletions: [ZoneKey: Int64]
   private let waits: [WaitScope: (until: Int64, code: String)]
 
   init(now: Int64, _ database: Database) throws {
     isPaused = try Meta.value("paused", database) != nil
+    var deletions: [ZoneKey: Int64] = [:]
+    for row in try Row.fetchAll(
+      database,
+      sql: "SELECT id, zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'"
+    ) {
+      deletions[ZoneKey(zone: row["zone"], owner: row["owner"])] = row["id"]
+    }
+    self.deletions = deletions
     var waits: [WaitScope: (until: Int64, code: String)] = [:]
     for row in try Row.fetchAll(
       database,
@@ -26,6 +36,8 @@ struct HoldUp {
     var row = row
     if isPaused {
       row.reason = "syncing is paused"
+    } else if !row.key.name.isEmpty, let deletion = deletions[row.key.zoneKey] {
+      row.reason = "waits for the deletion of its zone, operation \(deletion)"
     } else if let wait = wait(of: row) {
       let end = RFC3339.text(milliseconds: wait.until) ?? ""
       row.reason = "held by \(wait.code) until \(end)"

@@ -93,7 +93,7 @@ struct Reconciliation {
     operation.changes = merge.remaining
     operation.baseTag = server.changeTag
     if merge.conflicts.isEmpty {
-      operation.leaveConflict("merged with the server's record, ready to send")
+      operation.leaveConflict("merged with the server's record, ready to send", now: now)
     } else {
       operation.enterConflict(
         "both sides changed \(merge.conflicts.sorted().joined(separator: ", "))",
@@ -110,12 +110,12 @@ struct Reconciliation {
     // Deleted on both sides, and then made anew here.
     if operation.isRecreation {
       operation.startOver()
-      operation.leaveConflict("ready to send")
+      operation.leaveConflict("ready to send", now: now)
       return try QueueTable.update(operation, database)
     }
     // A creation that the server does not hold was not done: it goes (again).
     guard operation.baseTag != nil else {
-      if operation.state != .conflict { operation.leaveConflict("ready to send") }
+      if operation.state != .conflict { operation.leaveConflict("ready to send", now: now) }
       return try QueueTable.update(operation, database)
     }
     switch policy {
@@ -126,7 +126,7 @@ struct Reconciliation {
       // When a record was deleted is not known, so `newest` keeps what somebody wrote.
       operation.recreate(from: known?.fields ?? [:])
       operation.base = [:]
-      operation.leaveConflict("deleted on the server, to be created again")
+      operation.leaveConflict("deleted on the server, to be created again", now: now)
       try QueueTable.update(operation, database)
     case .manual:
       operation.recreate(from: known?.fields ?? [:])
@@ -157,7 +157,7 @@ struct Reconciliation {
     if deleteWins {
       operation.base = server.fields
       operation.baseTag = server.changeTag
-      operation.leaveConflict("ready to send")
+      operation.leaveConflict("ready to send", now: now)
       try QueueTable.update(operation, database)
     } else if policy == .manual {
       operation.enterConflict("deleted here, edited on the server", now: now)
@@ -192,12 +192,18 @@ extension QueuedOperation {
   }
 
   /// Sendable again, unless an operator holds it or it is a dead letter.
-  mutating func leaveConflict(_ reason: String) {
+  mutating func leaveConflict(_ reason: String, now: Int64) {
     guard state != .paused, state != .failed else { return }
+    becomePending(reason, now: now)
+  }
+
+  /// Sendable again; where the server asked for a wait, after its end.
+  mutating func becomePending(_ reason: String, now: Int64) {
+    self.reason = reason
+    conflictAt = nil
+    if state == .waiting, isServersWait, let end = nextAttemptAt, end > now { return }
     state = .pending
     nextAttemptAt = nil
-    conflictAt = nil
-    self.reason = reason
   }
 
   /// Backs off after a passing failure, its attempt counted already.
@@ -220,7 +226,7 @@ extension QueuedOperation {
   }
 
   /// Turns an edit into the creation of the whole record, as it was with the edit applied.
-  fileprivate mutating func recreate(from fields: [String: FieldValue]) {
+  mutating func recreate(from fields: [String: FieldValue]) {
     changes = FieldChanges(values: changes.applied(to: fields))
     baseTag = nil
   }

@@ -12,6 +12,11 @@ enum Schema {
       try database.execute(sql: queue)
       try database.execute(sql: driving)
     }
+    migrator.registerMigration("2") { database in
+      try database.execute(
+        sql: "CREATE INDEX operationsOfZones ON operations(zone, owner, operation) WHERE name IS NULL"
+      )
+    }
     return migrator
   }()
 

@@ -167,7 +167,8 @@ struct Settlement {
     case .vanished:
       return try reconciliation.rebase(operation, onto: nil, epoch: 0)
     case .zoneMissing:
-      try failForZone(&operation, error)
+      operation.attempts += 1
+      try ZoneLoss.meet(&operation, error, now: now, database)
     case .sibling:
       operation.reason = "its atomic group was refused because of another member"
     case .split:
@@ -178,6 +179,16 @@ struct Settlement {
       } else {
         tooLarge = true
         operation.reason = "\(error.code.name) of the whole request, to be sent in a smaller one"
+      }
+    case .outage:
+      wait(.database, error)
+      if isWhole {
+        operation.attempts += 1
+        operation.backOff(error, now: now, random: random)
+        if operation.attempts >= operation.maxAttempts { operation.fail(error.code.name, error.reason) }
+      } else {
+        tooLarge = true
+        operation.reason = "held by \(error.code.name): \(WaitScope.database.name)"
       }
     case .deadLetter:
       operation.attempts += 1
@@ -198,21 +209,6 @@ struct Settlement {
 
   /// A conflict that comes back this often is not going to settle by itself.
   private static let conflictRoundLimit = 8
-
-  /// A zone that we made, or that was never seen, is made (again); one that the server deleted is an operator's matter.
-  private func failForZone(_ operation: inout QueuedOperation, _ error: WebServicesError) throws {
-    operation.attempts += 1
-    let zone = operation.key.zoneKey
-    let known = try ZoneTable.zone(zone, database)
-    let wasOthers = known?.state == .ready && known?.createdHere == false
-    if wasOthers { try ZoneTable.forgetContents(zone, database) }
-    if known?.state == .deleted || wasOthers || operation.attempts >= operation.maxAttempts {
-      operation.fail(error.code.name, "zone \(zone.zone) was deleted on the server; retry makes it anew")
-    } else {
-      try ZoneTable.setState(zone, .unconfirmed, database)
-      operation.reason = "waits for zone \(zone.zone)"
-    }
-  }
 
   /// The narrowest scope known: a refusal of one item is its zone's, one of the whole request the database's.
   private func waitScope(_ scope: Disposition.Scope, _ operation: QueuedOperation, _ error: WebServicesError)
@@ -250,7 +246,7 @@ struct Settlement {
       for scope in [.network, .account, .database] + succeededIn.map(WaitScope.zone) where waits[scope] == nil {
         try Throttles.clear(scope, database)
       }
-      if saved { try Throttles.clear(.quota, database) }
+      if saved, waits[.quota] == nil { try Throttles.clear(.quota, database) }
     }
     // Down by half where the server refuses the size, up again a little with each request that it takes.
     let limit = try Meta.value("operationLimit", database).flatMap { Int($0) } ?? 200

@@ -13,6 +13,8 @@ public struct StoreError: Error, Hashable, Sendable {
   }
 
   package var kind: Kind
+  /// Whether it may be over by itself: a full disk, a file that another program holds.
+  private(set) var passes = false
   /// What happened and what to do, in one line.
   public var message: String
 
@@ -51,10 +53,12 @@ public struct StoreError: Error, Hashable, Sendable {
       self.init(.damaged, "the store \(path) is damaged; restore a copy or move the file away")
     case .SQLITE_FULL:
       self.init(.diskFull, "the disk is full; free some space and try again, nothing was changed")
+      passes = true
     case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_CANTOPEN, .SQLITE_AUTH:
       self.init(.cannotOpen, "the store \(path) cannot be opened for writing; check the path and its rights")
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init(.cannotOpen, "the store \(path) is locked by another program; try again")
+      passes = true
     default:
       let what = error.message ?? error.resultCode.description
       self.init(.cannotOpen, "the store \(path) failed (\(what)); check that it is a file on a sound disk")

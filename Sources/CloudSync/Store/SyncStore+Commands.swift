@@ -116,11 +116,9 @@ extension SyncStore {
   {
     switch verb {
     case .retry:
-      operation.state = .pending
-      operation.reason = "retried by an operator"
+      operation.becomePending("retried by an operator", now: now)
       operation.attempts = 0
       operation.conflictRounds = 0
-      operation.nextAttemptAt = nil
       operation.errorCode = nil
       operation.errorMessage = nil
       // A retry of what failed for a deleted zone is the wish to have the zone again.
@@ -194,7 +192,7 @@ extension SyncStore {
       operation.generation += 1
       operation.conflictRounds = 0
       operation.attempts = 0
-      operation.leaveConflict("settled on the conflict desk, ready to send")
+      operation.leaveConflict("settled on the conflict desk, ready to send", now: now)
       try QueueTable.update(operation, database)
       return left
     }

@@ -200,11 +200,8 @@ extension SyncStore {
     let isHeldByErrors = operation.state == .failed || operation.state == .waiting
     // A delete settles what the fields' conflict was about.
     if isHeldByErrors || (operation.state == .conflict && operation.kind == .delete) {
-      operation.state = .pending
-      operation.reason = "edited again, ready to send"
+      operation.becomePending("edited again, ready to send", now: now)
       operation.attempts = 0
-      operation.nextAttemptAt = nil
-      operation.conflictAt = nil
       operation.errorCode = nil
       operation.errorMessage = nil
     }

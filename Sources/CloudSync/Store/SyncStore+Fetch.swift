@@ -7,6 +7,8 @@ extension SyncStore {
   struct PageEffect: Sendable {
     var changed = 0
     var deleted = 0
+    /// Why an element of the page failed to come.
+    var failure: WebServicesError?
   }
 
   // MARK: - Database changes
@@ -49,7 +51,7 @@ extension SyncStore {
   /// The server deleted a zone: its records are gone, queued changes of it wait for an operator.
   private func forgetZone(_ key: ZoneKey, now: Int64, _ database: Database) throws {
     guard try ZoneTable.zone(key, database) != nil else { return }
-    try ZoneTable.forgetContents(key, database)
+    try ZoneLoss.take(key, now: now, database)
     try EventLog.add("zone", "zone \(key.zone) was deleted on the server", now: now, database)
   }
 
@@ -66,18 +68,54 @@ extension SyncStore {
       let waits = try Set(
         String.fetchAll(database, sql: "SELECT scope FROM throttles WHERE until > ?", arguments: [now])
       )
-      let open = zones.filter { !waits.contains(WaitScope.zone($0).name) }
+      let open = zones.filter { zone in
+        !waits.contains(WaitScope.zone(zone).name) && !waits.contains(WaitScope.feed(of: zone).name)
+      }
       return (open, zones.count - open.count)
     }
   }
 
-  /// A zone's feed cannot be read now: the zone waits, the others go on.
-  func holdZone(_ zone: ZoneKey, _ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
+  /// Whether a feed, or the zone that it is of, has to wait.
+  func isHeld(_ feed: WaitScope, of zone: ZoneKey? = nil) throws(StoreError) -> Bool {
+    let now = now()
+    let scopes = [feed.name] + (zone.map { [WaitScope.zone($0).name] } ?? [])
+    return try read { database in
+      try scopes.contains { scope in
+        try Bool.fetchOne(
+          database,
+          sql: "SELECT EXISTS (SELECT 1 FROM throttles WHERE scope = ? AND until > ?)",
+          arguments: [scope, now]
+        ) == true
+      }
+    }
+  }
+
+  /// Something cannot be read now: it waits, the rest goes on. A refusal that no wait will cure stands as an error.
+  func hold(_ scope: WaitScope, _ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
     let now = now()
     try write { database in
       try lease.check(database, now: now)
-      try Throttles.set(.zone(zone), error, now: now, random: random, database)
-      try EventLog.add("error", "zone \(zone.zone): \(error.code.name): \(error.reason)", now: now, database)
+      try Throttles.set(scope, error, now: now, random: random, database)
+      try EventLog.add("error", "\(scope.name): \(error.code.name): \(error.reason)", now: now, database)
+      try database.execute(
+        sql: "UPDATE activity SET errorCode = ?, errorMessage = ?, errorAt = ?, errorStands = ?, reachedEnd = 0",
+        arguments: [error.code.name, error.reason, now, error.retryAfter == nil]
+      )
+    }
+  }
+
+  /// A feed was read to its end: it waits for nothing.
+  func release(_ feed: WaitScope, _ lease: Lease) throws(StoreError) {
+    guard
+      try read({
+        try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM throttles WHERE scope = ?)", arguments: [feed.name])
+      })
+        == true
+    else { return }
+    let now = now()
+    try write { database in
+      try lease.check(database, now: now)
+      try Throttles.clear(feed, database)
     }
   }
 
@@ -92,6 +130,8 @@ extension SyncStore {
     }
   }
 
+  ///
+  /// Where an element failed to come, the token stays: the page is read again, so that nothing is passed over.
   func apply(_ page: WireZoneChanges, to zone: ZoneKey, policy: ConflictPolicy, _ lease: Lease) throws(StoreError)
     -> PageEffect
   {
@@ -101,6 +141,7 @@ extension SyncStore {
       guard let known = try ZoneTable.zone(zone, database) else { return PageEffect() }
       let reconciliation = Reconciliation(policy: policy, now: now, database: database)
       var effect = try take(page.records, zone, epoch: known.epoch, reconciliation)
+      guard effect.failure == nil else { return effect }
       let atEnd = !page.moreComing
       if atEnd, known.readingAll {
         // A reading from the beginning has seen all there is: what it did not see was deleted meanwhile.
@@ -154,8 +195,10 @@ extension SyncStore {
   }
 
   /// Feeds by modification time: zones without a change feed, with the types that are known or asked for.
-  func pulls(types: [String]) throws(StoreError) -> [Pull] {
-    try write { database in
+  func pulls(types: [String], _ lease: Lease) throws(StoreError) -> [Pull] {
+    let now = now()
+    return try write { database in
+      try lease.check(database, now: now)
       for type in types {
         try PullTable.insert(.defaultZone, type, database)
       }
@@ -184,6 +227,7 @@ extension SyncStore {
       try lease.check(database, now: now)
       let reconciliation = Reconciliation(policy: policy, now: now, database: database)
       let effect = try take(records, pull.zone, epoch: 0, reconciliation)
+      guard effect.failure == nil else { return effect }
       let latest = records.compactMap { result -> Int64? in
         if case .record(let record) = result { record.modified?.timestamp } else { nil }
       }.max()
@@ -224,9 +268,9 @@ extension SyncStore {
       case .deleted(let name):
         try reconciliation.takeDeletion(of: RecordKey(zone, name))
         effect.deleted += 1
-      case .failure:
-        // A feed element that failed names no state to take; the next reading brings it again.
-        continue
+      case .failure(let name, let error):
+        effect.failure = error
+        if let name { effect.failure?.reason = "\(name): \(error.reason)" }
       }
     }
     return effect

@@ -107,6 +107,32 @@ extension SyncStore {
     }
   }
 
+  /// Writes what a read-back showed that met no zone; how many operations became dead letters.
+  func finishReadBack(_ ids: [Int64], inLost zone: ZoneKey, _ error: WebServicesError, _ lease: Lease)
+    throws(StoreError)
+    -> Int
+  {
+    let now = now()
+    return try write { database in
+      try lease.check(database, now: now)
+      var failed = 0
+      for id in ids {
+        guard var operation = try QueueTable.operation(id, database), operation.needsReadBack else { continue }
+        operation.needsReadBack = false
+        if operation.kind == .delete {
+          try QueueTable.end(operation, .acknowledged, "the server does not hold it", now: now, database)
+          continue
+        }
+        operation.sentChanges = nil
+        operation.attempts += 1
+        try ZoneLoss.meet(&operation, error, now: now, database)
+        if operation.state == .failed { failed += 1 }
+        try QueueTable.update(operation, database)
+      }
+      return failed
+    }
+  }
+
   /// One record that cannot be read holds up itself, not those that were to be read with it.
   private func failReadBack(
     _ operation: inout QueuedOperation,

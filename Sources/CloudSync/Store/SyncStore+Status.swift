@@ -135,7 +135,8 @@ extension StoreStatus {
     } else if errorStands, let lastError {
       state = .error
       reason = "\(lastError.code): \(lastError.message)"
-      probe(waits["database"])
+      let feeds = throttles.filter { $0.scope.hasPrefix("feed:") }
+      probe(waits["database"] ?? feeds.min { $0.until < $1.until })
     } else if let wait = waits["database"] {
       state = .waiting
       reason = "\(wait.error): " + (wait.isOwn ? "backing off" : "the server asked to wait")

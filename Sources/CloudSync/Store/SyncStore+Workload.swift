@@ -23,11 +23,14 @@ extension SyncStore {
     for row in try Row.fetchAll(database, sql: "SELECT scope, until FROM throttles WHERE until > ?", arguments: [now]) {
       workload.waits[WaitScope(name: row["scope"])] = row["until"]
     }
-    // What a zone's wait holds up would only fill the window that others are looked for in.
+    // What a zone's wait holds up would only fill the window that others are looked for in. What was accepted after a
+    // zone's deletion is meant for the zone that comes after it.
     let sendable = """
       (state = 'pending' OR (state = 'waiting' AND nextAttemptAt <= \(now)))
         AND 'zone:' || zone || CASE owner WHEN '' THEN '' ELSE ':' || owner END
           NOT IN (SELECT scope FROM throttles WHERE until > \(now))
+        AND (name IS NULL OR (zone, owner) NOT IN
+          (SELECT zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'))
       """
     workload.zoneOperations = try candidates(
       "SELECT \(columns) FROM operations WHERE \(sendable) AND name IS NULL ORDER BY id LIMIT 1",

@@ -33,19 +33,20 @@ struct QueueSelection: ParsableArguments {
       nothing.unknown = ids
       return try report(verb, nothing)
     }
-    if verb == .discard, !dryRun { guard try confirm(store, selection) else { return } }
-    try report(verb, try store.perform(verb, on: selection, dryRun: dryRun, actor: "cli"))
+    let confirmed = verb == .discard && !dryRun ? try confirmed(store, selection) : selection
+    guard let confirmed else { return }
+    try report(verb, try store.perform(verb, on: confirmed, dryRun: dryRun, actor: "cli"))
   }
 
-  /// Discarding cannot be undone, so somebody has to mean it.
-  private func confirm(_ store: SyncStore, _ selection: Selection) throws -> Bool {
-    if yes { return true }
+  /// Discarding cannot be undone, so somebody has to mean it: exactly what was asked about, and not what has come since.
+  private func confirmed(_ store: SyncStore, _ selection: Selection) throws -> Selection? {
+    if yes { return selection }
     guard Question.canBeAsked else {
       throw CommandFailure.usage("discarding cannot be undone; give --yes to do it, or --dry-run to look first")
     }
-    let count = try store.perform(.discard, on: selection, dryRun: true, actor: "cli").changed.count
-    guard count > 0 else { return true }
-    return Question.ask("Discard \(count) operations for good?")
+    let found = try store.perform(.discard, on: selection, dryRun: true, actor: "cli").changed
+    guard !found.isEmpty else { return selection }
+    return Question.ask("Discard \(found.count) operations for good?") ? .ids(found) : nil
   }
 
   private func report(_ verb: QueueVerb, _ result: CommandResult) throws {

@@ -1,0 +1,255 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// Ways in which an accepted change could be lost, or go where it must not.
+@Suite struct LossTests {
+  @Test func `what is put into a zone after its deletion waits for the deletion, and is saved in the new zone`()
+    async throws
+  {
+    let world = try World()
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("old", zone: "notes", ["x": .int64(1)]))
+    try await mine.sync()
+    _ = try mine.store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
+    let new = try mine.store.accept(world.put("a", zone: "notes", ["x": .int64(2)]))
+    mine.transport.interfere { operation, number, body in
+      guard operation == "zones/modify", body.contains("delete"), number == 2 else { return .pass }
+      let failure = #"{"zoneID": {"zoneName": "notes"}, "serverErrorCode": "INTERNAL_ERROR", "reason": "oops"}"#
+      return .answer(status: 200, #"{"zones": [\#(failure)]}"#)
+    }
+
+    try await mine.sync()
+    let held = try #require(try mine.store.operations().rows.first { $0.id == new })
+    world.clock.advance(10)
+    try await mine.sync()
+
+    #expect(held.state == .pending)
+    #expect(held.reason.contains("deletion of its zone"))
+    #expect(world.onServer("a", zone: "notes") == ["x": .int64(2)])
+    #expect(world.onServer("old", zone: "notes") == nil)
+    #expect(try mine.store.queue().isEmpty)
+  }
+
+  @Test func `a feed that cannot be read holds up itself, not what is to be sent`() async throws {
+    let world = try World(.public) { $0.notSortable = ["Note.modifiedTimestamp"] }
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    try await mine.sync()
+    try mine.store.accept(world.put("b", ["x": .int64(1)]))
+
+    let summary = try await mine.sync()
+    let status = try mine.store.status()
+
+    #expect(world.onServer("b") != nil)
+    #expect(!summary.reachedEnd && !status.isInSync)
+    #expect(summary.lastItemError?.code == .badRequest)
+    #expect(status.throttles.map(\.scope) == ["feed:_defaultZone/Note"])
+  }
+
+  @Test func `a creation that the server answers with NOT_FOUND is a dead letter, not sent again and again`()
+    async throws
+  {
+    let world = try World()
+    let mine = try world.device("mine")
+    let id = try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    mine.transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number < 20 else { return .pass }
+      let failure = #"{"recordName": "a", "serverErrorCode": "NOT_FOUND", "reason": "Did not find record type: Note"}"#
+      return .answer(status: 200, #"{"records": [\#(failure)]}"#)
+    }
+
+    try await mine.sync()
+
+    #expect(mine.transport.count("records/modify") == 1)
+    #expect(try mine.store.operation(id).state == .failed)
+  }
+
+  @Test func `an edit of a zone that the server purged is the whole record again when it is retried`() async throws {
+    let world = try World()
+    let (mine, theirs) = (try world.device("mine"), try world.device("theirs"))
+    try theirs.store.accept(world.put("a", zone: "notes", ["x": .int64(1), "y": .int64(1)]))
+    try await theirs.sync()
+    try await mine.sync()
+    try mine.store.accept(world.put("a", zone: "notes", ["x": .int64(2)]))
+    try world.emulator.deleteZone("notes", in: world.server, at: world.clock.date)
+
+    try await mine.sync()
+    let held = try mine.store.queue()
+    _ = try mine.store.perform(.retry, on: .all, actor: "test")
+    try await mine.sync()
+
+    #expect(held == ["save a failed"])
+    #expect(world.onServer("a", zone: "notes") == ["x": .int64(2), "y": .int64(1)])
+    #expect(try mine.store.queue().isEmpty)
+  }
+
+  @Test func `records saved as another user are not taken for our own, and nothing more is sent`() async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("first", ["x": .int64(1)]))
+    try await mine.sync()
+    try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    mine.transport.interfere { operation, _, _ in
+      guard operation == "records/modify" else { return .pass }
+      let stamp = #"{"timestamp": 1700000000000, "userRecordName": "_somebodyElse"}"#
+      let record = #"{"recordName": "a", "recordType": "Note", "fields": {"x": {"value": 1}}, "recordChangeTag": "z""#
+      return .answer(status: 200, #"{"records": [\#(record), "created": \#(stamp), "modified": \#(stamp)}]}"#)
+    }
+
+    let summary = try await mine.sync()
+    let operation = try #require(try mine.store.operations().rows.first)
+    mine.transport.interfere(nil)
+
+    #expect(summary.error?.code == .authenticationFailed)
+    #expect(operation.key.name == "a" && operation.state == .pending)
+    #expect(try mine.store.mirror("a") == nil)
+    #expect(try mine.store.status().throttles.map(\.scope) == ["account"])
+    // It is put right, and the change goes to whom it belongs.
+    world.clock.advance(120)
+    try await mine.sync()
+    #expect(world.onServer("a") == ["x": .int64(1)])
+  }
+
+  @Test func `quota stays full where the same answer both saved and refused`() async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("zone", ["x": .int64(1)]))
+    try await mine.sync()
+    for name in ["a", "b"] { try mine.store.accept(world.put(name, ["x": .int64(1)])) }
+    mine.transport.interfere { operation, _, _ in
+      guard operation == "records/modify" else { return .pass }
+      let saved = #"{"recordName": "a", "recordType": "Note", "fields": {"x": {"value": 1}}, "recordChangeTag": "z"}"#
+      let full = #"{"recordName": "b", "serverErrorCode": "QUOTA_EXCEEDED", "reason": "full"}"#
+      return .answer(status: 200, #"{"records": [\#(saved), \#(full)]}"#)
+    }
+    let before = mine.transport.count("records/modify")
+
+    try await mine.sync()
+
+    #expect(mine.transport.count("records/modify") == before + 1)
+    #expect(try mine.store.status().throttles.map(\.scope) == ["quota"])
+  }
+
+  @Test func `a server that fails as a whole makes no dead letters of the queue, and is asked ever more seldom`()
+    async throws
+  {
+    let world = try World()
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("zone", ["x": .int64(1)]))
+    try await mine.sync()
+    for number in 0..<300 { try mine.store.accept(world.put("r\(number)", ["x": .int64(1)])) }
+    mine.transport.interfere { operation, _, _ in
+      guard operation == "records/modify" else { return .pass }
+      return .answer(status: 500, #"{"serverErrorCode": "INTERNAL_ERROR", "reason": "oops"}"#)
+    }
+    let before = mine.transport.count("records/modify")
+
+    // As a driver does, which does not end its own waits.
+    let lease = try #require(try Lease.acquire(mine.store))
+    for _ in 0..<240 {
+      _ = try await mine.engine.pass(lease)
+      world.clock.advance(5)
+    }
+    let asked = mine.transport.count("records/modify") - before
+    let failed = try mine.store.status().queue.failed
+    mine.transport.interfere(nil)
+    for _ in 0..<20 {
+      world.clock.advance(400)
+      _ = try await mine.engine.pass(lease)
+    }
+
+    #expect(failed == 0)
+    #expect(asked < 20)
+    #expect(try mine.store.queue().isEmpty)
+  }
+
+  @Test func `a record that alone makes the server fail ends as a dead letter, and the others go`() async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("zone", ["x": .int64(1)]))
+    try await mine.sync()
+    for number in 0..<20 { try mine.store.accept(world.put("r\(number)", ["x": .int64(1)])) }
+    mine.transport.interfere { operation, _, body in
+      guard operation == "records/modify", body.contains("\"r7\"") else { return .pass }
+      return .answer(status: 500, #"{"serverErrorCode": "INTERNAL_ERROR", "reason": "oops"}"#)
+    }
+
+    for _ in 0..<200 {
+      try await mine.sync()
+      world.clock.advance(400)
+    }
+
+    #expect(try mine.store.queue() == ["save r7 failed"])
+    #expect(world.onServer("r8") != nil && world.onServer("r19") != nil)
+  }
+
+  @Test func `a record of a feed that fails to come is not passed over`() async throws {
+    let world = try World()
+    let (mine, theirs) = (try world.device("mine"), try world.device("theirs"))
+    try theirs.store.accept(world.put("a", ["x": .int64(1)]))
+    try theirs.store.accept(world.put("b", ["x": .int64(1)]))
+    try await theirs.sync()
+    mine.transport.interfere { operation, number, _ in
+      guard operation == "changes/zone", number == 1 else { return .pass }
+      let failure = #"{"recordName": "a", "serverErrorCode": "INTERNAL_ERROR", "reason": "oops"}"#
+      return .answer(
+        status: 200,
+        #"{"zones": [{"zoneID": {"zoneName": "cktop"}, "records": [\#(failure)], "syncToken": "t1", "moreComing": false}]}"#
+      )
+    }
+
+    let first = try await mine.sync()
+    let status = try mine.store.status()
+    world.clock.advance(400)
+    try await mine.sync()
+
+    #expect(!first.reachedEnd && !status.isInSync)
+    #expect(try mine.store.mirror("a") == ["x": .int64(1)])
+    #expect(try mine.store.mirror("b") == ["x": .int64(1)])
+    #expect(try mine.store.status().isInSync)
+  }
+
+  @Test func `an answer that names no zone acknowledges no zone operation`() async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    _ = try mine.store.enqueueZone(ZoneKey(zone: "notes"))
+    mine.transport.interfere { operation, number, _ in
+      operation == "zones/modify" && number == 1 ? .answer(status: 200, #"{"zones": []}"#) : .pass
+    }
+
+    try await mine.sync()
+    let queued = try mine.store.queue()
+    world.clock.advance(400)
+    try await mine.sync()
+
+    #expect(queued.count == 1)
+    #expect(try mine.store.queue().isEmpty)
+    #expect(mine.transport.count("zones/modify") == 2)
+  }
+
+  @Test func `an edit does not cut a wait short that the server asked for`() async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    let id = try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    mine.transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number == 1 else { return .pass }
+      let failure = #"{"recordName": "a", "serverErrorCode": "INTERNAL_ERROR", "reason": "oops", "retryAfter": 100}"#
+      return .answer(status: 200, #"{"records": [\#(failure)]}"#)
+    }
+    try await mine.sync()
+
+    try mine.store.accept(world.put("a", ["y": .int64(1)]))
+    _ = try mine.store.perform(.retry, on: .ids([id]), actor: "test")
+    try await mine.sync()
+    let inside = mine.transport.count("records/modify")
+    world.clock.advance(101)
+    try await mine.sync()
+
+    #expect(inside == 1)
+    #expect(world.onServer("a") == ["x": .int64(1), "y": .int64(1)])
+  }
+}
