@@ -7,8 +7,10 @@ extension EmulatorCore {
     var object = json
     if error != nil { object = JSONObject.joining(["uuid": .string(uuid)], json) }
     var headers = standardHeaders(exchange, uuid: uuid, contentType: "application/json; charset=UTF-8")
-    // The documented place is the body; some clients read the header, so both are sent. [E]
-    if let seconds = (error?.retryAfter).flatMap({ Int(exactly: $0.rounded(.up)) }) {
+    // The documented place is the body; some clients read the header, so both are sent. [E] (Question 25)
+    if configuration.assumptions.sendsRetryAfterHeader,
+      let seconds = (error?.retryAfter).flatMap({ Int(exactly: $0.rounded(.up)) })
+    {
       headers.append(EmulatorHeader("Retry-After", String(seconds)))
     }
     let failures = object.failedItems

@@ -48,6 +48,8 @@ final class EmulatorCore {
   var injector = FaultInjector(plan: FaultPlan())
   var isOffline = false
   var throttledUntil: Date?
+  /// The requests of each caller within one second, counted only where there is a limit.
+  var rates: (second: Int64, requests: [String: Int]) = (0, [:])
   var statistics = EmulatorStatistics()
 
   init(configuration: EmulatorConfiguration, store: any EmulatorStore) {
@@ -138,7 +140,7 @@ final class EmulatorCore {
   func items(_ key: String, of body: JSONObject) throws(ServerError) -> [JSONObject] {
     guard let array = body[key]?.array else { throw .badRequest("Missing or invalid '\(key)'") }
     guard array.count <= configuration.operationLimit else {
-      throw .badRequest(
+      throw configuration.exceeded(
         "'\(key)' has \(array.count) elements, more than the maximum of \(configuration.operationLimit)"
       )
     }
@@ -162,13 +164,13 @@ final class EmulatorCore {
   }
 
   func json(_ record: StoredRecord, in place: Place, keys: Set<String>?, _ call: Call) -> JSON {
-    let fields = schemas[place.database.key.schema]?[record.type] ?? [:]
+    let type = schemas[place.database.key.schema]?[record.type]
     var encoding = call.encoding
     encoding.asset = { [seal] asset in
       let url = DownloadAddress.text(of: asset, base: call.baseURL, at: call.milliseconds, seal: seal)
       return .joining(asset.json, ["downloadURL": .string(url)])
     }
-    let object = record.json(keys: keys, zoneID: place.zone.zoneID, encrypted: fields, encoding: encoding)
+    let object = record.json(keys: keys, zoneID: place.zone.zoneID, schema: type, encoding: encoding)
     guard !place.zone.shares.isEmpty else { return .object(object) }
     return .object(.joining(object, sharingMembers(of: record, in: place.zone, for: call.caller)))
   }

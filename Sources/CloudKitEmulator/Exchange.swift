@@ -19,7 +19,7 @@ struct Exchange: Sendable {
 
   mutating func readBody() {
     // The lists take a POST without a body as well as one with `{}`.
-    guard request.method != "GET", !(request.body.isEmpty && route?.operation.methods.contains("GET") == true) else {
+    guard request.method != "GET", !(request.body.isEmpty && route?.operation.isList == true) else {
       return
     }
     do throws(JSONParser.Failure) {
@@ -45,9 +45,11 @@ extension EmulatorCore {
   func answer(_ exchange: Exchange, _ authentication: Authentication) -> EmulatorReply {
     guard let route = exchange.route else { preconditionFailure("An exchange without a route cannot be answered.") }
     if isOffline { return offline(exchange) }
-    guard route.operation.methods.contains(exchange.request.method) else {
+    // Seen for one path [L3], taken for the rule [E].
+    let methods = route.operation.methods(configuration.assumptions)
+    guard methods.contains(exchange.request.method) else {
       var reply = refuse(exchange, .badRequest("Method not allowed"), status: 405)
-      reply.append(EmulatorHeader("Allow", route.operation.methods.joined(separator: ", ")))
+      reply.append(EmulatorHeader("Allow", methods.joined(separator: ", ")))
       return reply
     }
     guard exchange.request.body.count <= configuration.bodySizeLimit else {
@@ -115,6 +117,7 @@ extension EmulatorCore {
     do throws(ServerError) {
       guard let route = exchange.route else { throw ServerError(.notFound, "No handler found for endpoint") }
       let caller = try authentication.caller.get()
+      try limitRate(of: caller, at: exchange.time)
       try remember(caller, route)
       var call = Call(route: route, caller: caller, body: try exchange.body.get(), time: exchange.time)
       call.faults = exchange.faults
@@ -131,6 +134,18 @@ extension EmulatorCore {
     guard call.route.scope == .private else { return }
     for name in call.faults.purgedZones.sorted() {
       _ = try? deleteZone(.object(["zoneName": .string(name)]), in: database(for: call))
+    }
+  }
+
+  /// Counts by whole seconds of the requests' own time. [E] (Question 22)
+  private func limitRate(of caller: Caller, at time: Date) throws(ServerError) {
+    guard let limit = configuration.assumptions.requestsPerSecond else { return }
+    let second = Timestamps.milliseconds(time) / 1000
+    if rates.second != second { rates = (second, [:]) }
+    let name = caller.recordName ?? ""
+    rates.requests[name, default: 0] += 1
+    guard rates.requests[name, default: 0] <= limit else {
+      throw ServerError(.throttled, "Request throttled", retryAfter: 1)
     }
   }
 

@@ -35,10 +35,12 @@ struct Route: Sendable {
     case usersLookupID = "users/lookup/id"
     case usersLookupContacts = "users/lookup/contacts"
 
-    /// The lists also take `POST {}`. [L1]
-    var methods: [String] {
+    /// What is documented for GET also takes `POST {}`. [L1] (Question 3) Discovery has its own meaning for POST. [D]
+    func methods(_ assumptions: EmulatorAssumptions) -> [String] {
       switch self {
-      case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover: ["GET", "POST"]
+      case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent:
+        assumptions.listsTakePost ? ["GET", "POST"] : ["GET"]
+      case .usersDiscover: ["GET", "POST"]
       default: ["POST"]
       }
     }
@@ -54,6 +56,11 @@ struct Route: Sendable {
       case .usersCaller, .usersCurrent, .usersDiscover, .usersLookupEmail, .usersLookupID, .usersLookupContacts:
         [.public]
       }
+    }
+
+    /// Whether a body may be missing.
+    var isList: Bool {
+      [.zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts].contains(self)
     }
 
     var isAboutUsers: Bool { rawValue.hasPrefix("users/") }

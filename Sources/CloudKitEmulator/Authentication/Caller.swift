@@ -43,12 +43,13 @@ struct Authentication: Sendable {
     at time: Date
   ) throws(ServerError) -> Caller {
     if ServerSignature.isClaimed(by: request) {
-      return try ServerSignature.verify(request, route: route, keys: configuration.serverKeys, at: time)
+      return try ServerSignature.verify(request, route: route, configuration: configuration, at: time)
     }
     let query = QueryString.values(request.query)
-    // No credentials at all: 400; a wrong API token: 401. [E]
+    // No credentials at all: 400 [2nd] (Question 21); a wrong API token: 401. [E]
     guard let apiToken = query["ckAPIToken"], !apiToken.isEmpty else {
-      throw .badRequest("request carries no credentials")
+      let isBadRequest = configuration.assumptions.missingCredentials == .badRequest
+      throw ServerError(isBadRequest ? .badRequest : .authenticationFailed, "request carries no credentials")
     }
     if configuration.strictAuth, !configuration.apiTokens.contains(apiToken) {
       throw ServerError(.authenticationFailed, "Authentication failed")

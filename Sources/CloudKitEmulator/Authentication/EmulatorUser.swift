@@ -10,6 +10,8 @@ public struct EmulatorUser: Sendable, Hashable {
   public var nameComponents: [String: String]
   /// Whether others find this user, and whether answers tell the name.
   public var isDiscoverable: Bool
+  /// The custom roles of the schema that they have been given, as in CloudKit Console. [FW]
+  public var roles: Set<String>
 
   /// Makes a user.
   public init(
@@ -17,13 +19,15 @@ public struct EmulatorUser: Sendable, Hashable {
     emailAddress: String? = nil,
     phoneNumber: String? = nil,
     nameComponents: [String: String] = [:],
-    isDiscoverable: Bool = true
+    isDiscoverable: Bool = true,
+    roles: Set<String> = []
   ) {
     self.name = name
     self.emailAddress = emailAddress
     self.phoneNumber = phoneNumber
     self.nameComponents = nameComponents
     self.isDiscoverable = isDiscoverable
+    self.roles = roles
   }
 
   /// Somebody of whom nothing but the name is known.

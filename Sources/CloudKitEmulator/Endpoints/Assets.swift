@@ -32,9 +32,8 @@ extension EmulatorCore {
   }
 
   /// Receipts for files that are here already, good for any record of the same zone. The name of the answer's wrapper is
-  /// not documented. [E]
+  /// not documented. [E] (Question 10)
   func rereferenceAssets(_ call: Call) throws(ServerError) -> JSONObject {
-    try requireRead(call)
     let place = try place(call.body["zoneID"], for: call)
     var answers: [JSON] = []
     for item in try items("assets", of: call.body) {
@@ -43,7 +42,8 @@ extension EmulatorCore {
       }
       let identity: JSONObject = ["recordName": .string(name), "fieldName": .string(field)]
       let found: [EmulatorValue]
-      switch record(name, in: place, for: call.caller)?.content.fields[field] {
+      let record = record(name, in: place, for: call.caller).flatMap { mayRead($0, call) ? $0 : nil }
+      switch record?.content.fields[field] {
       case .list(.asset, let elements): found = elements
       case .asset(let asset): found = [.asset(asset)]
       default:
@@ -58,7 +58,9 @@ extension EmulatorCore {
         answers.append(.object(.joining(identity, receipt.json(seal))))
       }
     }
-    return ["assets": .array(answers)]
+    var answer = JSONObject()
+    answer.append(configuration.assumptions.rereferenceWrapper, .array(answers))
+    return answer
   }
 
   /// The asset a field value speaks of: proven by a receipt for this field of this record.

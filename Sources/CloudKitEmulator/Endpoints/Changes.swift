@@ -10,6 +10,7 @@ extension EmulatorCore {
         for member in try changes(in: place, item, call).members { page.append(member.key, member.value) }
         results.append(.object(page))
       } catch {
+        if error.isAboutToken, configuration.assumptions.expiredSyncToken == .refusesRequest { throw error }
         results.append(.object(error.members(after: ["zoneID": zoneID])))
       }
     }
@@ -28,12 +29,13 @@ extension EmulatorCore {
   ) throws(ServerError) -> JSONObject {
     let zone = place.zone
     guard zone.isCustom else { throw .badRequest("cannot get changes in default zone") }
-    if call.faults.expiresTokens, request["syncToken"] != nil { throw .badRequest("Unknown sync continuation type") }
+    if call.faults.expiresTokens, request["syncToken"] != nil { throw SyncToken.expired(configuration.assumptions) }
     let start = try SyncToken.sequence(
       in: request["syncToken"],
       kind: .zone,
       identity: zone.identity,
-      newest: zone.sequence
+      newest: zone.sequence,
+      assumptions: configuration.assumptions
     )
     let token = { (sequence: Int64) in
       JSON.string(SyncToken(kind: .zone, identity: zone.identity, sequence: sequence).text)
@@ -69,11 +71,13 @@ extension EmulatorCore {
         } else if types?.contains(record.type) ?? true {
           records.append(json(record, in: place, keys: keys, itemCall))
         }
-      } else if let tombstone = zone.records.tombstone(of: change.name), place.access?.mayKnow(tombstone.shares) ?? true
+      } else if let tombstone = zone.records.tombstone(of: change.name), !tombstone.isSilent,
+        place.access?.mayKnow(tombstone.shares) ?? true
       {
         records.append(tombstone.json(zoneID: zone.zoneID))
       }
     }
+    if configuration.assumptions.changesOrder == .recordName { records.sort { $0.recordName < $1.recordName } }
     if !isReverse, !moreComing { moreComing = !zone.records.changes(after: reached, limit: 1).isEmpty }
     if call.faults.stallsMarkers { (reached, moreComing) = (start, true) }
     return [
@@ -97,12 +101,13 @@ extension EmulatorCore {
 
   private func databasePage(_ call: Call, tokenKey: String) throws(ServerError) -> JSONObject {
     let database = database(for: call)
-    if call.faults.expiresTokens, call.body[tokenKey] != nil { throw .badRequest("Unknown sync continuation type") }
+    if call.faults.expiresTokens, call.body[tokenKey] != nil { throw SyncToken.expired(configuration.assumptions) }
     let start = try SyncToken.sequence(
       in: call.body[tokenKey],
       kind: .database,
       identity: database.identity,
-      newest: database.sequence
+      newest: database.sequence,
+      assumptions: configuration.assumptions
     )
     let limit = try pageLimit(call.body)
     let live = database.zones.values.filter { $0.isCustom && $0.changed > start }
@@ -127,6 +132,15 @@ extension DatabaseState {
   fileprivate func zoneID(_ name: String) -> JSON {
     .object(["zoneName": .string(name), "ownerRecordName": .string(owner)])
   }
+}
+
+extension JSON {
+  fileprivate var recordName: String { object?["recordName"]?.string ?? "" }
+}
+
+extension ServerError {
+  /// Reasons about tokens have no code of their own. [L1]
+  fileprivate var isAboutToken: Bool { reason.contains("continuation") }
 }
 
 extension StoredRecord {

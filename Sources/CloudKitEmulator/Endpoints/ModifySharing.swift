@@ -6,8 +6,8 @@ extension ModifyBatch {
     to content: inout StoredRecord.Content,
     over old: StoredRecord?
   ) throws(ServerError) {
-    guard access == nil else { throw ServerError(.accessDenied, "WRITE operation not permitted") }
-    guard !isPublic, zone.isCustom else { throw .badRequest("Only records of custom zones can be shared") }
+    guard access == nil else { throw SchemaPermission.write.refusal }
+    guard guards == nil, zone.isCustom else { throw .badRequest("Only records of custom zones can be shared") }
     let reader = ShareReader(user: user, owner: zone.owner, origin: "\(zone.identity)/\(content.name)")
     // Sharing is no field, so that replacing all fields leaves it alone.
     var share: ShareState
@@ -34,7 +34,7 @@ extension ModifyBatch {
     }
     guard let tag = root["recordChangeTag"]?.string else { throw .badRequest("Missing 'recordChangeTag' of the root") }
     guard tag == record.tag else { throw Self.conflict }
-    guard zone.zoneShare == nil, zone.share(of: name) == nil, record.type != "Users" else {
+    guard zone.zoneShare == nil, zone.share(of: name) == nil, record.type != Schema.usersType else {
       throw .badRequest("The record is shared already")
     }
     return record

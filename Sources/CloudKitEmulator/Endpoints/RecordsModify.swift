@@ -8,11 +8,10 @@ extension EmulatorCore {
     let (database, zone) = (place.database, place.zone)
     var batch = ModifyBatch(
       zone: zone,
-      isPublic: call.route.scope == .public,
+      guards: guards(call),
       access: place.access,
-      caller: call.caller,
       configuration: configuration,
-      allowsNewSchema: configuration.autoSchema ?? (call.route.environment == "development"),
+      allowsNewSchema: learnsSchema(call),
       schema: schemas[database.key.schema] ?? Schema(),
       existing: { [self] in record($0, in: place, for: call.caller) },
       isPoisoned: call.faults.isPoisoned,
@@ -33,9 +32,12 @@ extension EmulatorCore {
           "\(configuration.seed)/\(database.key.path)/\(database.counter)/\(index)/\(call.milliseconds)"
         )
       }
-      // One operation per record. [E]
+      // One operation per record. [E] (Question 7)
       if let name, !names.insert(name).inserted {
-        throw .badRequest("Record '\(name)' appears in more than one operation")
+        let error = ServerError.badRequest("Record '\(name)' appears in more than one operation")
+        guard configuration.assumptions.repeatedRecord == .failsAlone else { throw error }
+        batch.steps.append(ModifyBatch.Step(name: name, keys: nil, outcome: .failure(error)))
+        continue
       }
       batch.add(type, record, name: name, keys: Self.names(operation["desiredKeys"]) ?? keys)
     }
@@ -60,9 +62,10 @@ extension EmulatorCore {
   }
 
   /// The culprits keep their codes, everything else is `ATOMIC_ERROR`; or the other shape that is conceivable. [E]
+  /// (Question 1)
   private func atomicFailure(_ batch: ModifyBatch) throws(ServerError) -> JSONObject {
     let sibling = ServerError(.atomicError, "Atomic failure")
-    if configuration.answersAtomicFailureAsRequestError { throw sibling }
+    if configuration.assumptions.atomicFailure == .refusesRequest { throw sibling }
     let results = batch.steps.map { step in
       if case .failure(let error) = step.outcome { step.json(error) } else { step.json(sibling) }
     }
@@ -85,16 +88,12 @@ extension EmulatorCore {
       case .success(.nothing), .failure: break
       }
     }
-    // Referrers go in the same transaction, one tombstone each. [E]
-    for name in batch.cascades() { writer.bury(name) }
+    // Referrers go in the same transaction, one tombstone each. [E] (Question 24)
+    for name in batch.cascades() { writer.bury(name, isSilent: !configuration.assumptions.cascadesLeaveTombstones) }
     followShares(&writer)
     guard var commit = writer.finish() else { return [:] }
     let saved = writer.saved
-    let known = schemas[database.key.schema]
-    for (type, fields) in batch.learnt {
-      let news = fields.filter { known?[type]?[$0.key] == nil }
-      if !news.isEmpty || known?[type] == nil { commit.changes.append(.learnt(type: type, fields: news)) }
-    }
+    if let schema = schema(database.key.schema, with: batch.learnt) { commit.changes.append(.schemaChanged(schema)) }
     try self.commit(commit)
     statistics.recordsSaved += saved.values.count { $0.modified == stamp }
     statistics.recordsDeleted += commit.changes.count { if case .buried = $0 { true } else { false } }

@@ -28,6 +28,10 @@ extension EmulatorCore {
 
   private static let noShare = ServerError(.notFound, "Share not found")
 
+  private var uninvited: ServerError {
+    configuration.assumptions.uninvited == .notFound ? Self.noShare : ServerError(.accessDenied, "Not invited")
+  }
+
   private func shares(
     _ call: Call,
     _ act: (Invitation) throws(ServerError) -> Invitation
@@ -36,8 +40,8 @@ extension EmulatorCore {
     var results: [JSON] = []
     for item in try items("shortGUIDs", of: call.body) {
       do throws(ServerError) {
-        // Whoever is not invited learns nothing, not even that there is a share. [E]
-        guard let guid = item["value"]?.string, let found = invitation(to: guid, call) else { throw Self.noShare }
+        // Whoever is not invited learns nothing, not even that there is a share. [E] (Question 19)
+        guard let guid = item["value"]?.string, let found = invitation(to: guid, call) else { throw uninvited }
         results.append(.object(result(try act(found), item, call)))
       } catch {
         results.append(.object(error.members(after: ["shortGUID": .object(item)])))

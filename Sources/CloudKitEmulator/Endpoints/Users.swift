@@ -1,10 +1,14 @@
 /// `users/caller` and `users/discover` (5.11), and the deprecated calls that came before them (5.12).
 extension EmulatorCore {
-  /// Documentation wraps the identity in `users`, clients read it flat: this answer is both. [E]
+  /// Documentation wraps the identity in `users` [D], clients read it flat [C]: this answer is both. [E] (Question 9)
   func caller(_ call: Call) throws(ServerError) -> JSONObject {
-    var object = try user(of: call).identity()
-    object.append("users", .array([.object(object)]))
-    return object
+    let identity = try user(of: call).identity()
+    let list: JSONObject = ["users": .array([.object(identity)])]
+    return switch configuration.assumptions.callerEnvelope {
+    case .both: .joining(identity, list)
+    case .list: list
+    case .identity: identity
+    }
   }
 
   func discoverUsers(_ call: Call) throws(ServerError) -> JSONObject {

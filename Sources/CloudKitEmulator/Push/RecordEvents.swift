@@ -81,11 +81,11 @@ extension EmulatorCore {
         guard let zone = subscription.zone, zone.owner == database.owner, zones.contains(zone.name) else { continue }
         push(subscription, "fet", ["zid": .string(zone.name), "zoid": .string(zone.owner)], in: database)
       case .query(let type, let filters):
-        let fields = schemas[database.key.schema]?[type] ?? [:]
+        let recordType = schemas[database.key.schema]?[type] ?? Schema.RecordType()
         for event in events where event.record.type == type && subscription.covers(event, in: database) {
           let isMatch = filters.allSatisfy { filter in
             // A filter on a field that nobody has saved yet matches nothing.
-            (try? QueryFilter(filter, type: type, fields: fields, configuration: configuration))?.matches(event.record)
+            (try? QueryFilter(filter, type: recordType, assumptions: configuration.assumptions))?.matches(event.record)
               ?? false
           }
           guard isMatch else { continue }

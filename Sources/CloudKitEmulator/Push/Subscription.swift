@@ -45,7 +45,12 @@ struct Subscription {
   ///
   /// - Parameter owner: Whose zones a zone ID without an owner means.
   /// - Throws: `BAD_REQUEST` for what the database does not offer, or a missing part.
-  init(_ object: JSONObject, key: Key, zonesOf owner: String) throws(ServerError) {
+  init(
+    _ object: JSONObject,
+    key: Key,
+    zonesOf owner: String,
+    isZoneWideByDefault: Bool = false
+  ) throws(ServerError) {
     self.key = key
     notificationInfo = object["notificationInfo"]?.object ?? [:]
     firesOnce = object["firesOnce"]?.bool ?? false
@@ -70,8 +75,8 @@ struct Subscription {
         throw .badRequest("A query subscription needs a 'query' with a 'recordType'")
       }
       kind = .query(type: type, filters: (query["filterBy"]?.array ?? []).compactMap(\.object))
-      // Two of Apple's pages disagree about the default. [E]
-      isZoneWide = object["zoneWide"]?.bool ?? false
+      // Two of Apple's pages disagree about the default. [D][JS] (Question 23)
+      isZoneWide = object["zoneWide"]?.bool ?? isZoneWideByDefault
       let words = object["firesOn"]?.array?.compactMap { $0.string.flatMap(Firing.init(rawValue:)) } ?? []
       guard !words.isEmpty else { throw .badRequest("A query subscription needs 'firesOn'") }
       firesOn = Set(words)

@@ -60,11 +60,11 @@ final class StoredRecord: Sendable {
   }
 
   /// The record dictionary of a response (2.4).
-  func json(keys: Set<String>?, zoneID: JSON, encrypted: [String: Schema.Field], encoding: FieldEncoding) -> JSONObject
-  {
+  func json(keys: Set<String>?, zoneID: JSON, schema: Schema.RecordType?, encoding: FieldEncoding) -> JSONObject {
     var fields = JSONObject()
     for field in content.fields where keys?.contains(field.name) ?? true {
-      fields.append(field.name, encoding.field(field.value, isEncrypted: encrypted[field.name]?.isEncrypted ?? false))
+      let isEncrypted = schema?.fields[field.name]?.type.isEncrypted ?? false
+      fields.append(field.name, encoding.field(field.value, isEncrypted: isEncrypted))
     }
     var object: JSONObject = [
       "recordName": .string(name), "recordType": .string(type), "fields": .object(fields), "pluginFields": .object([:]),

@@ -6,6 +6,8 @@ struct Tombstone: Sendable {
   var tag: String
   /// The shares it belonged to.
   var shares: [String] = []
+  /// Whether the feed keeps quiet about it. (Question 24)
+  var isSilent = false
 }
 
 /// One zone: its counters, and the way to its records.
