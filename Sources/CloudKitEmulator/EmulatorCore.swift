@@ -9,6 +9,8 @@ struct Call {
   /// What URLs in the answer begin with.
   var baseURL = "http://emulator.invalid"
   var faults = FaultEffects()
+  /// Whether the answer of a call about records is to tell the zone's sync token.
+  var wantsSyncToken = false
 
   var milliseconds: Int64 { Timestamps.milliseconds(time) }
 
@@ -85,10 +87,11 @@ final class EmulatorCore {
     guard call.route.operation.scopes.contains(call.route.scope) else {
       throw .badRequest("endpoint not applicable in the database type '\(call.route.scope.rawValue)db'")
     }
+    if configuration.rejectsUnknownKeys { try RequestKeys.check(call.body, of: call.route.operation) }
     switch call.route.operation {
-    case .recordsQuery: return try query(call)
-    case .recordsLookup: return try lookup(call)
-    case .recordsModify: return try modify(call)
+    case .recordsQuery: return try withSyncToken(query(call), call)
+    case .recordsLookup: return try withSyncToken(lookup(call), call)
+    case .recordsModify: return try withSyncToken(modify(call), call)
     case .recordsChanges: return try recordChanges(call)
     case .recordsResolve: return try resolveShares(call)
     case .recordsAccept: return try acceptShares(call)
@@ -111,6 +114,13 @@ final class EmulatorCore {
     case .usersLookupEmail, .usersLookupID: return try lookupUsers(call)
     case .usersLookupContacts: return try lookupContacts(call)
     }
+  }
+
+  /// Adds where the zone's history stands, for clients of first-party hosts that ask for it in the query. [L1]
+  private func withSyncToken(_ answer: JSONObject, _ call: Call) throws(ServerError) -> JSONObject {
+    guard call.wantsSyncToken else { return answer }
+    let zone = try place(call.body["zoneID"], for: call).zone
+    return zone.isCustom ? .joining(answer, ["syncToken": .string(zone.token.text)]) : answer
   }
 
   /// The database a call is about. The shared one has no state of its own: its zones lie in other users' databases.

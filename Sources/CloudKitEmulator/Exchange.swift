@@ -121,6 +121,7 @@ extension EmulatorCore {
       try remember(caller, route)
       var call = Call(route: route, caller: caller, body: try exchange.body.get(), time: exchange.time)
       call.faults = exchange.faults
+      call.wantsSyncToken = authentication.wantsSyncToken
       call.baseURL = exchange.request.baseURL
       purgeZones(call)
       return respond(exchange, status: 200, json: try perform(call))

@@ -22,6 +22,8 @@ enum Caller: Sendable, Hashable {
 /// What a request's credentials amount to: a caller, or the refusal to send, which may still renew a web-auth token.
 struct Authentication: Sendable {
   var caller: Result<Caller, ServerError>
+  /// An option of the query, where credentials are read too; unknown ones are ignored. [L1]
+  let wantsSyncToken: Bool
 
   /// The replacement token each authenticated answer carries, also an error. [L3]
   var nextToken: String? {
@@ -29,8 +31,10 @@ struct Authentication: Sendable {
   }
 
   init(_ request: EmulatorRequest, route: Route, configuration: EmulatorConfiguration, at time: Date) {
+    let query = QueryString.values(request.query)
+    wantsSyncToken = query["getCurrentSyncToken"] == "true"
     do throws(ServerError) {
-      caller = .success(try Self.caller(request, route: route, configuration: configuration, at: time))
+      caller = .success(try Self.caller(request, query, route: route, configuration: configuration, at: time))
     } catch {
       caller = .failure(error)
     }
@@ -38,6 +42,7 @@ struct Authentication: Sendable {
 
   private static func caller(
     _ request: EmulatorRequest,
+    _ query: [String: String],
     route: Route,
     configuration: EmulatorConfiguration,
     at time: Date
@@ -45,7 +50,6 @@ struct Authentication: Sendable {
     if ServerSignature.isClaimed(by: request) {
       return try ServerSignature.verify(request, route: route, configuration: configuration, at: time)
     }
-    let query = QueryString.values(request.query)
     // No credentials at all: 400 [2nd] (Question 21); a wrong API token: 401. [E]
     guard let apiToken = query["ckAPIToken"], !apiToken.isEmpty else {
       let isBadRequest = configuration.assumptions.missingCredentials == .badRequest
@@ -59,10 +63,10 @@ struct Authentication: Sendable {
       guard needsUser else { return .world }
       throw signInNeeded(request, route)
     }
-    guard let token = WebAuthToken(text), configuration.admits(token.name) else {
+    guard let token = WebAuthToken(text), configuration.admits(token.name), token.isGood(at: time) else {
       throw signInNeeded(request, route)
     }
-    return .user(name: token.name, nextToken: token.next.text)
+    return .user(name: token.name, nextToken: token.next(at: time, configuration).text)
   }
 
   /// How a credential is refused that was good before.
@@ -84,36 +88,4 @@ extension EmulatorConfiguration {
   var admitted: Set<String> { users.union(directory.map(\.name)) }
 
   func admits(_ name: String) -> Bool { !strictAuth || admitted.contains(name) }
-}
-
-/// A web-auth token of this server: the user's name, and after the last `~` how often it was renewed.
-///
-/// Old tokens keep working, as they do at the real service [L3], unless the configuration is strict about them.
-struct WebAuthToken: Sendable, Hashable {
-  var name: String
-  var renewals: UInt64
-
-  init?(_ text: String) {
-    if let mark = text.lastIndex(of: "~"), let renewals = UInt64(text[text.index(after: mark)...]) {
-      name = String(text[..<mark])
-      self.renewals = renewals
-    } else {
-      name = text
-      renewals = 0
-    }
-    guard !name.isEmpty, name.utf8.count <= 255 else { return nil }
-  }
-
-  var text: String { "\(name)~\(renewals)" }
-
-  var next: WebAuthToken {
-    var token = self
-    token.renewals &+= 1
-    return token
-  }
-
-  /// The user record name: `_` and 32 lowercase hexadecimal digits, always the same for a name.
-  static func recordName(of name: String) -> String {
-    "_" + Derived.hexadecimal("user/\(name)")
-  }
 }

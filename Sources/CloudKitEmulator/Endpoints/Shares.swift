@@ -82,6 +82,17 @@ extension EmulatorCore {
     )
   }
 
+  /// Several invitations may mean the caller: they are told apart by how each was addressed. [D] Which invitations the
+  /// real service lists is not known; here those that the caller's own address or number answers to. [E]
+  private func potentialMatches(_ caller: Caller, _ sharing: ShareState) -> JSON? {
+    guard let person = caller.recordName.flatMap({ user(recordName: $0) }) else { return nil }
+    let matches = sharing.participants.filter { $0.userRecordName == nil && person.matches($0.lookupInfo) }
+    guard matches.count > 1 else { return nil }
+    return .array(
+      matches.map { .object(["participantId": .string($0.id), "contactInformation": .object($0.lookupInfo)]) }
+    )
+  }
+
   private func accept(_ invitation: Invitation, _ user: String, _ call: Call) throws(ServerError) {
     let zone = invitation.place.zone
     let wasHere = SharedAccess(of: user, in: zone) != nil
@@ -126,6 +137,7 @@ extension EmulatorCore {
     object.append("participantType", .string(participant.role.rawValue))
     object.append("participantPermission", .string(participant.permission.rawValue))
     object.append("participantStatus", .string(participant.status))
+    object.append("potentialMatchList", potentialMatches(call.caller, invitation.sharing))
     return object
   }
 }
