@@ -1,6 +1,7 @@
 import Foundation
 
-/// Turns what an operation says into an HTTP answer with the headers of section 1.2, and counts it.
+/// Turns what an operation says into an HTTP answer with the headers of section 1.2 [L3], and counts it. The UUID of an
+/// error is that of the header. [E]
 extension EmulatorCore {
   func respond(_ exchange: Exchange, status: Int, json: JSONObject, error: ServerError? = nil) -> EmulatorReply {
     let uuid = nextRequestUUID()

@@ -14,7 +14,7 @@ struct Call {
 
   var milliseconds: Int64 { Timestamps.milliseconds(time) }
 
-  /// Whether numbers are to be strings; both spellings of the documentation are understood.
+  /// Whether numbers are to be strings; both spellings of the documentation are understood. [D]
   var encoding: FieldEncoding { Self.encoding(body) ?? FieldEncoding() }
 
   static func encoding(_ object: JSONObject) -> FieldEncoding? {
@@ -23,6 +23,12 @@ struct Call {
 }
 
 /// The whole state of an emulator, and the operations on it. Lives behind the lock of `Emulator`.
+///
+/// Rules carry a tag that tells where they come from. [D] is Apple's archived reference of CloudKit Web Services, [JS]
+/// that of CloudKit JS, [FW] that of the framework and of the schema language. [L3] was seen live at containers of
+/// third parties, [L1] at Apple's own. [C] is what working clients send and what exports show, [2nd] what others have
+/// written. [E] was decided here, where nothing else tells; (Question n) has a switch in `EmulatorAssumptions`. Numbers
+/// as in (5.3) are sections of the reference that all this was collected in.
 final class EmulatorCore {
   let configuration: EmulatorConfiguration
   let store: any EmulatorStore
@@ -84,6 +90,7 @@ final class EmulatorCore {
   }
 
   private func carryOut(_ call: Call) throws(ServerError) -> JSONObject {
+    // The words were seen. [L3]
     guard call.route.operation.scopes.contains(call.route.scope) else {
       throw .badRequest("endpoint not applicable in the database type '\(call.route.scope.rawValue)db'")
     }
@@ -123,13 +130,13 @@ final class EmulatorCore {
     return zone.isCustom ? .joining(answer, ["syncToken": .string(zone.token.text)]) : answer
   }
 
-  /// The database a call is about. The shared one has no state of its own: its zones lie in other users' databases.
+  /// The database a call is about. The shared one has no state of its own: its zones lie in other users' databases. [D]
   func database(for call: Call) -> DatabaseState {
     let owner = call.route.scope == .public ? nil : call.caller.recordName ?? ""
     return database(DatabaseKey(container: call.route.container, environment: call.route.environment, owner: owner))
   }
 
-  /// The zone of a database that a zone ID names; without one the default zone. (2.1)
+  /// The zone of a database that a zone ID names; without one the default zone. (2.1) [D]
   func zone(_ zoneID: JSON?, in database: DatabaseState) throws(ServerError) -> ZoneState {
     let (name, owner) = try Self.zoneName(zoneID)
     guard owner == nil || owner == database.owner, let zone = database.zones[name] else {
@@ -138,6 +145,7 @@ final class EmulatorCore {
     return zone
   }
 
+  /// Notes of some clients spell the owner's key `ownerName`. [C]
   static func zoneName(_ zoneID: JSON?) throws(ServerError) -> (name: String, owner: String?) {
     guard let zoneID else { return (ZoneState.defaultName, nil) }
     guard let object = zoneID.object, let name = object["zoneName"]?.string else {
@@ -146,7 +154,8 @@ final class EmulatorCore {
     return (name, (object["ownerRecordName"] ?? object["ownerName"])?.string)
   }
 
-  /// The elements of a list a request must have, within the limit of a request.
+  /// The elements of a list a request must have, within the limit of a request: 200 operations are documented [D], and
+  /// taken for the limit of every list. [E]
   func items(_ key: String, of body: JSONObject) throws(ServerError) -> [JSONObject] {
     guard let array = body[key]?.array else { throw .badRequest("Missing or invalid '\(key)'") }
     guard array.count <= configuration.operationLimit else {
@@ -162,6 +171,7 @@ final class EmulatorCore {
     return objects
   }
 
+  /// A larger limit is cut. [L1]
   func pageLimit(_ object: JSONObject, otherwise: JSONObject = [:]) throws(ServerError) -> Int {
     guard let json = object["resultsLimit"] ?? otherwise["resultsLimit"] else { return configuration.pageLimit }
     guard let limit = json.integer, limit > 0 else { throw .badRequest("Invalid 'resultsLimit'") }

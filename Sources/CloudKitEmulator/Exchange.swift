@@ -18,7 +18,8 @@ struct Exchange: Sendable {
   }
 
   mutating func readBody() {
-    // The lists take a POST without a body as well as one with `{}`.
+    // The lists take a POST without a body [E] as well as one with `{}`. [L1] What the body calls itself does not
+    // matter: Apple's samples say text/plain. [D]
     guard request.method != "GET", !(request.body.isEmpty && route?.operation.isList == true) else {
       return
     }
@@ -76,7 +77,7 @@ extension EmulatorCore {
     return reply
   }
 
-  /// Bytes come and go by plain HTTP, so that a fault is a bare status here.
+  /// Bytes come and go by plain HTTP, so that a fault is a bare status here. [L3]
   func answer(_ exchange: Exchange, _ transfer: AssetTransfer) -> EmulatorReply {
     if isOffline { return offline(exchange) }
     var exchange = exchange

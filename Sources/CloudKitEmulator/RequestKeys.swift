@@ -1,6 +1,7 @@
 /// The keys that some documentation knows for the body of a request.
 ///
-/// The service ignores all others, so that a misspelt key silently becomes no key [L3]; `rejectsUnknownKeys` finds it. (7.7)
+/// The service ignores all others, so that a misspelt key silently becomes no key [L3]; `rejectsUnknownKeys` finds it.
+/// (7.7)
 enum RequestKeys {
   private indirect enum Shape: Sendable {
     case any

@@ -45,6 +45,7 @@ struct Route: Sendable {
       }
     }
 
+    /// The table of section 5. [D]
     var scopes: [Scope] {
       switch self {
       case .recordsQuery, .recordsLookup, .recordsModify, .zonesList, .zonesLookup, .assetsUpload, .assetsRereference,
@@ -58,14 +59,14 @@ struct Route: Sendable {
       }
     }
 
-    /// Whether a body may be missing.
+    /// Whether a body may be missing. [E]
     var isList: Bool {
       [.zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts].contains(self)
     }
 
     var isAboutUsers: Bool { rawValue.hasPrefix("users/") }
 
-    /// Whether the operation needs somebody who is more than an API token.
+    /// Whether the operation needs somebody who is more than an API token: the matrix of 1.3. [D][E]
     var needsUser: Bool {
       isAboutUsers || self == .recordsAccept || rawValue.hasPrefix("subscriptions/") || rawValue.hasPrefix("tokens/")
     }

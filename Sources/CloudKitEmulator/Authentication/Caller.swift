@@ -2,9 +2,9 @@ import Foundation
 
 /// Who sent a request.
 enum Caller: Sendable, Hashable {
-  /// An API token and nobody behind it.
+  /// An API token and nobody behind it. [D]
   case world
-  /// Somebody signed in, by the name the web-auth token carries.
+  /// Somebody signed in, by the name the web-auth token carries. [D]
   case user(name: String, nextToken: String)
   /// A server-to-server key, which acts as a user of its own. [L3]
   case server(keyID: String)

@@ -37,7 +37,8 @@ public struct EmulatorUser: Sendable, Hashable {
 
   var recordName: String { WebAuthToken.recordName(of: name) }
 
-  /// Whether a lookup info means this user. Case in addresses and everything but digits in numbers is of no account. [E]
+  /// Whether a lookup info means this user. Case in addresses and everything but digits in numbers is of no account.
+  /// [E]
   func matches(_ info: JSONObject) -> Bool {
     if let text = info["userRecordName"]?.string { return text == recordName }
     if let text = info["emailAddress"]?.string { return text.lowercased() == emailAddress?.lowercased() }
@@ -45,7 +46,7 @@ public struct EmulatorUser: Sendable, Hashable {
     return !text.filter(\.isNumber).isEmpty && text.filter(\.isNumber) == phoneNumber.filter(\.isNumber)
   }
 
-  /// The identity dictionary of 2.6.
+  /// The identity dictionary of 2.6, with a name only if the user allows it. [D]
   ///
   /// - Parameter lookupInfo: What the user was found by; the address, the number or the record name by default.
   func identity(lookupInfo: JSONObject? = nil) -> JSONObject {
@@ -66,7 +67,7 @@ public struct EmulatorUser: Sendable, Hashable {
     return object
   }
 
-  /// The older dictionary, which has but two names. (2.6)
+  /// The older dictionary, which has but two names. (2.6) [D]
   var legacy: JSONObject {
     var object: JSONObject = [
       "userRecordName": .string(recordName), "firstName": .string(nameComponents["givenName"] ?? ""),

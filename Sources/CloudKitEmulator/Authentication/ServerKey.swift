@@ -3,7 +3,8 @@ import Foundation
 
 /// A registered server-to-server key: the public half, and the ID requests name it by.
 public struct ServerKey: Sendable {
-  /// The lowercase hexadecimal SHA-256 of the key's DER (SubjectPublicKeyInfo): 64 digits.
+  /// The lowercase hexadecimal SHA-256 of the key's DER (SubjectPublicKeyInfo): 64 digits, as real ones have [C], which
+  /// are made up otherwise. [E]
   public let keyID: String
 
   let publicKey: P256.Signing.PublicKey

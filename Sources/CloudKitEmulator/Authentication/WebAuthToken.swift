@@ -2,9 +2,9 @@ import Foundation
 
 /// A web-auth token of this server: the user's name, how often it was renewed, and where tokens end, when.
 ///
-/// `ana` alone is a token, `ana~3` is its third renewal, and `ana~3~1767322800000` ends at that millisecond. Real tokens
-/// are opaque. [L3] Old ones keep working, as they do at the real service [L3], unless the configuration is strict about
-/// them.
+/// `ana` alone is a token, `ana~3` is its third renewal, and `ana~3~1767322800000` ends at that millisecond. Real
+/// tokens are opaque. [L3] Old ones keep working, as they do at the real service [L3], unless the configuration is
+/// strict about them.
 struct WebAuthToken: Sendable, Hashable {
   /// What the real service gives to who ticks "Keep me signed in". [D]
   static let keptLifetime: Duration = .seconds(14 * 24 * 60 * 60)

@@ -23,7 +23,8 @@ public struct EmulatorAssumptions: Sendable, Hashable {
 
   // MARK: Writing records
 
-  /// Question 1: the shape of a failed atomic batch. Assumed: HTTP 200, the culprit's code and `ATOMIC_ERROR` for the rest.
+  /// Question 1: the shape of a failed atomic batch. Assumed: HTTP 200, the culprit's code and `ATOMIC_ERROR` for the
+  /// rest.
   public var atomicFailure = AtomicFailure.failsEachRecord
   /// Question 4: an `update` or `replace` without a change tag. Assumed: `BAD_REQUEST`.
   public var updateWithoutTag = UpdateWithoutTag.badRequest
@@ -65,12 +66,13 @@ public struct EmulatorAssumptions: Sendable, Hashable {
   public var nearDistance: Double?
   /// Question 17: whether filters on texts take capitals and small letters for the same. Assumed: no.
   public var comparesTextIgnoringCase = false
-  /// Question 17: whether comparators that begin with `NOT_` find records without the field. Assumed: no comparator does.
+  /// Question 17: whether comparators that begin with `NOT_` find records without the field. Assumed: no comparator
+  /// does.
   public var negationsMatchNull = false
   /// Question 12: an empty text as a sync token. Assumed: it is no token; clients leave the key out.
   public var emptySyncToken = EmptySyncToken.isRefused
-  /// Question 13: how an expired or foreign sync token is refused. Assumed: `BAD_REQUEST` with a reason about the token,
-  /// in the zone's element.
+  /// Question 13: how an expired or foreign sync token is refused. Assumed: `BAD_REQUEST` with a reason about the
+  /// token, in the zone's element.
   public var expiredSyncToken = ExpiredSyncToken.badRequest
 
   // MARK: Zones, users and assets
@@ -94,9 +96,9 @@ public struct EmulatorAssumptions: Sendable, Hashable {
 
   // MARK: Subscriptions and shares
 
-  /// Question 18: whether subscriptions to whole databases are accepted, which the framework has and Web Services do not
-  /// document. The register assumes that they are not; this is on because clients of the framework have no other kind
-  /// for a database with many zones.
+  /// Question 18: whether subscriptions to whole databases are accepted, which the framework has and Web Services do
+  /// not document. The register assumes that they are not; this is on because clients of the framework have no other
+  /// kind for a database with many zones.
   public var acceptsDatabaseSubscriptions = true
   /// Question 18: whether the shared database takes subscriptions at all. As above.
   public var acceptsSharedSubscriptions = true

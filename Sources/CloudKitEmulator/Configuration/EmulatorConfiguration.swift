@@ -30,8 +30,9 @@ public struct EmulatorConfiguration: Sendable {
   public var strictAuth = false
   /// Accept of a user's web-auth tokens only the last one issued, as documented; the real service is lenient.
   public var strictWebAuth = false
-  /// How long a web-auth token is good, by the time of the request that brings it: 30 minutes at the real service, and two
-  /// weeks for who ticks "Keep me signed in". [D] `nil` is for ever. A name alone, which no sign-in has issued, has no end.
+  /// How long a web-auth token is good, by the time of the request that brings it: 30 minutes at the real service, and
+  /// two weeks for who ticks "Keep me signed in". [D] `nil` is for ever. A name alone, which no sign-in has issued, has
+  /// no end.
   public var webAuthTokenLifetime: Duration?
   /// Where the sign-in page sends the browser with the token, as is set up for an API token in CloudKit Console; `nil`
   /// hands the token to the window that opened the page.

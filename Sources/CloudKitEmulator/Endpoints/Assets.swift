@@ -1,14 +1,16 @@
-/// `assets/upload` and `assets/rereference` (5.9).
+/// `assets/upload` and `assets/rereference` (5.9). [D]
 extension EmulatorCore {
   /// Hands out one URL per token, in their order. [C]
   func uploadAssets(_ call: Call) throws(ServerError) -> JSONObject {
     let place = try place(call.body["zoneID"], for: call)
     let zone = place.zone
+    // Whoever may write nothing may upload nothing. [E]
     if call.route.scope == .public && call.caller == .world || place.access?.mayWrite == false {
       throw ServerError(.accessDenied, "WRITE operation not permitted")
     }
     var tokens: [JSON] = []
     for token in try items("tokens", of: call.body) {
+      // A record name that is not given is made up. [D]
       guard let type = token["recordType"]?.string, Schema.isName(type), let field = token["fieldName"]?.string,
         Schema.isName(field)
       else { throw .badRequest("A token needs a 'recordType' and a 'fieldName'") }
@@ -31,8 +33,8 @@ extension EmulatorCore {
     return ["tokens": .array(tokens)]
   }
 
-  /// Receipts for files that are here already, good for any record of the same zone. The name of the answer's wrapper is
-  /// not documented. [E] (Question 10)
+  /// Receipts for files that are here already, good for any record of the same zone. The name of the answer's wrapper
+  /// is not documented. [E] (Question 10)
   func rereferenceAssets(_ call: Call) throws(ServerError) -> JSONObject {
     let place = try place(call.body["zoneID"], for: call)
     var answers: [JSON] = []
@@ -63,7 +65,7 @@ extension EmulatorCore {
     return answer
   }
 
-  /// The asset a field value speaks of: proven by a receipt for this field of this record.
+  /// The asset a field value speaks of: proven by a receipt for this field of this record. [D]
   func asset(
     _ object: JSONObject,
     for record: String,

@@ -1,4 +1,4 @@
-/// `changes/zone` and `changes/database` (5.6, 5.7), and the two deprecated calls they replace (5.12).
+/// `changes/zone` and `changes/database` (5.6, 5.7), and the two deprecated calls they replace (5.12). [D]
 extension EmulatorCore {
   func zoneChanges(_ call: Call) throws(ServerError) -> JSONObject {
     var results: [JSON] = []
@@ -21,13 +21,14 @@ extension EmulatorCore {
     try changes(in: try place(call.body["zoneID"], for: call), call.body, call)
   }
 
-  /// One page of a zone's history: each record once, in its latest state, ordered by last change.
+  /// One page of a zone's history: each record once, in its latest state, ordered by last change. [E] (Question 16)
   private func changes(
     in place: Place,
     _ request: JSONObject,
     _ call: Call
   ) throws(ServerError) -> JSONObject {
     let zone = place.zone
+    // The words were seen. [L3]
     guard zone.isCustom else { throw .badRequest("cannot get changes in default zone") }
     if call.faults.expiresTokens, request["syncToken"] != nil { throw SyncToken.expired(configuration.assumptions) }
     let start = try SyncToken.sequence(
@@ -44,6 +45,7 @@ extension EmulatorCore {
       return ["records": .array([]), "syncToken": token(start), "moreComing": .bool(true)]
     }
     let limit = try pageLimit(request, otherwise: call.body)
+    // A zone's own words go before those of the request. [D]
     let keys = Self.names(request["desiredKeys"] ?? call.body["desiredKeys"])
     let types = Self.names(request["desiredRecordTypes"] ?? call.body["desiredRecordTypes"])
     let isReverse = (request["reverse"] ?? call.body["reverse"])?.bool ?? false
@@ -71,6 +73,7 @@ extension EmulatorCore {
         } else if types?.contains(record.type) ?? true {
           records.append(json(record, in: place, keys: keys, itemCall))
         }
+        // A narrowing by type lets tombstones through: the real one does not narrow reliably either. [L1]
       } else if let tombstone = zone.records.tombstone(of: change.name), !tombstone.isSilent,
         place.access?.mayKnow(tombstone.shares) ?? true
       {
@@ -93,6 +96,7 @@ extension EmulatorCore {
   /// A `syncToken` is not the key here and therefore ignored. [L3]
   func legacyZoneChanges(_ call: Call) throws(ServerError) -> JSONObject {
     let database = database(for: call)
+    // 400 was seen where there is nothing but the default zone; the words are those of records/changes. [L3]
     guard database.zones.count > 1 || !database.deletedZones.isEmpty else {
       throw .badRequest("cannot get changes in default zone")
     }
@@ -156,6 +160,7 @@ extension Tombstone {
     self.init(name: record.name, type: record.type, sequence: record.sequence, tag: record.tag)
   }
 
+  /// Without fields; what else it tells was seen on first-party hosts. [L1]
   fileprivate func json(zoneID: JSON) -> JSON {
     .object([
       "recordName": .string(name), "recordType": .null, "recordChangeTag": .string(tag), "deleted": .bool(true),

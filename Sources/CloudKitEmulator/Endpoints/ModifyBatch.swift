@@ -1,6 +1,7 @@
 import Foundation
 
-/// The operations of one `records/modify`, decided one after the other against the zone as it was before them.
+/// The operations of one `records/modify`, decided one after the other against the zone as it was before them. The
+/// table of 5.3 tells what each does with a record that exists, that has changed, and that is not there. [D]
 struct ModifyBatch {
   /// What an operation will do if the batch goes through.
   enum Effect {
@@ -60,6 +61,7 @@ struct ModifyBatch {
     let tag = json["recordChangeTag"]?.string
     switch type {
     case .create:
+      // The words are those of native logs. [2nd]
       if old != nil { throw ServerError(.exists, "record to insert already exists") }
       return try save(json, name: name, over: nil, keepingFields: false)
     case .update, .replace:
@@ -70,6 +72,7 @@ struct ModifyBatch {
       return try save(json, name: name, over: old, keepingFields: type == .update)
     case .forceUpdate, .forceReplace:
       if let old { try requireWrite(old) }
+      // [D]
       guard json["recordType"] != nil else { throw .badRequest("Missing 'recordType'") }
       return try save(json, name: name, over: old, keepingFields: type == .forceUpdate)
     case .delete:
@@ -92,6 +95,7 @@ struct ModifyBatch {
     }
   }
 
+  /// The words are those of native logs. [2nd]
   static let conflict = ServerError(.conflict, "record to update already exists with a different change tag")
 
   private static let notFound = ServerError(.notFound, "Record not found")
@@ -113,6 +117,7 @@ struct ModifyBatch {
   }
 
   private func delete(_ record: StoredRecord) throws(ServerError) -> Effect {
+    // [E]
     guard record.type != Schema.usersType else { throw .badRequest("Records of type 'Users' cannot be deleted") }
     return .delete
   }
@@ -150,12 +155,13 @@ struct ModifyBatch {
       guard old.type == type else { throw .badRequest("Record '\(name)' has type '\(old.type)', not '\(type)'") }
     } else {
       try requireCreate(type)
+      // [E]
       guard type != Schema.usersType else { throw .badRequest("Records of type 'Users' cannot be created") }
     }
     try requireType(type)
     var content = StoredRecord.Content(name: name, type: type)
     if let old, keepingFields { content = old.content }
-    // What a server adds to a record is not a client's to change.
+    // What a server adds to a record is not a client's to change. [E]
     content.share = old?.content.share
     content.shortGUID = content.shortGUID ?? old?.content.shortGUID
     let fields = try apply(json["fields"], to: &content)
@@ -187,7 +193,7 @@ struct ModifyBatch {
     ServerError(assumptions.unknownField == .badRequest ? .badRequest : .notFound, reason)
   }
 
-  /// Sets and clears fields, and returns those the schema has not heard of.
+  /// Sets and clears fields, and returns those the schema has not heard of. `null` clears as no value does. [C]
   private func apply(
     _ json: JSON?,
     to content: inout StoredRecord.Content
@@ -210,6 +216,7 @@ struct ModifyBatch {
       switch incoming {
       case .clear: content.fields[name] = nil
       case .set(let value, let field):
+        // [L3]
         if field?.isEncrypted == true, guards != nil {
           throw .badRequest("encrypted fields are not supported in the public database")
         }
@@ -226,6 +233,7 @@ struct ModifyBatch {
   }
 
   private func applyHierarchy(_ json: JSONObject, to content: inout StoredRecord.Content) throws(ServerError) {
+    // `null` detaches. [E]
     if let parent = json["parent"] {
       guard let name = parent.object?["recordName"]?.string else { throw .badRequest("Invalid 'parent'") }
       content.parent = name

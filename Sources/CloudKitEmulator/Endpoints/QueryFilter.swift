@@ -2,6 +2,7 @@ import Foundation
 
 /// One condition of a query, checked against the schema. Conditions are ANDed; a null or missing field meets none. [E]
 struct QueryFilter {
+  /// [D], [JS] for LIST_CONTAINS_ANY, [C] for CONTAINS_ANY.
   enum Comparator: String {
     case equals = "EQUALS"
     case notEquals = "NOT_EQUALS"
@@ -42,6 +43,7 @@ struct QueryFilter {
   ///
   /// - Throws: `BAD_REQUEST` for an unknown comparator, an operand of the wrong type, or a field without an index.
   init(_ json: JSONObject, type: Schema.RecordType, assumptions: EmulatorAssumptions) throws(ServerError) {
+    // The real service may drop what it cannot read, and return everything [L3]; here it is refused. [E]
     guard let comparator = json["comparator"]?.string.flatMap(Comparator.init(rawValue:)) else {
       throw .badRequest("Unknown comparator '\(json["comparator"]?.string ?? "")'")
     }
@@ -81,7 +83,7 @@ struct QueryFilter {
   private func checkOperand(_ field: Schema.FieldType) throws(ServerError) {
     let given: EmulatorValueType?
     if case .list(let element, _) = operand { given = element } else { given = operand.scalarType }
-    // A record name is compared as the reference it is, or as plain text.
+    // A record name is compared as the reference it is, or as plain text. [C]
     let isRecordNameAsText = field.scalar == .reference && given == .string
     guard given == nil || given == field.scalar || isRecordNameAsText,
       comparator.wantsListField == field.isList,
@@ -115,6 +117,7 @@ struct QueryFilter {
     case .notListContains, .notListContainsAll: return !elements.allSatisfy { contains(list(value), $0) }
     case .listContainsAny, .containsAny: return elements.contains { contains(list(value), $0) }
     case .notListContainsAny: return !elements.contains { contains(list(value), $0) }
+    // Any member; the documentation speaks of the first. [E]
     case .listMemberBeginsWith: return list(value).contains { begins($0) }
     case .notListMemberBeginsWith: return !list(value).contains { begins($0) }
     }
@@ -166,7 +169,7 @@ struct QueryFilter {
 }
 
 extension QueryFilter.Comparator {
-  /// Whether the operand must carry a list's type tag.
+  /// Whether the operand must carry a list's type tag. [L3]
   var takesList: Bool {
     switch self {
     case .isIn, .notIn, .listContainsAll, .notListContainsAll, .listContainsAny, .notListContainsAny, .containsAny: true
@@ -193,7 +196,7 @@ extension QueryFilter.Comparator {
     }
   }
 
-  /// Whether the table of comparators (5.1) allows the field's element type.
+  /// Whether the table of comparators (5.1) allows the field's element type. [D]
   func accepts(_ type: EmulatorValueType) -> Bool {
     switch self {
     case .near: type == .location

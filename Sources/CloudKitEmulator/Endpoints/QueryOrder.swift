@@ -1,11 +1,11 @@
 import Foundation
 
-/// The order of a query's answer: its sort descriptors, then the record name, then the zone.
+/// The order of a query's answer: its sort descriptors, then the record name, then the zone. [E] (Question 16)
 struct QueryOrder {
   struct Descriptor {
     var key: FieldKey
     var isAscending: Bool
-    /// Where given, a LOCATION field sorts by its distance from here.
+    /// Where given, a LOCATION field sorts by its distance from here. [D]
     var center: EmulatorLocation?
   }
 
@@ -83,7 +83,7 @@ struct QueryOrder {
 
 /// Spells a position, bound to its query, as a continuation marker.
 struct ContinuationMarker {
-  /// A hash of the query; a marker continues no other one.
+  /// A hash of the query; a marker continues no other one. [E]
   var query: UInt64
   /// `nil` for the very beginning.
   var position: QueryOrder.Position?

@@ -1,6 +1,6 @@
 import Foundation
 
-/// `records/modify` (5.3): all operations are decided first, then the ones that stand are committed together.
+/// `records/modify` (5.3): all operations are decided first, then the ones that stand are committed together. [D]
 extension EmulatorCore {
   func modify(_ call: Call) throws(ServerError) -> JSONObject {
     let operations = try items("operations", of: call.body)
@@ -26,6 +26,7 @@ extension EmulatorCore {
       guard let type = operation["operationType"]?.string.flatMap(OperationType.init(rawValue:)),
         let record = operation["record"]?.object
       else { throw .badRequest("Missing or unknown 'operationType', or missing 'record'") }
+      // A create without a name gets one. [D]
       var name = record["recordName"]?.string
       if name == nil, type == .create {
         name = Derived.uuid(
@@ -43,6 +44,7 @@ extension EmulatorCore {
     }
     batch.settleSharing()
     batch.settleReferences()
+    // By default, and in custom zones alone. [D]
     let isAtomic = zone.isCustom && call.body["atomic"]?.bool ?? true
     if isAtomic, batch.steps.contains(where: \.hasFailed) {
       statistics.atomicFailures += 1
@@ -54,6 +56,7 @@ extension EmulatorCore {
       case .failure(let error): step.json(error)
       case .success(.save):
         saved[step.name ?? ""].map { json($0, in: place, keys: step.keys, call) } ?? .null
+      // Nothing but the name. [L1]
       case .success(.delete), .success(.leave), .success(.nothing):
         JSON.object(["recordName": .string(step.name ?? ""), "deleted": .bool(true)])
       }

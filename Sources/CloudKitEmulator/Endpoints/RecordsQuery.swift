@@ -1,11 +1,12 @@
 import Foundation
 
-/// `records/query` (5.1).
+/// `records/query` (5.1). [D]
 extension EmulatorCore {
   func query(_ call: Call) throws(ServerError) -> JSONObject {
     guard let query = call.body["query"]?.object, let type = query["recordType"]?.string else {
       throw .badRequest("Missing 'query' or its 'recordType'")
     }
+    // [D]
     guard type != Schema.usersType else { throw .badRequest("Records of type 'Users' cannot be queried") }
     let places = try queriedPlaces(call)
     guard let recordType = schemas[call.route.schema]?[type] else { throw unknownType(type) }
@@ -61,7 +62,8 @@ extension EmulatorCore {
     return ServerError(isBadRequest ? .badRequest : .notFound, "Did not find record type: \(name)")
   }
 
-  /// Whose records alone the caller may read; `nil` for everybody's. A query is refused where it could find nothing. [E]
+  /// Whose records alone the caller may read; `nil` for everybody's. A query is refused where it could find nothing.
+  /// [E]
   private func readableCreator(_ type: Schema.RecordType, _ call: Call) throws(ServerError) -> String? {
     guard let guards = guards(call), !guards.may(.read, type) else { return nil }
     guard guards.mayAsCreator(.read, type) else { throw SchemaPermission.read.refusal }

@@ -1,4 +1,4 @@
-/// `records/resolve` and `records/accept` (5.4).
+/// `records/resolve` and `records/accept` (5.4). [D]
 extension EmulatorCore {
   func resolveShares(_ call: Call) throws(ServerError) -> JSONObject {
     try shares(call) { (invitation) throws(ServerError) in invitation }
@@ -36,6 +36,7 @@ extension EmulatorCore {
     _ call: Call,
     _ act: (Invitation) throws(ServerError) -> Invitation
   ) throws(ServerError) -> JSONObject {
+    // Keys have no part in sharing. [E]
     if case .server = call.caller { throw ServerError(.authenticationFailed, "Authentication failed") }
     var results: [JSON] = []
     for item in try items("shortGUIDs", of: call.body) {
@@ -71,6 +72,7 @@ extension EmulatorCore {
       if one.userRecordName == person.recordName { return one }
       if one.userRecordName == nil, person.matches(one.lookupInfo) { return one }
     }
+    // Whoever has the URL of a share that is open to everybody may join. [FW]
     guard sharing.publicPermission != .none else { return nil }
     return ShareParticipant(
       id: Derived.uuid("\(record.name)/\(record.content.shortGUID ?? "")/\(person?.recordName ?? "")"),

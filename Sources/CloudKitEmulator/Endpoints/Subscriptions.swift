@@ -1,4 +1,4 @@
-/// `subscriptions/list`, `subscriptions/lookup` and `subscriptions/modify` (5.8).
+/// `subscriptions/list`, `subscriptions/lookup` and `subscriptions/modify` (5.8). [D]
 extension EmulatorCore {
   func listSubscriptions(_ call: Call) -> JSONObject {
     ["subscriptions": .array(own(call).sorted { $0.key < $1.key }.map { .object($0.json) })]
@@ -21,7 +21,7 @@ extension EmulatorCore {
     return ["subscriptions": .array(results)]
   }
 
-  /// Operations run in order, each on its own.
+  /// Operations run in order, each on its own. [D]
   func modifySubscriptions(_ call: Call) throws(ServerError) -> JSONObject {
     var results: [JSON] = []
     for (index, item) in try items("operations", of: call.body).enumerated() {
@@ -80,8 +80,8 @@ extension EmulatorCore {
     return new.json
   }
 
-  /// Filters obey the rules of queries; those on a type that nobody has saved yet wait for it where the schema is learnt
-  /// from writes. [E]
+  /// Filters obey the rules of queries; those on a type that nobody has saved yet wait for it where the schema is
+  /// learnt from writes. [E]
   private func checkFilters(_ filters: [JSONObject], _ type: String, _ call: Call) throws(ServerError) {
     guard type != Schema.usersType else { throw .badRequest("Records of type 'Users' cannot be queried") }
     guard let recordType = schemas[call.route.schema]?[type] else {

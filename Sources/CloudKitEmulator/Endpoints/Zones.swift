@@ -1,5 +1,7 @@
-/// `zones/list`, `zones/lookup` and `zones/modify` (5.5).
+/// `zones/list`, `zones/lookup` and `zones/modify` (5.5). [D]
 extension EmulatorCore {
+  /// Which zones the public and the shared database list is not documented [E]; what else the answer tells was seen.
+  /// [L1]
   func listZones(_ call: Call) -> JSONObject {
     let places = places(for: call)
     let token = call.route.scope == .shared ? SharedToken(places).text : database(for: call).token.text
@@ -48,6 +50,7 @@ extension EmulatorCore {
   /// Creating a zone that exists succeeds and changes nothing. [E] (Question 11)
   private func createZone(_ zoneID: JSON, in database: DatabaseState, _ call: Call) throws(ServerError) -> JSON {
     let (name, owner) = try Self.zoneName(zoneID)
+    // [E]
     guard owner == nil || owner == database.owner else {
       throw ServerError(.accessDenied, "Zones of another owner cannot be created")
     }

@@ -6,8 +6,8 @@ struct RecordEvent {
   var record: StoredRecord
 }
 
-/// Notifications are made with each commit, whoever wrote. The framework spares the device that wrote; the wire does not
-/// tell devices apart, so that the writer's other devices would miss out if the writer were spared. [E]
+/// Notifications are made with each commit, whoever wrote. The framework spares the device that wrote; the wire does
+/// not tell devices apart, so that the writer's other devices would miss out if the writer were spared. [E]
 extension EmulatorCore {
   /// Reads off a commit, before it is applied, what it does to records that somebody may have subscribed to.
   func recordEvents(of commit: Commit) -> [RecordEvent] {

@@ -1,4 +1,4 @@
-/// What somebody wants to be told about in one of their databases. (5.8)
+/// What somebody wants to be told about in one of their databases. (5.8) [D]
 struct Subscription {
   /// What happened to a record; the number is the one of a notification's `fo`. [C]
   enum Firing: String, CaseIterable {
@@ -19,7 +19,7 @@ struct Subscription {
     case database
   }
 
-  /// Subscriptions are told apart by their owner, who sees no others, and by the database.
+  /// Subscriptions are told apart by their owner, who sees no others, and by the database. [L3]
   struct Key: Hashable, Comparable {
     var scope: Route.Scope
     var owner: String
@@ -68,6 +68,7 @@ struct Subscription {
     )
     switch object["subscriptionType"]?.string {
     case "query":
+      // [FW]
       guard key.scope != .shared else {
         throw .badRequest("query subscriptions are not applicable in the shared database")
       }
@@ -85,11 +86,13 @@ struct Subscription {
       json.append("firesOn", .array(Firing.allCases.filter(firesOn.contains).map { .string($0.rawValue) }))
       json.append("firesOnce", .bool(firesOnce))
     case "zone":
+      // [D]
       guard key.scope != .public, let zone, zone.name != ZoneState.defaultName else {
         throw .badRequest("A zone subscription needs the 'zoneID' of a custom zone")
       }
       (kind, isZoneWide, firesOn) = (.zone, false, [])
     case "database":
+      // [FW] (Question 18)
       guard key.scope != .public else {
         throw .badRequest("database subscriptions are not applicable in the public database")
       }

@@ -6,7 +6,8 @@ enum IncomingField {
   case set(EmulatorValue, Schema.FieldType?)
 }
 
-/// Reads field values of requests: the tag decides the type, without one the JSON does, and the schema has the last word.
+/// Reads field values of requests: the tag decides the type, without one the JSON does, and the schema has the last
+/// word. (3.1) [D]
 enum FieldDecoding {
   /// Turns an asset dictionary into the file it speaks of.
   typealias AssetReader = (JSONObject) throws(ServerError) -> EmulatorAsset
@@ -79,6 +80,7 @@ enum FieldDecoding {
   }
 
   /// What an untagged value is taken for (3.1): an integral number is INT64 even where the field wants a DOUBLE.
+  /// [D][C]
   private static func inferred(_ json: JSON, field name: String) throws(ServerError) -> Schema.FieldType {
     switch json {
     case .string: return Schema.FieldType(.string)
@@ -140,6 +142,7 @@ enum FieldDecoding {
   }
 
   private static func location(_ object: JSONObject) -> EmulatorLocation? {
+    // [D]; the bounds are those of the planet. [E]
     guard let latitude = object["latitude"]?.number, let longitude = object["longitude"]?.number,
       abs(latitude) <= 90, abs(longitude) <= 180
     else { return nil }
@@ -158,6 +161,7 @@ enum FieldDecoding {
     guard let name = object["recordName"]?.string, Schema.isRecordName(name) else {
       throw .badRequest("Invalid value, expected type REFERENCE.")
     }
+    // Filters have none [D]; a field that has none is let pass. [E]
     let action = object["action"]?.string ?? "NONE"
     guard let action = EmulatorReference.Action(rawValue: action) else {
       throw .badRequest("Unknown reference action '\(action)'")
@@ -182,6 +186,7 @@ private struct Tag {
       guard isEncrypted else { return nil }
       throw .badRequest("An encrypted value needs a type for field '\(field)'")
     }
+    // How an empty list comes back where its type is not known, and so it may be sent. [C]
     if name == "UNKNOWN_LIST" {
       guard object["value"]?.array?.isEmpty == true else { throw .badRequest("Unexpected input for field '\(field)'") }
       (type, isList) = (nil, false)

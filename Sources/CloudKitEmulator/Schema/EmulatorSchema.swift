@@ -5,8 +5,8 @@ extension Emulator {
   /// Replaces the schema of a container with one in Apple's schema language (`.ckdb`).
   ///
   /// As at the real service, nothing that is in production may be lost or change its type; in development everything
-  /// else may be removed. Records keep what they hold in fields that are gone. The real service imports into development
-  /// alone, and production gets its schema by a deployment: importing into production stands for both here.
+  /// else may be removed. Records keep what they hold in fields that are gone. The real service imports into
+  /// development alone, and production gets its schema by a deployment: importing into production stands for both here.
   ///
   /// - Parameter text: At most 4 MB, beginning with `DEFINE SCHEMA`.
   /// - Throws: `SchemaError` with line and column; `EmulatorError` where the data file cannot be written.

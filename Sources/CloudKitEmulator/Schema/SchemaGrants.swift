@@ -37,8 +37,8 @@ struct SchemaGuard {
     roles = caller == .world ? [SchemaRole.world] : custom.union([SchemaRole.world, SchemaRole.authenticated])
   }
 
-  /// Whether anything of a type may be had whoever made it. CREATE is asked before there is a record, so that a grant to
-  /// `_creator` counts for nothing here; keys were seen to need both. [L3]
+  /// Whether anything of a type may be had whoever made it. CREATE is asked before there is a record, so that a grant
+  /// to `_creator` counts for nothing here; keys were seen to need both. [L3]
   func may(_ permission: SchemaPermission, _ type: Schema.RecordType?) -> Bool {
     (type?.grants ?? SchemaRole.defaultGrants).contains { $0.value.contains(permission) && roles.contains($0.key) }
   }

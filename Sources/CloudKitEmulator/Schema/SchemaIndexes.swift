@@ -29,8 +29,8 @@ struct SchemaIndexes: OptionSet, Sendable, Hashable {
     }
   }
 
-  /// Whether a schema may declare them for a type. Only what cannot be is refused, so that no export of the real service
-  /// is: what else it refuses is not known. [E]
+  /// Whether a schema may declare them for a type. Only what cannot be is refused, so that no export of the real
+  /// service is: what else it refuses is not known. [E]
   func mayIndex(_ type: Schema.FieldType) -> Bool {
     if type.isEncrypted || type.scalar == .asset { return isEmpty }
     return !contains(.searchable) || type.scalar == .string

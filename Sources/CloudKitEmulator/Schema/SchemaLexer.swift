@@ -21,8 +21,8 @@ struct SchemaLexer {
       }
     }
 
-    /// Whether it is that keyword. The grammar prints keywords in capitals and reserved words in small letters: case is of
-    /// no account. [E]
+    /// Whether it is that keyword. The grammar prints keywords in capitals and reserved words in small letters: case is
+    /// of no account. [E]
     func `is`(_ keyword: String) -> Bool {
       if case .word(let text) = kind { text.uppercased() == keyword } else { false }
     }

@@ -54,7 +54,7 @@ struct SyncToken: Hashable {
   }
 
   /// The code is the one that was seen on first-party hosts. [L1] (Question 13)
-  private static func refusal(_ reason: String, _ assumptions: EmulatorAssumptions) -> ServerError {
+  static func refusal(_ reason: String, _ assumptions: EmulatorAssumptions) -> ServerError {
     ServerError(assumptions.expiredSyncToken == .changeTokenExpired ? .changeTokenExpired : .badRequest, reason)
   }
 }
