@@ -5,15 +5,15 @@ extension EmulatorCore {
     let place = try place(call.body["zoneID"], for: call)
     let zone = place.zone
     // Whoever may write nothing may upload nothing. [E]
-    if call.route.scope == .public && call.caller == .world || place.access?.mayWrite == false {
-      throw ServerError(.accessDenied, "WRITE operation not permitted")
-    }
+    if place.access?.mayWrite == false { throw SchemaPermission.write.refusal }
+    let guards = guards(call)
     var tokens: [JSON] = []
     for token in try items("tokens", of: call.body) {
       // A record name that is not given is made up. [D]
       guard let type = token["recordType"]?.string, Schema.isName(type), let field = token["fieldName"]?.string,
         Schema.isName(field)
       else { throw .badRequest("A token needs a 'recordType' and a 'fieldName'") }
+      if let guards, !guards.mayWriteSome(schemas[call.route.schema]?[type]) { throw SchemaPermission.write.refusal }
       uploads += 1
       let id = Derived.uuid("\(configuration.seed)/upload/\(zone.identity)/\(uploads)/\(call.milliseconds)")
       let record = token["recordName"]?.string ?? Derived.uuid("record of \(id)")

@@ -88,7 +88,10 @@ extension EmulatorCore {
             (try? QueryFilter(filter, type: recordType, assumptions: configuration.assumptions))?.matches(event.record)
               ?? false
           }
-          guard isMatch else { continue }
+          // Nobody is told of what they may not read. [E]
+          guard isMatch, scope != .public || guards(of: subscription.key.owner).mayRead(event.record, recordType) else {
+            continue
+          }
           push(subscription, event, in: database)
           guard subscription.firesOnce else { continue }
           // Should the file refuse, it fires once more: a hint too many does no harm.

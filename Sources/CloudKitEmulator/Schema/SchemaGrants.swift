@@ -31,10 +31,12 @@ struct SchemaGuard {
   let roles: Set<String>
   let user: String?
 
-  /// - Parameter custom: The roles that somebody has been given; server-to-server keys have none. [E]
-  init(_ caller: Caller, custom: Set<String>) {
-    user = caller.recordName
-    roles = caller == .world ? [SchemaRole.world] : custom.union([SchemaRole.world, SchemaRole.authenticated])
+  /// - Parameters:
+  ///   - user: The caller's record name; `nil` for the world.
+  ///   - custom: The roles that somebody has been given; server-to-server keys have none. [E]
+  init(user: String?, custom: Set<String>) {
+    self.user = user
+    roles = user == nil ? [SchemaRole.world] : custom.union([SchemaRole.world, SchemaRole.authenticated])
   }
 
   /// Whether anything of a type may be had whoever made it. CREATE is asked before there is a record, so that a grant
@@ -47,6 +49,15 @@ struct SchemaGuard {
     may(permission, type) || user == creator && mayAsCreator(permission, type)
   }
 
+  func mayRead(_ record: StoredRecord, _ type: Schema.RecordType?) -> Bool {
+    may(.read, type, madeBy: record.created.userRecordName)
+  }
+
+  /// Whether there can be a record of a type that the caller may write.
+  func mayWriteSome(_ type: Schema.RecordType?) -> Bool {
+    may(.create, type) || may(.write, type) || mayAsCreator(.write, type)
+  }
+
   /// Whether the caller's own records may be had where those of others may not.
   func mayAsCreator(_ permission: SchemaPermission, _ type: Schema.RecordType?) -> Bool {
     user != nil && (type?.grants ?? SchemaRole.defaultGrants)[SchemaRole.creator]?.contains(permission) == true
@@ -56,18 +67,16 @@ struct SchemaGuard {
 extension EmulatorCore {
   /// The grants as they hold for a call; `nil` outside the public database, where ownership and shares decide. [D]
   func guards(_ call: Call) -> SchemaGuard? {
-    guard call.route.scope == .public else { return nil }
-    var custom: Set<String> = []
-    if case .user(let name, _) = call.caller {
-      custom = configuration.directory.first { $0.name == name }?.roles ?? []
-    }
-    return SchemaGuard(call.caller, custom: custom)
+    call.route.scope == .public ? guards(of: call.caller.recordName) : nil
+  }
+
+  func guards(of user: String?) -> SchemaGuard {
+    let roles = configuration.directory.isEmpty ? [] : user.flatMap { self.user(recordName: $0) }?.roles ?? []
+    return SchemaGuard(user: user, custom: roles)
   }
 
   /// Whether the caller may read a record.
   func mayRead(_ record: StoredRecord, _ call: Call) -> Bool {
-    guard let guards = guards(call) else { return true }
-    let type = schemas[call.route.schema]?[record.type]
-    return guards.may(.read, type, madeBy: record.created.userRecordName)
+    guards(call)?.mayRead(record, schemas[call.route.schema]?[record.type]) ?? true
   }
 }

@@ -134,9 +134,9 @@ struct ServeCommand: AsyncParsableCommand {
       try emulator.importSchema(String(decoding: bytes, as: UTF8.self), container: parts[0])
       if deploySchema { try emulator.deploySchema(of: parts[0]) }
     } catch let error as EmulatorError {
-      throw .usage("\(parts[0]): \(error.reason)")
+      throw .usage("\(parts[0]): \(error.reason); name a container such as iCloud.org.example.App")
     } catch {
-      throw .usage("\(parts[1]): \(error)")
+      throw .usage("\(parts[1]): \(error); correct the file")
     }
   }
 

@@ -1,12 +1,9 @@
 import CloudKitEmulator
-import Crypto
 import Foundation
 import Testing
 
 /// The matrix of section 1.3 and the life of tokens of 1.4.
 @Suite struct CredentialReferenceTests {
-  private static let key = P256.Signing.PrivateKey()
-
   /// Status by credential: an API token alone, with a web-auth token, and a server-to-server key.
   static let matrix: [(path: String, body: String, statuses: [Int])] = [
     ("public/records/lookup", #"{"records":[]}"#, [200, 200, 200]),
@@ -24,23 +21,11 @@ import Testing
 
   @Test(arguments: matrix)
   func `each credential reaches what the matrix says`(row: (path: String, body: String, statuses: [Int])) throws {
-    var configuration = EmulatorConfiguration()
-    let registered = try ServerKey(Self.key.publicKey.pemRepresentation)
-    configuration.serverKeys = [registered]
-    let curl = try Curl(configuration)
-    let date = "2026-01-02T03:00:00Z"
-    let path = row.path.hasPrefix("/") ? row.path : "\(Curl.base)/\(row.path)"
-    let hash = Data(SHA256.hash(data: Data(row.body.utf8))).base64EncodedString()
-    let signature = try Self.key.signature(for: Data("\(date):\(hash):\(path)".utf8)).derRepresentation
-    let headers = [
-      EmulatorHeader("X-Apple-CloudKit-Request-KeyID", registered.keyID),
-      EmulatorHeader("X-Apple-CloudKit-Request-ISO8601Date", date),
-      EmulatorHeader("X-Apple-CloudKit-Request-SignatureV1", signature.base64EncodedString()),
-    ]
+    let curl = try Curl(Curl.knowingKey())
 
     let world = try curl(row.path, row.body, query: "ckAPIToken=token")
     let user = try curl(row.path, row.body)
-    let server = try curl(row.path, row.body, query: "", headers: headers)
+    let server = try curl.signed(row.path, row.body)
 
     #expect([world, user, server].map(\.status) == row.statuses)
     #expect(world.header("X-Apple-CloudKit-Web-Auth-Token") == nil)
@@ -55,13 +40,19 @@ import Testing
     }
   }
 
-  @Test func `what a key writes has one author, who is no user`() throws {
-    let curl = try Curl()
+  @Test func `what a key writes has one author, who is none of the users`() throws {
+    let curl = try Curl(Curl.knowingKey())
     let create = #"{"operations":[{"operationType":"create","record":{"recordType":"Note"}}]}"#
-    let ana = try curl("public/records/modify", create).records[0]["created"] as? [String: Any]
+    let author = { (answer: Answer) in
+      try #require((answer.records[0]["created"] as? [String: Any])?["userRecordName"] as? String)
+    }
 
-    #expect((ana?["userRecordName"] as? String)?.wholeMatch(of: /_[0-9a-f]{32}/) != nil)
-    #expect(try curl("public/users/caller").object["userRecordName"] as? String == ana?["userRecordName"] as? String)
+    let authors = try [curl.signed("public/records/modify", create), curl.signed("public/records/modify", create)]
+      .map(author)
+
+    #expect(authors[0] == authors[1] && authors[0].wholeMatch(of: /_[0-9a-f]{32}/) != nil)
+    #expect(try curl("public/users/caller").object["userRecordName"] as? String != authors[0])
+    #expect(try author(curl("public/records/modify", create)) != authors[0])
   }
 
   @Test func `tokens end by the time of the request, and each answer brings a new one`() throws {

@@ -1,4 +1,5 @@
 import CloudKitEmulator
+import Crypto
 import Foundation
 import Testing
 
@@ -30,6 +31,31 @@ struct Curl {
       body: Data((body ?? "").utf8)
     )
     return Answer(try #require(fixture.emulator.handle(request, at: fixture.now).response))
+  }
+}
+
+extension Curl {
+  private static let key = P256.Signing.PrivateKey()
+
+  /// A configuration that knows the server-to-server key of these tests.
+  static func knowingKey() throws -> EmulatorConfiguration {
+    var configuration = EmulatorConfiguration()
+    configuration.serverKeys = [try ServerKey(key.publicKey.pemRepresentation)]
+    return configuration
+  }
+
+  /// Sends a request as a server does: signed, and without credentials in the query.
+  func signed(_ path: String, _ body: String) throws -> Answer {
+    let date = "2026-01-02T03:00:00Z"
+    let hash = Data(SHA256.hash(data: Data(body.utf8))).base64EncodedString()
+    let whole = path.hasPrefix("/") ? path : "\(Self.base)/\(path)"
+    let signature = try Self.key.signature(for: Data("\(date):\(hash):\(whole)".utf8)).derRepresentation
+    let headers = [
+      EmulatorHeader("X-Apple-CloudKit-Request-KeyID", try ServerKey(Self.key.publicKey.pemRepresentation).keyID),
+      EmulatorHeader("X-Apple-CloudKit-Request-ISO8601Date", date),
+      EmulatorHeader("X-Apple-CloudKit-Request-SignatureV1", signature.base64EncodedString()),
+    ]
+    return try self(path, body, query: "", headers: headers)
   }
 }
 

@@ -107,6 +107,48 @@ import Testing
     #expect(try outcomes("moderator") == [false, false, true])
   }
 
+  @Test func `a key needs CREATE for users and WRITE for creators`() throws {
+    let outcomes = { (grants: String) in
+      let curl = try Curl(Curl.knowingKey())
+      let schema = "DEFINE SCHEMA RECORD TYPE Note (n INT64, \(grants));"
+      try curl.fixture.emulator.importSchema(schema, container: "iCloud.test")
+      return try (0..<2)
+        .map { _ in
+          let body = #"{"operations":[\#(Fixture.save("a", #""n":{"value":1}"#))]}"#
+          return Self.outcome(try curl.signed("public/records/modify", body))
+        }
+    }
+    let refused = "CREATE operation not permitted"
+
+    #expect(try outcomes(#"GRANT READ, CREATE, WRITE TO "_creator""#) == [refused, refused])
+    #expect(try outcomes(#"GRANT CREATE TO "_icloud""#) == ["saved", "WRITE operation not permitted"])
+    #expect(try outcomes(#"GRANT WRITE TO "_creator", GRANT CREATE TO "_icloud""#) == ["saved", "saved"])
+  }
+
+  @Test func `files are for who may write, and pushes for who may read`() throws {
+    let upload = { (grants: String, query: String) in
+      let body = #"{"tokens":[{"recordType":"Note","fieldName":"photo"}]}"#
+      return try Self.fixture(grants).post("assets/upload", body, database: "public", query: query).status
+    }
+    let told = { (grants: String) in
+      let fixture = try Self.fixture(#", GRANT WRITE TO "_icloud"\#(grants)"#)
+      let bob = Self.user("bob")
+      let url = try fixture.courierURL(query: bob)
+      let subscription =
+        #"{"subscriptionID":"s","subscriptionType":"query","query":{"recordType":"Note"},"firesOn":["update"]}"#
+      #expect(try fixture.subscribe(subscription, database: "public", query: bob).subscriptionIDs == ["s"])
+      #expect(try Self.save("a", fixture, Self.user("ana")) == "saved")
+      return try fixture.poll(url) != nil
+    }
+
+    #expect(try upload(#", GRANT CREATE TO "_icloud""#, Self.user("bob")) == 200)
+    #expect(try upload(#", GRANT CREATE TO "_icloud""#, Self.world) == 403)
+    #expect(try upload(#", GRANT WRITE TO "_creator""#, Self.user("bob")) == 200)
+    #expect(try upload(#", GRANT READ TO "_world""#, Self.user("bob")) == 403)
+    #expect(try told(#", GRANT READ TO "_icloud""#))
+    #expect(try !told(#", GRANT READ TO "_creator""#))
+  }
+
   @Test func `private databases know no grants`() throws {
     let fixture = try Self.fixture("")
 
