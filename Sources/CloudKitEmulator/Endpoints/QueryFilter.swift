@@ -153,7 +153,9 @@ struct QueryFilter {
   /// Binary equality: Swift alone would call composed and decomposed letters equal. [E]
   private func areEqual(_ left: EmulatorValue, _ right: EmulatorValue) -> Bool {
     switch (left, right) {
-    case (.string(let left), .string(let right)): folded(left).utf8.elementsEqual(folded(right).utf8)
+    case (.string(let left), .string(let right)):
+      ignoresCase
+        ? folded(left).utf8.elementsEqual(folded(right).utf8) : left == right && left.utf8.elementsEqual(right.utf8)
     case (.reference(let left), .reference(let right)): left.recordName == right.recordName
     case (.reference(let left), .string(let right)): left.recordName == right
     case (.string(let left), .reference(let right)): left == right.recordName

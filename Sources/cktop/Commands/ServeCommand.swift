@@ -43,7 +43,8 @@ struct ServeCommand: AsyncParsableCommand {
   )
   var schemas: [String] = []
   @Flag(help: "Deploys each schema to production too, where writes add nothing to it.") var deploySchema = false
-  @Flag(help: "Refuse requests with unknown keys, which CloudKit ignores, to find misspelt ones.") var strictKeys = false
+  @Flag(help: "Refuse requests with unknown keys, which CloudKit ignores, to find misspelt ones.")
+  var strictKeys = false
   @Option(
     name: .customLong("server-key"),
     help: ArgumentHelp("Registers a public server-to-server key. May be repeated.", valueName: "public.pem")

@@ -59,7 +59,7 @@ import Testing
     #expect(try codes(.assuming { $0.exceededLimit = .quotaExceeded }) == ["QUOTA_EXCEEDED", "QUOTA_EXCEEDED"])
   }
 
-  @Test func `24, cascades in the feed`() throws {
+  @Test func `24, cascades in the feed, also of a file that was closed`() async throws {
     let gone = { (fixture: Fixture) in
       let reference = #""r":{"value":{"recordName":"a","action":"DELETE_SELF"}}"#
       _ = try fixture.modify(Fixture.save("a"))
@@ -72,6 +72,18 @@ import Testing
 
     #expect(try gone(.assuming()) == ["a", "b"])
     #expect(try gone(.assuming { $0.cascadesLeaveTombstones = false }) == ["a"])
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("data.sqlite").path
+      var configuration = EmulatorConfiguration()
+      configuration.assumptions.cascadesLeaveTombstones = false
+      try {
+        let fixture = try Fixture(configuration, path: path)
+        try fixture.createZone("notes")
+        #expect(try gone(fixture) == ["a"])
+      }()
+      let records = try Fixture(path: path).changes().zones[0]["records"] as? [[String: Any]]
+      #expect(records?.compactMap { $0["recordName"] as? String } == ["a"])
+    }
   }
 
   @Test func `14, what the schema does not know`() throws {
