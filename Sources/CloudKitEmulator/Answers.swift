@@ -1,14 +1,17 @@
 import Foundation
 
-/// Turns what an operation says into an HTTP answer with the headers of section 1.2, and counts it.
+/// Turns what an operation says into an HTTP answer with the headers of section 1.2 [L3], and counts it. The UUID of an
+/// error is that of the header. [E]
 extension EmulatorCore {
   func respond(_ exchange: Exchange, status: Int, json: JSONObject, error: ServerError? = nil) -> EmulatorReply {
     let uuid = nextRequestUUID()
     var object = json
     if error != nil { object = JSONObject.joining(["uuid": .string(uuid)], json) }
     var headers = standardHeaders(exchange, uuid: uuid, contentType: "application/json; charset=UTF-8")
-    // The documented place is the body; some clients read the header, so both are sent. [E]
-    if let seconds = (error?.retryAfter).flatMap({ Int(exactly: $0.rounded(.up)) }) {
+    // The documented place is the body; some clients read the header, so both are sent. [E] (Question 25)
+    if configuration.assumptions.sendsRetryAfterHeader,
+      let seconds = (error?.retryAfter).flatMap({ Int(exactly: $0.rounded(.up)) })
+    {
       headers.append(EmulatorHeader("Retry-After", String(seconds)))
     }
     let failures = object.failedItems

@@ -4,7 +4,8 @@ import Synchronization
 /// A CloudKit Web Services server as a function: a request and the time go in, a reply comes out.
 ///
 /// The same core serves an in-process transport and an HTTP server. It reads no clock and draws no random numbers, so
-/// equal requests at equal times give equal replies, byte for byte. Containers, databases and users appear at first use.
+/// equal requests at equal times give equal replies, byte for byte. Containers, databases and users appear at first
+/// use.
 ///
 ///     let emulator = try Emulator()
 ///     let path = "/database/1/iCloud.test/development/private/zones/list"
@@ -20,7 +21,8 @@ public final class Emulator: Sendable {
 
   /// Makes an emulator, in memory or kept in a file.
   ///
-  /// - Parameter path: The SQLite file to keep everything in; every answered write is on disk, whenever the process dies.
+  /// - Parameter path: The SQLite file to keep everything in; every answered write is on disk, whenever the process
+  ///   dies.
   /// - Throws: `EmulatorFileError` where the file cannot be opened, is damaged, or is in use by another emulator.
   public init(configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
     self.configuration = configuration
@@ -64,7 +66,8 @@ public final class Emulator: Sendable {
     core.withLock { $0.throttledUntil = time }
   }
 
-  /// How many bytes the body of a request to that path may have; a longer one is refused, so that its end need not be read.
+  /// How many bytes the body of a request to that path may have; a longer one is refused, so that its end need not be
+  /// read.
   func bodyLimit(path: String) -> Int {
     path.hasPrefix(AssetPath.upload)
       ? configuration.assetSizeLimit + AssetTransfer.wrapping : configuration.bodySizeLimit
@@ -121,6 +124,7 @@ public final class Emulator: Sendable {
       exchange.operation = transfer.name
       return core.withLock { $0.answer(exchange, transfer) }
     }
+    // The words were seen. [L3]
     guard let route = Route(path: request.path) else {
       let error = ServerError(.notFound, "No handler found for endpoint")
       return core.withLock { $0.isOffline ? $0.offline(exchange) : $0.refuse(exchange, error) }

@@ -9,10 +9,12 @@ struct Call {
   /// What URLs in the answer begin with.
   var baseURL = "http://emulator.invalid"
   var faults = FaultEffects()
+  /// Whether the answer of a call about records is to tell the zone's sync token.
+  var wantsSyncToken = false
 
   var milliseconds: Int64 { Timestamps.milliseconds(time) }
 
-  /// Whether numbers are to be strings; both spellings of the documentation are understood.
+  /// Whether numbers are to be strings; both spellings of the documentation are understood. [D]
   var encoding: FieldEncoding { Self.encoding(body) ?? FieldEncoding() }
 
   static func encoding(_ object: JSONObject) -> FieldEncoding? {
@@ -21,6 +23,12 @@ struct Call {
 }
 
 /// The whole state of an emulator, and the operations on it. Lives behind the lock of `Emulator`.
+///
+/// Rules carry a tag that tells where they come from. [D] is Apple's archived reference of CloudKit Web Services, [JS]
+/// that of CloudKit JS, [FW] that of the framework and of the schema language. [L3] was seen live at containers of
+/// third parties, [L1] at Apple's own. [C] is what working clients send and what exports show, [2nd] what others have
+/// written. [E] was decided here, where nothing else tells; (Question n) has a switch in `EmulatorAssumptions`. Numbers
+/// as in (5.3) are sections of the reference that all this was collected in.
 final class EmulatorCore {
   let configuration: EmulatorConfiguration
   let store: any EmulatorStore
@@ -48,6 +56,8 @@ final class EmulatorCore {
   var injector = FaultInjector(plan: FaultPlan())
   var isOffline = false
   var throttledUntil: Date?
+  /// The requests of each caller within one second, counted only where there is a limit.
+  var rates: (second: Int64, requests: [String: Int]) = (0, [:])
   var statistics = EmulatorStatistics()
 
   init(configuration: EmulatorConfiguration, store: any EmulatorStore) {
@@ -80,13 +90,15 @@ final class EmulatorCore {
   }
 
   private func carryOut(_ call: Call) throws(ServerError) -> JSONObject {
+    // The words were seen. [L3]
     guard call.route.operation.scopes.contains(call.route.scope) else {
       throw .badRequest("endpoint not applicable in the database type '\(call.route.scope.rawValue)db'")
     }
+    if configuration.rejectsUnknownKeys { try RequestKeys.check(call.body, of: call.route.operation) }
     switch call.route.operation {
-    case .recordsQuery: return try query(call)
-    case .recordsLookup: return try lookup(call)
-    case .recordsModify: return try modify(call)
+    case .recordsQuery: return try withSyncToken(query(call), call)
+    case .recordsLookup: return try withSyncToken(lookup(call), call)
+    case .recordsModify: return try withSyncToken(modify(call), call)
     case .recordsChanges: return try recordChanges(call)
     case .recordsResolve: return try resolveShares(call)
     case .recordsAccept: return try acceptShares(call)
@@ -111,13 +123,20 @@ final class EmulatorCore {
     }
   }
 
-  /// The database a call is about. The shared one has no state of its own: its zones lie in other users' databases.
+  /// Adds where the zone's history stands, for clients of first-party hosts that ask for it in the query. [L1]
+  private func withSyncToken(_ answer: JSONObject, _ call: Call) throws(ServerError) -> JSONObject {
+    guard call.wantsSyncToken else { return answer }
+    let zone = try place(call.body["zoneID"], for: call).zone
+    return zone.isCustom ? .joining(answer, ["syncToken": .string(zone.token.text)]) : answer
+  }
+
+  /// The database a call is about. The shared one has no state of its own: its zones lie in other users' databases. [D]
   func database(for call: Call) -> DatabaseState {
     let owner = call.route.scope == .public ? nil : call.caller.recordName ?? ""
     return database(DatabaseKey(container: call.route.container, environment: call.route.environment, owner: owner))
   }
 
-  /// The zone of a database that a zone ID names; without one the default zone. (2.1)
+  /// The zone of a database that a zone ID names; without one the default zone. (2.1) [D]
   func zone(_ zoneID: JSON?, in database: DatabaseState) throws(ServerError) -> ZoneState {
     let (name, owner) = try Self.zoneName(zoneID)
     guard owner == nil || owner == database.owner, let zone = database.zones[name] else {
@@ -126,6 +145,7 @@ final class EmulatorCore {
     return zone
   }
 
+  /// Notes of some clients spell the owner's key `ownerName`. [C]
   static func zoneName(_ zoneID: JSON?) throws(ServerError) -> (name: String, owner: String?) {
     guard let zoneID else { return (ZoneState.defaultName, nil) }
     guard let object = zoneID.object, let name = object["zoneName"]?.string else {
@@ -134,11 +154,12 @@ final class EmulatorCore {
     return (name, (object["ownerRecordName"] ?? object["ownerName"])?.string)
   }
 
-  /// The elements of a list a request must have, within the limit of a request.
+  /// The elements of a list a request must have, within the limit of a request: 200 operations are documented [D], and
+  /// taken for the limit of every list. [E]
   func items(_ key: String, of body: JSONObject) throws(ServerError) -> [JSONObject] {
     guard let array = body[key]?.array else { throw .badRequest("Missing or invalid '\(key)'") }
     guard array.count <= configuration.operationLimit else {
-      throw .badRequest(
+      throw configuration.exceeded(
         "'\(key)' has \(array.count) elements, more than the maximum of \(configuration.operationLimit)"
       )
     }
@@ -150,6 +171,7 @@ final class EmulatorCore {
     return objects
   }
 
+  /// A larger limit is cut. [L1]
   func pageLimit(_ object: JSONObject, otherwise: JSONObject = [:]) throws(ServerError) -> Int {
     guard let json = object["resultsLimit"] ?? otherwise["resultsLimit"] else { return configuration.pageLimit }
     guard let limit = json.integer, limit > 0 else { throw .badRequest("Invalid 'resultsLimit'") }
@@ -162,13 +184,13 @@ final class EmulatorCore {
   }
 
   func json(_ record: StoredRecord, in place: Place, keys: Set<String>?, _ call: Call) -> JSON {
-    let fields = schemas[place.database.key.schema]?[record.type] ?? [:]
+    let type = schemas[place.database.key.schema]?[record.type]
     var encoding = call.encoding
     encoding.asset = { [seal] asset in
       let url = DownloadAddress.text(of: asset, base: call.baseURL, at: call.milliseconds, seal: seal)
       return .joining(asset.json, ["downloadURL": .string(url)])
     }
-    let object = record.json(keys: keys, zoneID: place.zone.zoneID, encrypted: fields, encoding: encoding)
+    let object = record.json(keys: keys, zoneID: place.zone.zoneID, schema: type, encoding: encoding)
     guard !place.zone.shares.isEmpty else { return .object(object) }
     return .object(.joining(object, sharingMembers(of: record, in: place.zone, for: call.caller)))
   }

@@ -18,8 +18,9 @@ struct Exchange: Sendable {
   }
 
   mutating func readBody() {
-    // The lists take a POST without a body as well as one with `{}`.
-    guard request.method != "GET", !(request.body.isEmpty && route?.operation.methods.contains("GET") == true) else {
+    // The lists take a POST without a body [E] as well as one with `{}`. [L1] What the body calls itself does not
+    // matter: Apple's samples say text/plain. [D]
+    guard request.method != "GET", !(request.body.isEmpty && route?.operation.isList == true) else {
       return
     }
     do throws(JSONParser.Failure) {
@@ -45,9 +46,11 @@ extension EmulatorCore {
   func answer(_ exchange: Exchange, _ authentication: Authentication) -> EmulatorReply {
     guard let route = exchange.route else { preconditionFailure("An exchange without a route cannot be answered.") }
     if isOffline { return offline(exchange) }
-    guard route.operation.methods.contains(exchange.request.method) else {
+    // Seen for one path [L3], taken for the rule [E].
+    let methods = route.operation.methods(configuration.assumptions)
+    guard methods.contains(exchange.request.method) else {
       var reply = refuse(exchange, .badRequest("Method not allowed"), status: 405)
-      reply.append(EmulatorHeader("Allow", route.operation.methods.joined(separator: ", ")))
+      reply.append(EmulatorHeader("Allow", methods.joined(separator: ", ")))
       return reply
     }
     guard exchange.request.body.count <= configuration.bodySizeLimit else {
@@ -74,7 +77,7 @@ extension EmulatorCore {
     return reply
   }
 
-  /// Bytes come and go by plain HTTP, so that a fault is a bare status here.
+  /// Bytes come and go by plain HTTP, so that a fault is a bare status here. [L3]
   func answer(_ exchange: Exchange, _ transfer: AssetTransfer) -> EmulatorReply {
     if isOffline { return offline(exchange) }
     var exchange = exchange
@@ -115,9 +118,11 @@ extension EmulatorCore {
     do throws(ServerError) {
       guard let route = exchange.route else { throw ServerError(.notFound, "No handler found for endpoint") }
       let caller = try authentication.caller.get()
+      try limitRate(of: caller, at: exchange.time)
       try remember(caller, route)
       var call = Call(route: route, caller: caller, body: try exchange.body.get(), time: exchange.time)
       call.faults = exchange.faults
+      call.wantsSyncToken = authentication.wantsSyncToken
       call.baseURL = exchange.request.baseURL
       purgeZones(call)
       return respond(exchange, status: 200, json: try perform(call))
@@ -131,6 +136,18 @@ extension EmulatorCore {
     guard call.route.scope == .private else { return }
     for name in call.faults.purgedZones.sorted() {
       _ = try? deleteZone(.object(["zoneName": .string(name)]), in: database(for: call))
+    }
+  }
+
+  /// Counts by whole seconds of the requests' own time. [E] (Question 22)
+  private func limitRate(of caller: Caller, at time: Date) throws(ServerError) {
+    guard let limit = configuration.assumptions.requestsPerSecond else { return }
+    let second = Timestamps.milliseconds(time) / 1000
+    if rates.second != second { rates = (second, [:]) }
+    let name = caller.recordName ?? ""
+    rates.requests[name, default: 0] += 1
+    guard rates.requests[name, default: 0] <= limit else {
+      throw ServerError(.throttled, "Request throttled", retryAfter: 1)
     }
   }
 

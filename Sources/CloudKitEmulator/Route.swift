@@ -35,14 +35,17 @@ struct Route: Sendable {
     case usersLookupID = "users/lookup/id"
     case usersLookupContacts = "users/lookup/contacts"
 
-    /// The lists also take `POST {}`. [L1]
-    var methods: [String] {
+    /// What is documented for GET also takes `POST {}`. [L1] (Question 3) Discovery has its own meaning for POST. [D]
+    func methods(_ assumptions: EmulatorAssumptions) -> [String] {
       switch self {
-      case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover: ["GET", "POST"]
+      case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent:
+        assumptions.listsTakePost ? ["GET", "POST"] : ["GET"]
+      case .usersDiscover: ["GET", "POST"]
       default: ["POST"]
       }
     }
 
+    /// The table of section 5. [D]
     var scopes: [Scope] {
       switch self {
       case .recordsQuery, .recordsLookup, .recordsModify, .zonesList, .zonesLookup, .assetsUpload, .assetsRereference,
@@ -56,9 +59,14 @@ struct Route: Sendable {
       }
     }
 
+    /// Whether a body may be missing. [E]
+    var isList: Bool {
+      [.zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts].contains(self)
+    }
+
     var isAboutUsers: Bool { rawValue.hasPrefix("users/") }
 
-    /// Whether the operation needs somebody who is more than an API token.
+    /// Whether the operation needs somebody who is more than an API token: the matrix of 1.3. [D][E]
     var needsUser: Bool {
       isAboutUsers || self == .recordsAccept || rawValue.hasPrefix("subscriptions/") || rawValue.hasPrefix("tokens/")
     }

@@ -52,6 +52,26 @@ import Testing
     }
   }
 
+  @Test func `a schema is imported, deployed and exported`() async throws {
+    let fixture = try Fixture()
+    try await Self.serve(fixture) { wire in
+      let path = "/schema?container=iCloud.test"
+      let imported = await Self.ask(wire, "PUT", path, "DEFINE SCHEMA RECORD TYPE Note (n INT64);")
+      let wrong = await Self.ask(wire, "PUT", path, "DEFINE SCHEMA RECORD TYPE Note (n INT);")
+      let before = await Self.ask(wire, "GET", path + "&environment=production").body
+      let deployed = await Self.ask(wire, "POST", "/deploy?container=iCloud.test")
+
+      #expect(imported.status == "200" && imported.body == fixture.emulator.exportSchema(container: "iCloud.test"))
+      #expect(wrong.status == "400" && wrong.body.contains("line 1, column 35"))
+      #expect(!before.contains("RECORD TYPE Note ("))
+      #expect(deployed.body == imported.body)
+      #expect(await Self.ask(wire, "GET", path + "&environment=production").body == imported.body)
+      for path in ["/schema", "/schema?container=x", "/schema?container=iCloud.x&environment=moon"] {
+        #expect(await Self.ask(wire, "PUT", path, "DEFINE SCHEMA").status == "400")
+      }
+    }
+  }
+
   @Test func `the network goes and comes back, throttling begins and ends`() async throws {
     let fixture = try Fixture.withZone()
     try await Self.serve(fixture) { wire in

@@ -111,27 +111,6 @@ import Testing
     #expect(answer.status == 400 && answer.code == "BAD_REQUEST")
   }
 
-  @Test func `fields may be declared not queryable and not sortable`() throws {
-    var configuration = EmulatorConfiguration()
-    configuration.notQueryable = ["Note.n", "Note.recordName"]
-    configuration.notSortable = ["Note.n"]
-    let fixture = try Fixture.withZone(configuration)
-    _ = try fixture.modify(Fixture.save("a", #""n":{"value":1}"#))
-
-    #expect(
-      try fixture.query(#""filterBy":[\#(Self.comparators[0].filter)]"#).reason == "Field 'n' is not marked queryable"
-    )
-    #expect(try fixture.query(#""filterBy":[]"#).reason == "Field 'recordName' is not marked queryable")
-    let sorted = #""filterBy":[\#(Self.comparators[19].filter)],"sortBy":[{"fieldName":"n"}]"#
-    let other = try Fixture.withZone(
-      {
-        var other = configuration; other.notQueryable = []; return other
-      }()
-    )
-    _ = try other.modify(Fixture.save("a", #""n":{"value":1}"#))
-    #expect(try other.query(sorted).reason == "Field 'n' is not marked sortable")
-  }
-
   @Test func `an unknown record type is not found`() throws {
     let answer = try Fixture().post("records/query", #"{"query":{"recordType":"Ghost"}}"#)
 

@@ -104,7 +104,7 @@ extension Fixture {
 
   @Test func `without a user there is nobody to tell, and a strict server knows no database subscriptions`() throws {
     var configuration = EmulatorConfiguration()
-    configuration.acceptsDatabaseSubscriptions = false
+    configuration.assumptions.acceptsDatabaseSubscriptions = false
     let fixture = try Fixture.withZone(configuration)
 
     let world = try fixture.post("subscriptions/list", database: "public", query: "ckAPIToken=token")

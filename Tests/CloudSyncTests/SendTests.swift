@@ -192,7 +192,7 @@ import Testing
   }
 
   @Test func `an atomic group that is refused as a whole spends attempts and ends`() async throws {
-    let world = try World { $0.answersAtomicFailureAsRequestError = true }
+    let world = try World { $0.assumptions.atomicFailure = .refusesRequest }
     let device = try world.device("store")
     world.emulator.faults = FaultPlan(rules: [FaultRule(when: FaultCondition(recordName: "b"), then: .poison)])
     _ = try device.store.enqueue([world.put("a", [:]), world.put("b", [:])], group: "g")

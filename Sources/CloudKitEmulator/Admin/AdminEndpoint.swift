@@ -12,6 +12,9 @@ struct AdminEndpoint: Sendable {
     POST /emulator/advance     {"seconds": 3600} lets time pass
     POST /emulator/offline     {"offline": true} takes the network away, false gives it back
     POST /emulator/throttle    {"seconds": 15} answers THROTTLED for so long, 0 ends it
+    GET  /emulator/schema?container=iCloud.…  the schema in CloudKit's language; environment=production for that one
+    PUT  /emulator/schema?container=iCloud.…  replaces it with a .ckdb file
+    POST /emulator/deploy?container=iCloud.…  deploys the schema of development to production
 
     """
 
@@ -76,6 +79,8 @@ struct AdminEndpoint: Sendable {
       let seconds = try number("seconds", request, upTo: 1e9)
       emulator.throttle(until: seconds > 0 ? now().addingTimeInterval(seconds) : nil)
       return Self.json(["seconds": .double(seconds)])
+    case ("GET", "schema"), ("PUT", "schema"), ("POST", "deploy"):
+      return Self.text(try schema(request))
     default:
       throw Failure(status: 404, reason: "there is no \(request.method) \(request.path); GET /emulator lists all")
     }
@@ -85,6 +90,31 @@ struct AdminEndpoint: Sendable {
       throw Failure(status: 500, reason: "the plan cannot be written")
     }
     return Self.response(200, "application/json; charset=UTF-8", plan + Data("\n".utf8))
+  }
+
+  /// Imports or deploys a schema where the request is to, and returns the one there is then.
+  private func schema(_ request: EmulatorRequest) throws(Failure) -> String {
+    let query = QueryString.values(request.query)
+    guard let container = query["container"] else {
+      throw Failure(reason: "the query must name a container, as in ?container=iCloud.org.example.App")
+    }
+    var environment = query["environment"] ?? "development"
+    do {
+      switch request.method {
+      case "PUT":
+        let text = String(decoding: request.body, as: UTF8.self)
+        try emulator.importSchema(text, container: container, environment: environment)
+      case "POST":
+        try emulator.deploySchema(of: container)
+        environment = "production"
+      default: break
+      }
+    } catch let error as EmulatorError {
+      throw Failure(reason: error.reason)
+    } catch {
+      throw Failure(reason: "\(error)")
+    }
+    return emulator.exportSchema(container: container, environment: environment)
   }
 
   private func body(_ request: EmulatorRequest) throws(Failure) -> JSONObject {

@@ -1,7 +1,8 @@
 import Crypto
 import Foundation
 
-/// Statements that leave the emulator and come back: sealed, so that none can be made up and nothing has to be remembered.
+/// Statements that leave the emulator and come back: sealed, so that none can be made up and nothing has to be
+/// remembered. Clients take them for opaque. [D]
 struct AssetSeal {
   private let key: SymmetricKey
 
@@ -63,7 +64,7 @@ struct UploadTicket: Hashable {
   }
 }
 
-/// Proof that bytes are here and may go into a field.
+/// Proof that bytes are here and may go into a field. [D]
 struct AssetReceipt {
   /// An upload that no record has come to use is dropped after an hour. [E]
   static let lifetime: Int64 = 60 * 60 * 1000
@@ -103,7 +104,7 @@ struct AssetReceipt {
 struct DownloadAddress {
   static let lifetime: Int64 = 60 * 60 * 1000
 
-  /// The address, with a literal `${f}` where the reader puts a file name.
+  /// The address, with a literal `${f}` where the reader puts a file name. [C]
   static func text(of asset: EmulatorAsset, base: String, at time: Int64, seal: AssetSeal) -> String {
     let expires = (time + lifetime) / 1000
     let signature = seal.signature(of: "\(asset.id)/\(expires)")
@@ -111,7 +112,7 @@ struct DownloadAddress {
   }
 }
 
-/// The paths where bytes come and go. They lie outside `/database`, as the real host for them is another one.
+/// The paths where bytes come and go. They lie outside `/database`, as the real host for them is another one. [L3]
 enum AssetPath {
   static let upload = "/assets/upload/"
   static let download = "/assets/download/"

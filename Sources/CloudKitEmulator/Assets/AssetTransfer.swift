@@ -1,6 +1,6 @@
 import Foundation
 
-/// One file on its way in or out by plain HTTP: no credentials, and failures without the service's envelope. (5.9)
+/// One file on its way in or out by plain HTTP: no credentials, and failures without the service's envelope. (5.9) [L3]
 enum AssetTransfer {
   /// What the wrapping of `multipart/form-data` may add to the bytes of a file.
   static let wrapping = 64 * 1024
@@ -53,7 +53,7 @@ enum AssetTransfer {
     }
   }
 
-  /// The body itself, or the part named `files` of a form; `nil` for a form without one.
+  /// The body itself, or the part named `files` of a form; `nil` for a form without one. [C]
   private static func content(
     _ body: AssetContent,
     of request: EmulatorRequest
@@ -98,6 +98,7 @@ extension EmulatorCore {
 
   private func take(_ upload: AssetUpload, _ exchange: Exchange) -> EmulatorReply {
     guard !upload.isTooLarge else { return respond(exchange, status: 413, html: "Request Entity Too Large") }
+    // Which statuses the real host has is not known. [E]
     guard let ticket = upload.ticket else { return respond(exchange, status: 403, html: "Forbidden") }
     let time = Timestamps.milliseconds(exchange.time)
     guard time < ticket.expires else { return respond(exchange, status: 410, html: "Gone") }

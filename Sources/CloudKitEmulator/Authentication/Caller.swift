@@ -2,9 +2,9 @@ import Foundation
 
 /// Who sent a request.
 enum Caller: Sendable, Hashable {
-  /// An API token and nobody behind it.
+  /// An API token and nobody behind it. [D]
   case world
-  /// Somebody signed in, by the name the web-auth token carries.
+  /// Somebody signed in, by the name the web-auth token carries. [D]
   case user(name: String, nextToken: String)
   /// A server-to-server key, which acts as a user of its own. [L3]
   case server(keyID: String)
@@ -22,6 +22,8 @@ enum Caller: Sendable, Hashable {
 /// What a request's credentials amount to: a caller, or the refusal to send, which may still renew a web-auth token.
 struct Authentication: Sendable {
   var caller: Result<Caller, ServerError>
+  /// An option of the query, where credentials are read too; unknown ones are ignored. [L1]
+  let wantsSyncToken: Bool
 
   /// The replacement token each authenticated answer carries, also an error. [L3]
   var nextToken: String? {
@@ -29,8 +31,10 @@ struct Authentication: Sendable {
   }
 
   init(_ request: EmulatorRequest, route: Route, configuration: EmulatorConfiguration, at time: Date) {
+    let query = QueryString.values(request.query)
+    wantsSyncToken = query["getCurrentSyncToken"] == "true"
     do throws(ServerError) {
-      caller = .success(try Self.caller(request, route: route, configuration: configuration, at: time))
+      caller = .success(try Self.caller(request, query, route: route, configuration: configuration, at: time))
     } catch {
       caller = .failure(error)
     }
@@ -38,17 +42,18 @@ struct Authentication: Sendable {
 
   private static func caller(
     _ request: EmulatorRequest,
+    _ query: [String: String],
     route: Route,
     configuration: EmulatorConfiguration,
     at time: Date
   ) throws(ServerError) -> Caller {
     if ServerSignature.isClaimed(by: request) {
-      return try ServerSignature.verify(request, route: route, keys: configuration.serverKeys, at: time)
+      return try ServerSignature.verify(request, route: route, configuration: configuration, at: time)
     }
-    let query = QueryString.values(request.query)
-    // No credentials at all: 400; a wrong API token: 401. [E]
+    // No credentials at all: 400 [2nd] (Question 21); a wrong API token: 401. [E]
     guard let apiToken = query["ckAPIToken"], !apiToken.isEmpty else {
-      throw .badRequest("request carries no credentials")
+      let isBadRequest = configuration.assumptions.missingCredentials == .badRequest
+      throw ServerError(isBadRequest ? .badRequest : .authenticationFailed, "request carries no credentials")
     }
     if configuration.strictAuth, !configuration.apiTokens.contains(apiToken) {
       throw ServerError(.authenticationFailed, "Authentication failed")
@@ -58,10 +63,10 @@ struct Authentication: Sendable {
       guard needsUser else { return .world }
       throw signInNeeded(request, route)
     }
-    guard let token = WebAuthToken(text), configuration.admits(token.name) else {
+    guard let token = WebAuthToken(text), configuration.admits(token.name), token.isGood(at: time) else {
       throw signInNeeded(request, route)
     }
-    return .user(name: token.name, nextToken: token.next.text)
+    return .user(name: token.name, nextToken: token.next(at: time, configuration).text)
   }
 
   /// How a credential is refused that was good before.
@@ -83,36 +88,4 @@ extension EmulatorConfiguration {
   var admitted: Set<String> { users.union(directory.map(\.name)) }
 
   func admits(_ name: String) -> Bool { !strictAuth || admitted.contains(name) }
-}
-
-/// A web-auth token of this server: the user's name, and after the last `~` how often it was renewed.
-///
-/// Old tokens keep working, as they do at the real service [L3], unless the configuration is strict about them.
-struct WebAuthToken: Sendable, Hashable {
-  var name: String
-  var renewals: UInt64
-
-  init?(_ text: String) {
-    if let mark = text.lastIndex(of: "~"), let renewals = UInt64(text[text.index(after: mark)...]) {
-      name = String(text[..<mark])
-      self.renewals = renewals
-    } else {
-      name = text
-      renewals = 0
-    }
-    guard !name.isEmpty, name.utf8.count <= 255 else { return nil }
-  }
-
-  var text: String { "\(name)~\(renewals)" }
-
-  var next: WebAuthToken {
-    var token = self
-    token.renewals &+= 1
-    return token
-  }
-
-  /// The user record name: `_` and 32 lowercase hexadecimal digits, always the same for a name.
-  static func recordName(of name: String) -> String {
-    "_" + Derived.hexadecimal("user/\(name)")
-  }
 }

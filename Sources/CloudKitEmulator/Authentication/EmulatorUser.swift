@@ -10,6 +10,8 @@ public struct EmulatorUser: Sendable, Hashable {
   public var nameComponents: [String: String]
   /// Whether others find this user, and whether answers tell the name.
   public var isDiscoverable: Bool
+  /// The custom roles of the schema that they have been given, as in CloudKit Console. [FW]
+  public var roles: Set<String>
 
   /// Makes a user.
   public init(
@@ -17,13 +19,15 @@ public struct EmulatorUser: Sendable, Hashable {
     emailAddress: String? = nil,
     phoneNumber: String? = nil,
     nameComponents: [String: String] = [:],
-    isDiscoverable: Bool = true
+    isDiscoverable: Bool = true,
+    roles: Set<String> = []
   ) {
     self.name = name
     self.emailAddress = emailAddress
     self.phoneNumber = phoneNumber
     self.nameComponents = nameComponents
     self.isDiscoverable = isDiscoverable
+    self.roles = roles
   }
 
   /// Somebody of whom nothing but the name is known.
@@ -33,7 +37,8 @@ public struct EmulatorUser: Sendable, Hashable {
 
   var recordName: String { WebAuthToken.recordName(of: name) }
 
-  /// Whether a lookup info means this user. Case in addresses and everything but digits in numbers is of no account. [E]
+  /// Whether a lookup info means this user. Case in addresses and everything but digits in numbers is of no account.
+  /// [E]
   func matches(_ info: JSONObject) -> Bool {
     if let text = info["userRecordName"]?.string { return text == recordName }
     if let text = info["emailAddress"]?.string { return text.lowercased() == emailAddress?.lowercased() }
@@ -41,7 +46,7 @@ public struct EmulatorUser: Sendable, Hashable {
     return !text.filter(\.isNumber).isEmpty && text.filter(\.isNumber) == phoneNumber.filter(\.isNumber)
   }
 
-  /// The identity dictionary of 2.6.
+  /// The identity dictionary of 2.6, with a name only if the user allows it. [D]
   ///
   /// - Parameter lookupInfo: What the user was found by; the address, the number or the record name by default.
   func identity(lookupInfo: JSONObject? = nil) -> JSONObject {
@@ -62,7 +67,7 @@ public struct EmulatorUser: Sendable, Hashable {
     return object
   }
 
-  /// The older dictionary, which has but two names. (2.6)
+  /// The older dictionary, which has but two names. (2.6) [D]
   var legacy: JSONObject {
     var object: JSONObject = [
       "userRecordName": .string(recordName), "firstName": .string(nameComponents["givenName"] ?? ""),

@@ -3,7 +3,8 @@ import Foundation
 
 /// A registered server-to-server key: the public half, and the ID requests name it by.
 public struct ServerKey: Sendable {
-  /// The lowercase hexadecimal SHA-256 of the key's DER (SubjectPublicKeyInfo): 64 digits.
+  /// The lowercase hexadecimal SHA-256 of the key's DER (SubjectPublicKeyInfo): 64 digits, as real ones have [C], which
+  /// are made up otherwise. [E]
   public let keyID: String
 
   let publicKey: P256.Signing.PublicKey
@@ -46,16 +47,17 @@ enum ServerSignature {
   static func verify(
     _ request: EmulatorRequest,
     route: Route,
-    keys: [ServerKey],
+    configuration: EmulatorConfiguration,
     at time: Date
   ) throws(ServerError) -> Caller {
     guard let keyID = request.header(names.key), let dateText = request.header(names.date),
       let signatureText = request.header(names.signature),
-      let key = keys.first(where: { $0.keyID == keyID }),
-      let date = Timestamps.date(fromISO8601: dateText), abs(time.timeIntervalSince(date)) <= 600,
+      let key = configuration.serverKeys.first(where: { $0.keyID == keyID }),
+      let date = Timestamps.date(fromISO8601: dateText),
+      isTimely(time.timeIntervalSince(date), configuration.assumptions),
       let der = Data(base64Encoded: signatureText),
       let signature = try? P256.Signing.ECDSASignature(derRepresentation: der),
-      bodyHashes(request.body).contains(where: { hash in
+      bodyHashes(request.body, configuration.assumptions).contains(where: { hash in
         key.publicKey.isValidSignature(signature, for: Data("\(dateText):\(hash):\(request.path)".utf8))
       }),
       route.scope == .public, !route.operation.isAboutUsers
@@ -63,9 +65,21 @@ enum ServerSignature {
     return .server(keyID: keyID)
   }
 
-  /// For a request without a body some clients sign the hash of nothing and some sign nothing. [C]
-  private static func bodyHashes(_ body: Data) -> [String] {
+  /// Signatures end after ten minutes [2nd] (Question 26), and may lie as far ahead [E] (Question 20).
+  private static func isTimely(_ age: TimeInterval, _ assumptions: EmulatorAssumptions) -> Bool {
+    let milliseconds = Int64((age * 1000).rounded())
+    return milliseconds <= assumptions.signatureLifetime.milliseconds
+      && -milliseconds <= assumptions.futureSkew.milliseconds
+  }
+
+  /// For a request without a body some clients sign the hash of nothing and some sign nothing. [C] (Question 2)
+  private static func bodyHashes(_ body: Data, _ assumptions: EmulatorAssumptions) -> [String] {
     let hash = Data(SHA256.hash(data: body)).base64EncodedString()
-    return body.isEmpty ? ["", hash] : [hash]
+    guard body.isEmpty else { return [hash] }
+    return switch assumptions.emptyBodySignature {
+    case .either: ["", hash]
+    case .emptyText: [""]
+    case .hashOfNothing: [hash]
+    }
   }
 }

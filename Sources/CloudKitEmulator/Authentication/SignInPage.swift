@@ -5,8 +5,14 @@ enum SignInPage {
   static let path = "/sign-in"
 
   /// Lists users; whoever is not on the list signs in by name. Of the request it shows nothing.
-  static func list(_ names: [String], allowsOthers: Bool) -> String {
-    let links = names.map { "<li><a href=\"\(path)?user=\(encode($0))\">\(escape($0))</a></li>" }
+  ///
+  /// - Parameter tokensEnd: Whether there is a difference between signing in and staying signed in.
+  static func list(_ names: [String], allowsOthers: Bool, tokensEnd: Bool) -> String {
+    let links = names.map { name in
+      let address = "\(path)?user=\(encode(name))"
+      let kept = tokensEnd ? " <a href=\"\(address)&amp;keep=1\">for two weeks</a>" : ""
+      return "<li><a href=\"\(address)\">\(escape(name))</a>\(kept)</li>"
+    }
     let form = """
       <form action="\(path)"><input name="user" autofocus required maxlength="100"> <button>Sign in</button></form>
       """
@@ -72,14 +78,18 @@ extension EmulatorCore {
   /// Shows the list, or signs a user in and sends the browser back.
   func signIn(_ exchange: Exchange) -> EmulatorReply {
     if isOffline { return offline(exchange) }
-    guard let name = QueryString.values(exchange.request.query)["user"] else {
+    let query = QueryString.values(exchange.request.query)
+    guard let name = query["user"] else {
       let names = configuration.strictAuth ? configuration.admitted : configuration.admitted.union(users.values)
-      return respond(exchange, page: SignInPage.list(names.sorted(), allowsOthers: !configuration.strictAuth))
+      let tokensEnd = configuration.webAuthTokenLifetime != nil
+      let page = SignInPage.list(names.sorted(), allowsOthers: !configuration.strictAuth, tokensEnd: tokensEnd)
+      return respond(exchange, page: page)
     }
     guard let token = WebAuthToken(name), token.name == name, configuration.admits(name) else {
       return respond(exchange, status: 403, html: "Forbidden")
     }
-    let text = newToken(for: token).text
+    let issued = token.issued(at: exchange.time, configuration, isKept: query["keep"] == "1")
+    let text = newToken(for: issued).text
     guard let callback = configuration.signInCallback else { return respond(exchange, page: SignInPage.done(text)) }
     var reply = respond(exchange, status: 302, html: "Found")
     let key = configuration.signInCallbackKey

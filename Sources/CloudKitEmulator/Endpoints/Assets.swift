@@ -1,17 +1,19 @@
-/// `assets/upload` and `assets/rereference` (5.9).
+/// `assets/upload` and `assets/rereference` (5.9). [D]
 extension EmulatorCore {
   /// Hands out one URL per token, in their order. [C]
   func uploadAssets(_ call: Call) throws(ServerError) -> JSONObject {
     let place = try place(call.body["zoneID"], for: call)
     let zone = place.zone
-    if call.route.scope == .public && call.caller == .world || place.access?.mayWrite == false {
-      throw ServerError(.accessDenied, "WRITE operation not permitted")
-    }
+    // Whoever may write nothing may upload nothing. [E]
+    if place.access?.mayWrite == false { throw SchemaPermission.write.refusal }
+    let guards = guards(call)
     var tokens: [JSON] = []
     for token in try items("tokens", of: call.body) {
+      // A record name that is not given is made up. [D]
       guard let type = token["recordType"]?.string, Schema.isName(type), let field = token["fieldName"]?.string,
         Schema.isName(field)
       else { throw .badRequest("A token needs a 'recordType' and a 'fieldName'") }
+      if let guards, !guards.mayWriteSome(schemas[call.route.schema]?[type]) { throw SchemaPermission.write.refusal }
       uploads += 1
       let id = Derived.uuid("\(configuration.seed)/upload/\(zone.identity)/\(uploads)/\(call.milliseconds)")
       let record = token["recordName"]?.string ?? Derived.uuid("record of \(id)")
@@ -31,10 +33,9 @@ extension EmulatorCore {
     return ["tokens": .array(tokens)]
   }
 
-  /// Receipts for files that are here already, good for any record of the same zone. The name of the answer's wrapper is
-  /// not documented. [E]
+  /// Receipts for files that are here already, good for any record of the same zone. The name of the answer's wrapper
+  /// is not documented. [E] (Question 10)
   func rereferenceAssets(_ call: Call) throws(ServerError) -> JSONObject {
-    try requireRead(call)
     let place = try place(call.body["zoneID"], for: call)
     var answers: [JSON] = []
     for item in try items("assets", of: call.body) {
@@ -43,7 +44,8 @@ extension EmulatorCore {
       }
       let identity: JSONObject = ["recordName": .string(name), "fieldName": .string(field)]
       let found: [EmulatorValue]
-      switch record(name, in: place, for: call.caller)?.content.fields[field] {
+      let record = record(name, in: place, for: call.caller).flatMap { mayRead($0, call) ? $0 : nil }
+      switch record?.content.fields[field] {
       case .list(.asset, let elements): found = elements
       case .asset(let asset): found = [.asset(asset)]
       default:
@@ -58,10 +60,12 @@ extension EmulatorCore {
         answers.append(.object(.joining(identity, receipt.json(seal))))
       }
     }
-    return ["assets": .array(answers)]
+    var answer = JSONObject()
+    answer.append(configuration.assumptions.rereferenceWrapper, .array(answers))
+    return answer
   }
 
-  /// The asset a field value speaks of: proven by a receipt for this field of this record.
+  /// The asset a field value speaks of: proven by a receipt for this field of this record. [D]
   func asset(
     _ object: JSONObject,
     for record: String,

@@ -1,4 +1,4 @@
-/// `changes/zone` and `changes/database` (5.6, 5.7), and the two deprecated calls they replace (5.12).
+/// `changes/zone` and `changes/database` (5.6, 5.7), and the two deprecated calls they replace (5.12). [D]
 extension EmulatorCore {
   func zoneChanges(_ call: Call) throws(ServerError) -> JSONObject {
     var results: [JSON] = []
@@ -10,6 +10,7 @@ extension EmulatorCore {
         for member in try changes(in: place, item, call).members { page.append(member.key, member.value) }
         results.append(.object(page))
       } catch {
+        if error.isAboutToken, configuration.assumptions.expiredSyncToken == .refusesRequest { throw error }
         results.append(.object(error.members(after: ["zoneID": zoneID])))
       }
     }
@@ -20,20 +21,22 @@ extension EmulatorCore {
     try changes(in: try place(call.body["zoneID"], for: call), call.body, call)
   }
 
-  /// One page of a zone's history: each record once, in its latest state, ordered by last change.
+  /// One page of a zone's history: each record once, in its latest state, ordered by last change. [E] (Question 16)
   private func changes(
     in place: Place,
     _ request: JSONObject,
     _ call: Call
   ) throws(ServerError) -> JSONObject {
     let zone = place.zone
+    // The words were seen. [L3]
     guard zone.isCustom else { throw .badRequest("cannot get changes in default zone") }
-    if call.faults.expiresTokens, request["syncToken"] != nil { throw .badRequest("Unknown sync continuation type") }
+    if call.faults.expiresTokens, request["syncToken"] != nil { throw SyncToken.expired(configuration.assumptions) }
     let start = try SyncToken.sequence(
       in: request["syncToken"],
       kind: .zone,
       identity: zone.identity,
-      newest: zone.sequence
+      newest: zone.sequence,
+      assumptions: configuration.assumptions
     )
     let token = { (sequence: Int64) in
       JSON.string(SyncToken(kind: .zone, identity: zone.identity, sequence: sequence).text)
@@ -42,6 +45,7 @@ extension EmulatorCore {
       return ["records": .array([]), "syncToken": token(start), "moreComing": .bool(true)]
     }
     let limit = try pageLimit(request, otherwise: call.body)
+    // A zone's own words go before those of the request. [D]
     let keys = Self.names(request["desiredKeys"] ?? call.body["desiredKeys"])
     let types = Self.names(request["desiredRecordTypes"] ?? call.body["desiredRecordTypes"])
     let isReverse = (request["reverse"] ?? call.body["reverse"])?.bool ?? false
@@ -69,11 +73,14 @@ extension EmulatorCore {
         } else if types?.contains(record.type) ?? true {
           records.append(json(record, in: place, keys: keys, itemCall))
         }
-      } else if let tombstone = zone.records.tombstone(of: change.name), place.access?.mayKnow(tombstone.shares) ?? true
+        // A narrowing by type lets tombstones through: the real one does not narrow reliably either. [L1]
+      } else if let tombstone = zone.records.tombstone(of: change.name), !tombstone.isSilent,
+        place.access?.mayKnow(tombstone.shares) ?? true
       {
         records.append(tombstone.json(zoneID: zone.zoneID))
       }
     }
+    if configuration.assumptions.changesOrder == .recordName { records.sort { $0.recordName < $1.recordName } }
     if !isReverse, !moreComing { moreComing = !zone.records.changes(after: reached, limit: 1).isEmpty }
     if call.faults.stallsMarkers { (reached, moreComing) = (start, true) }
     return [
@@ -89,6 +96,7 @@ extension EmulatorCore {
   /// A `syncToken` is not the key here and therefore ignored. [L3]
   func legacyZoneChanges(_ call: Call) throws(ServerError) -> JSONObject {
     let database = database(for: call)
+    // 400 was seen where there is nothing but the default zone; the words are those of records/changes. [L3]
     guard database.zones.count > 1 || !database.deletedZones.isEmpty else {
       throw .badRequest("cannot get changes in default zone")
     }
@@ -97,12 +105,13 @@ extension EmulatorCore {
 
   private func databasePage(_ call: Call, tokenKey: String) throws(ServerError) -> JSONObject {
     let database = database(for: call)
-    if call.faults.expiresTokens, call.body[tokenKey] != nil { throw .badRequest("Unknown sync continuation type") }
+    if call.faults.expiresTokens, call.body[tokenKey] != nil { throw SyncToken.expired(configuration.assumptions) }
     let start = try SyncToken.sequence(
       in: call.body[tokenKey],
       kind: .database,
       identity: database.identity,
-      newest: database.sequence
+      newest: database.sequence,
+      assumptions: configuration.assumptions
     )
     let limit = try pageLimit(call.body)
     let live = database.zones.values.filter { $0.isCustom && $0.changed > start }
@@ -129,6 +138,15 @@ extension DatabaseState {
   }
 }
 
+extension JSON {
+  fileprivate var recordName: String { object?["recordName"]?.string ?? "" }
+}
+
+extension ServerError {
+  /// Reasons about tokens have no code of their own. [L1]
+  fileprivate var isAboutToken: Bool { reason.contains("continuation") }
+}
+
 extension StoredRecord {
   /// The shares that the record belongs to or belonged to last.
   fileprivate func shares(in zone: ZoneState) -> [String] {
@@ -142,6 +160,7 @@ extension Tombstone {
     self.init(name: record.name, type: record.type, sequence: record.sequence, tag: record.tag)
   }
 
+  /// Without fields; what else it tells was seen on first-party hosts. [L1]
   fileprivate func json(zoneID: JSON) -> JSON {
     .object([
       "recordName": .string(name), "recordType": .null, "recordChangeTag": .string(tag), "deleted": .bool(true),

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The operations of one `records/modify`, decided one after the other against the zone as it was before them.
+/// The operations of one `records/modify`, decided one after the other against the zone as it was before them. The
+/// table of 5.3 tells what each does with a record that exists, that has changed, and that is not there. [D]
 struct ModifyBatch {
   /// What an operation will do if the batch goes through.
   enum Effect {
@@ -20,10 +21,10 @@ struct ModifyBatch {
   }
 
   let zone: ZoneState
-  let isPublic: Bool
+  /// What the schema grants in the public database; `nil` elsewhere.
+  let guards: SchemaGuard?
   /// What the caller may do in somebody else's zone.
   let access: SharedAccess?
-  let caller: Caller
   let configuration: EmulatorConfiguration
   let allowsNewSchema: Bool
   let schema: Schema
@@ -37,7 +38,7 @@ struct ModifyBatch {
 
   var steps: [Step] = []
   /// Types and fields this batch is the first to use.
-  private(set) var learnt: [String: [String: Schema.Field]] = [:]
+  private(set) var learnt: [String: [String: Schema.FieldType]] = [:]
 
   /// Decides one operation.
   mutating func add(_ type: OperationType, _ record: JSONObject, name: String?, keys: Set<String>?) {
@@ -55,51 +56,69 @@ struct ModifyBatch {
     try requireSameZone(json)
     let old = existing(name)
     if old == nil, access != nil, zone.records[name] != nil {
-      throw ServerError(.accessDenied, "WRITE operation not permitted")
+      throw SchemaPermission.write.refusal
     }
     let tag = json["recordChangeTag"]?.string
     switch type {
     case .create:
+      // The words are those of native logs. [2nd]
       if old != nil { throw ServerError(.exists, "record to insert already exists") }
       return try save(json, name: name, over: nil, keepingFields: false)
     case .update, .replace:
-      guard let old else { throw ServerError(.notFound, "Record not found") }
+      guard let old else { throw missing }
       try requireWrite(old)
-      guard let tag else { throw .badRequest("Missing 'recordChangeTag'") }
+      guard let tag else { throw missingTag }
       guard tag == old.tag else { throw Self.conflict }
       return try save(json, name: name, over: old, keepingFields: type == .update)
     case .forceUpdate, .forceReplace:
       if let old { try requireWrite(old) }
+      // [D]
       guard json["recordType"] != nil else { throw .badRequest("Missing 'recordType'") }
       return try save(json, name: name, over: old, keepingFields: type == .forceUpdate)
     case .delete:
-      guard let old else { throw ServerError(.notFound, "Record not found") }
-      if let end = leave(old) { return end }
+      guard let old else { throw Self.notFound }
+      if let end = try leave(old) { return end }
       try requireWrite(old)
-      // Without a tag a deletion counts as forced: the documentation contradicts itself. [E]
+      // Without a tag a deletion counts as forced: the documentation contradicts itself. [E] (Question 5)
+      if tag == nil, assumptions.deletionWithoutTag == .badRequest { throw Self.noTag }
       if let tag, tag != old.tag { throw Self.conflict }
       return try delete(old)
     case .forceDelete:
-      // [E]
-      guard let old else { return .nothing }
-      if let end = leave(old) { return end }
+      guard let old else {
+        // [E] (Question 6)
+        if assumptions.missingForceDelete == .notFound { throw Self.notFound }
+        return .nothing
+      }
+      if let end = try leave(old) { return end }
       try requireWrite(old)
       return try delete(old)
     }
   }
 
+  /// The words are those of native logs. [2nd]
   static let conflict = ServerError(.conflict, "record to update already exists with a different change tag")
 
-  /// A participant leaves by deleting the share from the shared database, whatever their permission. [E]
-  private func leave(_ record: StoredRecord) -> Effect? {
+  private static let notFound = ServerError(.notFound, "Record not found")
+  private static let noTag = ServerError.badRequest("Missing 'recordChangeTag'")
+
+  private var assumptions: EmulatorAssumptions { configuration.assumptions }
+
+  /// [E] (Question 4)
+  private var missing: ServerError { assumptions.missingUpdate == .notFound ? Self.notFound : Self.conflict }
+  private var missingTag: ServerError { assumptions.updateWithoutTag == .badRequest ? Self.noTag : Self.conflict }
+
+  /// A participant leaves by deleting the share from the shared database, whatever their permission. [E] (Question 19)
+  private func leave(_ record: StoredRecord) throws(ServerError) -> Effect? {
     guard let access, record.content.sharing != nil else { return nil }
+    guard assumptions.participantsLeaveByDeletingShares else { throw SchemaPermission.write.refusal }
     var content = record.content
     content.sharing?.remove(access.user)
     return .leave(content)
   }
 
   private func delete(_ record: StoredRecord) throws(ServerError) -> Effect {
-    guard record.type != "Users" else { throw .badRequest("Records of type 'Users' cannot be deleted") }
+    // [E]
+    guard record.type != Schema.usersType else { throw .badRequest("Records of type 'Users' cannot be deleted") }
     return .delete
   }
 
@@ -113,18 +132,15 @@ struct ModifyBatch {
 
   private func requireWrite(_ record: StoredRecord) throws(ServerError) {
     if let access, access.permission(in: zone.share(of: record.name)) != .readWrite {
-      throw ServerError(.accessDenied, "WRITE operation not permitted")
+      throw SchemaPermission.write.refusal
     }
-    guard isPublic else { return }
-    let isCreator = caller.recordName == record.created.userRecordName
-    if isCreator, configuration.grants.creatorWrites { return }
-    if caller != .world, configuration.grants.usersWrite { return }
-    throw ServerError(.accessDenied, "WRITE operation not permitted")
+    guard let guards, !guards.may(.write, schema[record.type], madeBy: record.created.userRecordName) else { return }
+    throw SchemaPermission.write.refusal
   }
 
-  private func requireCreate() throws(ServerError) {
-    guard isPublic, caller == .world || !configuration.grants.usersCreate else { return }
-    throw ServerError(.accessDenied, "CREATE operation not permitted")
+  private func requireCreate(_ type: String) throws(ServerError) {
+    guard let guards, !guards.may(.create, schema[type]) else { return }
+    throw SchemaPermission.create.refusal
   }
 
   private mutating func save(
@@ -138,20 +154,21 @@ struct ModifyBatch {
       // Names are unique across types. [E]
       guard old.type == type else { throw .badRequest("Record '\(name)' has type '\(old.type)', not '\(type)'") }
     } else {
-      try requireCreate()
-      guard type != "Users" else { throw .badRequest("Records of type 'Users' cannot be created") }
+      try requireCreate(type)
+      // [E]
+      guard type != Schema.usersType else { throw .badRequest("Records of type 'Users' cannot be created") }
     }
     try requireType(type)
     var content = StoredRecord.Content(name: name, type: type)
     if let old, keepingFields { content = old.content }
-    // What a server adds to a record is not a client's to change.
+    // What a server adds to a record is not a client's to change. [E]
     content.share = old?.content.share
     content.shortGUID = content.shortGUID ?? old?.content.shortGUID
     let fields = try apply(json["fields"], to: &content)
     try applyHierarchy(json, to: &content)
     if type == ShareState.recordType { try applyShare(json, to: &content, over: old) }
     guard content.size <= configuration.recordSizeLimit else {
-      throw .badRequest("Record is larger than \(configuration.recordSizeLimit) bytes")
+      throw configuration.exceeded("Record is larger than \(configuration.recordSizeLimit) bytes")
     }
     learnt[type, default: [:]].merge(fields) { known, _ in known }
     return .save(content, previous: old)
@@ -159,22 +176,31 @@ struct ModifyBatch {
 
   private func requireType(_ type: String) throws(ServerError) {
     guard type != ShareState.recordType else { return }
-    // The documentation's spelling. [L3]
+    // The documentation's spelling fails like this. [L3]
     guard type != "cloudKit.share" else { throw Self.noRoot }
     guard Schema.isName(type) else { throw .badRequest("Invalid record type '\(type)'") }
     if schema[type] == nil, learnt[type] == nil, !allowsNewSchema {
-      throw .badRequest("Cannot create new type \(type) in production schema")
+      throw refusal("Cannot create new type \(type) in production schema")
     }
   }
 
-  /// Sets and clears fields, and returns those the schema has not heard of.
+  /// Reasons of native logs; the code is a guess. [2nd] (Question 14)
+  private func unknownField(_ name: String, of type: String) -> ServerError {
+    refusal("Cannot create or modify field '\(name)' in record '\(type)' in production schema")
+  }
+
+  private func refusal(_ reason: String) -> ServerError {
+    ServerError(assumptions.unknownField == .badRequest ? .badRequest : .notFound, reason)
+  }
+
+  /// Sets and clears fields, and returns those the schema has not heard of. `null` clears as no value does. [C]
   private func apply(
     _ json: JSON?,
     to content: inout StoredRecord.Content
-  ) throws(ServerError) -> [String: Schema.Field] {
+  ) throws(ServerError) -> [String: Schema.FieldType] {
     guard let json else { return [:] }
     guard let fields = json.object else { throw .badRequest("Unexpected input in 'fields'") }
-    var unknown: [String: Schema.Field] = [:]
+    var unknown: [String: Schema.FieldType] = [:]
     for member in fields.members {
       let name = member.key
       guard Schema.isField(name, of: content.type) else { throw .badRequest("Invalid field name '\(name)'") }
@@ -182,7 +208,7 @@ struct ModifyBatch {
         content.fields[name] = nil
         continue
       }
-      let known = schema[content.type]?[name] ?? learnt[content.type]?[name]
+      let known = schema[content.type]?.fields[name] ?? learnt[content.type]?[name].map { Schema.Field(type: $0) }
       let record = content.name
       let incoming = try FieldDecoding.field(name, member.value, known: known) { (object) throws(ServerError) in
         try asset(object, record, name)
@@ -190,10 +216,15 @@ struct ModifyBatch {
       switch incoming {
       case .clear: content.fields[name] = nil
       case .set(let value, let field):
-        if field?.isEncrypted == true, isPublic {
+        // [L3]
+        if field?.isEncrypted == true, guards != nil {
           throw .badRequest("encrypted fields are not supported in the public database")
         }
-        if known == nil, !allowsNewSchema { throw .badRequest("Unknown field '\(name)'") }
+        if known == nil, !allowsNewSchema { throw unknownField(name, of: content.type) }
+        // [E] (Question 22)
+        if case .list(_, let elements) = value, let limit = assumptions.listLimit, elements.count > limit {
+          throw .badRequest("Field '\(name)' has more than \(limit) elements")
+        }
         if known == nil, let field { unknown[name] = field }
         content.fields[name] = value
       }
@@ -202,6 +233,7 @@ struct ModifyBatch {
   }
 
   private func applyHierarchy(_ json: JSONObject, to content: inout StoredRecord.Content) throws(ServerError) {
+    // `null` detaches. [E]
     if let parent = json["parent"] {
       guard let name = parent.object?["recordName"]?.string else { throw .badRequest("Invalid 'parent'") }
       content.parent = name

@@ -14,7 +14,7 @@ extension ModifyBatch {
     }
   }
 
-  /// The records that go with the deleted ones, in the order of their discovery.
+  /// The records that go with the deleted ones, in the order of their discovery. [D]
   func cascades() -> [String] {
     let view = ReferenceView(self)
     var found: [String] = []
@@ -58,6 +58,7 @@ private struct ReferenceView {
     switch effect {
     case .leave, .nothing: return nil
     case .save(let content, _):
+      // The three actions and the limit of DELETE_SELF. [D]
       for reference in content.references {
         let target = reference.recordName
         if reference.action == .validate, !exists(target) {
@@ -69,6 +70,7 @@ private struct ReferenceView {
         }
       }
       return nil
+    // A target stays while a VALIDATE reference holds it. [D]
     case .delete:
       let victims = Set(cascade(of: name)).union([name])
       for victim in victims {

@@ -1,4 +1,4 @@
-/// Shares in `records/modify` (5.3), and what their participants may write.
+/// Shares in `records/modify` (5.3), and what their participants may write. [D]
 extension ModifyBatch {
   /// Reads what an operation says about a share into its record.
   func applyShare(
@@ -6,10 +6,11 @@ extension ModifyBatch {
     to content: inout StoredRecord.Content,
     over old: StoredRecord?
   ) throws(ServerError) {
-    guard access == nil else { throw ServerError(.accessDenied, "WRITE operation not permitted") }
-    guard !isPublic, zone.isCustom else { throw .badRequest("Only records of custom zones can be shared") }
+    guard access == nil else { throw SchemaPermission.write.refusal }
+    // [D]
+    guard guards == nil, zone.isCustom else { throw .badRequest("Only records of custom zones can be shared") }
     let reader = ShareReader(user: user, owner: zone.owner, origin: "\(zone.identity)/\(content.name)")
-    // Sharing is no field, so that replacing all fields leaves it alone.
+    // Sharing is no field, so that replacing all fields leaves it alone. [E]
     var share: ShareState
     if let known = old?.content.sharing {
       share = known
@@ -26,7 +27,7 @@ extension ModifyBatch {
     content.sharing = share
   }
 
-  /// The record a new share is for: saved before, and in the version that the request knows.
+  /// The record a new share is for: saved before, and in the version that the request knows. [D]
   private func sharedRoot(_ json: JSONObject) throws(ServerError) -> StoredRecord {
     guard let root = json["forRecord"]?.object, let name = root["recordName"]?.string, let record = existing(name)
     else {
@@ -34,20 +35,22 @@ extension ModifyBatch {
     }
     guard let tag = root["recordChangeTag"]?.string else { throw .badRequest("Missing 'recordChangeTag' of the root") }
     guard tag == record.tag else { throw Self.conflict }
-    guard zone.zoneShare == nil, zone.share(of: name) == nil, record.type != "Users" else {
+    guard zone.zoneShare == nil, zone.share(of: name) == nil, record.type != Schema.usersType else {
       throw .badRequest("The record is shared already")
     }
     return record
   }
 
+  /// The reason was seen; the code is a guess. [L3]
   static let noRoot = ServerError(.badRequest, "Cannot share - no such record exists to share")
 
+  /// Short GUIDs are opaque. [D]
   static func shortGUID(_ name: String, in zone: ZoneState) -> String {
     String(Derived.hexadecimal("\(zone.identity)/\(name)").prefix(22))
   }
 
   /// Fails what the batch as a whole does not allow: shares of roots that it deletes or shares twice, and writes of a
-  /// participant that do not end up where the participant may write.
+  /// participant that do not end up where the participant may write. [E]
   mutating func settleSharing() {
     let deleted = Set(steps.compactMap { step in if case .success(.delete) = step.outcome { step.name } else { nil } })
     var roots: Set<String> = []
@@ -73,7 +76,7 @@ extension ModifyBatch {
 
 extension EmulatorCore {
   /// Carries a change of shares on to their roots: a new share marks its root, a deleted one releases it, and a deleted
-  /// root takes its share along.
+  /// root takes its share along. [E]
   func followShares(_ writer: inout ZoneWriter) {
     let zone = writer.zone
     for content in writer.saved.values.map(\.content).sorted(by: { $0.name < $1.name })

@@ -1,6 +1,6 @@
-/// `tokens/create` and `tokens/register` (5.10).
+/// `tokens/create` and `tokens/register` (5.10). [D]
 extension EmulatorCore {
-  /// A token for a client without APNs, with the address of its long poll.
+  /// A token for a client without APNs, with the address of its long poll. [D][L3]
   func createToken(_ call: Call) throws(ServerError) -> JSONObject {
     let environment = try apnsEnvironment(call)
     let home = tokenHome(of: call)
@@ -13,7 +13,8 @@ extension EmulatorCore {
     ]
   }
 
-  /// A token that a device got from APNs. Nothing leads from here to a device: what would be pushed waits to be polled. [E]
+  /// A token that a device got from APNs. Nothing leads from here to a device: what would be pushed waits to be polled.
+  /// [E]
   func registerToken(_ call: Call) throws(ServerError) -> JSONObject {
     _ = try apnsEnvironment(call)
     guard let text = call.body["apnsToken"]?.string, Schema.isRecordName(text) else {

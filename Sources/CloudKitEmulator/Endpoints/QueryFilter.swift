@@ -2,6 +2,7 @@ import Foundation
 
 /// One condition of a query, checked against the schema. Conditions are ANDed; a null or missing field meets none. [E]
 struct QueryFilter {
+  /// [D], [JS] for LIST_CONTAINS_ANY, [C] for CONTAINS_ANY.
   enum Comparator: String {
     case equals = "EQUALS"
     case notEquals = "NOT_EQUALS"
@@ -31,6 +32,9 @@ struct QueryFilter {
   let comparator: Comparator
   let operand: EmulatorValue
   let distance: Double?
+  /// Whether texts differ by more than their case. (Question 17)
+  let ignoresCase: Bool
+  private let matchesNull: Bool
   /// The operand's elements, made comparable once instead of for each record.
   private let elements: [EmulatorValue]
   private let tokens: Set<String>
@@ -38,51 +42,52 @@ struct QueryFilter {
   /// Reads a filter.
   ///
   /// - Throws: `BAD_REQUEST` for an unknown comparator, an operand of the wrong type, or a field without an index.
-  init(_ json: JSONObject, type: String, fields: [String: Schema.Field], configuration: EmulatorConfiguration)
-    throws(ServerError)
-  {
+  init(_ json: JSONObject, type: Schema.RecordType, assumptions: EmulatorAssumptions) throws(ServerError) {
+    // The real service may drop what it cannot read, and return everything [L3]; here it is refused. [E]
     guard let comparator = json["comparator"]?.string.flatMap(Comparator.init(rawValue:)) else {
       throw .badRequest("Unknown comparator '\(json["comparator"]?.string ?? "")'")
     }
     self.comparator = comparator
     let namesField = json["fieldName"] != nil || json["systemFieldName"] != nil
     if comparator.searchesTokens, !namesField {
-      key = .wholeRecord(fields: Set(fields.filter { $0.value.type == .string && !$0.value.isEncrypted }.keys))
+      key = .wholeRecord(fields: type.searchedFields)
     } else {
       key = try FieldKey(json)
     }
     operand = try FieldDecoding.operand(json["fieldValue"], needsListTag: comparator.takesList)
-    distance = json["distance"]?.number
+    distance = json["distance"]?.number ?? (comparator == .near ? assumptions.nearDistance : nil)
+    ignoresCase = assumptions.comparesTextIgnoringCase
+    matchesNull = assumptions.negationsMatchNull && comparator.isNegation
     if case .list(_, let values) = operand { elements = values } else { elements = [operand] }
     if case .string(let text) = operand { tokens = Self.tokens(text) } else { tokens = [] }
-    guard !configuration.notQueryable.contains("\(type).\(key.name)") else { throw notQueryable() }
     switch key {
-    case .system(let system): try checkOperand(Schema.Field(type: system.type))
-    case .wholeRecord: try checkOperand(Schema.Field(type: .string))
+    case .system(let system): try checkOperand(Schema.FieldType(system.type))
+    case .wholeRecord: try checkOperand(Schema.FieldType(.string))
     case .field(let name):
-      guard let field = fields[name] else { throw notQueryable() }
-      guard !field.isEncrypted else {
-        throw .badRequest("Field '\(name)' of type \(field.name) cannot be filtered with \(operandTypeName)")
+      if let field = type.fields[name]?.type {
+        // Which type it is was named, and the filter's. [L3]
+        guard !field.isEncrypted else {
+          throw .badRequest("Field '\(name)' of type \(field.name) cannot be filtered with \(operandTypeName)")
+        }
+        try checkOperand(field)
       }
-      try checkOperand(field)
     }
+    try key.require(comparator.index, of: type)
   }
-
-  private func notQueryable() -> ServerError { .badRequest("Field '\(key.name)' is not marked queryable") }
 
   private var operandTypeName: String {
     if case .list(let type, _) = operand { return (type?.rawValue ?? "UNKNOWN") + "_LIST" }
     return operand.scalarType?.rawValue ?? ""
   }
 
-  private func checkOperand(_ field: Schema.Field) throws(ServerError) {
+  private func checkOperand(_ field: Schema.FieldType) throws(ServerError) {
     let given: EmulatorValueType?
     if case .list(let element, _) = operand { given = element } else { given = operand.scalarType }
-    // A record name is compared as the reference it is, or as plain text.
-    let isRecordNameAsText = field.type == .reference && given == .string
-    guard given == nil || given == field.type || isRecordNameAsText,
+    // A record name is compared as the reference it is, or as plain text. [C]
+    let isRecordNameAsText = field.scalar == .reference && given == .string
+    guard given == nil || given == field.scalar || isRecordNameAsText,
       comparator.wantsListField == field.isList,
-      comparator.accepts(field.type)
+      comparator.accepts(field.scalar)
     else {
       throw .badRequest(
         "\(comparator.rawValue) cannot compare field '\(key.name)' of type \(field.name) with \(operandTypeName)"
@@ -91,14 +96,14 @@ struct QueryFilter {
   }
 
   func matches(_ record: StoredRecord) -> Bool {
-    guard let value = record.value(key) else { return false }
+    guard let value = record.value(key) else { return matchesNull }
     switch comparator {
-    case .equals: return Self.areEqual(value, operand)
-    case .notEquals: return !Self.areEqual(value, operand)
-    case .lessThan: return value.sortKey < operand.sortKey
-    case .lessThanOrEquals: return value.sortKey <= operand.sortKey
-    case .greaterThan: return value.sortKey > operand.sortKey
-    case .greaterThanOrEquals: return value.sortKey >= operand.sortKey
+    case .equals: return areEqual(value, operand)
+    case .notEquals: return !areEqual(value, operand)
+    case .lessThan: return sortKey(value) < sortKey(operand)
+    case .lessThanOrEquals: return sortKey(value) <= sortKey(operand)
+    case .greaterThan: return sortKey(value) > sortKey(operand)
+    case .greaterThanOrEquals: return sortKey(value) >= sortKey(operand)
     case .isIn: return contains(elements, value)
     case .notIn: return !contains(elements, value)
     case .near:
@@ -112,13 +117,14 @@ struct QueryFilter {
     case .notListContains, .notListContainsAll: return !elements.allSatisfy { contains(list(value), $0) }
     case .listContainsAny, .containsAny: return elements.contains { contains(list(value), $0) }
     case .notListContainsAny: return !elements.contains { contains(list(value), $0) }
+    // Any member; the documentation speaks of the first. [E]
     case .listMemberBeginsWith: return list(value).contains { begins($0) }
     case .notListMemberBeginsWith: return !list(value).contains { begins($0) }
     }
   }
 
   private func contains(_ values: [EmulatorValue], _ value: EmulatorValue) -> Bool {
-    values.contains { Self.areEqual($0, value) }
+    values.contains { areEqual($0, value) }
   }
 
   private func list(_ value: EmulatorValue) -> [EmulatorValue] {
@@ -134,13 +140,22 @@ struct QueryFilter {
   }
 
   private func begins(_ value: EmulatorValue) -> Bool {
-    text(value).utf8.starts(with: text(operand).utf8)
+    folded(text(value)).utf8.starts(with: folded(text(operand)).utf8)
+  }
+
+  private func folded(_ text: String) -> String { ignoresCase ? text.lowercased() : text }
+
+  private func sortKey(_ value: EmulatorValue) -> SortKey {
+    guard ignoresCase, case .string(let text) = value else { return value.sortKey }
+    return .string(text.lowercased())
   }
 
   /// Binary equality: Swift alone would call composed and decomposed letters equal. [E]
-  private static func areEqual(_ left: EmulatorValue, _ right: EmulatorValue) -> Bool {
+  private func areEqual(_ left: EmulatorValue, _ right: EmulatorValue) -> Bool {
     switch (left, right) {
-    case (.string(let left), .string(let right)): left == right && left.utf8.elementsEqual(right.utf8)
+    case (.string(let left), .string(let right)):
+      ignoresCase
+        ? folded(left).utf8.elementsEqual(folded(right).utf8) : left == right && left.utf8.elementsEqual(right.utf8)
     case (.reference(let left), .reference(let right)): left.recordName == right.recordName
     case (.reference(let left), .string(let right)): left.recordName == right
     case (.string(let left), .reference(let right)): left == right.recordName
@@ -156,7 +171,7 @@ struct QueryFilter {
 }
 
 extension QueryFilter.Comparator {
-  /// Whether the operand must carry a list's type tag.
+  /// Whether the operand must carry a list's type tag. [L3]
   var takesList: Bool {
     switch self {
     case .isIn, .notIn, .listContainsAll, .notListContainsAll, .listContainsAny, .notListContainsAny, .containsAny: true
@@ -170,7 +185,20 @@ extension QueryFilter.Comparator {
   /// Whether the comparator is about list fields.
   var wantsListField: Bool { rawValue.contains("LIST") || self == .containsAny }
 
-  /// Whether the table of comparators (5.1) allows the field's element type.
+  /// Whether it holds where another comparator does not.
+  var isNegation: Bool { rawValue.hasPrefix("NOT_") }
+
+  /// The index the comparator needs; of several, one. (5.1) [D] Which one BEGINS_WITH needs is not known. [E]
+  var index: SchemaIndexes {
+    switch self {
+    case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals: .sortable
+    case .beginsWith, .notBeginsWith: [.queryable, .sortable]
+    case .containsAllTokens, .containsAnyTokens: .searchable
+    default: .queryable
+    }
+  }
+
+  /// Whether the table of comparators (5.1) allows the field's element type. [D]
   func accepts(_ type: EmulatorValueType) -> Bool {
     switch self {
     case .near: type == .location

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The order of a query's answer: its sort descriptors, then the record name, then the zone.
+/// The order of a query's answer: its sort descriptors, then the record name, then the zone. [E] (Question 16)
 struct QueryOrder {
   struct Descriptor {
     var key: FieldKey
     var isAscending: Bool
-    /// Where given, a LOCATION field sorts by its distance from here.
+    /// Where given, a LOCATION field sorts by its distance from here. [D]
     var center: EmulatorLocation?
   }
 
@@ -31,9 +31,7 @@ struct QueryOrder {
   /// Reads `sortBy`.
   ///
   /// - Throws: `BAD_REQUEST` for a field that is unknown, unordered or without an index.
-  init(_ json: JSON?, type: String, fields: [String: Schema.Field], configuration: EmulatorConfiguration)
-    throws(ServerError)
-  {
+  init(_ json: JSON?, type: Schema.RecordType, assumptions: EmulatorAssumptions) throws(ServerError) {
     var descriptors: [Descriptor] = []
     for element in json?.array ?? [] {
       guard let object = element.object else { throw .badRequest("Unexpected input in 'sortBy'") }
@@ -46,16 +44,20 @@ struct QueryOrder {
         center = place
       }
       if case .field(let name) = key {
-        guard let field = fields[name], !field.isList, field.type != .asset,
-          (field.type == .location) == (center != nil)
+        guard let field = type.fields[name]?.type, !field.isList, field.scalar != .asset,
+          (field.scalar == .location) == (center != nil)
         else {
           throw .badRequest("Field '\(name)' is not marked sortable")
         }
-      }
-      guard !configuration.notSortable.contains("\(type).\(key.name)") else {
-        throw .badRequest("Field '\(key.name)' is not marked sortable")
+        // Encrypted fields cannot have an index, and yet sorting by them was seen to be accepted. [L3]
+        if !field.isEncrypted { try key.require(center == nil ? .sortable : [.queryable, .sortable], of: type) }
+      } else {
+        try key.require(.sortable, of: type)
       }
       descriptors.append(Descriptor(key: key, isAscending: object["ascending"]?.bool ?? true, center: center))
+    }
+    if descriptors.isEmpty, assumptions.unsortedOrder == .creation {
+      descriptors.append(Descriptor(key: FieldKey(system: .createdTimestamp), isAscending: true))
     }
     self.descriptors = descriptors
   }
@@ -81,7 +83,7 @@ struct QueryOrder {
 
 /// Spells a position, bound to its query, as a continuation marker.
 struct ContinuationMarker {
-  /// A hash of the query; a marker continues no other one.
+  /// A hash of the query; a marker continues no other one. [E]
   var query: UInt64
   /// `nil` for the very beginning.
   var position: QueryOrder.Position?

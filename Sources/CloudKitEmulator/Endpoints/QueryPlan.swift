@@ -7,6 +7,8 @@ struct QueryPlan {
   let order: QueryOrder
   let after: QueryOrder.Position?
   let limit: Int
+  /// Whose records alone may be found.
+  let creator: String?
   /// Records created later than this are not indexed yet. [L3]
   let newestVisible: Int64
 
@@ -83,7 +85,8 @@ struct QueryPlan {
   }
 
   private func match(_ record: StoredRecord, _ place: Place) -> Found? {
-    guard record.created.milliseconds <= newestVisible, filters.allSatisfy({ $0.matches(record) }),
+    guard record.created.milliseconds <= newestVisible,
+      creator == nil || record.created.userRecordName == creator, filters.allSatisfy({ $0.matches(record) }),
       place.access?.sees(record.name) ?? true
     else { return nil }
     let position = order.position(of: record, in: place.path)
@@ -130,7 +133,8 @@ extension KeyRange {
   /// The keys a filter leaves of an index; the filter still judges each record.
   init?(_ filter: QueryFilter) {
     let key = filter.operand.sortKey
-    guard key != .null else { return nil }
+    // Texts that differ in case lie apart in an index.
+    guard key != .null, !filter.ignoresCase else { return nil }
     switch filter.comparator {
     case .equals: self.init(lower: key, upper: key)
     case .lessThan, .lessThanOrEquals: self.init(lower: Self.leastValue, upper: key)

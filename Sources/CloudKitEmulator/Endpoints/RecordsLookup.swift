@@ -1,7 +1,6 @@
 /// `records/lookup` (5.2): sees every committed write at once. [L3]
 extension EmulatorCore {
   func lookup(_ call: Call) throws(ServerError) -> JSONObject {
-    try requireRead(call)
     let items = try items("records", of: call.body)
     let place = try place(call.body["zoneID"], for: call)
     let keys = Self.names(call.body["desiredKeys"])
@@ -9,6 +8,10 @@ extension EmulatorCore {
     for item in items {
       guard let name = item["recordName"]?.string else { throw .badRequest("Missing 'recordName'") }
       if let record = record(name, in: place, for: call.caller) {
+        guard mayRead(record, call) else {
+          results.append(.object(SchemaPermission.read.refusal.members(after: ["recordName": .string(name)])))
+          continue
+        }
         let keys = Self.names(item["desiredKeys"]) ?? keys
         results.append(json(record, in: place, keys: keys, call))
       } else {
@@ -17,10 +20,5 @@ extension EmulatorCore {
       }
     }
     return ["records": .array(results)]
-  }
-
-  func requireRead(_ call: Call) throws(ServerError) {
-    guard call.caller == .world, !configuration.grants.worldReads else { return }
-    throw ServerError(.accessDenied, "READ operation not permitted")
   }
 }

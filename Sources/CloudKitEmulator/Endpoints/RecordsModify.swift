@@ -1,6 +1,6 @@
 import Foundation
 
-/// `records/modify` (5.3): all operations are decided first, then the ones that stand are committed together.
+/// `records/modify` (5.3): all operations are decided first, then the ones that stand are committed together. [D]
 extension EmulatorCore {
   func modify(_ call: Call) throws(ServerError) -> JSONObject {
     let operations = try items("operations", of: call.body)
@@ -8,11 +8,10 @@ extension EmulatorCore {
     let (database, zone) = (place.database, place.zone)
     var batch = ModifyBatch(
       zone: zone,
-      isPublic: call.route.scope == .public,
+      guards: guards(call),
       access: place.access,
-      caller: call.caller,
       configuration: configuration,
-      allowsNewSchema: configuration.autoSchema ?? (call.route.environment == "development"),
+      allowsNewSchema: learnsSchema(call),
       schema: schemas[database.key.schema] ?? Schema(),
       existing: { [self] in record($0, in: place, for: call.caller) },
       isPoisoned: call.faults.isPoisoned,
@@ -27,20 +26,25 @@ extension EmulatorCore {
       guard let type = operation["operationType"]?.string.flatMap(OperationType.init(rawValue:)),
         let record = operation["record"]?.object
       else { throw .badRequest("Missing or unknown 'operationType', or missing 'record'") }
+      // A create without a name gets one. [D]
       var name = record["recordName"]?.string
       if name == nil, type == .create {
         name = Derived.uuid(
           "\(configuration.seed)/\(database.key.path)/\(database.counter)/\(index)/\(call.milliseconds)"
         )
       }
-      // One operation per record. [E]
+      // One operation per record. [E] (Question 7)
       if let name, !names.insert(name).inserted {
-        throw .badRequest("Record '\(name)' appears in more than one operation")
+        let error = ServerError.badRequest("Record '\(name)' appears in more than one operation")
+        guard configuration.assumptions.repeatedRecord == .failsAlone else { throw error }
+        batch.steps.append(ModifyBatch.Step(name: name, keys: nil, outcome: .failure(error)))
+        continue
       }
       batch.add(type, record, name: name, keys: Self.names(operation["desiredKeys"]) ?? keys)
     }
     batch.settleSharing()
     batch.settleReferences()
+    // By default, and in custom zones alone. [D]
     let isAtomic = zone.isCustom && call.body["atomic"]?.bool ?? true
     if isAtomic, batch.steps.contains(where: \.hasFailed) {
       statistics.atomicFailures += 1
@@ -52,6 +56,7 @@ extension EmulatorCore {
       case .failure(let error): step.json(error)
       case .success(.save):
         saved[step.name ?? ""].map { json($0, in: place, keys: step.keys, call) } ?? .null
+      // Nothing but the name. [L1]
       case .success(.delete), .success(.leave), .success(.nothing):
         JSON.object(["recordName": .string(step.name ?? ""), "deleted": .bool(true)])
       }
@@ -60,9 +65,10 @@ extension EmulatorCore {
   }
 
   /// The culprits keep their codes, everything else is `ATOMIC_ERROR`; or the other shape that is conceivable. [E]
+  /// (Question 1)
   private func atomicFailure(_ batch: ModifyBatch) throws(ServerError) -> JSONObject {
     let sibling = ServerError(.atomicError, "Atomic failure")
-    if configuration.answersAtomicFailureAsRequestError { throw sibling }
+    if configuration.assumptions.atomicFailure == .refusesRequest { throw sibling }
     let results = batch.steps.map { step in
       if case .failure(let error) = step.outcome { step.json(error) } else { step.json(sibling) }
     }
@@ -85,16 +91,12 @@ extension EmulatorCore {
       case .success(.nothing), .failure: break
       }
     }
-    // Referrers go in the same transaction, one tombstone each. [E]
-    for name in batch.cascades() { writer.bury(name) }
+    // Referrers go in the same transaction, one tombstone each. [E] (Question 24)
+    for name in batch.cascades() { writer.bury(name, isSilent: !configuration.assumptions.cascadesLeaveTombstones) }
     followShares(&writer)
     guard var commit = writer.finish() else { return [:] }
     let saved = writer.saved
-    let known = schemas[database.key.schema]
-    for (type, fields) in batch.learnt {
-      let news = fields.filter { known?[type]?[$0.key] == nil }
-      if !news.isEmpty || known?[type] == nil { commit.changes.append(.learnt(type: type, fields: news)) }
-    }
+    if let schema = schema(database.key.schema, with: batch.learnt) { commit.changes.append(.schemaChanged(schema)) }
     try self.commit(commit)
     statistics.recordsSaved += saved.values.count { $0.modified == stamp }
     statistics.recordsDeleted += commit.changes.count { if case .buried = $0 { true } else { false } }

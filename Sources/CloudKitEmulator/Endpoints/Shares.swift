@@ -1,4 +1,4 @@
-/// `records/resolve` and `records/accept` (5.4).
+/// `records/resolve` and `records/accept` (5.4). [D]
 extension EmulatorCore {
   func resolveShares(_ call: Call) throws(ServerError) -> JSONObject {
     try shares(call) { (invitation) throws(ServerError) in invitation }
@@ -28,16 +28,21 @@ extension EmulatorCore {
 
   private static let noShare = ServerError(.notFound, "Share not found")
 
+  private var uninvited: ServerError {
+    configuration.assumptions.uninvited == .notFound ? Self.noShare : ServerError(.accessDenied, "Not invited")
+  }
+
   private func shares(
     _ call: Call,
     _ act: (Invitation) throws(ServerError) -> Invitation
   ) throws(ServerError) -> JSONObject {
+    // Keys have no part in sharing. [E]
     if case .server = call.caller { throw ServerError(.authenticationFailed, "Authentication failed") }
     var results: [JSON] = []
     for item in try items("shortGUIDs", of: call.body) {
       do throws(ServerError) {
-        // Whoever is not invited learns nothing, not even that there is a share. [E]
-        guard let guid = item["value"]?.string, let found = invitation(to: guid, call) else { throw Self.noShare }
+        // Whoever is not invited learns nothing, not even that there is a share. [E] (Question 19)
+        guard let guid = item["value"]?.string, let found = invitation(to: guid, call) else { throw uninvited }
         results.append(.object(result(try act(found), item, call)))
       } catch {
         results.append(.object(error.members(after: ["shortGUID": .object(item)])))
@@ -67,6 +72,7 @@ extension EmulatorCore {
       if one.userRecordName == person.recordName { return one }
       if one.userRecordName == nil, person.matches(one.lookupInfo) { return one }
     }
+    // Whoever has the URL of a share that is open to everybody may join. [FW]
     guard sharing.publicPermission != .none else { return nil }
     return ShareParticipant(
       id: Derived.uuid("\(record.name)/\(record.content.shortGUID ?? "")/\(person?.recordName ?? "")"),
@@ -75,6 +81,17 @@ extension EmulatorCore {
       hasAccepted: false,
       lookupInfo: person.map { ["userRecordName": JSON.string($0.recordName)] } ?? [:],
       userRecordName: person?.recordName
+    )
+  }
+
+  /// Several invitations may mean the caller: they are told apart by how each was addressed. [D] Which invitations the
+  /// real service lists is not known; here those that the caller's own address or number answers to. [E]
+  private func potentialMatches(_ caller: Caller, _ sharing: ShareState) -> JSON? {
+    guard let person = caller.recordName.flatMap({ user(recordName: $0) }) else { return nil }
+    let matches = sharing.participants.filter { $0.userRecordName == nil && person.matches($0.lookupInfo) }
+    guard matches.count > 1 else { return nil }
+    return .array(
+      matches.map { .object(["participantId": .string($0.id), "contactInformation": .object($0.lookupInfo)]) }
     )
   }
 
@@ -122,6 +139,7 @@ extension EmulatorCore {
     object.append("participantType", .string(participant.role.rawValue))
     object.append("participantPermission", .string(participant.permission.rawValue))
     object.append("participantStatus", .string(participant.status))
+    object.append("potentialMatchList", potentialMatches(call.caller, invitation.sharing))
     return object
   }
 }

@@ -1,12 +1,16 @@
-/// `subscriptions/list`, `subscriptions/lookup` and `subscriptions/modify` (5.8).
+/// `subscriptions/list`, `subscriptions/lookup` and `subscriptions/modify` (5.8). [D]
 extension EmulatorCore {
   func listSubscriptions(_ call: Call) -> JSONObject {
-    let own = subscriptions[home(of: call)]?.values.filter {
-      $0.key.scope == call.route.scope && $0.key.owner == owner(call)
-    }
-    let sorted = (own ?? []).sorted { $0.key < $1.key }
-    return ["subscriptions": .array(sorted.map { .object($0.json) })]
+    ["subscriptions": .array(own(call).sorted { $0.key < $1.key }.map { .object($0.json) })]
   }
+
+  private func own(_ call: Call) -> [Subscription] {
+    let owner = owner(call)
+    return subscriptions[home(of: call)]?.values.filter { $0.key.scope == call.route.scope && $0.key.owner == owner }
+      ?? []
+  }
+
+  private var assumptions: EmulatorAssumptions { configuration.assumptions }
 
   func lookupSubscriptions(_ call: Call) throws(ServerError) -> JSONObject {
     var results: [JSON] = []
@@ -17,7 +21,7 @@ extension EmulatorCore {
     return ["subscriptions": .array(results)]
   }
 
-  /// Operations run in order, each on its own.
+  /// Operations run in order, each on its own. [D]
   func modifySubscriptions(_ call: Call) throws(ServerError) -> JSONObject {
     var results: [JSON] = []
     for (index, item) in try items("operations", of: call.body).enumerated() {
@@ -50,13 +54,23 @@ extension EmulatorCore {
   /// Creating an ID once more replaces it. [L3]
   private func subscribe(_ object: JSONObject, _ id: String, _ call: Call) throws(ServerError) -> JSONObject {
     let key = Subscription.Key(scope: call.route.scope, owner: owner(call), id: id)
-    let new = try Subscription(object, key: key, zonesOf: key.scope == .public ? database(for: call).owner : key.owner)
+    let owner = key.scope == .public ? database(for: call).owner : key.owner
+    let isZoneWide = assumptions.subscriptionsAreZoneWide
+    let new = try Subscription(object, key: key, zonesOf: owner, isZoneWideByDefault: isZoneWide)
+    // The framework's other two kinds are for it; what Web Services say is not known. [FW] (Question 18)
+    guard key.scope != .shared || assumptions.acceptsSharedSubscriptions else {
+      throw .badRequest("subscriptions are not applicable in the shared database")
+    }
     let home = home(of: call)
     switch new.kind {
     case .query(let type, let filters): try checkFilters(filters, type, call)
     case .zone: _ = try place(new.json["zoneID"], for: call)
     case .database:
-      guard configuration.acceptsDatabaseSubscriptions else { throw .badRequest("Unknown 'subscriptionType'") }
+      guard assumptions.acceptsDatabaseSubscriptions else { throw .badRequest("Unknown 'subscriptionType'") }
+    }
+    // [E] (Question 22)
+    if let limit = assumptions.subscriptionLimit, subscription(id, call) == nil, own(call).count >= limit {
+      throw ServerError(.quotaExceeded, "Too many subscriptions")
     }
     // The server fails like this instead of with EXISTS. [L3]
     if subscriptions[home]?.values.contains(where: { $0.collides(with: new) }) == true {
@@ -66,18 +80,16 @@ extension EmulatorCore {
     return new.json
   }
 
-  /// Filters obey the rules of queries; those on a type that nobody has saved yet wait for it where the schema is learnt
-  /// from writes. [E]
+  /// Filters obey the rules of queries; those on a type that nobody has saved yet wait for it where the schema is
+  /// learnt from writes. [E]
   private func checkFilters(_ filters: [JSONObject], _ type: String, _ call: Call) throws(ServerError) {
-    guard type != "Users" else { throw .badRequest("Records of type 'Users' cannot be queried") }
-    guard let fields = schemas[call.route.schema]?[type] else {
-      guard configuration.autoSchema ?? (call.route.environment == "development") else {
-        throw ServerError(.notFound, "Did not find record type: \(type)")
-      }
+    guard type != Schema.usersType else { throw .badRequest("Records of type 'Users' cannot be queried") }
+    guard let recordType = schemas[call.route.schema]?[type] else {
+      guard learnsSchema(call) else { throw unknownType(type) }
       return
     }
     for filter in filters {
-      _ = try QueryFilter(filter, type: type, fields: fields, configuration: configuration)
+      _ = try QueryFilter(filter, type: recordType, assumptions: configuration.assumptions)
     }
   }
 

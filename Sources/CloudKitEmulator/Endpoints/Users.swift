@@ -1,10 +1,14 @@
-/// `users/caller` and `users/discover` (5.11), and the deprecated calls that came before them (5.12).
+/// `users/caller` and `users/discover` (5.11), and the deprecated calls that came before them (5.12). [D]
 extension EmulatorCore {
-  /// Documentation wraps the identity in `users`, clients read it flat: this answer is both. [E]
+  /// Documentation wraps the identity in `users` [D], clients read it flat [C]: this answer is both. [E] (Question 9)
   func caller(_ call: Call) throws(ServerError) -> JSONObject {
-    var object = try user(of: call).identity()
-    object.append("users", .array([.object(object)]))
-    return object
+    let identity = try user(of: call).identity()
+    let list: JSONObject = ["users": .array([.object(identity)])]
+    return switch configuration.assumptions.callerEnvelope {
+    case .both: .joining(identity, list)
+    case .list: list
+    case .identity: identity
+    }
   }
 
   func discoverUsers(_ call: Call) throws(ServerError) -> JSONObject {
@@ -23,7 +27,7 @@ extension EmulatorCore {
     try user(of: call).legacy
   }
 
-  /// By address or by record name: the two calls differ only in the key that is asked with.
+  /// By address or by record name: the two calls differ only in the key that is asked with. [D]
   func lookupUsers(_ call: Call) throws(ServerError) -> JSONObject {
     let found = try items("users", of: call.body).compactMap { user($0) }.filter(\.isDiscoverable)
     return ["users": .array(found.map { .object($0.legacy) })]
@@ -41,7 +45,7 @@ extension EmulatorCore {
     users[recordName].map(person)
   }
 
-  /// The user a lookup info means: exactly one of an address, a number and a record name.
+  /// The user a lookup info means: exactly one of an address, a number and a record name. [D]
   func user(_ info: JSONObject) -> EmulatorUser? {
     if let user = configuration.directory.first(where: { $0.matches(info) }) { return user }
     let recordName = info["userRecordName"]?.string ?? info["emailAddress"]?.string.map(WebAuthToken.recordName(of:))
@@ -50,6 +54,7 @@ extension EmulatorCore {
   }
 
   private func user(of call: Call) throws(ServerError) -> EmulatorUser {
+    // Server-to-server keys are refused. [L3]
     guard case .user(let name, _) = call.caller else {
       throw ServerError(.authenticationFailed, "Authentication failed")
     }

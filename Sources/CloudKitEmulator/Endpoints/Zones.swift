@@ -1,5 +1,7 @@
-/// `zones/list`, `zones/lookup` and `zones/modify` (5.5).
+/// `zones/list`, `zones/lookup` and `zones/modify` (5.5). [D]
 extension EmulatorCore {
+  /// Which zones the public and the shared database list is not documented [E]; what else the answer tells was seen.
+  /// [L1]
   func listZones(_ call: Call) -> JSONObject {
     let places = places(for: call)
     let token = call.route.scope == .shared ? SharedToken(places).text : database(for: call).token.text
@@ -45,14 +47,22 @@ extension EmulatorCore {
     }
   }
 
-  /// Creating a zone that exists succeeds and changes nothing. [E]
+  /// Creating a zone that exists succeeds and changes nothing. [E] (Question 11)
   private func createZone(_ zoneID: JSON, in database: DatabaseState, _ call: Call) throws(ServerError) -> JSON {
     let (name, owner) = try Self.zoneName(zoneID)
+    // [E]
     guard owner == nil || owner == database.owner else {
       throw ServerError(.accessDenied, "Zones of another owner cannot be created")
     }
-    if let zone = database.zones[name] { return zone.json }
+    if let zone = database.zones[name] {
+      if assumptions.existingZone == .exists { throw ServerError(.exists, "zone to insert already exists") }
+      return zone.json
+    }
     guard Schema.isRecordName(name), !name.hasPrefix("_") else { throw .badRequest("Invalid zone name") }
+    // Counts the default zone out. [E] (Question 22)
+    if let limit = assumptions.zoneLimit, database.zones.count > limit {
+      throw ServerError(.quotaExceeded, "Too many zones")
+    }
     let origin = "\(configuration.seed)/\(database.key.path)/\(name)/\(database.counter + 1)/\(call.milliseconds)"
     var commit = Commit(database: database.key, counter: database.counter + 1, sequence: database.sequence + 1)
     let row = Commit.ZoneRow(name: name, identity: Derived.number(origin), sequence: 0, changed: commit.sequence)
@@ -61,9 +71,19 @@ extension EmulatorCore {
     return try zone(zoneID, in: database).json
   }
 
+  private var assumptions: EmulatorAssumptions { configuration.assumptions }
+
+  /// The code for a zone that is not there is as little documented as the one for the default zone. [E] (Question 11)
   func deleteZone(_ zoneID: JSON, in database: DatabaseState) throws(ServerError) -> JSON {
+    let (name, _) = try Self.zoneName(zoneID)
+    if assumptions.missingZone == .succeeds, database.zones[name] == nil {
+      return .object(["zoneID": zoneID, "deleted": .bool(true)])
+    }
     let zone = try zone(zoneID, in: database)
-    guard zone.isCustom else { throw .badRequest("The default zone cannot be deleted") }
+    guard zone.isCustom else {
+      let isBadRequest = assumptions.defaultZoneDeletion == .badRequest
+      throw ServerError(isBadRequest ? .badRequest : .accessDenied, "The default zone cannot be deleted")
+    }
     var commit = Commit(database: database.key, counter: database.counter + 1, sequence: database.sequence + 1)
     commit.changes = [.zoneDeleted(name: zone.name, sequence: commit.sequence)]
     try self.commit(commit)

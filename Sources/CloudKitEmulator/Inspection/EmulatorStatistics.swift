@@ -43,23 +43,6 @@ extension Emulator {
       core.databases.values.sorted { $0.key.path < $1.key.path }.map(\.dump).joined()
     }
   }
-
-  /// Copies what development has learnt of a container's schema to production, where writes may not add to it.
-  ///
-  /// - Throws: `EmulatorError` where the data file cannot be written.
-  public func deploySchema(of container: String) throws(EmulatorError) {
-    try core.withLock { core throws(EmulatorError) in
-      let source = DatabaseKey(container: container, environment: "development", owner: nil)
-      let target = DatabaseKey(container: container, environment: "production", owner: nil)
-      let changes =
-        core.schemas[source.schema]?.types.map { Commit.Change.learnt(type: $0.key, fields: $0.value) } ?? []
-      do throws(ServerError) {
-        try core.commit(changes, to: target)
-      } catch {
-        throw EmulatorError(error)
-      }
-    }
-  }
 }
 
 extension DatabaseState {

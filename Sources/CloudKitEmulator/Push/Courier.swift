@@ -4,7 +4,7 @@ import Foundation
 struct PushToken {
   /// Twelve hours. [L3]
   static let lifetime: Int64 = 43_200_000
-  /// How many one user may have in a container.
+  /// How many one user may have in a container. [E]
   static let limit = 100
   /// The path of the long poll, as at the real host. [L3]
   static let path = "/aps"
@@ -16,7 +16,7 @@ struct PushToken {
   var expires: Int64
 }
 
-/// The long poll of one token: the notifications that wait for it, or the one poll that waits for a notification.
+/// The long poll of one token: the notifications that wait for it, or the one poll that waits for a notification. [L3]
 struct Courier {
   /// Pushes are hints; of too many the oldest are dropped, as APNs does. [E]
   static let limit = 100
@@ -38,7 +38,7 @@ struct Courier {
 }
 
 extension EmulatorCore {
-  /// Answers a poll at once where something waits for it; otherwise it is held.
+  /// Answers a poll at once where something waits for it; otherwise it is held. [L3]
   func poll(_ exchange: Exchange) -> EmulatorReply {
     if isOffline { return offline(exchange) }
     var exchange = exchange
@@ -66,7 +66,7 @@ extension EmulatorCore {
     return couriers[token]?.notifications.removeFirst()
   }
 
-  /// Puts a notification into the queues of all of a user's tokens.
+  /// Puts a notification into the queues of all of a user's tokens. [E]
   func push(_ notification: Data, to owner: DatabaseKey) {
     for token in pushTokens[owner] ?? [] {
       couriers[token]?.enqueue(notification)
@@ -82,7 +82,7 @@ extension EmulatorCore {
     afterwards.append { waiter.resume(reply) }
   }
 
-  /// Lets a held poll wait. A poll of the same token that waits already ends as after its keep-alive.
+  /// Lets a held poll wait. A poll of the same token that waits already ends as after its keep-alive. [E]
   func wait(for hold: EmulatorHold, _ resume: @escaping @Sendable (EmulatorReply) -> Void) -> UInt64 {
     waiters += 1
     guard couriers[hold.token] != nil else {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a push says, in the shape that the web courier delivers. (5.10)
+/// What a push says, in the shape that the web courier delivers. (5.10) [C]
 struct Notification {
   var subscription: Subscription
   var container: String
@@ -12,7 +12,7 @@ struct Notification {
   /// The record a query notification is about.
   var record: StoredRecord?
 
-  /// What APNs carries at most, in bytes.
+  /// What APNs carries at most, in bytes. [FW]
   static let sizeLimit = 4096
 
   /// The whole payload; one that is too long loses what is there to be shown, and says so. Which parts the real service
@@ -33,6 +33,7 @@ struct Notification {
       for field in fields {
         values.append(field, record.content.fields[field].map { FieldEncoding().bare($0) })
       }
+      // [E]
       content.append("af", .object(values))
     }
     var ck: JSONObject = [
@@ -45,7 +46,7 @@ struct Notification {
     return ck
   }
 
-  /// The part that APNs reads, with only the keys that were asked for.
+  /// The part that APNs reads, with only the keys that were asked for. [D]
   private var aps: JSONObject {
     let info = subscription.notificationInfo
     var alert = JSONObject()

@@ -6,8 +6,8 @@ struct RecordEvent {
   var record: StoredRecord
 }
 
-/// Notifications are made with each commit, whoever wrote. The framework spares the device that wrote; the wire does not
-/// tell devices apart, so that the writer's other devices would miss out if the writer were spared. [E]
+/// Notifications are made with each commit, whoever wrote. The framework spares the device that wrote; the wire does
+/// not tell devices apart, so that the writer's other devices would miss out if the writer were spared. [E]
 extension EmulatorCore {
   /// Reads off a commit, before it is applied, what it does to records that somebody may have subscribed to.
   func recordEvents(of commit: Commit) -> [RecordEvent] {
@@ -81,14 +81,17 @@ extension EmulatorCore {
         guard let zone = subscription.zone, zone.owner == database.owner, zones.contains(zone.name) else { continue }
         push(subscription, "fet", ["zid": .string(zone.name), "zoid": .string(zone.owner)], in: database)
       case .query(let type, let filters):
-        let fields = schemas[database.key.schema]?[type] ?? [:]
+        let recordType = schemas[database.key.schema]?[type] ?? Schema.RecordType()
         for event in events where event.record.type == type && subscription.covers(event, in: database) {
           let isMatch = filters.allSatisfy { filter in
             // A filter on a field that nobody has saved yet matches nothing.
-            (try? QueryFilter(filter, type: type, fields: fields, configuration: configuration))?.matches(event.record)
+            (try? QueryFilter(filter, type: recordType, assumptions: configuration.assumptions))?.matches(event.record)
               ?? false
           }
-          guard isMatch else { continue }
+          // Nobody is told of what they may not read. [E]
+          guard isMatch, scope != .public || guards(of: subscription.key.owner).mayRead(event.record, recordType) else {
+            continue
+          }
           push(subscription, event, in: database)
           guard subscription.firesOnce else { continue }
           // Should the file refuse, it fires once more: a hint too many does no harm.

@@ -1,4 +1,4 @@
-/// What somebody wants to be told about in one of their databases. (5.8)
+/// What somebody wants to be told about in one of their databases. (5.8) [D]
 struct Subscription {
   /// What happened to a record; the number is the one of a notification's `fo`. [C]
   enum Firing: String, CaseIterable {
@@ -19,7 +19,7 @@ struct Subscription {
     case database
   }
 
-  /// Subscriptions are told apart by their owner, who sees no others, and by the database.
+  /// Subscriptions are told apart by their owner, who sees no others, and by the database. [L3]
   struct Key: Hashable, Comparable {
     var scope: Route.Scope
     var owner: String
@@ -45,7 +45,12 @@ struct Subscription {
   ///
   /// - Parameter owner: Whose zones a zone ID without an owner means.
   /// - Throws: `BAD_REQUEST` for what the database does not offer, or a missing part.
-  init(_ object: JSONObject, key: Key, zonesOf owner: String) throws(ServerError) {
+  init(
+    _ object: JSONObject,
+    key: Key,
+    zonesOf owner: String,
+    isZoneWideByDefault: Bool = false
+  ) throws(ServerError) {
     self.key = key
     notificationInfo = object["notificationInfo"]?.object ?? [:]
     firesOnce = object["firesOnce"]?.bool ?? false
@@ -63,6 +68,7 @@ struct Subscription {
     )
     switch object["subscriptionType"]?.string {
     case "query":
+      // [FW]
       guard key.scope != .shared else {
         throw .badRequest("query subscriptions are not applicable in the shared database")
       }
@@ -70,8 +76,8 @@ struct Subscription {
         throw .badRequest("A query subscription needs a 'query' with a 'recordType'")
       }
       kind = .query(type: type, filters: (query["filterBy"]?.array ?? []).compactMap(\.object))
-      // Two of Apple's pages disagree about the default. [E]
-      isZoneWide = object["zoneWide"]?.bool ?? false
+      // Two of Apple's pages disagree about the default. [D][JS] (Question 23)
+      isZoneWide = object["zoneWide"]?.bool ?? isZoneWideByDefault
       let words = object["firesOn"]?.array?.compactMap { $0.string.flatMap(Firing.init(rawValue:)) } ?? []
       guard !words.isEmpty else { throw .badRequest("A query subscription needs 'firesOn'") }
       firesOn = Set(words)
@@ -80,11 +86,13 @@ struct Subscription {
       json.append("firesOn", .array(Firing.allCases.filter(firesOn.contains).map { .string($0.rawValue) }))
       json.append("firesOnce", .bool(firesOnce))
     case "zone":
+      // [D]
       guard key.scope != .public, let zone, zone.name != ZoneState.defaultName else {
         throw .badRequest("A zone subscription needs the 'zoneID' of a custom zone")
       }
       (kind, isZoneWide, firesOn) = (.zone, false, [])
     case "database":
+      // [FW] (Question 18)
       guard key.scope != .public else {
         throw .badRequest("database subscriptions are not applicable in the public database")
       }

@@ -31,7 +31,7 @@ public struct EmulatorAsset: Sendable, Hashable {
     (Data([1]) + digest).base64EncodedString()
   }
 
-  /// The asset dictionary of 5.9 without what depends on the occasion: neither `receipt` nor `downloadURL`.
+  /// The asset dictionary of 5.9 without what depends on the occasion: neither `receipt` nor `downloadURL`. [D]
   var json: JSONObject {
     let wrappingKey = Data(Insecure.SHA1.hash(data: Data("wrappingKey/\(id)".utf8)).prefix(16))
     return [

@@ -49,7 +49,7 @@ public enum EmulatorValue: Sendable, Hashable {
   }
 }
 
-/// The wire name of a scalar field type; a list of it appends `_LIST`.
+/// The wire name of a scalar field type; a list of it appends `_LIST`. [D]
 public enum EmulatorValueType: String, Sendable, Hashable, CaseIterable {
   /// Text.
   case string = "STRING"
@@ -99,7 +99,7 @@ public struct EmulatorLocation: Sendable, Hashable {
 
 /// A reference to a record of the same zone, and what deleting that record does.
 public struct EmulatorReference: Sendable, Hashable {
-  /// What a reference means for its target.
+  /// What a reference means for its target. [D]
   public enum Action: String, Sendable, Hashable {
     /// Nothing; the reference may dangle.
     case none = "NONE"

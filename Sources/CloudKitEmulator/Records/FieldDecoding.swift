@@ -3,10 +3,11 @@ import Foundation
 /// A field value of a request, checked against its tag and the schema, or an order to clear the field.
 enum IncomingField {
   case clear
-  case set(EmulatorValue, Schema.Field?)
+  case set(EmulatorValue, Schema.FieldType?)
 }
 
-/// Reads field values of requests: the tag decides the type, without one the JSON does, and the schema has the last word.
+/// Reads field values of requests: the tag decides the type, without one the JSON does, and the schema has the last
+/// word. (3.1) [D]
 enum FieldDecoding {
   /// Turns an asset dictionary into the file it speaks of.
   typealias AssetReader = (JSONObject) throws(ServerError) -> EmulatorAsset
@@ -25,12 +26,12 @@ enum FieldDecoding {
     guard let raw = object["value"] else { return .clear }
     let tag = try Tag(object, field: name)
     if tag?.type == nil, tag?.isList != true, let elements = raw.array, elements.isEmpty {
-      return .set(.list(known?.type, []), try check(name, nil, known: known, isList: true))
+      return .set(.list(known?.type.scalar, []), try check(name, nil, known: known))
     }
     let found = try type(of: raw, tag, field: name)
-    let field = Schema.Field(type: found.type, isList: found.isList, isEncrypted: tag?.isEncrypted ?? false)
-    _ = try check(name, field, known: known, isList: field.isList)
-    return .set(try value(raw, field, asset), field)
+    let given = Schema.FieldType(found.scalar, isList: found.isList, isEncrypted: tag?.isEncrypted ?? false)
+    let type = try check(name, given, known: known)
+    return .set(try value(raw, type ?? given, asset), type)
   }
 
   /// Reads the operand of a filter. `IN` and its like need the list tag. [L3]
@@ -46,69 +47,70 @@ enum FieldDecoding {
     }
   }
 
+  /// The type a value goes by: the one it has itself, which must be the schema's. (3.1, 3.5)
+  ///
+  /// - Parameter given: `nil` for an empty list without a type.
   private static func check(
     _ name: String,
-    _ field: Schema.Field?,
-    known: Schema.Field?,
-    isList: Bool
-  ) throws(ServerError) -> Schema.Field? {
-    guard let known else { return field }
-    guard let field else {
-      guard known.isList else { throw mismatch(name, "UNKNOWN_LIST", known) }
-      return known
+    _ given: Schema.FieldType?,
+    known: Schema.Field?
+  ) throws(ServerError) -> Schema.FieldType? {
+    guard let known else { return given }
+    let type = known.type
+    guard let given else {
+      guard type.isList else { throw mismatch(name, "UNKNOWN_LIST", type) }
+      return type
     }
-    if known.isEncrypted, !field.isEncrypted {
-      throw .badRequest(
-        "invalid attempt to set value type \(field.name) for field '\(name)', defined to be: \(known.name)"
-      )
-    }
-    if field.isEncrypted, !known.isEncrypted {
+    // The words were seen for both directions. [L3]
+    if given.isEncrypted, !type.isEncrypted {
       throw .badRequest("Attempt to save encrypted data in non encrypted field type for field '\(name)'")
     }
-    guard field == known else { throw mismatch(name, field.name, known) }
-    return field
+    if known.number == .undecided, given == Schema.FieldType(.int64, isList: type.isList) { return type }
+    guard given == type else { throw mismatch(name, given.name, type) }
+    return type
   }
 
-  private static func mismatch(_ name: String, _ given: String, _ known: Schema.Field) -> ServerError {
+  private static func mismatch(_ name: String, _ given: String, _ known: Schema.FieldType) -> ServerError {
     .badRequest("invalid attempt to set value type \(given) for field '\(name)', defined to be: \(known.name)")
   }
 
-  private static func type(of json: JSON, _ tag: Tag?, field: String) throws(ServerError) -> Schema.Field {
+  private static func type(of json: JSON, _ tag: Tag?, field: String) throws(ServerError) -> Schema.FieldType {
     if let tagged = tag?.schemaField { return tagged }
     return try inferred(json, field: field)
   }
 
   /// What an untagged value is taken for (3.1): an integral number is INT64 even where the field wants a DOUBLE.
-  private static func inferred(_ json: JSON, field name: String) throws(ServerError) -> Schema.Field {
+  /// [D][C]
+  private static func inferred(_ json: JSON, field name: String) throws(ServerError) -> Schema.FieldType {
     switch json {
-    case .string: return Schema.Field(type: .string)
-    case .int, .bool: return Schema.Field(type: .int64)
-    case .double: return Schema.Field(type: .double)
+    case .string: return Schema.FieldType(.string)
+    case .int, .bool: return Schema.FieldType(.int64)
+    case .double: return Schema.FieldType(.double)
     case .object(let object):
-      if object["recordName"] != nil { return Schema.Field(type: .reference) }
-      if object["latitude"] != nil { return Schema.Field(type: .location) }
-      if object["receipt"] != nil || object["fileChecksum"] != nil { return Schema.Field(type: .asset) }
+      if object["recordName"] != nil { return Schema.FieldType(.reference) }
+      if object["latitude"] != nil { return Schema.FieldType(.location) }
+      if object["receipt"] != nil || object["fileChecksum"] != nil { return Schema.FieldType(.asset) }
       throw .badRequest("Unexpected input for field '\(name)'")
     case .array(let elements):
       guard let first = elements.first else { throw .badRequest("BadRequestException: Unexpected input") }
       let element = try inferred(first, field: name)
       guard !element.isList else { throw .badRequest("Unexpected input for field '\(name)'") }
-      return Schema.Field(type: element.type, isList: true)
+      return Schema.FieldType(element.scalar, isList: true)
     case .null: throw .badRequest("Unexpected input for field '\(name)'")
     }
   }
 
   private static func value(
     _ json: JSON,
-    _ field: Schema.Field,
+    _ field: Schema.FieldType,
     _ asset: AssetReader
   ) throws(ServerError) -> EmulatorValue {
-    guard field.isList else { return try scalar(json, field.type, asset) }
+    guard field.isList else { return try scalar(json, field.scalar, asset) }
     guard let elements = json.array else { throw .badRequest("Invalid value, expected type \(field.name).") }
     var values: [EmulatorValue] = []
     values.reserveCapacity(elements.count)
-    for element in elements { values.append(try scalar(element, field.type, asset)) }
-    return .list(field.type, values)
+    for element in elements { values.append(try scalar(element, field.scalar, asset)) }
+    return .list(field.scalar, values)
   }
 
   static func scalar(
@@ -140,6 +142,7 @@ enum FieldDecoding {
   }
 
   private static func location(_ object: JSONObject) -> EmulatorLocation? {
+    // [D]; the bounds are those of the planet. [E]
     guard let latitude = object["latitude"]?.number, let longitude = object["longitude"]?.number,
       abs(latitude) <= 90, abs(longitude) <= 180
     else { return nil }
@@ -158,6 +161,7 @@ enum FieldDecoding {
     guard let name = object["recordName"]?.string, Schema.isRecordName(name) else {
       throw .badRequest("Invalid value, expected type REFERENCE.")
     }
+    // Filters have none [D]; a field that has none is let pass. [E]
     let action = object["action"]?.string ?? "NONE"
     guard let action = EmulatorReference.Action(rawValue: action) else {
       throw .badRequest("Unknown reference action '\(action)'")
@@ -172,8 +176,8 @@ private struct Tag {
   var isList: Bool
   var isEncrypted: Bool
 
-  var schemaField: Schema.Field? {
-    type.map { Schema.Field(type: $0, isList: isList, isEncrypted: isEncrypted) }
+  var schemaField: Schema.FieldType? {
+    type.map { Schema.FieldType($0, isList: isList, isEncrypted: isEncrypted) }
   }
 
   init?(_ object: JSONObject, field: String) throws(ServerError) {
@@ -182,6 +186,7 @@ private struct Tag {
       guard isEncrypted else { return nil }
       throw .badRequest("An encrypted value needs a type for field '\(field)'")
     }
+    // How an empty list comes back where its type is not known, and so it may be sent. [C]
     if name == "UNKNOWN_LIST" {
       guard object["value"]?.array?.isEmpty == true else { throw .badRequest("Unexpected input for field '\(field)'") }
       (type, isList) = (nil, false)
@@ -190,8 +195,8 @@ private struct Tag {
     } else if name == "ASSET" || name == "ASSET_LIST" {
       // The documentation's spelling. [D]
       (type, isList) = (.asset, name == "ASSET_LIST")
-    } else if let known = Schema.Field(name: name), !known.isEncrypted {
-      (type, isList) = (known.type, known.isList)
+    } else if let known = Schema.FieldType(name: name), !known.isEncrypted {
+      (type, isList) = (known.scalar, known.isList)
     } else {
       throw .badRequest("Unknown type '\(name)' of field '\(field)'")
     }

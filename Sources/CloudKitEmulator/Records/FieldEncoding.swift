@@ -2,7 +2,7 @@ import Foundation
 
 /// Spells stored values the way responses do: every value with its type. [D]
 struct FieldEncoding {
-  /// Whether INT64, DOUBLE and TIMESTAMP values are strings, for readers whose numbers are doubles.
+  /// Whether INT64, DOUBLE [D] and TIMESTAMP [E] values are strings, for readers whose numbers are doubles.
   var numbersAsStrings = false
   /// Spells a file; answers add where it can be read.
   var asset: (EmulatorAsset) -> JSONObject = { $0.json }
@@ -11,7 +11,9 @@ struct FieldEncoding {
     var object: JSONObject = ["value": bare(value)]
     switch value {
     case .list(let type?, let elements) where !elements.isEmpty: object.append("type", .string(type.rawValue + "_LIST"))
+    // [C]
     case .list: object.append("type", .string("UNKNOWN_LIST"))
+    // [L3]
     case .bytes where isEncrypted: object.append("type", .string("ENCRYPTED_BYTES"))
     default: object.append("type", value.scalarType.map { .string($0.rawValue) })
     }

@@ -7,6 +7,8 @@ struct ServerError: Error, Sendable, Hashable {
     case authenticationFailed = "AUTHENTICATION_FAILED"
     case authenticationRequired = "AUTHENTICATION_REQUIRED"
     case badRequest = "BAD_REQUEST"
+    /// Only community code has it. [C] (Question 13)
+    case changeTokenExpired = "CHANGE_TOKEN_EXPIRED"
     case conflict = "CONFLICT"
     case exists = "EXISTS"
     case internalError = "INTERNAL_ERROR"
@@ -19,7 +21,7 @@ struct ServerError: Error, Sendable, Hashable {
 
     var status: Int {
       switch self {
-      case .atomicError, .badRequest: 400
+      case .atomicError, .badRequest, .changeTokenExpired: 400
       case .authenticationFailed: 401
       case .accessDenied: 403
       case .notFound, .zoneNotFound: 404

@@ -18,7 +18,7 @@ final class StoredRecord: Sendable {
     /// Of a share, who takes part.
     var sharing: ShareState?
 
-    /// Bytes counted against the record size limit.
+    /// Bytes counted against the record size limit; how the real service counts is not known. [E]
     var size: Int {
       fields.reduce(name.utf8.count + type.utf8.count) { $0 + $1.name.utf8.count + $1.value.size }
     }
@@ -59,12 +59,13 @@ final class StoredRecord: Sendable {
     self.left = left
   }
 
-  /// The record dictionary of a response (2.4).
-  func json(keys: Set<String>?, zoneID: JSON, encrypted: [String: Schema.Field], encoding: FieldEncoding) -> JSONObject
-  {
+  /// The record dictionary of a response (2.4) [D], with what was seen besides [L3]. Fields come sorted by name so that
+  /// equal states give equal bytes.
+  func json(keys: Set<String>?, zoneID: JSON, schema: Schema.RecordType?, encoding: FieldEncoding) -> JSONObject {
     var fields = JSONObject()
     for field in content.fields where keys?.contains(field.name) ?? true {
-      fields.append(field.name, encoding.field(field.value, isEncrypted: encrypted[field.name]?.isEncrypted ?? false))
+      let isEncrypted = schema?.fields[field.name]?.type.isEncrypted ?? false
+      fields.append(field.name, encoding.field(field.value, isEncrypted: isEncrypted))
     }
     var object: JSONObject = [
       "recordName": .string(name), "recordType": .string(type), "fields": .object(fields), "pluginFields": .object([:]),

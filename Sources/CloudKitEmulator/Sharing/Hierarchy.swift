@@ -1,4 +1,4 @@
-/// Which share a record belongs to: the one of its nearest ancestor that is a root.
+/// Which share a record belongs to: the one of its nearest ancestor that is a root. [D]
 enum Hierarchy {
   /// Longer chains of parents are not followed; they may run in a circle. [E]
   static let depthLimit = 1000
@@ -36,7 +36,7 @@ extension ZoneState {
   }
 }
 
-/// What one participant sees of somebody else's zone.
+/// What one participant sees of somebody else's zone. [FW]
 struct SharedAccess {
   let user: String
   /// The permissions by share; empty for the owner of nothing here.
@@ -65,7 +65,8 @@ struct SharedAccess {
   /// Whether anything at all may be written.
   var mayWrite: Bool { permissions.values.contains(.readWrite) }
 
-  /// What the user may do with a record of a share; `nil` means that it is not there for them.
+  /// What the user may do with a record of a share; `nil` means that it is not there for them. Of two shares the better
+  /// permission holds. [E]
   func permission(in share: String?) -> SharePermission? {
     let own = share.flatMap { permissions[$0] }
     guard let whole = permissions[ShareState.zoneShareName] else { return own }
@@ -75,7 +76,7 @@ struct SharedAccess {
   func sees(_ name: String) -> Bool { permission(in: zone.share(of: name)) != nil }
 
   /// Whether the user's devices may hold a record that is out of sight now: it left a share of theirs, they left its
-  /// share, or that share ended.
+  /// share, or that share ended. [E]
   func mayKnow(_ shares: [String]) -> Bool {
     permissions[ShareState.zoneShareName] != nil
       || shares.contains { permissions[$0] != nil || former.contains($0) || zone.records[$0] == nil }

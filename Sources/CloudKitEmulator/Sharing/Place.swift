@@ -21,7 +21,7 @@ struct Place {
 
 extension EmulatorCore {
   /// The zone a call names; without a zone ID the default zone. (2.1) The shared database has the zones that others
-  /// share with the caller, each under its owner's name.
+  /// share with the caller, each under its owner's name. [D]
   func place(_ zoneID: JSON?, for call: Call) throws(ServerError) -> Place {
     guard call.route.scope == .shared else {
       let database = database(for: call)
@@ -53,7 +53,7 @@ extension EmulatorCore {
     return Place(database: database, zone: zone, access: access)
   }
 
-  /// The version of a record a caller meets. Everybody's own `Users` record is there from the start.
+  /// The version of a record a caller meets. Everybody's own `Users` record is there from the start. [D]
   func record(_ name: String, in place: Place, for caller: Caller) -> StoredRecord? {
     if let record = place.zone.records[name] { return place.access?.sees(name) ?? true ? record : nil }
     guard case .user = caller, place.database.key.owner == nil, name == caller.recordName else { return nil }

@@ -1,9 +1,9 @@
-/// The words about sharing in answers (2.4, 2.6).
+/// The words about sharing in answers (2.4, 2.6). [D]
 extension EmulatorCore {
   /// What a record's dictionary says beyond what the record itself knows.
   func sharingMembers(of record: StoredRecord, in zone: ZoneState, for caller: Caller) -> JSONObject {
     var object = JSONObject()
-    // In a zone that is shared as a whole, every record says so.
+    // In a zone that is shared as a whole, every record says so. [E]
     let share =
       record.content.share ?? (zone.zoneShare != nil && record.content.sharing == nil ? ShareState.zoneShareName : nil)
     if let share { object.append("share", .object(["recordName": .string(share), "zoneID": zone.zoneID])) }
@@ -20,6 +20,7 @@ extension EmulatorCore {
   }
 
   private func participant(_ one: ShareParticipant) -> JSONObject {
+    // The identifier was seen on first-party hosts. [L1]
     [
       "participantId": .string(one.id), "type": .string(one.role.rawValue),
       "permission": .string(one.permission.rawValue),

@@ -21,7 +21,7 @@ struct ShareReader {
   }
 
   /// Changes a share to what a request says. Participants that are there keep their status, since nobody accepts for
-  /// somebody else; those that are not mentioned any more are out.
+  /// somebody else; those that are not mentioned any more are out. [E]
   func apply(_ json: JSONObject, to share: inout ShareState) throws(ServerError) {
     if let word = json["publicPermission"]?.string {
       guard let permission = SharePermission(rawValue: word) else { throw .badRequest("Unknown 'publicPermission'") }
@@ -68,6 +68,7 @@ struct ShareReader {
     guard let role = ShareParticipant.Role(rawValue: object["type"]?.string ?? old?.role.rawValue ?? "USER") else {
       throw .badRequest("Unknown 'type' of a participant")
     }
+    // Whoever is invited without a word may read. [E]
     let word = object["permission"]?.string ?? old?.permission.rawValue ?? SharePermission.readOnly.rawValue
     guard let permission = SharePermission(rawValue: word) else {
       throw .badRequest("Unknown 'permission' of a participant")

@@ -1,4 +1,4 @@
-/// What somebody may do with shared records.
+/// What somebody may do with shared records. [D]
 enum SharePermission: String, Sendable, Comparable {
   case none = "NONE"
   case readOnly = "READ_ONLY"
@@ -15,7 +15,7 @@ enum SharePermission: String, Sendable, Comparable {
   static func < (left: SharePermission, right: SharePermission) -> Bool { left.rank < right.rank }
 }
 
-/// One who takes part in a share, or is invited to. (2.6)
+/// One who takes part in a share, or is invited to. (2.6) [D]
 struct ShareParticipant: Sendable, Hashable {
   enum Role: String, Sendable {
     case owner = "OWNER"

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A point in the history of a user's shared database, which has no history of its own: the zones that were there, each
-/// at its point. What is missing later has been taken away.
+/// at its point. What is missing later has been taken away. [E]
 struct SharedToken {
   private(set) var zones: [String: Int64] = [:]
 
@@ -45,22 +45,25 @@ struct SharedToken {
   /// Reads a token that a client sent back.
   ///
   /// - Throws: the refusals of `SyncToken`.
-  init(_ json: JSON) throws(ServerError) {
+  init(_ json: JSON, assumptions: EmulatorAssumptions) throws(ServerError) {
+    if json == .string(""), assumptions.emptySyncToken == .startsOver { return }
     guard let data = json.string.flatMap({ Data(base64Encoded: $0) }) else {
-      throw .badRequest("Invalid continuation format")
+      throw SyncToken.refusal("Invalid continuation format", assumptions)
     }
     guard let object = (try? JSONParser.parse(data))?.object?["shared"]?.object else {
-      throw .badRequest("Unknown sync continuation type")
+      throw SyncToken.expired(assumptions)
     }
     for member in object.members { zones[member.key] = member.value.integer }
   }
 }
 
 extension EmulatorCore {
-  /// `changes/database` of the shared database: zones that came, changed and went.
+  /// `changes/database` of the shared database: zones that came, changed and went. [D]
   func sharedChanges(_ call: Call) throws(ServerError) -> JSONObject {
-    if call.faults.expiresTokens, call.body["syncToken"] != nil { throw .badRequest("Unknown sync continuation type") }
-    var token = try call.body["syncToken"].map { (json) throws(ServerError) in try SharedToken(json) } ?? SharedToken()
+    let assumptions = configuration.assumptions
+    if call.faults.expiresTokens, call.body["syncToken"] != nil { throw SyncToken.expired(assumptions) }
+    var token = SharedToken()
+    if let json = call.body["syncToken"] { token = try SharedToken(json, assumptions: assumptions) }
     let sent = token
     let places = places(for: call)
     let here = Set(places.map(SharedToken.key))

@@ -50,6 +50,7 @@ struct DatabaseKey: Sendable, Hashable {
 final class DatabaseState {
   let key: DatabaseKey
   /// Counts every committed write in all zones; tags are made of it, so none comes back after a zone is recreated.
+  /// Tags are short and look like base 36. [L3]
   var counter: Int64
   /// Counts changes to zones; database tokens are made of it.
   var sequence: Int64

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What filters and sorts speak about: a field of the schema or one of the fields every record has. (3.4)
+/// What filters and sorts speak about: a field of the schema or one of the fields every record has. (3.4) [D]
 enum FieldKey: Sendable, Hashable {
   case field(String)
   case system(System)

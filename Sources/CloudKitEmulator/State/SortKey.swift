@@ -1,4 +1,4 @@
-/// A value as far as it can be compared; records without the field come first.
+/// A value as far as it can be compared; records without the field come first. [E]
 enum SortKey: Sendable, Hashable, Comparable {
   case null
   case int(Int64)

@@ -28,17 +28,34 @@ struct SyncToken: Hashable {
   /// Reads a token that a client sent back.
   ///
   /// - Throws: the two refusals a real server gave for a broken and for a foreign token. [L1]
-  static func sequence(in json: JSON?, kind: Kind, identity: UInt64, newest: Int64) throws(ServerError) -> Int64 {
+  static func sequence(
+    in json: JSON?,
+    kind: Kind,
+    identity: UInt64,
+    newest: Int64,
+    assumptions: EmulatorAssumptions
+  ) throws(ServerError) -> Int64 {
     guard let json else { return 0 }
+    // Of two observations one had the feed start over and one an error. [L1] (Question 12)
+    if json == .string(""), assumptions.emptySyncToken == .startsOver { return 0 }
     guard let text = json.string, let bytes = Data(base64Encoded: text), bytes.count == 17 else {
-      throw .badRequest("Invalid continuation format")
+      throw refusal("Invalid continuation format", assumptions)
     }
     let number = { (range: Range<Int>) in bytes[range].reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
     let sequence = Int64(bitPattern: number(9..<17))
     guard bytes[0] == kind.rawValue, number(1..<9) == identity, (0...newest).contains(sequence) else {
-      throw .badRequest("Unknown sync continuation type")
+      throw expired(assumptions)
     }
     return sequence
+  }
+
+  static func expired(_ assumptions: EmulatorAssumptions) -> ServerError {
+    refusal("Unknown sync continuation type", assumptions)
+  }
+
+  /// The code is the one that was seen on first-party hosts. [L1] (Question 13)
+  static func refusal(_ reason: String, _ assumptions: EmulatorAssumptions) -> ServerError {
+    ServerError(assumptions.expiredSyncToken == .changeTokenExpired ? .changeTokenExpired : .badRequest, reason)
   }
 }
 

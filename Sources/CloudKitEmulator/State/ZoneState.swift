@@ -6,6 +6,8 @@ struct Tombstone: Sendable {
   var tag: String
   /// The shares it belonged to.
   var shares: [String] = []
+  /// Whether the feed keeps quiet about it. (Question 24)
+  var isSilent = false
 }
 
 /// One zone: its counters, and the way to its records.
@@ -15,6 +17,7 @@ final class ZoneState {
   let name: String
   let owner: String
   /// Differs between a zone and its namesake created after a deletion, so that old tokens are strangers to it.
+  /// [E]
   let identity: UInt64
   /// Counts commits in this zone; tokens and the feed are made of it.
   var sequence: Int64
@@ -45,7 +48,7 @@ final class ZoneState {
 
   var token: SyncToken { SyncToken(kind: .zone, identity: identity, sequence: sequence) }
 
-  /// The zone dictionary of section 2.2.
+  /// The zone dictionary of section 2.2. [D][L3]
   var json: JSON {
     var object: JSONObject = ["zoneID": zoneID]
     object.append("syncToken", isCustom ? .string(token.text) : nil)

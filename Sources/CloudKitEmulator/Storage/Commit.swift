@@ -8,7 +8,7 @@ struct Commit {
     case zoneCreated(ZoneRow)
     case zoneChanged(ZoneRow)
     case zoneDeleted(name: String, sequence: Int64)
-    case learnt(type: String, fields: [String: Schema.Field])
+    case schemaChanged(Schema)
     case userSeen(name: String)
     case subscribed(Subscription)
     case unsubscribed(Subscription.Key)
@@ -93,8 +93,7 @@ extension EmulatorCore {
         database.zones[name] = nil
         database.deletedZones[name] = sequence
         dropUnshared(Place.Key(database: database.key, zone: name))
-      case .learnt(let type, let fields):
-        schemas[commit.database.schema, default: Schema()].learn(type: type, fields: fields)
+      case .schemaChanged(let schema): schemas[commit.database.schema] = schema
       case .userSeen(let name): users[WebAuthToken.recordName(of: name)] = name
       case .subscribed(let subscription): subscriptions[commit.database, default: [:]][subscription.key] = subscription
       case .unsubscribed(let key): subscriptions[commit.database]?[key] = nil

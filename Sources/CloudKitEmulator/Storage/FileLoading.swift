@@ -6,6 +6,10 @@ extension FileStore {
   func load(into core: EmulatorCore) throws {
     try queue.inDatabase { db in
       for commit in try Self.databases(db) { core.apply(commit) }
+      for row in try Row.fetchAll(db, sql: "SELECT name, text FROM schema") {
+        guard let parsed = try? SchemaParser(row["text"]) else { throw DamagedBytes() }
+        core.schemas[row["name"]] = parsed.schema
+      }
       let shares = """
         SELECT zone.database, zone.name AS zone, record.name FROM record JOIN zone ON zone.id = record.zone WHERE isShare
         """
@@ -28,7 +32,7 @@ extension FileStore {
     for row in try Row.fetchAll(db, sql: "SELECT path, counter, sequence FROM database ORDER BY path") {
       guard let key = DatabaseKey(path: row["path"]) else { throw DamagedBytes() }
       var commit = Commit(database: key, counter: row["counter"], sequence: row["sequence"])
-      commit.changes += try zones(db, key) + fields(db, key) + subscriptions(db, key) + tokens(db, key)
+      commit.changes += try zones(db, key) + subscriptions(db, key) + tokens(db, key)
       commits.append(commit)
     }
     if !commits.isEmpty {
@@ -64,14 +68,5 @@ extension FileStore {
   private static func tokens(_ db: Database, _ key: DatabaseKey) throws -> [Commit.Change] {
     try Row.fetchAll(db, sql: "SELECT * FROM pushToken WHERE database = ?", arguments: [key.path])
       .map { .tokenMade(PushToken(text: $0["token"], owner: key, expires: $0["expires"])) }
-  }
-
-  private static func fields(_ db: Database, _ key: DatabaseKey) throws -> [Commit.Change] {
-    var types: [String: [String: Schema.Field]] = [:]
-    for row in try Row.fetchAll(db, sql: "SELECT * FROM field WHERE schema = ?", arguments: [key.schema]) {
-      let (type, name): (String, String) = (row["type"], row["name"])
-      types[type, default: [:]][name] = Schema.Field(name: row["kind"])
-    }
-    return types.map { .learnt(type: $0.key, fields: $0.value) }
   }
 }

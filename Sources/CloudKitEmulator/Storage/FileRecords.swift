@@ -116,7 +116,8 @@ struct RecordTable {
     var writer = PackedWriter()
     writer.add(tombstone.type)
     writer.add(tombstone.tag)
-    for share in tombstone.shares { writer.add(share) }
+    // No share has an empty name.
+    for share in (tombstone.isSilent ? [""] : []) + tombstone.shares { writer.add(share) }
     try put(tombstone.name, tombstone.sequence, deleted: true, writer.bytes)
   }
 
@@ -174,7 +175,10 @@ struct RecordTable {
     return try body.withUnsafeBytes { bytes in
       var reader = PackedReader(bytes)
       var tombstone = Tombstone(name: name, type: try reader.text(), sequence: sequence, tag: try reader.text())
-      while !reader.isAtEnd { tombstone.shares.append(try reader.text()) }
+      while !reader.isAtEnd {
+        let share = try reader.text()
+        if share.isEmpty { tombstone.isSilent = true } else { tombstone.shares.append(share) }
+      }
       return tombstone
     }
   }

@@ -3,7 +3,7 @@ import GRDB
 /// The tables of a data file.
 enum FileSchema {
   /// What `PRAGMA user_version` says.
-  static let version = 2
+  static let version = 3
 
   /// Why a file is not opened.
   enum Refusal: Error, CustomStringConvertible {
@@ -26,12 +26,17 @@ enum FileSchema {
     let hasTables = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master)") ?? false
     if hasTables {
       guard try db.tableExists("record"), try db.tableExists("asset") else { throw Refusal.notOurs }
-      try FirstVersion.setAside(db)
+      if found < 2 { try FirstVersion.setAside(db) }
     }
-    try db.execute(sql: tables)
-    if hasTables { try FirstVersion.takeOver(db) }
+    if found < 2 { try db.execute(sql: tables) }
+    if hasTables, found < 2 { try FirstVersion.takeOver(db) }
+    try db.execute(sql: schemas)
+    if hasTables { try SecondVersion.takeOver(db) }
     try db.execute(sql: "PRAGMA user_version = \(version)")
   }
+
+  /// Schemas in Apple's language, by container and environment.
+  private static let schemas = "CREATE TABLE schema (name TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID"
 
   private static let tables = """
     CREATE TABLE IF NOT EXISTS database (path TEXT PRIMARY KEY, counter INTEGER NOT NULL, sequence INTEGER NOT NULL);
@@ -53,9 +58,6 @@ enum FileSchema {
       id INTEGER PRIMARY KEY, zone INTEGER NOT NULL, type TEXT NOT NULL, field TEXT NOT NULL, UNIQUE (zone, type, field));
     CREATE TABLE entry (
       fieldIndex INTEGER NOT NULL, key BLOB NOT NULL, name TEXT NOT NULL, PRIMARY KEY (fieldIndex, key, name)) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS field (
-      schema TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
-      PRIMARY KEY (schema, type, name)) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS user (name TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS subscription (
       database TEXT NOT NULL, scope TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL,

@@ -115,11 +115,8 @@ final class FileStore: EmulatorStore {
     switch change {
     case .saved, .buried, .zoneDeleted: break
     case .zoneCreated(let row), .zoneChanged(let row): try put(row, deleted: false, path, db)
-    case .learnt(let type, let fields):
-      // The empty name keeps a type without fields.
-      for (name, kind) in [("", "")] + fields.map({ ($0.key, $0.value.name) }) {
-        try db.run("INSERT OR IGNORE INTO field VALUES (?, ?, ?, ?)", [key.schema, type, name, kind])
-      }
+    case .schemaChanged(let schema):
+      try db.run("INSERT OR REPLACE INTO schema VALUES (?, ?)", [key.schema, SchemaWriter.text(schema)])
     case .userSeen(let name): try db.run("INSERT OR IGNORE INTO user VALUES (?)", [name])
     case .subscribed(let subscription):
       let (key, body) = (subscription.key, JSONWriter.data(.object(subscription.json)))

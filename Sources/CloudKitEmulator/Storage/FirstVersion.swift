@@ -75,10 +75,10 @@ enum FirstVersion {
 
   private static func value(_ json: JSON, type: String) throws -> EmulatorValue {
     if type == "_LIST" { return .list(nil, []) }
-    guard let field = Schema.Field(name: type) else { throw DamagedBytes() }
-    guard field.isList else { return try FieldDecoding.scalar(json, field.type, asset) }
+    guard let field = Schema.FieldType(name: type) else { throw DamagedBytes() }
+    guard field.isList else { return try FieldDecoding.scalar(json, field.scalar, asset) }
     guard let elements = json.array else { throw DamagedBytes() }
-    return .list(field.type, try elements.map { try FieldDecoding.scalar($0, field.type, asset) })
+    return .list(field.scalar, try elements.map { try FieldDecoding.scalar($0, field.scalar, asset) })
   }
 
   private static func asset(_ object: JSONObject) throws(ServerError) -> EmulatorAsset {

@@ -36,12 +36,20 @@ struct ZoneWriter {
     )
   }
 
-  mutating func bury(_ name: String) {
+  mutating func bury(_ name: String, isSilent: Bool = false) {
     guard buried[name] == nil else { return }
     let old = saved[name] ?? previous(name)
     let (tag, sequence) = next(name)
     let shares = [zone.share(of: name), old?.left].compactMap(\.self)
-    buried[name] = Tombstone(name: name, type: old?.type ?? "", sequence: sequence, tag: tag, shares: shares)
+    let type = old?.type ?? ""
+    buried[name] = Tombstone(
+      name: name,
+      type: type,
+      sequence: sequence,
+      tag: tag,
+      shares: shares,
+      isSilent: isSilent
+    )
   }
 
   /// Makes a record appear in the change feed without a new version: who may see it changes, not what it is. [E]

@@ -17,6 +17,9 @@ struct AdminHelp: AsyncParsableCommand {
         curl $U/emulator/advance -d '{"seconds": 3600}'      an hour passes: tokens and URLs expire
         curl $U/emulator/offline -d '{"offline": true}'      closes every connection unanswered; false ends it
         curl $U/emulator/throttle -d '{"seconds": 15}'       answers THROTTLED for so long; 0 ends it
+        curl "$U/emulator/schema?container=ID"               the schema in CloudKit's language; environment=production too
+        curl -T app.ckdb "$U/emulator/schema?container=ID"   replaces it, as cktool import-schema does
+        curl -X POST "$U/emulator/deploy?container=ID"       deploys it to production
 
       A mistake is answered with {"error": "..."}, in one line.
 

@@ -35,6 +35,17 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("A TOML plan of faults; see cktop help faults.", valueName: "file")) var faults: String?
   @Option(help: ArgumentHelp("Delays every answer.", valueName: "ms")) var delay = 0
   @Option(
+    name: .customLong("schema"),
+    help: ArgumentHelp(
+      "Imports a CloudKit schema file (.ckdb) into a container's development environment. May be repeated.",
+      valueName: "container=file"
+    )
+  )
+  var schemas: [String] = []
+  @Flag(help: "Deploys each schema to production too, where writes add nothing to it.") var deploySchema = false
+  @Flag(help: "Refuse requests with unknown keys, which CloudKit ignores, to find misspelt ones.")
+  var strictKeys = false
+  @Option(
     name: .customLong("server-key"),
     help: ArgumentHelp("Registers a public server-to-server key. May be repeated.", valueName: "public.pem")
   )
@@ -64,6 +75,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     let emulator = try emulator()
+    for schema in schemas { try load(schema, into: emulator) }
     if let faults { emulator.faults = try FaultPlan(tomlFile: faults) }
     let log = DispatchQueue(label: "request log")
     let isColoured = OutputStream.error.isColoured
@@ -87,6 +99,7 @@ struct ServeCommand: AsyncParsableCommand {
     var configuration = EmulatorConfiguration()
     configuration.strictAuth = strictAuth
     configuration.strictWebAuth = strictWebAuth
+    configuration.rejectsUnknownKeys = strictKeys
     configuration.apiTokens = Set(apiTokens)
     configuration.users = Set(users)
     configuration.serverKeys = try serverKeys.map(serverKey)
@@ -109,6 +122,22 @@ struct ServeCommand: AsyncParsableCommand {
     case .inaccessible?:
       "\(path) cannot be opened for writing; check its folder, permissions and disk, or choose another --data"
     case .other?, nil: "\(path) cannot be used (\(error)); choose another --data"
+    }
+  }
+
+  private func load(_ schema: String, into emulator: Emulator) throws(CommandFailure) {
+    let parts = schema.split(separator: "=", maxSplits: 1).map(String.init)
+    guard parts.count == 2 else { throw .usage("--schema \(schema) names no file; give container=file.ckdb") }
+    guard let bytes = FileManager.default.contents(atPath: parts[1]) else {
+      throw .usage("\(parts[1]) cannot be read; give the file that cktool export-schema or CloudKit Console wrote")
+    }
+    do {
+      try emulator.importSchema(String(decoding: bytes, as: UTF8.self), container: parts[0])
+      if deploySchema { try emulator.deploySchema(of: parts[0]) }
+    } catch let error as EmulatorError {
+      throw .usage("\(parts[0]): \(error.reason); name a container such as iCloud.org.example.App")
+    } catch {
+      throw .usage("\(parts[1]): \(error); correct the file")
     }
   }
 

@@ -1,20 +1,5 @@
 /// What an emulator enforces and whom it knows. The defaults are the real service's limits and a trusting door.
 public struct EmulatorConfiguration: Sendable {
-  /// What a group of callers may do in the public database.
-  public struct Grants: Sendable, Hashable {
-    /// Anybody with an API token may read.
-    public var worldReads = true
-    /// Signed-in users and server-to-server keys may create records.
-    public var usersCreate = true
-    /// Signed-in users and server-to-server keys may change and delete records of others.
-    public var usersWrite = false
-    /// A record's creator may change and delete it.
-    public var creatorWrites = true
-
-    /// Makes the default grants: `_world` READ, `_icloud` CREATE, `_creator` WRITE.
-    public init() {}
-  }
-
   /// Operations accepted in one `records/modify`, and items in every other list of a request.
   public var operationLimit = 200
   /// Records or zones in one answer, whatever `resultsLimit` asks for.
@@ -25,8 +10,6 @@ public struct EmulatorConfiguration: Sendable {
   public var bodySizeLimit = 2_000_000
   /// Bytes of one uploaded file: 50 MB, the larger of the two numbers that are documented.
   public var assetSizeLimit = 50 * 1024 * 1024
-  /// Whether subscriptions to whole databases are accepted, which the framework has and Web Services do not document.
-  public var acceptsDatabaseSubscriptions = true
   /// How long a long poll waits for a notification before it is answered with nothing.
   public var courierKeepAlive: Duration = .seconds(30)
   /// Long polls that may wait at a time; more are answered 503.
@@ -39,20 +22,18 @@ public struct EmulatorConfiguration: Sendable {
   public var referrerLimit = 750
   /// How long a new record stays invisible to `records/query`; lookups and change feeds see it at once.
   public var indexDelay: Duration = .zero
-  /// Whether writes may add types and fields; `nil` means yes in development and no in production.
-  public var autoSchema: Bool?
-  /// Whether a failed atomic batch is answered with an HTTP 400 envelope instead of one error per record.
-  public var answersAtomicFailureAsRequestError = false
-  /// Fields that filters may not use, as `Type.field`; for every other field an index is taken for granted.
-  public var notQueryable: Set<String> = []
-  /// Fields that sorts may not use, as `Type.field`.
-  public var notSortable: Set<String> = []
-  /// Who may do what in public databases.
-  public var grants = Grants()
+  /// What is assumed where no source tells how the real service behaves.
+  public var assumptions = EmulatorAssumptions()
+  /// Refuse requests with a key that no documentation has, to find misspelt ones; the real service ignores them. [L3]
+  public var rejectsUnknownKeys = false
   /// Accept only `apiTokens` and `users`, instead of any token and a user for every name.
   public var strictAuth = false
   /// Accept of a user's web-auth tokens only the last one issued, as documented; the real service is lenient.
   public var strictWebAuth = false
+  /// How long a web-auth token is good, by the time of the request that brings it: 30 minutes at the real service, and
+  /// two weeks for who ticks "Keep me signed in". [D] `nil` is for ever. A name alone, which no sign-in has issued, has
+  /// no end.
+  public var webAuthTokenLifetime: Duration?
   /// Where the sign-in page sends the browser with the token, as is set up for an API token in CloudKit Console; `nil`
   /// hands the token to the window that opened the page.
   public var signInCallback: String?
@@ -76,5 +57,12 @@ public struct EmulatorConfiguration: Sendable {
   /// Whether strangers are kept out.
   var isGuarded: Bool {
     strictAuth && !(apiTokens.isEmpty && users.isEmpty && directory.isEmpty && serverKeys.isEmpty)
+  }
+}
+
+extension EmulatorConfiguration {
+  /// A limit is exceeded. [E] (Question 8)
+  func exceeded(_ reason: String) -> ServerError {
+    ServerError(assumptions.exceededLimit == .badRequest ? .badRequest : .quotaExceeded, reason)
   }
 }

@@ -1,0 +1,64 @@
+import Foundation
+
+/// A web-auth token of this server: the user's name, how often it was renewed, and where tokens end, when.
+///
+/// `ana` alone is a token, `ana~3` is its third renewal, and `ana~3~1767322800000` ends at that millisecond. Real
+/// tokens are opaque. [L3] Old ones keep working, as they do at the real service [L3], unless the configuration is
+/// strict about them.
+struct WebAuthToken: Sendable, Hashable {
+  /// What the real service gives to who ticks "Keep me signed in". [D]
+  static let keptLifetime: Duration = .seconds(14 * 24 * 60 * 60)
+
+  var name: String
+  var renewals: UInt64
+  /// Milliseconds since 1970; `nil` for ever.
+  var end: Int64?
+  /// Whether its renewals live as long as those of somebody who stays signed in.
+  var isKept = false
+
+  init?(_ text: String) {
+    var parts = text.split(separator: "~", omittingEmptySubsequences: false)
+    renewals = 0
+    if parts.count > 2, UInt64(parts[parts.count - 2]) != nil, let end = parts.last.flatMap(Self.end) {
+      (self.end, isKept) = (end.time, end.isKept)
+      parts.removeLast()
+    }
+    if parts.count > 1, let number = parts.last.flatMap({ UInt64($0) }) {
+      renewals = number
+      parts.removeLast()
+    }
+    name = parts.joined(separator: "~")
+    guard !name.isEmpty, name.utf8.count <= 255 else { return nil }
+  }
+
+  private static func end(_ text: Substring) -> (time: Int64, isKept: Bool)? {
+    let isKept = text.hasSuffix("k")
+    return Int64(isKept ? text.dropLast() : text).map { ($0, isKept) }
+  }
+
+  var text: String { "\(name)~\(renewals)" + (end.map { "~\($0)\(isKept ? "k" : "")" } ?? "") }
+
+  func isGood(at time: Date) -> Bool { end.map { Timestamps.milliseconds(time) < $0 } ?? true }
+
+  /// The token that takes this one's place, with a life of its own.
+  func next(at time: Date, _ configuration: EmulatorConfiguration) -> WebAuthToken {
+    var token = issued(at: time, configuration, isKept: isKept)
+    token.renewals &+= 1
+    return token
+  }
+
+  /// The token with the life that the configuration gives those issued now.
+  func issued(at time: Date, _ configuration: EmulatorConfiguration, isKept: Bool) -> WebAuthToken {
+    var token = self
+    token.isKept = isKept
+    token.end = configuration.webAuthTokenLifetime.map { lifetime in
+      Timestamps.milliseconds(time) + (isKept ? Self.keptLifetime : lifetime).milliseconds
+    }
+    return token
+  }
+
+  /// The user record name: `_` and 32 lowercase hexadecimal digits, always the same for a name. [L3]
+  static func recordName(of name: String) -> String {
+    "_" + Derived.hexadecimal("user/\(name)")
+  }
+}

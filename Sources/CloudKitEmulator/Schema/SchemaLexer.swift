@@ -1,0 +1,126 @@
+/// Cuts the text of a schema into words, quoted identifiers and punctuation, and leaves out its comments. [FW]
+struct SchemaLexer {
+  enum Kind: Equatable {
+    case word(String)
+    case quoted(String)
+    case mark(UInt8)
+    case end
+  }
+
+  struct Token {
+    var kind: Kind
+    var place: SchemaPlace
+
+    /// How a complaint names it; nothing of a hostile text reaches a terminal but printable ASCII.
+    var text: String {
+      switch kind {
+      case .word(let text): "\"\(text.prefix(40))\""
+      case .quoted(let text): "\"\\\"\(text.prefix(40))\\\"\""
+      case .mark(let byte): "\"\(Character(UnicodeScalar(byte)))\""
+      case .end: "<EOF>"
+      }
+    }
+
+    /// Whether it is that keyword. The grammar prints keywords in capitals and reserved words in small letters: case is
+    /// of no account. [E]
+    func `is`(_ keyword: String) -> Bool {
+      if case .word(let text) = kind { text.uppercased() == keyword } else { false }
+    }
+
+    func `is`(mark: Character) -> Bool {
+      if case .mark(let byte) = kind { Character(UnicodeScalar(byte)) == mark } else { false }
+    }
+  }
+
+  private let bytes: [UInt8]
+  private var position = 0
+  private var place = SchemaPlace()
+
+  init(_ text: String) {
+    bytes = Array(text.utf8)
+  }
+
+  mutating func next() throws(SchemaError) -> Token {
+    try skipBlanks()
+    let start = place
+    guard let byte = peek() else { return Token(kind: .end, place: start) }
+    if byte == UInt8(ascii: "\"") { return Token(kind: .quoted(try quoted(from: start)), place: start) }
+    if Self.marks.contains(byte) {
+      advance()
+      return Token(kind: .mark(byte), place: start)
+    }
+    let word = take { Schema.isLetter($0) || Schema.isDigit($0) || $0 == UInt8(ascii: "_") }
+    guard !word.isEmpty else { throw unexpected(byte, at: start) }
+    return Token(kind: .word(word), place: start)
+  }
+
+  private static let marks = Set("(),;<>.".utf8)
+
+  /// There is no escape, so that a quoted identifier ends with the next quotation mark, and with its line. [E]
+  private mutating func quoted(from start: SchemaPlace) throws(SchemaError) -> String {
+    advance()
+    let text = take { $0 > 0x1F && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
+    guard let byte = peek() else { throw SchemaError("Unterminated identifier", at: start) }
+    guard byte == UInt8(ascii: "\"") else { throw unexpected(byte, at: place) }
+    advance()
+    guard !text.isEmpty, text.utf8.count <= 255 else {
+      throw SchemaError("An identifier has between 1 and 255 characters:", at: start)
+    }
+    return text
+  }
+
+  private mutating func skipBlanks() throws(SchemaError) {
+    while let byte = peek() {
+      switch (byte, peek(1)) {
+      case (0x20, _), (0x09...0x0D, _): advance()
+      case (UInt8(ascii: "/"), UInt8(ascii: "/")), (UInt8(ascii: "-"), UInt8(ascii: "-")):
+        while let next = peek(), next != 0x0A { advance() }
+      case (UInt8(ascii: "/"), UInt8(ascii: "*")): try skipComment()
+      default: return
+      }
+    }
+  }
+
+  private mutating func skipComment() throws(SchemaError) {
+    let start = place
+    advance()
+    advance()
+    while let byte = peek() {
+      if byte == UInt8(ascii: "*"), peek(1) == UInt8(ascii: "/") {
+        advance()
+        advance()
+        return
+      }
+      advance()
+    }
+    throw SchemaError("Unterminated comment", at: start)
+  }
+
+  private func unexpected(_ byte: UInt8, at place: SchemaPlace) -> SchemaError {
+    let isPrintable = byte > 0x1F && byte < 0x7F
+    let name = isPrintable ? "\"\(Character(UnicodeScalar(byte)))\"" : "the byte 0x\(String(byte, radix: 16))"
+    return SchemaError("Encountered \(name)", at: place)
+  }
+
+  private func peek(_ distance: Int = 0) -> UInt8? {
+    position + distance < bytes.count ? bytes[position + distance] : nil
+  }
+
+  private mutating func take(while isPart: (UInt8) -> Bool) -> String {
+    let start = position
+    while let byte = peek(), isPart(byte) { advance() }
+    return String(decoding: bytes[start..<position], as: UTF8.self)
+  }
+
+  private mutating func advance() {
+    let byte = bytes[position]
+    position += 1
+    if byte == 0x0A {
+      place.line += 1
+      place.column = 1
+    } else if byte & 0xC0 != 0x80 {
+      // The bytes after the first of a character are none of their own.
+      place.column += 1
+    }
+  }
+}
