@@ -30,7 +30,7 @@ extension CKRecord {
     if let parent = state.parent, sendsAll || state.parentChanged {
       wire.parent = WireRecordName(recordName: parent.recordID.recordName)
     } else if state.parentChanged, !isNew {
-      throw .invalidArguments("Taking a record out from under its parent is not supported.")
+      wire.clearsParent = true
     }
     wire.sharing = state.sharing?.wire(all: sendsAll)
     switch policy {

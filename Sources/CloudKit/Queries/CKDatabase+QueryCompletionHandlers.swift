@@ -52,7 +52,12 @@ extension CKDatabase {
     completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
   ) {
     settings.callBack(completionHandler) {
-      try await self.records(matching: query, inZoneWith: zoneID).matchResults.map { try $0.1.get() }
+      try await self.perform(query, inZoneWith: zoneID)
     }
+  }
+
+  /// The older form of a query: the records of its first page, 200 at most.
+  public func perform(_ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
+    try await records(matching: query, inZoneWith: zoneID).matchResults.map { try $0.1.get() }
   }
 }

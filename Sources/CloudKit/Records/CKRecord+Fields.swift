@@ -42,6 +42,16 @@ extension CKRecord {
     store(recordValue, forKey: key)
   }
 
+  /// The values of several fields; `NSNull` for one that has none.
+  public func dictionaryWithValues(forKeys keys: [FieldKey]) -> [FieldKey: Any] {
+    Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }) { first, _ in first }
+  }
+
+  /// Sets several fields, and clears those whose value is `NSNull`. Traps for a value that no field can hold.
+  public func setValuesForKeys(_ keyedValues: [FieldKey: Any]) {
+    for (key, value) in keyedValues { setValue(value is NSNull ? nil : value, forKey: key) }
+  }
+
   /// The names of the fields that have a value, in alphabetical order.
   public func allKeys() -> [FieldKey] { keys(encrypted: false) }
 

@@ -116,11 +116,14 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   /// The share of the hierarchy that this record is the root of.
   open var share: CKReference? { state.withLock { $0.share } }
 
-  /// The record that this one belongs to when it is shared; in the same zone. Its action is always `none`.
+  /// The record that this one belongs to when it is shared; in the same zone. Its action is always `none`. Setting nil takes
+  /// the record out from under its parent with the next save.
   open var parent: CKReference? {
     get { state.withLock { $0.parent } }
     set {
       state.withLock { state in
+        // The same again is no change: apps set it, or nil, before every save.
+        guard newValue?.recordID != state.parent?.recordID else { return }
         state.parent = newValue.map { CKReference(recordID: $0.recordID, action: .none) }
         state.parentChanged = true
       }

@@ -30,6 +30,9 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     zoneID.isDefault ? [] : [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
   }
 
+  /// Always nil: Web Services name no share with a zone. Fetch the record `CKRecordNameZoneWideShare` of the zone instead.
+  public var share: CKRecord.Reference? { nil }
+
   /// Makes a zone of the current user's. It exists once it is saved.
   public convenience init(zoneName: String) { self.init(zoneID: CKRecordZoneID(zoneName: zoneName)) }
 

@@ -3,6 +3,9 @@ public import Foundation
 /// The name that stands for the signed-in user wherever an owner is named.
 public let CKCurrentUserDefaultName = "__defaultOwner__"
 
+/// The older name of `CKCurrentUserDefaultName`.
+public let CKOwnerDefaultName = CKCurrentUserDefaultName
+
 /// The same as `CKRecordZone.ID.defaultZoneName`.
 public let CKRecordZoneDefaultName = CKRecordZoneID.defaultZoneName
 

@@ -12,8 +12,13 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
   /// Makes a subscription under a random identifier.
   public convenience init() { self.init(subscriptionID: UUID().uuidString) }
 
-  /// Always nil: Web Services cannot narrow these subscriptions to one record type.
-  public var recordType: CKRecord.RecordType? { nil }
+  /// The record type that alone is watched; nil for all.
+  ///
+  /// Web Services cannot narrow these subscriptions: saving one with a type fails with `CKError.invalidArguments`.
+  open var recordType: CKRecord.RecordType? {
+    get { narrowedRecordType }
+    set { narrowedRecordType = newValue }
+  }
 
   /// Reads an archived subscription; nil where it is damaged or of another kind.
   public required init?(coder: NSCoder) {
@@ -30,6 +35,7 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
   open override func copy(with zone: NSZone? = nil) -> Any {
     let copy = CKDatabaseSubscription(subscriptionID: subscriptionID)
     copy.notificationInfo = notificationInfo?.copy() as? CKNotificationInfo
+    copy.recordType = recordType
     return copy
   }
 

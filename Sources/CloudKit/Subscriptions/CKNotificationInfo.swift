@@ -25,6 +25,48 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unc
     state.withLock { $0[keyPath: part] = value }
   }
 
+  /// Makes a push from all that it says and does at once.
+  public convenience init(
+    alertBody: String? = nil,
+    alertLocalizationKey: String? = nil,
+    alertLocalizationArgs: [CKRecord.FieldKey] = [],
+    title: String? = nil,
+    titleLocalizationKey: String? = nil,
+    titleLocalizationArgs: [CKRecord.FieldKey] = [],
+    subtitle: String? = nil,
+    subtitleLocalizationKey: String? = nil,
+    subtitleLocalizationArgs: [CKRecord.FieldKey] = [],
+    alertActionLocalizationKey: String? = nil,
+    alertLaunchImage: String? = nil,
+    soundName: String? = nil,
+    desiredKeys: [CKRecord.FieldKey] = [],
+    shouldBadge: Bool = false,
+    shouldSendContentAvailable: Bool = false,
+    shouldSendMutableContent: Bool = false,
+    category: String? = nil,
+    collapseIDKey: String? = nil
+  ) {
+    self.init()
+    self.alertBody = alertBody
+    self.alertLocalizationKey = alertLocalizationKey
+    self.alertLocalizationArgs = alertLocalizationArgs.presence
+    self.title = title
+    self.titleLocalizationKey = titleLocalizationKey
+    self.titleLocalizationArgs = titleLocalizationArgs.presence
+    self.subtitle = subtitle
+    self.subtitleLocalizationKey = subtitleLocalizationKey
+    self.subtitleLocalizationArgs = subtitleLocalizationArgs.presence
+    self.alertActionLocalizationKey = alertActionLocalizationKey
+    self.alertLaunchImage = alertLaunchImage
+    self.soundName = soundName
+    self.desiredKeys = desiredKeys.presence
+    self.shouldBadge = shouldBadge
+    self.shouldSendContentAvailable = shouldSendContentAvailable
+    self.shouldSendMutableContent = shouldSendMutableContent
+    self.category = category
+    self.collapseIDKey = collapseIDKey
+  }
+
   /// The text of the alert.
   public var alertBody: String? {
     get { self[\.alertBody] }
@@ -167,4 +209,9 @@ extension NSCoder {
   func wire<Value: Decodable>(_ type: Value.Type, forKey key: String) -> Value? {
     object(NSData.self, forKey: key).flatMap { try? JSONDecoder().decode(type, from: Data(referencing: $0)) }
   }
+}
+
+extension Array {
+  /// The array itself where it has elements.
+  fileprivate var presence: Self? { isEmpty ? nil : self }
 }

@@ -5,6 +5,14 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
   /// The zone that is watched.
   public let zoneID: CKRecordZone.ID
 
+  /// The record type that alone is watched; nil for all.
+  ///
+  /// Web Services cannot narrow these subscriptions: saving one with a type fails with `CKError.invalidArguments`.
+  open var recordType: CKRecord.RecordType? {
+    get { narrowedRecordType }
+    set { narrowedRecordType = newValue }
+  }
+
   /// Makes a subscription under an identifier. Use one that never changes, so that saving it again replaces it.
   public init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
     self.zoneID = zoneID
@@ -31,6 +39,7 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
   open override func copy(with zone: NSZone? = nil) -> Any {
     let copy = CKRecordZoneSubscription(zoneID: zoneID, subscriptionID: subscriptionID)
     copy.notificationInfo = notificationInfo?.copy() as? CKNotificationInfo
+    copy.recordType = recordType
     return copy
   }
 

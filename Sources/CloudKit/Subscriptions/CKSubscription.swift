@@ -31,6 +31,8 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
 
   private struct Info {
     var value: CKNotificationInfo?
+    /// The record type that a zone's or a database's subscription was narrowed to.
+    var recordType: CKRecord.RecordType?
   }
 
   private let info: Mutex<Info>
@@ -51,6 +53,12 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
   open var notificationInfo: NotificationInfo? {
     get { info.withLock { $0.value } }
     set { info.withLock { $0.value = newValue } }
+  }
+
+  /// The record type that a zone's or a database's subscription was narrowed to, which no server can be told.
+  final var narrowedRecordType: CKRecord.RecordType? {
+    get { info.withLock { $0.recordType } }
+    set { info.withLock { $0.recordType = newValue } }
   }
 
   /// Reads an archived subscription; nil where it is damaged or of another kind than is asked for.
@@ -93,6 +101,9 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
   ///
   /// - Throws: `CKError.invalidArguments` naming what the server cannot do.
   func wire() throws(CKError) -> WireSubscription {
+    if let type = narrowedRecordType {
+      throw .invalidArguments("The subscription \(subscriptionID) cannot be narrowed to the record type \(type).")
+    }
     var wire = WireSubscription(subscriptionID: subscriptionID)
     wire.notificationInfo = notificationInfo?.wire
     return wire

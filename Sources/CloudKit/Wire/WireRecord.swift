@@ -13,6 +13,8 @@ package struct WireRecord: Hashable, Sendable {
   package var modified: WireStamp?
   package var deleted: Bool
   package var parent: WireRecordName?
+  /// Whether the parent is written as an explicit null, which detaches the record; never filled by an answer.
+  package var clearsParent = false
   package var shortGUID: String?
   package var share: WireReference?
   package var sharing: WireSharing?
@@ -118,6 +120,10 @@ extension WireRecord: JSONWritable {
       json.endObject()
     }
     json.member("parent", parent)
+    if clearsParent, parent == nil {
+      json.key("parent")
+      json.null()
+    }
     json.member("recordChangeTag", recordChangeTag)
     json.member("recordName", recordName)
     json.member("recordType", recordType)

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CloudKit
@@ -61,6 +62,25 @@ import Testing
         ])
     )
     #expect(record.allKeys() == ["title"])
+  }
+
+  @Test func `a parent is sent where it changed, as null where it was taken away`() async throws {
+    func sentParent(_ change: (CKRecord) -> Void) async throws -> JSONValue? {
+      let server = ScriptedServer(.json(#"{"records":[\#(saved("n", tag: "2", title: "old"))]}"#))
+      let record = fetched("n")
+      let parent = CKRecord.Reference(recordID: CKRecord.ID(recordName: "p", zoneID: zone), action: .none)
+      record.state.withLock { $0.parent = parent }
+      change(record)
+      try await server.container().privateCloudDatabase.save(record)
+      return try server.bodies()[0]["operations"]?.elements.first?["record"]?["parent"]
+    }
+
+    #expect(try await sentParent { $0.parent = $0.parent } == nil)
+    #expect(try await sentParent { $0.parent = nil } == .null)
+    #expect(
+      try await sentParent { $0.setParent(CKRecord.ID(recordName: "q", zoneID: zone)) }
+        == .object(["recordName": .string("q")])
+    )
   }
 
   @Test func `a conflict carries the records of both sides and their ancestor`() async throws {

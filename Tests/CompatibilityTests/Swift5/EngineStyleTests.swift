@@ -146,6 +146,40 @@ final class Engine: ObservableObject {
     _ = try await database.deleteRecordZone(withID: zoneID)
   }
 
+  @Test func `a record whose missing parent is cleared again, and a share of it, are saved`() async throws {
+    let database = try emulatedContainer().privateCloudDatabase
+    try await database.save(.init(zoneID: zoneID))
+    let saved = try await database.save(CKRecord(recordType: "Task", recordID: .init(recordName: "t", zoneID: zoneID)))
+    let task = try #require(CKRecord(data: saved.encodedSystemFields))
+    task["title"] = "Tea"
+    task.parent = nil
+    let share = CKShare(rootRecord: task)
+
+    let result = try await database.modifyRecords(saving: [task, share], deleting: [], savePolicy: .allKeys)
+
+    let read = try await database.record(for: task.recordID)
+    #expect(try result.saveResults[task.recordID]?.get() != nil)
+    #expect(try result.saveResults[share.recordID]?.get() is CKShare)
+    #expect(read["title"] as? String == "Tea")
+    let deleted = try await database.deleteRecord(withID: share.recordID)
+    #expect(deleted == share.recordID)
+  }
+
+  @Test func `a record leaves its parent`() async throws {
+    let database = try emulatedContainer().privateCloudDatabase
+    try await database.save(.init(zoneID: zoneID))
+    let project = CKRecord(recordType: "Project", recordID: .init(recordName: "p", zoneID: zoneID))
+    let task = CKRecord(recordType: "Task", recordID: .init(recordName: "t", zoneID: zoneID))
+    task.parent = .init(recordID: project.recordID, action: .none)
+    _ = try await database.modifyRecords(saving: [project, task], deleting: [], savePolicy: .allKeys)
+
+    task.parent = nil
+    _ = try await database.modifyRecords(saving: [task], deleting: [], savePolicy: .allKeys)
+
+    let read = try await database.record(for: task.recordID)
+    #expect(task.parent == nil && read.parent == nil)
+  }
+
   @Test func `system fields and tokens survive as archives`() async throws {
     let database = try emulatedContainer().privateCloudDatabase
     let saved = try await database.save(CKRecord(recordType: "Task", recordID: .init(recordName: "t")))
