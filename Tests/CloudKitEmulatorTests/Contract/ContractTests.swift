@@ -67,6 +67,30 @@ import Testing
   }
 
   @Test(arguments: ContractRoute.open)
+  func `encrypted values come back as such, and no filter may name them`(route: ContractRoute) async throws {
+    try await inZone("contract-encrypted", by: route) { database, zone in
+      let note = record("secret", in: zone)
+      note["title"] = "open"
+      note.encryptedValues["diary"] = "Åse"
+      note.encryptedValues["pin"] = 1234
+      note.encryptedValues["days"] = ["mon", "tue"]
+      try await database.save(note)
+
+      let read = try await database.record(for: note.recordID)
+      read.encryptedValues["pin"] = nil
+      let saved = try await database.save(read)
+      let again = try await database.record(for: note.recordID)
+
+      #expect(read.encryptedValues["diary"] as? String == "Åse" && read["diary"] == nil)
+      #expect(again.encryptedValues.allKeys() == ["days", "diary"] && again.allKeys() == ["title"])
+      #expect(again.encryptedValues["days"] as? [String] == ["mon", "tue"])
+      #expect(saved.recordChangeTag == again.recordChangeTag)
+      let query = CKQuery(recordType: "ContractNote", predicate: NSPredicate(format: "diary == %@", "Åse"))
+      await #expect(throws: CKError.self) { try await database.records(matching: query, inZoneWith: zone) }
+    }
+  }
+
+  @Test(arguments: ContractRoute.open)
   func `a save over a newer version is refused with all three records`(route: ContractRoute) async throws {
     try await inZone("contract-conflict", by: route) { database, zone in
       let mine = record("n", in: zone)
