@@ -45,7 +45,7 @@ import Testing
   }
 
   static func lookup(_ fixture: Fixture) throws -> String {
-    try fixture.post("records/lookup", #"{"zoneID":{"zoneName":"notes"},"records":[{"recordName":"a"}]}"#).text
+    try fixture.post("records/lookup", lookup).text
   }
 
   @Test func `a copy of the files taken at any moment holds every answered write`() async throws {
@@ -200,6 +200,34 @@ import Testing
       #expect(tables.allSatisfy { $0 == "stranger" })
     }
   }
+
+  @Test func `a damaged record is an error of the server, never one that is not there, and nothing rests on it`()
+    async throws
+  {
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("data.sqlite").path
+      try {
+        let fixture = try Fixture(path: path)
+        try fixture.createZone("notes")
+        _ = try fixture.modify(Fixture.save("a", #""n":{"value":1}"#), Fixture.save("b"))
+      }()
+      try DatabaseQueue(path: path).inDatabase { db in
+        try db.execute(sql: "UPDATE record SET body = substr(body, 1, length(body) - 1) WHERE name = 'a'")
+      }
+
+      let fixture = try Fixture(path: path)
+
+      #expect(try fixture.post("records/lookup", Self.lookup).code == "INTERNAL_ERROR")
+      #expect(try fixture.modify(Fixture.save("a"), Fixture.save("c")).code == "INTERNAL_ERROR")
+      #expect(try fixture.query(#""filterBy":[]"#).code == "INTERNAL_ERROR")
+      #expect(try fixture.changes().code == "INTERNAL_ERROR")
+      #expect(try fixture.modify(Fixture.save("d")).outcomes == ["saved"])
+      let names = fixture.emulator.records(in: .private(of: "ana", "iCloud.test"), zone: "notes").map(\.recordName)
+      #expect(names == ["b", "d"])
+    }
+  }
+
+  private static let lookup = #"{"zoneID":{"zoneName":"notes"},"records":[{"recordName":"a"}]}"#
 
   @Test func `a file serves one emulator at a time`() async throws {
     try await withTemporaryDirectory { directory in

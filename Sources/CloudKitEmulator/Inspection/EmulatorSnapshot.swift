@@ -30,13 +30,18 @@ public struct EmulatorSnapshot: Sendable {
 
   /// Reads a data file, which may be one that `write` has made.
   ///
-  /// - Throws: an error where the file is not there, cannot be read, or is in use by an emulator.
+  /// - Throws: `EmulatorFileError` where the file cannot be opened, is damaged, or is in use by an emulator; `CocoaError`
+  ///   where there is none.
   public init(reading path: String) throws {
     guard FileManager.default.fileExists(atPath: path) else { throw CocoaError(.fileNoSuchFile) }
-    let file = try FileStore(path: path)
-    let core = EmulatorCore(configuration: EmulatorConfiguration(), store: try file.copy())
-    try file.load(into: core)
-    frozen = Frozen(core)
+    do {
+      let file = try FileStore(path: path)
+      let core = EmulatorCore(configuration: EmulatorConfiguration(), store: try file.copy())
+      try file.load(into: core)
+      frozen = Frozen(core)
+    } catch {
+      throw EmulatorFileError(error)
+    }
   }
 
   /// Makes a data file, which `Emulator(path:)` opens.
@@ -106,7 +111,12 @@ extension EmulatorCore {
       for zone in database.zones.values { try write(zone, of: commit, into: store) }
     }
     for (id, time) in assets.kept {
-      if let bytes = bytes(ofAsset: id) { try store.write(bytes, asset: id, until: time) }
+      let size = self.store.size(ofAsset: id) ?? 0
+      var bytes = Data()
+      for number in 0..<AssetContent.pieces(of: size) where bytes.count < size {
+        bytes += piece(number, ofAsset: id) ?? Data()
+      }
+      try store.write(AssetContent(bytes), asset: id, until: time)
     }
     try requireIntactReads()
   }

@@ -10,7 +10,7 @@ final class FileStore: EmulatorStore {
   }
 
   /// How much of the file SQLite keeps at hand, in KB.
-  private static let cacheSize = 16_384
+  private static let cacheSize = 4096
 
   let queue: DatabaseQueue
   private var failure: (any Error)?
