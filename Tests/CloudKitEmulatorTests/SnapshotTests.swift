@@ -109,4 +109,22 @@ import Testing
       #expect(try Emulator(path: path).dump() == world.emulator.dump())
     }
   }
+
+  @Test func `a snapshot of a file leaves nothing behind when it goes`() async throws {
+    try await withTemporaryDirectory { directory in
+      _ = await #expect(processExitsWith: .success) { [directory = directory.path as String] in
+        setenv("TMPDIR", directory, 1)
+        let fixture = try Fixture(path: directory + "/data.sqlite")
+        try fixture.createZone("notes")
+        try withExtendedLifetime(try fixture.emulator.snapshot()) { snapshot in
+          #expect(try FileManager.default.contentsOfDirectory(atPath: directory).contains { $0.hasPrefix("emulator-") })
+          try fixture.emulator.restore(snapshot)
+        }
+
+        #expect(
+          try FileManager.default.contentsOfDirectory(atPath: directory).allSatisfy { $0.hasPrefix("data.sqlite") }
+        )
+      }
+    }
+  }
 }

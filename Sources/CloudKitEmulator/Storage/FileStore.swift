@@ -41,8 +41,9 @@ final class FileStore: EmulatorStore {
   }
 
   deinit {
-    // The file may go first: what is open stays readable.
-    if let temporaryPath { try? FileManager.default.removeItem(atPath: temporaryPath) }
+    guard let temporaryPath else { return }
+    try? queue.close()
+    for path in [temporaryPath, temporaryPath + "-wal"] { try? FileManager.default.removeItem(atPath: path) }
   }
 
   func copy() throws -> any EmulatorStore {

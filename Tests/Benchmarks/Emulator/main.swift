@@ -61,6 +61,9 @@ func writing() async throws {
   let median = small.sorted()[small.count / 2]
   print("a lookup over a kept connection, median", "\((median * 1e6).rounded()) µs", goal: "1000 µs")
   try await server.stop()
+
+  let made = try seconds { for _ in 0..<1000 { _ = try filled(Emulator(), 1) } }
+  print("an emulator with a zone and a record, made in memory", "\((made * 1e3).rounded()) µs", goal: "none")
 }
 
 func queries(_ emulator: Emulator, _ kind: String) {
@@ -81,6 +84,15 @@ func memory(_ records: Int) throws {
   print("bytes of memory a record, \(records) records", "\((residentMemory() - before) / records)", goal: "1500")
   queries(emulator, "memory")
   print("the same with one index", "\((residentMemory() - before) / records)", goal: "1500")
+  var snapshot: EmulatorSnapshot?
+  let kept = try seconds { snapshot = try emulator.snapshot() }
+  print("a snapshot of them", "\((kept * 1e6).rounded()) µs", goal: "none")
+  let after = seconds { _ = answer(emulator, Sample.create(records..<records + 1)) }
+  print("the first write after it, which copies what is shared", "\((after * 1e3).rounded()) ms", goal: "none")
+  if let snapshot {
+    let restored = try seconds { try emulator.restore(snapshot) }
+    print("putting it back", "\((restored * 1e3).rounded()) ms", goal: "none")
+  }
 }
 
 func file(_ records: Int, _ path: String) throws {
