@@ -227,6 +227,39 @@ import Testing
     }
   }
 
+  @Test func `whatever bytes a row holds, requests are answered`() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("data.sqlite").path
+      try { _ = try Self.write(path) }()
+      var random = SplitMix64(seed: 7)
+      try DatabaseQueue(path: path).inDatabase { db in
+        let sound = try #require(try Data.fetchOne(db, sql: "SELECT body FROM record WHERE name = 'a'"))
+        for number in 0..<600 {
+          var body = sound
+          for _ in 0...random.next() % 3 {
+            body[Int.random(in: body.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+          }
+          if random.next() % 4 == 0 { body = body.prefix(Int.random(in: body.indices, using: &random)) }
+          let zone = "(SELECT id FROM zone WHERE name = 'notes')"
+          try db.execute(
+            sql: "INSERT INTO record (zone, name, sequence, deleted, isShare, body) VALUES (\(zone), ?, ?, ?, 0, ?)",
+            arguments: ["x\(number)", 1000 + number, number % 5 == 0, body]
+          )
+        }
+      }
+      let fixture = try Fixture(path: path)
+      var outcomes: [String: Int] = [:]
+      for number in 0..<600 {
+        let record = #"{"recordName":"x\#(number)"}"#
+        let answer = try fixture.post("records/lookup", #"{"zoneID":{"zoneName":"notes"},"records":[\#(record)]}"#)
+        outcomes[answer.code ?? answer.outcomes.joined(), default: 0] += 1
+      }
+
+      #expect(Set(outcomes.keys) == ["saved", "NOT_FOUND", "INTERNAL_ERROR"])
+      #expect(try fixture.query(#""filterBy":[]"#).code == "INTERNAL_ERROR")
+    }
+  }
+
   private static let lookup = #"{"zoneID":{"zoneName":"notes"},"records":[{"recordName":"a"}]}"#
 
   @Test func `a file serves one emulator at a time`() async throws {
