@@ -153,7 +153,10 @@ let package = Package(
     .testTarget(name: "TerminalUITests", dependencies: ["TerminalUI"]),
     .testTarget(
       name: "CloudKitEmulatorTests",
-      dependencies: ["CloudKitEmulator", "CloudKit", .product(name: "Crypto", package: "swift-crypto")]
+      dependencies: [
+        "CloudKitEmulator", "CloudKit", .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ]
     ),
     .testTarget(
       name: "CloudSyncTests",

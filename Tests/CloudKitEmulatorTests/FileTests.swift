@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import Foundation
+import GRDB
 import Testing
 
 @Suite struct FileTests {
@@ -44,7 +45,7 @@ import Testing
   }
 
   static func lookup(_ fixture: Fixture) throws -> String {
-    try fixture.post("records/lookup", #"{"zoneID":{"zoneName":"notes"},"records":[{"recordName":"a"}]}"#).text
+    try fixture.post("records/lookup", lookup).text
   }
 
   @Test func `a copy of the files taken at any moment holds every answered write`() async throws {
@@ -84,6 +85,183 @@ import Testing
     }
   }
 
+  @Test(arguments: [1, 3, 10, 30, 100])
+  func `killed at any moment, the file has every answered batch, and each batch whole`(milliseconds: Int) async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("data.sqlite").path
+      let log = directory.appendingPathComponent("answered").path
+      await #expect(processExitsWith: .signal(SIGKILL)) {
+        [path = path as String, log = log as String, milliseconds = milliseconds as Int] in
+        let fixture = try Fixture(path: path)
+        try fixture.createZone("notes")
+        _ = try fixture.query(#""filterBy":[]"#)
+        let answered = try #require(fopen(log, "w"))
+        Thread.detachNewThread {
+          usleep(UInt32(milliseconds) * 1000)
+          kill(getpid(), SIGKILL)
+        }
+        for round in 0... {
+          _ = try fixture.modify(
+            Fixture.save("a\(round)", #""n":{"value":\#(round)}"#),
+            Fixture.save("b\(round)"),
+            Fixture.delete("a\(round - 3)"),
+            atomic: true
+          )
+          fputs("\(round)\n", answered)
+          fflush(answered)
+        }
+      }
+      let answered = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").compactMap { Int($0) }
+
+      let survivor = try Fixture(path: path)
+      // Queries do not see what was made later than now.
+      survivor.pass(1e6)
+
+      let names = survivor.emulator.records(in: .private(of: "ana", "iCloud.test"), zone: "notes").map(\.recordName)
+      let rounds = names.count { $0.hasPrefix("b") }
+      #expect(rounds == answered.count || rounds == answered.count + 1)
+      let expected = (max(0, rounds - 3)..<rounds).map { "a\($0)" } + (0..<rounds).map { "b\($0)" }
+      #expect(Set(names) == Set(expected))
+      if rounds > 0 {
+        #expect(try survivor.query(#""filterBy":[]"#).names.count == min(200, names.count))
+      }
+    }
+  }
+
+  /// What the first version of the program left behind: a record for each kind of value, and a tombstone.
+  private static let firstVersion = """
+    CREATE TABLE database (path TEXT PRIMARY KEY, counter INTEGER NOT NULL, sequence INTEGER NOT NULL);
+    CREATE TABLE zone (
+      database TEXT NOT NULL, name TEXT NOT NULL, identity INTEGER NOT NULL, sequence INTEGER NOT NULL,
+      changed INTEGER NOT NULL, deleted INTEGER NOT NULL, PRIMARY KEY (database, name)) WITHOUT ROWID;
+    CREATE TABLE record (
+      database TEXT NOT NULL, zone TEXT NOT NULL, name TEXT NOT NULL, sequence INTEGER NOT NULL,
+      deleted INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (database, zone, name)) WITHOUT ROWID;
+    CREATE TABLE field (
+      schema TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
+      PRIMARY KEY (schema, type, name)) WITHOUT ROWID;
+    CREATE TABLE user (name TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE subscription (
+      database TEXT NOT NULL, scope TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL,
+      PRIMARY KEY (database, scope, owner, id)) WITHOUT ROWID;
+    CREATE TABLE pushToken (token TEXT PRIMARY KEY, database TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE asset (id TEXT PRIMARY KEY, kept INTEGER NOT NULL, bytes BLOB NOT NULL);
+    INSERT INTO database VALUES ('iCloud.test/development/public', 5, 5);
+    INSERT INTO zone VALUES ('iCloud.test/development/public', '_defaultZone', 7, 4, 5, 0);
+    INSERT INTO field VALUES ('iCloud.test/development', 'Note', '', ''), ('iCloud.test/development', 'Note', 's', 'STRING');
+    INSERT INTO user VALUES ('ana');
+    INSERT INTO asset VALUES ('file', 0, x'010203');
+    INSERT INTO record VALUES ('iCloud.test/development/public', '_defaultZone', 'gone', 3, 1,
+      CAST('{"type":"Note","tag":"3","shares":[]}' AS BLOB));
+    INSERT INTO record VALUES ('iCloud.test/development/public', '_defaultZone', 'a', 4, 0,
+      CAST('{"type":"Note","tag":"4","created":[5,"_x"],"modified":[6,"_y"],"parent":"b","shortGUID":"g","fields":{
+        "s":["STRING","é😀"],"d":["DOUBLE",0.1],"i":["INT64",9007199254740993],"b":["BYTES","AAEC"],"t":["TIMESTAMP",5],
+        "l":["LOCATION",{"latitude":1.5,"longitude":2.5,"timestamp":7}],"e":["_LIST",[]],"x":["STRING_LIST",["a"]],
+        "r":["REFERENCE",{"recordName":"b","action":"DELETE_SELF"}],
+        "f":["ASSETID",{"id":"file","checksum":"c","size":3}]}}' AS BLOB));
+    """
+
+  @Test func `a file of the first version is taken over with all that it holds`() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("data.sqlite").path
+      try DatabaseQueue(path: path).inDatabase { try $0.execute(sql: Self.firstVersion) }
+      for _ in 0..<2 {
+        let emulator = try Emulator(path: path)
+
+        let record = try #require(emulator.record("a", in: .public("iCloud.test")))
+        let place = EmulatorLocation(latitude: 1.5, longitude: 2.5, details: ["timestamp": 7])
+        #expect(
+          record.fields.removing("f") == [
+            "s": .string("é😀"), "d": .double(0.1), "i": .int64(9_007_199_254_740_993), "b": .bytes(Data([0, 1, 2])),
+            "t": .timestamp(5), "l": .location(place), "e": .list(nil, []), "x": .list(.string, [.string("a")]),
+            "r": .reference(EmulatorReference(recordName: "b", action: .deleteSelf)),
+          ]
+        )
+        guard case .asset(let asset)? = record.fields["f"] else { return #expect(Bool(false)) }
+        #expect(emulator.bytes(of: asset) == Data([1, 2, 3]) && emulator.assetCount == 1)
+        #expect(record.changeTag == "4" && record.modified == 6 && record.modifiedBy == "_y")
+        #expect(emulator.dump().contains("deleted gone [3]") && emulator.recordCount() == 1)
+      }
+    }
+  }
+
+  @Test(arguments: ["PRAGMA user_version = 99", "CREATE TABLE stranger (a)"])
+  func `a file of another kind is refused and left as it is`(sql: String) async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("data.sqlite").path
+      try DatabaseQueue(path: path).inDatabase { try $0.execute(sql: sql) }
+
+      let error = #expect(throws: (any Error).self) { try Emulator(path: path) }
+
+      #expect(String(describing: error).contains("program"))
+      let tables = try DatabaseQueue(path: path).inDatabase {
+        try String.fetchAll($0, sql: "SELECT name FROM sqlite_master")
+      }
+      #expect(tables.allSatisfy { $0 == "stranger" })
+    }
+  }
+
+  @Test func `a damaged record is an error of the server, never one that is not there, and nothing rests on it`()
+    async throws
+  {
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("data.sqlite").path
+      try {
+        let fixture = try Fixture(path: path)
+        try fixture.createZone("notes")
+        _ = try fixture.modify(Fixture.save("a", #""n":{"value":1}"#), Fixture.save("b"))
+      }()
+      try DatabaseQueue(path: path).inDatabase { db in
+        try db.execute(sql: "UPDATE record SET body = substr(body, 1, length(body) - 1) WHERE name = 'a'")
+      }
+
+      let fixture = try Fixture(path: path)
+
+      #expect(try fixture.post("records/lookup", Self.lookup).code == "INTERNAL_ERROR")
+      #expect(try fixture.modify(Fixture.save("a"), Fixture.save("c")).code == "INTERNAL_ERROR")
+      #expect(try fixture.query(#""filterBy":[]"#).code == "INTERNAL_ERROR")
+      #expect(try fixture.changes().code == "INTERNAL_ERROR")
+      #expect(try fixture.modify(Fixture.save("d")).outcomes == ["saved"])
+      let names = fixture.emulator.records(in: .private(of: "ana", "iCloud.test"), zone: "notes").map(\.recordName)
+      #expect(names == ["b", "d"])
+    }
+  }
+
+  @Test func `whatever bytes a row holds, requests are answered`() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("data.sqlite").path
+      try { _ = try Self.write(path) }()
+      var random = SplitMix64(seed: 7)
+      try DatabaseQueue(path: path).inDatabase { db in
+        let sound = try #require(try Data.fetchOne(db, sql: "SELECT body FROM record WHERE name = 'a'"))
+        for number in 0..<600 {
+          var body = sound
+          for _ in 0...random.next() % 3 {
+            body[Int.random(in: body.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+          }
+          if random.next() % 4 == 0 { body = body.prefix(Int.random(in: body.indices, using: &random)) }
+          let zone = "(SELECT id FROM zone WHERE name = 'notes')"
+          try db.execute(
+            sql: "INSERT INTO record (zone, name, sequence, deleted, isShare, body) VALUES (\(zone), ?, ?, ?, 0, ?)",
+            arguments: ["x\(number)", 1000 + number, number % 5 == 0, body]
+          )
+        }
+      }
+      let fixture = try Fixture(path: path)
+      var outcomes: [String: Int] = [:]
+      for number in 0..<600 {
+        let record = #"{"recordName":"x\#(number)"}"#
+        let answer = try fixture.post("records/lookup", #"{"zoneID":{"zoneName":"notes"},"records":[\#(record)]}"#)
+        outcomes[answer.code ?? answer.outcomes.joined(), default: 0] += 1
+      }
+
+      #expect(Set(outcomes.keys) == ["saved", "NOT_FOUND", "INTERNAL_ERROR"])
+      #expect(try fixture.query(#""filterBy":[]"#).code == "INTERNAL_ERROR")
+    }
+  }
+
+  private static let lookup = #"{"zoneID":{"zoneName":"notes"},"records":[{"recordName":"a"}]}"#
+
   @Test func `a file serves one emulator at a time`() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory.appendingPathComponent("data.sqlite").path
@@ -93,4 +271,8 @@ import Testing
       #expect(try first.post("zones/list").status == 200)
     }
   }
+}
+
+extension [String: EmulatorValue] {
+  fileprivate func removing(_ name: String) -> Self { filter { $0.key != name } }
 }

@@ -33,10 +33,11 @@ struct Answer {
 /// An emulator with a clock that moves one second per request, and a user `ana` with a private zone `notes`.
 final class Fixture: Sendable {
   let emulator: Emulator
-  private let seconds = Mutex(1_767_322_800.0)
+  static let start = Date(timeIntervalSince1970: 1_767_322_800)
+  private let seconds = Mutex(start.timeIntervalSince1970)
 
   init(_ configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
-    emulator = try Emulator(configuration: configuration, path: path)
+    emulator = try Emulator(configuration: configuration, path: path ?? BothStoresTrait.path)
   }
 
   /// A fixture whose zone `notes` exists.

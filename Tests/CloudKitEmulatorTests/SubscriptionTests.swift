@@ -33,7 +33,7 @@ extension Fixture {
   }
 }
 
-@Suite struct SubscriptionTests {
+@Suite(.inMemoryAndOnFile) struct SubscriptionTests {
   @Test func `subscriptions are made, listed, looked up, changed and deleted`() throws {
     let fixture = try Fixture.withZone()
     let database = #"{"subscriptionID":"all","subscriptionType":"database"}"#

@@ -201,15 +201,18 @@ struct ModifyBatch {
     guard let json else { return [:] }
     guard let fields = json.object else { throw .badRequest("Unexpected input in 'fields'") }
     var unknown: [String: Schema.FieldType] = [:]
+    // Once for all fields: whatever mentions `self` in the loop copies it.
+    let (type, record, asset) = (content.type, content.name, asset)
+    let (inSchema, inBatch) = (schema[type]?.fields ?? [:], learnt[type] ?? [:])
+    content.fields.reserveCapacity(fields.members.count)
     for member in fields.members {
       let name = member.key
-      guard Schema.isField(name, of: content.type) else { throw .badRequest("Invalid field name '\(name)'") }
+      guard Schema.isField(name, of: type) else { throw .badRequest("Invalid field name '\(name)'") }
       if member.value.isNull {
         content.fields[name] = nil
         continue
       }
-      let known = schema[content.type]?.fields[name] ?? learnt[content.type]?[name].map { Schema.Field(type: $0) }
-      let record = content.name
+      let known = inSchema[name] ?? inBatch[name].map { Schema.Field(type: $0) }
       let incoming = try FieldDecoding.field(name, member.value, known: known) { (object) throws(ServerError) in
         try asset(object, record, name)
       }

@@ -43,6 +43,8 @@ struct QueryPlan {
       }
     }
     .min { $0.count < $1.count }
+    // Records with equal keys lie in the order of their names, which is the query's where it names none.
+    if let best, best.range.isPoint, order.descriptors.isEmpty { return walk(place, best.index, best.range) }
     guard let key = order.indexKey else {
       let index = best?.index ?? IndexName(type: type, key: FieldKey(system: .recordName))
       return gather(place, index, best?.range ?? KeyRange())
@@ -59,7 +61,7 @@ struct QueryPlan {
 
   private func gather(_ place: Place, _ index: IndexName, _ range: KeyRange) -> [Found] {
     var found: [Found] = []
-    for record in IndexWalk(place.zone.records, index, range, from: nil, ascending: true) {
+    for record in IndexWalk(place.zone.records, index, range, from: nil, ascending: true, size: 1024) {
       if let match = match(record, place) { found.append(match) }
       if found.count > 8 * (limit + 1) { cut(&found) }
     }
@@ -75,9 +77,13 @@ struct QueryPlan {
 
   private func walk(_ place: Place, _ index: IndexName, _ range: KeyRange) -> [Found] {
     // The marker's own entry stays in: it may lie in a later zone.
-    let mark = after.map { IndexEntry(key: $0.keys.first ?? .string($0.name), name: $0.name) }
+    let mark = after.map { after in
+      IndexEntry(key: after.keys.first ?? (range.isPoint ? range.lower : .string(after.name)), name: after.name)
+    }
     var found: [Found] = []
-    for record in IndexWalk(place.zone.records, index, range, from: mark, ascending: order.isAscending) {
+    let records = place.zone.records
+    // One page will do where the range is all there is to ask, and the marker's own record falls out.
+    for record in IndexWalk(records, index, range, from: mark, ascending: order.isAscending, size: limit + 2) {
       if let match = match(record, place) { found.append(match) }
       if found.count > limit { break }
     }
@@ -103,10 +109,18 @@ private struct IndexWalk: Sequence, IteratorProtocol {
   private let ascending: Bool
   private var from: IndexEntry?
   private var page: ArraySlice<StoredRecord> = []
-  private var size = 64
+  private var size: Int
   private var isAtEnd = false
 
-  init(_ records: any ZoneRecords, _ index: IndexName, _ range: KeyRange, from: IndexEntry?, ascending: Bool) {
+  init(
+    _ records: any ZoneRecords,
+    _ index: IndexName,
+    _ range: KeyRange,
+    from: IndexEntry?,
+    ascending: Bool,
+    size: Int
+  ) {
+    self.size = size
     self.records = records
     self.index = index
     self.range = range
@@ -125,7 +139,7 @@ private struct IndexWalk: Sequence, IteratorProtocol {
     isAtEnd = found.count <= size
     page = found.prefix(size)
     if let first = found.dropFirst(size).first { from = IndexEntry(key: first.sortKey(index.key), name: first.name) }
-    size = Swift.min(1024, size * 2)
+    size = Swift.min(1024, size * 4)
   }
 }
 

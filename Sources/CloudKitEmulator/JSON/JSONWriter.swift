@@ -47,12 +47,19 @@ struct JSONWriter {
   }
 
   private mutating func write(_ text: String) {
+    var text = text
     bytes.append(UInt8(ascii: "\""))
-    let needsEscape = text.utf8.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
-    if needsEscape {
-      for byte in text.utf8 { writeEscaped(byte) }
-    } else {
-      bytes.append(contentsOf: text.utf8)
+    text.withUTF8 { buffer in
+      // Most texts hold nothing to be escaped, and are taken over at once.
+      var start = 0
+      for index in buffer.indices {
+        let byte = buffer[index]
+        guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
+        bytes.append(contentsOf: buffer[start..<index])
+        writeEscaped(byte)
+        start = index + 1
+      }
+      bytes.append(contentsOf: buffer[start...])
     }
     bytes.append(UInt8(ascii: "\""))
   }

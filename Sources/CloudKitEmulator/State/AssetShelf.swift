@@ -13,6 +13,9 @@ struct AssetShelf {
 
   var count: Int { entries.count }
 
+  /// All that is kept, with the time until when it is kept without a record.
+  var kept: [(id: String, until: Int64)] { entries.map { ($0.key, $0.value.keptUntil) } }
+
   func holds(_ id: String) -> Bool { entries[id] != nil }
 
   /// Takes bytes in, or keeps those that are there for longer.

@@ -67,6 +67,14 @@ final class DatabaseState {
     add(row, records: store.records(in: Place.Key(database: key, zone: name)))
   }
 
+  init(copying other: DatabaseState, store: any EmulatorStore) {
+    (key, counter, sequence, deletedZones) = (other.key, other.counter, other.sequence, other.deletedZones)
+    for zone in other.zones.values {
+      add(zone.row, records: store.records(in: Place.Key(database: key, zone: zone.name)))
+      zones[zone.name]?.shares = zone.shares
+    }
+  }
+
   func add(_ row: Commit.ZoneRow, records: any ZoneRecords) {
     zones[row.name] = ZoneState(row, owner: owner, records: records)
   }

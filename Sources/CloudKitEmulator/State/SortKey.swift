@@ -1,3 +1,5 @@
+import Foundation
+
 /// A value as far as it can be compared; records without the field come first. [E]
 enum SortKey: Sendable, Hashable, Comparable {
   case null
@@ -5,15 +7,25 @@ enum SortKey: Sendable, Hashable, Comparable {
   case double(Double)
   case string(String)
 
-  static func == (left: SortKey, right: SortKey) -> Bool { !(left < right) && !(right < left) }
+  static func == (left: SortKey, right: SortKey) -> Bool { left.difference(from: right) == 0 }
+  static func < (left: SortKey, right: SortKey) -> Bool { left.difference(from: right) < 0 }
 
+  /// Below zero where this key comes first, above zero where it comes later.
+  ///
   /// Texts go byte by byte: Swift's own order would take composed and decomposed letters for the same. [E]
-  static func < (left: SortKey, right: SortKey) -> Bool {
-    switch (left, right) {
-    case (.int(let left), .int(let right)): left < right
-    case (.double(let left), .double(let right)): left < right
-    case (.string(let left), .string(let right)): left.utf8.lexicographicallyPrecedes(right.utf8)
-    default: left.rank < right.rank
+  func difference(from other: SortKey) -> Int {
+    switch (self, other) {
+    case (.int(let left), .int(let right)): left < right ? -1 : left == right ? 0 : 1
+    case (.double(let left), .double(let right)): left < right ? -1 : left == right ? 0 : 1
+    case (.string(var left), .string(var right)):
+      left.withUTF8 { left in
+        right.withUTF8 { right in
+          guard let one = left.baseAddress, let two = right.baseAddress else { return left.count - right.count }
+          let difference = Int(memcmp(one, two, min(left.count, right.count)))
+          return difference == 0 ? left.count - right.count : difference
+        }
+      }
+    default: rank - other.rank
     }
   }
 
@@ -39,7 +51,8 @@ struct IndexEntry: Sendable, Comparable {
   var name: String
 
   static func < (left: IndexEntry, right: IndexEntry) -> Bool {
-    left.key < right.key || left.key == right.key && left.name < right.name
+    let difference = left.key.difference(from: right.key)
+    return difference == 0 ? left.name < right.name : difference < 0
   }
 }
 
@@ -47,6 +60,9 @@ struct IndexEntry: Sendable, Comparable {
 struct KeyRange {
   var lower = SortKey.null
   var upper: SortKey?
+
+  /// Whether all records in it have the same key.
+  var isPoint: Bool { upper == lower }
 
   /// The least key of a record that has the field.
   static let leastValue = SortKey.int(.min)

@@ -36,6 +36,8 @@ final class ZoneState {
     self.records = records
   }
 
+  var row: Commit.ZoneRow { Commit.ZoneRow(name: name, identity: identity, sequence: sequence, changed: changed) }
+
   /// Only custom zones have atomic batches and a change feed. [D]
   var isCustom: Bool { name != Self.defaultName }
 

@@ -16,6 +16,12 @@ protocol EmulatorStore: AnyObject {
   func piece(_ number: Int, ofAsset id: String) -> Data?
   func delete(assets ids: [String]) throws
 
+  /// A store of the same kind with the same content, which changes apart from this one.
+  func copy() throws -> any EmulatorStore
+
+  /// Takes over the content of a core's store, all of it or nothing.
+  func replace(by core: EmulatorCore) throws
+
   /// Why a read since the last call may have found too little.
   func takeFailure() -> (any Error)?
 }

@@ -32,8 +32,8 @@ struct FileIndex {
     try db.execute(
       sql: """
         INSERT INTO entry
-        SELECT ?, key, name
-        FROM (SELECT sortKeyOf(name, body) AS key, name FROM record NOT INDEXED WHERE zone = ? AND NOT deleted)
+        SELECT ?, key, name, id
+        FROM (SELECT sortKeyOf(name, body) AS key, name, id FROM record NOT INDEXED WHERE zone = ? AND NOT deleted)
         WHERE key IS NOT NULL ORDER BY key, name
         """,
       arguments: [index.id, zone]
@@ -52,16 +52,15 @@ struct FileIndex {
     from: IndexEntry?,
     ascending: Bool,
     limit: Int,
-    zone: Int64,
     _ db: Database
   ) throws -> [StoredRecord] {
     let (condition, arguments) = condition(range, from: from, ascending: ascending)
     let direction = ascending ? "ASC" : "DESC"
     let sql = """
-      SELECT entry.name, sequence, body FROM entry CROSS JOIN record ON record.zone = ? AND record.name = entry.name
+      SELECT entry.name, sequence, body FROM entry CROSS JOIN record ON record.id = entry.record
       WHERE \(condition) ORDER BY key \(direction), entry.name \(direction) LIMIT ?
       """
-    let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [zone] + arguments + [limit])
+    let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments + [limit])
     var found: [StoredRecord] = []
     while let row = try rows.next() { found.append(try RecordTable.record(row, name: row["name"])) }
     return found

@@ -28,12 +28,12 @@ extension FileStore {
   }
 
   private static func databases(_ db: Database) throws -> [Commit] {
-    var commits: [Commit] = []
-    for row in try Row.fetchAll(db, sql: "SELECT path, counter, sequence FROM database ORDER BY path") {
-      guard let key = DatabaseKey(path: row["path"]) else { throw DamagedBytes() }
+    let (zones, subscriptions, tokens) = (try zones(db), try subscriptions(db), try tokens(db))
+    var commits = try Row.fetchAll(db, sql: "SELECT path, counter, sequence FROM database ORDER BY path").map { row in
+      let key = try database(row["path"])
       var commit = Commit(database: key, counter: row["counter"], sequence: row["sequence"])
-      commit.changes += try zones(db, key) + subscriptions(db, key) + tokens(db, key)
-      commits.append(commit)
+      commit.changes = (zones[key.path] ?? []) + (subscriptions[key.path] ?? []) + (tokens[key.path] ?? [])
+      return commit
     }
     if !commits.isEmpty {
       commits[0].changes += try String.fetchAll(db, sql: "SELECT name FROM user").map { .userSeen(name: $0) }
@@ -41,32 +41,49 @@ extension FileStore {
     return commits
   }
 
-  private static func zones(_ db: Database, _ key: DatabaseKey) throws -> [Commit.Change] {
-    try Row.fetchAll(db, sql: "SELECT * FROM zone WHERE database = ?", arguments: [key.path])
-      .map { row in
-        if row["deleted"] { return .zoneDeleted(name: row["name"], sequence: row["changed"]) }
-        let zone = Commit.ZoneRow(
-          name: row["name"],
-          identity: UInt64(bitPattern: row["identity"]),
-          sequence: row["sequence"],
-          changed: row["changed"]
-        )
-        return zone.name == ZoneState.defaultName ? .zoneChanged(zone) : .zoneCreated(zone)
-      }
+  private static func database(_ path: String) throws -> DatabaseKey {
+    guard let key = DatabaseKey(path: path) else { throw DamagedBytes() }
+    return key
   }
 
-  private static func subscriptions(_ db: Database, _ key: DatabaseKey) throws -> [Commit.Change] {
-    try Row.fetchAll(db, sql: "SELECT * FROM subscription WHERE database = ?", arguments: [key.path])
-      .map { row in
-        guard let body = try JSONParser.parse(row["body"]).object, let scope = Route.Scope(rawValue: row["scope"])
-        else { throw DamagedBytes() }
-        let name = Subscription.Key(scope: scope, owner: row["owner"], id: row["id"])
-        return .subscribed(try Subscription(body, key: name, zonesOf: name.owner))
-      }
+  /// Reads the rows of a table, and sorts them by their databases.
+  private static func changes(
+    _ db: Database,
+    _ table: String,
+    _ change: (Row, DatabaseKey) throws -> Commit.Change
+  ) throws -> [String: [Commit.Change]] {
+    var found: [String: [Commit.Change]] = [:]
+    for row in try Row.fetchAll(db, sql: "SELECT * FROM \(table)") {
+      found[row["database"], default: []].append(try change(row, database(row["database"])))
+    }
+    return found
   }
 
-  private static func tokens(_ db: Database, _ key: DatabaseKey) throws -> [Commit.Change] {
-    try Row.fetchAll(db, sql: "SELECT * FROM pushToken WHERE database = ?", arguments: [key.path])
-      .map { .tokenMade(PushToken(text: $0["token"], owner: key, expires: $0["expires"])) }
+  private static func zones(_ db: Database) throws -> [String: [Commit.Change]] {
+    try changes(db, "zone") { row, _ in
+      if row["deleted"] { return .zoneDeleted(name: row["name"], sequence: row["changed"]) }
+      let zone = Commit.ZoneRow(
+        name: row["name"],
+        identity: UInt64(bitPattern: row["identity"]),
+        sequence: row["sequence"],
+        changed: row["changed"]
+      )
+      return zone.name == ZoneState.defaultName ? .zoneChanged(zone) : .zoneCreated(zone)
+    }
+  }
+
+  private static func subscriptions(_ db: Database) throws -> [String: [Commit.Change]] {
+    try changes(db, "subscription") { row, _ in
+      guard let body = try JSONParser.parse(row["body"]).object, let scope = Route.Scope(rawValue: row["scope"])
+      else { throw DamagedBytes() }
+      let name = Subscription.Key(scope: scope, owner: row["owner"], id: row["id"])
+      return .subscribed(try Subscription(body, key: name, zonesOf: name.owner))
+    }
+  }
+
+  private static func tokens(_ db: Database) throws -> [String: [Commit.Change]] {
+    try changes(db, "pushToken") { row, key in
+      .tokenMade(PushToken(text: row["token"], owner: key, expires: row["expires"]))
+    }
   }
 }

@@ -15,10 +15,7 @@ final class FileRecords: ZoneRecords {
   /// The zone's ID in the file; `nil` before the first commit.
   var id: Int64? {
     if let knownID { return knownID }
-    knownID = store.read(otherwise: nil) { db in
-      let sql = "SELECT id FROM zone WHERE database = ? AND name = ?"
-      return try Int64.fetchOne(db.cachedStatement(sql: sql), arguments: [key.database.path, key.zone])
-    }
+    knownID = store.read(otherwise: nil) { try FileStore.knownID(of: key.zone, key.database.path, $0) }
     return knownID
   }
 
@@ -88,7 +85,7 @@ final class FileRecords: ZoneRecords {
   func page(_ range: KeyRange, of index: IndexName, from: IndexEntry?, ascending: Bool, limit: Int) -> [StoredRecord] {
     guard let id, let index = store.index(index, zone: id) else { return [] }
     return store.read(otherwise: []) {
-      try index.page(range, from: from, ascending: ascending, limit: limit, zone: id, $0)
+      try index.page(range, from: from, ascending: ascending, limit: limit, $0)
     }
   }
 }
@@ -102,12 +99,13 @@ struct RecordTable {
 
   func save(_ record: StoredRecord, over old: StoredRecord?) throws {
     try unlink(old)
-    try put(record.name, record.sequence, isShare: record.content.sharing != nil, PackedRecord.bytes(record))
+    let id = try put(record.name, record.sequence, isShare: record.content.sharing != nil, PackedRecord.bytes(record))
     for link in record.content.links {
       try db.run("INSERT INTO link VALUES (?, ?, ?, ?)", [link.kind.rawValue, link.target, zone, record.name])
     }
     for index in indexes where index.name.type == record.type {
-      try db.run("INSERT INTO entry VALUES (?, ?, ?)", [index.id, record.sortKey(index.name.key).bytes, record.name])
+      let key = record.sortKey(index.name.key).bytes
+      try db.run("INSERT INTO entry VALUES (?, ?, ?, ?)", [index.id, key, record.name, id])
     }
   }
 
@@ -121,21 +119,23 @@ struct RecordTable {
     try put(tombstone.name, tombstone.sequence, deleted: true, writer.bytes)
   }
 
+  /// Writes a row, and returns its ID.
+  @discardableResult
   private func put(
     _ name: String,
     _ sequence: Int64,
     deleted: Bool = false,
     isShare: Bool = false,
     _ body: [UInt8]
-  ) throws {
-    try db.run(
-      """
+  ) throws -> Int64? {
+    let sql = """
       INSERT INTO record (zone, name, sequence, deleted, isShare, body) VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT (zone, name) DO UPDATE SET (sequence, deleted, isShare, body)
         = (excluded.sequence, excluded.deleted, excluded.isShare, excluded.body)
-      """,
-      [zone, name, sequence, deleted, isShare, Data(body)]
-    )
+      RETURNING id
+      """
+    let arguments: StatementArguments = [zone, name, sequence, deleted, isShare, Data(body)]
+    return try Int64.fetchAll(db.cachedStatement(sql: sql), arguments: arguments).first
   }
 
   /// Takes out what leads to the last version of a record.

@@ -21,22 +21,17 @@ enum FileSchema {
   /// Makes the tables where they are missing, and those of an older version into these.
   static func prepare(_ db: Database) throws {
     let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-    guard found <= version else { throw Refusal.newer }
-    guard found < version else { return }
+    guard found != version else { return }
+    guard found == 0 else { throw Refusal.newer }
     let hasTables = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master)") ?? false
     if hasTables {
       guard try db.tableExists("record"), try db.tableExists("asset") else { throw Refusal.notOurs }
-      if found < 2 { try FirstVersion.setAside(db) }
+      try FirstVersion.setAside(db)
     }
-    if found < 2 { try db.execute(sql: tables) }
-    if hasTables, found < 2 { try FirstVersion.takeOver(db) }
-    try db.execute(sql: schemas)
-    if hasTables { try SecondVersion.takeOver(db) }
+    try db.execute(sql: tables)
+    if hasTables { try FirstVersion.takeOver(db) }
     try db.execute(sql: "PRAGMA user_version = \(version)")
   }
-
-  /// Schemas in Apple's language, by container and environment.
-  private static let schemas = "CREATE TABLE schema (name TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID"
 
   private static let tables = """
     CREATE TABLE IF NOT EXISTS database (path TEXT PRIMARY KEY, counter INTEGER NOT NULL, sequence INTEGER NOT NULL);
@@ -53,11 +48,13 @@ enum FileSchema {
     CREATE TABLE link (
       kind INTEGER NOT NULL, target TEXT NOT NULL, zone INTEGER NOT NULL, source TEXT NOT NULL,
       PRIMARY KEY (kind, target, zone, source)) WITHOUT ROWID;
-    -- The orders that queries have asked for. A key is a value in a spelling whose bytes sort as the values do.
+    -- The orders that queries have asked for. A key is a value in a spelling whose bytes sort as the values do; the
+    -- record is the ID of its row.
     CREATE TABLE fieldIndex (
       id INTEGER PRIMARY KEY, zone INTEGER NOT NULL, type TEXT NOT NULL, field TEXT NOT NULL, UNIQUE (zone, type, field));
     CREATE TABLE entry (
-      fieldIndex INTEGER NOT NULL, key BLOB NOT NULL, name TEXT NOT NULL, PRIMARY KEY (fieldIndex, key, name)) WITHOUT ROWID;
+      fieldIndex INTEGER NOT NULL, key BLOB NOT NULL, name TEXT NOT NULL, record INTEGER NOT NULL,
+      PRIMARY KEY (fieldIndex, key, name)) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS user (name TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS subscription (
       database TEXT NOT NULL, scope TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL,
@@ -66,6 +63,8 @@ enum FileSchema {
       token TEXT PRIMARY KEY, database TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID;
     -- Apart from their bytes, assets are few and small, and are read at the start.
     CREATE TABLE asset (id TEXT PRIMARY KEY, kept INTEGER NOT NULL) WITHOUT ROWID;
+    -- In Apple's language, by container and environment.
+    CREATE TABLE schema (name TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE content (asset TEXT NOT NULL, piece INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (asset, piece));
     """
 }

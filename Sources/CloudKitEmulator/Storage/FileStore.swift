@@ -9,17 +9,26 @@ final class FileStore: EmulatorStore {
     var description: String { "The data file cannot be kept safely on its file system." }
   }
 
+  /// How much of the file SQLite keeps at hand, in KB.
+  private static let cacheSize = 4096
+
   let queue: DatabaseQueue
   private var failure: (any Error)?
   /// The indexes there are, by the IDs of their zones.
   private var indexes: [Int64: [FileIndex]]
 
+  /// A file that goes when the store does.
+  private let temporaryPath: String?
+
   /// Opens or creates the file and locks it against a second emulator.
-  init(path: String) throws {
+  init(path: String, isTemporary: Bool = false) throws {
+    temporaryPath = isTemporary ? path : nil
     var configuration = Configuration()
     configuration.prepareDatabase { db in
       // One process owns the file for as long as it lives; the kernel drops the lock at its death.
-      try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+      try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -\(Self.cacheSize)")
+      // Nobody would look for a temporary file after a crash.
+      guard !isTemporary else { return try db.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF") }
       let journal = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
       try db.execute(sql: "PRAGMA synchronous = FULL")
       guard journal == "wal", try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else { throw UnsafeFileSystem() }
@@ -29,6 +38,38 @@ final class FileStore: EmulatorStore {
       try FileSchema.prepare(db)
       return try FileIndex.all(db)
     }
+  }
+
+  deinit {
+    guard let temporaryPath else { return }
+    try? queue.close()
+    for path in [temporaryPath, temporaryPath + "-wal"] { try? FileManager.default.removeItem(atPath: path) }
+  }
+
+  func copy() throws -> any EmulatorStore {
+    let copy = try Self.temporary()
+    try copy.replace(by: self)
+    return copy
+  }
+
+  func replace(by core: EmulatorCore) throws {
+    if let file = core.store as? FileStore { return try replace(by: file) }
+    let file = try Self.temporary()
+    try core.write(into: file)
+    try replace(by: file)
+  }
+
+  private func replace(by other: FileStore) throws {
+    try other.queue.backup(to: queue)
+    indexes = try queue.read(FileIndex.all)
+  }
+
+  private static func temporary() throws -> FileStore {
+    let name = "emulator-\(UUID().uuidString).sqlite"
+    return try FileStore(
+      path: FileManager.default.temporaryDirectory.appendingPathComponent(name).path,
+      isTemporary: true
+    )
   }
 
   func records(in zone: Place.Key) -> any ZoneRecords { FileRecords(self, zone) }
@@ -62,6 +103,8 @@ final class FileStore: EmulatorStore {
   }
 
   func write(_ commit: Commit) throws {
+    // A later zone of that name has the same ID, and no index.
+    var cleared: [Int64] = []
     try queue.write { db in
       let path = commit.database.path
       try db.run("INSERT OR REPLACE INTO database VALUES (?, ?, ?)", [path, commit.counter, commit.sequence])
@@ -78,24 +121,26 @@ final class FileStore: EmulatorStore {
         case .saved(let zone, let record, let old): try records(zone).save(record, over: old)
         case .buried(let zone, let tombstone, let old): try records(zone).bury(tombstone, over: old)
         case .zoneDeleted(let name, let sequence):
-          try records(name).clear()
+          // A state that is copied has zones that were deleted before they came here.
+          if let id = try Self.knownID(of: name, path, db) {
+            try records(name).clear()
+            cleared.append(id)
+          }
           try Self.put(Commit.ZoneRow(name: name, identity: 0, sequence: 0, changed: sequence), deleted: true, path, db)
         default: try Self.write(change, commit.database, db)
         }
       }
     }
-    // A later zone of that name has the same ID, and no index.
-    for case .zoneDeleted(let name, _) in commit.changes {
-      let key = Place.Key(database: commit.database, zone: name)
-      if let id = (records(in: key) as? FileRecords)?.id { indexes[id] = nil }
-    }
+    for id in cleared { indexes[id] = nil }
   }
 
-  static func id(of zone: String, _ path: String, _ db: Database) throws -> Int64 {
+  static func knownID(of zone: String, _ path: String, _ db: Database) throws -> Int64? {
     let sql = "SELECT id FROM zone WHERE database = ? AND name = ?"
-    guard let id = try Int64.fetchOne(db.cachedStatement(sql: sql), arguments: [path, zone]) else {
-      throw DatabaseError(message: "A commit names no zone.")
-    }
+    return try Int64.fetchOne(db.cachedStatement(sql: sql), arguments: [path, zone])
+  }
+
+  private static func id(of zone: String, _ path: String, _ db: Database) throws -> Int64 {
+    guard let id = try knownID(of: zone, path, db) else { throw DatabaseError(message: "A commit names no zone.") }
     return id
   }
 

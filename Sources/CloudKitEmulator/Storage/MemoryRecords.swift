@@ -25,6 +25,14 @@ final class MemoryRecords: ZoneRecords {
 
   init() {}
 
+  /// The same records, which lie where they are until one of the two changes.
+  func copy() -> MemoryRecords {
+    let copy = MemoryRecords()
+    (copy.records, copy.tombstones, copy.feed) = (records, tombstones, feed)
+    (copy.sources, copy.indexes, copy.keys) = (sources, indexes, keys)
+    return copy
+  }
+
   var count: Int { records.count }
 
   subscript(name: String) -> StoredRecord? { records[name].map { Self.unpack($0, name: name) } }

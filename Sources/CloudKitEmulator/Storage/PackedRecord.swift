@@ -16,13 +16,19 @@ enum PackedRecord {
       isSameUser ? nil : record.modified.userRecordName, content.parent, content.shortGUID, content.share, record.left,
       content.sharing.map { JSONWriter.text($0.row) },
     ]
-    writer.add(byte: optionals.indices.reduce(0) { $0 | (optionals[$1] == nil ? 0 : 1 << UInt8($1)) })
+    var flags: UInt8 = 0
+    for (index, text) in optionals.enumerated() where text != nil { flags |= 1 << UInt8(index) }
+    writer.add(byte: flags)
     for case let text? in optionals { writer.add(text) }
     for member in content.fields {
       writer.add(member.name)
       writer.add { $0.add(member.value) }
     }
-    return writer.bytes
+    // No room for more: there may be a million of them.
+    return Array(unsafeUninitializedCapacity: writer.bytes.count) { buffer, count in
+      count = writer.bytes.count
+      _ = buffer.initialize(from: writer.bytes)
+    }
   }
 
   static func record(

@@ -1,0 +1,130 @@
+import CloudKitEmulator
+import Foundation
+import Testing
+
+@Suite(.inMemoryAndOnFile) struct SnapshotTests {
+  private static let ana = EmulatorDatabase.private(of: "ana", "iCloud.test")
+
+  /// A shared list with an asset, a query subscription and a deleted zone.
+  private static func world() throws -> Shared {
+    let shared = try Shared()
+    _ = try shared.share()
+    let asset = try shared.fixture.emulator.upload(Data("picture".utf8), at: shared.fixture.now)
+    _ = try shared.fixture.emulator.save(
+      in: ana,
+      zone: "notes",
+      recordType: "Note",
+      recordName: "milk",
+      fields: ["picture": .asset(asset), "n": .int64(7)],
+      at: shared.fixture.now
+    )
+    try shared.fixture.createZone("gone")
+    _ = try shared.fixture.deleteZone("gone")
+    _ = try shared.fixture.post(
+      "subscriptions/modify",
+      #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"s","subscriptionType":"zone","#
+        + #""zoneID":{"zoneName":"notes"}}}]}"#
+    )
+    return shared
+  }
+
+  private static func answers(_ fixture: Fixture) throws -> [String] {
+    try [
+      fixture.post("zones/list"), fixture.changes(), fixture.post("subscriptions/list"),
+      fixture.query(#""filterBy":[{"comparator":"EQUALS","fieldName":"n","fieldValue":{"value":7}}]"#),
+      fixture.post("zones/list", database: "shared", query: Shared.berta),
+    ].map(\.text)
+  }
+
+  @Test func `a restored state is the one that was kept, down to every answer`() throws {
+    let fixture = try Self.world().fixture
+    let now = fixture.now
+    let (dump, answers) = (fixture.emulator.dump(), try Self.answers(fixture))
+    let snapshot = try fixture.emulator.snapshot()
+    for round in 0..<2 {
+      _ = try fixture.modify(
+        Fixture.save("new\(round)", #""m":{"value":1}"#),
+        Fixture.delete("milk"),
+        Fixture.delete("list")
+      )
+      fixture.pass(10_000)
+      _ = try fixture.deleteZone("notes")
+      _ = try fixture.post("subscriptions/list")
+      #expect(fixture.emulator.dump() != dump && fixture.emulator.assetCount == 0)
+
+      try fixture.emulator.restore(snapshot)
+
+      #expect(fixture.emulator.dump() == dump)
+      fixture.pass(now.timeIntervalSince(fixture.now))
+      #expect(try Self.answers(fixture) == answers)
+      guard case .asset(let asset)? = fixture.emulator.record("milk", in: Self.ana, zone: "notes")?.fields["picture"]
+      else {
+        Issue.record("The asset is gone.")
+        return
+      }
+      #expect(fixture.emulator.bytes(of: asset) == Data("picture".utf8))
+    }
+  }
+
+  @Test func `a snapshot in a file starts an emulator, and is restored in one of either kind`() async throws {
+    let fixture = try Self.world().fixture
+    _ = try Self.answers(fixture)
+    let dump = fixture.emulator.dump()
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("snapshot.sqlite").path
+      let answers = try {
+        try fixture.emulator.snapshot().write(to: path)
+        let opened = try Fixture(path: path)
+        #expect(opened.emulator.dump() == dump && opened.emulator.assetCount == 1)
+        return try Self.answers(opened)
+      }()
+      let snapshot = try EmulatorSnapshot(reading: path)
+
+      for other in [try Fixture(), try Fixture(path: directory.appendingPathComponent("other.sqlite").path)] {
+        try other.createZone("in the way")
+        try other.emulator.restore(snapshot)
+
+        other.pass(Fixture.start.timeIntervalSince(other.now))
+        #expect(other.emulator.dump() == dump)
+        #expect(try Self.answers(other) == answers)
+        _ = try other.modify(Fixture.save("later"))
+      }
+      #expect(throws: (any Error).self) { try snapshot.write(to: path) }
+    }
+  }
+
+  @Test func `what is restored on file is there after a restart`() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("data.sqlite").path
+      let world = try Self.world().fixture
+      let snapshot = try world.emulator.snapshot()
+      try {
+        let fixture = try Fixture(path: path)
+        try fixture.createZone("in the way")
+        try fixture.emulator.restore(snapshot)
+        _ = try fixture.modify(Fixture.save("after"))
+        _ = try world.modify(Fixture.save("after"))
+      }()
+
+      #expect(try Emulator(path: path).dump() == world.emulator.dump())
+    }
+  }
+
+  @Test func `a snapshot of a file leaves nothing behind when it goes`() async throws {
+    try await withTemporaryDirectory { directory in
+      _ = await #expect(processExitsWith: .success) { [directory = directory.path as String] in
+        setenv("TMPDIR", directory, 1)
+        let fixture = try Fixture(path: directory + "/data.sqlite")
+        try fixture.createZone("notes")
+        try withExtendedLifetime(try fixture.emulator.snapshot()) { snapshot in
+          #expect(try FileManager.default.contentsOfDirectory(atPath: directory).contains { $0.hasPrefix("emulator-") })
+          try fixture.emulator.restore(snapshot)
+        }
+
+        #expect(
+          try FileManager.default.contentsOfDirectory(atPath: directory).allSatisfy { $0.hasPrefix("data.sqlite") }
+        )
+      }
+    }
+  }
+}
