@@ -33,20 +33,26 @@ private final class Session {
     configuration.notQueryable = ["Note.secret"]
     guard let emulator = try? Emulator(configuration: configuration) else { preconditionFailure("No emulator.") }
     self.emulator = emulator
-    admin = AdminEndpoint(emulator: emulator, access: AdminAccess(), now: { Date(timeIntervalSince1970: 1_767_322_800) })
-    _ = run(
-      Data(
-        #"""
-        POST private/zones/modify
-
-        {"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"notes"}}}]}
-        ---
-        POST private/records/modify
-
-        {"zoneID":{"zoneName":"notes"},"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"note-1","fields":{"title":{"value":"Milk"},"n":{"value":1}}}}]}
-        """#.utf8
-      )
+    admin = AdminEndpoint(
+      emulator: emulator,
+      access: AdminAccess(),
+      now: { Date(timeIntervalSince1970: 1_767_322_800) }
     )
+    let database = EmulatorDatabase.private(of: "ana", "iCloud.test")
+    let fields: [String: EmulatorValue?] = ["title": .string("Milk"), "n": .int64(1)]
+    do {
+      try emulator.createZone("notes", in: database, at: clock)
+      try emulator.save(
+        in: database,
+        zone: "notes",
+        recordType: "Note",
+        recordName: "note-1",
+        fields: fields,
+        at: clock
+      )
+    } catch {
+      preconditionFailure("\(error)")
+    }
   }
 
   /// The answers, for comparison.
