@@ -30,7 +30,6 @@ private final class Session {
   init() {
     var configuration = EmulatorConfiguration()
     configuration.assetSizeLimit = 2000
-    configuration.notQueryable = ["Note.secret"]
     guard let emulator = try? Emulator(configuration: configuration) else { preconditionFailure("No emulator.") }
     self.emulator = emulator
     admin = AdminEndpoint(
