@@ -196,4 +196,23 @@ import Testing
     try fixture.emulator.delete(recordName: "a", in: database, zone: "notes", at: fixture.now)
     #expect(fixture.emulator.records(in: database, zone: "notes").isEmpty)
   }
+
+  @Test func `a request with a mistake in it does nothing at all`() throws {
+    let fixture = try Fixture.withZone()
+    let before = fixture.emulator.dump()
+
+    let zones = try fixture.post(
+      "zones/modify",
+      #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"new"}}},{"operationType":"create"}]}"#
+    )
+    let subscriptions = try fixture.post(
+      "subscriptions/modify",
+      #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"z","subscriptionType":"zone","zoneID":{"zoneName":"notes"}}},{"operationType":"create"}]}"#
+    )
+
+    #expect(zones.status == 400 && subscriptions.status == 400)
+    #expect(fixture.emulator.dump() == before)
+    let list = try fixture.post("subscriptions/list").object["subscriptions"] as? [Any]
+    #expect(list?.isEmpty == true)
+  }
 }

@@ -52,7 +52,7 @@ final class Wire: @unchecked Sendable {
   /// It is waited for on a thread of its own: those of the test tasks are few, and the server needs them.
   func receive() async -> (head: String, body: String)? {
     await withCheckedContinuation { continuation in
-      Thread.detachNewThread { continuation.resume(returning: self.read()) }
+      Thread.detachNewThread { continuation.resume(returning: self.receiveHere()) }
     }
   }
 
@@ -82,7 +82,8 @@ final class Wire: @unchecked Sendable {
     return count
   }
 
-  private func read() -> (head: String, body: String)? {
+  /// The same on the thread that asks, which has nothing else to do.
+  func receiveHere() -> (head: String, body: String)? {
     while true {
       let text = String(decoding: buffer, as: UTF8.self)
       if let end = text.range(of: "\r\n\r\n") {

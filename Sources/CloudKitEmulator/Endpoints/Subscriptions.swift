@@ -23,11 +23,14 @@ extension EmulatorCore {
 
   /// Operations run in order, each on its own. [D]
   func modifySubscriptions(_ call: Call) throws(ServerError) -> JSONObject {
-    var results: [JSON] = []
-    for (index, item) in try items("operations", of: call.body).enumerated() {
+    let operations = try items("operations", of: call.body).map { (item) throws(ServerError) in
       guard let type = item["operationType"]?.string, let object = item["subscription"]?.object else {
         throw .badRequest("Missing 'operationType' or 'subscription'")
       }
+      return (type, object)
+    }
+    var results: [JSON] = []
+    for (index, (type, object)) in operations.enumerated() {
       let id =
         object["subscriptionID"]?.string
         ?? Derived.uuid("\(configuration.seed)/subscription/\(statistics.requests)/\(index)/\(call.milliseconds)")

@@ -23,11 +23,15 @@ extension EmulatorCore {
   /// Operations run in order, each on its own: zones are never atomic. [D]
   func modifyZones(_ call: Call) throws(ServerError) -> JSONObject {
     let database = database(for: call)
-    var results: [JSON] = []
-    for item in try items("operations", of: call.body) {
+    // A request with a mistake does nothing, neither before the mistake nor after it.
+    let operations = try items("operations", of: call.body).map { (item) throws(ServerError) in
       guard let type = item["operationType"]?.string, ["create", "delete"].contains(type),
         let zoneID = item["zone"]?.object?["zoneID"]
       else { throw .badRequest("Missing or unknown 'operationType', or missing 'zone'") }
+      return (type, zoneID)
+    }
+    var results: [JSON] = []
+    for (type, zoneID) in operations {
       results.append(
         try result(zoneID) { () throws(ServerError) in
           type == "create"

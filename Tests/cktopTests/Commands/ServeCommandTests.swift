@@ -1,3 +1,4 @@
+import CloudKit
 import Foundation
 import Testing
 
@@ -16,7 +17,64 @@ import Testing
     try await other.succeed("sync")
 
     #expect(try await other.succeed("records", "get", "t1", "--json").object()["recordName"] as? String == "t1")
-    try await machine.fail(4, "serve", "--data", file)
+    #expect(try await machine.fail(4, "serve", "--data", file).contains("in use by another server"))
+  }
+
+  @Test func `what is no data file is named as that`() async throws {
+    let machine = try Machine()
+    let text = try machine.folder.write(String(repeating: "no database ", count: 100), to: "notes.txt")
+
+    #expect(try await machine.fail(4, "serve", "--data", text).contains("not a file of cktop serve"))
+    #expect(try await machine.fail(4, "serve", "--data", "nowhere/cloud.sqlite").contains("cannot be opened"))
+  }
+
+  @Test func `other machines are let in only where strangers are kept out`() async throws {
+    let machine = try Machine()
+
+    #expect(try await machine.fail(2, "serve", "--host", "0.0.0.0").contains("--strict-auth"))
+    #expect(try await machine.fail(2, "serve", "--host", "0.0.0.0", "--strict-auth").contains("--api-token"))
+    let admin = try await machine.fail(
+      2,
+      "serve",
+      "--host",
+      "0.0.0.0",
+      "--admin",
+      "--strict-auth",
+      "--api-token",
+      "right"
+    )
+    #expect(admin.contains("CKTOP_ADMIN_TOKEN"))
+    let cloud = try await Cloud("--host", "0.0.0.0", "--strict-auth", "--api-token", "right", "--user", "ana")
+    #expect(cloud.url.hasPrefix("http://0.0.0.0:"))
+  }
+
+  @Test func `the admin endpoint shows the state, and the log names paths and faults but no token`() async throws {
+    let cloud = try await Cloud(
+      "--admin",
+      faults: "[[rules]]\nthen = \"internalError\"\nwhen = { operation = \"zones/list\" }\n"
+    )
+    let transport = CKHTTPTransport(baseURL: try #require(URL(string: cloud.url)))
+    let list = "/database/1/iCloud.test/development/private/zones/list"
+
+    let state = try await transport.send(CKTransportRequest(method: "GET", path: "/emulator/state", query: ""))
+    _ = try await transport.send(
+      CKTransportRequest(method: "GET", path: list, query: "ckAPIToken=hush&ckWebAuthToken=hush")
+    )
+    _ = try await transport.send(CKTransportRequest(method: "GET", path: "/sign-in", query: "user=hush"))
+    _ = try await transport.send(CKTransportRequest(method: "GET", path: "/nowhere", query: "ckWebAuthToken=hush"))
+    #expect(await cloud.stop() == 0)
+
+    #expect(state.status == 200)
+    let log = try cloud.log()
+    #expect(log.contains { $0.contains("GET /emulator/state 0 items 200 ") })
+    #expect(
+      log.contains {
+        $0.contains("private/zones/list 0 items 500 INTERNAL_ERROR") && $0.hasSuffix("ms [rule 1: internalError]")
+      }
+    )
+    #expect(log.contains { $0.contains("GET sign-in 0 items 200 ") })
+    #expect(log.contains { $0.contains("GET /nowhere 0 items 404 NOT_FOUND ") })
+    #expect(!log.joined().contains("hush"))
   }
 
   @Test func `a strict server lets in only whom it knows`() async throws {
@@ -59,6 +117,7 @@ import Testing
       try await machine.fail(2, "serve", "--schema", argument)
     }
     #expect(try await machine.succeed("help", "faults").output.contains("dropAfterCommit"))
+    #expect(try await machine.succeed("help", "admin").output.contains("/emulator/advance"))
   }
 
   @Test func `a schema is imported, deployed, and writes are held to it`() async throws {

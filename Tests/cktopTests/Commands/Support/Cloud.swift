@@ -51,6 +51,13 @@ final class Cloud: Sendable {
     return process.terminationStatus
   }
 
+  /// Ends the server as a power cut does.
+  func kill() async {
+    let process = process.process
+    Foundation.kill(process.processIdentifier, SIGKILL)
+    while process.isRunning { try? await Task.sleep(for: .milliseconds(5)) }
+  }
+
   /// The request log so far.
   func log() throws -> [String] {
     try String(contentsOfFile: folder.path("log"), encoding: .utf8).split(separator: "\n").map(String.init)
