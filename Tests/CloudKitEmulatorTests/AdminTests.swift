@@ -91,6 +91,24 @@ import Testing
     }
   }
 
+  @Test func `a state is kept under a name and put back`() async throws {
+    let fixture = try Fixture.withZone()
+    let before = fixture.emulator.dump()
+    try await Self.serve(fixture) { wire in
+      #expect(await Self.ask(wire, "POST", "/snapshot", #"{"name": "empty"}"#).status == "200")
+      _ = try fixture.modify(Fixture.save("a"))
+      #expect(fixture.emulator.dump() != before)
+
+      #expect(await Self.ask(wire, "POST", "/restore", #"{"name": "none"}"#).status == "404")
+      #expect(await Self.ask(wire, "POST", "/restore", #"{"name": "empty"}"#).status == "200")
+
+      #expect(fixture.emulator.dump() == before)
+      for number in 1..<20 { _ = await Self.ask(wire, "POST", "/snapshot", #"{"name": "s\#(number)"}"#) }
+      #expect(await Self.ask(wire, "POST", "/snapshot", #"{"name": "s20"}"#).status == "400")
+      #expect(await Self.ask(wire, "POST", "/snapshot", #"{"name": "s19"}"#).status == "200")
+    }
+  }
+
   @Test func `time passes for server and transport alike, and what expires has expired`() async throws {
     let fixture = try Fixture.withZone()
     let transport = EmulatorTransport(fixture.emulator, now: { fixture.now })

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Looks inside an emulator and interferes with it, over HTTP: what the Swift API does, for programs in any language.
 struct AdminEndpoint: Sendable {
@@ -15,6 +16,8 @@ struct AdminEndpoint: Sendable {
     GET  /emulator/schema?container=iCloud.…  the schema in CloudKit's language; environment=production for that one
     PUT  /emulator/schema?container=iCloud.…  replaces it with a .ckdb file
     POST /emulator/deploy?container=iCloud.…  deploys the schema of development to production
+    POST /emulator/snapshot    {"name": "empty"} keeps the whole state under a name
+    POST /emulator/restore     {"name": "empty"} puts it back
 
     """
 
@@ -22,6 +25,17 @@ struct AdminEndpoint: Sendable {
   let access: AdminAccess
   /// The emulator's time.
   let now: @Sendable () -> Date
+  private let snapshots = Snapshots()
+
+  init(emulator: Emulator, access: AdminAccess, now: @escaping @Sendable () -> Date) {
+    (self.emulator, self.access, self.now) = (emulator, access, now)
+  }
+
+  /// The states that were kept, by their names. They end with the server.
+  private final class Snapshots: Sendable {
+    static let limit = 20
+    let byName = Mutex<[String: EmulatorSnapshot]>([:])
+  }
 
   static func has(path: String) -> Bool {
     path == Self.path || path.hasPrefix(Self.path + "/")
@@ -81,6 +95,21 @@ struct AdminEndpoint: Sendable {
       return Self.json(["seconds": .double(seconds)])
     case ("GET", "schema"), ("PUT", "schema"), ("POST", "deploy"):
       return Self.text(try schema(request))
+    case ("POST", "snapshot"):
+      let name = try self.name(request)
+      guard snapshots.byName.withLock({ $0[name] != nil || $0.count < Snapshots.limit }) else {
+        throw Failure(reason: "\(Snapshots.limit) snapshots are kept at most; take one of their names again")
+      }
+      let snapshot = try attempt("the state cannot be copied") { try emulator.snapshot() }
+      snapshots.byName.withLock { $0[name] = snapshot }
+      return Self.json(["name": .string(name)])
+    case ("POST", "restore"):
+      let name = try self.name(request)
+      guard let snapshot = snapshots.byName.withLock({ $0[name] }) else {
+        throw Failure(status: 404, reason: "there is no snapshot '\(name)'; POST /emulator/snapshot takes one")
+      }
+      try attempt("the state cannot be put back") { try emulator.restore(snapshot) }
+      return Self.json(["name": .string(name)])
     default:
       throw Failure(status: 404, reason: "there is no \(request.method) \(request.path); GET /emulator lists all")
     }
@@ -125,6 +154,21 @@ struct AdminEndpoint: Sendable {
       return object
     } catch {
       throw Failure(reason: "the body is no JSON object: \(error.reason)")
+    }
+  }
+
+  private func name(_ request: EmulatorRequest) throws(Failure) -> String {
+    guard let name = try body(request)["name"]?.string, !name.isEmpty, name.utf8.count <= 255 else {
+      throw Failure(reason: #"the body must be {"name": "…"}"#)
+    }
+    return name
+  }
+
+  private func attempt<Value>(_ reason: String, _ body: () throws -> Value) throws(Failure) -> Value {
+    do {
+      return try body()
+    } catch {
+      throw Failure(status: 500, reason: "\(reason): \(error)")
     }
   }
 

@@ -20,6 +20,8 @@ struct AdminHelp: AsyncParsableCommand {
         curl "$U/emulator/schema?container=ID"               the schema in CloudKit's language; environment=production too
         curl -T app.ckdb "$U/emulator/schema?container=ID"   replaces it, as cktool import-schema does
         curl -X POST "$U/emulator/deploy?container=ID"       deploys it to production
+        curl $U/emulator/snapshot -d '{"name": "empty"}'     keeps the whole state under a name until the server ends
+        curl $U/emulator/restore -d '{"name": "empty"}'      puts it back
 
       A mistake is answered with {"error": "..."}, in one line.
 
