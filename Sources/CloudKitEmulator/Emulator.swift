@@ -21,8 +21,9 @@ public final class Emulator: Sendable {
 
   /// Makes an emulator, in memory or kept in a file.
   ///
-  /// - Parameter path: The SQLite file to keep everything in; every answered write is on disk, whenever the process
-  ///   dies.
+  /// - Parameters:
+  ///   - configuration: What it enforces and whom it knows.
+  ///   - path: The SQLite file to keep everything in; every answered write is on disk, whenever the process dies.
   /// - Throws: `EmulatorFileError` where the file cannot be opened, is damaged, or is in use by another emulator.
   public init(configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
     self.configuration = configuration

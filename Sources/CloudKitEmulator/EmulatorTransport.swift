@@ -10,6 +10,7 @@ public struct EmulatorTransport: CKTransport {
   /// Makes a transport.
   ///
   /// - Parameters:
+  ///   - emulator: Whom the requests go to.
   ///   - now: The clock the emulator sees, ahead of which `Emulator.advance(by:)` may have taken it.
   ///   - sleep: Waits where a fault delays an answer; by default real time.
   public init(

@@ -46,6 +46,7 @@ public final class EmulatorServer: Sendable {
   /// Makes a server; it listens after `start`.
   ///
   /// - Parameters:
+  ///   - emulator: What answers; several servers may share one.
   ///   - now: The clock the emulator sees, ahead of which `Emulator.advance(by:)` may have taken it.
   ///   - delay: Added to every answer.
   ///   - admin: Who may look inside and interfere under `/emulator`; `nil` nobody.
@@ -66,8 +67,9 @@ public final class EmulatorServer: Sendable {
 
   /// Listens, and returns the port; 0 picks a free one.
   ///
-  /// - Parameter host: The address to listen at. One that others can reach is refused where the emulator would let
-  ///   anybody in.
+  /// - Parameters:
+  ///   - host: The address to listen at. One that others can reach is refused where the emulator would let anybody in.
+  ///   - port: The port to listen at.
   /// - Throws: `StartError`, or an `IOError` where the port is taken.
   @discardableResult
   public func start(host: String = "127.0.0.1", port: Int = 0) async throws -> Int {

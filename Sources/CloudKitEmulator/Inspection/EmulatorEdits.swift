@@ -35,7 +35,14 @@ public struct EmulatorRecord: Sendable, Hashable {
 extension Emulator {
   /// Saves fields of a record over what is there (`forceUpdate`), creating it where it is not; `nil` clears a field.
   ///
-  /// - Parameter user: Who writes; in a private database by default its owner, in the public one a name is needed.
+  /// - Parameters:
+  ///   - database: The public database of a container, or somebody's private one.
+  ///   - zone: The zone's name; a custom zone has to be there.
+  ///   - user: Who writes; in a private database by default its owner, in the public one a name is needed.
+  ///   - recordType: The record's type.
+  ///   - recordName: The record's name.
+  ///   - fields: The fields to set or, with `nil`, to clear; the others stay.
+  ///   - time: When it happens, for the record's stamps.
   /// - Throws: `EmulatorError`, e.g. `ZONE_NOT_FOUND`, or `BAD_REQUEST` for a value of another type than the field's.
   @discardableResult
   public func save(

@@ -8,7 +8,10 @@ extension Emulator {
   /// else may be removed. Records keep what they hold in fields that are gone. The real service imports into
   /// development alone, and production gets its schema by a deployment: importing into production stands for both here.
   ///
-  /// - Parameter text: At most 4 MB, beginning with `DEFINE SCHEMA`.
+  /// - Parameters:
+  ///   - text: At most 4 MB, beginning with `DEFINE SCHEMA`.
+  ///   - container: The container's identifier, e.g. `iCloud.com.example.notes`.
+  ///   - environment: `development` or `production`.
   /// - Throws: `SchemaError` with line and column; `EmulatorError` where the data file cannot be written.
   public func importSchema(_ text: String, container: String, environment: String = "development") throws {
     guard text.utf8.count <= SchemaParser.sizeLimit else {
