@@ -39,7 +39,7 @@ package actor SyncEngine {
   let configuration: Configuration
   let wakeup = Wakeup()
   var rate = Rate()
-  private var hasAuthenticated = false
+  var hasAuthenticated = false
 
   package init(store: SyncStore, _ configuration: Configuration) {
     self.store = store
@@ -120,196 +120,6 @@ package actor SyncEngine {
     hasAuthenticated = true
   }
 
-  // MARK: - Sending
-
-  /// Sends until nothing more can be sent now. Whether anything was.
-  private func send(_ lease: Lease, _ summary: inout PassSummary) async throws -> Bool {
-    var hasSent = false
-    let total = try store.sendableCount()
-    rate.start(total: total, at: store.now())
-    while true {
-      try Task.checkCancellation()
-      let (workload, planner) = try store.workload()
-      switch planner.plan(workload) {
-      case .rest: return hasSent
-      case .makeZones(let zones): try await makeZones(zones, lease)
-      case .sendZoneOperation(let id): try await sendZoneOperation(id, lease, &summary)
-      case .readBack(let zone, let ids): try await readBack(zone, ids, lease, &summary)
-      case .send(let zone, let ids, let atomic): try await sendBatch(zone, ids, atomic: atomic, lease, &summary)
-      }
-      hasSent = true
-      try store.setProgress(rate.progress(at: store.now()), lease)
-      if try store.mayRequest() == false { throw Interrupted() }
-    }
-  }
-
-  private func sendBatch(
-    _ zone: ZoneKey,
-    _ ids: [Int64],
-    atomic: Bool,
-    _ lease: Lease,
-    _ summary: inout PassSummary
-  ) async throws {
-    let operations = try store.begin(ids, atomic: atomic, lease)
-    guard !operations.isEmpty else { return }
-    try store.setActivity(.sending, lease)
-    let client = client
-    let database = database
-    let (answer, seconds) = await timed(lease) { () async throws(WebServicesError) in
-      try await client.modify(
-        operations.map(Interpreter.wireOperation),
-        zone: zone.wire,
-        atomic: atomic,
-        in: database
-      )
-    }
-    if case .success(let results) = answer, let stranger = try stranger(in: results) {
-      // Whose records were written is not known: all of it is read back once we are ourselves again.
-      _ = try store.recoverInFlight(lease)
-      hasAuthenticated = false
-      throw WebServicesError(
-        .authenticationFailed,
-        "the server took us for \(stranger), whose changes these are not; sign in again"
-      )
-    }
-    let outcomes = Interpreter.outcomes(of: operations, answer)
-    try settle(operations, outcomes, seconds, lease, &summary)
-  }
-
-  /// Somebody else as whom records of a user's own database were saved: the account was switched behind us.
-  private func stranger(in results: [WireRecordResult]) throws -> String? {
-    guard database == .private, configuration.identity == nil, let owner = try store.status().identity else {
-      return nil
-    }
-    for case .record(let record) in results {
-      if let user = record.modified?.userRecordName, user != owner, !owner.isEmpty { return user }
-    }
-    return nil
-  }
-
-  private func settle(
-    _ operations: [QueuedOperation],
-    _ outcomes: [Int64: Outcome],
-    _ seconds: Double,
-    _ lease: Lease,
-    _ summary: inout PassSummary
-  ) throws {
-    let settled = try store.finish(
-      operations,
-      outcomes,
-      seconds: seconds,
-      policy: configuration.policy,
-      random: configuration.random(),
-      lease
-    )
-    summary.requests += 1
-    summary.sent += settled.acknowledged
-    summary.failed += settled.failed
-    rate.add(settled.acknowledged)
-    if let error = settled.error { summary.lastItemError = error }
-  }
-
-  /// Reads records whose server version is not known: after a lost answer, and after a conflict, which comes without the
-  /// server's record (reference 6.3).
-  private func readBack(
-    _ zone: ZoneKey,
-    _ ids: [Int64],
-    _ lease: Lease,
-    _ summary: inout PassSummary
-  ) async throws {
-    let keys = try store.keys(ids)
-    let client = client
-    let database = database
-    let (answer, _) = await timed(lease) { () async throws(WebServicesError) in
-      try await client.lookup(keys.map(\.name), zone: zone.wire, in: database)
-    }
-    summary.requests += 1
-    var found: [RecordKey: MirrorRecord?] = [:]
-    var failures: [RecordKey: WebServicesError] = [:]
-    switch answer {
-    case .failure(let error) where error.code == .zoneNotFound:
-      return summary.failed += try store.finishReadBack(ids, inLost: zone, error, lease)
-    case .failure(let error):
-      throw error
-    case .success(let results):
-      for result in results {
-        switch result {
-        case .record(let wire):
-          if let record = MirrorRecord(wire, in: zone) { found[record.key] = record }
-        case .deleted(let name): found[RecordKey(zone, name)] = .some(nil)
-        case .failure(let name?, let error) where error.code == .notFound: found[RecordKey(zone, name)] = .some(nil)
-        case .failure(let name?, let error): failures[RecordKey(zone, name)] = error
-        case .failure(nil, let error): throw error
-        }
-      }
-      for key in keys where found[key] == nil && failures[key] == nil {
-        failures[key] = WebServicesError(.unexpectedServerResponse, "the answer does not tell of \(key.name)")
-      }
-    }
-    let settled = try store.finishReadBack(
-      ids,
-      found: found,
-      failures: failures,
-      policy: configuration.policy,
-      random: configuration.random(),
-      lease
-    )
-    summary.sent += settled.acknowledged
-    summary.failed += settled.failed
-    if let error = settled.error { summary.lastItemError = error }
-    rate.add(settled.acknowledged)
-  }
-
-  // MARK: - Zones
-
-  private func makeZones(_ zones: [ZoneKey], _ lease: Lease) async throws {
-    let client = client
-    let database = database
-    let results: [WireZoneResult]
-    do {
-      results = try await request(lease) { () async throws(WebServicesError) in
-        try await client.modifyZones(zones.map { WireZoneOperation(.create, $0.wire) }, in: database)
-      }
-    } catch {
-      guard error.code == .badRequest else { throw error }
-      // One of them is to blame: alone, it is known which.
-      guard zones.count == 1 else {
-        for zone in zones { try await makeZones([zone], lease) }
-        return
-      }
-      results = [.failure(nil, error)]
-    }
-    try store.zonesMade(zones, results, random: configuration.random(), lease)
-  }
-
-  private func sendZoneOperation(_ id: Int64, _ lease: Lease, _ summary: inout PassSummary) async throws {
-    guard let operation = try store.begin([id], lease).first else { return }
-    let client = client
-    let database = database
-    let kind: WireZoneOperation.Kind = operation.kind == .zoneSave ? .create : .delete
-    let (answer, seconds) = await timed(lease) { () async throws(WebServicesError) in
-      try await client.modifyZones([WireZoneOperation(kind, operation.key.zoneKey.wire)], in: database)
-    }
-    let outcome: Outcome
-    switch answer {
-    case .success(let results):
-      switch results.first {
-      case .failure(_, let error): outcome = Interpreter.failure(of: operation, error, isRequestLevel: false)
-      case .zone(let zone) where zone.zoneID.zoneName == operation.key.zone: outcome = .zoneDone
-      case .zone, nil:
-        let error = WebServicesError(
-          .unexpectedServerResponse,
-          "the answer does not mention the zone",
-          effect: .unknown
-        )
-        outcome = .failed(error, .backOff)
-      }
-    case .failure(let error):
-      outcome = Interpreter.failure(of: operation, error, isRequestLevel: true)
-    }
-    try settle([operation], [id: outcome], seconds, lease, &summary)
-  }
-
   // MARK: - Requests
 
   /// Runs a request, keeping the lease alive while it takes.
@@ -321,7 +131,7 @@ package actor SyncEngine {
   }
 
   /// Runs a request, keeping the lease alive while it takes, and says how long it took.
-  private func timed<Value: Sendable>(
+  func timed<Value: Sendable>(
     _ lease: Lease,
     _ body: @Sendable () async throws(WebServicesError) -> Value
   ) async -> (Result<Value, WebServicesError>, Double) {
