@@ -1,8 +1,28 @@
 import CloudKit
-import CloudSync
 import Testing
 
+@testable import CloudSync
+
 @Suite struct MergeTests {
+  @Test func `what a server spells anew in each answer is nobody's edit`() throws {
+    let (own, shared) = (ZoneKey(zone: "notes"), ZoneKey(zone: "notes", owner: "_bob"))
+    let asset = WireAsset(fileChecksum: "sum", size: 3)
+    var answered = asset
+    (answered.downloadURL, answered.receipt) = ("https://elsewhere/1", "r")
+    func target(_ zone: String?, _ owner: String? = nil) -> FieldValue {
+      .reference(WireReference(recordName: "t", zoneID: zone.map { WireZoneID(zoneName: $0, ownerRecordName: owner) }))
+    }
+
+    #expect(FieldValue.asset(answered).canonical(in: own) == .asset(asset))
+    #expect(FieldValue.list(.asset, [.asset(answered)]).canonical(in: own) == .list(.asset, [.asset(asset)]))
+    #expect(target("notes", "_me").canonical(in: own) == target(nil))
+    #expect(target("notes").canonical(in: own) == target(nil))
+    #expect(target("other", "_me").canonical(in: own) == target("other"))
+    #expect(target("notes", "_bob").canonical(in: shared) == target(nil))
+    #expect(target("notes", "_eve").canonical(in: shared) == target("notes", "_eve"))
+    #expect(FieldValue.encrypted(.asset(answered)).canonical(in: own) == .encrypted(.asset(asset)))
+  }
+
   /// What became of one field.
   private enum Result: Equatable {
     case nothingToSend, sent, dropped, conflict

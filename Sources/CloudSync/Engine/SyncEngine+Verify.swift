@@ -177,18 +177,6 @@ extension SyncStore {
 extension MirrorRecord {
   /// Whether both are the same version with the same content.
   fileprivate func isSame(as other: MirrorRecord) -> Bool {
-    type == other.type && changeTag == other.changeTag
-      && fields.mapValues(\.content) == other.fields.mapValues(\.content)
-  }
-}
-
-extension FieldValue {
-  /// The value without what the server makes anew for each answer: the URLs of assets.
-  fileprivate var content: FieldValue {
-    switch self {
-    case .asset(let asset): .asset(WireAsset(fileChecksum: asset.fileChecksum, size: asset.size))
-    case .list(let element, let values): .list(element, values.map(\.content))
-    default: self
-    }
+    type == other.type && changeTag == other.changeTag && fields == other.fields
   }
 }

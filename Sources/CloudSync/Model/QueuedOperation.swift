@@ -116,7 +116,7 @@ package struct MirrorRecord: Hashable, Sendable {
       key: RecordKey(zone, wire.recordName),
       type: type,
       changeTag: tag,
-      fields: wire.fields,
+      fields: wire.fields.mapValues { $0.canonical(in: zone) },
       createdAt: wire.created?.timestamp,
       modifiedAt: wire.modified?.timestamp,
       modifiedBy: wire.modified?.userRecordName

@@ -67,7 +67,9 @@ extension SyncStore {
       try ZoneTable.insert(change.key.zoneKey, state: .unconfirmed, database)
     }
     switch change.kind {
-    case .save(let type, let fields):
+    case .save(let type, let changes):
+      let values = changes.values.mapValues { $0.canonical(in: change.key.zoneKey) }
+      let fields = FieldChanges(values: values, cleared: changes.cleared)
       return try acceptSave(change.key, type, fields, queued, mirror, group: group, now: now, database)
     case .delete:
       return try acceptDelete(change.key, queued, mirror, group: group, now: now, database)
