@@ -237,6 +237,23 @@ import Testing
     #expect(mine.transport.count("zones/modify") == 2)
   }
 
+  @Test func `comparing with the server keeps its wait, too`() async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    world.emulator.throttle(until: world.clock.date.addingTimeInterval(60))
+    try await mine.sync()
+    let before = mine.transport.total
+
+    let error = await #expect(throws: WebServicesError.self) { try await mine.engine.verify() }
+    let inside = mine.transport.total
+    world.clock.advance(100)
+    _ = try await mine.engine.verify()
+
+    #expect(error?.code == .throttled && (error?.retryAfter ?? 0) > 50)
+    #expect(inside == before)
+    #expect(mine.transport.total > before)
+  }
+
   @Test func `an edit does not cut a wait short that the server asked for`() async throws {
     let world = try World()
     let mine = try world.device("mine")

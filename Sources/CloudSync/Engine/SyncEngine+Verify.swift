@@ -20,8 +20,10 @@ package struct ZoneDifference: Hashable, Sendable {
 extension SyncEngine {
   /// Compares every zone that mirror or server has.
   ///
-  /// - Throws: `WebServicesError`; `StoreError` where the store belongs to somebody else.
+  /// - Throws: `WebServicesError`, that of a server's wait without asking it again; `StoreError` where the store belongs to
+  ///   somebody else.
   package func verify() async throws -> [ZoneDifference] {
+    if let wait = try store.serversWait() { throw wait }
     try await refuseStrangers()
     var zones = Set(try store.zones().filter { $0.records > 0 || $0.key.isDefaultZone }.map(\.key))
     zones.formUnion(try await zonesOfServer())

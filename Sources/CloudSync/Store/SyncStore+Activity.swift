@@ -108,6 +108,21 @@ extension SyncStore {
     }
   }
 
+  /// The wait that the server asked everybody for, while it lasts.
+  func serversWait() throws(StoreError) -> WebServicesError? {
+    let now = now()
+    return try read { database in
+      try Row.fetchOne(
+        database,
+        sql: "SELECT * FROM throttles WHERE scope = 'database' AND isOwn = 0 AND until > ?",
+        arguments: [now]
+      ).map { row in
+        let seconds = Double((row["until"] as Int64) - now) / 1000
+        return WebServicesError(ServerErrorCode(row["code"]), row["message"], retryAfter: seconds)
+      }
+    }
+  }
+
   /// Operations that could go in this pass, for its progress.
   func sendableCount() throws(StoreError) -> Int {
     try read { try Int.fetchOne($0, sql: "SELECT count(*) FROM operations WHERE state = 'pending'") ?? 0 }
