@@ -70,13 +70,11 @@ struct AssetSupply {
 extension ModifyPlan.Change {
   fileprivate func completed(with descriptors: [String: [Int: WireAsset]]) throws(CKError) -> ModifyPlan.Change {
     guard !descriptors.isEmpty else { return self }
-    var completed = self
-    try completed.ask { record in
+    return try asking { record in
       for (key, given) in descriptors {
         guard let value = record.fields[key], let old = value.assets else { continue }
         record.fields[key] = value.replacingAssets(with: old.enumerated().map { given[$0.offset] ?? $0.element })
       }
     }
-    return completed
   }
 }

@@ -5,8 +5,8 @@ internal import Foundation
 /// A request goes to one zone. An atomic group is one request or none; anything else is cut at 200 operations and at
 /// 1.5 MB of JSON, whichever comes first (reference 4).
 struct ModifyPlan {
-  /// One change, with what is needed to read its answer.
-  struct Change: Sendable {
+  /// One change, with what is needed to read its answer. A class, because ten thousand of them are put from list to list.
+  final class Change: Sendable {
     enum Kind: Sendable {
       case save(CKRecord, sent: RecordState)
       case delete
@@ -14,29 +14,31 @@ struct ModifyPlan {
 
     let id: CKRecordID
     let kind: Kind
-    private(set) var operation: WireRecordOperation
+    let operation: WireRecordOperation
     /// The operation as it goes into the request, written once: it is measured before and sent after.
-    private(set) var json: JSONFragment
+    let json: JSONFragment
+    /// The names of the records that it refers to, in whichever zone.
+    let targets: [String]
 
     init(id: CKRecordID, kind: Kind, operation: WireRecordOperation) throws(CKError) {
       self.id = id
       self.kind = kind
       self.operation = operation
-      json = try Self.written(operation)
-    }
-
-    /// Changes what is asked of the server.
-    mutating func ask(_ change: (inout WireRecord) -> Void) throws(CKError) {
-      change(&operation.record)
-      json = try Self.written(operation)
-    }
-
-    private static func written(_ operation: WireRecordOperation) throws(CKError) -> JSONFragment {
+      let record = operation.record
+      targets =
+        record.fields.values.flatMap(\.references).map(\.recordName) + (record.parent.map { [$0.recordName] } ?? [])
       do {
-        return try JSONFragment(operation)
+        json = try JSONFragment(operation)
       } catch {
-        throw .invalidArguments("The record \(operation.record.recordName) cannot be written: \(error.reason).")
+        throw .invalidArguments("The record \(record.recordName) cannot be written: \(error.reason).")
       }
+    }
+
+    /// The same change, asking something else of the server.
+    func asking(_ change: (inout WireRecord) -> Void) throws(CKError) -> Change {
+      var operation = operation
+      change(&operation.record)
+      return try Change(id: id, kind: kind, operation: operation)
     }
   }
 
@@ -85,8 +87,8 @@ struct ModifyPlan {
       changes.append(try Change(id: id, kind: .delete, operation: operation))
     }
     let roots = Set(newShares.compactMap(\.sharedRootID))
-    for index in changes.indices where roots.contains(changes[index].id) {
-      try changes[index].ask { $0.sharing = .askingForShortGUID }
+    for index in changes.indices where !roots.isEmpty && roots.contains(changes[index].id) {
+      changes[index] = try changes[index].asking { $0.sharing = .askingForShortGUID }
     }
     let spoiled = Set(unsendable.keys.map(\.zoneID))
     for (zoneID, changes) in changes.grouped(by: \.id.zoneID) {
@@ -172,10 +174,6 @@ extension ModifyPlan.Request {
   /// Whether a saved record refers to one of these names, in whichever zone.
   fileprivate func refers(to names: Set<String>) -> Bool {
     guard !names.isEmpty else { return false }
-    return changes.contains { change in
-      let record = change.operation.record
-      return record.parent.map { names.contains($0.recordName) } ?? false
-        || record.fields.values.contains { $0.references.contains { names.contains($0.recordName) } }
-    }
+    return changes.contains { $0.targets.contains(where: names.contains) }
   }
 }

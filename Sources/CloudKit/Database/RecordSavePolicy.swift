@@ -24,7 +24,7 @@ extension CKRecord {
     // The descriptor of an asset that was only read cannot be written; a field that is not sent stays as it is.
     let keys = sendsAll ? state.fields.keys.filter { isNew || !state.isUntouchedAsset($0) } : Array(state.changedKeys)
     let announced = try state.announcingAssets(in: keys)
-    wire.fields = try announced.wireFields(keys: keys.sorted(), zoneID: recordID.zoneID)
+    wire.fields = try announced.wireFields(keys: keys, zoneID: recordID.zoneID)
     wire.clearedFields = isNew ? [] : state.changedKeys.filter { state.fields[$0] == nil }
     if policy != .ifServerRecordUnchanged { wire.clearedFields = state.changedKeys.filter { state.fields[$0] == nil } }
     if let parent = state.parent, sendsAll || state.parentChanged {

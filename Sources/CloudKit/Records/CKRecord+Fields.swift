@@ -91,6 +91,7 @@ extension CKRecord {
     state.withLock { state in
       state.fields[key] = field
       state.changedKeys.insert(key)
+      state.edits += 1
     }
   }
 }

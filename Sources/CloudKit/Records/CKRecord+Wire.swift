@@ -38,7 +38,7 @@ extension CKRecord {
   /// - Throws: `CKError.invalidArguments` for a value that the wire cannot carry.
   package func wireFields() throws(CKError) -> [String: FieldValue] {
     let state = state.withLock { $0 }
-    return try state.wireFields(keys: state.fields.keys.sorted(), zoneID: recordID.zoneID)
+    return try state.wireFields(keys: Array(state.fields.keys), zoneID: recordID.zoneID)
   }
 
   /// The fields that were set since the last fetch or save, and the names of those that were cleared.
@@ -47,7 +47,7 @@ extension CKRecord {
   package func changedWireFields() throws(CKError) -> (set: [String: FieldValue], cleared: Set<String>) {
     let state = state.withLock { $0 }
     return (
-      set: try state.wireFields(keys: state.changedKeys.sorted(), zoneID: recordID.zoneID),
+      set: try state.wireFields(keys: Array(state.changedKeys), zoneID: recordID.zoneID),
       cleared: state.changedKeys.filter { state.fields[$0] == nil }
     )
   }
@@ -67,8 +67,14 @@ extension CKRecord {
 extension RecordState {
   /// The named fields that have a value, as the wire spells them.
   func wireFields(keys: [String], zoneID: CKRecordZoneID) throws(CKError) -> [String: FieldValue] {
-    var result: [String: FieldValue] = [:]
-    for key in keys { result[key] = try fields[key]?.wireValue(key: key, zoneID: zoneID) }
+    var result = [String: FieldValue](minimumCapacity: keys.count)
+    var unspelled: [String] = []
+    for key in keys {
+      guard let field = fields[key] else { continue }
+      if let wire = field.wire { result[key] = wire } else { unspelled.append(key) }
+    }
+    // In order, so that of several that the wire cannot carry always the same one is told.
+    for key in unspelled.sorted() { result[key] = try fields[key]?.wireValue(key: key, zoneID: zoneID) }
     return result
   }
 }

@@ -7,6 +7,8 @@ struct RecordState: Sendable {
   var ancestor: [String: StoredField]?
   /// Set or cleared since then.
   var changedKeys: Set<String> = []
+  /// How often a field was set or cleared: tells whether anything was, since a copy was made.
+  var edits = 0
   var changeTag: String?
   var created: WireStamp?
   var modified: WireStamp?
@@ -46,7 +48,9 @@ struct RecordState: Sendable {
   /// Fields edited while the request was under way keep their edit and stay changed.
   func accepting(_ saved: RecordState, sent: RecordState) -> RecordState {
     var result = saved
-    for key in changedKeys where fields[key]?.object !== sent.fields[key]?.object || !sent.changedKeys.contains(key) {
+    result.edits = edits
+    for key in edits == sent.edits ? [] : changedKeys
+    where fields[key]?.object !== sent.fields[key]?.object || !sent.changedKeys.contains(key) {
       result.fields[key] = fields[key]
       result.changedKeys.insert(key)
     }
@@ -66,7 +70,8 @@ struct RecordState: Sendable {
   /// This state after the record was read again: the server's, under the edits made here.
   func refreshed(from server: RecordState) -> RecordState {
     var sent = self
-    sent.changedKeys = []
+    // Nothing of it counts as sent.
+    (sent.changedKeys, sent.edits) = ([], -1)
     var result = accepting(server, sent: sent)
     if parentChanged { (result.parent, result.parentChanged) = (parent, true) }
     return result

@@ -23,7 +23,7 @@ extension CKDatabase {
       guard let tag = try root.get().recordChangeTag else {
         throw CKError(.internalError, "The root of the share has no change tag.")
       }
-      try change.ask { record in
+      change = try change.asking { record in
         var sharing = record.sharing ?? WireSharing()
         sharing.forRecord = WireShareRoot(recordName: rootID.recordName, recordChangeTag: tag)
         record.sharing = sharing
@@ -40,6 +40,7 @@ extension CKDatabase {
   /// Brings roots up to date that were saved in this call, before their share was made or deleted: the server changes
   /// their `share`, and with it their change tag.
   func refreshRoots(of plan: ModifyPlan, _ outcome: ModifyOutcome) async {
+    guard !outcome.deletes.isEmpty || plan.requests.contains(where: \.makesShare) else { return }
     var stale: [CKRecordID: CKRecord] = [:]
     for case .success(let record) in outcome.saves.values {
       if let shareID = record.share?.recordID, case .success? = outcome.deletes[shareID] {

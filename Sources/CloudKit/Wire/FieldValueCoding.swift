@@ -31,7 +31,7 @@ extension FieldValue: JSONReadable {
     // The type, which says how to read the value, may stand behind it.
     let end = json.offset
     json.offset = value
-    let encrypted = type.flatMap(Self.encryptedType)
+    let encrypted = type.flatMap { FieldType(wireTag: $0) == nil ? Self.encryptedType($0) : nil }
     let field = try tagged(encrypted ?? type, &json)
     json.offset = end
     return isEncrypted == true || encrypted != nil ? .encrypted(field) : field
