@@ -62,6 +62,9 @@ public struct EmulatorTransport: CKTransport {
     }
   }
 
+  /// Itself: in process, whatever server an answer names is the same emulator.
+  public func transport(to origin: URL, timeout: Duration) -> any CKTransport { self }
+
   /// Waits for a notification or for the keep-alive, whichever comes first.
   private func reply(to hold: EmulatorHold) async -> EmulatorReply? {
     await withTaskGroup(of: EmulatorReply?.self) { [emulator, sleep] group in

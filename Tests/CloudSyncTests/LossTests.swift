@@ -237,6 +237,24 @@ import Testing
     #expect(mine.transport.count("zones/modify") == 2)
   }
 
+  @Test func `a server that lost its zones is not taken for one that has them`() async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    for name in ["a", "b", "c"] { try mine.store.accept(world.put(name, ["x": .int64(1)])) }
+    try await mine.sync()
+    try await mine.sync()
+    // Another server at the same address: it knows neither tokens nor zones.
+    let empty = try World { $0.seed = 7 }
+    let clock = world.clock
+    mine.transport.redirect(to: EmulatorTransport(empty.emulator, now: { clock.date }, sleep: { _ in }))
+
+    let summary = try await mine.sync()
+
+    #expect(summary.deleted == 3)
+    #expect(try mine.store.records().total == 0)
+    #expect(try mine.store.status().isInSync)
+  }
+
   @Test func `comparing with the server keeps its wait, too`() async throws {
     let world = try World()
     let mine = try world.device("mine")

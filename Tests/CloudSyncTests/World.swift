@@ -53,15 +53,18 @@ enum Interference: Sendable {
 final class TestTransport: CKTransport {
   typealias Hook = @Sendable (_ operation: String, _ number: Int, _ body: String) async -> Interference
 
-  private let inner: EmulatorTransport
   private struct State {
+    var inner: EmulatorTransport
     var hook: Hook?
     var counts: [String: Int] = [:]
     var bodies: [(operation: String, body: String)] = []
   }
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
-  init(_ inner: EmulatorTransport) { self.inner = inner }
+  init(_ inner: EmulatorTransport) { state = Mutex(State(inner: inner)) }
+
+  /// Leads to another server from now on.
+  func redirect(to other: EmulatorTransport) { state.withLock { $0.inner = other } }
 
   /// Asked before each request, with its operation, its number among these from 1, and its body.
   func interfere(_ hook: Hook?) { state.withLock { $0.hook = hook } }
@@ -75,10 +78,10 @@ final class TestTransport: CKTransport {
   func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
     let operation = request.path.split(separator: "/").suffix(2).joined(separator: "/")
     let body = String(decoding: request.body, as: UTF8.self)
-    let (hook, number) = state.withLock { state in
+    let (inner, hook, number) = state.withLock { state in
       state.counts[operation, default: 0] += 1
       state.bodies.append((operation, body))
-      return (state.hook, state.counts[operation] ?? 0)
+      return (state.inner, state.hook, state.counts[operation] ?? 0)
     }
     switch await hook?(operation, number, body) ?? .pass {
     case .pass: return try await inner.send(request)

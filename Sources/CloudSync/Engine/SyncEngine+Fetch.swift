@@ -101,7 +101,7 @@ extension SyncEngine {
         continue
       }
       summary.requests += 1
-      try store.apply(page, policy: configuration.policy, lease)
+      summary.deleted += try store.apply(page, policy: configuration.policy, lease)
       guard page.moreComing else { return }
       // A token that stands still would be asked for ever.
       guard page.syncToken != token else { throw Self.stalled("changes/database") }
@@ -122,7 +122,8 @@ extension SyncEngine {
       summary.requests += 1
       switch answer {
       case .failure(_, let error) where error.code == .zoneNotFound:
-        return try store.zoneIsGone(zone, lease)
+        summary.deleted += try store.zoneIsGone(zone, lease)
+        return
       case .failure(_, let error) where error.refusesToken && token != nil && !hasRestarted:
         try store.restartReading(zone, lease)
         token = nil
@@ -172,6 +173,7 @@ extension SyncEngine {
         // The type does not exist on the server (yet): nothing to read.
         if error.isUnknownType {
           summary.requests += 1
+          if !summary.unknownTypes.contains(pull.type) { summary.unknownTypes.append(pull.type) }
           return
         }
         throw error

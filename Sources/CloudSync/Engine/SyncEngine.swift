@@ -164,6 +164,8 @@ package struct PassSummary: Sendable, Hashable, Codable {
   package var requests = 0
   /// Every feed was read to its end and nothing more could be sent.
   package var reachedEnd = false
+  /// Record types that were to be read and that the server does not know.
+  package var unknownTypes: [String] = []
   package var error: WebServicesError?
   package var lastItemError: WebServicesError?
 

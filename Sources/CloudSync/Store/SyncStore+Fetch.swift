@@ -18,17 +18,20 @@ extension SyncStore {
   }
 
   /// Takes one page of `changes/database`: zones to read, zones that are gone, the token.
-  func apply(_ page: WireDatabaseChanges, policy: ConflictPolicy, _ lease: Lease) throws(StoreError) {
+  ///
+  /// - Returns: How many records went with zones.
+  func apply(_ page: WireDatabaseChanges, policy: ConflictPolicy, _ lease: Lease) throws(StoreError) -> Int {
     let now = now()
     let isShared = scope.database == .shared
-    try write { database in
+    return try write { database in
       try lease.check(database, now: now)
+      var lost = 0
       for case .zone(let zone) in page.zones {
         // In the private database every zone is one's own; the server names the owner there, we do not.
         let owner = isShared ? zone.zoneID.ownerRecordName ?? "" : ""
         let key = ZoneKey(zone: zone.zoneID.zoneName, owner: owner)
         if zone.deleted == true {
-          try forgetZone(key, now: now, database)
+          lost += try forgetZone(key, now: now, database)
         } else if !key.isDefaultZone,
           try ZoneTable.zone(key, database)?.token != zone.syncToken || zone.syncToken == nil
         {
@@ -36,23 +39,37 @@ extension SyncStore {
         }
       }
       try Meta.set("databaseToken", page.syncToken, database)
+      return lost
     }
   }
 
-  /// Starts over with the database's feed after its token was refused.
+  /// Starts over with the database's feed after its token was refused. What happened since it was given is not told any
+  /// more, the deletion of zones included: every zone has to be asked itself.
   func forgetDatabaseToken(_ lease: Lease) throws(StoreError) {
     let now = now()
     try write { database in
       try lease.check(database, now: now)
       try Meta.set("databaseToken", nil, database)
+      try database.execute(
+        sql: "UPDATE zones SET needsFetch = 1 WHERE state = 'ready' AND zone <> ?",
+        arguments: [WireZoneID.defaultZoneName]
+      )
     }
   }
 
   /// The server deleted a zone: its records are gone, queued changes of it wait for an operator.
-  private func forgetZone(_ key: ZoneKey, now: Int64, _ database: Database) throws {
-    guard try ZoneTable.zone(key, database) != nil else { return }
+  ///
+  /// - Returns: How many records the mirror had of it.
+  private func forgetZone(_ key: ZoneKey, now: Int64, _ database: Database) throws -> Int {
+    guard try ZoneTable.zone(key, database) != nil else { return 0 }
+    let records = try Int.fetchOne(
+      database,
+      sql: "SELECT count(*) FROM records WHERE zone = ? AND owner = ?",
+      arguments: [key.zone, key.owner]
+    )
     try ZoneLoss.take(key, now: now, database)
     try EventLog.add("zone", "zone \(key.zone) was deleted on the server", now: now, database)
+    return records ?? 0
   }
 
   // MARK: - Zone changes
@@ -172,11 +189,13 @@ extension SyncStore {
   }
 
   /// The zone's feed says that there is no such zone.
-  func zoneIsGone(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) {
+  ///
+  /// - Returns: How many records went with it.
+  func zoneIsGone(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) -> Int {
     let now = now()
-    try write { database in
+    return try write { database in
       try lease.check(database, now: now)
-      try forgetZone(zone, now: now, database)
+      return try forgetZone(zone, now: now, database)
     }
   }
 

@@ -63,6 +63,9 @@ struct SyncCommand: Verb {
         "cktop: no record type is known here, so nothing could be read; name some with --types A,B"
       )
     }
+    for type in summary.unknownTypes where types.contains(type) {
+      OutputStream.error.line("cktop: the server knows no record type \(type) yet; check its spelling".visible)
+    }
     if let failure = end.failure { failure.report() }
     try end.listFailures(store)
     try end.status.end()

@@ -57,6 +57,10 @@ struct DashboardView: Sendable {
     var hints = DashboardCommand.table
       .filter { $0.contexts.contains(context) && !$0.label.isEmpty && applies($0) }
       .map { KeyHints.Hint($0.name, label($0)) }
+    if context == .desk {
+      // What settles, and the way out.
+      hints = hints.filter { ["Enter", "Esc"].contains($0.key) } + hints.filter { !["Enter", "Esc"].contains($0.key) }
+    }
     if context == .panes {
       // Help and quit are what a lost user needs, and while all is paused what ends that; they come before what may not fit.
       let needed: Set = model.status.isPaused ? ["?", "q", "p"] : ["?", "q"]
