@@ -237,6 +237,20 @@ import Testing
     #expect(mine.transport.count("zones/modify") == 2)
   }
 
+  @Test func `a store that nobody signed in for becomes that of the first who does, and of no other`() async throws {
+    let world = try World(.public)
+    let anonymous = try world.device("mine", identity: SyncStore.nobody)
+    try await anonymous.sync(["Note"])
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("a", ["x": .int64(1)]))
+
+    try await mine.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(1)])
+    await #expect(throws: StoreError.self) { try await world.device("mine", user: "bob").sync() }
+    await #expect(throws: StoreError.self) { try await world.device("mine", identity: SyncStore.nobody).sync() }
+  }
+
   @Test func `a server that lost its zones is not taken for one that has them`() async throws {
     let world = try World()
     let mine = try world.device("mine")

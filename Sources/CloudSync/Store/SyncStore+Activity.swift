@@ -142,8 +142,11 @@ extension SyncStore {
     try read { try Self.requireOwner(identity, path, $0) }
   }
 
+  /// Who asks with an API token alone: nobody yet. What nobody has read becomes the store of whoever signs in.
+  package static let nobody = "apiToken"
+
   private static func requireOwner(_ identity: String, _ path: String, _ database: Database) throws {
-    guard let owner = try Meta.value("identity", database), owner != identity else { return }
+    guard let owner = try Meta.value("identity", database), owner != identity, owner != nobody else { return }
     throw StoreError(
       .otherScope,
       "the store \(path) belongs to \(owner), not to \(identity); nothing was sent, choose another with --store"

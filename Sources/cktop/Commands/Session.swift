@@ -93,7 +93,7 @@ struct Session: Sendable {
   func identity() throws(CommandFailure) -> String? {
     switch try settings.credential() {
     case .serverToServer(let keyID, _): "key:\(keyID)"
-    case .apiToken: "apiToken"
+    case .apiToken: SyncStore.nobody
     case .webAuth, .none: nil
     }
   }
