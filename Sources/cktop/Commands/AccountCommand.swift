@@ -41,7 +41,9 @@ struct AccountCommand: Verb {
   }
 
   private func refuseStranger(_ user: String?, _ store: SyncStore?) throws {
-    guard let owner = try store?.status().identity, let user, owner != user, owner != SyncStore.nobody, let path = store?.path else { return }
+    guard let owner = try store?.status().identity, let user, owner != user, owner != SyncStore.nobody,
+      let path = store?.path
+    else { return }
     throw CommandFailure(
       "the store \(path) belongs to \(owner), not to \(user); choose another with --store",
       .personNeeded
