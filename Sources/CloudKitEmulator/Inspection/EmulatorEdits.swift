@@ -156,6 +156,7 @@ extension Emulator {
     at time: Date,
     results: String
   ) throws(EmulatorError) {
+    try Self.check(database.container, database.environment)
     let route = Route(database, operation)
     let name = user ?? database.user
     let caller: Caller = name.map { .user(name: $0, nextToken: "") } ?? .world
