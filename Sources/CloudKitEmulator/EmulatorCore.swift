@@ -64,9 +64,12 @@ final class EmulatorCore {
     self.configuration = configuration
     self.store = store
     seal = AssetSeal(configuration)
-    for name in configuration.admitted {
-      users[WebAuthToken.recordName(of: name)] = name
-    }
+    knowAdmitted()
+  }
+
+  /// Users of the configuration are known before they are seen, and whatever a state tells that is put in place.
+  func knowAdmitted() {
+    for name in configuration.admitted { users[WebAuthToken.recordName(of: name)] = name }
   }
 
   /// A database, created at its first use.
