@@ -33,6 +33,8 @@ final class EmulatorCore {
   let configuration: EmulatorConfiguration
   let store: any EmulatorStore
   var databases: [DatabaseKey: DatabaseState] = [:]
+  /// The database that was asked for last of those that nothing is known of; a request that writes has it at hand.
+  var asked: DatabaseState?
   var schemas: [String: Schema] = [:]
   /// Names of the users seen so far, by user record name.
   var users: [String: String] = [:]
@@ -72,11 +74,12 @@ final class EmulatorCore {
     for name in configuration.admitted { users[WebAuthToken.recordName(of: name)] = name }
   }
 
-  /// A database, created at its first use.
+  /// A database: it is there for everybody who asks, and is kept from its first commit on.
   func database(_ key: DatabaseKey) -> DatabaseState {
     if let database = databases[key] { return database }
+    if let asked, asked.key == key { return asked }
     let database = DatabaseState(key: key, store: store)
-    databases[key] = database
+    asked = database
     return database
   }
 

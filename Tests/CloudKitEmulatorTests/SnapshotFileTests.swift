@@ -79,6 +79,25 @@ import Testing
     }
   }
 
+  @Test func `what was only asked for is not kept`() async throws {
+    let fixture = try Fixture()
+    for number in 0..<10 {
+      let path = "/database/1/iCloud.test\(number)/development/public/zones/list"
+      let request = EmulatorRequest(method: "GET", path: path, query: "ckAPIToken=token")
+      #expect(fixture.emulator.handle(request, at: fixture.now).response?.status == 200)
+    }
+    _ = try fixture.post("zones/list")
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("snapshot.sqlite").path
+      try fixture.emulator.snapshot().write(to: path)
+      let databases = try DatabaseQueue(path: path).inDatabase { db in
+        try String.fetchAll(db, sql: "SELECT path FROM database")
+      }
+      // Ana's name is kept there.
+      #expect(databases == ["iCloud.test/development/public"])
+    }
+  }
+
   @Test func `the users of the configuration are known after a restore`() throws {
     var configuration = EmulatorConfiguration()
     configuration.users = ["zoe@example.org"]
