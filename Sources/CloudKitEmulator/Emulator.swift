@@ -96,7 +96,12 @@ public final class Emulator: Sendable {
     var reply = answer(request, at: time)
     // Whoever calls this has no other way to the bytes of a file.
     if case .respond(var response) = reply.outcome, let asset = response.asset {
-      (response.body, response.asset) = (bytes(of: asset) ?? Data(), nil)
+      // A server would have begun to answer, and breaks off.
+      guard let body = bytes(of: asset) else {
+        reply.outcome = .drop(committed: false)
+        return reply
+      }
+      (response.body, response.asset) = (body, nil)
       reply.outcome = .respond(response)
     }
     return reply

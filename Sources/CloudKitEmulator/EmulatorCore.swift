@@ -33,6 +33,8 @@ final class EmulatorCore {
   let configuration: EmulatorConfiguration
   let store: any EmulatorStore
   var databases: [DatabaseKey: DatabaseState] = [:]
+  /// The database that was asked for last of those that nothing is known of; a request that writes has it at hand.
+  var asked: DatabaseState?
   var schemas: [String: Schema] = [:]
   /// Names of the users seen so far, by user record name.
   var users: [String: String] = [:]
@@ -64,16 +66,20 @@ final class EmulatorCore {
     self.configuration = configuration
     self.store = store
     seal = AssetSeal(configuration)
-    for name in configuration.admitted {
-      users[WebAuthToken.recordName(of: name)] = name
-    }
+    knowAdmitted()
   }
 
-  /// A database, created at its first use.
+  /// Users of the configuration are known before they are seen, and whatever a state tells that is put in place.
+  func knowAdmitted() {
+    for name in configuration.admitted { users[WebAuthToken.recordName(of: name)] = name }
+  }
+
+  /// A database: it is there for everybody who asks, and is kept from its first commit on.
   func database(_ key: DatabaseKey) -> DatabaseState {
     if let database = databases[key] { return database }
+    if let asked, asked.key == key { return asked }
     let database = DatabaseState(key: key, store: store)
-    databases[key] = database
+    asked = database
     return database
   }
 
@@ -124,10 +130,12 @@ final class EmulatorCore {
   }
 
   /// Adds where the zone's history stands, for clients of first-party hosts that ask for it in the query. [L1]
-  private func withSyncToken(_ answer: JSONObject, _ call: Call) throws(ServerError) -> JSONObject {
-    guard call.wantsSyncToken else { return answer }
-    let zone = try place(call.body["zoneID"], for: call).zone
-    return zone.isCustom ? .joining(answer, ["syncToken": .string(zone.token.text)]) : answer
+  private func withSyncToken(_ answer: JSONObject, _ call: Call) -> JSONObject {
+    // To who has just left a share, its zone is gone.
+    guard call.wantsSyncToken, let zone = try? place(call.body["zoneID"], for: call).zone, zone.isCustom else {
+      return answer
+    }
+    return .joining(answer, ["syncToken": .string(zone.token.text)])
   }
 
   /// The database a call is about. The shared one has no state of its own: its zones lie in other users' databases. [D]

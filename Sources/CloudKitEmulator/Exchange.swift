@@ -154,6 +154,10 @@ extension EmulatorCore {
   /// Keeps the name of a user met for the first time, for `users/discover`.
   private func remember(_ caller: Caller, _ route: Route) throws(ServerError) {
     guard case .user(let name, _) = caller, let recordName = caller.recordName, users[recordName] == nil else { return }
+    // Names are kept as text, which a control character may end. [E]
+    guard name.utf8.allSatisfy({ $0 > 0x1F && $0 != 0x7F }) else {
+      throw ServerError(.authenticationFailed, "Authentication failed")
+    }
     let key = DatabaseKey(container: route.container, environment: route.environment, owner: nil)
     try commit([.userSeen(name: name)], to: key)
   }

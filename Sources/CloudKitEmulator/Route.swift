@@ -77,12 +77,18 @@ struct Route: Sendable {
   var scope: Scope
   var operation: Operation
 
+  /// Containers are a part of keys and paths, so that nothing may be in their names that could end either. [E]
+  static func isContainer(_ name: String) -> Bool {
+    name.hasPrefix("iCloud.") && name.utf8.count <= 255
+      && name.utf8.allSatisfy { Schema.isLetter($0) || Schema.isDigit($0) || [0x2D, 0x2E, 0x5F].contains($0) }
+  }
+
   init?(path: String) {
     let parts = path.split(separator: "/", omittingEmptySubsequences: true).map {
       QueryString.decode($0, plusIsSpace: false)
     }
     guard parts.count > 5, ["database", "device"].contains(parts[0]), parts[1] == "1",
-      let container = parts[2], container.hasPrefix("iCloud."), !container.contains("/"),
+      let container = parts[2], Self.isContainer(container),
       let environment = parts[3], ["development", "production"].contains(environment)
     else { return nil }
     self.container = container

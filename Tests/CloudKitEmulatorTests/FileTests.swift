@@ -129,7 +129,7 @@ import Testing
   }
 
   /// What the first version of the program left behind: a record for each kind of value, and a tombstone.
-  private static let firstVersion = """
+  static let firstVersion = """
     CREATE TABLE database (path TEXT PRIMARY KEY, counter INTEGER NOT NULL, sequence INTEGER NOT NULL);
     CREATE TABLE zone (
       database TEXT NOT NULL, name TEXT NOT NULL, identity INTEGER NOT NULL, sequence INTEGER NOT NULL,

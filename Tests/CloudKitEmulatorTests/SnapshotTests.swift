@@ -93,6 +93,28 @@ import Testing
     }
   }
 
+  @Test func `a database that was only asked for is written to as any other, also after others and a restore`() throws {
+    let fixture = try Fixture()
+    let beginning = try fixture.emulator.snapshot()
+    let berta = "ckAPIToken=token&ckWebAuthToken=berta"
+    let body = #"{"operations":[\#(Fixture.save("p"))]}"#
+    let lookup = #"{"records":[{"recordName":"p"}]}"#
+    for _ in 0..<2 {
+      #expect(try fixture.post("records/lookup", lookup, query: berta).outcomes == ["NOT_FOUND"])
+      try fixture.createZone("notes")
+      #expect(try fixture.modify(Fixture.save("a", type: "create")).outcomes == ["saved"])
+      #expect(try fixture.post("records/modify", body, query: berta).outcomes == ["saved"])
+      #expect(try fixture.post("records/lookup", lookup, query: berta).outcomes == ["saved"])
+      _ = try fixture.deleteZone("notes")
+      try fixture.createZone("notes")
+      #expect(try fixture.modify(Fixture.save("a", type: "create")).outcomes == ["saved"])
+
+      try fixture.emulator.restore(beginning)
+
+      #expect(fixture.emulator.dump().isEmpty && fixture.emulator.recordCount() == 0)
+    }
+  }
+
   @Test func `what is restored on file is there after a restart`() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory.appendingPathComponent("data.sqlite").path

@@ -6,7 +6,8 @@
 import Foundation
 
 /// Whatever requests arrive, one after the other at one emulator: each is answered as Apple's server words it, what is
-/// refused changes nothing, an atomic batch is carried out whole or not at all, and equal requests get equal answers.
+/// refused changes nothing, an atomic batch is carried out whole or not at all, equal requests get equal answers, and the
+/// schema stays one that can be read.
 ///
 /// An input is requests apart by a line `---`: a line with method and target, headers, an empty line, the body. A target
 /// without a leading slash lies in the container of the test, one without a query is ana's. `$` and the name of a key that
@@ -81,6 +82,9 @@ private final class Session {
       case .drop, .truncate: break
       }
     }
+    // A data file has the schema as a text, and no start reads a file with one that is none.
+    let schema = emulator.exportSchema(container: "iCloud.test")
+    precondition((try? SchemaParser(schema)) != nil, "The schema cannot be read again.")
     return answers
   }
 

@@ -89,7 +89,8 @@ extension EmulatorCore {
       guard exchange.time < Date(timeIntervalSince1970: Double(expires)), assets.holds(id) else {
         return respond(exchange, status: 410, html: "Gone")
       }
-      guard let size = store.size(ofAsset: id) else {
+      let size = store.size(ofAsset: id)
+      guard store.takeFailure() == nil, let size else {
         return respond(exchange, status: 500, html: "Internal Server Error")
       }
       return respond(exchange, asset: StoredAsset(id: id, size: size))

@@ -6,6 +6,9 @@ public struct EmulatorConfiguration: Sendable {
   public var pageLimit = 200
   /// Bytes of one record's fields.
   public var recordSizeLimit = 1_000_000
+  /// Fields of one record. No source has a number: this one keeps the schema, which learns the names, from growing without
+  /// end. [E]
+  public var fieldLimit = 1_000
   /// Bytes of a request body; a longer one is answered 413 without JSON, as a proxy would.
   public var bodySizeLimit = 2_000_000
   /// Bytes of one uploaded file: 50 MB, the larger of the two numbers that are documented.

@@ -5,7 +5,7 @@ import Foundation
 struct ModifyBatch {
   /// What an operation will do if the batch goes through.
   enum Effect {
-    case save(StoredRecord.Content, previous: StoredRecord?)
+    case save(StoredRecord.Content, previous: StoredRecord?, learning: [String: Schema.FieldType])
     case delete
     /// A participant ends taking part; the share stays, without them.
     case leave(StoredRecord.Content)
@@ -37,8 +37,17 @@ struct ModifyBatch {
   let asset: (JSONObject, _ record: String, _ field: String) throws(ServerError) -> EmulatorAsset
 
   var steps: [Step] = []
-  /// Types and fields this batch is the first to use.
-  private(set) var learnt: [String: [String: Schema.FieldType]] = [:]
+  /// Types and fields that operations of this batch are the first to use, also such as have failed since: to all of them
+  /// a field has one type.
+  private(set) var used: [String: [String: Schema.FieldType]] = [:]
+
+  /// Of those, what the steps that stand use.
+  var learnt: [String: [String: Schema.FieldType]] {
+    steps.reduce(into: [:]) { learnt, step in
+      guard case .success(.save(let content, _, let fields)) = step.outcome else { return }
+      learnt[content.type, default: [:]].merge(fields) { known, _ in known }
+    }
+  }
 
   /// Decides one operation.
   mutating func add(_ type: OperationType, _ record: JSONObject, name: String?, keys: Set<String>?) {
@@ -170,8 +179,8 @@ struct ModifyBatch {
     guard content.size <= configuration.recordSizeLimit else {
       throw configuration.exceeded("Record is larger than \(configuration.recordSizeLimit) bytes")
     }
-    learnt[type, default: [:]].merge(fields) { known, _ in known }
-    return .save(content, previous: old)
+    used[type, default: [:]].merge(fields) { known, _ in known }
+    return .save(content, previous: old, learning: fields)
   }
 
   private func requireType(_ type: String) throws(ServerError) {
@@ -179,7 +188,7 @@ struct ModifyBatch {
     // The documentation's spelling fails like this. [L3]
     guard type != "cloudKit.share" else { throw Self.noRoot }
     guard Schema.isName(type) else { throw .badRequest("Invalid record type '\(type)'") }
-    if schema[type] == nil, learnt[type] == nil, !allowsNewSchema {
+    if schema[type] == nil, !allowsNewSchema {
       throw refusal("Cannot create new type \(type) in production schema")
     }
   }
@@ -200,12 +209,14 @@ struct ModifyBatch {
   ) throws(ServerError) -> [String: Schema.FieldType] {
     guard let json else { return [:] }
     guard let fields = json.object else { throw .badRequest("Unexpected input in 'fields'") }
+    try checkFieldCount(fields.members.count)
     var unknown: [String: Schema.FieldType] = [:]
     // Once for all fields: whatever mentions `self` in the loop copies it.
     let (type, record, asset) = (content.type, content.name, asset)
-    let (inSchema, inBatch) = (schema[type]?.fields ?? [:], learnt[type] ?? [:])
+    let (inSchema, inBatch) = (schema[type]?.fields ?? [:], used[type] ?? [:])
     content.fields.reserveCapacity(fields.members.count)
-    for member in fields.members {
+    // In the order that the record keeps them in, each finds its place at the end.
+    for member in fields.members.sorted(by: { $0.key < $1.key }) {
       let name = member.key
       guard Schema.isField(name, of: type) else { throw .badRequest("Invalid field name '\(name)'") }
       if member.value.isNull {
@@ -228,17 +239,25 @@ struct ModifyBatch {
         if case .list(_, let elements) = value, let limit = assumptions.listLimit, elements.count > limit {
           throw .badRequest("Field '\(name)' has more than \(limit) elements")
         }
-        if known == nil, let field { unknown[name] = field }
+        if inSchema[name] == nil, let field { unknown[name] = field }
         content.fields[name] = value
       }
     }
+    try checkFieldCount(content.fields.members.count)
     return unknown
+  }
+
+  private func checkFieldCount(_ count: Int) throws(ServerError) {
+    guard count > configuration.fieldLimit else { return }
+    throw configuration.exceeded("Record has more than \(configuration.fieldLimit) fields")
   }
 
   private func applyHierarchy(_ json: JSONObject, to content: inout StoredRecord.Content) throws(ServerError) {
     // `null` detaches. [E]
     if let parent = json["parent"] {
-      guard let name = parent.object?["recordName"]?.string else { throw .badRequest("Invalid 'parent'") }
+      guard let name = parent.object?["recordName"]?.string, Schema.isRecordName(name) else {
+        throw .badRequest("Invalid 'parent'")
+      }
       content.parent = name
     } else if json.members.contains(where: { $0.key == "parent" }) {
       content.parent = nil

@@ -40,7 +40,7 @@ private struct ReferenceView {
     self.batch = batch
     for step in batch.steps {
       switch step.outcome {
-      case .success(.save(let content, _)):
+      case .success(.save(let content, _, _)):
         saves[content.name] = content
         for reference in content.references where reference.action != .none {
           if added[reference.recordName]?[content.name] != .validate {
@@ -57,7 +57,7 @@ private struct ReferenceView {
     guard case .success(let effect) = step.outcome, let name = step.name else { return nil }
     switch effect {
     case .leave, .nothing: return nil
-    case .save(let content, _):
+    case .save(let content, _, _):
       // The three actions and the limit of DELETE_SELF. [D]
       for reference in content.references {
         let target = reference.recordName

@@ -56,14 +56,14 @@ extension ModifyBatch {
     var roots: Set<String> = []
     var saves: [String: StoredRecord.Content] = [:]
     for index in steps.indices {
-      guard case .success(.save(let content, let previous)) = steps[index].outcome else { continue }
+      guard case .success(.save(let content, let previous, _)) = steps[index].outcome else { continue }
       saves[content.name] = content
       guard previous == nil, let root = content.sharing?.root else { continue }
       if deleted.contains(root) || !roots.insert(root).inserted { steps[index].outcome = .failure(Self.noRoot) }
     }
     guard let access else { return }
     for index in steps.indices {
-      guard case .success(.save(let content, let previous)) = steps[index].outcome else { continue }
+      guard case .success(.save(let content, let previous, _)) = steps[index].outcome else { continue }
       let share = Hierarchy.share(of: content.name) { name in
         deleted.contains(name) ? nil : saves[name] ?? zone.records[name]?.content
       }

@@ -4,13 +4,23 @@ extension EmulatorCore {
   func createToken(_ call: Call) throws(ServerError) -> JSONObject {
     let environment = try apnsEnvironment(call)
     let home = tokenHome(of: call)
-    let origin = "\(configuration.seed)/push/\(home.path)/\(statistics.requests)/\(call.milliseconds)"
-    let text = Derived.hexadecimal(origin) + Derived.hexadecimal("\(origin)/2")
+    let text = freeToken(home, call)
     try add(PushToken(text: text, owner: home, expires: call.milliseconds + PushToken.lifetime), call)
     return [
       "apnsEnvironment": .string(environment), "apnsToken": .string(text),
       "webcourierURL": .string("\(call.baseURL)\(PushToken.path)?tok=\(text)&ttl=\(PushToken.lifetime / 1000)"),
     ]
+  }
+
+  /// A token that nobody has, also none from before a restart.
+  private func freeToken(_ home: DatabaseKey, _ call: Call) -> String {
+    var number = pushTokens[home]?.count ?? 0
+    while true {
+      let origin = "\(configuration.seed)/push/\(home.path)/\(number)/\(call.milliseconds)"
+      let text = Derived.hexadecimal(origin) + Derived.hexadecimal("\(origin)/2")
+      if couriers[text] == nil { return text }
+      number += 1
+    }
   }
 
   /// A token that a device got from APNs. Nothing leads from here to a device: what would be pushed waits to be polled.

@@ -86,7 +86,7 @@ extension EmulatorCore {
     var writer = ZoneWriter(database, zone, stamp: stamp)
     for step in batch.steps {
       switch step.outcome {
-      case .success(.save(let content, _)), .success(.leave(let content)): writer.save(content)
+      case .success(.save(let content, _, _)), .success(.leave(let content)): writer.save(content)
       case .success(.delete): writer.bury(step.name ?? "")
       case .success(.nothing), .failure: break
       }

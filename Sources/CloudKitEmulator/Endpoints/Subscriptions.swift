@@ -30,10 +30,8 @@ extension EmulatorCore {
       return (type, object)
     }
     var results: [JSON] = []
-    for (index, (type, object)) in operations.enumerated() {
-      let id =
-        object["subscriptionID"]?.string
-        ?? Derived.uuid("\(configuration.seed)/subscription/\(statistics.requests)/\(index)/\(call.milliseconds)")
+    for (type, object) in operations {
+      let id = object["subscriptionID"]?.string ?? freeID(call)
       do throws(ServerError) {
         guard Schema.isRecordName(id) else { throw .badRequest("Invalid 'subscriptionID'") }
         switch type {
@@ -52,6 +50,17 @@ extension EmulatorCore {
       }
     }
     return ["subscriptions": .array(results)]
+  }
+
+  /// An ID that the owner has no subscription of, also none from before a restart.
+  private func freeID(_ call: Call) -> String {
+    let origin = "\(configuration.seed)/subscription/\(home(of: call).path)/\(call.route.scope)/\(call.milliseconds)"
+    var number = own(call).count
+    while true {
+      let id = Derived.uuid("\(origin)/\(owner(call))/\(number)")
+      if subscription(id, call) == nil { return id }
+      number += 1
+    }
   }
 
   /// Creating an ID once more replaces it. [L3]

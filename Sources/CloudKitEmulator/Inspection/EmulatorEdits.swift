@@ -96,17 +96,18 @@ extension Emulator {
     try modifyZone("delete", name, in: database, at: time)
   }
 
-  /// One record as it is now.
+  /// One record as it is now; `nil` also where the data file cannot be read.
   public func record(_ name: String, in database: EmulatorDatabase, zone: String = "_defaultZone") -> EmulatorRecord? {
-    core.withLock { $0.databases[database.key]?.zones[zone]?.records[name].map(EmulatorRecord.init) }
+    look { $0.databases[database.key]?.zones[zone]?.records[name].map(EmulatorRecord.init) }.found
   }
 
-  /// All records of a zone by name.
+  /// All records of a zone by name, as far as the data file can be read.
   public func records(in database: EmulatorDatabase, zone: String = "_defaultZone") -> [EmulatorRecord] {
-    core.withLock { core in
+    look { core in
       guard let records = core.databases[database.key]?.zones[zone]?.records else { return [] }
       return records.names(deleted: false).compactMap { records[$0].map(EmulatorRecord.init) }
     }
+    .found
   }
 
   /// Spells files as an upload does.
@@ -156,6 +157,7 @@ extension Emulator {
     at time: Date,
     results: String
   ) throws(EmulatorError) {
+    try Self.check(database.container, database.environment)
     let route = Route(database, operation)
     let name = user ?? database.user
     let caller: Caller = name.map { .user(name: $0, nextToken: "") } ?? .world

@@ -38,7 +38,8 @@ extension Emulator {
   }
 
   func piece(_ number: Int, of asset: StoredAsset) -> Data? {
-    core.withLock { $0.piece(number, ofAsset: asset.id) }
+    let (piece, failure) = look { $0.piece(number, ofAsset: asset.id) }
+    return failure == nil ? piece : nil
   }
 
   /// The number of files whose bytes are kept: those in records, and uploads no older than an hour.

@@ -28,15 +28,15 @@ public struct EmulatorSnapshot: Sendable {
 
   fileprivate init(_ core: EmulatorCore) { frozen = Frozen(core) }
 
-  /// Reads a data file, which may be one that `write` has made.
+  /// Reads a data file, which may be one that `write` has made, and leaves it as it is.
   ///
   /// - Throws: `EmulatorFileError` where the file cannot be opened, is damaged, or is in use by an emulator; `CocoaError`
   ///   where there is none.
   public init(reading path: String) throws {
     guard FileManager.default.fileExists(atPath: path) else { throw CocoaError(.fileNoSuchFile) }
     do {
-      let file = try FileStore(path: path)
-      let core = EmulatorCore(configuration: EmulatorConfiguration(), store: try file.copy())
+      let file = try FileStore.copy(of: path)
+      let core = EmulatorCore(configuration: EmulatorConfiguration(), store: file)
       try file.load(into: core)
       frozen = Frozen(core)
     } catch {
@@ -44,12 +44,23 @@ public struct EmulatorSnapshot: Sendable {
     }
   }
 
-  /// Makes a data file, which `Emulator(path:)` opens.
+  /// Makes a data file, which `Emulator(path:)` opens: a whole one, or none.
   ///
   /// - Throws: an error where there is a file already, or none can be written.
   public func write(to path: String) throws {
     guard !FileManager.default.fileExists(atPath: path) else { throw CocoaError(.fileWriteFileExists) }
-    try withCore { try $0.write(into: FileStore(path: path)) }
+    let draft = "\(path).\(UUID().uuidString)"
+    do {
+      try withCore { core in
+        let file = try FileStore(path: draft)
+        try core.write(into: file)
+        try file.close()
+      }
+      try FileManager.default.moveItem(atPath: draft, toPath: path)
+    } catch {
+      for path in [draft, draft + "-wal"] { try? FileManager.default.removeItem(atPath: path) }
+      throw error
+    }
   }
 
   fileprivate func withCore(_ body: (EmulatorCore) throws -> Void) rethrows {
@@ -90,6 +101,7 @@ extension EmulatorCore {
     (schemas, users, lastTokens) = (other.schemas, other.users, other.lastTokens)
     (assets, uploads, pushes) = (other.assets, other.uploads, other.pushes)
     (sharedZones, subscriptions, pushTokens) = (other.sharedZones, other.subscriptions, other.pushTokens)
+    knowAdmitted()
     couriers = other.couriers.mapValues { Courier(token: $0.token, notifications: $0.notifications) }
   }
 

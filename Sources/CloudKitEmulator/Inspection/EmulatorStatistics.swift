@@ -24,12 +24,18 @@ extension Emulator {
     core.withLock { $0.statistics }
   }
 
-  /// The number of live records, in all databases or in one.
+  /// The number of live records, in all databases or in one, as far as the data file can be read.
   public func recordCount(in database: EmulatorDatabase? = nil) -> Int {
-    core.withLock { core in
+    look { core in
       core.databases.values.filter { database == nil || $0.key == database?.key }
         .reduce(0) { $0 + $1.zones.values.reduce(0) { $0 + $1.records.count } }
     }
+    .found
+  }
+
+  /// Reads as no request does, and takes a failure of its own out of the way of the next request.
+  func look<Value: Sendable>(_ body: (EmulatorCore) -> Value) -> (found: Value, failure: (any Error)?) {
+    core.withLock { core in (body(core), core.store.takeFailure()) }
   }
 
   /// The number of long polls that wait for a notification.
@@ -37,12 +43,14 @@ extension Emulator {
     core.withLock { $0.couriers.values.count { $0.waiter != nil } }
   }
 
-  /// All databases, zones, records and tombstones as text: equal states give equal texts.
+  /// All databases, zones, records and tombstones as text: equal states give equal texts. Where the data file cannot be
+  /// read, the last line says so.
   public func dump() -> String {
-    core.withLock { core in
+    let (text, failure) = look { core in
       // One that nobody has written to is no different from one that nobody has asked for.
       core.databases.values.filter { $0.counter > 0 }.sorted { $0.key.path < $1.key.path }.map(\.dump).joined()
     }
+    return text + (failure.map { "The data file cannot be read: \($0)\n" } ?? "")
   }
 }
 

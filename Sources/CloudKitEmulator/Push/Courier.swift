@@ -106,8 +106,8 @@ extension EmulatorCore {
 
   /// Cuts the connections of all polls.
   func dropPolls() {
-    for (token, courier) in couriers {
-      guard let waiter = courier.waiter else { continue }
+    for token in couriers.keys.sorted() {
+      guard let waiter = couriers[token]?.waiter else { continue }
       couriers[token]?.waiter = nil
       let reply = drop(waiter.exchange)
       afterwards.append { waiter.resume(reply) }

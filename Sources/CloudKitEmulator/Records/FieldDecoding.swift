@@ -200,5 +200,9 @@ private struct Tag {
     } else {
       throw .badRequest("Unknown type '\(name)' of field '\(field)'")
     }
+    // Neither has an encrypted form in the schema language. [FW]
+    if isEncrypted, let type, [.reference, .asset].contains(type) {
+      throw .badRequest("Type '\(name)' of field '\(field)' cannot be encrypted")
+    }
   }
 }

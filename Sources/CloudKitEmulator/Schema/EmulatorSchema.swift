@@ -17,8 +17,7 @@ extension Emulator {
     guard text.utf8.count <= SchemaParser.sizeLimit else {
       throw SchemaError("More than \(SchemaParser.sizeLimit) bytes", at: SchemaPlace())
     }
-    guard container.hasPrefix("iCloud."), !container.contains("/"), ["development", "production"].contains(environment)
-    else { throw EmulatorError(.badRequest("There is no container '\(container)' with environment '\(environment)'")) }
+    try Self.check(container, environment)
     let parsed = try SchemaParser(text)
     try core.withLock { core in
       let key = DatabaseKey(container: container, environment: environment, owner: nil)
@@ -30,6 +29,12 @@ extension Emulator {
       } catch {
         throw EmulatorError(error)
       }
+    }
+  }
+
+  static func check(_ container: String, _ environment: String) throws(EmulatorError) {
+    guard Route.isContainer(container), ["development", "production"].contains(environment) else {
+      throw EmulatorError(.badRequest("There is no container '\(container)' with environment '\(environment)'"))
     }
   }
 
@@ -47,6 +52,7 @@ extension Emulator {
   /// - Throws: `EmulatorError` where a field of production has another type in development, or the data file cannot be
   ///   written.
   public func deploySchema(of container: String) throws(EmulatorError) {
+    try Self.check(container, "production")
     try core.withLock { core throws(EmulatorError) in
       let source = DatabaseKey(container: container, environment: "development", owner: nil)
       let target = DatabaseKey(container: container, environment: "production", owner: nil)

@@ -124,7 +124,9 @@ extension Schema {
 
   /// Whether a record of a type may have a field of that name: shares have some that no other type can have. [FW]
   static func isField(_ name: String, of type: String) -> Bool {
-    isName(name) || type == ShareState.recordType && name.hasPrefix("cloudkit.") && isName(String(name.dropFirst(9)))
+    guard name.utf8.count <= 255 else { return false }
+    return isName(name)
+      || type == ShareState.recordType && name.hasPrefix("cloudkit.") && isName(String(name.dropFirst(9)))
   }
 
   /// At most 255 ASCII characters, none of them a control character: the framework's rule for record and zone names,

@@ -57,12 +57,12 @@ extension Schema {
   /// nothing goes. [FW]
   func deployed(over production: Schema) throws(ServerError) -> Schema {
     var merged = self
-    for (name, type) in production.types {
+    for (name, type) in production.types.sorted(by: { $0.key < $1.key }) {
       guard var new = merged.types[name] else {
         merged.types[name] = type
         continue
       }
-      for (field, old) in type.fields {
+      for (field, old) in type.fields.sorted(by: { $0.key < $1.key }) {
         guard let changed = new.fields[field] else {
           new.fields[field] = old
           continue

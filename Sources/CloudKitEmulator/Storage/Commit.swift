@@ -72,6 +72,8 @@ extension EmulatorCore {
   /// Takes over what the core itself knows of a commit; the store has the records.
   func apply(_ commit: Commit) {
     let database = database(commit.database)
+    databases[commit.database] = database
+    if asked === database { asked = nil }
     database.counter = commit.counter
     database.sequence = commit.sequence
     for change in commit.changes {

@@ -29,6 +29,10 @@ public struct EmulatorFileError: Error, CustomStringConvertible {
     case FileSchema.Refusal.newer: reason = .newer
     case FileSchema.Refusal.notOurs: reason = .foreign
     case is FileStore.UnsafeFileSystem: reason = .inaccessible
+    case is DamagedBytes, is JSONParser.Failure, is ServerError:
+      // What a row says is read as a request is; how it fails would tell nobody more.
+      (reason, description) = (.damaged, "The data file is damaged.")
+      return
     default: reason = .other
     }
     description = "\(error)"

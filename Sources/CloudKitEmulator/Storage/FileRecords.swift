@@ -42,7 +42,9 @@ final class FileRecords: ZoneRecords {
   }
 
   private func row<Value>(_ name: String, deleted: Bool, _ body: (Row) throws -> Value) -> Value? {
-    read(otherwise: nil) { db, id in
+    // SQLite would be handed the name as far as its first NUL.
+    guard Schema.isRecordName(name) else { return nil }
+    return read(otherwise: nil) { db, id in
       let sql = "SELECT sequence, body FROM record WHERE zone = ? AND name = ? AND deleted = ?"
       let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [id, name, deleted])
       return try rows.next().map(body)

@@ -4,33 +4,62 @@ import GRDB
 enum FileSchema {
   /// What `PRAGMA user_version` says.
   static let version = 3
+  /// What `PRAGMA application_id` says, in letters `ckem`. Older files say nothing.
+  private static let identity = 0x636B_656D
 
   /// Why a file is not opened.
   enum Refusal: Error, CustomStringConvertible {
     case newer
+    case older
     case notOurs
 
     var description: String {
       switch self {
       case .newer: "The data file was written by a newer version of this program."
+      case .older: "The data file was written by an earlier version of this program, which this one cannot read."
       case .notOurs: "The file is an SQLite database, but not one of this program."
       }
     }
   }
 
+  /// Whose tables a file has.
+  enum Content {
+    case nothing
+    case firstVersion
+    case thisVersion
+  }
+
+  /// Finds out what a file is, and changes nothing.
+  ///
+  /// - Throws: `Refusal` for what is not this program's, or not this version's.
+  static func content(_ db: Database) throws -> Content {
+    let (found, owner) = (try number("user_version", db), try number("application_id", db))
+    guard owner == 0 || owner == identity else { throw Refusal.notOurs }
+    guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master)") == true else {
+      guard found == 0, owner == 0 else { throw Refusal.notOurs }
+      return .nothing
+    }
+    let hasTables = try ["database", "zone", "record", "asset"].allSatisfy { try db.tableExists($0) }
+    guard hasTables || owner == identity && found > version else { throw Refusal.notOurs }
+    switch found {
+    case 0: return .firstVersion
+    case version: return .thisVersion
+    default: throw found > version ? Refusal.newer : .older
+    }
+  }
+
+  private static func number(_ pragma: String, _ db: Database) throws -> Int {
+    try Int.fetchOne(db, sql: "PRAGMA \(pragma)") ?? 0
+  }
+
   /// Makes the tables where they are missing, and those of an older version into these.
   static func prepare(_ db: Database) throws {
-    let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-    guard found != version else { return }
-    guard found == 0 else { throw Refusal.newer }
-    let hasTables = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master)") ?? false
-    if hasTables {
-      guard try db.tableExists("record"), try db.tableExists("asset") else { throw Refusal.notOurs }
-      try FirstVersion.setAside(db)
-    }
-    try db.execute(sql: tables)
-    if hasTables { try FirstVersion.takeOver(db) }
-    try db.execute(sql: "PRAGMA user_version = \(version)")
+    let content = try content(db)
+    if content == .firstVersion { try FirstVersion.setAside(db) }
+    if content != .thisVersion { try db.execute(sql: tables) }
+    if content == .firstVersion { try FirstVersion.takeOver(db) }
+    guard try content != .thisVersion || number("application_id", db) == 0 else { return }
+    try db.execute(sql: "PRAGMA user_version = \(version); PRAGMA application_id = \(identity)")
   }
 
   private static let tables = """

@@ -29,6 +29,8 @@ final class FileStore: EmulatorStore {
       try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -\(Self.cacheSize)")
       // Nobody would look for a temporary file after a crash.
       guard !isTemporary else { return try db.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF") }
+      // The journal mode is written into the file, which must be known not to be somebody else's before that.
+      _ = try FileSchema.content(db)
       let journal = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
       try db.execute(sql: "PRAGMA synchronous = FULL")
       guard journal == "wal", try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else { throw UnsafeFileSystem() }
@@ -51,6 +53,28 @@ final class FileStore: EmulatorStore {
     try copy.replace(by: self)
     return copy
   }
+
+  /// A copy of a file that stays as it is, with the tables of this version.
+  static func copy(of path: String) throws -> FileStore {
+    var configuration = Configuration()
+    configuration.readonly = true
+    // Without a log beside it, nobody writes to the file, and it need not even lie where one could be made.
+    let name = URL(fileURLWithPath: path).absoluteString + "?immutable=1"
+    let hasLog = FileManager.default.fileExists(atPath: path + "-wal")
+    let lone = try? hasLog ? nil : DatabaseQueue(path: name, configuration: configuration)
+    let source = try lone ?? DatabaseQueue(path: path, configuration: configuration)
+    guard try source.read(FileSchema.content) != .nothing else { throw FileSchema.Refusal.notOurs }
+    let copy = try temporary()
+    try source.backup(to: copy.queue)
+    copy.indexes = try copy.queue.write { db in
+      try FileSchema.prepare(db)
+      return try FileIndex.all(db)
+    }
+    return copy
+  }
+
+  /// Writes all that is in the log into the file, and lets go of it.
+  func close() throws { try queue.close() }
 
   func replace(by core: EmulatorCore) throws {
     if let file = core.store as? FileStore { return try replace(by: file) }

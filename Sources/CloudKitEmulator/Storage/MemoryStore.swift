@@ -5,11 +5,29 @@ final class MemoryStore: EmulatorStore {
   private var zones: [Place.Key: MemoryRecords] = [:]
   private var contents: [String: Data] = [:]
 
+  /// The records of the zone that was asked for last of those that no commit has made, as `EmulatorCore.asked`.
+  private var asked: (zone: Place.Key, records: MemoryRecords)?
+
   func records(in zone: Place.Key) -> any ZoneRecords { known(zone) }
 
   private func known(_ zone: Place.Key) -> MemoryRecords {
     if let records = zones[zone] { return records }
+    if let asked, asked.zone == zone { return asked.records }
     let records = MemoryRecords()
+    asked = (zone, records)
+    return records
+  }
+
+  @discardableResult
+  private func kept(_ name: String, of database: DatabaseKey) -> MemoryRecords {
+    let zone = Place.Key(database: database, zone: name)
+    if let records = zones[zone] { return records }
+    let records: MemoryRecords
+    if let asked, asked.zone == zone {
+      (records, self.asked) = (asked.records, nil)
+    } else {
+      records = MemoryRecords()
+    }
     zones[zone] = records
     return records
   }
@@ -18,14 +36,16 @@ final class MemoryStore: EmulatorStore {
     var last: (name: String, records: MemoryRecords)?
     let records = { (zone: String) -> MemoryRecords in
       if let last, last.name == zone { return last.records }
-      let records = self.known(Place.Key(database: commit.database, zone: zone))
+      let records = self.kept(zone, of: commit.database)
       last = (zone, records)
       return records
     }
+    kept(ZoneState.defaultName, of: commit.database)
     for change in commit.changes {
       switch change {
       case .saved(let zone, let record, let old): records(zone).save(record, over: old)
       case .buried(let zone, let tombstone, let old): records(zone).bury(tombstone, over: old)
+      case .zoneCreated(let row): kept(row.name, of: commit.database)
       case .zoneDeleted(let name, _): zones[Place.Key(database: commit.database, zone: name)] = nil
       default: break
       }
