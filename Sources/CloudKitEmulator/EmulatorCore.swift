@@ -78,7 +78,7 @@ final class EmulatorCore {
   func database(_ key: DatabaseKey) -> DatabaseState {
     if let database = databases[key] { return database }
     if let asked, asked.key == key { return asked }
-    let database = DatabaseState(key: key, store: store)
+    let database = DatabaseState(key: key, store: store, seed: configuration.seed)
     asked = database
     return database
   }

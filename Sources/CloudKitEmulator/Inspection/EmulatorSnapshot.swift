@@ -80,15 +80,18 @@ extension Emulator {
     }
   }
 
-  /// Puts a state back, of this emulator or of another one. Long polls that wait are answered with nothing.
+  /// Puts a state back, of this emulator or of another one. Long polls that wait are answered with nothing, and change
+  /// tokens from before are refused, so that clients read everything anew: what they stand for may never have happened.
   ///
   /// - Throws: an error where the file of an emulator that has one cannot be written; then nothing has changed.
   public func restore(_ snapshot: EmulatorSnapshot) throws {
     try withCore { core in
       try snapshot.withCore { other in
+        let counters = core.databases.mapValues(\.counter)
         try core.store.replace(by: other)
         core.endPolls()
         core.adopt(other)
+        try core.beginHistories(after: counters)
       }
     }
   }
@@ -103,6 +106,20 @@ extension EmulatorCore {
     (sharedZones, subscriptions, pushTokens) = (other.sharedZones, other.subscriptions, other.pushTokens)
     knowAdmitted()
     couriers = other.couriers.mapValues { Courier(token: $0.token, notifications: $0.notifications) }
+  }
+
+  /// Makes the tokens of what was given up strangers, and no tag come twice with another content.
+  fileprivate func beginHistories(after counters: [DatabaseKey: Int64]) throws(ServerError) {
+    for key in Set(counters.keys).union(databases.keys).sorted(by: { $0.path < $1.path }) {
+      let database = database(key)
+      let counter = max(database.counter, counters[key] ?? 0) + 1
+      let changes = database.zones.values.sorted { $0.name < $1.name }.map { zone in
+        var row = zone.row
+        row.identity = Derived.number("\(row.identity)/\(counter)")
+        return Commit.Change.zoneChanged(row)
+      }
+      try commit(Commit(database: key, counter: counter, sequence: database.sequence + 1, changes: changes))
+    }
   }
 
   fileprivate func endPolls() {

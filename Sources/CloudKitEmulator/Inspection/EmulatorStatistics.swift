@@ -47,16 +47,16 @@ extension Emulator {
   /// read, the last line says so.
   public func dump() -> String {
     let (text, failure) = look { core in
-      // One that nobody has written to is no different from one that nobody has asked for.
-      core.databases.values.filter { $0.counter > 0 }.sorted { $0.key.path < $1.key.path }.map(\.dump).joined()
+      core.databases.values.sorted { $0.key.path < $1.key.path }.map(\.dump).joined()
     }
     return text + (failure.map { "The data file cannot be read: \($0)\n" } ?? "")
   }
 }
 
 extension DatabaseState {
+  /// Nothing where it holds nothing: then it is no different from one that nobody has asked for.
   fileprivate var dump: String {
-    var text = "\(key.path)\n"
+    var text = ""
     for zone in zones.values.sorted(by: { $0.name < $1.name }) {
       text += "  zone \(zone.name)\n"
       for record in zone.records.names(deleted: false).compactMap({ zone.records[$0] }) {
@@ -73,7 +73,7 @@ extension DatabaseState {
       }
     }
     for name in deletedZones.keys.sorted() { text += "  deleted zone \(name)\n" }
-    return text
+    return text == "  zone \(ZoneState.defaultName)\n" ? "" : "\(key.path)\n\(text)"
   }
 }
 

@@ -58,12 +58,12 @@ final class DatabaseState {
   /// Deleted custom zones with the sequence of their deletion.
   var deletedZones: [String: Int64] = [:]
 
-  init(key: DatabaseKey, store: any EmulatorStore) {
+  init(key: DatabaseKey, store: any EmulatorStore, seed: UInt64) {
     self.key = key
     counter = 0
     sequence = 0
     let name = ZoneState.defaultName
-    let row = Commit.ZoneRow(name: name, identity: Derived.number("\(key.path)/\(name)"), sequence: 0, changed: 0)
+    let row = Commit.ZoneRow(name: name, identity: Derived.number("\(seed)/\(key.path)/\(name)"), sequence: 0, changed: 0)
     add(row, records: store.records(in: Place.Key(database: key, zone: name)))
   }
 
@@ -82,7 +82,9 @@ final class DatabaseState {
   /// The record name in zone IDs: the user's own, or a made-up constant of the public database.
   var owner: String { key.owner ?? "_" + Derived.hexadecimal(key.path) }
 
-  var identity: UInt64 { Derived.number(key.path) }
+  /// That of its default zone, which is never deleted: databases of other servers, or of a history that was given up, have
+  /// another one.
+  var identity: UInt64 { Derived.number("database/\(zones[ZoneState.defaultName]?.identity ?? 0)") }
 
   var token: SyncToken { SyncToken(kind: .database, identity: identity, sequence: sequence) }
 }

@@ -18,7 +18,7 @@ final class ZoneState {
   let owner: String
   /// Differs between a zone and its namesake created after a deletion, so that old tokens are strangers to it.
   /// [E]
-  let identity: UInt64
+  var identity: UInt64
   /// Counts commits in this zone; tokens and the feed are made of it.
   var sequence: Int64
   /// The database's counter when this zone last changed.

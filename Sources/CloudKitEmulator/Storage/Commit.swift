@@ -89,6 +89,7 @@ extension EmulatorCore {
         database.deletedZones[row.name] = nil
         database.add(row, records: store.records(in: Place.Key(database: database.key, zone: row.name)))
       case .zoneChanged(let row):
+        database.zones[row.name]?.identity = row.identity
         database.zones[row.name]?.sequence = row.sequence
         database.zones[row.name]?.changed = row.changed
       case .zoneDeleted(let name, let sequence):
