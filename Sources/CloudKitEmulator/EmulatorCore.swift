@@ -173,9 +173,11 @@ final class EmulatorCore {
 
   /// A larger limit is cut. [L1]
   func pageLimit(_ object: JSONObject, otherwise: JSONObject = [:]) throws(ServerError) -> Int {
-    guard let json = object["resultsLimit"] ?? otherwise["resultsLimit"] else { return configuration.pageLimit }
+    // No page comes near it, and sums with it stay numbers.
+    let most = min(max(configuration.pageLimit, 1), 1_000_000)
+    guard let json = object["resultsLimit"] ?? otherwise["resultsLimit"] else { return most }
     guard let limit = json.integer, limit > 0 else { throw .badRequest("Invalid 'resultsLimit'") }
-    return Int(min(limit, Int64(configuration.pageLimit)))
+    return Int(min(limit, Int64(most)))
   }
 
   /// A list of field names; `nil` means all, an empty list none. [C]
