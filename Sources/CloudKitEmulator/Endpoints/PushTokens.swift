@@ -5,7 +5,8 @@ extension EmulatorCore {
     let environment = try apnsEnvironment(call)
     let home = tokenHome(of: call)
     let origin = "\(configuration.seed)/push/\(home.path)/\(statistics.requests)/\(call.milliseconds)"
-    let text = Derived.hexadecimal(origin) + Derived.hexadecimal("\(origin)/2")
+    // Whoever has it reads the notifications: nobody may guess it.
+    let text = seal.signature(of: origin) + seal.signature(of: "\(origin)/2")
     try add(PushToken(text: text, owner: home, expires: call.milliseconds + PushToken.lifetime), call)
     return [
       "apnsEnvironment": .string(environment), "apnsToken": .string(text),
