@@ -28,7 +28,8 @@ struct Call {
 /// that of CloudKit JS, [FW] that of the framework and of the schema language. [L3] was seen live at containers of
 /// third parties, [L1] at Apple's own. [C] is what working clients send and what exports show, [2nd] what others have
 /// written. [E] was decided here, where nothing else tells; (Question n) has a switch in `EmulatorAssumptions`. Numbers
-/// as in (5.3) are sections of the reference that all this was collected in.
+/// as in (5.3) are sections of the reference that all this was collected in; the article Sources of the documentation
+/// tells their titles.
 final class EmulatorCore {
   let configuration: EmulatorConfiguration
   let store: any EmulatorStore

@@ -32,7 +32,7 @@ public struct EmulatorConfiguration: Sendable {
   public var assumptions = EmulatorAssumptions()
   /// Refuse requests with a key that no documentation has, to find misspelt ones; the real service ignores them. [L3]
   public var rejectsUnknownKeys = false
-  /// Accept only `apiTokens` and `users`, instead of any token and a user for every name.
+  /// Accept only `apiTokens`, `users` and those in `directory`, instead of any token and a user for every name.
   public var strictAuth = false
   /// Accept of a user's web-auth tokens only the last one issued, as documented; the real service is lenient.
   public var strictWebAuth = false

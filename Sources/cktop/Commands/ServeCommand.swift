@@ -102,6 +102,8 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.rejectsUnknownKeys = strictKeys
     configuration.apiTokens = Set(apiTokens)
     configuration.users = Set(users)
+    // A data file's seed is known to all: only this keeps strangers from making addresses up.
+    if strictAuth { configuration.secret = (0..<4).map { _ in String(UInt64.random(in: 0...(.max))) }.joined() }
     configuration.serverKeys = try serverKeys.map(serverKey)
     // What is not kept must not be recognised by the next server either.
     if data == nil { configuration.seed = .random(in: 0...(.max)) }
