@@ -46,6 +46,14 @@ struct ServeCommand: AsyncParsableCommand {
   @Flag(help: "Refuse requests with unknown keys, which CloudKit ignores, to find misspelt ones.")
   var strictKeys = false
   @Option(
+    name: .customLong("assume"),
+    help: ArgumentHelp(
+      "How CloudKit behaves where no source tells; see cktop help assumptions. May be repeated.",
+      valueName: "name=value"
+    )
+  )
+  var assumptions: [String] = []
+  @Option(
     name: .customLong("server-key"),
     help: ArgumentHelp("Registers a public server-to-server key. May be repeated.", valueName: "public.pem")
   )
@@ -100,6 +108,7 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.strictAuth = strictAuth
     configuration.strictWebAuth = strictWebAuth
     configuration.rejectsUnknownKeys = strictKeys
+    for assumption in assumptions { try Assumption.apply(assumption, to: &configuration.assumptions) }
     configuration.apiTokens = Set(apiTokens)
     configuration.users = Set(users)
     // A data file's seed is known to all: only this keeps strangers from making addresses up.
