@@ -17,7 +17,8 @@ extension EmulatorCore {
     let failures = object.failedItems
     statistics.itemErrors += failures
     let result =
-      error.map { "\(status) \($0.code.rawValue)" } ?? (failures > 0 ? "\(status) (\(failures) errors)" : "\(status)")
+      error.map { "\(status) \($0.code.rawValue)" + ($0.detail.map { " (\($0))" } ?? "") }
+      ?? (failures > 0 ? "\(status) (\(failures) errors)" : "\(status)")
     return finish(
       exchange,
       .respond(EmulatorResponse(status: status, headers: headers, body: JSONWriter.data(.object(object)))),
@@ -30,13 +31,13 @@ extension EmulatorCore {
   }
 
   /// An answer from somewhere before the service, which knows nothing of its envelope.
-  func respond(_ exchange: Exchange, status: Int, html title: String) -> EmulatorReply {
+  func respond(_ exchange: Exchange, status: Int, html title: String, detail: String? = nil) -> EmulatorReply {
     let headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "text/html")
     let body = Data("<html><head><title>\(title)</title></head><body><h1>\(status) \(title)</h1></body></html>".utf8)
     return finish(
       exchange,
       .respond(EmulatorResponse(status: status, headers: headers, body: body)),
-      "\(status) \(title)"
+      "\(status) \(title)" + (detail.map { " (\($0))" } ?? "")
     )
   }
 

@@ -67,11 +67,14 @@ public final class Emulator: Sendable {
     core.withLock { $0.throttledUntil = time }
   }
 
-  /// How many bytes the body of a request to that path may have; a longer one is refused, so that its end need not be
-  /// read.
-  func bodyLimit(path: String) -> Int {
-    path.hasPrefix(AssetPath.upload)
-      ? configuration.assetSizeLimit + AssetTransfer.wrapping : configuration.bodySizeLimit
+  /// How many bytes the body of a request may have; a longer one is refused, so that its end need not be read. That of
+  /// an upload which is refused anyway is not read at all.
+  func bodyLimit(_ request: EmulatorRequest, at time: Date) -> Int {
+    if AdminEndpoint.has(path: request.path) { return max(AdminEndpoint.bodyLimit, configuration.bodySizeLimit) }
+    guard request.path.hasPrefix(AssetPath.upload) else { return configuration.bodySizeLimit }
+    let ticket = UploadTicket(request, seal: AssetSeal(configuration))
+    guard let ticket, Timestamps.milliseconds(time) < ticket.expires else { return 0 }
+    return configuration.assetSizeLimit + AssetTransfer.wrapping
   }
 
   /// Works on the core, and when it is free again calls back those whose wait the work has ended.

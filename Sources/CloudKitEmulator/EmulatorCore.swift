@@ -28,7 +28,8 @@ struct Call {
 /// that of CloudKit JS, [FW] that of the framework and of the schema language. [L3] was seen live at containers of
 /// third parties, [L1] at Apple's own. [C] is what working clients send and what exports show, [2nd] what others have
 /// written. [E] was decided here, where nothing else tells; (Question n) has a switch in `EmulatorAssumptions`. Numbers
-/// as in (5.3) are sections of the reference that all this was collected in.
+/// as in (5.3) are sections of the reference that all this was collected in; the article Sources of the documentation
+/// tells their titles.
 final class EmulatorCore {
   let configuration: EmulatorConfiguration
   let store: any EmulatorStore
@@ -181,9 +182,11 @@ final class EmulatorCore {
 
   /// A larger limit is cut. [L1]
   func pageLimit(_ object: JSONObject, otherwise: JSONObject = [:]) throws(ServerError) -> Int {
-    guard let json = object["resultsLimit"] ?? otherwise["resultsLimit"] else { return configuration.pageLimit }
+    // No page comes near it, and sums with it stay numbers.
+    let most = min(max(configuration.pageLimit, 1), 1_000_000)
+    guard let json = object["resultsLimit"] ?? otherwise["resultsLimit"] else { return most }
     guard let limit = json.integer, limit > 0 else { throw .badRequest("Invalid 'resultsLimit'") }
-    return Int(min(limit, Int64(configuration.pageLimit)))
+    return Int(min(limit, Int64(most)))
   }
 
   /// A list of field names; `nil` means all, an empty list none. [C]

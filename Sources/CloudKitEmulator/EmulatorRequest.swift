@@ -134,13 +134,16 @@ public struct EmulatorSummary: Sendable, Hashable {
   public var method: String
   /// The path without its query, in which tokens travel.
   public var path: String
-  /// E.g. `records/modify`, or `unknown` for a path that leads nowhere.
+  /// E.g. `records/modify`; `sign-in`, `poll`, `upload`, `download` and `admin` outside the service's own paths, and
+  /// `unknown` for a path that leads nowhere.
   public var operation: String
   /// `public`, `private` or `shared`; empty for an unknown path.
   public var database: String
   /// How many items the request carried (operations, records or zones).
   public var items: Int
-  /// `200`, `200 (3 errors)`, `429 THROTTLED`, `dropped`, `dropped after commit`, `offline`, `200 truncated`.
+  /// `200`, `200 (3 errors)`, `429 THROTTLED`, `dropped`, `dropped after commit`, `offline`, `200 truncated`; of a poll
+  /// also `held` and, when its time is over, `200 keep-alive`; `500 INTERNAL_ERROR (…)` with what is wrong with the data
+  /// file.
   public var result: String
   /// The faults that struck, e.g. `rule 2: throttled`.
   public var faults: [String]

@@ -124,9 +124,10 @@ enum QueryString {
     while let byte = rest.popFirst() {
       if byte == UInt8(ascii: "%") {
         let digits = rest.prefix(2)
-        guard digits.count == 2, let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16) else {
-          return nil
-        }
+        // A number, but no escape, may have a sign.
+        guard digits.count == 2, digits.first != UInt8(ascii: "+"),
+          let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+        else { return nil }
         bytes.append(value)
         rest = rest.dropFirst(2)
       } else {

@@ -16,7 +16,7 @@ struct Cktop: AsyncParsableCommand {
       OpenDashboard.self, StatusCommand.self, AccountCommand.self, SyncCommand.self, QueueCommand.self,
       ConflictsCommand.self, RecordsCommand.self, ZonesCommand.self, VerifyCommand.self, DemoCommand.self,
       ServeCommand.self, KeygenCommand.self, ThemesCommand.self, ConfigCommand.self, FaultsHelp.self,
-      AdminHelp.self,
+      AdminHelp.self, AssumptionsHelp.self,
     ],
     defaultSubcommand: OpenDashboard.self
   )

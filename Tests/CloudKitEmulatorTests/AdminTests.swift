@@ -72,6 +72,19 @@ import Testing
     }
   }
 
+  @Test func `a schema of up to 4 MB is read whole, a larger one is refused`() async throws {
+    let fixture = try Fixture()
+    try await Self.serve(fixture) { wire in
+      let schema = { (spaces: Int) in
+        "DEFINE SCHEMA\(String(repeating: " ", count: spaces))RECORD TYPE Note (n INT64);"
+      }
+      let path = "/schema?container=iCloud.test"
+      #expect(await Self.ask(wire, "PUT", path, schema(3_900_000)).status == "200")
+      #expect(fixture.emulator.exportSchema(container: "iCloud.test").contains("RECORD TYPE Note ("))
+      #expect(await Self.ask(wire, "PUT", path, schema(4_000_000)).status == "413")
+    }
+  }
+
   @Test func `the network goes and comes back, throttling begins and ends`() async throws {
     let fixture = try Fixture.withZone()
     try await Self.serve(fixture) { wire in
@@ -106,6 +119,9 @@ import Testing
       for number in 1..<20 { _ = await Self.ask(wire, "POST", "/snapshot", #"{"name": "s\#(number)"}"#) }
       #expect(await Self.ask(wire, "POST", "/snapshot", #"{"name": "s20"}"#).status == "400")
       #expect(await Self.ask(wire, "POST", "/snapshot", #"{"name": "s19"}"#).status == "200")
+      #expect(await Self.ask(wire, "DELETE", "/snapshot?name=s19").status == "200")
+      #expect(await Self.ask(wire, "DELETE", "/snapshot?name=s19").status == "404")
+      #expect(await Self.ask(wire, "POST", "/snapshot", #"{"name": "s20"}"#).status == "200")
     }
   }
 

@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func `who falls silent in the middle of a request is given up, a poll is not`() async throws {
-    try await Self.serve({ $0.idleTimeout = .milliseconds(100) }) { fixture, port in
+    try await Self.serve({ $0.idleTimeout = .seconds(1) }) { fixture, port in
       let poll = try Wire(port: port)
       let address = try fixture.courierURL().replacing("http://emulator.invalid", with: "")
       poll.send("GET \(address) HTTP/1.1\r\nHost: here\r\n\r\n")
@@ -105,7 +105,7 @@ import Testing
       ] {
         let wire = try Wire(port: port)
         wire.send("POST \(Self.list) HTTP/1.1\r\nHost: here\r\n\(headers)Content-Length: 2\r\n\r\n{}")
-        #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 400") ?? true)
+        #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 400") == true)
       }
       let wire = try Wire(port: port)
       wire.post("zones/list")

@@ -4,6 +4,8 @@ import Synchronization
 /// Looks inside an emulator and interferes with it, over HTTP: what the Swift API does, for programs in any language.
 struct AdminEndpoint: Sendable {
   static let path = "/emulator"
+  /// Bytes of a body: a schema as long as they may be.
+  static let bodyLimit = SchemaParser.sizeLimit
 
   private static let overview = """
     GET  /emulator/state       all databases, zones and records as text
@@ -18,6 +20,7 @@ struct AdminEndpoint: Sendable {
     POST /emulator/deploy?container=iCloud.…  deploys the schema of development to production
     POST /emulator/snapshot    {"name": "empty"} keeps the whole state under a name
     POST /emulator/restore     {"name": "empty"} puts it back
+    DELETE /emulator/snapshot?name=empty  forgets it
 
     """
 
@@ -51,6 +54,9 @@ struct AdminEndpoint: Sendable {
     let response: EmulatorResponse
     do throws(Failure) {
       if let refusal = access.refusal(request) { throw Failure(status: refusal.status, reason: refusal.reason) }
+      guard request.body.count <= Self.bodyLimit else {
+        throw Failure(status: 413, reason: "the body has more than \(Self.bodyLimit) bytes")
+      }
       response = try answer(request)
     } catch {
       response = Self.json(["error": .string(error.reason)], status: error.status)
@@ -98,15 +104,21 @@ struct AdminEndpoint: Sendable {
     case ("POST", "snapshot"):
       let name = try self.name(request)
       guard snapshots.byName.withLock({ $0[name] != nil || $0.count < Snapshots.limit }) else {
-        throw Failure(reason: "\(Snapshots.limit) snapshots are kept at most; take one of their names again")
+        throw Failure(reason: "\(Snapshots.limit) snapshots are kept at most; delete one, or take its name again")
       }
       let snapshot = try attempt("the state cannot be copied") { try emulator.snapshot() }
       snapshots.byName.withLock { $0[name] = snapshot }
       return Self.json(["name": .string(name)])
+    case ("DELETE", "snapshot"):
+      guard let name = QueryString.values(request.query)["name"] else {
+        throw Failure(reason: "the query must name a snapshot, as in ?name=empty")
+      }
+      guard snapshots.byName.withLock({ $0.removeValue(forKey: name) }) != nil else { throw Self.noSnapshot(name) }
+      return Self.json(["name": .string(name)])
     case ("POST", "restore"):
       let name = try self.name(request)
       guard let snapshot = snapshots.byName.withLock({ $0[name] }) else {
-        throw Failure(status: 404, reason: "there is no snapshot '\(name)'; POST /emulator/snapshot takes one")
+        throw Self.noSnapshot(name)
       }
       try attempt("the state cannot be put back") { try emulator.restore(snapshot) }
       return Self.json(["name": .string(name)])
@@ -162,6 +174,10 @@ struct AdminEndpoint: Sendable {
       throw Failure(reason: #"the body must be {"name": "…"}"#)
     }
     return name
+  }
+
+  private static func noSnapshot(_ name: String) -> Failure {
+    Failure(status: 404, reason: "there is no snapshot '\(name)'; POST /emulator/snapshot takes one")
   }
 
   private func attempt<Value>(_ reason: String, _ body: () throws -> Value) throws(Failure) -> Value {

@@ -34,9 +34,10 @@ struct AssetContent: Sendable {
 
   var pieces: Int { Self.pieces(of: count) }
 
-  static func pieces(of count: Int) -> Int { (count + pieceSize - 1) / pieceSize }
+  static func pieces(of count: Int) -> Int { count / pieceSize + (count % pieceSize > 0 ? 1 : 0) }
 
   func piece(_ number: Int) throws(Spool.Failure) -> Data {
+    guard (0..<pieces).contains(number) else { return Data() }
     let start = range.lowerBound + number * Self.pieceSize
     let piece = start..<min(start + Self.pieceSize, range.upperBound)
     switch source {

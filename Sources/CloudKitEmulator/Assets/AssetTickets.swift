@@ -6,10 +6,11 @@ import Foundation
 struct AssetSeal {
   private let key: SymmetricKey
 
-  /// Where strangers are kept out, none of them can guess the key.
+  /// Where strangers are kept out, none of them can guess the key: the configuration's secret sees to it, or its tokens.
   init(_ configuration: EmulatorConfiguration) {
-    let secrets = configuration.strictAuth ? configuration.apiTokens.sorted().joined(separator: "/") : ""
-    key = SymmetricKey(data: Data("\(Derived.hexadecimal("asset seal/\(configuration.seed)/\(secrets)"))".utf8))
+    let tokens = configuration.strictAuth ? configuration.apiTokens.sorted().joined(separator: "/") : ""
+    let origin = "asset seal/\(configuration.seed)/\(configuration.secret)/\(tokens)"
+    key = SymmetricKey(data: SHA256.hash(data: Data(origin.utf8)))
   }
 
   func seal(_ object: JSONObject) -> String {
@@ -54,6 +55,12 @@ struct UploadTicket: Hashable {
       let record = object["r"]?.string, let field = object["f"]?.string, let expires = object["e"]?.integer
     else { return nil }
     self.init(id: id, zone: UInt64(bitPattern: zone), record: record, field: field, expires: expires)
+  }
+
+  /// The ticket of a request to the address that it came in.
+  init?(_ request: EmulatorRequest, seal: AssetSeal) {
+    self.init(QueryString.values(request.query)["ticket"] ?? "", seal: seal)
+    guard request.path == AssetPath.upload + id else { return nil }
   }
 
   func text(_ seal: AssetSeal) -> String {

@@ -12,8 +12,7 @@ enum AssetTransfer {
     let query = QueryString.values(request.query)
     let seal = AssetSeal(configuration)
     if request.path.hasPrefix(AssetPath.upload) {
-      var upload = AssetUpload(ticket: UploadTicket(query["ticket"] ?? "", seal: seal))
-      if upload.ticket?.id != String(request.path.dropFirst(AssetPath.upload.count)) { upload.ticket = nil }
+      var upload = AssetUpload(ticket: UploadTicket(request, seal: seal))
       let limit = configuration.assetSizeLimit
       let body = AssetContent(request)
       upload.isTooLarge = body.count > limit + Self.wrapping
@@ -107,6 +106,12 @@ extension EmulatorCore {
     guard let content = upload.content, let asset = upload.asset else {
       return respond(exchange, status: 400, html: "Bad Request")
     }
+    assets.makeRoom(for: asset.id, upload: ticket.id)
+    collectAssets(at: time)
+    let weight = assets.unusedBytes + AssetShelf.weight(asset.size)
+    guard assets.holds(asset.id) || weight <= configuration.unusedAssetLimit else {
+      return respond(exchange, status: 503, html: "Service Unavailable")
+    }
     let receipt = AssetReceipt(
       asset,
       zone: ticket.zone,
@@ -114,9 +119,9 @@ extension EmulatorCore {
       expires: time + AssetReceipt.lifetime
     )
     do throws(ServerError) {
-      try keep(content, as: asset, until: receipt.expires)
+      try keep(content, as: asset, until: receipt.expires, upload: ticket.id)
     } catch {
-      return respond(exchange, status: 500, html: "Internal Server Error")
+      return respond(exchange, status: 500, html: "Internal Server Error", detail: error.detail)
     }
     return respond(exchange, status: 200, json: ["singleFile": .object(receipt.json(seal))])
   }

@@ -63,9 +63,9 @@ struct Authentication: Sendable {
       guard needsUser else { return .world }
       throw signInNeeded(request, route)
     }
-    guard let token = WebAuthToken(text), configuration.admits(token.name), token.isGood(at: time) else {
-      throw signInNeeded(request, route)
-    }
+    // What cannot be a token was never one. [E]
+    guard let token = WebAuthToken(text) else { throw ServerError(.authenticationFailed, "Authentication failed") }
+    guard configuration.admits(token.name), token.isGood(at: time) else { throw signInNeeded(request, route) }
     return .user(name: token.name, nextToken: token.next(at: time, configuration).text)
   }
 
@@ -78,7 +78,8 @@ struct Authentication: Sendable {
 
   /// Sends the user to the server's own sign-in page. [E]
   static func signInNeeded(_ request: EmulatorRequest, _ route: Route) -> ServerError {
-    let url = "\(request.baseURL)\(SignInPage.path)?container=\(route.container)&environment=\(route.environment)"
+    let container = SignInPage.encode(route.container)
+    let url = "\(request.baseURL)\(SignInPage.path)?container=\(container)&environment=\(route.environment)"
     return ServerError(.authenticationRequired, "request needs authorization", redirectURL: url)
   }
 }

@@ -28,7 +28,8 @@ struct WebAuthToken: Sendable, Hashable {
       parts.removeLast()
     }
     name = parts.joined(separator: "~")
-    guard !name.isEmpty, name.utf8.count <= 255 else { return nil }
+    // It goes back in a header, which has no room for control characters.
+    guard !name.isEmpty, name.utf8.count <= 255, name.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
   }
 
   private static func end(_ text: Substring) -> (time: Int64, isKept: Bool)? {

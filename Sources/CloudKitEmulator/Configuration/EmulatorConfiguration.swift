@@ -13,13 +13,19 @@ public struct EmulatorConfiguration: Sendable {
   public var bodySizeLimit = 2_000_000
   /// Bytes of one uploaded file: 50 MB, the larger of the two numbers that are documented.
   public var assetSizeLimit = 50 * 1024 * 1024
+  /// Bytes of uploaded files that no record refers to yet; an upload beyond them is answered 503 without JSON. A small
+  /// file counts as 4 kB.
+  public var unusedAssetLimit = 1_000_000_000
+  /// Bytes of the records in one answer. A page ends there and says that more is coming; a lookup refuses the rest.
+  public var answerSizeLimit = 20_000_000
   /// How long a long poll waits for a notification before it is answered with nothing.
   public var courierKeepAlive: Duration = .seconds(30)
   /// Long polls that may wait at a time; more are answered 503.
   public var openPollLimit = 1000
   /// Connections that a server holds open at a time; more are answered 503.
   public var connectionLimit = 1000
-  /// How long a connection may be silent in the middle of a request (then 408) or between two.
+  /// How long a connection may be silent in the middle of a request (then 408) or between two. An answer that nobody
+  /// reads is given up after twice as long.
   public var idleTimeout: Duration = .seconds(60)
   /// Records that may refer to one target with `DELETE_SELF`.
   public var referrerLimit = 750
@@ -29,7 +35,7 @@ public struct EmulatorConfiguration: Sendable {
   public var assumptions = EmulatorAssumptions()
   /// Refuse requests with a key that no documentation has, to find misspelt ones; the real service ignores them. [L3]
   public var rejectsUnknownKeys = false
-  /// Accept only `apiTokens` and `users`, instead of any token and a user for every name.
+  /// Accept only `apiTokens`, `users` and those in `directory`, instead of any token and a user for every name.
   public var strictAuth = false
   /// Accept of a user's web-auth tokens only the last one issued, as documented; the real service is lenient.
   public var strictWebAuth = false
@@ -53,6 +59,10 @@ public struct EmulatorConfiguration: Sendable {
   public var serverKeys: [ServerKey] = []
   /// Mixed into made-up identifiers, so that two emulators in memory do not accept each other's tokens.
   public var seed: UInt64 = 0
+  /// Mixed into what opens a door by itself: upload and download addresses, receipts and push tokens. Where strangers
+  /// reach the emulator it must be random, since the rest can be guessed; addresses handed out before a change of it
+  /// are void.
+  public var secret = ""
 
   /// Makes the default configuration.
   public init() {}

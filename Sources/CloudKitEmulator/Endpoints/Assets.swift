@@ -56,7 +56,7 @@ extension EmulatorCore {
       for case .asset(let asset) in found {
         let expires = call.milliseconds + AssetReceipt.lifetime
         let receipt = AssetReceipt(asset, zone: place.zone.identity, target: nil, expires: expires)
-        assets.keep(asset.id, until: expires)
+        assets.keep(asset.id, size: asset.size, until: expires)
         answers.append(.object(.joining(identity, receipt.json(seal))))
       }
     }

@@ -2,12 +2,15 @@
 extension EmulatorCore {
   func zoneChanges(_ call: Call) throws(ServerError) -> JSONObject {
     var results: [JSON] = []
+    var room = configuration.answerSizeLimit
+    var zones: Set<String> = []
     for item in try items("zones", of: call.body) {
       guard let zoneID = item["zoneID"] else { throw .badRequest("Missing 'zoneID'") }
       do throws(ServerError) {
         let place = try place(zoneID, for: call)
+        guard zones.insert(place.path).inserted else { throw ServerError.badRequest("The zone is named twice") }
         var page: JSONObject = ["zoneID": place.zone.zoneID]
-        for member in try changes(in: place, item, call).members { page.append(member.key, member.value) }
+        for member in try changes(in: place, item, call, &room).members { page.append(member.key, member.value) }
         results.append(.object(page))
       } catch {
         if error.isAboutToken, configuration.assumptions.expiredSyncToken == .refusesRequest { throw error }
@@ -18,14 +21,18 @@ extension EmulatorCore {
   }
 
   func recordChanges(_ call: Call) throws(ServerError) -> JSONObject {
-    try changes(in: try place(call.body["zoneID"], for: call), call.body, call)
+    var room = configuration.answerSizeLimit
+    return try changes(in: try place(call.body["zoneID"], for: call), call.body, call, &room)
   }
 
   /// One page of a zone's history: each record once, in its latest state, ordered by last change. [E] (Question 16)
+  ///
+  /// - Parameter room: Bytes of records that the answer still has room for; an empty answer takes any record.
   private func changes(
     in place: Place,
     _ request: JSONObject,
-    _ call: Call
+    _ call: Call,
+    _ room: inout Int
   ) throws(ServerError) -> JSONObject {
     let zone = place.zone
     // The words were seen. [L3]
@@ -55,7 +62,7 @@ extension EmulatorCore {
     }
 
     var records: [JSON] = []
-    var reached = zone.sequence
+    var reached = start
     var moreComing = false
     // Newest first is served as one page. [E]
     let feed = zone.records.changes(after: start, limit: isReverse ? .max : limit + 1)
@@ -65,8 +72,13 @@ extension EmulatorCore {
         moreComing = !isReverse
         break
       }
+      let record = zone.records[change.name]
+      guard record?.content.fits(&room, of: configuration) ?? true else {
+        moreComing = !isReverse
+        break
+      }
       if !isReverse { reached = change.sequence }
-      if let record = zone.records[change.name] {
+      if let record {
         if let access = place.access, !access.sees(record.name) {
           guard access.mayKnow(record.shares(in: zone)) else { continue }
           records.append(Tombstone(record).json(zoneID: zone.zoneID))

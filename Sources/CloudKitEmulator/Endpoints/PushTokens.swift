@@ -12,12 +12,13 @@ extension EmulatorCore {
     ]
   }
 
-  /// A token that nobody has, also none from before a restart.
+  /// A token that nobody has, also none from before a restart, and that nobody may guess: whoever has it reads the
+  /// notifications.
   private func freeToken(_ home: DatabaseKey, _ call: Call) -> String {
     var number = pushTokens[home]?.count ?? 0
     while true {
       let origin = "\(configuration.seed)/push/\(home.path)/\(number)/\(call.milliseconds)"
-      let text = Derived.hexadecimal(origin) + Derived.hexadecimal("\(origin)/2")
+      let text = seal.signature(of: origin) + seal.signature(of: "\(origin)/2")
       if couriers[text] == nil { return text }
       number += 1
     }

@@ -5,11 +5,18 @@ extension EmulatorCore {
     let place = try place(call.body["zoneID"], for: call)
     let keys = Self.names(call.body["desiredKeys"])
     var results: [JSON] = []
+    var room = configuration.answerSizeLimit
     for item in items {
       guard let name = item["recordName"]?.string else { throw .badRequest("Missing 'recordName'") }
       if let record = record(name, in: place, for: call.caller) {
         guard mayRead(record, call) else {
           results.append(.object(SchemaPermission.read.refusal.members(after: ["recordName": .string(name)])))
+          continue
+        }
+        // How the real service limits an answer is not known. [E]
+        guard record.content.fits(&room, of: configuration) else {
+          let reason = "The answer would have more than \(configuration.answerSizeLimit) bytes: ask for this one again"
+          results.append(.object(configuration.exceeded(reason).members(after: ["recordName": .string(name)])))
           continue
         }
         let keys = Self.names(item["desiredKeys"]) ?? keys

@@ -41,19 +41,30 @@ extension EmulatorCore {
       creator: try readableCreator(recordType, call),
       newestVisible: call.milliseconds - max(configuration.indexDelay.milliseconds, Int64(call.faults.indexDelay))
     )
-    var found = places.flatMap { plan.page(in: $0) }
-    if places.count > 1 { found.sort { order.precedes($0.position, $1.position) } }
-    let page = found.prefix(plan.limit)
+    var (page, isCut) = ([QueryPlan.Found](), false)
+    for place in places {
+      page += plan.page(in: place)
+      if places.count > 1 { page.sort { order.precedes($0.position, $1.position) } }
+      isCut = cut(&page, plan.limit) || isCut
+    }
     let keys = Self.names(call.body["desiredKeys"])
     var answer: JSONObject = [
       "records": .array(page.map { json($0.record, in: $0.place, keys: keys, call) })
     ]
     if call.faults.stallsMarkers {
       answer.append("continuationMarker", .string(ContinuationMarker(query: hash, position: after).text))
-    } else if found.count > plan.limit, let last = page.last {
+    } else if isCut, let last = page.last {
       answer.append("continuationMarker", .string(ContinuationMarker(query: hash, position: last.position).text))
     }
     return answer
+  }
+
+  /// Ends a page where the answer is full, and tells whether there was more.
+  private func cut(_ page: inout [QueryPlan.Found], _ limit: Int) -> Bool {
+    var room = configuration.answerSizeLimit
+    let kept = page.prefix(limit).prefix { $0.record.content.fits(&room, of: configuration) }.count
+    defer { page.removeLast(page.count - kept) }
+    return page.count > kept
   }
 
   /// Native logs have the reason; the code is a guess. [2nd] (Question 14)
@@ -76,6 +87,16 @@ extension EmulatorCore {
       return [try place(call.body["zoneID"], for: call)]
     }
     return places(for: call)
+  }
+}
+
+extension StoredRecord.Content {
+  /// Takes the record's bytes from the room that an answer has left. A record larger than an answer fits an empty one.
+  func fits(_ room: inout Int, of configuration: EmulatorConfiguration) -> Bool {
+    let size = size
+    guard size <= room || room == configuration.answerSizeLimit else { return false }
+    room -= min(size, room)
+    return true
   }
 }
 

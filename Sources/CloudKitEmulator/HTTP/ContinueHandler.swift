@@ -2,7 +2,8 @@ import NIOCore
 import NIOHTTP1
 
 /// Tells a client that asks beforehand to go on with its body. It stands in front of the compressor, which takes every
-/// answer it sees for the one answer to a request.
+/// answer it sees for the one answer to a request, with a body that it may write anew: who asks for a head alone gets it
+/// as it is.
 final class ContinueHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
@@ -16,6 +17,10 @@ final class ContinueHandler: ChannelInboundHandler {
         wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
         promise: nil
       )
+    }
+    if case .head(var head) = unwrapInboundIn(data), head.method == .HEAD {
+      head.headers.remove(name: "accept-encoding")
+      return context.fireChannelRead(wrapInboundOut(.head(head)))
     }
     context.fireChannelRead(data)
   }

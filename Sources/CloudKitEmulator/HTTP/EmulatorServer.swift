@@ -25,12 +25,13 @@ public final class EmulatorServer: Sendable {
     /// The address is not this machine's own, and the emulator believes everybody: from outside only an emulator with
     /// `strictAuth` and an API token, a user or a key may be reached, and its admin endpoint only with a token.
     case notLoopback(String)
-    /// The server has been started before.
+    /// The server has been started before, or was stopped on its way.
     case alreadyStarted
   }
 
   private enum Stage {
     case new
+    case starting
     case running(any Channel)
     case stopped
   }
@@ -75,7 +76,33 @@ public final class EmulatorServer: Sendable {
   public func start(host: String = "127.0.0.1", port: Int = 0) async throws -> Int {
     let isGuarded = emulator.configuration.isGuarded && admin.map { $0.token != nil } ?? true
     guard AdminAccess.loopback.contains(host) || isGuarded else { throw StartError.notLoopback(host) }
-    guard stage.withLock({ if case .new = $0 { true } else { false } }) else { throw StartError.alreadyStarted }
+    let isFirst = stage.withLock { stage in
+      guard case .new = stage else { return false }
+      stage = .starting
+      return true
+    }
+    guard isFirst else { throw StartError.alreadyStarted }
+    let channel: any Channel
+    do {
+      channel = try await listen(host: host, port: port)
+    } catch {
+      stage.withLock { if case .starting = $0 { $0 = .new } }
+      throw error
+    }
+    let isWanted = stage.withLock { stage in
+      guard case .starting = stage else { return false }
+      stage = .running(channel)
+      return true
+    }
+    guard isWanted else {
+      try await channel.close()
+      await connections.closeAll(within: .zero)
+      throw StartError.alreadyStarted
+    }
+    return channel.localAddress?.port ?? port
+  }
+
+  private func listen(host: String, port: Int) async throws -> any Channel {
     let emulator = emulator
     let now = now
     let exchange = HTTPExchange(
@@ -86,7 +113,7 @@ public final class EmulatorServer: Sendable {
       log: log
     )
     let (connections, configuration) = (connections, emulator.configuration)
-    let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+    return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: 256)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -96,7 +123,8 @@ public final class EmulatorServer: Sendable {
           guard connections.add(channel, limit: configuration.connectionLimit) else {
             return try pipeline.addHandler(FullHouse())
           }
-          try pipeline.addHandler(IdleStateHandler(readTimeout: TimeAmount(configuration.idleTimeout)))
+          let patience = TimeAmount(configuration.idleTimeout)
+          try pipeline.addHandler(IdleStateHandler(readTimeout: patience, writeTimeout: patience))
           // The decoder's limits, 80 kB a header and 2 MB of all, are far above the several kB that a web-auth token in a
           // URL needs. [L3]
           try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
@@ -112,8 +140,6 @@ public final class EmulatorServer: Sendable {
       }
       .bind(host: host, port: port)
       .get()
-    stage.withLock { $0 = .running(channel) }
-    return channel.localAddress?.port ?? port
   }
 
   /// Stops listening, lets requests under way finish their answers, and closes the connections.
@@ -121,9 +147,16 @@ public final class EmulatorServer: Sendable {
   /// - Parameter grace: How long an unfinished request may hold this up.
   public func stop(grace: Duration = .seconds(2)) async throws {
     let channel = stage.withLock { stage -> (any Channel)? in
-      guard case .running(let channel) = stage else { return nil }
-      stage = .stopped
-      return channel
+      switch stage {
+      case .new, .stopped: return nil
+      case .starting:
+        // Whoever starts it closes it.
+        stage = .stopped
+        return nil
+      case .running(let channel):
+        stage = .stopped
+        return channel
+      }
     }
     guard let channel else { return }
     try await channel.close()

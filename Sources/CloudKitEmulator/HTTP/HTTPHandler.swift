@@ -22,6 +22,12 @@ final class HTTPHandler: ChannelInboundHandler {
   private var head: HTTPRequestHead?
   private var body: RequestBody?
   private var isAnswering = false
+  /// Whether the request under way wants no body.
+  private var isHead = false
+  /// How many answers are on their way whose ends have not left yet.
+  private var unsent = 0
+  /// Whether nothing of them has left for as long as a connection may be silent.
+  private var isStuck = false
   private var isQuiescing = false
   /// The long poll under way.
   private var poll: (hold: EmulatorHold, id: UInt64)?
@@ -34,17 +40,14 @@ final class HTTPHandler: ChannelInboundHandler {
     switch unwrapInboundIn(data) {
     case .head(let head):
       self.head = head
-      body = RequestBody(path: Self.path(head), emulator: exchange.emulator)
+      isHead = head.method == .HEAD
+      body = RequestBody(request(head, nil), emulator: exchange.emulator, at: exchange.now())
     case .body(let buffer): body?.append(buffer)
     case .end:
       guard let head else { return }
       self.head = nil
       answer(head, context)
     }
-  }
-
-  private static func path(_ head: HTTPRequestHead) -> String {
-    String(head.uri.prefix { $0 != "?" })
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -55,6 +58,10 @@ final class HTTPHandler: ChannelInboundHandler {
       endPoll()
     } else if case .read? = event as? IdleStateHandler.IdleStateEvent, !isAnswering {
       giveUp(408, "Request Timeout", context)
+    } else if case .write? = event as? IdleStateHandler.IdleStateEvent {
+      // The first silence may be that before the answer.
+      if isStuck { context.close(promise: nil) }
+      isStuck = unsent > 0
     }
     context.fireUserInboundEventTriggered(event)
   }
@@ -83,6 +90,7 @@ final class HTTPHandler: ChannelInboundHandler {
     finish(reply, false, .now, context)
   }
 
+  /// A request as the emulator sees it, as far as its body has come.
   private func request(_ head: HTTPRequestHead, _ body: RequestBody?) -> EmulatorRequest {
     let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     var request = EmulatorRequest(
@@ -167,6 +175,7 @@ final class HTTPHandler: ChannelInboundHandler {
     closing: Bool,
     _ context: ChannelHandlerContext
   ) {
+    unsent += 1
     var headers = HTTPHeaders(response.headers.map { ($0.name, $0.value) })
     headers.add(name: "Content-Length", value: String(response.bodyCount))
     if closing { headers.add(name: "Connection", value: "close") }
@@ -175,6 +184,7 @@ final class HTTPHandler: ChannelInboundHandler {
       wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))),
       promise: nil
     )
+    guard !isHead else { return end(true, closing: closing, context) }
     if let asset = response.asset { return write(asset, from: 0, sent: 0, upTo: count, closing: closing, context) }
     let body = response.body.prefix(count)
     if !body.isEmpty { context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil) }
@@ -197,6 +207,7 @@ final class HTTPHandler: ChannelInboundHandler {
     }
     let written = context.eventLoop.makePromise(of: Void.self)
     written.futureResult.assumeIsolated().whenSuccess {
+      self.isStuck = false
       self.write(asset, from: number + 1, sent: sent + piece.count, upTo: count, closing: closing, context)
     }
     context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: piece)))), promise: written)
@@ -210,8 +221,11 @@ final class HTTPHandler: ChannelInboundHandler {
       return context.close(promise: nil)
     }
     let written = context.eventLoop.makePromise(of: Void.self)
-    if closing || isQuiescing {
-      written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+    let isLast = closing || isQuiescing
+    written.futureResult.assumeIsolated().whenComplete { _ in
+      self.unsent -= 1
+      self.isStuck = false
+      if isLast { context.close(promise: nil) }
     }
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
   }

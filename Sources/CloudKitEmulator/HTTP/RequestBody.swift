@@ -9,10 +9,12 @@ struct RequestBody {
   private(set) var hasFailed = false
   private var room: Int
 
-  init(path: String, emulator: Emulator) {
+  /// - Parameter request: The request without its body.
+  init(_ request: EmulatorRequest, emulator: Emulator, at time: Date) {
+    let limit = emulator.bodyLimit(request, at: time)
     // One byte over the limit is enough to refuse; the rest is read and thrown away.
-    room = emulator.bodyLimit(path: path) + 1
-    guard path.hasPrefix(AssetPath.upload), let folder = emulator.folder else { return }
+    room = limit == 0 ? 0 : limit + 1
+    guard room > 0, request.path.hasPrefix(AssetPath.upload), let folder = emulator.folder else { return }
     spool = try? Spool(folder: folder)
     hasFailed = spool == nil
   }

@@ -6,9 +6,10 @@ extension Emulator {
   /// Lets time pass for the emulator: whatever expires, expires. Signed requests are then late, since their senders'
   /// clocks stay behind; more than ten minutes and they are refused.
   ///
-  /// Time does not run backwards; the process's end ends the travel.
+  /// Time does not run backwards, nor further ahead than a thousand years; the process's end ends the travel.
   public func advance(by duration: Duration) {
-    ahead.withLock { $0 += max(duration, .zero) }
+    let most: Duration = .seconds(1000 * 365 * 24 * 60 * 60)
+    ahead.withLock { $0 = min($0 + min(max(duration, .zero), most), most) }
   }
 
   /// How far the emulator's time is ahead of the clock.

@@ -55,9 +55,6 @@ extension EmulatorCore {
       return respond(exchange, status: 410, html: "Gone")
     }
     if let notification = takeNotification(of: text) { return respond(exchange, notification: notification) }
-    guard couriers.values.count(where: { $0.waiter != nil }) < configuration.openPollLimit else {
-      return respond(exchange, status: 503, html: "Service Unavailable")
-    }
     return hold(exchange, EmulatorHold(keepAlive: configuration.courierKeepAlive, token: text, exchange: exchange))
   }
 
@@ -91,6 +88,11 @@ extension EmulatorCore {
       return waiters
     }
     release(hold.token)
+    guard couriers.values.count(where: { $0.waiter != nil }) < configuration.openPollLimit else {
+      let reply = respond(hold.exchange, status: 503, html: "Service Unavailable")
+      afterwards.append { resume(reply) }
+      return waiters
+    }
     couriers[hold.token]?.waiter = Courier.Waiter(id: waiters, exchange: hold.exchange, resume: resume)
     deliver(hold.token)
     return waiters

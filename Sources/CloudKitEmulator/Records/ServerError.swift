@@ -40,8 +40,17 @@ struct ServerError: Error, Sendable, Hashable {
   var reason: String
   var retryAfter: Double?
   var redirectURL: String?
+  /// What only the log of this machine may tell.
+  var detail: String?
 
-  init(_ code: Code, _ reason: String, retryAfter: Double? = nil, redirectURL: String? = nil) {
+  init(
+    _ code: Code,
+    _ reason: String,
+    retryAfter: Double? = nil,
+    redirectURL: String? = nil,
+    detail: String? = nil
+  ) {
+    self.detail = detail
     self.code = code
     self.reason = reason
     self.retryAfter = retryAfter

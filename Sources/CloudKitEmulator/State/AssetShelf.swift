@@ -4,12 +4,16 @@ import Foundation
 struct AssetShelf {
   private struct Entry {
     var references = 0
+    /// Bytes, as far as they are known: those of files that come in.
+    var size = 0
     /// Until when the bytes stay although no record refers to them, in milliseconds since 1970.
     var keptUntil: Int64
   }
 
   private var entries: [String: Entry] = [:]
   private var unreferenced: Set<String> = []
+  /// The file that each upload address has brought in and no record has come to use.
+  private var uploads: [String: String] = [:]
 
   var count: Int { entries.count }
 
@@ -18,10 +22,24 @@ struct AssetShelf {
 
   func holds(_ id: String) -> Bool { entries[id] != nil }
 
+  /// What those weigh that no record refers to.
+  var unusedBytes: Int { unreferenced.reduce(0) { $0 + Self.weight(entries[$1]?.size ?? 0) } }
+
+  /// Each file takes some room besides its bytes.
+  static func weight(_ size: Int) -> Int { max(size, 4096) }
+
   /// Takes bytes in, or keeps those that are there for longer.
-  mutating func keep(_ id: String, until time: Int64) {
+  mutating func keep(_ id: String, size: Int = 0, until time: Int64, upload: String? = nil) {
     entries[id, default: Entry(keptUntil: time)].keptUntil = max(time, entries[id]?.keptUntil ?? time)
+    if size > 0 { entries[id]?.size = size }
+    if let upload { uploads[upload] = id }
     if entries[id]?.references == 0 { unreferenced.insert(id) }
+  }
+
+  /// Lets go of what the same address has brought before: it is good for one file. [E]
+  mutating func makeRoom(for id: String, upload: String) {
+    guard let old = uploads[upload], old != id else { return }
+    entries[old]?.keptUntil = 0
   }
 
   /// Notes that one version of a record takes the place of another.
@@ -36,7 +54,7 @@ struct AssetShelf {
     guard records > 0 else { return }
     entries[id]?.references += records
     entries[id]?.keptUntil = 0
-    unreferenced.remove(id)
+    if unreferenced.remove(id) != nil { forgetUploads(of: [id]) }
   }
 
   /// Notes that one record less refers to an asset.
@@ -51,7 +69,12 @@ struct AssetShelf {
     let garbage = unreferenced.filter { (entries[$0]?.keptUntil ?? 0) <= time }
     for id in garbage { entries[id] = nil }
     unreferenced.subtract(garbage)
+    forgetUploads(of: garbage)
     return garbage.sorted()
+  }
+
+  private mutating func forgetUploads(of ids: Set<String>) {
+    if !ids.isEmpty { uploads = uploads.filter { !ids.contains($0.value) } }
   }
 }
 
@@ -73,13 +96,18 @@ extension StoredRecord.Content {
 
 extension EmulatorCore {
   /// Keeps bytes until a time, or longer where a record comes to refer to them.
-  func keep(_ content: AssetContent, as asset: EmulatorAsset, until time: Int64) throws(ServerError) {
+  func keep(
+    _ content: AssetContent,
+    as asset: EmulatorAsset,
+    until time: Int64,
+    upload: String? = nil
+  ) throws(ServerError) {
     do {
       try store.write(content, asset: asset.id, until: time)
     } catch {
-      throw ServerError(.internalError, "The data file could not be written: \(error)")
+      throw ServerError(.internalError, "The data file could not be written", detail: "\(error)")
     }
-    assets.keep(asset.id, until: time)
+    assets.keep(asset.id, size: asset.size, until: time, upload: upload)
   }
 
   /// A piece of the bytes, as `AssetContent` counts them or larger.

@@ -63,7 +63,12 @@ final class DatabaseState {
     counter = 0
     sequence = 0
     let name = ZoneState.defaultName
-    let row = Commit.ZoneRow(name: name, identity: Derived.number("\(seed)/\(key.path)/\(name)"), sequence: 0, changed: 0)
+    let row = Commit.ZoneRow(
+      name: name,
+      identity: Derived.number("\(seed)/\(key.path)/\(name)"),
+      sequence: 0,
+      changed: 0
+    )
     add(row, records: store.records(in: Place.Key(database: key, zone: name)))
   }
 

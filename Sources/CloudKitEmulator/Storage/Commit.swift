@@ -43,7 +43,7 @@ extension EmulatorCore {
     do {
       try store.write(commit)
     } catch {
-      throw ServerError(.internalError, "The data file could not be written: \(error)")
+      throw ServerError(.internalError, "The data file could not be written", detail: "\(error)")
     }
     apply(commit)
     for id in released { assets.release(id) }
@@ -59,7 +59,7 @@ extension EmulatorCore {
   /// Refuses to go on after a read that failed, and may have found too little.
   func requireIntactReads() throws(ServerError) {
     guard let failure = store.takeFailure() else { return }
-    throw ServerError(.internalError, "The data file could not be read: \(failure)")
+    throw ServerError(.internalError, "The data file could not be read", detail: "\(failure)")
   }
 
   private func assetsReleased(by commit: Commit) -> [String] {

@@ -22,6 +22,7 @@ struct AdminHelp: AsyncParsableCommand {
         curl -X POST "$U/emulator/deploy?container=ID"       deploys it to production
         curl $U/emulator/snapshot -d '{"name": "empty"}'     keeps the whole state under a name until the server ends
         curl $U/emulator/restore -d '{"name": "empty"}'      puts it back
+        curl -X DELETE "$U/emulator/snapshot?name=empty"     forgets it
 
       A mistake is answered with {"error": "..."}, in one line.
 

@@ -46,6 +46,14 @@ struct ServeCommand: AsyncParsableCommand {
   @Flag(help: "Refuse requests with unknown keys, which CloudKit ignores, to find misspelt ones.")
   var strictKeys = false
   @Option(
+    name: .customLong("assume"),
+    help: ArgumentHelp(
+      "How CloudKit behaves where no source tells; see cktop help assumptions. May be repeated.",
+      valueName: "name=value"
+    )
+  )
+  var assumptions: [String] = []
+  @Option(
     name: .customLong("server-key"),
     help: ArgumentHelp("Registers a public server-to-server key. May be repeated.", valueName: "public.pem")
   )
@@ -100,8 +108,11 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.strictAuth = strictAuth
     configuration.strictWebAuth = strictWebAuth
     configuration.rejectsUnknownKeys = strictKeys
+    for assumption in assumptions { try Assumption.apply(assumption, to: &configuration.assumptions) }
     configuration.apiTokens = Set(apiTokens)
     configuration.users = Set(users)
+    // A data file's seed is known to all: only this keeps strangers from making addresses up.
+    if strictAuth { configuration.secret = (0..<4).map { _ in String(UInt64.random(in: 0...(.max))) }.joined() }
     configuration.serverKeys = try serverKeys.map(serverKey)
     // What is not kept must not be recognised by the next server either.
     if data == nil { configuration.seed = .random(in: 0...(.max)) }

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitEmulator
 import Foundation
 import Testing
 
@@ -26,6 +27,26 @@ import Testing
 
     #expect(try await machine.fail(4, "serve", "--data", text).contains("not a file of cktop serve"))
     #expect(try await machine.fail(4, "serve", "--data", "nowhere/cloud.sqlite").contains("cannot be opened"))
+  }
+
+  @Test func `what is assumed is said on the command line, and help lists all that can be`() async throws {
+    let machine = try Machine()
+    let help = try await machine.succeed("help", "assumptions")
+    for property in Mirror(reflecting: EmulatorAssumptions()).children {
+      let name = try #require(property.label)
+      #expect(help.output.contains("  \(name) "), "\(name)")
+    }
+
+    #expect(try await machine.fail(2, "serve", "--assume", "moon=cheese").contains("cktop help assumptions"))
+    #expect(try await machine.fail(2, "serve", "--assume", "zoneLimit=-1").contains("none, a number"))
+    #expect(try await machine.fail(2, "serve", "--assume", "uninvited=cheese").contains("notFound, accessDenied"))
+    let cloud = try await Cloud("--assume", "listsTakePost=false")
+    let transport = CKHTTPTransport(baseURL: try #require(URL(string: cloud.url)))
+    let path = "/database/1/iCloud.test/development/private/zones/list"
+    let answer = try await transport.send(
+      CKTransportRequest(method: "POST", path: path, query: "ckAPIToken=t&ckWebAuthToken=ana")
+    )
+    #expect(answer.status == 405)
   }
 
   @Test func `other machines are let in only where strangers are kept out`() async throws {
