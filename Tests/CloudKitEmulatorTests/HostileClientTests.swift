@@ -33,16 +33,6 @@ import Testing
     }
   }
 
-  @Test func `the address of the sign-in page holds a container of any spelling`() throws {
-    let request = EmulatorRequest(
-      path: "/database/1/iCloud.a&b=%22%0A/development/private/zones/list",
-      query: "ckAPIToken=token"
-    )
-    let answer = Answer(try #require(try Emulator().handle(request, at: Fixture.start).response))
-    let url = try #require(answer.object["redirectURL"] as? String)
-    #expect(url.hasSuffix("?container=iCloud.a%26b%3D%22%0A&environment=development"))
-  }
-
   @Test func `nobody without a ticket has an upload read`() async throws {
     try await Self.serve({ $0.assetSizeLimit = 1000 }) { fixture, port in
       let good = try fixture.uploadURL("a").replacing("http://emulator.invalid", with: "")

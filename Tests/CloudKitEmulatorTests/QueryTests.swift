@@ -217,4 +217,18 @@ import Testing
       #expect(answer.names == (ascending ? expected : expected.reversed()), "seed \(seed)")
     }
   }
+
+  @Test(arguments: [
+    #""filterBy":{}"#, #""filterBy":"x""#, #""filterBy":5"#, #""sortBy":7"#, #""sortBy":{}"#,
+    #""sortBy":[{"fieldName":"n","ascending":"no"}]"#,
+  ])
+  func `what should be a list or a flag and is none is refused, and widens nothing`(_ member: String) throws {
+    let fixture = try Fixture.withZone()
+    try fixture.fill(3)
+
+    let answer = try fixture.query(member)
+
+    #expect(answer.status == 400 && answer.code == "BAD_REQUEST")
+    #expect(try fixture.query(#""filterBy":null,"sortBy":null"#).records.count == 3)
+  }
 }

@@ -31,9 +31,9 @@ struct QueryOrder {
   /// Reads `sortBy`.
   ///
   /// - Throws: `BAD_REQUEST` for a field that is unknown, unordered or without an index.
-  init(_ json: JSON?, type: Schema.RecordType, assumptions: EmulatorAssumptions) throws(ServerError) {
+  init(_ elements: [JSON], type: Schema.RecordType, assumptions: EmulatorAssumptions) throws(ServerError) {
     var descriptors: [Descriptor] = []
-    for element in json?.array ?? [] {
+    for element in elements {
       guard let object = element.object else { throw .badRequest("Unexpected input in 'sortBy'") }
       let key = try FieldKey(object)
       var center: EmulatorLocation?
@@ -54,7 +54,7 @@ struct QueryOrder {
       } else {
         try key.require(.sortable, of: type)
       }
-      descriptors.append(Descriptor(key: key, isAscending: object["ascending"]?.bool ?? true, center: center))
+      descriptors.append(Descriptor(key: key, isAscending: try object.flag("ascending") ?? true, center: center))
     }
     if descriptors.isEmpty, assumptions.unsortedOrder == .creation {
       descriptors.append(Descriptor(key: FieldKey(system: .createdTimestamp), isAscending: true))

@@ -45,7 +45,7 @@ extension EmulatorCore {
     batch.settleSharing()
     batch.settleReferences()
     // By default, and in custom zones alone. [D]
-    let isAtomic = zone.isCustom && call.body["atomic"]?.bool ?? true
+    let isAtomic = try (call.body.flag("atomic") ?? true) && zone.isCustom
     if isAtomic, batch.steps.contains(where: \.hasFailed) {
       statistics.atomicFailures += 1
       return try atomicFailure(batch)

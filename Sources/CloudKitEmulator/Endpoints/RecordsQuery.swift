@@ -11,7 +11,7 @@ extension EmulatorCore {
     let places = try queriedPlaces(call)
     guard let recordType = schemas[call.route.schema]?[type] else { throw unknownType(type) }
     var filters: [QueryFilter] = []
-    let conditions = query["filterBy"]?.array ?? []
+    let conditions = try query.list("filterBy") ?? []
     // [E] (Question 22)
     if let limit = configuration.assumptions.filterLimit, conditions.count > limit {
       throw .badRequest("Too many filters")
@@ -22,7 +22,7 @@ extension EmulatorCore {
     }
     // A query without filters finds records by their names. [L3]
     if filters.isEmpty { try FieldKey(system: .recordName).require(.queryable, of: recordType) }
-    let order = try QueryOrder(query["sortBy"], type: recordType, assumptions: configuration.assumptions)
+    let order = try QueryOrder(try query.list("sortBy") ?? [], type: recordType, assumptions: configuration.assumptions)
     let hash = Derived.number(JSONWriter.text(.object(query)) + places.map(\.path).joined(separator: "/"))
     var after: QueryOrder.Position?
     if let marker = call.body["continuationMarker"] {
@@ -83,7 +83,7 @@ extension EmulatorCore {
 
   /// `zoneWide` means all zones, and nothing next to a `zoneID`. [D]
   private func queriedPlaces(_ call: Call) throws(ServerError) -> [Place] {
-    guard call.body["zoneID"] == nil, call.body["zoneWide"]?.bool == true else {
+    guard call.body["zoneID"] == nil, try call.body.flag("zoneWide") == true else {
       return [try place(call.body["zoneID"], for: call)]
     }
     return places(for: call)
