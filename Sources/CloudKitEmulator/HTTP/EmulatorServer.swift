@@ -27,6 +27,8 @@ public final class EmulatorServer: Sendable {
     case notLoopback(String)
     /// The server has been started before, or was stopped on its way.
     case alreadyStarted
+    /// The system does not let it listen there, for instance because the port is taken; with the system's reason.
+    case cannotListen(String)
   }
 
   private enum Stage {
@@ -71,7 +73,7 @@ public final class EmulatorServer: Sendable {
   /// - Parameters:
   ///   - host: The address to listen at. One that others can reach is refused where the emulator would let anybody in.
   ///   - port: The port to listen at.
-  /// - Throws: `StartError`, or an `IOError` where the port is taken.
+  /// - Throws: `StartError`.
   @discardableResult
   public func start(host: String = "127.0.0.1", port: Int = 0) async throws -> Int {
     let isGuarded = emulator.configuration.isGuarded && admin.map { $0.token != nil } ?? true
@@ -87,7 +89,8 @@ public final class EmulatorServer: Sendable {
       channel = try await listen(host: host, port: port)
     } catch {
       stage.withLock { if case .starting = $0 { $0 = .new } }
-      throw error
+      guard let error = error as? IOError else { throw error }
+      throw StartError.cannotListen(String(cString: strerror(error.errnoCode)))
     }
     let isWanted = stage.withLock { stage in
       guard case .starting = stage else { return false }

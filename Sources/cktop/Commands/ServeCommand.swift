@@ -170,6 +170,8 @@ struct ServeCommand: AsyncParsableCommand {
   private func start(_ server: EmulatorServer) async throws(CommandFailure) -> Int {
     do {
       return try await server.start(host: host, port: port)
+    } catch EmulatorServer.StartError.cannotListen(let reason) {
+      throw .usage("\(host) port \(port) cannot be opened (\(reason)); choose another --port, or 0 for a free one")
     } catch is EmulatorServer.StartError {
       throw .usage(
         admin && strictAuth && Self.adminToken == nil
