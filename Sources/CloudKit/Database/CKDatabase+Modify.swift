@@ -23,7 +23,7 @@ extension CKDatabase {
   ) async throws -> (
     saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
   ) {
-    let plan = try await ModifyPlan(
+    var plan = try await ModifyPlan(
       saving: recordsToSave,
       deleting: recordIDsToDelete,
       savePolicy: savePolicy,
@@ -32,8 +32,11 @@ extension CKDatabase {
     var outcome = ModifyOutcome()
     let deletes = Set(recordIDsToDelete)
     for (id, error) in plan.unsendable { outcome.fail(id, isDelete: deletes.contains(id), error) }
-    for wave in plan.waves { try await send(wave, &outcome) }
-    await refreshRoots(of: plan, outcome)
+    let newShares = plan.requests.filter(\.makesShare)
+    // What has been sent and answered is let go of while the rest is under way.
+    var waves = plan.takeWaves()
+    while !waves.isEmpty { try await send(waves.removeFirst(), &outcome) }
+    await refreshRoots(of: newShares, outcome)
     await explainConflicts(&outcome)
     return (outcome.saves, outcome.deletes)
   }
@@ -44,17 +47,17 @@ extension CKDatabase {
   /// Sends requests that do not depend on one another. Once one has failed as a whole, no further one is sent.
   ///
   /// - Throws: Why the first one failed, where no request of the call was answered.
-  private func send(_ wave: [ModifyPlan.Request], _ outcome: inout ModifyOutcome) async throws(CKError) {
-    var requests: [ModifyPlan.Request] = []
-    for planned in wave {
-      if let request = await namingRoot(in: planned, &outcome) { requests.append(request) }
+  private func send(_ wave: consuming [ModifyPlan.Request], _ outcome: inout ModifyOutcome) async throws(CKError) {
+    var waiting: [ModifyPlan.Request] = []
+    // The last first, because it is from the end that an array gives its elements away.
+    while let planned = wave.popLast() {
+      if let request = await namingRoot(in: planned, &outcome) { waiting.append(request) }
     }
-    var waiting = requests[...]
     var failed: [(request: ModifyPlan.Request, failure: Failure)] = []
     await withTaskGroup(of: (AssetSupply, Result<ModifyOutcome, Failure>).self) { group in
       var underWay = 0
       while true {
-        while outcome.stopped == nil, underWay < Self.requestsInFlight, let request = waiting.popFirst() {
+        while outcome.stopped == nil, underWay < Self.requestsInFlight, let request = waiting.popLast() {
           group.addTask { [self] in await send(request) }
           underWay += 1
         }

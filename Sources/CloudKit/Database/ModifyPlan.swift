@@ -116,7 +116,8 @@ struct ModifyPlan {
   /// The requests in groups that can be under way together, one group after the other.
   ///
   /// A request comes after those that save what it refers to, and one that deletes, or makes a share, after all others.
-  var waves: [[Request]] {
+  mutating func takeWaves() -> [[Request]] {
+    defer { requests = [] }
     var waves: [[Request]] = []
     var saved: Set<String> = []
     for request in requests {

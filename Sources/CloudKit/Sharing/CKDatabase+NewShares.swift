@@ -39,8 +39,8 @@ extension CKDatabase {
 
   /// Brings roots up to date that were saved in this call, before their share was made or deleted: the server changes
   /// their `share`, and with it their change tag.
-  func refreshRoots(of plan: ModifyPlan, _ outcome: ModifyOutcome) async {
-    guard !outcome.deletes.isEmpty || plan.requests.contains(where: \.makesShare) else { return }
+  func refreshRoots(of newShares: [ModifyPlan.Request], _ outcome: ModifyOutcome) async {
+    guard !outcome.deletes.isEmpty || !newShares.isEmpty else { return }
     var stale: [CKRecordID: CKRecord] = [:]
     for case .success(let record) in outcome.saves.values {
       if let shareID = record.share?.recordID, case .success? = outcome.deletes[shareID] {
@@ -48,7 +48,7 @@ extension CKDatabase {
         stale[record.recordID] = record
       }
     }
-    for request in plan.requests {
+    for request in newShares {
       guard let rootID = request.sharedRootID, let shareID = request.changes.first?.id,
         case .success? = outcome.saves[shareID], case .success(let root)? = outcome.saves[rootID]
       else { continue }

@@ -44,7 +44,8 @@ import Testing
   }
 
   private func waves(_ records: [CKRecord], deleting ids: [CKRecord.ID] = []) async throws -> [Int] {
-    try await ModifyPlan(saving: records, deleting: ids, savePolicy: .allKeys, atomically: false).waves.map(\.count)
+    var plan = try await ModifyPlan(saving: records, deleting: ids, savePolicy: .allKeys, atomically: false)
+    return plan.takeWaves().map(\.count)
   }
 
   @Test func `four requests of a call are under way at a time`() async throws {
