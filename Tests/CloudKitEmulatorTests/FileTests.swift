@@ -97,6 +97,7 @@ import Testing
         _ = try fixture.query(#""filterBy":[]"#)
         let answered = try #require(fopen(log, "w"))
         Thread.detachNewThread {
+          // Real time: where in its work the process dies is to be left to chance.
           usleep(UInt32(milliseconds) * 1000)
           kill(getpid(), SIGKILL)
         }
@@ -206,14 +207,7 @@ import Testing
   {
     try await withTemporaryDirectory { directory in
       let path = directory.appendingPathComponent("data.sqlite").path
-      try {
-        let fixture = try Fixture(path: path)
-        try fixture.createZone("notes")
-        _ = try fixture.modify(Fixture.save("a", #""n":{"value":1}"#), Fixture.save("b"))
-      }()
-      try DatabaseQueue(path: path).inDatabase { db in
-        try db.execute(sql: "UPDATE record SET body = substr(body, 1, length(body) - 1) WHERE name = 'a'")
-      }
+      try Fixture.makeDamagedFile(path)
 
       let fixture = try Fixture(path: path)
 

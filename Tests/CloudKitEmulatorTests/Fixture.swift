@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import Foundation
+import GRDB
 import Synchronization
 import Testing
 
@@ -45,6 +46,31 @@ final class Fixture: Sendable {
     let fixture = try Fixture(configuration)
     try fixture.createZone("notes")
     return fixture
+  }
+
+  /// Serves a fixture over HTTP, with its zone `notes` and its clock, for as long as a body takes.
+  static func serve(
+    _ change: (inout EmulatorConfiguration) -> Void = { _ in },
+    _ body: (Fixture, Int) async throws -> Void
+  ) async throws {
+    var configuration = EmulatorConfiguration()
+    change(&configuration)
+    let fixture = try Fixture.withZone(configuration)
+    let server = EmulatorServer(fixture.emulator, now: { fixture.now })
+    try await body(fixture, try await server.start())
+    try await server.stop(grace: .zero)
+  }
+
+  /// Makes a data file with the records `a`, which is damaged, and `b`.
+  static func makeDamagedFile(_ path: String) throws {
+    try {
+      let fixture = try Fixture(path: path)
+      try fixture.createZone("notes")
+      _ = try fixture.modify(save("a", #""n":{"value":1}"#), save("b"))
+    }()
+    try DatabaseQueue(path: path).inDatabase { db in
+      try db.execute(sql: "UPDATE record SET body = substr(body, 1, length(body) - 1) WHERE name = 'a'")
+    }
   }
 
   static let ana = "ckAPIToken=token&ckWebAuthToken=ana"

@@ -4,21 +4,9 @@ import Testing
 
 /// What somebody may send or leave unread to do harm.
 @Suite(.timeLimit(.minutes(5))) struct HostileClientTests {
-  private static func serve(
-    _ change: (inout EmulatorConfiguration) -> Void = { _ in },
-    _ body: (Fixture, Int) async throws -> Void
-  ) async throws {
-    var configuration = EmulatorConfiguration()
-    change(&configuration)
-    let fixture = try Fixture.withZone(configuration)
-    let server = EmulatorServer(fixture.emulator, now: { fixture.now })
-    try await body(fixture, try await server.start())
-    try await server.stop(grace: .zero)
-  }
-
   @Test(arguments: ["a%0Ab", "a%0D", "%00", "a%7F", "a%09b"])
   func `a token that cannot go back in a header is none, and does nothing`(token: String) async throws {
-    try await Self.serve { fixture, port in
+    try await Fixture.serve { fixture, port in
       let wire = try Wire(port: port)
       wire.post(
         "records/modify",
@@ -34,7 +22,7 @@ import Testing
   }
 
   @Test func `nobody without a ticket has an upload read`() async throws {
-    try await Self.serve({ $0.assetSizeLimit = 1000 }) { fixture, port in
+    try await Fixture.serve({ $0.assetSizeLimit = 1000 }) { fixture, port in
       let good = try fixture.uploadURL("a").replacing("http://emulator.invalid", with: "")
       let body = String(repeating: "x", count: 200_000)
       let wire = try Wire(port: port)
@@ -50,7 +38,7 @@ import Testing
 
   @Test(arguments: ["/sign-in", "/assets/download/x/y", "/nowhere"])
   func `who asks for a head gets no body`(path: String) async throws {
-    try await Self.serve({ $0.users = Set((0..<100).map { "user\($0)" }) }) { _, port in
+    try await Fixture.serve({ $0.users = Set((0..<100).map { "user\($0)" }) }) { _, port in
       let wire = try Wire(port: port)
       wire.send("HEAD \(path) HTTP/1.1\r\nHost: here\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n")
       #expect(await wire.receive() == nil)
@@ -114,7 +102,7 @@ import Testing
     }
     #expect(holds.count == 2)
     let first = Task { await fixture.emulator.reply(to: holds[0]) }
-    while fixture.emulator.waitingPolls == 0 { await Task.yield() }
+    await fixture.waitForPolls(1)
 
     #expect(await fixture.emulator.reply(to: holds[1]).response?.status == 503)
     first.cancel()

@@ -4,19 +4,6 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ServerLimitTests {
-  private static func serve(
-    _ change: (inout EmulatorConfiguration) -> Void = { _ in },
-    _ body: (Fixture, Int) async throws -> Void
-  ) async throws {
-    var configuration = EmulatorConfiguration()
-    change(&configuration)
-    let fixture = try Fixture.withZone(configuration)
-    let server = EmulatorServer(fixture.emulator, now: { fixture.now })
-    let port = try await server.start()
-    try await body(fixture, port)
-    try await server.stop(grace: .zero)
-  }
-
   private static func post(_ bytes: [UInt8], to path: String, _ wire: Wire, header: String = "") {
     wire.send(
       "POST \(path) HTTP/1.1\r\nHost: here\r\nContent-Encoding: gzip\r\n\(header)Content-Length: \(bytes.count)\r\n\r\n"
@@ -27,7 +14,7 @@ import Testing
   private static let list = "/database/1/iCloud.test/development/private/zones/list?\(Fixture.ana)"
 
   @Test func `a compressed request is understood`() async throws {
-    try await Self.serve { _, port in
+    try await Fixture.serve { _, port in
       let wire = try Wire(port: port)
       Self.post(
         Gzip.stored(#"{"zoneID":{"zoneName":"notes"},"operations":[\#(Fixture.save("a"))]}"#),
@@ -39,7 +26,7 @@ import Testing
   }
 
   @Test func `a small request that grows beyond every limit is too large`() async throws {
-    try await Self.serve({ $0.assetSizeLimit = 100_000 }) { _, port in
+    try await Fixture.serve({ $0.assetSizeLimit = 100_000 }) { _, port in
       for _ in 0..<2 {
         let wire = try Wire(port: port)
         Self.post(Gzip.bomb(zeros: 10_000_000), to: Self.list, wire, header: "Origin: http://page.example\r\n")
@@ -52,7 +39,7 @@ import Testing
   }
 
   @Test func `a request that says it is compressed and is not is a bad one`() async throws {
-    try await Self.serve { _, port in
+    try await Fixture.serve { _, port in
       let wire = try Wire(port: port)
       Self.post(Array("{}                  ".utf8), to: Self.list, wire)
       #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 400") == true)
@@ -61,7 +48,7 @@ import Testing
   }
 
   @Test func `who falls silent in the middle of a request is given up, a poll is not`() async throws {
-    try await Self.serve({ $0.idleTimeout = .seconds(1) }) { fixture, port in
+    try await Fixture.serve({ $0.idleTimeout = .seconds(1) }) { fixture, port in
       let poll = try Wire(port: port)
       let address = try fixture.courierURL().replacing("http://emulator.invalid", with: "")
       poll.send("GET \(address) HTTP/1.1\r\nHost: here\r\n\r\n")
@@ -78,7 +65,7 @@ import Testing
   }
 
   @Test func `one connection too many is turned away, and is welcome when another has gone`() async throws {
-    try await Self.serve({ $0.connectionLimit = 2 }) { _, port in
+    try await Fixture.serve({ $0.connectionLimit = 2 }) { _, port in
       var wires = [try Wire(port: port), try Wire(port: port)]
       for wire in wires {
         wire.post("zones/list")
@@ -98,7 +85,7 @@ import Testing
   }
 
   @Test func `headers beyond measure are refused`() async throws {
-    try await Self.serve { _, port in
+    try await Fixture.serve { _, port in
       for headers in [
         "X-Long: " + String(repeating: "x", count: 100_000) + "\r\n",
         (0..<300).map { "X-\($0): y\r\n" }.joined(),
@@ -114,7 +101,7 @@ import Testing
   }
 
   @Test func `a truncated answer promises more than it brings`() async throws {
-    try await Self.serve { fixture, port in
+    try await Fixture.serve { fixture, port in
       fixture.emulator.faults = FaultPlan(rules: [FaultRule(then: .truncateAnswer)])
       let wire = try Wire(port: port)
       wire.post("zones/list")
@@ -124,7 +111,7 @@ import Testing
   }
 
   @Test func `every kind of answer tells a browser that it may read it`() async throws {
-    try await Self.serve { fixture, port in
+    try await Fixture.serve { fixture, port in
       fixture.emulator.faults = FaultPlan(
         rules: [FaultRule(when: FaultCondition(operation: "zones/lookup"), then: .badGateway())]
       )

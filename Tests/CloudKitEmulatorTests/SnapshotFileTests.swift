@@ -8,14 +8,7 @@ import Testing
   @Test func `a snapshot that cannot be written whole leaves nothing behind`() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory.appendingPathComponent("data.sqlite").path
-      try {
-        let fixture = try Fixture(path: path)
-        try fixture.createZone("notes")
-        _ = try fixture.modify(Fixture.save("a", #""n":{"value":1}"#), Fixture.save("b"))
-      }()
-      try DatabaseQueue(path: path).inDatabase { db in
-        try db.execute(sql: "UPDATE record SET body = substr(body, 1, length(body) - 1) WHERE name = 'a'")
-      }
+      try Fixture.makeDamagedFile(path)
       let snapshot = try EmulatorSnapshot(reading: path)
       let folder = directory.appendingPathComponent("snapshots")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -4,6 +4,8 @@ public import Foundation
 ///
 /// `CKNotification(fromRemoteNotificationDictionary:)` gives the kind that the push is: cast it, or look at
 /// `notificationType`.
+///
+/// `@unchecked Sendable`, since the compiler does not check what can be subclassed: all of it is immutable.
 open class CKNotification: NSObject, CKNotificationParsing, @unchecked Sendable {
   /// A notification's identity.
   public typealias ID = CKNotificationID

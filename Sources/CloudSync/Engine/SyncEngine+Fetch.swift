@@ -13,10 +13,9 @@ extension SyncEngine {
       let isRead = try await reading(.feed(of: nil), lease, &summary) { summary in
         try await self.fetchDatabaseChanges(lease, &summary)
       }
-      let zones = try store.zonesToRead()
-      isComplete = isRead && zones.held == 0
-      for zone in zones.open {
-        let isRead = try await reading(.feed(of: zone), lease, &summary) { summary in
+      isComplete = isRead
+      for zone in try store.zonesToRead() {
+        let isRead = try await reading(.feed(of: zone), of: zone, lease, &summary) { summary in
           try await self.fetchZone(zone, lease, &summary)
         }
         if !isRead { isComplete = false }

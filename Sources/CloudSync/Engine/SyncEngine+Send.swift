@@ -58,11 +58,9 @@ extension SyncEngine {
 
   /// Somebody else as whom records of a user's own database were saved: the account was switched behind us.
   private func stranger(in results: [WireRecordResult]) throws -> String? {
-    guard database == .private, configuration.identity == nil, let owner = try store.status().identity else {
-      return nil
-    }
+    guard database == .private, configuration.identity == nil, let owner = try store.owner() else { return nil }
     for case .record(let record) in results {
-      if let user = record.modified?.userRecordName, user != owner, !owner.isEmpty { return user }
+      if let user = record.modified?.userRecordName, user != owner { return user }
     }
     return nil
   }

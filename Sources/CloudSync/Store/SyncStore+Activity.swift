@@ -136,6 +136,11 @@ extension SyncStore {
 
   // MARK: - Identity
 
+  /// Whose store this is; nil before anybody authenticated with it.
+  package func owner() throws(StoreError) -> String? {
+    try read { try Meta.value("identity", $0) }
+  }
+
   /// Refuses an identity other than the store's; one without owner takes any.
   func checkIdentity(_ identity: String) throws(StoreError) {
     let path = path

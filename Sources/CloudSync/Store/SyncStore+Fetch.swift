@@ -74,21 +74,12 @@ extension SyncStore {
 
   // MARK: - Zone changes
 
-  /// Zones whose feed has to be read, and how many of these a wait of their own holds up. A default zone has no feed: it is
-  /// read by modification time.
-  func zonesToRead() throws(StoreError) -> (open: [ZoneKey], held: Int) {
-    let now = now()
-    return try read { database in
-      let zones = try ZoneTable.all(database).filter { zone in
+  /// Zones whose feed has to be read. A default zone has no feed: it is read by modification time.
+  func zonesToRead() throws(StoreError) -> [ZoneKey] {
+    try read { database in
+      try ZoneTable.all(database).filter { zone in
         zone.needsFetch && zone.state != .deleted && !zone.key.isDefaultZone
       }.map(\.key)
-      let waits = try Set(
-        String.fetchAll(database, sql: "SELECT scope FROM throttles WHERE until > ?", arguments: [now])
-      )
-      let open = zones.filter { zone in
-        !waits.contains(WaitScope.zone(zone).name) && !waits.contains(WaitScope.feed(of: zone).name)
-      }
-      return (open, zones.count - open.count)
     }
   }
 

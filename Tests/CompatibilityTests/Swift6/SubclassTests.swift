@@ -3,7 +3,7 @@ import CloudKitEmulator
 import Testing
 
 // Code in the style of test doubles: subclasses that stand values in which only the server gives, and operations that do
-// more than Apple's.
+// more than Apple's. Those of `@unchecked Sendable` classes have to restate it; what they add is immutable.
 
 /// A record that looks as if it came from the server.
 private class StandInRecord: CKRecord, @unchecked Sendable {
