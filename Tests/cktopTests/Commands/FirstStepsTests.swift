@@ -38,7 +38,7 @@ import Testing
     let fields = try #require(record["fields"] as? [String: [String: Any]])
     #expect(fields["title"]?["type"] as? String == "STRING")
     #expect(fields["done"]?["value"] as? Int == 0)
-    #expect(await cloud.stop() == 0)
+    #expect(await cloud.stop() == .exited(0))
   }
 
   @Test func `a put on a known name changes just those fields, and an empty value clears one`() async throws {

@@ -10,7 +10,7 @@ import Testing
   func `the world's subdivisions go up in any order and come down complete`() async throws {
     let cloud = try await Cloud()
     let first = try Machine(cloud)
-    try Self.convert(into: first.folder.url)
+    try await Self.convert(into: first.folder.url)
     let subdivisions = try Self.backwards(first.folder.path("subdivisions.ndjson"))
 
     // Subdivisions before their countries, and children before their parents.
@@ -59,16 +59,12 @@ import Testing
   }
 
   /// Runs the script that lies with the tests.
-  private static func convert(into folder: URL) throws {
+  private static func convert(into folder: URL) async throws {
     let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["perl", tests.appending(path: "RealInput/iso3166-to-ndjson.pl").path, folder.path]
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "the script refused the data")
+    let script = tests.appending(path: "RealInput/iso3166-to-ndjson.pl").path
+    let process = try Child("perl", [script, folder.path], environment: ProcessInfo.processInfo.environment)
+    try #require(await process.end() == .exited(0), "the script refused the data")
   }
 
   /// Turns the lines of a file around.

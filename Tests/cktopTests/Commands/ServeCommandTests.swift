@@ -11,7 +11,7 @@ import Testing
     let machine = try Machine(first)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1")
     try await machine.succeed("sync")
-    #expect(await first.stop() == 0)
+    #expect(await first.stop() == .exited(0))
 
     let second = try await Cloud("--data", file)
     let other = try Machine(second)
@@ -83,7 +83,7 @@ import Testing
     )
     _ = try await transport.send(CKTransportRequest(method: "GET", path: "/sign-in", query: "user=hush"))
     _ = try await transport.send(CKTransportRequest(method: "GET", path: "/nowhere", query: "ckWebAuthToken=hush"))
-    #expect(await cloud.stop() == 0)
+    #expect(await cloud.stop() == .exited(0))
 
     #expect(state.status == 200)
     let log = try cloud.log()

@@ -7,14 +7,7 @@ import Testing
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1")
-    let driver = Process()
-    driver.executableURL = try Binary.cktop()
-    driver.arguments = ["sync", "--watch"]
-    driver.environment = machine.environment
-    driver.standardInput = FileHandle.nullDevice
-    driver.standardOutput = FileHandle.nullDevice
-    driver.standardError = FileHandle.nullDevice
-    try driver.run()
+    let driver = try Child(Binary.cktop().path, ["sync", "--watch"], environment: machine.environment)
     try await machine.wait { $0["inSync"] as? Bool == true }
 
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t2", "a=1")
@@ -25,15 +18,15 @@ import Testing
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t3", "a=1")
     let sync = try await machine.succeed("sync", "--json").object()
     let status = try await machine.succeed("status", "--json").object()
-    driver.terminate()
-    while driver.isRunning { try await Task.sleep(for: .milliseconds(5)) }
+    driver.send(SIGTERM)
+    let end = await driver.end()
 
     #expect(sync["reachedEnd"] as? Bool == true)
     #expect(sync["queued"] as? Int == 0)
     let live = try #require((status["sync"] as? [String: Any])?["driver"] as? [String: Any])
-    #expect(live["pid"] as? Int32 == driver.processIdentifier)
+    #expect(live["pid"] as? Int32 == driver.pid)
     #expect(live["live"] as? Bool == true)
-    #expect(driver.terminationStatus == 0)
+    #expect(end == .exited(0))
     #expect(try cloud.items(of: "records/modify").reduce(0, +) == 3)
   }
 }

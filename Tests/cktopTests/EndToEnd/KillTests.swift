@@ -40,15 +40,13 @@ import Testing
     for kill in 1...kills {
       let driver = try Self.startSync(path, url, folder)
       try await until { emulator.statistics.requestsByOperation["records/modify", default: 0] >= kill }
-      Foundation.kill(driver.processIdentifier, SIGKILL)
-      driver.waitUntilExit()
-      #expect(driver.terminationReason == .uncaughtSignal)
+      driver.send(SIGKILL)
+      #expect(await driver.end() == .signalled(SIGKILL))
     }
     emulator.faults = FaultPlan()
     let last = try Self.startSync(path, url, folder)
-    try await until { !last.isRunning }
 
-    #expect(last.terminationStatus == 0)
+    #expect(await last.end() == .exited(0))
     #expect(try store.status().queue.total == 0)
     #expect(try store.records(mirrorOnly: true, limit: 1).total == count)
     #expect(emulator.recordCount() == count)
@@ -57,17 +55,12 @@ import Testing
     try await server.stop()
   }
 
-  private static func startSync(_ path: String, _ url: String, _ folder: TemporaryFolder) throws -> Process {
-    let process = Process()
-    process.executableURL = try Binary.cktop()
-    process.arguments = ["sync", "--store", path, "--container", container, "--database", "private", "--url", url]
-    process.environment = folder.environment.merging(
-      ["CLOUDKIT_API_TOKEN": "test", "CLOUDKIT_WEB_AUTH_TOKEN": "ana"]
-    ) { $1 }
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    return process
+  private static func startSync(_ path: String, _ url: String, _ folder: TemporaryFolder) throws -> Child {
+    try Child(
+      Binary.cktop().path,
+      ["sync", "--store", path, "--container", container, "--database", "private", "--url", url],
+      environment: folder.environment.merging(["CLOUDKIT_API_TOKEN": "test", "CLOUDKIT_WEB_AUTH_TOKEN": "ana"]) { $1 }
+    )
   }
 
   /// Waits for a fact about other processes, which nothing here can announce; the test's time limit bounds it.

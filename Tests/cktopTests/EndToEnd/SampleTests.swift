@@ -8,21 +8,19 @@ import Testing
   @Test func `the program of the guide keeps notes and lists them in their order`() async throws {
     let server = EmulatorServer(try Emulator())
     let port = try await server.start()
+    let folder = try TemporaryFolder()
     func notes(_ arguments: String...) async throws -> String {
-      let process = Process()
-      process.executableURL = try Binary.cktop().deletingLastPathComponent().appending(path: "Notes")
-      process.arguments = arguments
-      process.environment = [
-        "CLOUDKIT_CONTAINER": "iCloud.org.example.notes", "CLOUDKIT_URL": "http://127.0.0.1:\(port)",
-        "CLOUDKIT_API_TOKEN": "any", "CLOUDKIT_WEB_AUTH_TOKEN": "ana",
-      ]
-      let output = Pipe()
-      process.standardOutput = output
-      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-        process.terminationHandler = { _ in continuation.resume() }
-        do { try process.run() } catch { continuation.resume(throwing: error) }
-      }
-      return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      let process = try Child(
+        Binary.cktop().deletingLastPathComponent().appending(path: "Notes").path,
+        arguments,
+        environment: [
+          "CLOUDKIT_CONTAINER": "iCloud.org.example.notes", "CLOUDKIT_URL": "http://127.0.0.1:\(port)",
+          "CLOUDKIT_API_TOKEN": "any", "CLOUDKIT_WEB_AUTH_TOKEN": "ana",
+        ],
+        output: folder.path("output")
+      )
+      await process.end()
+      return try String(contentsOfFile: folder.path("output"), encoding: .utf8)
     }
 
     #expect(try await notes("Milk") == "Milk\n")

@@ -5,31 +5,23 @@ import Testing
 final class Cloud: Sendable {
   let url: String
   private let folder: TemporaryFolder
-  private let process: Stoppable
-
-  /// `Process` is used from one test alone, which ends it.
-  private final class Stoppable: @unchecked Sendable {
-    let process = Process()
-  }
+  private let process: Child
 
   /// Starts a server and waits for its URL.
   ///
   /// - Parameter faults: a TOML plan.
   init(_ arguments: String..., faults: String? = nil) async throws {
     folder = try TemporaryFolder()
-    process = Stoppable()
     var arguments = ["serve"] + arguments
     if let faults { arguments += ["--faults", try folder.write(faults, to: "faults.toml")] }
     let (output, log) = (folder.path("url"), folder.path("log"))
-    for path in [output, log] { try Data().write(to: URL(fileURLWithPath: path)) }
-    let process = process.process
-    process.executableURL = try Binary.cktop()
-    process.arguments = arguments
-    process.environment = folder.environment
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = FileHandle(forWritingAtPath: output)
-    process.standardError = FileHandle(forWritingAtPath: log)
-    try process.run()
+    process = try Child(
+      Binary.cktop().path,
+      arguments,
+      environment: folder.environment,
+      output: output,
+      error: log
+    )
     var text = ""
     while !text.hasSuffix("\n") {
       let complaint = try String(contentsOfFile: log, encoding: .utf8)
@@ -41,21 +33,18 @@ final class Cloud: Sendable {
     url = text.trimmingCharacters(in: .newlines)
   }
 
-  deinit { if process.process.isRunning { process.process.terminate() } }
+  deinit { process.send(SIGTERM) }
 
   /// Ends the server as a service manager does, and says how it took it.
-  func stop() async -> Int32 {
-    let process = process.process
-    process.terminate()
-    while process.isRunning { try? await Task.sleep(for: .milliseconds(5)) }
-    return process.terminationStatus
+  func stop() async -> Child.End {
+    process.send(SIGTERM)
+    return await process.end()
   }
 
   /// Ends the server as a power cut does.
   func kill() async {
-    let process = process.process
-    Foundation.kill(process.processIdentifier, SIGKILL)
-    while process.isRunning { try? await Task.sleep(for: .milliseconds(5)) }
+    process.send(SIGKILL)
+    await process.end()
   }
 
   /// The request log so far.

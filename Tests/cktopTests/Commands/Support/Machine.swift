@@ -50,6 +50,12 @@ final class Machine: Sendable {
     }
   }
 
+  /// A command that a signal ended, which none may do.
+  private struct Killed: Error {
+    let arguments: [String]
+    let end: Child.End
+  }
+
   /// Runs a command to its end, its output going to files: a pipe that nobody reads would stop it.
   func run(_ arguments: String..., settings more: [String: String] = [:]) async throws -> End {
     try await run(list: arguments, settings: more)
@@ -58,24 +64,18 @@ final class Machine: Sendable {
   private func run(list arguments: [String], settings more: [String: String]) async throws -> End {
     let number = UUID().uuidString
     let (output, error) = (folder.path("\(number).out"), folder.path("\(number).err"))
-    let process = Process()
-    process.executableURL = try Binary.cktop()
-    process.arguments = arguments
-    process.environment = environment.merging(more) { $1 }
-    process.currentDirectoryURL = folder.url
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = try Self.file(output)
-    process.standardError = try Self.file(error)
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-      process.terminationHandler = { _ in continuation.resume() }
-      do {
-        try process.run()
-      } catch {
-        continuation.resume(throwing: error)
-      }
-    }
+    let process = try Child(
+      Binary.cktop().path,
+      arguments,
+      environment: environment.merging(more) { $1 },
+      in: folder.url.path,
+      output: output,
+      error: error
+    )
+    let end = await process.end()
+    guard case .exited(let status) = end else { throw Killed(arguments: arguments, end: end) }
     return End(
-      status: process.terminationStatus,
+      status: status,
       output: try String(contentsOfFile: output, encoding: .utf8),
       error: try String(contentsOfFile: error, encoding: .utf8)
     )
@@ -127,10 +127,5 @@ final class Machine: Sendable {
     let line = String(lines.first ?? "")
     #expect(line.hasPrefix("cktop: ") && line.contains("; "), "\(line)", sourceLocation: location)
     return line
-  }
-
-  private static func file(_ path: String) throws -> FileHandle? {
-    try Data().write(to: URL(fileURLWithPath: path))
-    return FileHandle(forWritingAtPath: path)
   }
 }
