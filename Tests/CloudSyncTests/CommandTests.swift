@@ -86,7 +86,7 @@ import Testing
     _ = try whileDriven { try store.perform(.retry, on: .ids([2, 3]), actor: "ana") }
     _ = try store.flush(actor: "ben")
 
-    let rows = try store.read { database in
+    let rows = try store.file.pool.read { database in
       try Row.fetchAll(database, sql: "SELECT * FROM commands ORDER BY id").map {
         "\($0["actor"] as String) \($0["verb"] as String) [\($0["selection"] as String)] \($0["count"] as Int)"
       }
@@ -107,9 +107,9 @@ import Testing
 
   @Test func `flush ends our own waits and keeps the server's`() throws {
     let (own, asked) = (WebServicesError(.networkError, ""), WebServicesError(.throttled, "", retryAfter: 60))
-    try store.write { database in
-      try Throttles.set(.network, own, now: world.clock.now, random: 0, database)
-      try Throttles.set(.database, asked, now: world.clock.now, random: 0, database)
+    try store.write { ledger in
+      try Throttles.set(.network, own, now: world.clock.now, random: 0, ledger)
+      try Throttles.set(.database, asked, now: world.clock.now, random: 0, ledger)
     }
 
     _ = try store.flush(actor: "ana")

@@ -25,8 +25,8 @@ import Testing
   }
 
   @Test func `the writing connection is synchronous in full, new and reopened`() throws {
-    #expect(try world.open("store").synchronousMode() == 2)
-    #expect(try world.open("store").synchronousMode() == 2)
+    #expect(try world.open("store").file.synchronousMode() == 2)
+    #expect(try world.open("store").file.synchronousMode() == 2)
   }
 
   @Test func `the file and its folder are for the owner alone`() throws {
@@ -86,7 +86,7 @@ import Testing
       _ = try store.enqueue(
         (0..<500).map { world.put("r\($0)", ["text": .string(String(repeating: "x", count: 200))]) }
       )
-      try store.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+      try store.file.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     }
     var data = try bytes("damaged.sqlite")
     let page = 4096
@@ -180,7 +180,7 @@ import Testing
       "INSERT INTO lease VALUES (2, 1, 1, '', NULL)",
       "UPDATE zones SET state = 'gone'",
     ] {
-      #expect(throws: StoreError.self, "\(sql)") { try store.execute(sql) }
+      #expect(throws: DatabaseError.self, "\(sql)") { try store.execute(sql) }
     }
   }
 }

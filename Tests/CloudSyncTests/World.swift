@@ -235,10 +235,13 @@ extension SyncStore {
     try #require(try detail(of: id)?.operation)
   }
 
-  /// Runs SQL on the store's own connection.
+  /// The file behind the store, for what only a file has.
+  var file: SQLiteStorage { get throws { try #require(storage as? SQLiteStorage) } }
+
+  /// Runs SQL on the file's own connection.
   func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
-    try write { try $0.execute(sql: sql, arguments: arguments) }
+    try file.pool.write { try $0.execute(sql: sql, arguments: arguments) }
   }
 
-  func count(_ sql: String) throws -> Int { try read { try Int.fetchOne($0, sql: sql) ?? 0 } }
+  func count(_ sql: String) throws -> Int { try file.pool.read { try Int.fetchOne($0, sql: sql) ?? 0 } }
 }

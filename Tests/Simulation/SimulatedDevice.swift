@@ -66,7 +66,8 @@ final class SimulatedDevice {
   }
 
   func count(_ sql: String) throws -> Int {
-    try store.read { try Int.fetchOne($0, sql: sql) ?? 0 }
+    guard let file = store.storage as? SQLiteStorage else { return 0 }
+    return try file.pool.read { try Int.fetchOne($0, sql: sql) ?? 0 }
   }
 }
 

@@ -1,7 +1,6 @@
 import CloudKit
 import Dispatch
 import Foundation
-import GRDB
 
 /// Driving a store: once, or until told to stop.
 extension SyncEngine {
@@ -133,63 +132,51 @@ extension SyncStore {
 
   func requestPass(_ types: [String]) throws(StoreError) -> Int64 {
     let now = now()
-    return try write { database in
-      try database.execute(
-        sql: "INSERT INTO passes(requestedAt, types) VALUES (?, ?)",
-        arguments: [now, types.joined(separator: ",")]
-      )
-      return database.lastInsertedRowID
-    }
+    return try write { try $0.insertPass(requestedAt: now, types: types) }
   }
 
   func passState(_ id: Int64) throws(StoreError) -> PassState {
-    try read { database in
-      guard let row = try Row.fetchOne(database, sql: "SELECT * FROM passes WHERE id = ?", arguments: [id]) else {
-        return .finished(PassSummary())
-      }
-      if let summary = row["summary"] as String?, row["finishedAt"] as Int64? != nil {
+    try read { ledger in
+      guard let pass = try ledger.pass(id) else { return .finished(PassSummary()) }
+      if let summary = pass.summary, pass.finishedAt != nil {
         return .finished(try JSONDecoder().decode(PassSummary.self, from: Data(summary.utf8)))
       }
-      return row["startedAt"] as Int64? == nil ? .requested : .started
+      return pass.startedAt == nil ? .requested : .started
     }
   }
 
   func hasRequestedPass() throws(StoreError) -> Bool {
-    try read {
-      try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM passes WHERE finishedAt IS NULL)") ?? false
-    }
+    try read { try !$0.openPasses().isEmpty }
   }
 
   /// Takes on the passes asked for so far; one pass serves them all.
   func startPasses(_ lease: Lease) throws(StoreError) -> (ids: [Int64], types: [String]) {
     let now = now()
-    return try write { database in
-      try lease.check(database, now: now)
-      let rows = try Row.fetchAll(database, sql: "SELECT id, types FROM passes WHERE finishedAt IS NULL")
-      let ids = rows.map { $0["id"] as Int64 }
-      try database.execute(
-        sql: "UPDATE passes SET startedAt = coalesce(startedAt, ?) WHERE finishedAt IS NULL",
-        arguments: [now]
-      )
-      let types = rows.flatMap { ($0["types"] as String).split(separator: ",").map(String.init) }
-      return (ids, types)
+    return try write { ledger in
+      try lease.check(ledger, now: now)
+      let passes = try ledger.openPasses()
+      for var pass in passes where pass.startedAt == nil {
+        pass.startedAt = now
+        try ledger.replace(pass)
+      }
+      return (passes.map(\.id), passes.flatMap(\.types))
     }
   }
 
   func finishPasses(_ ids: [Int64], _ summary: PassSummary, _ lease: Lease) throws(StoreError) {
     guard !ids.isEmpty else { return }
     let now = now()
-    try write { database in
-      try lease.check(database, now: now)
+    try write { ledger in
+      try lease.check(ledger, now: now)
       let text = String(decoding: try JSONEncoder().encode(summary), as: UTF8.self)
       for id in ids {
-        try database.execute(
-          sql: "UPDATE passes SET finishedAt = ?, summary = ? WHERE id = ?",
-          arguments: [now, text, id]
-        )
+        guard var pass = try ledger.pass(id) else { continue }
+        pass.finishedAt = now
+        pass.summary = text
+        try ledger.replace(pass)
       }
       // Long finished ones have been read by whoever asked.
-      try database.execute(sql: "DELETE FROM passes WHERE finishedAt < ?", arguments: [now - 3_600_000])
+      try ledger.removePasses(finishedBefore: now - 3_600_000)
     }
   }
 }

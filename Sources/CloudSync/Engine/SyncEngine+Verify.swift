@@ -1,5 +1,4 @@
 import CloudKit
-import GRDB
 
 /// How mirror and server differ in one zone.
 package struct ZoneDifference: Hashable, Sendable {
@@ -163,15 +162,9 @@ extension SyncEngine {
 extension SyncStore {
   /// Record types that the store knows in a zone, or reads where there is no feed.
   fileprivate func knownTypes(in zone: ZoneKey) throws(StoreError) -> [String] {
-    try read { database in
-      try String.fetchAll(
-        database,
-        sql: """
-          SELECT type FROM records WHERE zone = ?1 AND owner = ?2
-          UNION SELECT type FROM pulls WHERE zone = ?1 AND owner = ?2
-          """,
-        arguments: [zone.zone, zone.owner]
-      )
+    try read { ledger in
+      let pulled = try ledger.pulls().filter { $0.zone == zone }.map(\.type)
+      return Set(try ledger.recordTypes(in: zone) + pulled).sorted()
     }
   }
 }

@@ -1,6 +1,5 @@
 package import CloudKit
 import Foundation
-import GRDB
 
 /// Carries out what the planner decides: one request at a time, each between two transactions of the store.
 ///

@@ -1,5 +1,4 @@
 import CloudKit
-import GRDB
 
 /// What holds up operations that nothing of their own holds up: a pause of everything, or a scope's wait. Rows are not
 /// rewritten for these; they are explained when they are looked at.
@@ -9,24 +8,11 @@ struct HoldUp {
   private let deletions: [ZoneKey: Int64]
   private let waits: [WaitScope: (until: Int64, code: String)]
 
-  init(now: Int64, _ database: Database) throws {
-    isPaused = try Meta.value("paused", database) != nil
-    var deletions: [ZoneKey: Int64] = [:]
-    for row in try Row.fetchAll(
-      database,
-      sql: "SELECT id, zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'"
-    ) {
-      deletions[ZoneKey(zone: row["zone"], owner: row["owner"])] = row["id"]
-    }
-    self.deletions = deletions
+  init(now: Int64, _ ledger: any Ledger) throws {
+    isPaused = try ledger.isPaused()
+    deletions = try ledger.zoneDeletions()
     var waits: [WaitScope: (until: Int64, code: String)] = [:]
-    for row in try Row.fetchAll(
-      database,
-      sql: "SELECT scope, until, code FROM throttles WHERE until > ?",
-      arguments: [now]
-    ) {
-      waits[WaitScope(name: row["scope"])] = (row["until"], row["code"])
-    }
+    for wait in try ledger.waits(after: now) { waits[wait.scope] = (wait.until, wait.code) }
     self.waits = waits
   }
 

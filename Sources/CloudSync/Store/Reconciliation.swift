@@ -1,36 +1,35 @@
 import CloudKit
-import GRDB
 
 /// Bringing a queued operation and the server's record together. Used wherever the server's version becomes known: a
 /// page of a feed, a record read back, an acknowledgement.
 struct Reconciliation {
   let policy: ConflictPolicy
   let now: Int64
-  let database: Database
+  let ledger: any Ledger
 
   /// Takes the server's record into the mirror and rebases the queued operation of that record on it, if any.
   ///
   /// A record already known by its tag changes nothing. One in flight is left to its answer.
   func take(_ record: MirrorRecord, epoch: Int64) throws {
-    if try MirrorTable.changeTag(record.key, database) == record.changeTag {
-      try MirrorTable.touch(record.key, epoch: epoch, database)
+    if try ledger.changeTag(record.key) == record.changeTag {
+      try ledger.touch(record.key, epoch: epoch)
       return
     }
-    let queued = try QueueTable.operation(for: record.key, database)
+    let queued = try ledger.operation(for: record.key)
     if let queued, queued.state != .inFlight {
       try rebase(queued, onto: record, epoch: epoch)
     } else {
-      try MirrorTable.put(record, epoch: epoch, database)
+      try ledger.put(record, epoch: epoch)
     }
   }
 
   /// The server says that the record is gone.
   func takeDeletion(of key: RecordKey) throws {
-    let queued = try QueueTable.operation(for: key, database)
+    let queued = try ledger.operation(for: key)
     if let queued, queued.state != .inFlight {
       try rebase(queued, onto: nil, epoch: 0)
     } else {
-      try MirrorTable.remove(key, database)
+      try ledger.removeRecord(key)
     }
   }
 
@@ -43,8 +42,8 @@ struct Reconciliation {
     case (.save, nil): try rebaseSaveOntoNothing(&operation)
     case (.delete, let server?): try rebaseDelete(&operation, onto: server, epoch: epoch)
     case (.delete, nil):
-      try MirrorTable.remove(operation.key, database)
-      try QueueTable.end(operation, .acknowledged, "the server does not hold it", now: now, database)
+      try ledger.removeRecord(operation.key)
+      try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
     case (.zoneSave, _), (.zoneDelete, _): preconditionFailure("A zone operation has no record to be rebased on.")
     }
   }
@@ -52,11 +51,11 @@ struct Reconciliation {
   // MARK: - Save
 
   private func rebaseSave(_ operation: inout QueuedOperation, onto server: MirrorRecord, epoch: Int64) throws {
-    try MirrorTable.put(server, epoch: epoch, database)
+    try ledger.put(server, epoch: epoch)
     if let type = operation.type, type != server.type {
       let message = "the server holds a \(server.type) of this name, not a \(type)"
       operation.fail("EXISTS", message)
-      return try QueueTable.update(operation, database)
+      return try ledger.update(operation)
     }
     // What our own unanswered request wrote is as good as the base: nobody else touched it.
     var base = operation.base
@@ -81,7 +80,7 @@ struct Reconciliation {
     guard !merge.remaining.isEmpty else {
       let ending: Ending = merge.dropped.isEmpty ? .acknowledged : .merged
       let detail = merge.dropped.isEmpty ? "the server holds it" : "the server's values were kept"
-      return try QueueTable.end(operation, ending, detail, now: now, database)
+      return try ledger.end(operation, ending, detail, now: now)
     }
     operation.base = Dictionary(
       uniqueKeysWithValues: merge.remaining.names.compactMap { name in
@@ -100,46 +99,46 @@ struct Reconciliation {
         now: now
       )
     }
-    try QueueTable.update(operation, database)
+    try ledger.update(operation)
   }
 
   private func rebaseSaveOntoNothing(_ operation: inout QueuedOperation) throws {
     operation.sentChanges = nil
-    let known = try MirrorTable.record(operation.key, database)
-    try MirrorTable.remove(operation.key, database)
+    let known = try ledger.record(operation.key)
+    try ledger.removeRecord(operation.key)
     // Deleted on both sides, and then made anew here.
     if operation.isRecreation {
       operation.startOver()
       operation.leaveConflict("ready to send", now: now)
-      return try QueueTable.update(operation, database)
+      return try ledger.update(operation)
     }
     // A creation that the server does not hold was not done: it goes (again).
     guard operation.baseTag != nil else {
       if operation.state != .conflict { operation.leaveConflict("ready to send", now: now) }
-      return try QueueTable.update(operation, database)
+      return try ledger.update(operation)
     }
     switch policy {
     case .server:
       try log("merge", "\(operation.key.name): deleted on the server, the local edit was dropped")
-      try QueueTable.end(operation, .merged, "deleted on the server", now: now, database)
+      try ledger.end(operation, .merged, "deleted on the server", now: now)
     case .client, .newest:
       // When a record was deleted is not known, so `newest` keeps what somebody wrote.
       operation.recreate(from: known?.fields ?? [:])
       operation.base = [:]
       operation.leaveConflict("deleted on the server, to be created again", now: now)
-      try QueueTable.update(operation, database)
+      try ledger.update(operation)
     case .manual:
       operation.recreate(from: known?.fields ?? [:])
       operation.base = known?.fields ?? [:]
       operation.enterConflict("edited here, deleted on the server", now: now)
-      try QueueTable.update(operation, database)
+      try ledger.update(operation)
     }
   }
 
   // MARK: - Delete
 
   private func rebaseDelete(_ operation: inout QueuedOperation, onto server: MirrorRecord, epoch: Int64) throws {
-    try MirrorTable.put(server, epoch: epoch, database)
+    try ledger.put(server, epoch: epoch)
     if operation.type == nil { operation.type = server.type }
     // Also where the tag is new only because of a save of our own whose answer was lost.
     let isUnchanged =
@@ -158,18 +157,18 @@ struct Reconciliation {
       operation.base = server.fields
       operation.baseTag = server.changeTag
       operation.leaveConflict("ready to send", now: now)
-      try QueueTable.update(operation, database)
+      try ledger.update(operation)
     } else if policy == .manual {
       operation.enterConflict("deleted here, edited on the server", now: now)
-      try QueueTable.update(operation, database)
+      try ledger.update(operation)
     } else {
       try log("merge", "\(operation.key.name): edited on the server, the local delete was dropped")
-      try QueueTable.end(operation, .merged, "edited on the server", now: now, database)
+      try ledger.end(operation, .merged, "edited on the server", now: now)
     }
   }
 
   func log(_ kind: String, _ message: String) throws {
-    try EventLog.add(kind, message, now: now, database)
+    try EventLog.add(kind, message, now: now, ledger)
   }
 }
 
@@ -229,17 +228,5 @@ extension QueuedOperation {
   mutating func recreate(from fields: [String: FieldValue]) {
     changes = FieldChanges(values: changes.applied(to: fields))
     baseTag = nil
-  }
-}
-
-/// The event log: what the engine and operators did, in sentences, newest kept.
-enum EventLog {
-  static let kept: Int64 = 1000
-
-  static func add(_ kind: String, _ message: String, now: Int64, _ database: Database) throws {
-    try database.cachedStatement(sql: "INSERT INTO events(at, kind, message) VALUES (?, ?, ?)")
-      .execute(arguments: [now, kind, message])
-    try database.cachedStatement(sql: "DELETE FROM events WHERE id <= ?")
-      .execute(arguments: [database.lastInsertedRowID - kept])
   }
 }

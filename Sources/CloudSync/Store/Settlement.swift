@@ -1,5 +1,4 @@
 import CloudKit
-import GRDB
 
 /// Writes the outcomes of one request, within one transaction.
 struct Settlement {
@@ -14,7 +13,7 @@ struct Settlement {
   private var saved = false
   private var tooLarge = false
 
-  private var database: Database { reconciliation.database }
+  private var ledger: any Ledger { reconciliation.ledger }
   private var now: Int64 { reconciliation.now }
 
   init(reconciliation: Reconciliation, startedAt: Int64, seconds: Double, random: Double, isWhole: Bool) {
@@ -26,7 +25,7 @@ struct Settlement {
   }
 
   mutating func settle(_ sent: QueuedOperation, _ outcome: Outcome) throws {
-    guard var operation = try QueueTable.operation(sent.id, database), operation.state == .inFlight else { return }
+    guard var operation = try ledger.operation(sent.id), operation.state == .inFlight else { return }
     let generation = operation.sentGeneration
     operation.sentGeneration = nil
     operation.sentKind = nil
@@ -62,9 +61,9 @@ struct Settlement {
   // MARK: - Acknowledging only what was sent
 
   private func acknowledgeSave(_ operation: QueuedOperation, _ record: MirrorRecord, isCurrent: Bool) throws {
-    try MirrorTable.put(record, epoch: try epoch(operation), database)
+    try ledger.put(record, epoch: try ledger.epoch(operation.key.zoneKey))
     guard !isCurrent else {
-      return try QueueTable.end(operation, .acknowledged, "the server holds it", now: now, database)
+      return try ledger.end(operation, .acknowledged, "the server holds it", now: now)
     }
     // Edited while it was on its way: what the server does not hold yet stays, based on what it holds.
     var operation = operation
@@ -79,57 +78,50 @@ struct Settlement {
     if operation.kind == .save {
       operation.changes = operation.changes.effective(on: record.fields)
       guard !operation.changes.isEmpty else {
-        return try QueueTable.end(operation, .acknowledged, "the server holds it", now: now, database)
+        return try ledger.end(operation, .acknowledged, "the server holds it", now: now)
       }
       operation.base = record.fields.filter { operation.changes.names.contains($0.key) }
     } else {
       operation.base = record.fields
     }
-    try QueueTable.update(operation, database)
+    try ledger.update(operation)
   }
 
   private func acknowledgeDelete(_ operation: QueuedOperation, isCurrent: Bool) throws {
-    try MirrorTable.remove(operation.key, database)
+    try ledger.removeRecord(operation.key)
     guard !isCurrent, operation.kind == .save else {
-      return try QueueTable.end(operation, .acknowledged, "the server does not hold it", now: now, database)
+      return try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
     }
     // Saved again while the delete was on its way: a new record.
     var operation = operation
     operation.startOver()
     operation.reason = "ready to send"
-    try QueueTable.update(operation, database)
+    try ledger.update(operation)
   }
 
   private func acknowledgeZone(_ operation: QueuedOperation) throws {
     let zone = operation.key.zoneKey
     if operation.kind == .zoneSave {
-      try ZoneTable.markCreatedHere(zone, database)
+      try ledger.markCreatedHere(zone)
     } else {
-      try ZoneTable.forgetContents(zone, database)
-      let later = try Row.fetchAll(
-        database,
-        sql: "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? AND id <> ?",
-        arguments: [zone.zone, zone.owner, operation.id]
-      ).map(QueuedOperation.init(row:))
+      try ledger.forgetContents(zone)
+      let later = try ledger.operations(of: zone).filter { $0.id != operation.id }
       // Accepted after the zone's deletion: meant for a new zone, in which there is nothing yet.
       for var operation in later where !operation.key.name.isEmpty {
         if operation.kind == .delete {
-          try QueueTable.end(operation, .acknowledged, "the server does not hold it", now: now, database)
+          try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
         } else {
           operation.startOver()
-          try QueueTable.update(operation, database)
+          try ledger.update(operation)
         }
       }
       if later.contains(where: { $0.kind == .save || $0.kind == .zoneSave }) {
-        try ZoneTable.setState(zone, .unconfirmed, database)
+        try ledger.setState(zone, .unconfirmed)
       } else {
-        try database.execute(
-          sql: "DELETE FROM zones WHERE zone = ? AND owner = ?",
-          arguments: [zone.zone, zone.owner]
-        )
+        try ledger.removeZone(zone)
       }
     }
-    try QueueTable.end(operation, .acknowledged, "done on the server", now: now, database)
+    try ledger.end(operation, .acknowledged, "done on the server", now: now)
   }
 
   // MARK: - Failing
@@ -168,7 +160,7 @@ struct Settlement {
       return try reconciliation.rebase(operation, onto: nil, epoch: 0)
     case .zoneMissing:
       operation.attempts += 1
-      try ZoneLoss.meet(&operation, error, now: now, database)
+      try ZoneLoss.meet(&operation, error, now: now, ledger)
     case .sibling:
       operation.reason = "its atomic group was refused because of another member"
     case .split:
@@ -198,7 +190,7 @@ struct Settlement {
     if disposition != .readBack { operation.sentChanges = nil }
     if operation.state == .failed { result.failed += 1 }
     result.error = error
-    try QueueTable.update(operation, database)
+    try ledger.update(operation)
   }
 
   /// Of several items that ask for a wait, the longest counts.
@@ -223,34 +215,31 @@ struct Settlement {
   }
 
   private func addAttempt(_ operation: QueuedOperation, _ error: WebServicesError) throws {
-    try database.cachedStatement(
-      sql: """
-        INSERT INTO attempts(operation, number, at, seconds, code, message, response)
-        VALUES (?, (SELECT count(*) + 1 FROM attempts WHERE operation = ?), ?, ?, ?, ?, ?)
-        """
-    ).execute(arguments: [
-      operation.id, operation.id, startedAt, seconds, error.code.name, error.reason, error.response,
-    ])
-  }
-
-  private func epoch(_ operation: QueuedOperation) throws -> Int64 {
-    try ZoneTable.zone(operation.key.zoneKey, database)?.epoch ?? 0
+    let attempt = Attempt(
+      number: try ledger.attemptCount(of: operation.id) + 1,
+      at: startedAt,
+      seconds: seconds,
+      code: error.code.name,
+      message: error.reason,
+      response: error.response
+    )
+    try ledger.add(attempt, of: operation.id)
   }
 
   /// What concerns the request as a whole: scopes that wait now or are free again, and its size.
   func finish() throws {
     for (scope, error) in waits {
-      try Throttles.set(scope, error, now: now, random: random, database)
+      try Throttles.set(scope, error, now: now, random: random, ledger)
     }
     if !succeededIn.isEmpty {
       for scope in [.network, .account, .database] + succeededIn.map(WaitScope.zone) where waits[scope] == nil {
-        try Throttles.clear(scope, database)
+        try Throttles.clear(scope, ledger)
       }
-      if saved, waits[.quota] == nil { try Throttles.clear(.quota, database) }
+      if saved, waits[.quota] == nil { try Throttles.clear(.quota, ledger) }
     }
     // Down by half where the server refuses the size, up again a little with each request that it takes.
-    let limit = try Meta.value("operationLimit", database).flatMap { Int($0) } ?? 200
+    let limit = try ledger.value("operationLimit").flatMap { Int($0) } ?? 200
     let next = tooLarge ? max(1, limit / 2) : !succeededIn.isEmpty ? min(200, limit + 5) : limit
-    if next != limit { try Meta.set("operationLimit", String(next), database) }
+    if next != limit { try ledger.setValue("operationLimit", String(next)) }
   }
 }

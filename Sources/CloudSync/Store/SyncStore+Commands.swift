@@ -1,5 +1,4 @@
 import CloudKit
-import GRDB
 
 /// Which operations a command means.
 package enum Selection: Hashable, Sendable {
@@ -54,10 +53,10 @@ extension SyncStore {
   ) throws(StoreError) -> CommandResult {
     let now = now()
     if !dryRun { try recoverFromDeadDriver() }
-    return try write { database in
+    return try write { ledger in
       var result = CommandResult()
-      for id in try ids(selection, now: now, database) {
-        guard var operation = try QueueTable.operation(id, database) else {
+      for id in try ids(selection, now: now, ledger) {
+        guard var operation = try ledger.operation(id) else {
           result.unknown.append(id)
           continue
         }
@@ -67,31 +66,24 @@ extension SyncStore {
         }
         result.changed.append(id)
         if dryRun { continue }
-        try Self.apply(verb, &operation, now: now, database)
+        try Self.apply(verb, &operation, now: now, ledger)
       }
       guard !dryRun else { return result }
       if selection == .all, verb == .pause || verb == .resume {
-        try Meta.set("paused", verb == .pause ? String(now) : nil, database)
+        try ledger.setValue("paused", verb == .pause ? String(now) : nil)
       }
-      try audit(verb.rawValue, selection.text, result.changed.count, actor, now: now, database)
+      try audit(verb.rawValue, selection.text, result.changed.count, actor, now: now, ledger)
       return result
     }
   }
 
-  private func ids(_ selection: Selection, now: Int64, _ database: Database) throws -> [Int64] {
+  private func ids(_ selection: Selection, now: Int64, _ ledger: any Ledger) throws -> [Int64] {
     switch selection {
     case .ids(let ids):
       var seen: Set<Int64> = []
       return ids.filter { seen.insert($0).inserted }
-    case .matching(let filter, _):
-      let condition = SQLCondition(filter, now: now)
-      return try Int64.fetchAll(
-        database,
-        sql: "SELECT id FROM operations WHERE \(condition.sql) ORDER BY id",
-        arguments: condition.arguments
-      )
-    case .all:
-      return try Int64.fetchAll(database, sql: "SELECT id FROM operations ORDER BY id")
+    case .matching(let filter, _): return try ledger.operationIDs(matching: filter, now: now)
+    case .all: return try ledger.operationIDs(matching: nil, now: now)
     }
   }
 
@@ -111,7 +103,7 @@ extension SyncStore {
     }
   }
 
-  private static func apply(_ verb: QueueVerb, _ operation: inout QueuedOperation, now: Int64, _ database: Database)
+  private static func apply(_ verb: QueueVerb, _ operation: inout QueuedOperation, now: Int64, _ ledger: any Ledger)
     throws
   {
     switch verb {
@@ -122,39 +114,35 @@ extension SyncStore {
       operation.errorCode = nil
       operation.errorMessage = nil
       // A retry of what failed for a deleted zone is the wish to have the zone again.
-      if let zone = try ZoneTable.zone(operation.key.zoneKey, database), zone.state == .deleted {
-        try ZoneTable.setState(zone.key, .unconfirmed, database)
+      if let zone = try ledger.zone(operation.key.zoneKey), zone.state == .deleted {
+        try ledger.setState(zone.key, .unconfirmed)
       }
-      try QueueTable.update(operation, database)
+      try ledger.update(operation)
     case .discard:
-      try QueueTable.end(operation, .discarded, "discarded by an operator", now: now, database)
+      try ledger.end(operation, .discarded, "discarded by an operator", now: now)
     case .pause:
       operation.state = .paused
       operation.nextAttemptAt = nil
       operation.reason = "paused by an operator"
-      try QueueTable.update(operation, database)
+      try ledger.update(operation)
     case .resume:
       operation.state = .pending
       operation.reason = "resumed by an operator"
-      try QueueTable.update(operation, database)
+      try ledger.update(operation)
     }
   }
 
   /// Ends own back-offs now. Touches nothing failed or paused, and never cuts a server's wait short.
   package func flush(actor: String) throws(StoreError) -> Int {
     let now = now()
-    return try write { database in
-      try database.execute(
-        sql: """
-          UPDATE operations SET state = 'pending', nextAttemptAt = NULL, reason = 'flushed by an operator'
-          WHERE state = 'waiting' AND (isServersWait = 0 OR nextAttemptAt <= ?)
-          """,
-        arguments: [now]
-      )
-      let count = database.changesCount
+    return try write { ledger in
+      let count = try ledger.endBackOffs(now: now, reason: "flushed by an operator")
       // The row stays, so that a scope that refuses again still waits longer.
-      try database.execute(sql: "UPDATE throttles SET until = ?1 WHERE isOwn = 1 AND until > ?1", arguments: [now])
-      try audit("flush", "", count, actor, now: now, database)
+      for var wait in try ledger.waits(after: now) where wait.isOwn {
+        wait.until = now
+        try ledger.put(wait)
+      }
+      try audit("flush", "", count, actor, now: now, ledger)
       return count
     }
   }
@@ -169,21 +157,21 @@ extension SyncStore {
     actor: String
   ) throws(StoreError) -> FieldChanges? {
     let now = now()
-    return try write { database in
-      guard var operation = try QueueTable.operation(id, database), operation.state == .conflict else {
+    return try write { ledger in
+      guard var operation = try ledger.operation(id), operation.state == .conflict else {
         throw StoreError(.invalid, "\(id) is no conflict; `cktop conflicts list` names them")
       }
-      let server = try MirrorTable.record(operation.key, database)
+      let server = try ledger.record(operation.key)
       let conflict = Conflict(operation, server: server)
       if let stranger = fields.keys.sorted().first(where: { name in !conflict.fields.contains { $0.name == name } }) {
         let names = conflict.fields.map(\.name).joined(separator: ", ")
         throw StoreError(.invalid, "field \(stranger) is not in conflict \(id); its fields are \(names)")
       }
-      try audit("resolve", "\(id) \(take.rawValue)", 1, actor, now: now, database)
+      try audit("resolve", "\(id) \(take.rawValue)", 1, actor, now: now, ledger)
       let left = conflict.resolved(take, fields)
       guard let left else {
-        if server == nil { try MirrorTable.remove(operation.key, database) }
-        try QueueTable.end(operation, .merged, "settled on the conflict desk", now: now, database)
+        if server == nil { try ledger.removeRecord(operation.key) }
+        try ledger.end(operation, .merged, "settled on the conflict desk", now: now)
         return nil
       }
       operation.changes = left
@@ -193,16 +181,14 @@ extension SyncStore {
       operation.conflictRounds = 0
       operation.attempts = 0
       operation.leaveConflict("settled on the conflict desk, ready to send", now: now)
-      try QueueTable.update(operation, database)
+      try ledger.update(operation)
       return left
     }
   }
 
   /// Rows that a dead driver left in flight can be commanded only once their state says what is known of them.
   private func recoverFromDeadDriver() throws(StoreError) {
-    let inFlight = try read {
-      try Int.fetchOne($0, sql: "SELECT count(*) FROM operations WHERE state = 'inFlight'") ?? 0
-    }
+    let inFlight = try read { try $0.operationCount(in: .inFlight) }
     guard inFlight > 0, let lease = try Lease.acquire(self) else { return }
     defer { lease.release(self) }
     _ = try recoverInFlight(lease)
@@ -214,32 +200,10 @@ extension SyncStore {
     _ count: Int,
     _ actor: String,
     now: Int64,
-    _ database: Database
+    _ ledger: any Ledger
   ) throws {
-    try database.execute(
-      sql: "INSERT INTO commands(at, actor, verb, selection, count) VALUES (?, ?, ?, ?, ?)",
-      arguments: [now, actor, verb, selection, count]
-    )
+    try ledger.add(AuditedCommand(at: now, actor: actor, verb: verb, selection: selection, count: count))
     let words = [verb, selection, "(\(count))"].filter { !$0.isEmpty }
-    try EventLog.add("command", words.joined(separator: " "), now: now, database)
-  }
-}
-
-/// A filter as SQL with GRDB's arguments.
-struct SQLCondition {
-  let sql: String
-  let arguments: StatementArguments
-
-  init(_ filter: QueueFilter, now: Int64) {
-    let rendered = filter.sql(now: now)
-    sql = rendered.sql
-    arguments = StatementArguments(
-      rendered.arguments.map { argument -> any DatabaseValueConvertible in
-        switch argument {
-        case .text(let text): text
-        case .integer(let number): number
-        }
-      }
-    )
+    try EventLog.add("command", words.joined(separator: " "), now: now, ledger)
   }
 }

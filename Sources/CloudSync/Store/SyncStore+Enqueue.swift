@@ -1,5 +1,4 @@
 import CloudKit
-import GRDB
 
 /// A change as a caller asks for it.
 package struct Change: Hashable, Sendable {
@@ -46,43 +45,39 @@ extension SyncStore {
     isWhole: Bool = false
   ) throws(StoreError) -> [Accepted] {
     let now = now()
-    return try write { database in
-      if let group { try Self.check(group, changes, database) }
-      let accepted = try changes.map { try accept($0, group: group, now: now, database) }
+    return try write { ledger in
+      if let group { try Self.check(group, changes, ledger) }
+      let accepted = try changes.map { try accept($0, group: group, now: now, ledger) }
       if isWhole || group != nil {
         for case .refused(let reason) in accepted { throw StoreError(.invalid, reason) }
       }
       if accepted.contains(where: { if case .enqueued = $0 { true } else { false } }) {
-        try database.execute(sql: "UPDATE activity SET lastEnqueueAt = ?", arguments: [now])
+        try ledger.changeActivity { $0.lastEnqueueAt = now }
       }
       return accepted
     }
   }
 
-  private func accept(_ change: Change, group: String?, now: Int64, _ database: Database) throws -> Accepted {
+  private func accept(_ change: Change, group: String?, now: Int64, _ ledger: any Ledger) throws -> Accepted {
     if let refusal = refusal(of: change.key) { return .refused(refusal) }
-    let queued = try QueueTable.operation(for: change.key, database)
-    let mirror = try MirrorTable.record(change.key, database)
-    if try ZoneTable.zone(change.key.zoneKey, database) == nil {
-      try ZoneTable.insert(change.key.zoneKey, state: .unconfirmed, database)
+    let queued = try ledger.operation(for: change.key)
+    let mirror = try ledger.record(change.key)
+    if try ledger.zone(change.key.zoneKey) == nil {
+      try ledger.insertZone(change.key.zoneKey, state: .unconfirmed)
     }
     switch change.kind {
     case .save(let type, let changes):
       let values = changes.values.mapValues { $0.canonical(in: change.key.zoneKey) }
       let fields = FieldChanges(values: values, cleared: changes.cleared)
-      return try acceptSave(change.key, type, fields, queued, mirror, group: group, now: now, database)
+      return try acceptSave(change.key, type, fields, queued, mirror, group: group, now: now, ledger)
     case .delete:
-      return try acceptDelete(change.key, queued, mirror, group: group, now: now, database)
+      return try acceptDelete(change.key, queued, mirror, group: group, now: now, ledger)
     }
   }
 
   /// An atomic request is of one custom zone, and holds what one request can.
-  private static func check(_ group: String, _ changes: [Change], _ database: Database) throws {
-    let queued = try Row.fetchAll(
-      database,
-      sql: "SELECT zone, owner, name FROM operations WHERE atomicGroup = ?",
-      arguments: [group]
-    ).map { RecordKey(zone: $0["zone"], owner: $0["owner"], name: $0["name"]) }
+  private static func check(_ group: String, _ changes: [Change], _ ledger: any Ledger) throws {
+    let queued = try ledger.keys(inGroup: group)
     let keys = Set(changes.map(\.key)).union(queued)
     if Set(keys.map(\.zoneKey)).count > 1 || keys.contains(where: \.zoneKey.isDefaultZone) {
       throw StoreError(.invalid, "the changes of one group have to be in one custom zone")
@@ -110,7 +105,7 @@ extension SyncStore {
     _ mirror: MirrorRecord?,
     group: String?,
     now: Int64,
-    _ database: Database
+    _ ledger: any Ledger
   ) throws -> Accepted {
     if let known = queued?.type ?? mirror?.type, known != type {
       return .refused("\(key.name) is a record of type \(known), not \(type)")
@@ -137,7 +132,7 @@ extension SyncStore {
         group: group,
         now: now
       )
-      return .enqueued(try QueueTable.insert(operation, database))
+      return .enqueued(try ledger.insert(operation))
     }
     operation.noteSentChanges()
     if isRecreation {
@@ -154,7 +149,7 @@ extension SyncStore {
       for name in changes.names where !operation.changes.names.contains(name) { operation.base[name] = onServer[name] }
       operation.changes.apply(changes)
     }
-    try edited(&operation, group: group, now: now, database)
+    try edited(&operation, group: group, now: now, ledger)
     return .enqueued(operation.id)
   }
 
@@ -166,7 +161,7 @@ extension SyncStore {
     _ mirror: MirrorRecord?,
     group: String?,
     now: Int64,
-    _ database: Database
+    _ ledger: any Ledger
   ) throws -> Accepted {
     guard var operation = queued else {
       let operation = QueuedOperation(
@@ -177,12 +172,12 @@ extension SyncStore {
         group: group,
         now: now
       )
-      return .enqueued(try QueueTable.insert(operation, database))
+      return .enqueued(try ledger.insert(operation))
     }
     if operation.kind == .delete { return .unchanged }
     let neverLeft = mirror == nil && operation.state != .inFlight && !operation.needsReadBack && operation.attempts == 0
     if neverLeft {
-      try QueueTable.end(operation, .superseded, "deleted before it was sent", now: now, database)
+      try ledger.end(operation, .superseded, "deleted before it was sent", now: now)
       return .enqueued(operation.id)
     }
     operation.noteSentChanges()
@@ -191,12 +186,12 @@ extension SyncStore {
     operation.changes = FieldChanges()
     operation.base = mirror?.fields ?? [:]
     operation.baseTag = mirror?.changeTag
-    try edited(&operation, group: group, now: now, database)
+    try edited(&operation, group: group, now: now, ledger)
     return .enqueued(operation.id)
   }
 
   /// A new edit makes an operation sendable again, except where an operator or a conflict holds it.
-  private func edited(_ operation: inout QueuedOperation, group: String?, now: Int64, _ database: Database) throws {
+  private func edited(_ operation: inout QueuedOperation, group: String?, now: Int64, _ ledger: any Ledger) throws {
     operation.generation += 1
     operation.editedAt = now
     let isHeldByErrors = operation.state == .failed || operation.state == .waiting
@@ -209,10 +204,10 @@ extension SyncStore {
     }
     if let group {
       // Whoever had to go with this operation so far has to go with the new group, too.
-      if let old = operation.group, old != group { try QueueTable.join(old, to: group, database) }
+      if let old = operation.group, old != group { try ledger.join(old, to: group) }
       operation.group = group
     }
-    try QueueTable.update(operation, database)
+    try ledger.update(operation)
   }
 
   // MARK: - Zones
@@ -232,18 +227,14 @@ extension SyncStore {
     guard !zone.isDefaultZone else { return .refused("\(zone.zone) can be neither made nor deleted") }
     if let problem = NameRule.zoneNameProblem(zone.zone) { return .refused(problem) }
     let now = now()
-    return try write { database in
-      let queued = try Row.fetchAll(
-        database,
-        sql: "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ?",
-        arguments: [zone.zone, zone.owner]
-      ).map(QueuedOperation.init(row:))
+    return try write { ledger in
+      let queued = try ledger.operations(of: zone)
       if var same = queued.first(where: { $0.kind == kind }) {
         guard same.state == .failed || same.state == .waiting else { return .unchanged }
-        try edited(&same, group: nil, now: now, database)
+        try edited(&same, group: nil, now: now, ledger)
         return .enqueued(same.id)
       }
-      let known = try ZoneTable.zone(zone, database)
+      let known = try ledger.zone(zone)
       switch kind {
       case .zoneSave:
         if known?.state == .ready, !queued.contains(where: { $0.kind == .zoneDelete }) { return .unchanged }
@@ -255,11 +246,11 @@ extension SyncStore {
       }
       for operation in queued where kind == .zoneDelete || operation.kind == .zoneDelete {
         let detail = kind == .zoneDelete ? "its zone is to be deleted" : "the zone is to stay"
-        try QueueTable.end(operation, .superseded, detail, now: now, database)
+        try ledger.end(operation, .superseded, detail, now: now)
       }
-      try ZoneTable.insert(zone, state: .unconfirmed, database)
-      try database.execute(sql: "UPDATE activity SET lastEnqueueAt = ?", arguments: [now])
-      return .enqueued(try QueueTable.insert(QueuedOperation(zone, kind, now: now), database))
+      try ledger.insertZone(zone, state: .unconfirmed)
+      try ledger.changeActivity { $0.lastEnqueueAt = now }
+      return .enqueued(try ledger.insert(QueuedOperation(zone, kind, now: now)))
     }
   }
 }

@@ -1,20 +1,4 @@
 import CloudKit
-import GRDB
-
-/// Rows with the whole number of rows there are, so that a screen can scroll without loading all.
-package struct Window<Element: Sendable & Hashable>: Sendable, Hashable {
-  package var total: Int
-  package var offset: Int
-  package var rows: [Element]
-
-  package init(total: Int, offset: Int, rows: [Element]) {
-    self.total = total
-    self.offset = offset
-    self.rows = rows
-  }
-
-  package static var empty: Window { Window(total: 0, offset: 0, rows: []) }
-}
 
 /// Reading the store: lists, details, history.
 extension SyncStore {
@@ -30,104 +14,54 @@ extension SyncStore {
     limit: Int? = nil
   ) throws(StoreError) -> Window<QueueRow> {
     let now = now()
-    return try read { database in
-      var conditions: [String] = []
-      var arguments = StatementArguments()
-      if let filter {
-        let condition = SQLCondition(filter, now: now)
-        conditions.append("(\(condition.sql))")
-        arguments += condition.arguments
-      }
-      if !text.isEmpty {
-        conditions.append(
-          "coalesce(name, '') || ' ' || coalesce(type, '') || ' ' || zone || ' ' || state || ' ' || operation || ' ' || reason || ' ' || coalesce(errorMessage, '') LIKE ? ESCAPE '\\'"
-        )
-        arguments += [Self.likePattern(text)]
-      }
-      let condition = conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
-      let total = try Int.fetchOne(
-        database,
-        sql: "SELECT count(*) FROM operations WHERE \(condition)",
-        arguments: arguments
-      )
-      let rows = try Row.fetchAll(
-        database,
-        sql: """
-          SELECT *, (SELECT group_concat(blocker) FROM blockers b WHERE b.operation = operations.id) AS blockers
-          FROM operations WHERE \(condition) ORDER BY id LIMIT \(limit ?? -1) OFFSET \(offset)
-          """,
-        arguments: arguments
-      ).map(QueueRow.init(row:))
-      let holdUp = try HoldUp(now: now, database)
-      return Window(total: total ?? 0, offset: offset, rows: rows.map(holdUp.explained))
+    return try read { ledger in
+      let query = QueueQuery(filter: filter, text: text, now: now)
+      var window = try ledger.operations(matching: query, offset: offset, limit: limit)
+      let holdUp = try HoldUp(now: now, ledger)
+      window.rows = window.rows.map(holdUp.explained)
+      return window
     }
-  }
-
-  static func likePattern(_ text: String) -> String {
-    var pattern = "%"
-    for character in text {
-      if character == "%" || character == "_" || character == "\\" { pattern.append("\\") }
-      pattern.append(character)
-    }
-    return pattern + "%"
   }
 
   /// Everything about one operation; nil where the queue and the history know no such identifier.
   package func detail(of id: Int64) throws(StoreError) -> OperationDetail? {
     let now = now()
-    return try read { database in
-      let attempts = try Row.fetchAll(
-        database,
-        sql: "SELECT * FROM attempts WHERE operation = ? ORDER BY id DESC",
-        arguments: [id]
-      ).map(Attempt.init(row:))
-      if var operation = try QueueTable.operation(id, database) {
-        operation.blockedBy = try Int64.fetchAll(
-          database,
-          sql: "SELECT blocker FROM blockers WHERE operation = ? ORDER BY blocker",
-          arguments: [id]
-        )
-        operation.reason = try HoldUp(now: now, database).explained(QueueRow(operation)).reason
+    return try read { ledger in
+      let attempts = try ledger.attempts(of: id)
+      if var operation = try ledger.operation(id) {
+        operation.blockedBy = try ledger.blockers(of: id)
+        operation.reason = try HoldUp(now: now, ledger).explained(QueueRow(operation)).reason
         return OperationDetail(
           operation: operation,
-          server: try MirrorTable.record(operation.key, database),
+          server: try ledger.record(operation.key),
           attempts: attempts,
           history: nil
         )
       }
-      guard
-        let row = try Row.fetchOne(database, sql: "SELECT * FROM history WHERE operationId = ?", arguments: [id])
-      else { return nil }
-      return OperationDetail(operation: nil, server: nil, attempts: attempts, history: HistoryEntry(row: row))
+      guard let ended = try ledger.history(of: id) else { return nil }
+      return OperationDetail(operation: nil, server: nil, attempts: attempts, history: ended)
     }
   }
 
   /// How the latest operations ended, newest first.
   package func history(limit: Int) throws(StoreError) -> [HistoryEntry] {
-    try read { database in
-      try Row.fetchAll(database, sql: "SELECT * FROM history ORDER BY id DESC LIMIT ?", arguments: [limit])
-        .compactMap(HistoryEntry.init(row:))
-    }
+    try read { try $0.history(limit: limit) }
   }
 
   // MARK: - Conflicts
 
   package func conflicts() throws(StoreError) -> [Conflict] {
-    try read { database in
-      try Row.fetchAll(
-        database,
-        sql: "SELECT \(QueuedOperation.columns) FROM operations WHERE state = 'conflict' ORDER BY id"
-      ).map { row in
-        let operation = try QueuedOperation(row: row)
-        return Conflict(operation, server: try MirrorTable.record(operation.key, database))
+    try read { ledger in
+      try ledger.operations(in: .conflict).map { operation in
+        Conflict(operation, server: try ledger.record(operation.key))
       }
     }
   }
 
   package func conflict(_ id: Int64) throws(StoreError) -> Conflict? {
-    try read { database in
-      guard let operation = try QueueTable.operation(id, database), operation.state == .conflict else { return nil }
-      return Conflict(operation, server: try MirrorTable.record(operation.key, database))
+    try read { ledger in
+      guard let operation = try ledger.operation(id), operation.state == .conflict else { return nil }
+      return Conflict(operation, server: try ledger.record(operation.key))
     }
   }
 
@@ -146,108 +80,34 @@ extension SyncStore {
     offset: Int = 0,
     limit: Int? = nil
   ) throws(StoreError) -> Window<RecordRow> {
-    try read { database in
-      var conditions: [String] = []
-      var arguments = StatementArguments()
-      if let zone {
-        conditions.append("zone = ? AND owner = ?")
-        arguments += [zone.zone, zone.owner]
-      }
-      if let type {
-        conditions.append("type = ?")
-        arguments += [type]
-      }
-      if !text.isEmpty {
-        conditions.append("name || ' ' || type || ' ' || fields || ' ' || coalesce(changes, '') LIKE ? ESCAPE '\\'")
-        arguments += [Self.likePattern(text)]
-      }
-      let source = mirrorOnly ? Self.mirrorSource : Self.overlaidSource
-      let condition = conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
-      let total = try Int.fetchOne(
-        database,
-        sql: "SELECT count(*) FROM (\(source)) WHERE \(condition)",
-        arguments: arguments
-      )
-      let rows = try Row.fetchAll(
-        database,
-        sql: """
-          SELECT * FROM (\(source)) WHERE \(condition) ORDER BY zone, owner, type, name
-          LIMIT \(limit ?? -1) OFFSET \(offset)
-          """,
-        arguments: arguments
-      ).map(RecordRow.init(row:))
-      return Window(total: total ?? 0, offset: offset, rows: rows)
-    }
+    let query = RecordQuery(zone: zone, type: type, text: text, mirrorOnly: mirrorOnly)
+    return try read { try $0.records(matching: query, offset: offset, limit: limit) }
   }
 
   /// Records of this name in whatever zone.
   package func records(named name: String, zone: ZoneKey? = nil, mirrorOnly: Bool = false) throws(StoreError)
     -> [RecordRow]
   {
-    try read { database in
-      try Row.fetchAll(
-        database,
-        sql:
-          "SELECT * FROM (\(mirrorOnly ? Self.mirrorSource : Self.overlaidSource)) WHERE name = ? ORDER BY zone, owner",
-        arguments: [name]
-      ).map(RecordRow.init(row:)).filter { zone == nil || $0.record.key.zoneKey == zone }
-    }
+    try read { try $0.records(named: name, mirrorOnly: mirrorOnly) }
+      .filter { zone == nil || $0.record.key.zoneKey == zone }
   }
-
-  private static let mirrorSource = """
-    SELECT zone, owner, name, type, changeTag, fields, createdAt, modifiedAt, modifiedBy,
-      NULL AS operation, NULL AS operationId, NULL AS changes, NULL AS state FROM records
-    """
-
-  private static let overlaidSource = """
-    SELECT r.zone, r.owner, r.name, r.type, r.changeTag, r.fields, r.createdAt, r.modifiedAt, r.modifiedBy,
-      o.operation, o.id AS operationId, o.changes, o.state
-      FROM records r LEFT JOIN operations o ON o.zone = r.zone AND o.owner = r.owner AND o.name = r.name
-      WHERE o.operation IS NULL OR o.operation <> 'delete'
-    UNION ALL
-    SELECT o.zone, o.owner, o.name, o.type, NULL, '{}', NULL, NULL, NULL, o.operation, o.id, o.changes, o.state
-      FROM operations o WHERE o.operation = 'save' AND NOT EXISTS
-        (SELECT 1 FROM records r WHERE r.zone = o.zone AND r.owner = o.owner AND r.name = o.name)
-    """
 
   /// The wire types of the fields of a record type, as mirror and queue know them; the latest record decides.
   package func knownFieldTypes(of type: String) throws(StoreError) -> [String: String] {
-    try read { database in
-      var types: [String: String] = [:]
-      let rows = try Row.fetchAll(
-        database,
-        sql: """
-          SELECT DISTINCT f.key AS name, json_extract(f.value, '$.type') AS type
-            FROM records r, json_each(r.fields) f WHERE r.type = ?1
-          UNION SELECT DISTINCT f.key, json_extract(f.value, '$.type')
-            FROM operations o, json_each(o.changes, '$.values') f WHERE o.type = ?1
-          """,
-        arguments: [type]
-      )
-      for row in rows {
-        if let wireType = row["type"] as String? { types[row["name"]] = wireType }
-      }
-      return types
-    }
+    try read { try $0.fieldTypes(of: type) }
   }
 
   // MARK: - Zones and events
 
   package func zones() throws(StoreError) -> [ZoneRow] {
-    try read { database in
-      try Row.fetchAll(
-        database,
-        sql: """
-          SELECT z.*, (SELECT count(*) FROM records r WHERE r.zone = z.zone AND r.owner = z.owner) AS records
-          FROM zones z ORDER BY owner, zone
-          """
-      ).map { row in
+    try read { ledger in
+      try ledger.zones().map { zone in
         ZoneRow(
-          key: ZoneKey(zone: row["zone"], owner: row["owner"]),
-          state: row["state"],
-          records: row["records"],
-          tokenAt: row["tokenAt"],
-          lastFetchAt: row["lastFetchAt"]
+          key: zone.key,
+          state: zone.state.rawValue,
+          records: try ledger.recordCount(of: zone.key),
+          tokenAt: zone.tokenAt,
+          lastFetchAt: zone.lastFetchAt
         )
       }
     }
@@ -255,10 +115,6 @@ extension SyncStore {
 
   /// The latest events, newest first.
   package func events(limit: Int) throws(StoreError) -> [EventRow] {
-    try read { database in
-      try Row.fetchAll(database, sql: "SELECT * FROM events ORDER BY id DESC LIMIT ?", arguments: [limit]).map { row in
-        EventRow(id: row["id"], at: row["at"], kind: row["kind"], message: row["message"])
-      }
-    }
+    try read { try $0.events(limit: limit) }
   }
 }

@@ -1,5 +1,4 @@
 import CloudKit
-import GRDB
 
 /// The driver's two transactions around a request, and what it writes between them. Each checks that this process is
 /// still the driver.
@@ -11,10 +10,10 @@ extension SyncStore {
   /// - Parameter atomic: an atomic group goes whole or not at all: without one of them, none is returned.
   func begin(_ ids: [Int64], atomic: Bool = false, _ lease: Lease) throws(StoreError) -> [QueuedOperation] {
     let now = now()
-    return try write { database in
-      try lease.check(database, now: now)
+    return try write { ledger in
+      try lease.check(ledger, now: now)
       // An operator may have paused or discarded some since the plan was made.
-      let ready = try ids.compactMap { try QueueTable.operation($0, database) }.filter {
+      let ready = try ids.compactMap { try ledger.operation($0) }.filter {
         ($0.state == .pending || $0.state == .waiting) && !$0.needsReadBack
       }
       guard ready.count == ids.count || !atomic else { return [] }
@@ -25,12 +24,7 @@ extension SyncStore {
         operation.nextAttemptAt = nil
         operation.sentGeneration = operation.generation
         operation.sentKind = operation.kind
-        try database.cachedStatement(
-          sql: """
-            UPDATE operations SET state = 'inFlight', reason = ?, nextAttemptAt = NULL, isServersWait = 0,
-              sentGeneration = generation, sentOperation = operation WHERE id = ?
-            """
-        ).execute(arguments: [operation.reason, operation.id])
+        try ledger.markInFlight(operation.id, reason: operation.reason)
         return operation
       }
     }
@@ -54,10 +48,10 @@ extension SyncStore {
     _ lease: Lease
   ) throws(StoreError) -> Settled {
     let now = now()
-    return try write { database in
-      try lease.check(database, now: now)
+    return try write { ledger in
+      try lease.check(ledger, now: now)
       var settlement = Settlement(
-        reconciliation: Reconciliation(policy: policy, now: now, database: database),
+        reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger),
         startedAt: now - Int64(seconds * 1000),
         seconds: seconds,
         random: random,
@@ -83,21 +77,21 @@ extension SyncStore {
     _ lease: Lease
   ) throws(StoreError) -> Settled {
     let now = now()
-    return try write { database in
-      try lease.check(database, now: now)
-      let reconciliation = Reconciliation(policy: policy, now: now, database: database)
+    return try write { ledger in
+      try lease.check(ledger, now: now)
+      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       var result = Settled()
       for id in ids {
-        guard var operation = try QueueTable.operation(id, database), operation.needsReadBack else { continue }
+        guard var operation = try ledger.operation(id), operation.needsReadBack else { continue }
         if let error = failures[operation.key] {
-          try failReadBack(&operation, error, now: now, random: random, database)
+          try failReadBack(&operation, error, now: now, random: random, ledger)
           if operation.state == .failed { result.failed += 1 }
           result.error = error
           continue
         }
         guard let record = found[operation.key] else { continue }
-        try reconciliation.rebase(operation, onto: record, epoch: try epoch(operation.key.zoneKey, database))
-        switch try QueueTable.operation(id, database)?.state {
+        try reconciliation.rebase(operation, onto: record, epoch: try ledger.epoch(operation.key.zoneKey))
+        switch try ledger.operation(id)?.state {
         case nil: result.acknowledged += 1
         case .conflict: result.conflicts += 1
         default: break
@@ -113,21 +107,21 @@ extension SyncStore {
     -> Int
   {
     let now = now()
-    return try write { database in
-      try lease.check(database, now: now)
+    return try write { ledger in
+      try lease.check(ledger, now: now)
       var failed = 0
       for id in ids {
-        guard var operation = try QueueTable.operation(id, database), operation.needsReadBack else { continue }
+        guard var operation = try ledger.operation(id), operation.needsReadBack else { continue }
         operation.needsReadBack = false
         if operation.kind == .delete {
-          try QueueTable.end(operation, .acknowledged, "the server does not hold it", now: now, database)
+          try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
           continue
         }
         operation.sentChanges = nil
         operation.attempts += 1
-        try ZoneLoss.meet(&operation, error, now: now, database)
+        try ZoneLoss.meet(&operation, error, now: now, ledger)
         if operation.state == .failed { failed += 1 }
-        try QueueTable.update(operation, database)
+        try ledger.update(operation)
       }
       return failed
     }
@@ -139,13 +133,13 @@ extension SyncStore {
     _ error: WebServicesError,
     now: Int64,
     random: Double,
-    _ database: Database
+    _ ledger: any Ledger
   ) throws {
     operation.errorCode = error.code.name
     operation.errorMessage = error.reason
     if error.code == .throttled || (error.code == .tryAgainLater && error.retryAfter != nil) {
       let zone = WaitScope.zone(operation.key.zoneKey)
-      try Throttles.set(zone, error, now: now, random: random, database)
+      try Throttles.set(zone, error, now: now, random: random, ledger)
       operation.reason = "to be read back, held by \(error.code.name): \(zone.name)"
     } else {
       operation.attempts += 1
@@ -155,30 +149,24 @@ extension SyncStore {
         operation.backOff(error, now: now, random: random)
       }
     }
-    try QueueTable.update(operation, database)
+    try ledger.update(operation)
   }
 
   /// Operations that a dead driver left in flight: their outcome is unknown, so they are read back.
   func recoverInFlight(_ lease: Lease) throws(StoreError) -> Int {
     let now = now()
-    return try write { database in
-      try lease.check(database, now: now)
-      try database.execute(
-        sql: """
-          UPDATE operations SET state = 'pending', sentGeneration = NULL, sentOperation = NULL,
-            needsReadBack = name IS NOT NULL,
-            reason = CASE WHEN name IS NULL THEN 'sent before a restart, to be sent again'
-              ELSE 'sent before a restart, to be read back' END
-          WHERE state = 'inFlight'
-          """
+    return try write { ledger in
+      try lease.check(ledger, now: now)
+      let count = try ledger.recoverInFlight(
+        reason: "sent before a restart, to be read back",
+        zoneReason: "sent before a restart, to be sent again"
       )
-      let count = database.changesCount
-      try database.execute(sql: "UPDATE activity SET state = 'idle', phase = NULL WHERE state <> 'idle'")
+      try ledger.changeActivity { row in
+        guard row.state != Activity.idle.rawValue else { return }
+        row.state = Activity.idle.rawValue
+        row.phase = nil
+      }
       return count
     }
-  }
-
-  func epoch(_ zone: ZoneKey, _ database: Database) throws -> Int64 {
-    try ZoneTable.zone(zone, database)?.epoch ?? 0
   }
 }

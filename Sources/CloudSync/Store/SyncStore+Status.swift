@@ -1,115 +1,94 @@
 import CloudKit
-import GRDB
 
 /// One look at everything.
 extension SyncStore {
   package func status() throws(StoreError) -> StoreStatus {
     let now = now()
-    let isDriven = Lease.isHeld(path)
-    return try read { database in
+    let isDriven = storage.isDriven
+    return try read { ledger in
       var status = StoreStatus(generatedAt: now)
-      try Self.readQueue(into: &status, database)
-      try Self.readRecords(into: &status, database)
-      try Self.readWaits(into: &status, now: now, database)
-      try Self.readActivity(into: &status, isDriven: isDriven, database)
+      try Self.readQueue(into: &status, ledger)
+      try Self.readRecords(into: &status, ledger)
+      try Self.readWaits(into: &status, now: now, ledger)
+      try Self.readActivity(into: &status, isDriven: isDriven, ledger)
       status.derive()
       return status
     }
   }
 
-  private static func readQueue(into status: inout StoreStatus, _ database: Database) throws {
-    let rows = try Row.fetchAll(
-      database,
-      sql:
-        "SELECT state, count(*) AS number, sum(bytes) AS bytes, min(enqueuedAt) AS oldest FROM operations GROUP BY state"
-    )
-    for row in rows {
-      let count: Int = row["number"]
-      status.queue.total += count
-      status.queue.bytes += row["bytes"] ?? 0
-      switch OperationState(rawValue: row["state"]) {
+  private static func readQueue(into status: inout StoreStatus, _ ledger: any Ledger) throws {
+    for (state, totals) in try ledger.queueTotals() {
+      status.queue.total += totals.count
+      status.queue.bytes += totals.bytes
+      switch state {
       case .pending:
-        status.queue.pending = count
-        status.queue.oldestPendingAt = row["oldest"]
-      case .inFlight: status.queue.inFlight = count
-      case .waiting:
-        status.queue.waiting = count
-      case .failed: status.queue.failed = count
-      case .paused: status.queue.paused = count
-      case .conflict: status.queue.conflicts = count
-      case nil: continue
+        status.queue.pending = totals.count
+        status.queue.oldestPendingAt = totals.oldest
+      case .inFlight: status.queue.inFlight = totals.count
+      case .waiting: status.queue.waiting = totals.count
+      case .failed: status.queue.failed = totals.count
+      case .paused: status.queue.paused = totals.count
+      case .conflict: status.queue.conflicts = totals.count
       }
     }
-    status.nextActionAt = try Int64.fetchOne(
-      database,
-      sql: "SELECT min(nextAttemptAt) FROM operations WHERE state = 'waiting'"
-    )
+    status.nextActionAt = try ledger.nextBackOffEnd(after: .min)
     if status.nextActionAt != nil { status.nextAction = "retry" }
   }
 
-  private static func readRecords(into status: inout StoreStatus, _ database: Database) throws {
-    let rows = try Row.fetchAll(
-      database,
-      sql: """
-        SELECT zone, type, sum(number) AS number FROM (
-          SELECT zone, type, count(*) AS number FROM records GROUP BY zone, type
-          UNION ALL
-          SELECT o.zone, o.type, CASE o.operation WHEN 'save' THEN 1 ELSE -1 END FROM operations o
-            WHERE o.name IS NOT NULL AND o.type IS NOT NULL
-              AND (o.operation = 'save') = NOT EXISTS (SELECT 1 FROM records r
-                WHERE r.zone = o.zone AND r.owner = o.owner AND r.name = o.name))
-        GROUP BY zone, type HAVING sum(number) > 0
-        """
-    )
-    for row in rows {
-      status.recordsByType[row["type"], default: 0] += row["number"]
-      status.recordsByZone[row["zone"], default: 0] += row["number"]
+  private static func readRecords(into status: inout StoreStatus, _ ledger: any Ledger) throws {
+    for total in try ledger.recordTotals() {
+      status.recordsByType[total.type, default: 0] += total.count
+      status.recordsByZone[total.zone, default: 0] += total.count
     }
   }
 
-  private static func readWaits(into status: inout StoreStatus, now: Int64, _ database: Database) throws {
-    let rows = try Row.fetchAll(
-      database,
-      sql: "SELECT * FROM throttles WHERE until > ? ORDER BY scope",
-      arguments: [now]
-    )
-    status.throttles = rows.map { row in
+  private static func readWaits(into status: inout StoreStatus, now: Int64, _ ledger: any Ledger) throws {
+    status.throttles = try ledger.waits(after: now).map { wait in
       StoreStatus.Throttle(
-        scope: row["scope"],
-        until: row["until"],
-        error: row["code"],
-        message: row["message"],
-        isOwn: row["isOwn"]
+        scope: wait.scope.name,
+        until: wait.until,
+        error: wait.code,
+        message: wait.message,
+        isOwn: wait.isOwn
       )
     }
     // An account's trouble lasts until a request gets through, not until the next probe.
-    if let row = try Row.fetchOne(database, sql: "SELECT * FROM throttles WHERE scope = 'account'") {
-      status.accountProblem = StoreStatus.Failure(code: row["code"], message: row["message"], at: row["until"])
+    if let wait = try ledger.wait(.account) {
+      status.accountProblem = StoreStatus.Failure(code: wait.code, message: wait.message, at: wait.until)
     }
   }
 
-  private static func readActivity(into status: inout StoreStatus, isDriven: Bool, _ database: Database) throws {
-    status.isPaused = try Meta.value("paused", database) != nil
-    status.identity = try Meta.value("identity", database)
-    if let row = try Row.fetchOne(database, sql: "SELECT pid, host FROM lease") {
-      status.driver = StoreStatus.Driver(pid: row["pid"], host: row["host"], isLive: isDriven)
+  private static func readActivity(into status: inout StoreStatus, isDriven: Bool, _ ledger: any Ledger) throws {
+    status.isPaused = try ledger.isPaused()
+    status.identity = try ledger.value("identity")
+    if let lease = try ledger.lease() {
+      status.driver = StoreStatus.Driver(pid: lease.pid, host: lease.host, isLive: isDriven)
     }
-    guard let row = try Row.fetchOne(database, sql: "SELECT * FROM activity") else { return }
-    status.lastSuccessAt = row["lastSuccessAt"]
-    status.lastEnqueueAt = row["lastEnqueueAt"]
-    status.errorStands = row["errorStands"]
-    status.reachedEnd = row["reachedEnd"]
-    if let code = row["errorCode"] as String? {
-      status.lastError = StoreStatus.Failure(code: code, message: row["errorMessage"] ?? "", at: row["errorAt"] ?? 0)
+    let activity = try ledger.activity()
+    status.lastSuccessAt = activity.lastSuccessAt
+    status.lastEnqueueAt = activity.lastEnqueueAt
+    status.errorStands = activity.errorStands
+    status.reachedEnd = activity.reachedEnd
+    if let code = activity.errorCode {
+      status.lastError = StoreStatus.Failure(
+        code: code,
+        message: activity.errorMessage ?? "",
+        at: activity.errorAt ?? 0
+      )
     }
     guard isDriven else { return }
-    if let phase = (row["phase"] as String?).flatMap(Progress.Phase.init(rawValue:)) {
-      status.progress = Progress(phase: phase, done: row["done"], total: row["total"], perSecond: row["perSecond"])
+    if let phase = activity.phase.flatMap(Progress.Phase.init(rawValue:)) {
+      status.progress = Progress(
+        phase: phase,
+        done: activity.done,
+        total: activity.total,
+        perSecond: activity.perSecond
+      )
     }
-    switch row["state"] as String {
-    case "sending": status.state = .sending
-    case "fetching": status.state = .fetching
-    default: break
+    switch Activity(rawValue: activity.state) {
+    case .sending: status.state = .sending
+    case .fetching: status.state = .fetching
+    case .idle, nil: break
     }
   }
 }

@@ -1,5 +1,4 @@
 import CloudKit
-import GRDB
 
 /// A zone that is gone on the server: what the mirror had of it goes, and no queued edit may go with it.
 ///
@@ -8,45 +7,41 @@ import GRDB
 enum ZoneLoss {
   /// An operation met a zone that is not there. A zone that we made, or that was never seen, is made (again); one that the
   /// server deleted is an operator's matter.
-  static func meet(_ operation: inout QueuedOperation, _ error: WebServicesError, now: Int64, _ database: Database)
+  static func meet(_ operation: inout QueuedOperation, _ error: WebServicesError, now: Int64, _ ledger: any Ledger)
     throws
   {
     let zone = operation.key.zoneKey
-    let known = try ZoneTable.zone(zone, database)
+    let known = try ledger.zone(zone)
     let wasOthers = known?.state == .ready && known?.createdHere == false
     if known?.state == .ready {
-      try take(zone, now: now, database)
+      try take(zone, now: now, ledger)
       // What was an edit is a whole record now.
-      if let whole = try QueueTable.operation(operation.id, database) {
+      if let whole = try ledger.operation(operation.id) {
         (operation.changes, operation.base, operation.baseTag) = (whole.changes, whole.base, whole.baseTag)
       }
     }
     if known?.state == .deleted || wasOthers || operation.attempts >= operation.maxAttempts {
       operation.fail(error.code.name, "zone \(zone.zone) was deleted on the server; retry makes it anew")
     } else {
-      try ZoneTable.setState(zone, .unconfirmed, database)
+      try ledger.setState(zone, .unconfirmed)
       operation.reason = "waits for zone \(zone.zone)"
     }
   }
 
-  static func take(_ zone: ZoneKey, now: Int64, _ database: Database) throws {
-    let queued = try Row.fetchAll(
-      database,
-      sql: "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? AND name IS NOT NULL",
-      arguments: [zone.zone, zone.owner]
-    ).map(QueuedOperation.init(row:))
+  static func take(_ zone: ZoneKey, now: Int64, _ ledger: any Ledger) throws {
+    let queued = try ledger.operations(of: zone).filter { !$0.key.name.isEmpty }
     for var operation in queued {
       switch operation.kind {
       case .delete where operation.state != .inFlight:
-        try QueueTable.end(operation, .acknowledged, "the server does not hold it", now: now, database)
+        try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
       case .save where operation.baseTag != nil:
-        let known = try MirrorTable.record(operation.key, database)
+        let known = try ledger.record(operation.key)
         operation.recreate(from: known?.fields ?? [:])
         operation.base = [:]
-        try QueueTable.update(operation, database)
+        try ledger.update(operation)
       case .save, .delete, .zoneSave, .zoneDelete: continue
       }
     }
-    try ZoneTable.forgetContents(zone, database)
+    try ledger.forgetContents(zone)
   }
 }

@@ -1,7 +1,7 @@
 import CloudKit
 import GRDB
 
-/// Rows of lists as the database has them.
+/// Rows of lists and of the engine's own tables as the database has them.
 extension QueueRow {
   init(row: Row) throws {
     guard let kind = OperationKind(rawValue: row["operation"]), let state = OperationState(rawValue: row["state"])
@@ -77,6 +77,47 @@ extension RecordRow {
       changeTag: tag,
       operation: row["operationId"],
       operationState: (row["state"] as String?).flatMap(OperationState.init(rawValue:))
+    )
+  }
+}
+
+extension KnownZone {
+  init(row: Row) {
+    self.init(
+      ZoneKey(zone: row["zone"], owner: row["owner"]),
+      state: ZoneState(rawValue: row["state"]) ?? .unconfirmed
+    )
+    createdHere = row["createdHere"]
+    needsFetch = row["needsFetch"]
+    token = row["token"]
+    tokenAt = row["tokenAt"]
+    lastFetchAt = row["lastFetchAt"]
+    epoch = row["epoch"]
+    readingAll = row["readingAll"]
+  }
+}
+
+extension ScopeWait {
+  init(row: Row) {
+    self.init(
+      scope: WaitScope(name: row["scope"]),
+      until: row["until"],
+      seconds: row["seconds"],
+      code: row["code"],
+      message: row["message"],
+      isOwn: row["isOwn"]
+    )
+  }
+}
+
+extension RequestedPass {
+  init(row: Row) {
+    self.init(
+      id: row["id"],
+      types: (row["types"] as String).split(separator: ",").map(String.init),
+      startedAt: row["startedAt"],
+      finishedAt: row["finishedAt"],
+      summary: row["summary"]
     )
   }
 }

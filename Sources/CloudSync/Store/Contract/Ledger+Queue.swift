@@ -1,0 +1,57 @@
+import CloudKit
+
+/// Writing single operations. What they mean is decided elsewhere.
+extension Ledger {
+  func insert(_ operation: QueuedOperation) throws -> Int64 {
+    try insert(operation, references: operation.references)
+  }
+
+  /// Writes an operation back, and the references where the changes can have changed.
+  func update(_ operation: QueuedOperation) throws {
+    var operation = operation
+    operation.bytes = operation.changes.byteCount + 200
+    operation.isServersWait = operation.isServersWait && operation.nextAttemptAt != nil
+    try replace(operation, references: operation.references)
+  }
+
+  /// Takes an operation out of the queue and writes down how it ended, in the same transaction.
+  func end(_ operation: QueuedOperation, _ ending: Ending, _ detail: String, now: Int64) throws {
+    try add(
+      HistoryEntry(
+        id: operation.id,
+        kind: operation.kind,
+        key: operation.key,
+        type: operation.type,
+        ending: ending,
+        detail: detail,
+        enqueuedAt: operation.enqueuedAt,
+        endedAt: now
+      )
+    )
+    try removeOperation(operation.id)
+  }
+}
+
+extension QueuedOperation {
+  /// On save, what the new values refer to; on delete, what the record referred to on the server.
+  fileprivate var references: Set<RecordKey> {
+    let values: [FieldValue]
+    switch kind {
+    case .save: values = Array(changes.values.values)
+    case .delete: values = Array(base.values)
+    case .zoneSave, .zoneDelete: return []
+    }
+    var targets: Set<RecordKey> = []
+    for reference in values.lazy.flatMap(\.references) {
+      let zone = reference.zoneID
+      let target = RecordKey(
+        zone: zone?.zoneName ?? key.zone,
+        owner: zone.map { $0.ownerRecordName ?? "" } ?? key.owner,
+        name: reference.recordName
+      )
+      // A record may refer to itself; it need not wait for itself.
+      if target != key { targets.insert(target) }
+    }
+    return targets
+  }
+}

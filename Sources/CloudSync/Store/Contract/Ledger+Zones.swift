@@ -1,0 +1,99 @@
+/// What becomes of zones.
+extension Ledger {
+  /// Makes the zone known; a zone that is known keeps its state.
+  func insertZone(_ key: ZoneKey, state: ZoneState) throws {
+    if try zone(key) == nil { try put(KnownZone(key, state: state)) }
+  }
+
+  func setState(_ key: ZoneKey, _ state: ZoneState) throws {
+    try change(key, from: KnownZone(key, state: state)) { $0.state = state }
+  }
+
+  func markCreatedHere(_ key: ZoneKey) throws {
+    try change(key, from: KnownZone(key, state: .ready)) { zone in
+      zone.state = .ready
+      zone.createdHere = true
+      zone.needsFetch = true
+    }
+  }
+
+  /// The server says that the zone changed: read its feed.
+  func needsFetch(_ key: ZoneKey) throws {
+    try change(key, from: KnownZone(key, state: .ready)) { zone in
+      zone.state = .ready
+      zone.needsFetch = true
+    }
+  }
+
+  /// Starts reading from the beginning; what that reading does not see is gone on the server.
+  func restart(_ key: ZoneKey) throws {
+    try change(key) { zone in
+      zone.token = nil
+      zone.tokenAt = nil
+      zone.epoch += 1
+      zone.readingAll = true
+      zone.needsFetch = true
+    }
+  }
+
+  /// Keeps how far the feed has been read; at its end the zone is current.
+  func setToken(_ key: ZoneKey, _ token: String?, atEnd: Bool, now: Int64) throws {
+    try change(key) { zone in
+      zone.token = token ?? zone.token
+      zone.tokenAt = now
+      zone.lastFetchAt = now
+      guard atEnd else { return }
+      zone.needsFetch = false
+      zone.readingAll = false
+    }
+  }
+
+  /// Forgets a zone's records and feed, since the server deleted it.
+  func forgetContents(_ key: ZoneKey) throws {
+    try removeRecords(of: key)
+    try change(key) { zone in
+      zone.state = .deleted
+      zone.token = nil
+      zone.tokenAt = nil
+      zone.needsFetch = false
+      zone.readingAll = false
+    }
+  }
+
+  /// The number of the reading that sees the zone's records now.
+  func epoch(_ key: ZoneKey) throws -> Int64 { try zone(key)?.epoch ?? 0 }
+
+  /// Changes a zone that is known, or `initial` where there is one.
+  private func change(_ key: ZoneKey, from initial: KnownZone? = nil, _ body: (inout KnownZone) -> Void) throws {
+    guard var zone = try zone(key) ?? initial else { return }
+    body(&zone)
+    try put(zone)
+  }
+}
+
+/// How far feeds by modification time have been read.
+extension Ledger {
+  /// Makes a pull known; one that is known stays as it is.
+  func insertPull(_ zone: ZoneKey, _ type: String, among known: inout [Pull]) throws {
+    guard !known.contains(where: { $0.zone == zone && $0.type == type }) else { return }
+    let pull = Pull(zone: zone, type: type)
+    known.append(pull)
+    try put(pull)
+  }
+
+  /// Keeps how far the feed has been read: pages come in the order of modification.
+  func advance(_ pull: Pull, seen: Int64?, now: Int64) throws {
+    guard var known = try pulls().first(where: { $0.zone == pull.zone && $0.type == pull.type }) else { return }
+    let watermark = max(known.watermark ?? 0, seen ?? 0)
+    known.watermark = watermark == 0 ? nil : watermark
+    known.lastFetchAt = now
+    try put(known)
+    try change(pull.zone) { $0.lastFetchAt = now }
+  }
+
+  func markSwept(_ pull: Pull, now: Int64) throws {
+    guard var known = try pulls().first(where: { $0.zone == pull.zone && $0.type == pull.type }) else { return }
+    known.sweptAt = now
+    try put(known)
+  }
+}

@@ -1,0 +1,127 @@
+/// The rows of a store, within one transaction. Not to be kept beyond it.
+///
+/// Rows only: what they mean is decided by those who call this, the same over every storage. What follows from other
+/// primitives is an extension.
+package protocol Ledger: AnyObject {
+  // MARK: - Queue
+
+  func operation(_ id: Int64) throws -> QueuedOperation?
+  func operation(for key: RecordKey) throws -> QueuedOperation?
+  /// Operations of a zone, those on the zone itself included, oldest first.
+  func operations(of zone: ZoneKey) throws -> [QueuedOperation]
+  /// Operations in a state, oldest first.
+  func operations(in state: OperationState) throws -> [QueuedOperation]
+  func keys(inGroup group: String) throws -> [RecordKey]
+  /// Adds an operation that refers to these records, and gives it the next identifier: none is ever given twice.
+  func insert(_ operation: QueuedOperation, references: Set<RecordKey>) throws -> Int64
+  /// Writes an operation back, except what never changes: its key, its `enqueuedAt` and its `maxAttempts`.
+  func replace(_ operation: QueuedOperation, references: Set<RecordKey>) throws
+  func removeOperation(_ id: Int64) throws
+  /// Marks an operation as being on its way as it is now.
+  func markInFlight(_ id: Int64, reason: String) throws
+  /// Makes the members of one atomic group members of another.
+  func join(_ old: String, to group: String) throws
+  /// The queued deletions of zones.
+  func zoneDeletions() throws -> [ZoneKey: Int64]
+  /// Makes everything in flight pending; records are to be read back. Returns how many there were.
+  func recoverInFlight(reason: String, zoneReason: String) throws -> Int
+  /// Makes pending what waits by its own back-off, or by a server's wait that is over; returns how many there were.
+  func endBackOffs(now: Int64, reason: String) throws -> Int
+  func operationCount(in state: OperationState) throws -> Int
+
+  // MARK: - Choosing what to send
+
+  func candidates(_ query: CandidateQuery) throws -> [Workload.Candidate]
+  /// Zones that are not known to be on the server and that sendable changes wait for.
+  func zonesToMake(now: Int64) throws -> [ZoneKey]
+  /// The operations that one waits for, oldest first: a save for the creation of what it refers to, a delete for the
+  /// deletes of what referred to it.
+  func blockers(of id: Int64) throws -> [Int64]
+  func groupSize(_ group: String) throws -> Int
+  /// When the earliest back-off ends, of those that end after a time.
+  func nextBackOffEnd(after time: Int64) throws -> Int64?
+
+  // MARK: - Mirror
+
+  func record(_ key: RecordKey) throws -> MirrorRecord?
+  /// The change tag alone, which tells whether anything changed without decoding the record.
+  func changeTag(_ key: RecordKey) throws -> String?
+  /// Keeps a record as the server has it, as seen by the reading of `epoch`.
+  func put(_ record: MirrorRecord, epoch: Int64) throws
+  /// Marks a record as seen by the reading of `epoch`.
+  func touch(_ key: RecordKey, epoch: Int64) throws
+  func removeRecord(_ key: RecordKey) throws
+  func removeRecords(of zone: ZoneKey) throws
+  /// Names in a zone that the reading of `epoch` did not see.
+  func namesNotSeen(_ zone: ZoneKey, epoch: Int64) throws -> [String]
+  func names(_ zone: ZoneKey, type: String) throws -> [String]
+  func recordCount(of zone: ZoneKey) throws -> Int
+  /// Types of the records that the mirror has of a zone.
+  func recordTypes(in zone: ZoneKey) throws -> [String]
+  /// Types of the records that operations of a zone are about.
+  func queuedTypes(in zone: ZoneKey) throws -> [String]
+  /// Whether there is no record, no operation and no pull.
+  func isBlank() throws -> Bool
+
+  // MARK: - Zones, pulls, waits
+
+  func zone(_ key: ZoneKey) throws -> KnownZone?
+  func zones() throws -> [KnownZone]
+  func put(_ zone: KnownZone) throws
+  func removeZone(_ key: ZoneKey) throws
+  func pulls() throws -> [Pull]
+  func put(_ pull: Pull) throws
+  func wait(_ scope: WaitScope) throws -> ScopeWait?
+  /// Waits that end after a time, by the name of their scope.
+  func waits(after time: Int64) throws -> [ScopeWait]
+  func put(_ wait: ScopeWait) throws
+  func removeWait(_ scope: WaitScope) throws
+
+  // MARK: - Single values, driving
+
+  func value(_ key: String) throws -> String?
+  /// Keeps a value by its name; nil forgets it.
+  func setValue(_ key: String, _ value: String?) throws
+  func lease() throws -> LeaseHolder?
+  func put(_ lease: LeaseHolder) throws
+  /// Sets the end of the lease if its fencing number is still this one; whether it is.
+  func extendLease(fence: Int64, until end: Int64?) throws -> Bool
+  func activity() throws -> DriverActivity
+  func put(_ activity: DriverActivity) throws
+  func insertPass(requestedAt: Int64, types: [String]) throws -> Int64
+  func pass(_ id: Int64) throws -> RequestedPass?
+  func openPasses() throws -> [RequestedPass]
+  func replace(_ pass: RequestedPass) throws
+  func removePasses(finishedBefore time: Int64) throws
+
+  // MARK: - What happened
+
+  func add(_ attempt: Attempt, of operation: Int64) throws
+  /// Newest first.
+  func attempts(of operation: Int64) throws -> [Attempt]
+  func attemptCount(of operation: Int64) throws -> Int
+  func add(_ entry: HistoryEntry) throws
+  func history(of operation: Int64) throws -> HistoryEntry?
+  /// Newest first.
+  func history(limit: Int) throws -> [HistoryEntry]
+  /// Adds a line to the event log and returns its number.
+  func addEvent(_ kind: String, _ message: String, at time: Int64) throws -> Int64
+  func removeEvents(through id: Int64) throws
+  /// Newest first.
+  func events(limit: Int) throws -> [EventRow]
+  func add(_ command: AuditedCommand) throws
+
+  // MARK: - Lists and counts
+
+  func operations(matching query: QueueQuery, offset: Int, limit: Int?) throws -> Window<QueueRow>
+  /// Identifiers of the operations that a filter means, oldest first; nil means all.
+  func operationIDs(matching filter: QueueFilter?, now: Int64) throws -> [Int64]
+  func queueTotals() throws -> [OperationState: QueueTotals]
+  func records(matching query: RecordQuery, offset: Int, limit: Int?) throws -> Window<RecordRow>
+  /// Records of this name in whatever zone.
+  func records(named name: String, mirrorOnly: Bool) throws -> [RecordRow]
+  /// How many records there are by zone and type, with pending edits laid over the mirror.
+  func recordTotals() throws -> [RecordTotal]
+  /// The wire types of the fields of a record type, as mirror and queue know them.
+  func fieldTypes(of type: String) throws -> [String: String]
+}

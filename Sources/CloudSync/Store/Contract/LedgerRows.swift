@@ -1,0 +1,172 @@
+/// What is known of a zone.
+package enum ZoneState: String, Hashable, Sendable, CaseIterable {
+  /// Named here, not yet seen on the server: made there before anything is sent to it.
+  case unconfirmed
+  case ready
+  /// The server deleted it.
+  case deleted
+}
+
+/// A zone with its change token. A token is stored in the transaction of the page that it stands for.
+package struct KnownZone: Hashable, Sendable {
+  package var key: ZoneKey
+  package var state: ZoneState
+  package var createdHere = false
+  package var needsFetch = false
+  package var token: String?
+  package var tokenAt: Int64?
+  package var lastFetchAt: Int64?
+  /// Raised by each reading from the beginning; what such a reading did not see is gone on the server.
+  package var epoch: Int64 = 0
+  package var readingAll = false
+
+  package init(_ key: ZoneKey, state: ZoneState) {
+    self.key = key
+    self.state = state
+  }
+}
+
+/// One feed by modification time, for a zone and record type, where there is no change feed.
+package struct Pull: Hashable, Sendable {
+  package var zone: ZoneKey
+  package var type: String
+  /// The latest modification time that was read; nil before the first.
+  package var watermark: Int64?
+  package var lastFetchAt: Int64?
+  package var sweptAt: Int64?
+
+  /// Milliseconds read again before the watermark: queries lag behind writes (reference 7.1).
+  package static let overlap: Int64 = 60_000
+
+  package init(zone: ZoneKey, type: String) {
+    self.zone = zone
+    self.type = type
+  }
+}
+
+/// The wait of a scope. It outlives its end until a request gets through: a scope that refuses again waits longer.
+package struct ScopeWait: Hashable, Sendable {
+  package var scope: WaitScope
+  package var until: Int64
+  package var seconds: Double
+  package var code: String
+  package var message: String
+  /// Our own back-off, which an operator may end; else the server asked for it.
+  package var isOwn: Bool
+}
+
+/// Who drives, or drove last.
+package struct LeaseHolder: Hashable, Sendable {
+  /// Raised by whoever takes over.
+  package var fence: Int64
+  package var pid: Int64
+  package var host: String
+  /// Nil while the driver sleeps: its lock alone says that it lives.
+  package var expiresAt: Int64?
+}
+
+/// What the driver says of itself.
+package struct DriverActivity: Hashable, Sendable {
+  package var state = "idle"
+  package var phase: String?
+  package var done = 0
+  package var total = 0
+  package var perSecond: Double?
+  package var lastSuccessAt: Int64?
+  package var lastEnqueueAt: Int64?
+  package var errorCode: String?
+  package var errorMessage: String?
+  package var errorAt: Int64?
+  package var errorStands = false
+  /// The last pass read every feed to its end after the last change that had been accepted by then.
+  package var reachedEnd = false
+}
+
+/// A pass that some process asked the driver for.
+package struct RequestedPass: Hashable, Sendable {
+  package var id: Int64
+  package var types: [String]
+  package var startedAt: Int64?
+  package var finishedAt: Int64?
+  package var summary: String?
+}
+
+/// An operator's command, with how many rows it changed.
+package struct AuditedCommand: Hashable, Sendable {
+  package var at: Int64
+  package var actor: String
+  package var verb: String
+  package var selection: String
+  package var count: Int
+}
+
+/// Which operations might be sent, as far as the store can tell; oldest first.
+package struct CandidateQuery: Hashable, Sendable {
+  /// All are sendable: pending, or waiting with their back-off over; in a zone that does not wait and, if of a record,
+  /// that is not to be deleted.
+  package enum Kind: Hashable, Sendable {
+    /// On zones themselves.
+    case zoneOperations
+    /// Whose record has to be read back first.
+    case readBacks
+    /// That wait for nothing, with every member of their group.
+    case free
+    /// That wait for one of these.
+    case waitingFor([Int64])
+    /// That wait for something, with every member of their group.
+    case blocked
+  }
+
+  package var kind: Kind
+  package var now: Int64
+  /// Saves are not sendable now.
+  package var savesAreHeld = false
+  package var limit: Int
+}
+
+/// Which operations a list shows.
+package struct QueueQuery: Hashable, Sendable {
+  package var filter: QueueFilter?
+  /// Keeps those with the text in name, type, zone, state, operation, reason or error.
+  package var text = ""
+  package var now: Int64
+}
+
+/// Which records a list shows, by zone, type and name.
+package struct RecordQuery: Hashable, Sendable {
+  package var zone: ZoneKey?
+  package var type: String?
+  /// Keeps those with the text in name, type or fields.
+  package var text = ""
+  /// As the server is known to hold them; else with pending edits laid over them.
+  package var mirrorOnly = false
+}
+
+/// Operations of one state, summed up.
+package struct QueueTotals: Hashable, Sendable {
+  package var count = 0
+  package var bytes = 0
+  package var oldest: Int64?
+}
+
+/// Records of one zone name and type, counted.
+package struct RecordTotal: Hashable, Sendable {
+  package var zone: String
+  package var type: String
+  package var count: Int
+}
+
+/// Rows with the whole number of rows there are, so that a screen can scroll without loading all.
+package struct Window<Element: Sendable & Hashable>: Sendable, Hashable {
+  package var total: Int
+  package var offset: Int
+  package var rows: [Element]
+
+  package init(total: Int, offset: Int, rows: [Element]) {
+    self.total = total
+    self.offset = offset
+    self.rows = rows
+  }
+
+  package static var empty: Window { Window(total: 0, offset: 0, rows: []) }
+}

@@ -1,0 +1,40 @@
+package import Dispatch
+
+/// What holds the state of one database's sync: it runs transactions over a ledger, lends the driver's lock and tells
+/// when something was committed.
+///
+/// Queue and engine stand on this contract alone. `SQLiteStorage` keeps it in a file; a server that a fleet of machines
+/// shares keeps it by the same suite of tests. It is for this package's own storages: opening it to others would open
+/// every row of the queue as well.
+package protocol QueueStorage: Sendable {
+  /// What messages call the storage; for a file, its path.
+  var name: String { get }
+
+  /// Reads one state: nothing that is written meanwhile shows.
+  func read<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value
+
+  /// Changes all that `body` changes, or nothing where it throws. One transaction after the other, whoever writes; it
+  /// is as durable as the storage is when this returns, and then everybody who watches is told.
+  func write<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value
+
+  /// The lock that one driver at a time holds. Not taken yet.
+  func driverLock() -> any DriverLock
+
+  /// Whether somebody, this process included, holds the driver's lock. Asking does not take it, even for a moment.
+  var isDriven: Bool { get }
+
+  /// Calls `changed` on `queue` after each write by whomever, several in a row at least once, until the watch is let go.
+  ///
+  /// - Returns: nil where there is no watch to be had; the caller then has to look by itself.
+  func watch(on queue: DispatchQueue, _ changed: @escaping @Sendable () -> Void) -> (any StorageWatch)?
+}
+
+/// A lock that ends with its holder, in whatever way that ends.
+package protocol DriverLock: AnyObject, Sendable {
+  /// Takes the lock if it is free and not ours yet; whether it is ours.
+  @discardableResult func take() -> Bool
+  func release()
+}
+
+/// Something that tells of writes for as long as it is held.
+package protocol StorageWatch: AnyObject, Sendable {}

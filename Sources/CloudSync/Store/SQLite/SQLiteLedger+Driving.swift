@@ -1,0 +1,84 @@
+import GRDB
+
+/// The tables `lease`, `activity` and `passes`.
+extension SQLiteLedger {
+  func lease() throws -> LeaseHolder? {
+    try row("SELECT * FROM lease", []).map { row in
+      LeaseHolder(fence: row["fence"], pid: row["pid"], host: row["host"], expiresAt: row["expiresAt"])
+    }
+  }
+
+  func put(_ lease: LeaseHolder) throws {
+    try run(
+      """
+      INSERT INTO lease(one, fence, pid, host, expiresAt) VALUES (1, ?, ?, ?, ?)
+      ON CONFLICT(one) DO UPDATE SET
+        fence = excluded.fence, pid = excluded.pid, host = excluded.host, expiresAt = excluded.expiresAt
+      """,
+      [lease.fence, lease.pid, lease.host, lease.expiresAt]
+    )
+  }
+
+  func extendLease(fence: Int64, until end: Int64?) throws -> Bool {
+    try run("UPDATE lease SET expiresAt = ? WHERE fence = ?", [end, fence])
+    return database.changesCount == 1
+  }
+
+  func activity() throws -> DriverActivity {
+    guard let row = try row("SELECT * FROM activity", []) else { return DriverActivity() }
+    return DriverActivity(
+      state: row["state"],
+      phase: row["phase"],
+      done: row["done"],
+      total: row["total"],
+      perSecond: row["perSecond"],
+      lastSuccessAt: row["lastSuccessAt"],
+      lastEnqueueAt: row["lastEnqueueAt"],
+      errorCode: row["errorCode"],
+      errorMessage: row["errorMessage"],
+      errorAt: row["errorAt"],
+      errorStands: row["errorStands"],
+      reachedEnd: row["reachedEnd"]
+    )
+  }
+
+  func put(_ activity: DriverActivity) throws {
+    try run(
+      """
+      UPDATE activity SET state = ?, phase = ?, done = ?, total = ?, perSecond = ?, lastSuccessAt = ?,
+        lastEnqueueAt = ?, errorCode = ?, errorMessage = ?, errorAt = ?, errorStands = ?, reachedEnd = ?
+      """,
+      [
+        activity.state, activity.phase, activity.done, activity.total, activity.perSecond, activity.lastSuccessAt,
+        activity.lastEnqueueAt, activity.errorCode, activity.errorMessage, activity.errorAt, activity.errorStands,
+        activity.reachedEnd,
+      ]
+    )
+  }
+
+  // MARK: - Passes
+
+  func insertPass(requestedAt: Int64, types: [String]) throws -> Int64 {
+    try run("INSERT INTO passes(requestedAt, types) VALUES (?, ?)", [requestedAt, types.joined(separator: ",")])
+    return database.lastInsertedRowID
+  }
+
+  func pass(_ id: Int64) throws -> RequestedPass? {
+    try row("SELECT * FROM passes WHERE id = ?", [id]).map(RequestedPass.init(row:))
+  }
+
+  func openPasses() throws -> [RequestedPass] {
+    try rows("SELECT * FROM passes WHERE finishedAt IS NULL ORDER BY id").map(RequestedPass.init(row:))
+  }
+
+  func replace(_ pass: RequestedPass) throws {
+    try run(
+      "UPDATE passes SET startedAt = ?, finishedAt = ?, summary = ? WHERE id = ?",
+      [pass.startedAt, pass.finishedAt, pass.summary, pass.id]
+    )
+  }
+
+  func removePasses(finishedBefore time: Int64) throws {
+    try run("DELETE FROM passes WHERE finishedAt < ?", [time])
+  }
+}

@@ -1,0 +1,177 @@
+import GRDB
+
+/// Lists and counts, for people.
+extension SQLiteLedger {
+  // MARK: - Queue
+
+  func operations(matching query: QueueQuery, offset: Int, limit: Int?) throws -> Window<QueueRow> {
+    var conditions: [String] = []
+    var arguments = StatementArguments()
+    if let filter = query.filter {
+      let condition = SQLCondition(filter, now: query.now)
+      conditions.append("(\(condition.sql))")
+      arguments += condition.arguments
+    }
+    if !query.text.isEmpty {
+      conditions.append(
+        """
+        coalesce(name, '') || ' ' || coalesce(type, '') || ' ' || zone || ' ' || state || ' ' || operation || ' ' \
+        || reason || ' ' || coalesce(errorMessage, '') LIKE ? ESCAPE '\\'
+        """
+      )
+      arguments += [Self.likePattern(query.text)]
+    }
+    let condition = conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
+    let total = try Int.fetchOne(
+      database,
+      sql: "SELECT count(*) FROM operations WHERE \(condition)",
+      arguments: arguments
+    )
+    let rows = try Row.fetchAll(
+      database,
+      sql: """
+        SELECT *, (SELECT group_concat(blocker) FROM blockers b WHERE b.operation = operations.id) AS blockers
+        FROM operations WHERE \(condition) ORDER BY id LIMIT \(limit ?? -1) OFFSET \(offset)
+        """,
+      arguments: arguments
+    ).map(QueueRow.init(row:))
+    return Window(total: total ?? 0, offset: offset, rows: rows)
+  }
+
+  func operationIDs(matching filter: QueueFilter?, now: Int64) throws -> [Int64] {
+    guard let filter else { return try all("SELECT id FROM operations ORDER BY id") }
+    let condition = SQLCondition(filter, now: now)
+    return try Int64.fetchAll(
+      database,
+      sql: "SELECT id FROM operations WHERE \(condition.sql) ORDER BY id",
+      arguments: condition.arguments
+    )
+  }
+
+  private static func likePattern(_ text: String) -> String {
+    var pattern = "%"
+    for character in text {
+      if character == "%" || character == "_" || character == "\\" { pattern.append("\\") }
+      pattern.append(character)
+    }
+    return pattern + "%"
+  }
+
+  func queueTotals() throws -> [OperationState: QueueTotals] {
+    var totals: [OperationState: QueueTotals] = [:]
+    for row in try rows(
+      "SELECT state, count(*) AS number, sum(bytes) AS bytes, min(enqueuedAt) AS oldest FROM operations GROUP BY state"
+    ) {
+      guard let state = OperationState(rawValue: row["state"]) else { continue }
+      totals[state] = QueueTotals(count: row["number"], bytes: row["bytes"] ?? 0, oldest: row["oldest"])
+    }
+    return totals
+  }
+
+  // MARK: - Records
+
+  func records(matching query: RecordQuery, offset: Int, limit: Int?) throws -> Window<RecordRow> {
+    var conditions: [String] = []
+    var arguments = StatementArguments()
+    if let zone = query.zone {
+      conditions.append("zone = ? AND owner = ?")
+      arguments += [zone.zone, zone.owner]
+    }
+    if let type = query.type {
+      conditions.append("type = ?")
+      arguments += [type]
+    }
+    if !query.text.isEmpty {
+      conditions.append("name || ' ' || type || ' ' || fields || ' ' || coalesce(changes, '') LIKE ? ESCAPE '\\'")
+      arguments += [Self.likePattern(query.text)]
+    }
+    let source = query.mirrorOnly ? Self.mirrorSource : Self.overlaidSource
+    let condition = conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
+    let total = try Int.fetchOne(
+      database,
+      sql: "SELECT count(*) FROM (\(source)) WHERE \(condition)",
+      arguments: arguments
+    )
+    let rows = try Row.fetchAll(
+      database,
+      sql: """
+        SELECT * FROM (\(source)) WHERE \(condition) ORDER BY zone, owner, type, name
+        LIMIT \(limit ?? -1) OFFSET \(offset)
+        """,
+      arguments: arguments
+    ).map(RecordRow.init(row:))
+    return Window(total: total ?? 0, offset: offset, rows: rows)
+  }
+
+  func records(named name: String, mirrorOnly: Bool) throws -> [RecordRow] {
+    let source = mirrorOnly ? Self.mirrorSource : Self.overlaidSource
+    return try rows("SELECT * FROM (\(source)) WHERE name = ? ORDER BY zone, owner", [name])
+      .map(RecordRow.init(row:))
+  }
+
+  private static let mirrorSource = """
+    SELECT zone, owner, name, type, changeTag, fields, createdAt, modifiedAt, modifiedBy,
+      NULL AS operation, NULL AS operationId, NULL AS changes, NULL AS state FROM records
+    """
+
+  private static let overlaidSource = """
+    SELECT r.zone, r.owner, r.name, r.type, r.changeTag, r.fields, r.createdAt, r.modifiedAt, r.modifiedBy,
+      o.operation, o.id AS operationId, o.changes, o.state
+      FROM records r LEFT JOIN operations o ON o.zone = r.zone AND o.owner = r.owner AND o.name = r.name
+      WHERE o.operation IS NULL OR o.operation <> 'delete'
+    UNION ALL
+    SELECT o.zone, o.owner, o.name, o.type, NULL, '{}', NULL, NULL, NULL, o.operation, o.id, o.changes, o.state
+      FROM operations o WHERE o.operation = 'save' AND NOT EXISTS
+        (SELECT 1 FROM records r WHERE r.zone = o.zone AND r.owner = o.owner AND r.name = o.name)
+    """
+
+  func recordTotals() throws -> [RecordTotal] {
+    try rows(
+      """
+      SELECT zone, type, sum(number) AS number FROM (
+        SELECT zone, type, count(*) AS number FROM records GROUP BY zone, type
+        UNION ALL
+        SELECT o.zone, o.type, CASE o.operation WHEN 'save' THEN 1 ELSE -1 END FROM operations o
+          WHERE o.name IS NOT NULL AND o.type IS NOT NULL
+            AND (o.operation = 'save') = NOT EXISTS (SELECT 1 FROM records r
+              WHERE r.zone = o.zone AND r.owner = o.owner AND r.name = o.name))
+      GROUP BY zone, type HAVING sum(number) > 0 ORDER BY zone, type
+      """
+    ).map { RecordTotal(zone: $0["zone"], type: $0["type"], count: $0["number"]) }
+  }
+
+  func fieldTypes(of type: String) throws -> [String: String] {
+    var types: [String: String] = [:]
+    for row in try rows(
+      """
+      SELECT DISTINCT f.key AS name, json_extract(f.value, '$.type') AS type
+        FROM records r, json_each(r.fields) f WHERE r.type = ?1
+      UNION SELECT DISTINCT f.key, json_extract(f.value, '$.type')
+        FROM operations o, json_each(o.changes, '$.values') f WHERE o.type = ?1
+      """,
+      [type]
+    ) {
+      if let wireType = row["type"] as String? { types[row["name"]] = wireType }
+    }
+    return types
+  }
+}
+
+/// A filter as SQL with GRDB's arguments.
+struct SQLCondition {
+  let sql: String
+  let arguments: StatementArguments
+
+  init(_ filter: QueueFilter, now: Int64) {
+    let rendered = filter.sql(now: now)
+    sql = rendered.sql
+    arguments = StatementArguments(
+      rendered.arguments.map { argument -> any DatabaseValueConvertible in
+        switch argument {
+        case .text(let text): text
+        case .integer(let number): number
+        }
+      }
+    )
+  }
+}

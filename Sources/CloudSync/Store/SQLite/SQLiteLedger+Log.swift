@@ -1,0 +1,64 @@
+import GRDB
+
+/// The tables `attempts`, `history`, `events` and `commands`.
+extension SQLiteLedger {
+  func add(_ attempt: Attempt, of operation: Int64) throws {
+    try run(
+      """
+      INSERT INTO attempts(operation, number, at, seconds, code, message, response) VALUES (?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        operation, attempt.number, attempt.at, attempt.seconds, attempt.code, attempt.message, attempt.response,
+      ]
+    )
+  }
+
+  func attempts(of operation: Int64) throws -> [Attempt] {
+    try rows("SELECT * FROM attempts WHERE operation = ? ORDER BY id DESC", [operation]).map(Attempt.init(row:))
+  }
+
+  func attemptCount(of operation: Int64) throws -> Int {
+    try one("SELECT count(*) FROM attempts WHERE operation = ?", [operation]) ?? 0
+  }
+
+  func add(_ entry: HistoryEntry) throws {
+    try run(
+      """
+      INSERT INTO history(operationId, operation, zone, owner, name, type, ending, detail, enqueuedAt, endedAt)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        entry.id, entry.kind.rawValue, entry.key.zone, entry.key.owner, entry.key.name.isEmpty ? nil : entry.key.name,
+        entry.type, entry.ending.rawValue, entry.detail, entry.enqueuedAt, entry.endedAt,
+      ]
+    )
+  }
+
+  func history(of operation: Int64) throws -> HistoryEntry? {
+    try row("SELECT * FROM history WHERE operationId = ?", [operation]).flatMap(HistoryEntry.init(row:))
+  }
+
+  func history(limit: Int) throws -> [HistoryEntry] {
+    try rows("SELECT * FROM history ORDER BY id DESC LIMIT ?", [limit]).compactMap(HistoryEntry.init(row:))
+  }
+
+  func addEvent(_ kind: String, _ message: String, at time: Int64) throws -> Int64 {
+    try run("INSERT INTO events(at, kind, message) VALUES (?, ?, ?)", [time, kind, message])
+    return database.lastInsertedRowID
+  }
+
+  func removeEvents(through id: Int64) throws { try run("DELETE FROM events WHERE id <= ?", [id]) }
+
+  func events(limit: Int) throws -> [EventRow] {
+    try rows("SELECT * FROM events ORDER BY id DESC LIMIT ?", [limit]).map { row in
+      EventRow(id: row["id"], at: row["at"], kind: row["kind"], message: row["message"])
+    }
+  }
+
+  func add(_ command: AuditedCommand) throws {
+    try run(
+      "INSERT INTO commands(at, actor, verb, selection, count) VALUES (?, ?, ?, ?, ?)",
+      [command.at, command.actor, command.verb, command.selection, command.count]
+    )
+  }
+}

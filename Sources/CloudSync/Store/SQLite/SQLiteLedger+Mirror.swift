@@ -1,0 +1,92 @@
+import GRDB
+
+/// The table `records`: every record as the server is known to hold it, which is also the merge base of changes made
+/// from now on.
+extension SQLiteLedger {
+  func record(_ key: RecordKey) throws -> MirrorRecord? {
+    try row(
+      "SELECT \(MirrorRecord.columns) FROM records WHERE zone = ? AND owner = ? AND name = ?",
+      [key.zone, key.owner, key.name]
+    ).map(MirrorRecord.init(row:))
+  }
+
+  func changeTag(_ key: RecordKey) throws -> String? {
+    try one(
+      "SELECT changeTag FROM records WHERE zone = ? AND owner = ? AND name = ?",
+      [key.zone, key.owner, key.name]
+    )
+  }
+
+  func put(_ record: MirrorRecord, epoch: Int64) throws {
+    try run(
+      """
+      INSERT INTO records(zone, owner, name, type, changeTag, fields, createdAt, modifiedAt, modifiedBy, epoch)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT(zone, owner, name) DO UPDATE SET
+        type = excluded.type, changeTag = excluded.changeTag, fields = excluded.fields,
+        createdAt = excluded.createdAt, modifiedAt = excluded.modifiedAt, modifiedBy = excluded.modifiedBy,
+        epoch = excluded.epoch
+      """,
+      [
+        record.key.zone, record.key.owner, record.key.name, record.type, record.changeTag,
+        try JSONColumn.text(record.fields), record.createdAt, record.modifiedAt, record.modifiedBy, epoch,
+      ]
+    )
+  }
+
+  func touch(_ key: RecordKey, epoch: Int64) throws {
+    try run(
+      "UPDATE records SET epoch = ? WHERE zone = ? AND owner = ? AND name = ? AND epoch <> ?",
+      [epoch, key.zone, key.owner, key.name, epoch]
+    )
+  }
+
+  func removeRecord(_ key: RecordKey) throws {
+    try run("DELETE FROM records WHERE zone = ? AND owner = ? AND name = ?", [key.zone, key.owner, key.name])
+  }
+
+  func removeRecords(of zone: ZoneKey) throws {
+    try run("DELETE FROM records WHERE zone = ? AND owner = ?", [zone.zone, zone.owner])
+  }
+
+  func namesNotSeen(_ zone: ZoneKey, epoch: Int64) throws -> [String] {
+    try all(
+      "SELECT name FROM records WHERE zone = ? AND owner = ? AND epoch < ? ORDER BY name",
+      [zone.zone, zone.owner, epoch]
+    )
+  }
+
+  func names(_ zone: ZoneKey, type: String) throws -> [String] {
+    try all(
+      "SELECT name FROM records WHERE zone = ? AND owner = ? AND type = ? ORDER BY name",
+      [zone.zone, zone.owner, type]
+    )
+  }
+
+  func recordCount(of zone: ZoneKey) throws -> Int {
+    try one("SELECT count(*) FROM records WHERE zone = ? AND owner = ?", [zone.zone, zone.owner]) ?? 0
+  }
+
+  func recordTypes(in zone: ZoneKey) throws -> [String] {
+    try all(
+      "SELECT DISTINCT type FROM records WHERE zone = ? AND owner = ? ORDER BY type",
+      [zone.zone, zone.owner]
+    )
+  }
+
+  func queuedTypes(in zone: ZoneKey) throws -> [String] {
+    try all(
+      "SELECT DISTINCT type FROM operations WHERE zone = ? AND owner = ? AND type IS NOT NULL ORDER BY type",
+      [zone.zone, zone.owner]
+    )
+  }
+
+  func isBlank() throws -> Bool {
+    try one(
+      """
+      SELECT NOT EXISTS (SELECT 1 FROM pulls) AND NOT EXISTS (SELECT 1 FROM records)
+        AND NOT EXISTS (SELECT 1 FROM operations)
+      """
+    ) ?? true
+  }
+}

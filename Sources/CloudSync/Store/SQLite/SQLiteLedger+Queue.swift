@@ -1,0 +1,138 @@
+import GRDB
+
+/// The tables `operations` and `refs`.
+extension SQLiteLedger {
+  func operation(_ id: Int64) throws -> QueuedOperation? {
+    try row("SELECT \(QueuedOperation.columns) FROM operations WHERE id = ?", [id]).map(QueuedOperation.init(row:))
+  }
+
+  func operation(for key: RecordKey) throws -> QueuedOperation? {
+    try row(
+      "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? AND name = ?",
+      [key.zone, key.owner, key.name]
+    ).map(QueuedOperation.init(row:))
+  }
+
+  func operations(of zone: ZoneKey) throws -> [QueuedOperation] {
+    try rows(
+      "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? ORDER BY id",
+      [zone.zone, zone.owner]
+    ).map(QueuedOperation.init(row:))
+  }
+
+  func operations(in state: OperationState) throws -> [QueuedOperation] {
+    try rows("SELECT \(QueuedOperation.columns) FROM operations WHERE state = ? ORDER BY id", [state.rawValue])
+      .map(QueuedOperation.init(row:))
+  }
+
+  func keys(inGroup group: String) throws -> [RecordKey] {
+    try rows("SELECT zone, owner, name FROM operations WHERE atomicGroup = ? ORDER BY id", [group])
+      .map { RecordKey(zone: $0["zone"], owner: $0["owner"], name: $0["name"]) }
+  }
+
+  func insert(_ operation: QueuedOperation, references: Set<RecordKey>) throws -> Int64 {
+    try run(
+      """
+      INSERT INTO operations(operation, type, changes, base, baseTag, state, reason, generation, sentGeneration,
+        sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, nextAttemptAt, isServersWait,
+        errorCode, errorMessage, editedAt, conflictAt, bytes, atomicGroup, zone, owner, name, maxAttempts, enqueuedAt)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      try values(operation) + [
+        operation.key.zone, operation.key.owner, operation.key.name.isEmpty ? nil : operation.key.name,
+        operation.maxAttempts, operation.enqueuedAt,
+      ]
+    )
+    let id = database.lastInsertedRowID
+    try insert(references, of: id)
+    return id
+  }
+
+  func replace(_ operation: QueuedOperation, references: Set<RecordKey>) throws {
+    try run(
+      """
+      UPDATE operations SET operation = ?, type = ?, changes = ?, base = ?, baseTag = ?, state = ?, reason = ?,
+        generation = ?, sentGeneration = ?, sentOperation = ?, sentChanges = ?, isRecreation = ?, needsReadBack = ?,
+        conflictRounds = ?, attempts = ?, nextAttemptAt = ?, isServersWait = ?, errorCode = ?, errorMessage = ?,
+        editedAt = ?, conflictAt = ?, bytes = ?, atomicGroup = ?
+      WHERE id = ?
+      """,
+      try values(operation) + [operation.id]
+    )
+    try run("DELETE FROM refs WHERE operation = ?", [operation.id])
+    try insert(references, of: operation.id)
+  }
+
+  /// What may change of an operation, in the order of the two statements above.
+  private func values(_ operation: QueuedOperation) throws -> StatementArguments {
+    [
+      operation.kind.rawValue, operation.type, try JSONColumn.text(operation.changes),
+      try JSONColumn.text(operation.base), operation.baseTag, operation.state.rawValue, operation.reason,
+      operation.generation, operation.sentGeneration, operation.sentKind?.rawValue,
+      try operation.sentChanges.map { try JSONColumn.text($0) }, operation.isRecreation, operation.needsReadBack,
+      operation.conflictRounds, operation.attempts, operation.nextAttemptAt, operation.isServersWait,
+      operation.errorCode, operation.errorMessage, operation.editedAt, operation.conflictAt, operation.bytes,
+      operation.group,
+    ]
+  }
+
+  private func insert(_ references: Set<RecordKey>, of id: Int64) throws {
+    for target in references {
+      try run(
+        "INSERT INTO refs(operation, zone, owner, name) VALUES (?, ?, ?, ?)",
+        [id, target.zone, target.owner, target.name]
+      )
+    }
+  }
+
+  func removeOperation(_ id: Int64) throws { try run("DELETE FROM operations WHERE id = ?", [id]) }
+
+  func markInFlight(_ id: Int64, reason: String) throws {
+    try run(
+      """
+      UPDATE operations SET state = 'inFlight', reason = ?, nextAttemptAt = NULL, isServersWait = 0,
+        sentGeneration = generation, sentOperation = operation WHERE id = ?
+      """,
+      [reason, id]
+    )
+  }
+
+  func join(_ old: String, to group: String) throws {
+    try run("UPDATE operations SET atomicGroup = ? WHERE atomicGroup = ?", [group, old])
+  }
+
+  func zoneDeletions() throws -> [ZoneKey: Int64] {
+    var deletions: [ZoneKey: Int64] = [:]
+    for row in try rows("SELECT id, zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'") {
+      deletions[ZoneKey(zone: row["zone"], owner: row["owner"])] = row["id"]
+    }
+    return deletions
+  }
+
+  func recoverInFlight(reason: String, zoneReason: String) throws -> Int {
+    try run(
+      """
+      UPDATE operations SET state = 'pending', sentGeneration = NULL, sentOperation = NULL,
+        needsReadBack = name IS NOT NULL, reason = CASE WHEN name IS NULL THEN ? ELSE ? END
+      WHERE state = 'inFlight'
+      """,
+      [zoneReason, reason]
+    )
+    return database.changesCount
+  }
+
+  func endBackOffs(now: Int64, reason: String) throws -> Int {
+    try run(
+      """
+      UPDATE operations SET state = 'pending', nextAttemptAt = NULL, reason = ?
+      WHERE state = 'waiting' AND (isServersWait = 0 OR nextAttemptAt <= ?)
+      """,
+      [reason, now]
+    )
+    return database.changesCount
+  }
+
+  func operationCount(in state: OperationState) throws -> Int {
+    try one("SELECT count(*) FROM operations WHERE state = ?", [state.rawValue]) ?? 0
+  }
+}

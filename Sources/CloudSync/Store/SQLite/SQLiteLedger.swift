@@ -1,0 +1,43 @@
+import GRDB
+
+/// The store's rows in one transaction of a SQLite database.
+final class SQLiteLedger: Ledger {
+  let database: Database
+
+  init(_ database: Database) { self.database = database }
+
+  // MARK: - Statements
+
+  /// Statements that are run often are prepared once for a connection.
+  func row(_ sql: String, _ arguments: StatementArguments) throws -> Row? {
+    try Row.fetchOne(database.cachedStatement(sql: sql), arguments: arguments)
+  }
+
+  func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
+    try Row.fetchAll(database.cachedStatement(sql: sql), arguments: arguments)
+  }
+
+  func one<Value: DatabaseValueConvertible>(_ sql: String, _ arguments: StatementArguments = []) throws -> Value? {
+    try Value.fetchOne(database.cachedStatement(sql: sql), arguments: arguments)
+  }
+
+  func all<Value: DatabaseValueConvertible>(_ sql: String, _ arguments: StatementArguments = []) throws -> [Value] {
+    try Value.fetchAll(database.cachedStatement(sql: sql), arguments: arguments)
+  }
+
+  func run(_ sql: String, _ arguments: StatementArguments = []) throws {
+    try database.cachedStatement(sql: sql).execute(arguments: arguments)
+  }
+
+  // MARK: - Single values
+
+  func value(_ key: String) throws -> String? { try one("SELECT value FROM meta WHERE key = ?", [key]) }
+
+  func setValue(_ key: String, _ value: String?) throws {
+    guard let value else { return try run("DELETE FROM meta WHERE key = ?", [key]) }
+    try run(
+      "INSERT INTO meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+      [key, value]
+    )
+  }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import GRDB
+
+/// What SQLite's errors mean.
+extension StoreError {
+  /// What a failure to open means.
+  init(opening path: String, _ error: any Error) {
+    if let error = error as? StoreError {
+      self = error
+    } else if let error = error as? DatabaseError {
+      self.init(path, error)
+    } else {
+      self.init(.cannotOpen, "the store \(path) cannot be opened (\(Self.text(error))); check the path and its rights")
+    }
+  }
+
+  /// What a failure in use means.
+  init(using path: String, _ error: any Error) {
+    if let error = error as? DatabaseError {
+      self.init(path, error)
+    } else if error is DecodingError {
+      self.init(.damaged, "a row of the store \(path) cannot be read; restore a copy or move the file away")
+    } else {
+      self.init(.cannotOpen, "the store \(path) failed (\(Self.text(error))); check that it is a file on a sound disk")
+    }
+  }
+
+  private init(_ path: String, _ error: DatabaseError) {
+    switch error.resultCode {
+    case .SQLITE_NOTADB:
+      self.init(.notAStore, "\(path) is not an SQLite file; choose another store with --store")
+    case .SQLITE_CORRUPT:
+      self.init(.damaged, "the store \(path) is damaged; restore a copy or move the file away")
+    case .SQLITE_FULL:
+      self.init(.diskFull, "the disk is full; free some space and try again, nothing was changed", passes: true)
+    case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_CANTOPEN, .SQLITE_AUTH:
+      self.init(.cannotOpen, "the store \(path) cannot be opened for writing; check the path and its rights")
+    case .SQLITE_BUSY, .SQLITE_LOCKED:
+      self.init(.cannotOpen, "the store \(path) is locked by another program; try again", passes: true)
+    default:
+      let what = error.message ?? error.resultCode.description
+      self.init(.cannotOpen, "the store \(path) failed (\(what)); check that it is a file on a sound disk")
+    }
+  }
+
+  private static func text(_ error: any Error) -> String {
+    (error as NSError).localizedDescription
+  }
+}
