@@ -99,7 +99,9 @@ let package = Package(
     ),
     .target(
       name: "CloudSync",
-      dependencies: ["CloudKit", .product(name: "GRDB", package: "GRDB.swift")]
+      dependencies: [
+        "CloudKit", .product(name: "Crypto", package: "swift-crypto"), .product(name: "GRDB", package: "GRDB.swift"),
+      ]
     ),
     .target(name: "CloudService", dependencies: ["CloudSync", "CloudKit"]),
     .target(

@@ -176,9 +176,9 @@ public final class CloudKitService {
   /// - Throws: where the store cannot take it, or the record can never be sent (name, type, 1 MB limit).
   public func save(_ record: CKRecord) async throws {
     let key = RecordKey(store.scope, record.recordID)
-    let changed = try record.changedWireFields()
+    let changed = try record.changedFields()
     let changes = FieldChanges(values: changed.set, cleared: changed.cleared)
-    try await enqueue(Change(key, .save(type: record.recordType, changes)))
+    try await enqueue(Change(key, .save(type: record.recordType, changes), assets: changed.assets))
   }
 
   /// Accepts a deletion. It is on disk on return.

@@ -74,7 +74,7 @@ import Testing
 
     try CKRecordEncoder().encode(Note(), onto: record)
 
-    let changes = try record.changedWireFields()
+    let changes = try record.changedFields()
     #expect(changes.set.isEmpty)
     #expect(changes.cleared == ["priority", "due", "tags", "place"])
   }
@@ -126,7 +126,7 @@ import Testing
     note.due = Date(timeIntervalSince1970: 1.500_4)
     try CKRecordEncoder().encode(note, onto: record)
 
-    #expect(try record.changedWireFields().set == ["title": .string("Oats")])
+    #expect(try record.changedFields().set == ["title": .string("Oats")])
     #expect(record.changedKeys() == ["title"])
     #expect(record["note"] == "by another app")
     #expect(try record.wireFields()["future"] == .other(type: "FUTURE", .null))

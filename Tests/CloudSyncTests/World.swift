@@ -161,6 +161,7 @@ final class World: Sendable {
     random: @escaping @Sendable () -> Double = { 0 },
     pollInterval: Double = 30,
     sweepInterval: Double = 300,
+    assetTransport: (any CKAssetTransport)? = nil,
     beforeEachWrite: (@Sendable () -> Void)? = nil
   ) throws -> TestDevice {
     let store = try open(name, beforeEachWrite: beforeEachWrite)
@@ -179,6 +180,7 @@ final class World: Sendable {
       store: store,
       SyncEngine.Configuration(
         client: client,
+        assetTransport: assetTransport ?? EmulatorTransport(emulator, now: { [clock] in clock.date }, sleep: { _ in }),
         policy: policy,
         identity: identity,
         random: random,

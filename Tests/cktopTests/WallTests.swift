@@ -24,7 +24,7 @@ import Testing
     "CloudKitModelMacros": ["CloudKitMacros", "CloudKitModels"],
     "CloudKitMacros": ["CloudKitMacroExpansion", "SwiftCompilerPlugin", "SwiftSyntaxMacros"],
     "CloudKitMacroExpansion": ["SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],
-    "CloudSync": ["CloudKit", "GRDB"],
+    "CloudSync": ["CloudKit", "Crypto", "GRDB"],
     "CloudService": ["CloudKit", "CloudSync"],
     "TerminalUI": ["TOMLKit"],
     "cktop": [

@@ -31,6 +31,13 @@ struct AssetService: Sendable {
     place = AssetFolder.Place(root: configuration?.assetFolder, grace: configuration?.assetGrace ?? .zero)
   }
 
+  /// A service that only uploads.
+  init(_ transport: any CKAssetTransport, _ instruments: Instruments) {
+    (self.transport, self.instruments) = (transport, instruments)
+    downloads = .onDemand
+    place = AssetFolder.Place()
+  }
+
   /// The same service for an operation whose time ends.
   func ending(at end: ContinuousClock.Instant?) -> AssetService {
     var service = self

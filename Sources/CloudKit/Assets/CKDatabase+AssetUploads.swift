@@ -156,7 +156,7 @@ extension AssetSupply.Need {
 
 extension WebServicesError {
   /// Whether the same question without one of the records could have been answered.
-  fileprivate var mayConcernOneRecord: Bool {
+  package var mayConcernOneRecord: Bool {
     switch code {
     case .badRequest, .notFound, .accessDenied, .unknown: effect == .refused
     default: false

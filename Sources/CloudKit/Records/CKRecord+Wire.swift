@@ -41,17 +41,6 @@ extension CKRecord {
     return try state.wireFields(keys: Array(state.fields.keys), zoneID: recordID.zoneID)
   }
 
-  /// The fields that were set since the last fetch or save, and the names of those that were cleared.
-  ///
-  /// - Throws: `CKError.invalidArguments` for a value that the wire cannot carry.
-  package func changedWireFields() throws(CKError) -> (set: [String: FieldValue], cleared: Set<String>) {
-    let state = state.withLock { $0 }
-    return (
-      set: try state.wireFields(keys: Array(state.changedKeys), zoneID: recordID.zoneID),
-      cleared: state.changedKeys.filter { state.fields[$0] == nil }
-    )
-  }
-
   /// The record as the server last had it, as far as this instance knows: the common ancestor of a conflict.
   var ancestorRecord: CKRecord? {
     let state = state.withLock { $0 }

@@ -40,6 +40,12 @@ package struct WireAssetToken: Hashable, Sendable, Encodable {
   package var recordName: String
   package var recordType: String
   package var fieldName: String
+
+  package init(recordName: String, recordType: String, fieldName: String) {
+    self.recordName = recordName
+    self.recordType = recordType
+    self.fieldName = fieldName
+  }
 }
 
 /// Where a file for a field is to be posted.
@@ -58,6 +64,11 @@ struct WireUploadedFile: Decodable {
 package struct WireAssetPlace: Hashable, Sendable, Codable {
   package var recordName: String
   package var fieldName: String
+
+  package init(recordName: String, fieldName: String) {
+    self.recordName = recordName
+    self.fieldName = fieldName
+  }
 }
 
 /// An asset with its new receipt, and where it was, if the server says so.

@@ -59,6 +59,9 @@ package final class WebServicesClient: Sendable {
     webAuth = WebAuthSession(token: token, rotated: configuration.tokenRotated, refused: configuration.tokenRefused)
   }
 
+  /// What moves the bytes of assets.
+  var assetTransport: any CKAssetTransport { transport as? any CKAssetTransport ?? CKHTTPAssetTransport() }
+
   /// Whether people can sign in: with an API token.
   var takesUsers: Bool {
     switch configuration.credential {

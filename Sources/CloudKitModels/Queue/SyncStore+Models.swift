@@ -96,9 +96,9 @@ extension SyncStore {
       let applied = step.applied(to: known)
       records[id] = .some(applied)
       guard let type = step.recordType, let applied else { return Change(RecordKey(zone, id.recordName), .delete) }
-      let (set, cleared) = try applied.changedWireFields()
-      let fields = FieldChanges(values: set, cleared: cleared)
-      return Change(RecordKey(zone, id.recordName), .save(type: type, fields))
+      let changed = try applied.changedFields()
+      let fields = FieldChanges(values: changed.set, cleared: changed.cleared)
+      return Change(RecordKey(zone, id.recordName), .save(type: type, fields), assets: changed.assets)
     }
     _ = try enqueue(accepted, group: group, isWhole: true)
   }

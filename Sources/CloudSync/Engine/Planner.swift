@@ -37,6 +37,8 @@ package struct Workload: Hashable, Sendable {
   package var missingZones: [ZoneKey] = []
   /// Operations whose record has to be read first.
   package var readBacks: [Candidate] = []
+  /// Operations whose assets have to be brought to the server first, oldest first.
+  package var uploads: [Candidate] = []
   /// Operations that may be sent, oldest first, those that wait for nothing before those that wait for them.
   package var candidates: [Candidate] = []
   /// How many operations of an atomic group are in the queue at all.
@@ -100,6 +102,8 @@ package enum Step: Hashable, Sendable {
   case sendZoneOperation(Int64)
   /// Look the records of these operations up, all of one zone.
   case readBack(ZoneKey, [Int64])
+  /// Bring the assets of these operations to the server, all of one zone.
+  case supplyAssets(ZoneKey, [Int64])
   /// Send these operations in this order in one request.
   case send(ZoneKey, [Int64], atomic: Bool)
   /// Nothing can be done before this time, if at any.
@@ -136,11 +140,16 @@ package struct Planner: Hashable, Sendable {
       return .readBack(first.zone, Array(ids))
     }
     let quotaIsFull = workload.waits[.quota] != nil
-    let candidates = workload.candidates.filter { candidate in
+    let canGo = { (candidate: Workload.Candidate) in
       isOpen(candidate.zone) && !workload.missingZones.contains(candidate.zone)
         && !(quotaIsFull && candidate.kind == .save)
     }
-    if let batch = batch(candidates, groupSizes: workload.groupSizes) { return batch }
+    if let batch = batch(workload.candidates.filter(canGo), groupSizes: workload.groupSizes) { return batch }
+    // After what can be sent: once a record with the same bytes is saved, others need no upload of their own.
+    let uploads = workload.uploads.filter(canGo)
+    if let first = uploads.first {
+      return .supplyAssets(first.zone, uploads.filter { $0.zone == first.zone }.prefix(Self.requestLimit).map(\.id))
+    }
     return .rest(until: (Array(workload.waits.values) + [workload.nextBackOffEnd].compactMap { $0 }).min())
   }
 

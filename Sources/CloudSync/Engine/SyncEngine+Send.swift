@@ -15,6 +15,7 @@ extension SyncEngine {
       case .makeZones(let zones): try await makeZones(zones, lease)
       case .sendZoneOperation(let id): try await sendZoneOperation(id, lease, &summary)
       case .readBack(let zone, let ids): try await readBack(zone, ids, lease, &summary)
+      case .supplyAssets(let zone, let ids): try await supplyAssets(zone, ids, lease, &summary)
       case .send(let zone, let ids, let atomic): try await sendBatch(zone, ids, atomic: atomic, lease, &summary)
       }
       hasSent = true

@@ -8,6 +8,8 @@ package actor SyncEngine {
   /// What the engine needs of the world; handed in, so that tests and simulations own time and chance.
   package struct Configuration: Sendable {
     package var client: WebServicesClient
+    /// How the files of assets travel; nil for the client's own way.
+    package var assetTransport: (any CKAssetTransport)?
     package var policy: ConflictPolicy
     /// Who we are to the server as far as the credential tells; nil where the server has to say.
     package var identity: String?
@@ -19,6 +21,7 @@ package actor SyncEngine {
 
     package init(
       client: WebServicesClient,
+      assetTransport: (any CKAssetTransport)? = nil,
       policy: ConflictPolicy = .server,
       identity: String? = nil,
       random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
@@ -26,6 +29,7 @@ package actor SyncEngine {
       sweepInterval: Double = 300
     ) {
       self.client = client
+      self.assetTransport = assetTransport
       self.policy = policy
       self.identity = identity
       self.random = random
@@ -39,6 +43,7 @@ package actor SyncEngine {
   let wakeup = Wakeup()
   var rate = Rate()
   var hasAuthenticated = false
+  var hasSweptAssets = false
 
   package init(store: SyncStore, _ configuration: Configuration) {
     self.store = store
@@ -82,6 +87,8 @@ package actor SyncEngine {
       }
       // Without a type to read, nothing is known of what the server holds.
       isComplete = isComplete && !store.knowsNoTypes
+      if summary.sent > 0 || !hasSweptAssets { try store.sweepAssets() }
+      hasSweptAssets = true
       summary.reachedEnd = isComplete
       try store.passEnded(readAt: readAt, isComplete: isComplete, lease)
     } catch let error as WebServicesError {

@@ -3,12 +3,12 @@ import CloudKit
 extension FieldValue {
   /// The value in the one spelling in which the store keeps it, so that equal values compare equal.
   ///
-  /// A server spells anew in each answer the addresses and receipts of assets, and the zone of a reference that lies in the
+  /// A server spells anew in each answer the addresses, receipts and keys of assets, and the zone of a reference that lies in the
   /// record's own zone; neither is an edit of anybody's.
   func canonical(in zone: ZoneKey) -> FieldValue {
     switch self {
     case .asset(var asset):
-      (asset.downloadURL, asset.receipt) = (nil, nil)
+      (asset.downloadURL, asset.receipt, asset.wrappingKey, asset.referenceChecksum) = (nil, nil, nil, nil)
       return .asset(asset)
     case .reference(var reference):
       // One's own zones are not told apart by their owner, which the server names and we do not.

@@ -64,6 +64,8 @@ package struct QueuedOperation: Hashable, Sendable {
   package var bytes: Int
   /// Operations enqueued as one group are sent in one atomic request.
   package var group: String?
+  /// What its changes hold of assets that this operation brings to the server.
+  package var assets: [QueuedAsset] = []
   /// Operations this one waits for, by id.
   package var blockedBy: [Int64] = []
 }

@@ -35,6 +35,7 @@ struct Settlement {
       succeededIn.insert(operation.key.zoneKey)
       saved = true
       result.acknowledged += 1
+      try SyncStore.noteAssets(of: sent, in: record, ledger)
       try acknowledgeSave(operation, record, isCurrent: generation == operation.generation)
     case .deleted:
       succeededIn.insert(operation.key.zoneKey)

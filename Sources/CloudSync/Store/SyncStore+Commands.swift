@@ -111,6 +111,7 @@ extension SyncStore {
       operation.becomePending("retried by an operator", now: now)
       operation.attempts = 0
       operation.conflictRounds = 0
+      operation.forgetGrants()
       operation.errorCode = nil
       operation.errorMessage = nil
       // A retry of what failed for a deleted zone is the wish to have the zone again.

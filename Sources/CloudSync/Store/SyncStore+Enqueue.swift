@@ -1,4 +1,4 @@
-import CloudKit
+package import CloudKit
 
 /// A change as a caller asks for it.
 package struct Change: Hashable, Sendable {
@@ -11,10 +11,13 @@ package struct Change: Hashable, Sendable {
 
   package var key: RecordKey
   package var kind: Kind
+  /// Where the bytes of assets are, for each field of a save that holds some, in the order of the field.
+  package var assets: [String: [AssetSource]]
 
-  package init(_ key: RecordKey, _ kind: Kind) {
+  package init(_ key: RecordKey, _ kind: Kind, assets: [String: [AssetSource]] = [:]) {
     self.key = key
     self.kind = kind
+    self.assets = assets
   }
 }
 
@@ -38,16 +41,29 @@ extension SyncStore {
   /// - Parameters:
   ///   - group: a name under which all of them are sent in one atomic request (custom zones only).
   ///   - isWhole: whether one refusal refuses all, by an error. A group always does: part of it must not be sent alone.
+  ///   - keeping: whether the bytes of assets are copied now, or read from where they are when they are sent.
   /// - Returns: one element for each change, in order.
   package func enqueue(
     _ changes: [Change],
     group: String? = nil,
-    isWhole: Bool = false
+    isWhole: Bool = false,
+    assets keeping: AssetKeeping = .copied
+  ) throws(StoreError) -> [Accepted] {
+    try whileKeepingAssets(of: changes, keeping) { assets throws(StoreError) in
+      try accept(changes, assets, group: group, isWhole: isWhole)
+    }
+  }
+
+  private func accept(
+    _ changes: [Change],
+    _ assets: [Result<[QueuedAsset], Refusal>],
+    group: String?,
+    isWhole: Bool
   ) throws(StoreError) -> [Accepted] {
     let now = now()
     return try write { ledger in
       if let group { try Self.check(group, changes, ledger) }
-      let accepted = try changes.map { try accept($0, group: group, now: now, ledger) }
+      let accepted = try zip(changes, assets).map { try accept($0, $1, group: group, now: now, ledger) }
       if isWhole || group != nil {
         for case .refused(let reason) in accepted { throw StoreError(.invalid, reason) }
       }
@@ -58,8 +74,15 @@ extension SyncStore {
     }
   }
 
-  private func accept(_ change: Change, group: String?, now: Int64, _ ledger: any Ledger) throws -> Accepted {
+  private func accept(
+    _ change: Change,
+    _ assets: Result<[QueuedAsset], Refusal>,
+    group: String?,
+    now: Int64,
+    _ ledger: any Ledger
+  ) throws -> Accepted {
     if let refusal = refusal(of: change.key) { return .refused(refusal) }
+    if case .failure(let refusal) = assets { return .refused(refusal.reason) }
     let queued = try ledger.operation(for: change.key)
     let mirror = try ledger.record(change.key)
     if try ledger.zone(change.key.zoneKey) == nil {
@@ -68,8 +91,13 @@ extension SyncStore {
     switch change.kind {
     case .save(let type, let changes):
       let values = changes.values.mapValues { $0.canonical(in: change.key.zoneKey) }
-      let fields = FieldChanges(values: values, cleared: changes.cleared)
-      return try acceptSave(change.key, type, fields, queued, mirror, group: group, now: now, ledger)
+      var fields = FieldChanges(values: values, cleared: changes.cleared)
+      let assets = try Self.recognized(try assets.get(), in: change.key.zoneKey, ledger)
+      for (field, own) in Dictionary(grouping: assets, by: \.field) {
+        let descriptors = own.map(\.value)
+        fields[field] = fields[field]?.replacingAssets(with: descriptors) ?? descriptors.first.map(FieldValue.asset)
+      }
+      return try acceptSave(change.key, type, fields, assets, queued, mirror, group: group, now: now, ledger)
     case .delete:
       return try acceptDelete(change.key, queued, mirror, group: group, now: now, ledger)
     }
@@ -101,6 +129,7 @@ extension SyncStore {
     _ key: RecordKey,
     _ type: String,
     _ fields: FieldChanges,
+    _ assets: [QueuedAsset],
     _ queued: QueuedOperation?,
     _ mirror: MirrorRecord?,
     group: String?,
@@ -123,7 +152,7 @@ extension SyncStore {
     }
 
     guard var operation = queued else {
-      let operation = QueuedOperation(
+      var operation = QueuedOperation(
         saving: key,
         type: type,
         changes,
@@ -132,9 +161,12 @@ extension SyncStore {
         group: group,
         now: now
       )
+      operation.assets = assets
       return .enqueued(try ledger.insert(operation))
     }
     operation.noteSentChanges()
+    operation.assets.removeAll { fields.names.contains($0.field) }
+    operation.assets += assets
     if isRecreation {
       // What an unanswered save may have written goes too: the new record has nothing of the old one.
       let old = Set(onServer.keys).union(operation.sentChanges?.names ?? [])

@@ -15,6 +15,13 @@ extension SyncStore {
       // An operator may have paused or discarded some since the plan was made.
       let ready = try ids.compactMap { try ledger.operation($0) }.filter {
         ($0.state == .pending || $0.state == .waiting) && !$0.needsReadBack
+      }.filter { operation in
+        // Receipts that have grown too old meanwhile are asked for again.
+        guard operation.assets.contains(where: { !$0.isGranted(at: now) }) else { return true }
+        var operation = operation
+        operation.forgetGrants(at: now)
+        try ledger.update(operation)
+        return false
       }
       guard ready.count == ids.count || !atomic else { return [] }
       return try ready.map { operation in

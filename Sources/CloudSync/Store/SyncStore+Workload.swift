@@ -20,6 +20,7 @@ extension SyncStore {
     workload.zoneOperations = try ledger.candidates(CandidateQuery(kind: .zoneOperations, now: now, limit: 1))
     workload.missingZones = try ledger.zonesToMake(now: now)
     workload.readBacks = try ledger.candidates(CandidateQuery(kind: .readBacks, now: now, limit: 400))
+    workload.uploads = try ledger.candidates(CandidateQuery(kind: .uploads, now: now, limit: 400))
     workload.candidates = try candidates(now: now, savesAreHeld: workload.waits[.quota] != nil, ledger)
     workload.nextBackOffEnd = try ledger.nextBackOffEnd(after: now)
     for group in Set(workload.candidates.compactMap(\.group)) {

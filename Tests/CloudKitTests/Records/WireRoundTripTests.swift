@@ -58,7 +58,7 @@ import Testing
     record["b"] = nil
     record["never"] = nil
 
-    let changes = try record.changedWireFields()
+    let changes = try record.changedFields()
     #expect(changes.set == ["a": .string("3")])
     #expect(changes.cleared == ["b", "never"])
   }

@@ -3,12 +3,15 @@ import CloudKit
 /// Writing single operations. What they mean is decided elsewhere.
 extension Ledger {
   func insert(_ operation: QueuedOperation) throws -> Int64 {
-    try insert(operation, references: operation.references)
+    var operation = operation
+    operation.assets = operation.assets.kept(by: operation.changes)
+    return try insert(operation, references: operation.references)
   }
 
   /// Writes an operation back, and the references where the changes can have changed.
   func update(_ operation: QueuedOperation) throws {
     var operation = operation
+    operation.assets = operation.assets.kept(by: operation.changes)
     operation.bytes = operation.changes.byteCount + 200
     operation.isServersWait = operation.isServersWait && operation.nextAttemptAt != nil
     try replace(operation, references: operation.references)

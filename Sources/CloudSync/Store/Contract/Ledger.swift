@@ -63,6 +63,15 @@ package protocol Ledger: AnyObject {
   /// Whether there is no record, no operation and no pull.
   func isBlank() throws -> Bool
 
+  // MARK: - Assets
+
+  /// A field of a zone's record that was given these bytes.
+  func assetPlace(_ digest: String, in zone: ZoneKey) throws -> AssetPlace?
+  func put(_ place: AssetPlace, of digest: String, in zone: ZoneKey) throws
+  func removeAssetPlace(_ digest: String, in zone: ZoneKey) throws
+  /// The hashes of the bytes that operations are to send.
+  func assetDigests() throws -> Set<String>
+
   // MARK: - Zones, pulls, waits
 
   func zone(_ key: ZoneKey) throws -> KnownZone?

@@ -109,6 +109,8 @@ package struct CandidateQuery: Hashable, Sendable {
     case zoneOperations
     /// Whose record has to be read back first.
     case readBacks
+    /// Whose assets have to be brought to the server first.
+    case uploads
     /// That wait for nothing, with every member of their group.
     case free
     /// That wait for one of these.

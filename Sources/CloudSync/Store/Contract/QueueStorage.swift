@@ -1,4 +1,5 @@
 package import Dispatch
+package import Foundation
 
 /// What holds the state of one database's sync: it runs transactions over a ledger, lends the driver's lock and tells
 /// when something was committed.
@@ -9,6 +10,9 @@ package import Dispatch
 package protocol QueueStorage: Sendable {
   /// What messages call the storage; for a file, its path.
   var name: String { get }
+
+  /// Where copies of assets' files are kept; nil where the storage has no folder.
+  var assetFolder: URL? { get }
 
   /// Reads one state: nothing that is written meanwhile shows.
   func read<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value

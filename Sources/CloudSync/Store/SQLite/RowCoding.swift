@@ -15,7 +15,7 @@ extension QueuedOperation {
   static let columns = """
     id, operation, zone, owner, name, type, changes, base, baseTag, state, reason, generation, sentGeneration, \
     sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, maxAttempts, nextAttemptAt, \
-    isServersWait, errorCode, errorMessage, enqueuedAt, editedAt, conflictAt, bytes, atomicGroup
+    isServersWait, errorCode, errorMessage, enqueuedAt, editedAt, conflictAt, bytes, atomicGroup, assets
     """
 
   init(row: Row) throws {
@@ -48,6 +48,9 @@ extension QueuedOperation {
     conflictAt = row["conflictAt"]
     bytes = row["bytes"]
     group = row["atomicGroup"]
+    if let text = row["assets"] as String? {
+      assets = try JSONDecoder().decode([QueuedAsset].self, from: Data(text.utf8))
+    }
   }
 }
 

@@ -9,6 +9,8 @@ extension SQLiteLedger {
       condition = "\(sendable(query.now)) AND name IS NULL"
     case .readBacks:
       condition = "\(sendable(query.now)) AND needsReadBack = 1 AND name IS NOT NULL"
+    case .uploads:
+      condition = "\(sendable(query.now)) AND needsReadBack = 0 AND needsUpload = 1"
     case .free:
       condition = "\(whole(query)) AND NOT EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id)"
     case .waitingFor(let ids):
@@ -50,7 +52,7 @@ extension SQLiteLedger {
   }
 
   private func ready(_ query: CandidateQuery) -> String {
-    "\(sendable(query.now))\(query.savesAreHeld ? " AND operation <> 'save'" : "") AND needsReadBack = 0 AND name IS NOT NULL"
+    "\(sendable(query.now))\(query.savesAreHeld ? " AND operation <> 'save'" : "") AND needsReadBack = 0 AND needsUpload = 0 AND name IS NOT NULL"
   }
 
   /// Every member of a group has to be ready, or none of it can go.

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 /// The tables `operations` and `refs`.
@@ -35,8 +36,8 @@ extension SQLiteLedger {
       """
       INSERT INTO operations(operation, type, changes, base, baseTag, state, reason, generation, sentGeneration,
         sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, nextAttemptAt, isServersWait,
-        errorCode, errorMessage, editedAt, conflictAt, bytes, atomicGroup, zone, owner, name, maxAttempts, enqueuedAt)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        errorCode, errorMessage, editedAt, conflictAt, bytes, atomicGroup, assets, needsUpload, zone, owner, name, maxAttempts, enqueuedAt)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       try values(operation) + [
         operation.key.zone, operation.key.owner, operation.key.name.isEmpty ? nil : operation.key.name,
@@ -54,7 +55,7 @@ extension SQLiteLedger {
       UPDATE operations SET operation = ?, type = ?, changes = ?, base = ?, baseTag = ?, state = ?, reason = ?,
         generation = ?, sentGeneration = ?, sentOperation = ?, sentChanges = ?, isRecreation = ?, needsReadBack = ?,
         conflictRounds = ?, attempts = ?, nextAttemptAt = ?, isServersWait = ?, errorCode = ?, errorMessage = ?,
-        editedAt = ?, conflictAt = ?, bytes = ?, atomicGroup = ?
+        editedAt = ?, conflictAt = ?, bytes = ?, atomicGroup = ?, assets = ?, needsUpload = ?
       WHERE id = ?
       """,
       try values(operation) + [operation.id]
@@ -73,6 +74,8 @@ extension SQLiteLedger {
       operation.conflictRounds, operation.attempts, operation.nextAttemptAt, operation.isServersWait,
       operation.errorCode, operation.errorMessage, operation.editedAt, operation.conflictAt, operation.bytes,
       operation.group,
+      try operation.assets.isEmpty ? nil : String(decoding: JSONEncoder().encode(operation.assets), as: UTF8.self),
+      operation.needsUpload,
     ]
   }
 

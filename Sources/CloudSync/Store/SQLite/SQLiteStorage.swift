@@ -1,5 +1,5 @@
 package import Dispatch
-import Foundation
+package import Foundation
 package import GRDB
 
 /// A store in one SQLite file, which any number of processes open at the same time.
@@ -100,6 +100,8 @@ package final class SQLiteStorage: QueueStorage {
       try pool.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") ?? -1 }
     }
   }
+
+  package var assetFolder: URL? { URL(fileURLWithPath: name + ".assets") }
 
   // MARK: - Transactions
 

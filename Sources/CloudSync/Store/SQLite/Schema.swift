@@ -17,6 +17,7 @@ enum Schema {
         sql: "CREATE INDEX operationsOfZones ON operations(zone, owner, operation) WHERE name IS NULL"
       )
     }
+    migrator.registerMigration("3 assets") { try $0.execute(sql: assets) }
     return migrator
   }()
 
@@ -24,6 +25,23 @@ enum Schema {
     CREATE TABLE meta(
       key TEXT PRIMARY KEY NOT NULL,
       value TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """
+
+  private static let assets = """
+    ALTER TABLE operations ADD COLUMN assets TEXT;
+    ALTER TABLE operations ADD COLUMN needsUpload INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX operationsWithAssets ON operations(needsUpload, id) WHERE assets IS NOT NULL;
+
+    -- Where in a zone bytes are that were uploaded from here, by their SHA-256.
+    CREATE TABLE assetPlaces(
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL DEFAULT '',
+      digest TEXT NOT NULL,
+      name TEXT NOT NULL,
+      field TEXT NOT NULL,
+      checksum TEXT NOT NULL,
+      PRIMARY KEY (zone, owner, digest)
     ) STRICT, WITHOUT ROWID;
     """
 

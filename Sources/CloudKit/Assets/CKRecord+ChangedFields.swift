@@ -1,0 +1,51 @@
+internal import Synchronization
+
+/// Where the bytes of an asset are that is to be saved: in a file, on the server, or both.
+package struct AssetSource: Hashable, Sendable {
+  package var file: URL?
+  /// The field of a record of the same zone that holds the bytes already.
+  package var place: WireAssetPlace?
+  /// What the server called the bytes; nil for a file that it has not seen.
+  package var checksum: String?
+  package var size: Int64?
+
+  package init(file: URL) { self.file = file }
+
+  init(_ asset: CKAsset, in zoneID: CKRecordZoneID) {
+    file = asset.localFile
+    (checksum, size) = (asset.wire?.fileChecksum, asset.wire?.size)
+    guard let origin = asset.origin, origin.recordID.zoneID == zoneID, checksum != nil else { return }
+    place = WireAssetPlace(recordName: origin.recordID.recordName, fieldName: origin.key)
+  }
+}
+
+extension CKRecord {
+  /// What was set and cleared since the last fetch or save, for a save that comes later.
+  package struct ChangedFields: Sendable {
+    /// Assets among them stand as descriptors that cannot be saved yet.
+    package var set: [String: FieldValue]
+    package var cleared: Set<String>
+    /// For each field with such descriptors, where their bytes are, in the order of the field.
+    package var assets: [String: [AssetSource]]
+  }
+
+  /// The fields that were set since the last fetch or save, and the names of those that were cleared.
+  ///
+  /// - Throws: `CKError.invalidArguments` for a value that the wire cannot carry; `assetFileNotFound`, `limitExceeded` for
+  ///   an asset that cannot be sent.
+  package func changedFields() throws(CKError) -> ChangedFields {
+    let state = state.withLock { $0 }
+    let keys = Array(state.changedKeys)
+    let zoneID = recordID.zoneID
+    var assets: [String: [AssetSource]] = [:]
+    for key in keys {
+      guard let field = state.fields[key], field.wire == nil, !field.assets.isEmpty else { continue }
+      assets[key] = field.assets.map { AssetSource($0, in: zoneID) }
+    }
+    return ChangedFields(
+      set: try state.announcingAssets(in: keys).wireFields(keys: keys, zoneID: zoneID),
+      cleared: state.changedKeys.filter { state.fields[$0] == nil },
+      assets: assets
+    )
+  }
+}

@@ -1,0 +1,118 @@
+import Crypto
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The copies of files that accepted saves are to send, in a folder beside the store, each under the SHA-256 of its bytes.
+///
+/// A copy is on disk before the save that needs it is accepted. It goes when no operation needs it any more.
+struct AssetVault: Sendable {
+  let folder: URL
+
+  /// Bytes read at once.
+  private static let chunk = 1 << 20
+
+  /// What a file holds.
+  struct Content: Hashable {
+    var digest: String
+    var size: Int64
+  }
+
+  /// Where the copy of these bytes lies.
+  func file(_ digest: String) -> URL { folder.appendingPathComponent(digest) }
+
+  /// Hashes a file without copying it.
+  static func content(of file: URL) throws -> Content {
+    try read(file) { _ in }
+  }
+
+  /// Copies a file; when this returns, the copy survives a power cut. Bytes that are here already are only read.
+  func keep(_ file: URL) throws -> Content {
+    try FileManager.default.createDirectory(
+      at: folder,
+      withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700]
+    )
+    let incoming = folder.appendingPathComponent("incoming-\(UUID().uuidString)")
+    let descriptor = open(incoming.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw Self.failure(incoming) }
+    let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    do {
+      let content = try Self.read(file) { try output.write(contentsOf: $0) }
+      guard fsync(descriptor) == 0 else { throw Self.failure(incoming) }
+      guard rename(incoming.path, self.file(content.digest).path) == 0 else { throw Self.failure(incoming) }
+      try Self.synchronize(folder)
+      return content
+    } catch {
+      unlink(incoming.path)
+      throw error
+    }
+  }
+
+  /// Removes the copies that nobody needs, unless somebody is just making one.
+  func sweep(keeping needed: () throws -> Set<String>) throws {
+    try locked(LOCK_EX | LOCK_NB) {
+      let needed = try needed()
+      for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where !needed.contains(name) {
+        unlink(folder.appendingPathComponent(name).path)
+      }
+    }
+  }
+
+  /// Keeps sweeps away while copies are made and the saves that need them are accepted.
+  func whileKeeping<Value>(_ body: () throws -> Value) throws -> Value {
+    try FileManager.default.createDirectory(
+      at: folder,
+      withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700]
+    )
+    guard let value = try locked(LOCK_SH, body) else { throw Self.failure(folder) }
+    return value
+  }
+
+  /// Does something under a lock of the folder; nil where there is no folder, or the lock is another's.
+  @discardableResult
+  private func locked<Value>(_ operation: Int32, _ body: () throws -> Value) throws -> Value? {
+    let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    // Closing gives the lock back, too.
+    defer { close(descriptor) }
+    guard flock(descriptor, operation) == 0 else { return nil }
+    return try body()
+  }
+
+  private static func read(_ file: URL, _ take: (Data) throws -> Void) throws -> Content {
+    let input = try FileHandle(forReadingFrom: file)
+    defer { try? input.close() }
+    var hash = SHA256()
+    var size: Int64 = 0
+    while let data = try input.read(upToCount: chunk), !data.isEmpty {
+      hash.update(data: data)
+      size += Int64(data.count)
+      try take(data)
+    }
+    return Content(digest: hash.finalize().map { byte in hexadecimal(byte) }.joined(), size: size)
+  }
+
+  private static func hexadecimal(_ byte: UInt8) -> String {
+    let digits = String(byte, radix: 16)
+    return digits.count == 1 ? "0" + digits : digits
+  }
+
+  /// Makes names in a folder survive a power cut.
+  private static func synchronize(_ folder: URL) throws {
+    let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure(folder) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw failure(folder) }
+  }
+
+  private static func failure(_ file: URL) -> CocoaError {
+    let code: CocoaError.Code = errno == ENOSPC ? .fileWriteOutOfSpace : .fileWriteUnknown
+    return CocoaError(code, userInfo: [NSFilePathErrorKey: file.path])
+  }
+}

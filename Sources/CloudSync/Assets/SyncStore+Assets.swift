@@ -1,0 +1,267 @@
+package import CloudKit
+import Foundation
+
+/// Assets of accepted saves: kept before the save is accepted, brought to the server before it is sent.
+extension SyncStore {
+  /// The largest file that the server takes for an asset (reference 4).
+  static let largestAsset: Int64 = 50 << 20
+
+  // MARK: - Accepting
+
+  /// Hashes or copies the bytes of changes' assets, which no sweep takes away before they have been accepted.
+  ///
+  /// - Parameter body: gets for each change its assets, or why it has to be refused.
+  func whileKeepingAssets<Value>(
+    of changes: [Change],
+    _ keeping: AssetKeeping,
+    _ body: ([Result<[QueuedAsset], Refusal>]) throws(StoreError) -> Value
+  ) throws(StoreError) -> Value {
+    guard changes.contains(where: { !$0.assets.isEmpty }) else { return try body(changes.map { _ in .success([]) }) }
+    guard keeping == .copied, let vault else { return try body(changes.map { prepare($0, keeping) }) }
+    do {
+      return try vault.whileKeeping { try body(changes.map { prepare($0, keeping) }) }
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      throw StoreError(.invalid, "files cannot be kept in \(vault.folder.path): \(Self.text(error))")
+    }
+  }
+
+  private var vault: AssetVault? { storage.assetFolder.map(AssetVault.init) }
+
+  private func prepare(_ change: Change, _ keeping: AssetKeeping) -> Result<[QueuedAsset], Refusal> {
+    var assets: [QueuedAsset] = []
+    for (field, sources) in change.assets.sorted(by: { $0.key < $1.key }) {
+      for (position, source) in sources.enumerated() {
+        do throws(Refusal) {
+          assets.append(try prepare(source, field, position, keeping))
+        } catch {
+          return .failure(error)
+        }
+      }
+    }
+    return .success(assets)
+  }
+
+  /// Why a change is refused.
+  struct Refusal: Error {
+    var reason: String
+  }
+
+  private func prepare(_ source: AssetSource, _ field: String, _ position: Int, _ keeping: AssetKeeping) throws(Refusal)
+    -> QueuedAsset
+  {
+    guard let file = source.file else {
+      guard let place = source.place, let checksum = source.checksum else {
+        throw Refusal(reason: "the asset in \(field) has neither a file nor a place on the server")
+      }
+      return QueuedAsset(field: field, position: position, size: source.size ?? 0, place: place, checksum: checksum)
+    }
+    guard keeping == .referenced || vault != nil else {
+      throw Refusal(reason: "this store keeps no files: the asset in \(field) has to be referenced")
+    }
+    let content: AssetVault.Content
+    do {
+      content = try (keeping == .copied ? vault?.keep(file) : nil) ?? AssetVault.content(of: file)
+    } catch {
+      throw Refusal(reason: "the file \(file.path) for \(field) cannot be kept: \(Self.text(error))")
+    }
+    guard content.size <= Self.largestAsset else {
+      throw Refusal(
+        reason:
+          "the file \(file.path) for \(field) has \(content.size) bytes; an asset takes at most \(Self.largestAsset)"
+      )
+    }
+    return QueuedAsset(
+      field: field,
+      position: position,
+      digest: content.digest,
+      size: content.size,
+      path: keeping == .referenced ? file.path : nil,
+      place: source.place,
+      checksum: source.checksum
+    )
+  }
+
+  private static func text(_ error: any Error) -> String {
+    (error as? CocoaError)?.localizedDescription ?? String(describing: error)
+  }
+
+  /// The assets as they are known in a zone: bytes that a record of it holds already need no upload.
+  static func recognized(_ assets: [QueuedAsset], in zone: ZoneKey, _ ledger: any Ledger) throws -> [QueuedAsset] {
+    try assets.map { asset in
+      guard asset.place == nil, let digest = asset.digest, let known = try place(of: digest, in: zone, ledger) else {
+        return asset
+      }
+      var asset = asset
+      (asset.place, asset.checksum) = (known.place, known.checksum)
+      return asset
+    }
+  }
+
+  /// A field that holds these bytes, as far as the mirror knows.
+  private static func place(of digest: String, in zone: ZoneKey, _ ledger: any Ledger) throws -> AssetPlace? {
+    guard let known = try ledger.assetPlace(digest, in: zone) else { return nil }
+    let record = try ledger.record(RecordKey(zone, known.place.recordName))
+    let descriptors = record?.fields[known.place.fieldName]?.assetDescriptors ?? []
+    if descriptors.contains(where: { $0.fileChecksum == known.checksum }) { return known }
+    return nil
+  }
+
+  // MARK: - Bringing the bytes
+
+  /// An asset without a valid receipt, of an operation that could be sent but for it.
+  struct AssetNeed: Sendable {
+    var operation: Int64
+    var type: String
+    var key: RecordKey
+    /// The asset's index in the operation.
+    var index: Int
+    var asset: QueuedAsset
+    var file: URL?
+  }
+
+  /// What these operations need. Of several that need the same bytes one is named, the others follow by its place.
+  func assetNeeds(_ ids: [Int64]) throws(StoreError) -> [AssetNeed] {
+    let now = now()
+    return try read { ledger in
+      var needs: [AssetNeed] = []
+      var uploading: Set<String> = []
+      for id in ids {
+        guard let operation = try ledger.operation(id), let type = operation.type else { continue }
+        let assets = try Self.recognized(operation.assets, in: operation.key.zoneKey, ledger)
+        for (index, asset) in assets.enumerated() where !asset.isGranted(at: now) {
+          if asset.place == nil, let digest = asset.digest, !uploading.insert(digest).inserted { continue }
+          let copy = asset.digest.flatMap { vault?.file($0) }
+          let file = asset.path.map { URL(fileURLWithPath: $0) } ?? copy
+          needs.append(AssetNeed(operation: id, type: type, key: operation.key, index: index, asset: asset, file: file))
+        }
+      }
+      return needs
+    }
+  }
+
+  /// What became of an asset's need.
+  enum AssetOutcome: Sendable {
+    case granted(WireAsset)
+    /// No record of the zone has these bytes any more: they have to be uploaded.
+    case notThere
+    /// No trying again helps.
+    case refused(code: String, reason: String)
+    case failed(WebServicesError)
+    case zoneMissing(WebServicesError)
+  }
+
+  /// Writes receipts into operations, and what kept an asset from getting one.
+  ///
+  /// - Returns: how many operations became dead letters.
+  func finishAssets(
+    _ outcomes: [(need: AssetNeed, outcome: AssetOutcome)],
+    random: Double,
+    _ lease: Lease
+  ) throws(StoreError) -> Int {
+    let now = now()
+    return try write { ledger in
+      try lease.check(ledger, now: now)
+      var failed = 0
+      for (need, outcome) in outcomes {
+        guard var operation = try ledger.operation(need.operation), operation.state != .failed,
+          let index = operation.assets.firstIndex(where: { $0.isSame(as: need.asset) })
+        else { continue }
+        switch outcome {
+        case .granted(let descriptor): operation.grant(index, descriptor, now: now)
+        case .notThere:
+          operation.assets[index].place = nil
+          if operation.assets[index].digest == nil {
+            operation.fail("ASSET_NOT_AVAILABLE", "the server does not have the bytes for \(need.asset.field) any more")
+          }
+        case .refused(let code, let reason): operation.fail(code, reason)
+        case .failed(let error): operation.putOff(error, now: now, random: random)
+        case .zoneMissing(let error):
+          operation.attempts += 1
+          try ZoneLoss.meet(&operation, error, now: now, ledger)
+        }
+        if operation.state == .failed { failed += 1 }
+        if case .notThere = outcome, let digest = need.asset.digest {
+          try ledger.removeAssetPlace(digest, in: operation.key.zoneKey)
+        }
+        try ledger.update(operation)
+      }
+      return failed
+    }
+  }
+
+  /// Notes where the bytes of a saved operation are now, so that others need no upload.
+  static func noteAssets(of sent: QueuedOperation, in record: MirrorRecord, _ ledger: any Ledger) throws {
+    for asset in sent.assets {
+      guard let digest = asset.digest, let checksum = asset.checksum,
+        record.fields[asset.field]?.assetDescriptors.contains(where: { $0.fileChecksum == checksum }) == true
+      else { continue }
+      let place = WireAssetPlace(recordName: sent.key.name, fieldName: asset.field)
+      try ledger.put(AssetPlace(place: place, checksum: checksum), of: digest, in: sent.key.zoneKey)
+    }
+  }
+
+  /// Removes copies that no operation needs any more.
+  func sweepAssets() throws(StoreError) {
+    do {
+      try vault?.sweep { try read { try $0.assetDigests() } }
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      // A copy that stays costs only its room, and is swept another time.
+    }
+  }
+}
+
+/// A field of a zone's record that holds bytes known by their hash.
+package struct AssetPlace: Hashable, Sendable {
+  package var place: WireAssetPlace
+  package var checksum: String
+}
+
+extension QueuedAsset {
+  /// Whether it can be saved now.
+  func isGranted(at now: Int64) -> Bool { granted.map { now - $0.at < Grant.lifetime && now >= $0.at } ?? false }
+
+  /// Whether it is the same asset of the operation, whatever has been learnt of it since.
+  fileprivate func isSame(as other: QueuedAsset) -> Bool {
+    field == other.field && position == other.position && size == other.size
+      && (digest != nil ? digest == other.digest : checksum == other.checksum)
+  }
+}
+
+extension QueuedOperation {
+  /// Whether an asset has to be brought to the server before this can be sent.
+  var needsUpload: Bool { assets.contains { $0.granted == nil } }
+
+  /// Lets go of receipts: of all, or of those that are too old to be used.
+  mutating func forgetGrants(at now: Int64? = nil) {
+    for index in assets.indices where now.map({ !assets[index].isGranted(at: $0) }) ?? true {
+      assets[index].granted = nil
+    }
+  }
+
+  /// Takes a descriptor with its receipt: from now on the changes name the bytes as the server does.
+  fileprivate mutating func grant(_ index: Int, _ descriptor: WireAsset, now: Int64) {
+    let old = assets[index].value
+    assets[index].granted = QueuedAsset.Grant(asset: descriptor, at: now)
+    assets[index].checksum = descriptor.fileChecksum
+    assets[index].size = descriptor.size ?? assets[index].size
+    let (field, position, new) = (assets[index].field, assets[index].position, assets[index].value)
+    guard let value = changes.values[field] else { return }
+    var descriptors = value.assetDescriptors
+    guard position < descriptors.count, descriptors[position] == old else { return }
+    descriptors[position] = new
+    changes[field] = value.replacingAssets(with: descriptors)
+  }
+
+  /// An asset that did not get through: the operation waits, and has its attempts counted where no one asked for the wait.
+  fileprivate mutating func putOff(_ error: WebServicesError, now: Int64, random: Double) {
+    errorCode = error.code.name
+    errorMessage = error.reason
+    if error.retryAfter == nil { attempts += 1 }
+    if attempts >= maxAttempts { return fail(error.code.name, error.reason) }
+    if state != .paused, state != .conflict { backOff(error, now: now, random: random) }
+  }
+}

@@ -1,0 +1,161 @@
+import CloudKit
+import Foundation
+
+/// Bringing the bytes of queued assets to the server, from disk, in bounded memory, so that their records can be sent.
+extension SyncEngine {
+  private typealias Need = SyncStore.AssetNeed
+  private typealias Supplied = (need: SyncStore.AssetNeed, outcome: SyncStore.AssetOutcome)
+
+  /// Bytes that are asked addresses for at once: what a slow line carries before the addresses are too old.
+  private static let batchBytes: Int64 = 100 << 20
+  /// Files that are under way at the same time.
+  private static let width = 4
+
+  /// Gets receipts for the assets of these operations: for bytes that a record of the zone holds already by referring to
+  /// it, for the others by an upload.
+  func supplyAssets(_ zone: ZoneKey, _ ids: [Int64], _ lease: Lease, _ summary: inout PassSummary) async throws {
+    var bytes: Int64 = 0
+    let needs = try store.assetNeeds(ids).prefix { need in
+      defer { bytes += need.asset.size }
+      return bytes == 0 || bytes + need.asset.size <= Self.batchBytes
+    }.prefix(Planner.requestLimit)
+    try store.setActivity(.sending, lease)
+    let known = needs.filter { $0.asset.place != nil }
+    if !known.isEmpty {
+      let supplied = try await rereference(Array(known), zone, lease)
+      summary.requests += 1
+      summary.failed += try store.finishAssets(supplied, random: configuration.random(), lease)
+    }
+    let files = needs.filter { $0.asset.place == nil }
+    guard !files.isEmpty else { return }
+    let addressed = try await addresses(Array(files), zone, lease, &summary)
+    let client = client
+    let transport = configuration.assetTransport
+    let (uploaded, _) = await timed(lease) { () async throws(WebServicesError) in
+      await withTaskGroup(of: (Int, SyncStore.AssetOutcome).self) { group in
+        var outcomes = [SyncStore.AssetOutcome?](repeating: nil, count: addressed.count)
+        for (index, job) in addressed.enumerated() {
+          if index >= Self.width, let (done, outcome) = await group.next() { outcomes[done] = outcome }
+          group.addTask { (index, await Self.upload(job.need, to: job.address, client, over: transport)) }
+        }
+        for await (done, outcome) in group { outcomes[done] = outcome }
+        return zip(addressed, outcomes).compactMap { job, outcome in outcome.map { (job.need, $0) } }
+      }
+    }
+    summary.failed += try store.finishAssets(try uploaded.get(), random: configuration.random(), lease)
+  }
+
+  /// Descriptors for bytes that are in the zone already.
+  private func rereference(_ needs: [Need], _ zone: ZoneKey, _ lease: Lease) async throws -> [Supplied] {
+    let places = needs.compactMap(\.asset.place).reduce(into: [WireAssetPlace]()) { places, place in
+      if !places.contains(place) { places.append(place) }
+    }
+    let client = client
+    let database = database
+    let assets: [WireAsset]
+    do {
+      assets = try await request(lease) { () async throws(WebServicesError) in
+        try await client.rereferenceAssets(places, zone: zone.wire, in: database).map(\.asset)
+      }
+    } catch {
+      // A refusal may concern one place: without it, each file goes by itself.
+      guard error.mayConcernOneRecord || error.code == .zoneNotFound else { throw error }
+      assets = []
+    }
+    return needs.map { need in
+      // The checksum tells that it is these bytes, whatever the field holds by now.
+      let found = assets.first { $0.receipt != nil && $0.fileChecksum == need.asset.checksum }
+      return (need, found.map { .granted($0) } ?? .notThere)
+    }
+  }
+
+  /// Addresses for uploads; where a request for several is refused, the halves are asked for.
+  private func addresses(
+    _ needs: [Need],
+    _ zone: ZoneKey,
+    _ lease: Lease,
+    _ summary: inout PassSummary
+  ) async throws -> [(need: Need, address: String)] {
+    let client = client
+    let database = database
+    let tokens = needs.map { need in
+      WireAssetToken(recordName: need.key.name, recordType: need.type, fieldName: need.asset.field)
+    }
+    summary.requests += 1
+    let answer: [WireAssetAddress]
+    do {
+      answer = try await request(lease) { () async throws(WebServicesError) in
+        try await client.assetAddresses(tokens, zone: zone.wire, in: database)
+      }
+    } catch {
+      if error.code == .quotaExceeded {
+        try store.hold(.quota, error, random: configuration.random(), lease)
+        return []
+      }
+      let isZones = error.code == .zoneNotFound
+      guard error.mayConcernOneRecord || isZones else { throw error }
+      guard needs.count > 1, !isZones else {
+        let refused = needs.map { (need: $0, outcome: isZones ? .zoneMissing(error) : .failed(error)) as Supplied }
+        summary.failed += try store.finishAssets(refused, random: configuration.random(), lease)
+        return []
+      }
+      let half = needs.count / 2
+      return try await addresses(Array(needs[..<half]), zone, lease, &summary)
+        + addresses(Array(needs[half...]), zone, lease, &summary)
+    }
+    guard answer.count == needs.count, zip(answer, tokens).allSatisfy({ $0.isFor($1) }) else {
+      throw WebServicesError(.unexpectedServerResponse, "the answer has not the addresses that were asked for")
+    }
+    return zip(needs, answer).map { ($0, $1.url) }
+  }
+
+  private static func upload(
+    _ need: Need,
+    to address: String,
+    _ client: WebServicesClient,
+    over transport: (any CKAssetTransport)?
+  ) async -> SyncStore.AssetOutcome {
+    guard let file = need.file else { return .notThere }
+    let field = need.asset.field
+    // A noted file is not ours: its bytes may be others by now.
+    if need.asset.path != nil, let digest = need.asset.digest {
+      guard let content = try? AssetVault.content(of: file) else {
+        return .refused(code: "ASSET_FILE_NOT_FOUND", reason: "the file \(file.path) for \(field) is gone")
+      }
+      guard content.digest == digest else {
+        return .refused(code: "ASSET_FILE_MODIFIED", reason: "the file \(file.path) for \(field) has changed since")
+      }
+    }
+    do {
+      return .granted(try await client.uploadAsset(file, to: address, over: transport))
+    } catch {
+      return outcome(of: error, file, field)
+    }
+  }
+
+  private static func outcome(of error: CKError, _ file: URL, _ field: String) -> SyncStore.AssetOutcome {
+    let reason = error.localizedDescription
+    switch error.code {
+    case .assetFileNotFound:
+      return .refused(code: "ASSET_FILE_NOT_FOUND", reason: "the file \(file.path) for \(field) is gone")
+    case .assetFileModified:
+      return .refused(code: "ASSET_FILE_MODIFIED", reason: "the file \(file.path) for \(field) has changed since")
+    case .limitExceeded:
+      return .refused(code: ServerErrorCode.limitExceeded.name, reason: "the asset in \(field) is too large: \(reason)")
+    case .requestRateLimited:
+      return .failed(WebServicesError(.throttled, reason, retryAfter: error.retryAfterSeconds ?? 1))
+    case .serviceUnavailable:
+      return .failed(WebServicesError(.tryAgainLater, reason, retryAfter: error.retryAfterSeconds))
+    case .networkUnavailable, .networkFailure, .operationCancelled:
+      return .failed(WebServicesError(.networkError, reason, effect: .notSent))
+    default: return .failed(WebServicesError(.unexpectedServerResponse, reason))
+    }
+  }
+}
+
+extension WireAssetAddress {
+  /// Whether this is the address that was asked for; the names have to fit where the server gives them.
+  fileprivate func isFor(_ token: WireAssetToken) -> Bool {
+    recordName ?? token.recordName == token.recordName && fieldName ?? token.fieldName == token.fieldName
+  }
+}

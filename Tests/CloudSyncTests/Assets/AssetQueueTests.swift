@@ -1,0 +1,245 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CloudSync
+
+/// The emulator's asset hosts behind a wire that tests can cut, counting what goes over it.
+private final class AssetWire: CKAssetTransport {
+  private let inner: EmulatorTransport
+  private let state = Mutex((uploads: 0, isCut: false))
+
+  init(_ world: World) {
+    inner = EmulatorTransport(world.emulator, now: { [clock = world.clock] in clock.date }, sleep: { _ in })
+  }
+
+  var uploads: Int { state.withLock { $0.uploads } }
+
+  func cut(_ isCut: Bool) { state.withLock { $0.isCut = isCut } }
+
+  func upload(file: URL, to address: URL) async throws(CKTransportError) -> CKTransportResponse {
+    let isCut = state.withLock { state in
+      state.uploads += 1
+      return state.isCut
+    }
+    if isCut { throw CKTransportError(.notSent, "there is no network") }
+    return try await inner.upload(file: file, to: address)
+  }
+
+  func download(from address: URL, to file: URL, limit: Int64) async throws(CKTransportError) -> CKTransportResponse {
+    try await inner.download(from: address, to: file, limit: limit)
+  }
+}
+
+@Suite struct AssetQueueTests {
+  private let world: World
+  private let wire: AssetWire
+  private let device: TestDevice
+
+  init() throws {
+    world = try World()
+    wire = AssetWire(world)
+    device = try world.device("a", assetTransport: wire)
+  }
+
+  private func file(_ name: String, _ text: String) throws -> URL {
+    let url = URL(fileURLWithPath: world.folder.path(name))
+    try Data(text.utf8).write(to: url)
+    return url
+  }
+
+  private func photo(_ name: String, _ files: URL..., field: String = "photo") -> Change {
+    let sources = files.map { AssetSource(file: $0) }
+    let value: FieldValue =
+      files.count == 1 ? .asset(WireAsset()) : .list(.asset, files.map { _ in .asset(WireAsset()) })
+    return Change(
+      world.key(name),
+      .save(type: "Note", FieldChanges(values: [field: value, "title": .string(name)])),
+      assets: [field: sources]
+    )
+  }
+
+  /// What the server has of the bytes of a record's fields.
+  private func sizes(_ name: String, field: String = "photo") -> [Int] {
+    switch world.onServer(name)?[field] {
+    case .asset(let asset): [asset.size]
+    case .list(_, let elements):
+      elements.compactMap { element in
+        if case .asset(let asset) = element { asset.size } else { nil }
+      }
+    default: []
+    }
+  }
+
+  private var kept: [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: world.folder.path("a.sqlite.assets"))) ?? []
+  }
+
+  @Test func `a copied file is sent whatever becomes of the original, and its copy goes with the operation`()
+    async throws
+  {
+    let original = try file("photo", "five!")
+    try device.store.accept(photo("r", original))
+    try FileManager.default.removeItem(at: original)
+    let keptBefore = kept
+    try await device.sync()
+
+    #expect(keptBefore.count == 1)
+    #expect(sizes("r") == [5])
+    #expect(try device.store.queue().isEmpty)
+    #expect(kept.isEmpty)
+  }
+
+  @Test func `a list of files keeps its order`() async throws {
+    try device.store.accept(photo("r", try file("a", "1"), try file("b", "22"), try file("c", "333"), field: "photos"))
+    try await device.sync()
+
+    #expect(sizes("r", field: "photos") == [1, 2, 3])
+  }
+
+  @Test func `a hundred records with the same bytes cost one upload`() async throws {
+    let same = try file("same", "the same")
+    for number in 0..<100 { try device.store.accept(photo("r\(number)", same)) }
+    try await device.sync()
+
+    #expect((0..<100).allSatisfy { sizes("r\($0)") == [8] })
+    #expect(wire.uploads == 1)
+    #expect(device.transport.count("assets/rereference") == 1)
+    #expect(device.transport.count("records/modify") == 2)
+  }
+
+  @Test func `bytes that a record of the zone holds are not uploaded again, and the same field is unchanged`()
+    async throws
+  {
+    let same = try file("same", "the same")
+    try device.store.accept(photo("a", same))
+    try await device.sync()
+    try device.store.accept(photo("b", same))
+    try await device.sync()
+
+    #expect(wire.uploads == 1)
+    #expect(sizes("b") == [8])
+    #expect(try device.store.enqueue([photo("a", same)]) == [.unchanged])
+  }
+
+  @Test func `where the record that held the bytes is gone, they are uploaded again`() async throws {
+    let same = try file("same", "the same")
+    try device.store.accept(photo("a", same))
+    try await device.sync()
+    try device.store.accept(photo("b", same))
+    // Somebody else empties the field before the reference is asked for.
+    let other = try world.device("b")
+    try await other.sync()
+    let change = FieldChanges(values: ["title": .string("x")], cleared: ["photo"])
+    try other.store.accept(Change(world.key("a"), .save(type: "Note", change)))
+    try await other.sync()
+    try await device.sync()
+
+    #expect(sizes("b") == [8])
+    #expect(wire.uploads == 2)
+  }
+
+  @Test func `a noted file that has changed becomes a dead letter that says so, until it is put right`() async throws {
+    let noted = try file("noted", "as noted")
+    let accepted = try device.store.enqueue([photo("r", noted)], assets: .referenced)
+    guard case .enqueued(let id)? = accepted.first else { throw StoreError(.invalid, "not accepted") }
+    try Data("changed!".utf8).write(to: noted)
+    try await device.sync()
+    let failed = try device.store.operation(id)
+    try Data("as noted".utf8).write(to: noted)
+    _ = try device.store.perform(.retry, on: .ids([id]), actor: "test")
+    try await device.sync()
+
+    #expect(failed.state == .failed)
+    #expect(failed.errorCode == "ASSET_FILE_MODIFIED")
+    #expect(failed.reason.contains(noted.path))
+    #expect(sizes("r") == [8])
+    #expect(kept.isEmpty)
+  }
+
+  @Test func `a file that is not there is refused at once`() throws {
+    let nowhere = URL(fileURLWithPath: world.folder.path("nowhere"))
+    guard case .refused(let reason)? = try device.store.enqueue([photo("r", nowhere)]).first else {
+      throw StoreError(.invalid, "accepted")
+    }
+
+    #expect(reason.contains(nowhere.path))
+    #expect(try device.store.queue().isEmpty)
+  }
+
+  @Test func `a receipt that has grown too old is asked for again`() async throws {
+    try device.store.accept(photo("r", try file("photo", "five!")))
+    device.transport.interfere { operation, _, _ in operation == "records/modify" ? .offline : .pass }
+    try await device.sync()
+    device.transport.interfere(nil)
+    world.clock.advance(16 * 60)
+    try await device.sync()
+
+    #expect(wire.uploads == 2)
+    #expect(sizes("r") == [5])
+    #expect(try device.store.queue().isEmpty)
+  }
+
+  @Test func `a lost answer is no conflict about the asset`() async throws {
+    try device.store.accept(photo("r", try file("photo", "five!")))
+    device.transport.interfere { operation, number, _ in
+      operation == "records/modify" && number == 1 ? .answerLost : .pass
+    }
+    try await device.sync()
+
+    #expect(try device.store.endings() == ["save r acknowledged"])
+    #expect(wire.uploads == 1)
+  }
+
+  @Test func `an asset host that cannot be reached holds its record alone, and spends its attempts`() async throws {
+    let id = try device.store.accept(photo("r", try file("photo", "five!")))
+    try device.store.accept(world.put("plain", ["title": .string("x")]))
+    wire.cut(true)
+    try await device.sync()
+    let held = try device.store.operation(id)
+    wire.cut(false)
+    world.clock.advance(600)
+    try await device.sync()
+
+    #expect(held.state == .waiting)
+    #expect(held.errorCode == "NETWORK_ERROR")
+    #expect(world.onServer("plain") != nil)
+    #expect(sizes("r") == [5])
+  }
+
+  @Test func `another file put in before the first is sent is the one that goes`() async throws {
+    try device.store.accept(photo("r", try file("one", "1")))
+    try device.store.accept(photo("r", try file("two", "22")))
+    try await device.sync()
+
+    #expect(sizes("r") == [2])
+    #expect(wire.uploads == 1)
+    #expect(kept.isEmpty)
+  }
+
+  @Test func `a driver that dies between upload and save costs nothing but the time`() async throws {
+    try device.store.accept(photo("r", try file("photo", "five!")))
+    let dying = try #require(try Lease.acquire(device.store))
+    var summary = PassSummary()
+    try device.store.zonesMade(
+      [world.scope.zoneForChangesWithoutOne],
+      [.zone(WireZone(zoneID: world.scope.zoneForChangesWithoutOne.wire))],
+      random: 0,
+      dying
+    )
+    try world.emulator.createZone(world.scope.zoneForChangesWithoutOne.zone, in: world.server, at: world.clock.date)
+    let (workload, planner) = try device.store.workload()
+    guard case .supplyAssets(let zone, let ids) = planner.plan(workload) else {
+      throw StoreError(.invalid, "no upload is planned")
+    }
+    try await device.engine.supplyAssets(zone, ids, dying, &summary)
+    dying.release(device.store)
+    let successor = try world.device("a", assetTransport: wire)
+    try await successor.sync()
+
+    #expect(sizes("r") == [5])
+    #expect(wire.uploads == 1)
+  }
+}
