@@ -38,7 +38,23 @@ import Testing
     case both = "C"
   }
 
-  private static let values: [FieldValue?] = [nil, .string("a"), .string("b"), .string("c")]
+  /// Three values of every kind there is.
+  static let kinds: [[FieldValue]] = [
+    ["a", "b", "ä"].map(FieldValue.string),
+    [0, -7, .max].map(FieldValue.int64),
+    [0, 0.1, -1e300].map(FieldValue.double),
+    [[], [0, 255], [1]].map { FieldValue.bytes(.init($0)) },
+    [0, -1, 1_700_000_000_000].map(FieldValue.timestamp),
+    [0, 1, -90].map { .location(WireLocation(latitude: $0, longitude: 2)) },
+    ["x", "y", "z"].map { .reference(WireReference(recordName: $0)) },
+    ["x", "y", "z"].map { .asset(WireAsset(fileChecksum: $0, size: 1)) },
+    [[], [.string("a")], [.string("a"), .string("a")]].map { FieldValue.list(.string, $0) },
+    [1, 2, 3].map { .list(.reference, [.reference(WireReference(recordName: "t\($0)"))]) },
+    [1, 2, 3].map { .encrypted(.int64($0)) },
+    [.int(1), .null, .object(["b": .int(1), "a": .null])].map { .other(type: "NEW", $0) },
+    // A field may change its kind.
+    [.string("1"), .int64(1), .list(.int64, [.int64(1)])],
+  ]
 
   /// Base absent or `a`; local absent, `a`, `b`; server absent, `a`, `b`, `c`: all there is up to renaming.
   private static let table: [(base: Int, local: Int, servers: String)] = [
@@ -71,8 +87,12 @@ import Testing
     return .sent
   }
 
-  @Test(arguments: ConflictPolicy.allCases)
-  func `all 24 cells of base, local and server`(_ policy: ConflictPolicy) throws {
+  @Test(arguments: ConflictPolicy.allCases, kinds)
+  func `all 24 cells of base, local and server with every kind of value`(
+    _ policy: ConflictPolicy,
+    _ kind: [FieldValue]
+  ) throws {
+    let values = [nil] + kind
     var cells = 0
     for row in Self.table {
       for (server, letter) in row.servers.enumerated() {
@@ -85,7 +105,7 @@ import Testing
           case (.both, .client): .sent
           case (.both, .manual): .conflict
           }
-        let result = merge(Self.values[row.base], Self.values[row.local], Self.values[server], policy)
+        let result = merge(values[row.base], values[row.local], values[server], policy)
 
         #expect(result == expected, "base \(row.base), local \(row.local), server \(server)")
         cells += 1

@@ -24,38 +24,53 @@ package struct Merge: Hashable, Sendable {
 
   /// Merges `changes`, made on `base`, with what the server holds now.
   ///
-  /// Fields that only one side changed keep that side's value; equal values are no conflict whoever wrote them.
+  /// Fields that only one side changed keep that side's value; equal values are no conflict whoever wrote them. Where
+  /// both sides changed a field, its rule settles it, and where it has none, the policy.
+  ///
+  /// - Parameters:
+  ///   - isBaseKnown: false where the changes were made without knowing the server's record: a clear of a field is then
+  ///     meant, whatever is there.
+  ///   - rules: those of fields for which the changes bring none.
   package init(
     _ changes: FieldChanges,
     base: [String: FieldValue],
+    isBaseKnown: Bool = true,
     server: [String: FieldValue],
     policy: ConflictPolicy,
+    rules: [String: MergeRule] = [:],
     editedAt: Int64,
     serverModifiedAt: Int64
   ) {
     for name in changes.names {
       let local = changes[name]
       let theirs = server[name]
-      // Equal on both sides, or set back to what it was: nothing of ours to send.
-      if theirs == local || local == base[name] { continue }
+      let rule = changes.rules[name] ?? rules[name] ?? .value
+      let joined = rule.joined(base: base[name], local: local, server: theirs)
+      // Set back to what it was, or equal on both sides: nothing of ours to send. Two that counted alike have both counted.
+      if local == base[name], isBaseKnown || local != nil || joined != nil { continue }
+      if theirs == local, rule != .counter || joined == nil { continue }
       if theirs == base[name] {
-        remaining[name] = local
+        remaining.merge(name, local, changes.rules[name])
+        continue
+      }
+      if let joined {
+        if joined != theirs { remaining.merge(name, joined, changes.rules[name]) }
         continue
       }
       switch policy {
       case .server:
         dropped.insert(name)
       case .client:
-        remaining[name] = local
+        remaining.merge(name, local, changes.rules[name])
       case .newest:
         if Self.localIsNewer(local, theirs, editedAt, serverModifiedAt) {
-          remaining[name] = local
+          remaining.merge(name, local, changes.rules[name])
         } else {
           dropped.insert(name)
         }
       case .manual:
         conflicts.insert(name)
-        remaining[name] = local
+        remaining.merge(name, local, changes.rules[name])
       }
     }
   }
@@ -68,10 +83,6 @@ package struct Merge: Hashable, Sendable {
     _ serverModifiedAt: Int64
   ) -> Bool {
     if editedAt != serverModifiedAt { return editedAt > serverModifiedAt }
-    return canonical(server).lexicographicallyPrecedes(canonical(local))
-  }
-
-  private static func canonical(_ value: FieldValue?) -> Data {
-    value.flatMap { try? $0.json() } ?? Data()
+    return (server?.orderingBytes ?? Data()).lexicographicallyPrecedes(local?.orderingBytes ?? Data())
   }
 }

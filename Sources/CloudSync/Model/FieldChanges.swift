@@ -8,10 +8,14 @@ import Foundation
 package struct FieldChanges: Hashable, Sendable {
   package private(set) var values: [String: FieldValue]
   package private(set) var cleared: Set<String>
+  /// How touched fields are merged with what others made of them; those not named here, as the engine has it.
+  package private(set) var rules: [String: MergeRule]
 
-  package init(values: [String: FieldValue] = [:], cleared: Set<String> = []) {
+  /// - Parameter rules: of fields that are not touched, nothing is kept.
+  package init(values: [String: FieldValue] = [:], cleared: Set<String> = [], rules: [String: MergeRule] = [:]) {
     self.values = values
     self.cleared = cleared.subtracting(values.keys)
+    self.rules = rules.filter { values[$0.key] != nil || cleared.contains($0.key) }
   }
 
   package var isEmpty: Bool { values.isEmpty && cleared.isEmpty }
@@ -32,11 +36,18 @@ package struct FieldChanges: Hashable, Sendable {
   package mutating func forget(_ name: String) {
     values[name] = nil
     cleared.remove(name)
+    rules[name] = nil
+  }
+
+  /// Sets a field to what a merge made of it.
+  mutating func merge(_ name: String, _ value: FieldValue?, _ rule: MergeRule?) {
+    self[name] = value
+    rules[name] = rule
   }
 
   /// Does a later change after this one.
   package mutating func apply(_ later: FieldChanges) {
-    for name in later.names { self[name] = later[name] }
+    for name in later.names { merge(name, later[name], later.rules[name] ?? rules[name]) }
   }
 
   /// The fields after this change.
@@ -65,20 +76,36 @@ extension FieldChanges: JSONReadable, JSONWritable {
   package init(json: inout CloudKit.JSONReader) throws(JSONError) {
     var values: [String: FieldValue]?
     var cleared: [String]?
+    var rules: [String: MergeRule] = [:]
     try json.enterObject()
     while let key = try json.nextKey() {
       switch key {
       case "values": try json.read(into: &values)
       case "cleared": try json.read(into: &cleared)
+      case "rules":
+        try json.enterObject()
+        while let name = try json.nextKey() {
+          let (field, rule) = (try name.string(), MergeRule(rawValue: try json.string()))
+          rules[field] = rule
+        }
       default: try json.skip()
       }
     }
-    self.init(values: values ?? [:], cleared: Set(cleared ?? []))
+    self.init(values: values ?? [:], cleared: Set(cleared ?? []), rules: rules)
   }
 
   package func write(to json: inout JSONWriter) {
     json.beginObject()
     json.member("cleared", cleared.sorted())
+    if !rules.isEmpty {
+      json.key("rules")
+      json.beginObject()
+      for (name, rule) in rules.sorted(by: { $0.key < $1.key }) {
+        json.key(name)
+        json.string(rule.rawValue)
+      }
+      json.endObject()
+    }
     json.member("values", values)
     json.endObject()
   }

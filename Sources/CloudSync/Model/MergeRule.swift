@@ -1,0 +1,119 @@
+import CloudKit
+import Foundation
+
+/// How one field comes out where two devices changed it at the same time.
+///
+/// A rule is declared with the model (`CKRecordModel.mergeRules`) or on the engine, and settles such a field before any
+/// policy is asked. A value that a rule does not fit, such as a text under `counter`, is merged as `value`.
+public enum MergeRule: String, Hashable, Sendable, CaseIterable, Codable {
+  /// One of the two values as a whole; the conflict policy says which. What a field without a rule has.
+  case value
+  /// A list that is meant as a set: what either side added is in it, what either side removed is not.
+  ///
+  /// Elements that were there before keep their order, new ones follow in the order of their bytes, and each is there
+  /// once. A list that is left without elements is no value.
+  case elements
+  /// A number that both sides count up and down: both differences are added to what it was.
+  ///
+  /// No value counts as zero. A sum that its type does not hold is the largest or smallest one that it does.
+  case counter
+
+  /// The value that both changes together make, the same whichever of them is called local; nil where the rule does not
+  /// fit the values. The value itself is nil where the field is to have none.
+  func joined(base: FieldValue?, local: FieldValue?, server: FieldValue?) -> FieldValue?? {
+    if [base, local, server].contains(where: { if case .encrypted? = $0 { true } else { false } }) {
+      guard let base = Self.decrypted(base), let local = Self.decrypted(local), let server = Self.decrypted(server)
+      else { return nil }
+      return joined(base: base, local: local, server: server).map { $0.map(FieldValue.encrypted) }
+    }
+    switch self {
+    case .value: return nil
+    case .elements: return Self.elements(base, local, server)
+    case .counter: return Self.sum(base, local, server).map(Optional.some)
+    }
+  }
+
+  /// What is encrypted, or the value that there is not; nil where there is one that is not encrypted.
+  private static func decrypted(_ value: FieldValue?) -> FieldValue?? {
+    switch value {
+    case nil: .some(nil)
+    case .encrypted(let value): value
+    default: nil
+    }
+  }
+
+  // MARK: - Elements
+
+  private static func elements(_ base: FieldValue?, _ local: FieldValue?, _ server: FieldValue?) -> FieldValue?? {
+    let sides = [base, local, server]
+    var type: FieldType?
+    var members: [[FieldValue]] = []
+    for side in sides {
+      switch side {
+      case nil, .list(.unknown, _): members.append([])
+      case .list(let element, let values):
+        guard type == nil || type == element else { return nil }
+        type = element
+        members.append(values)
+      default: return nil
+      }
+    }
+    guard let type else { return .some(nil) }
+    let (before, ours, theirs) = (Set(members[0]), Set(members[1]), Set(members[2]))
+    var seen: Set<FieldValue> = []
+    let kept = members[0].filter { ours.contains($0) && theirs.contains($0) && seen.insert($0).inserted }
+    let added = ours.union(theirs).subtracting(before)
+      .map { (bytes: $0.orderingBytes, value: $0) }
+      .sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    let values = kept + added.map(\.value)
+    return .some(values.isEmpty ? nil : .list(type, values))
+  }
+
+  // MARK: - Counter
+
+  private static func sum(_ base: FieldValue?, _ local: FieldValue?, _ server: FieldValue?) -> FieldValue? {
+    let sides = [base, local, server]
+    let whole = sides.map { side -> Int64? in
+      switch side {
+      case nil: 0
+      case .int64(let number): number
+      default: nil
+      }
+    }
+    if let base = whole[0], let local = whole[1], let server = whole[2] {
+      return .int64(Int64(clamping: Int128(local) + Int128(server) - Int128(base)))
+    }
+    let broken = sides.map { side -> Double? in
+      switch side {
+      case nil: 0
+      case .double(let number): number
+      default: nil
+      }
+    }
+    guard let base = broken[0], let local = broken[1], let server = broken[2] else { return nil }
+    // The same terms in the same order on every device.
+    let sum = (max(local, server) - base) + min(local, server)
+    guard !sum.isNaN else { return nil }
+    let largest = Double.greatestFiniteMagnitude
+    return .double(sum == 0 ? 0 : min(max(sum, -largest), largest))
+  }
+}
+
+extension FieldValue {
+  /// Bytes that every device orders alike.
+  var orderingBytes: Data { (try? json()) ?? Data() }
+}
+
+/// The merge rules of record types, field by field.
+public struct MergeRules: Hashable, Sendable {
+  private var rules: [String: [String: MergeRule]] = [:]
+
+  /// Begins without any: every field is merged as a value.
+  public init() {}
+
+  /// The rules of one record type by the names of the fields.
+  public subscript(recordType: String) -> [String: MergeRule] {
+    get { rules[recordType] ?? [:] }
+    set { rules[recordType] = newValue }
+  }
+}
