@@ -207,28 +207,6 @@ import Testing
 
   // MARK: - Driving
 
-  /// Waits until something is true of the store, looking after each write to it.
-  private func eventually(_ store: SyncStore, _ condition: () throws -> Bool) async throws {
-    let (writes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let watcher = try #require(StoreWatcher(store, queue: .global()) { continuation.yield() })
-    defer { _ = watcher }
-    if try condition() { return }
-    for await _ in writes where try condition() { return }
-  }
-
-  /// Runs a driver for as long as `body` takes.
-  private func whileDriving(_ device: TestDevice, _ body: () async throws -> Void) async throws {
-    let driving = Task { try await device.engine.drive() }
-    do {
-      try await body()
-    } catch {
-      driving.cancel()
-      throw error
-    }
-    driving.cancel()
-    try await driving.value
-  }
-
   @Test func `a driver sends what another process enqueues`() async throws {
     let device = try world.device("store", pollInterval: 100_000)
     let other = try world.open("store")
@@ -331,6 +309,67 @@ import Testing
     }
 
     #expect(second.transport.total > 0)
+  }
+
+  @Test func `who stands by takes over within seconds of a driver's death, of which nobody tells`() async throws {
+    let second = try world.device("store", pollInterval: 100_000)
+    let first = try world.open("store")
+    var lease = try Lease.acquire(first)
+    try lease?.rest(first)
+    let start = ContinuousClock.now
+
+    try await whileDriving(second) {
+      // As when the process ends: the kernel closes the file.
+      lease = nil
+      try await eventually(first) { try first.status().lastSuccessAt != nil }
+    }
+
+    // Five are promised, which two real processes prove. A machine that runs all tests at once gets more.
+    #expect(start.duration(to: .now) < .seconds(60))
+  }
+
+  @Test func `who stands by takes over from a driver that sleeps on while there is work`() async throws {
+    let second = try world.device("store", pollInterval: 100_000)
+    let first = try world.open("store")
+    let stopped = try #require(try Lease.acquire(first))
+    try stopped.rest(first)
+
+    try await whileDriving(second) {
+      try first.accept(world.put("a", [:]))
+      try await eventually(first) { try first.queue() == [] }
+    }
+
+    #expect(throws: StoreError.self) { try stopped.renew(first) }
+    #expect(world.onServer("a") == [:])
+  }
+
+  @Test func `who stands by takes over from a driver that does not wake when it said it would`() async throws {
+    let second = try world.device("store", pollInterval: 100_000)
+    let first = try world.open("store")
+    let stopped = try #require(try Lease.acquire(first))
+    try stopped.rest(first, until: world.clock.now + 1)
+    world.clock.advance(1)
+
+    try await whileDriving(second) { try await eventually(first) { try first.status().lastSuccessAt != nil } }
+
+    #expect(throws: StoreError.self) { try stopped.renew(first) }
+  }
+
+  @Test func `who stands by leaves a driver alone that sleeps with nothing to do, and one that works`() async throws {
+    let second = try world.device("store", pollInterval: 100_000)
+    let first = try world.open("store")
+    let lease = try #require(try Lease.acquire(first))
+    try lease.rest(first, until: world.clock.now + 1_000_000)
+    let standBy = Task { try await second.engine.standBy() }
+    for _ in 0..<20 {
+      try lease.renew(first)
+      try lease.rest(first, until: world.clock.now + 1_000_000)
+    }
+
+    standBy.cancel()
+
+    #expect(try await standBy.value == nil)
+    try lease.renew(first)
   }
 
   @Test func `a driver goes on by itself when a back-off is over`() async throws {

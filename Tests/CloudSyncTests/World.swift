@@ -160,8 +160,10 @@ final class World: Sendable {
     identity: String? = nil,
     random: @escaping @Sendable () -> Double = { 0 },
     pollInterval: Double = 30,
+    watchdogInterval: Double = 300,
     sweepInterval: Double = 300,
     assetTransport: (any CKAssetTransport)? = nil,
+    isPushed: Bool = false,
     beforeEachWrite: (@Sendable () -> Void)? = nil
   ) throws -> TestDevice {
     let store = try open(name, beforeEachWrite: beforeEachWrite)
@@ -185,10 +187,21 @@ final class World: Sendable {
         identity: identity,
         random: random,
         pollInterval: pollInterval,
-        sweepInterval: sweepInterval
+        watchdogInterval: watchdogInterval,
+        sweepInterval: sweepInterval,
+        pushes: isPushed ? pushes(to: user ?? self.user) : nil
       )
     )
     return TestDevice(store: store, engine: engine, transport: transport)
+  }
+
+  /// Pushes come in real time: the courier's requests hang until there is one.
+  private func pushes(to user: String) -> CKNotificationSequence {
+    CKContainer(
+      identifier: Self.container,
+      credential: .webAuth(apiToken: "token", webAuthToken: user),
+      transport: EmulatorTransport(emulator, now: { [clock] in clock.date })
+    ).notifications
   }
 
   /// A record in the zone that changes without one go to.

@@ -15,9 +15,12 @@ package struct Lease: Sendable {
   /// Takes the lease if nobody holds it, or if its holder has been silent past its end while at work, or while a request
   /// of ours waits (`holderIsSilent`).
   ///
+  /// - Parameter candidate: the lock of somebody who stands by: made once, since letting a lock go wakes all who do.
   /// - Returns: nil where another process drives.
-  static func acquire(_ store: SyncStore, holderIsSilent: Bool = false) throws(StoreError) -> Lease? {
-    let lock = store.storage.driverLock()
+  static func acquire(_ store: SyncStore, holderIsSilent: Bool = false, with candidate: (any DriverLock)? = nil)
+    throws(StoreError) -> Lease?
+  {
+    let lock = candidate ?? store.storage.driverLock()
     let isFree = lock.take()
     let now = store.now()
     if !isFree, !holderIsSilent {
@@ -49,9 +52,14 @@ package struct Lease: Sendable {
     guard try ledger.extendLease(fence: fence, until: now + Self.duration) else {
       throw StoreError(.fenced, "another process drives this store now; this one has stopped")
     }
-    // Taken over from a silent holder: its lock is ours as soon as it lets go, so that nobody takes us for dead.
-    lock.take()
+    takeLock()
   }
+
+  /// Taken over from a silent holder: its lock is ours as soon as it lets go, so that nobody takes us for dead.
+  func takeLock() { lock.take() }
+
+  /// Lets the lock go after another has taken over, which is told.
+  func letGo() { lock.release() }
 
   /// Extends the lease during a long request; false where another process has taken over.
   func renew(_ store: SyncStore) throws(StoreError) {
@@ -59,15 +67,47 @@ package struct Lease: Sendable {
     try store.write { try check($0, now: now) }
   }
 
-  /// Says that the driver sleeps with nothing to do: then only the kernel's lock tells whether it lives.
-  func rest(_ store: SyncStore) throws(StoreError) {
+  /// Says that the driver sleeps with nothing to do, until when if it will wake by itself. Until then the kernel's lock
+  /// tells whether it lives, and whoever stands by sees whether it does what there is to do.
+  func rest(_ store: SyncStore, until end: Int64? = nil) throws(StoreError) {
     let fence = fence
-    _ = try store.write { try $0.extendLease(fence: fence, until: nil) }
+    try store.write { ledger in
+      guard try ledger.extendLease(fence: fence, until: nil) else { return }
+      let number = DriversRest(stored: try ledger.value("rest"))?.number ?? 0
+      try ledger.setValue("rest", DriversRest(number: number + 1, wakesAt: end).stored)
+    }
   }
 
   /// Gives the lease back.
   func release(_ store: SyncStore) {
     try? rest(store)
     lock.release()
+  }
+}
+
+/// A driver that sleeps: which of its sleeps this is, and when it will wake by itself.
+struct DriversRest: Hashable, Sendable {
+  var number: Int64
+  var wakesAt: Int64?
+}
+
+extension DriversRest {
+  /// As one value of the store: `NUMBER WAKESAT`, the second only where there is one.
+  var stored: String { "\(number)" + (wakesAt.map { " \($0)" } ?? "") }
+
+  init?(stored: String?) {
+    let parts = stored?.split(separator: " ").compactMap { Int64($0) } ?? []
+    guard let number = parts.first else { return nil }
+    self.init(number: number, wakesAt: parts.count > 1 ? parts[1] : nil)
+  }
+}
+
+extension SyncStore {
+  /// The sleep of whoever drives; nil while it is at work, with the end of its lease.
+  func driversRest() throws(StoreError) -> (rest: DriversRest?, expiresAt: Int64?) {
+    try read { ledger in
+      let expiresAt = try ledger.lease()?.expiresAt
+      return (expiresAt == nil ? DriversRest(stored: try ledger.value("rest")) : nil, expiresAt)
+    }
   }
 }

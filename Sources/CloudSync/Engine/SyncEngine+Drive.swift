@@ -41,28 +41,34 @@ extension SyncEngine {
     return summary
   }
 
-  /// Drives until cancelled: sends what is enqueued, polls the feeds, serves passes that other processes ask for. Where
-  /// another process drives, waits for its end.
+  /// Drives until cancelled: sends what is enqueued, reads what pushes announce, polls the feeds, serves passes that other
+  /// processes ask for. Where another process drives, stands by.
   package func drive(types: [String] = []) async throws {
     let watcher = watch()
     defer { _ = watcher }
+    let inbox = PushInbox()
+    var listening: Task<Void, Never>?
+    defer { listening?.cancel() }
     var lease: Lease?
     defer { lease?.release(store) }
-    var isResting = false
-    var nextPoll = store.now()
+    var restingUntil: Int64??
+    var polls = PollClock(configuration)
     var patience = Duration.seconds(1)
     while !Task.isCancelled {
-      guard let held = lease else {
-        lease = try Lease.acquire(store)
-        if let lease { _ = try store.recoverInFlight(lease) } else { await wakeup.sleep(.seconds(1)) }
-        isResting = false
-        continue
-      }
       do {
-        // A poll that lies further away than polls ever do was planned before the clock was set back.
-        let isDue = store.now() >= nextPoll || nextPoll - store.now() > Int64(configuration.pollInterval * 1000)
-        if try hasWork(pollIsDue: isDue) {
-          isResting = false
+        guard let held = lease else {
+          lease = try await standBy()
+          if let lease { _ = try store.recoverInFlight(lease) }
+          restingUntil = nil
+          continue
+        }
+        held.takeLock()
+        if listening == nil { listening = listen(inbox) }
+        let isDue = polls.isDue(at: store.now(), isPushed: inbox.isListening)
+        if try hasWork(pollIsDue: isDue || inbox.isFull) {
+          restingUntil = nil
+          // What is pushed from here on means one more pass.
+          inbox.empty()
           let requests = try store.startPasses(held)
           let summary = try await pass(
             held,
@@ -70,12 +76,17 @@ extension SyncEngine {
             sweeps: requests.ids.isEmpty ? (isDue ? .whenDue : .never) : .always
           )
           try store.finishPasses(requests.ids, summary, held)
-          if isDue || summary.reachedEnd { nextPoll = store.now() + Int64(configuration.pollInterval * 1000) }
+          if summary.error != nil { inbox.fill() }
+          if isDue || summary.reachedEnd { polls.polled(at: store.now(), reachedEnd: summary.reachedEnd) }
+          if configuration.pushes != nil, try await !subscribe(held) { polls.distrustPush() }
         } else {
-          if !isResting { try held.rest(store) }
-          isResting = true
+          let end = try restEnd(polls.next(isPushed: inbox.isListening))
+          // Whoever stands by has to know until when; nothing else is written while it sleeps.
+          if restingUntil != .some(end) { try held.rest(store, until: end) }
+          restingUntil = .some(end)
+          let left = end.map { Duration.milliseconds(max(1, $0 - store.now())) }
           // Without the system's watch the store has to be looked at.
-          await wakeup.sleep(watcher == nil ? .milliseconds(250) : try restTime(nextPoll))
+          await wakeup.sleep(watcher == nil ? .milliseconds(250) : left)
         }
         patience = .seconds(1)
       } catch let error as StoreError where error.passes {
@@ -83,9 +94,12 @@ extension SyncEngine {
         await wakeup.sleep(patience)
         patience = min(patience * 2, .seconds(60))
       } catch let error as StoreError where error.kind == .fenced {
+        // Whoever has taken over drives on, and has the lock before anybody who stands by asks for it.
+        lease?.letGo()
         lease = nil
-        // Whoever has taken over drives on.
-        await wakeup.sleep(.seconds(1))
+        try? await Task.sleep(for: .seconds(1))
+        listening?.cancel()
+        listening = nil
       } catch is CancellationError {
         return
       }
@@ -93,7 +107,7 @@ extension SyncEngine {
   }
 
   /// Whether there is anything to do now. Reads only: a driver that sleeps writes nothing.
-  private func hasWork(pollIsDue: Bool) throws -> Bool {
+  func hasWork(pollIsDue: Bool) throws(StoreError) -> Bool {
     if try store.hasRequestedPass() { return true }
     guard try store.mayRequest() else { return false }
     if pollIsDue { return true }
@@ -102,13 +116,13 @@ extension SyncEngine {
     return true
   }
 
-  /// Until the next poll, or the end of a wait; without end while an operator has paused everything.
-  private func restTime(_ nextPoll: Int64) throws -> Duration? {
+  /// The next poll, or the end of a wait; nil while an operator has paused everything.
+  private func restEnd(_ nextPoll: Int64) throws -> Int64? {
     let (workload, planner) = try store.workload()
     if workload.isPaused { return nil }
     var end = workload.waits.contains { $0.key.stopsAll } ? Int64.max : nextPoll
     if case .rest(let until?) = planner.plan(workload) { end = min(end, until) }
-    return .milliseconds(max(1, end - store.now()))
+    return end
   }
 
   private func watch() -> StoreWatcher? {

@@ -14,8 +14,12 @@ package actor SyncEngine {
     /// Who we are to the server as far as the credential tells; nil where the server has to say.
     package var identity: String?
     package var random: @Sendable () -> Double
-    /// Seconds between passes while driving, for what no push announces.
+    /// Seconds between passes while driving, where no push announces anything.
     package var pollInterval: Double
+    /// Seconds between passes while pushes come in: what no push announced is older than that at no time.
+    package var watchdogInterval: Double
+    /// Where pushes come in; nil: nowhere.
+    package var pushes: CKNotificationSequence?
     /// Seconds between sweeps for deletions where there is no change feed, while driving.
     package var sweepInterval: Double
 
@@ -26,7 +30,9 @@ package actor SyncEngine {
       identity: String? = nil,
       random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
       pollInterval: Double = 30,
-      sweepInterval: Double = 300
+      watchdogInterval: Double = 300,
+      sweepInterval: Double = 300,
+      pushes: CKNotificationSequence? = nil
     ) {
       self.client = client
       self.assetTransport = assetTransport
@@ -34,7 +40,9 @@ package actor SyncEngine {
       self.identity = identity
       self.random = random
       self.pollInterval = pollInterval
+      self.watchdogInterval = watchdogInterval
       self.sweepInterval = sweepInterval
+      self.pushes = pushes
     }
   }
 
@@ -44,6 +52,9 @@ package actor SyncEngine {
   var rate = Rate()
   var hasAuthenticated = false
   var hasSweptAssets = false
+  /// The subscriptions that the server was seen to hold, and when.
+  var subscribed: (identifiers: Set<String>, at: Int64)?
+  var subscriptionsRefusedAt: Int64?
 
   package init(store: SyncStore, _ configuration: Configuration) {
     self.store = store

@@ -124,6 +124,15 @@ extension SyncStore {
     }
   }
 
+  /// Writes a line to the event log.
+  func note(_ kind: String, _ message: String, _ lease: Lease) throws(StoreError) {
+    let now = now()
+    try write { ledger in
+      try lease.check(ledger, now: now)
+      try EventLog.add(kind, message, now: now, ledger)
+    }
+  }
+
   /// Operations that could go in this pass, for its progress.
   func sendableCount() throws(StoreError) -> Int {
     try read { try $0.operationCount(in: .pending) }

@@ -195,6 +195,11 @@ extension SyncStore {
     }
   }
 
+  /// The record types that are read by modification time.
+  func pulledTypes() throws(StoreError) -> [String] {
+    try read { ledger in Array(Set(try ledger.pulls().map(\.type))).sorted() }
+  }
+
   func apply(
     _ records: [WireRecordResult],
     of pull: Pull,

@@ -9,9 +9,15 @@ package final class StoreWatcher: Sendable {
 
   /// Calls `changed` on `queue` after each write to the store, several writes in a row at least once.
   ///
+  /// - Parameter locks: also when somebody may have let the driver's lock go, by dying if need be.
   /// - Returns: nil where the system has no more watches to give; the caller then has to look by itself.
-  package init?(_ store: SyncStore, queue: DispatchQueue, changed: @escaping @Sendable () -> Void) {
-    guard let watch = store.storage.watch(on: queue, changed) else { return nil }
+  package init?(
+    _ store: SyncStore,
+    queue: DispatchQueue,
+    locks: Bool = false,
+    changed: @escaping @Sendable () -> Void
+  ) {
+    guard let watch = store.storage.watch(on: queue, locks: locks, changed) else { return nil }
     self.watch = watch
   }
 }

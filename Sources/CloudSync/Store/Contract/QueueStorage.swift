@@ -29,8 +29,9 @@ package protocol QueueStorage: Sendable {
 
   /// Calls `changed` on `queue` after each write by whomever, several in a row at least once, until the watch is let go.
   ///
+  /// - Parameter locks: also after somebody may have let the driver's lock go, by `release` or by its end.
   /// - Returns: nil where there is no watch to be had; the caller then has to look by itself.
-  func watch(on queue: DispatchQueue, _ changed: @escaping @Sendable () -> Void) -> (any StorageWatch)?
+  func watch(on queue: DispatchQueue, locks: Bool, _ changed: @escaping @Sendable () -> Void) -> (any StorageWatch)?
 }
 
 /// A lock that ends with its holder, in whatever way that ends.

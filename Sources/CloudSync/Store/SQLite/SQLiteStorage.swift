@@ -131,7 +131,9 @@ package final class SQLiteStorage: QueueStorage {
 
   package var isDriven: Bool { StoreLock.isHeld(beside: name) }
 
-  package func watch(on queue: DispatchQueue, _ changed: @escaping @Sendable () -> Void) -> (any StorageWatch)? {
-    BellWatch(name, queue: queue, changed: changed)
+  package func watch(on queue: DispatchQueue, locks: Bool, _ changed: @escaping @Sendable () -> Void)
+    -> (any StorageWatch)?
+  {
+    BellWatch(name, queue: queue, locks: locks, changed: changed)
   }
 }

@@ -32,12 +32,14 @@ final class BellWatch: StorageWatch {
   private let descriptor: Int32
   private let source: any DispatchSourceRead
 
+  /// - Parameter locks: also when a process that may have held the lock closes its file, or dies.
   /// - Returns: nil where the system has no more watches to give.
-  init?(_ storePath: String, queue: DispatchQueue, changed: @escaping @Sendable () -> Void) {
+  init?(_ storePath: String, queue: DispatchQueue, locks: Bool, changed: @escaping @Sendable () -> Void) {
     descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
     guard descriptor >= 0 else { return nil }
     Bell.hang(storePath)
-    let watch = inotify_add_watch(descriptor, Bell.path(storePath), UInt32(IN_ATTRIB))
+    let mask = UInt32(IN_ATTRIB) | (locks ? UInt32(IN_CLOSE_WRITE) : 0)
+    let watch = inotify_add_watch(descriptor, Bell.path(storePath), mask)
     guard watch >= 0 else {
       close(descriptor)
       return nil
@@ -45,13 +47,34 @@ final class BellWatch: StorageWatch {
     let descriptor = descriptor
     source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     source.setEventHandler {
-      var buffer = [UInt8](repeating: 0, count: 4096)
-      while read(descriptor, &buffer, buffer.count) > 0 {}
+      let events = Self.events(descriptor)
       changed()
+      guard events & UInt32(IN_CLOSE_WRITE) != 0 else { return }
+      // The kernel tells of a closing a moment before it drops the file's locks.
+      for delay in [5, 50, 500] { queue.asyncAfter(deadline: .now() + .milliseconds(delay), execute: changed) }
     }
     source.setCancelHandler { close(descriptor) }
     source.activate()
   }
 
   deinit { source.cancel() }
+
+  /// The kinds of all events that are there to be read.
+  private static func events(_ descriptor: Int32) -> UInt32 {
+    var kinds: UInt32 = 0
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = read(descriptor, &buffer, buffer.count)
+      guard count > 0 else { return kinds }
+      buffer.withUnsafeBytes { bytes in
+        let header = MemoryLayout<inotify_event>.size
+        var start = 0
+        while start + header <= count {
+          let event = bytes.loadUnaligned(fromByteOffset: start, as: inotify_event.self)
+          kinds |= event.mask
+          start += header + Int(event.len)
+        }
+      }
+    }
+  }
 }

@@ -20,12 +20,16 @@ final class StoreLock: DriverLock {
   private static let setLock: Int32 = 37
   private static let awaitLock: Int32 = 38
 
+  private let storePath: String
   /// The first byte is the driver's, the second that of whoever makes the store.
   private let byte: Int
 
-  init(beside storePath: String, byte: Int = 0) {
+  /// - Parameter isToAsk: it will never be taken; closing a file that was open for reading wakes nobody.
+  init(beside storePath: String, byte: Int = 0, isToAsk: Bool = false) {
+    self.storePath = storePath
     self.byte = byte
-    descriptor = open(Self.path(storePath), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    let path = Self.path(storePath)
+    descriptor = isToAsk ? open(path, O_RDONLY | O_CLOEXEC) : open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
   }
 
   deinit {
@@ -47,6 +51,7 @@ final class StoreLock: DriverLock {
       if isHeld { _ = control(Self.setLock, Int16(F_UNLCK)) }
       isHeld = false
     }
+    if byte == 0 { Bell.ring(storePath) }
   }
 
   /// Takes the lock as soon as whoever holds it lets go.
@@ -57,7 +62,8 @@ final class StoreLock: DriverLock {
   /// Whether some process, this one included, holds the driver's lock. Asking does not take it, even for a moment.
   static func isHeld(beside storePath: String) -> Bool {
     guard isKnown(storePath) else { return false }
-    return StoreLock(beside: storePath).control(getLock, Int16(F_WRLCK)).map { $0 != Int16(F_UNLCK) } ?? false
+    let lock = StoreLock(beside: storePath, isToAsk: true)
+    return lock.control(getLock, Int16(F_WRLCK)).map { $0 != Int16(F_UNLCK) } ?? false
   }
 
   /// Lets one process at a time make a store, so that none meets another's half-made one.

@@ -1,0 +1,93 @@
+import CloudKit
+
+/// The subscriptions without which no push comes: they have the same identifiers on every device, so that there is one of
+/// each, and are looked at again now and then, since servers and people remove them.
+extension SyncEngine {
+  /// Milliseconds after which the server is asked again what it holds.
+  private static let verificationInterval: Int64 = 86_400_000
+
+  /// Milliseconds after which a server that would not have the subscriptions is asked again.
+  private static let retryInterval: Int64 = 600_000
+
+  /// Makes sure that the server holds the subscriptions of this database.
+  ///
+  /// - Returns: false where it does not hold all of them: pushes are not to be relied upon.
+  func subscribe(_ lease: Lease) async throws -> Bool {
+    let wanted = Self.subscriptions(database, types: try store.pulledTypes())
+    let identifiers = Set(wanted.map(\.subscriptionID))
+    if let subscribed, identifiers.isSubset(of: subscribed.identifiers),
+      abs(store.now() - subscribed.at) < Self.verificationInterval
+    {
+      return true
+    }
+    if let refusedAt = subscriptionsRefusedAt, abs(store.now() - refusedAt) < Self.retryInterval { return false }
+    guard try store.mayRequest() else { return false }
+    do {
+      try await verify(wanted, lease)
+      subscribed = (identifiers, store.now())
+      return true
+    } catch let error as WebServicesError {
+      // Polls go on meanwhile.
+      subscriptionsRefusedAt = store.now()
+      try store.note("push", "no subscriptions: \(error.code.name): \(error.reason)", lease)
+      return false
+    }
+  }
+
+  private func verify(_ wanted: [WireSubscription], _ lease: Lease) async throws {
+    let client = client
+    let database = database
+    let held = try await request(lease) { () async throws(WebServicesError) in
+      try await client.listSubscriptions(in: database)
+    }
+    var known: [String: WireSubscription] = [:]
+    for case .subscription(let subscription) in held { known[subscription.subscriptionID] = subscription }
+    let operations = wanted.compactMap { subscription -> WebServicesClient.SubscriptionOperation? in
+      guard let other = known[subscription.subscriptionID] else { return .init(.create, subscription) }
+      return other.watchesTheSame(as: subscription) ? nil : .init(.update, subscription)
+    }
+    guard !operations.isEmpty else { return }
+    let results = try await request(lease) { () async throws(WebServicesError) in
+      try await client.modifySubscriptions(operations, in: database)
+    }
+    for case .failure(_, let error) in results where error.code != .exists { throw error }
+    try store.note("push", "made \(operations.count) subscriptions", lease)
+  }
+
+  /// One for the whole database, or one for each record type where a database has none.
+  static func subscriptions(_ database: DatabaseName, types: [String]) -> [WireSubscription] {
+    guard database == .public else { return [WireSubscription(watchingAllAs: "cktop-changes")] }
+    return types.map { WireSubscription(watching: $0, as: "cktop-changes-\($0)") }
+  }
+}
+
+extension WireSubscription {
+  fileprivate init(watchingAllAs identifier: String) {
+    self.init(subscriptionID: identifier)
+    subscriptionType = "database"
+    notificationInfo = .silent
+  }
+
+  fileprivate init(watching type: String, as identifier: String) {
+    self.init(subscriptionID: identifier)
+    subscriptionType = "query"
+    zoneWide = true
+    query = WireSubscribedQuery(recordType: type, filterBy: [])
+    firesOn = ["create", "update", "delete"]
+    notificationInfo = .silent
+  }
+
+  fileprivate func watchesTheSame(as other: WireSubscription) -> Bool {
+    subscriptionType == other.subscriptionType && query?.recordType == other.query?.recordType
+      && Set(firesOn ?? []) == Set(other.firesOn ?? []) && (query?.filterBy ?? []).isEmpty && firesOnce != true
+  }
+}
+
+extension WireNotificationInfo {
+  /// Wakes a program and shows nothing.
+  fileprivate static var silent: WireNotificationInfo {
+    var info = WireNotificationInfo()
+    info.shouldSendContentAvailable = true
+    return info
+  }
+}
