@@ -52,13 +52,14 @@ extension SyncEngine {
     var nextPoll = store.now()
     var patience = Duration.seconds(1)
     while !Task.isCancelled {
-      guard let held = lease else {
-        lease = try Lease.acquire(store)
-        if let lease { _ = try store.recoverInFlight(lease) } else { await wakeup.sleep(.seconds(1)) }
-        isResting = false
-        continue
-      }
       do {
+        guard let held = lease else {
+          isResting = false
+          let taken = try Lease.acquire(store)
+          if let taken { _ = try store.recoverInFlight(taken) } else { await wakeup.sleep(.seconds(1)) }
+          lease = taken
+          continue
+        }
         // A poll that lies further away than polls ever do was planned before the clock was set back.
         let isDue = store.now() >= nextPoll || nextPoll - store.now() > Int64(configuration.pollInterval * 1000)
         if try hasWork(pollIsDue: isDue) {
