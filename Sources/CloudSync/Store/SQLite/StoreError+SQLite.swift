@@ -39,7 +39,8 @@ extension StoreError {
       self.init(.cannotOpen, "the store \(path) is locked by another program; try again", passes: true)
     case .SQLITE_IOERR:
       let what = error.message ?? "input or output error"
-      self.init(.cannotOpen, "the disk fails at the store \(path) (\(what)); see to it, nothing was changed", passes: true)
+      let message = "the disk fails at the store \(path) (\(what)); see to it and try again, nothing was changed"
+      self.init(.cannotOpen, message, passes: true)
     default:
       let what = error.message ?? error.resultCode.description
       self.init(.cannotOpen, "the store \(path) failed (\(what)); check that it is a file on a sound disk")
