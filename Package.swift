@@ -166,6 +166,19 @@ let package = Package(
         "CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),
+    // Between SQLite and its files, for the tests that cut the power.
+    .target(
+      name: "CPowerCut",
+      path: "Tests/PowerCut/CPowerCut",
+      linkerSettings: [.linkedLibrary("sqlite3")]
+    ),
+    .testTarget(
+      name: "PowerCut",
+      dependencies: [
+        "CPowerCut", "CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      exclude: ["CPowerCut"]
+    ),
     .testTarget(
       name: "Simulation",
       dependencies: ["CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift")]
@@ -198,9 +211,9 @@ let package = Package(
 )
 
 for target in package.targets where target.type != .system {
-  guard !["CNcurses", "CCloudKit", "COSShim"].contains(target.name), !target.name.hasSuffix("CompatibilityTests") else {
-    continue
-  }
+  guard !["CNcurses", "CCloudKit", "COSShim", "CPowerCut"].contains(target.name),
+    !target.name.hasSuffix("CompatibilityTests")
+  else { continue }
   target.swiftSettings =
     (target.swiftSettings ?? []) + [
       .enableUpcomingFeature("ExistentialAny"),

@@ -127,6 +127,16 @@ import Testing
     #expect(kind("empty") == nil)
   }
 
+  @Test func `a store whose making was cut off is made`() throws {
+    do {
+      let queue = try DatabaseQueue(path: world.folder.path("begun"))
+      // What GRDB writes before the first migration.
+      try queue.write { try $0.execute(sql: "CREATE TABLE grdb_migrations(identifier TEXT NOT NULL PRIMARY KEY)") }
+    }
+
+    #expect(kind("begun") == nil)
+  }
+
   @Test func `the store belongs to the first identity, another is refused and sends nothing`() async throws {
     let ana = try world.device("store")
     try await ana.sync()

@@ -57,9 +57,10 @@ extension SyncEngine {
     while !Task.isCancelled {
       do {
         guard let held = lease else {
-          lease = try await standBy()
-          if let lease { _ = try store.recoverInFlight(lease) }
           restingUntil = nil
+          let taken = try await standBy()
+          if let taken { _ = try store.recoverInFlight(taken) }
+          lease = taken
           continue
         }
         held.takeLock()

@@ -10,7 +10,7 @@ public struct StoreError: Error, Hashable, Sendable {
   }
 
   package var kind: Kind
-  /// Whether it may be over by itself: a full disk, a file that another program holds.
+  /// Whether it may be over by itself: a full disk, one that fails, a file that another program holds.
   package private(set) var passes: Bool
   /// What happened and what to do, in one line.
   public var message: String

@@ -73,9 +73,10 @@ package final class SQLiteStorage: QueueStorage {
     }
   }
 
-  /// An empty database, or one that migrations of ours made.
+  /// One that migrations of ours made, or an empty one: also where its making was cut off before the first of them.
   private static func isStore(_ database: Database) throws -> Bool {
-    let tables = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+    let sql = "SELECT count(*) FROM sqlite_master WHERE tbl_name <> 'grdb_migrations'"
+    let tables = try Int.fetchOne(database, sql: sql) ?? 0
     return try tables == 0 || database.tableExists("grdb_migrations") && database.tableExists("operations")
   }
 

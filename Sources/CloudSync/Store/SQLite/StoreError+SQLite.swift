@@ -37,6 +37,10 @@ extension StoreError {
       self.init(.cannotOpen, "the store \(path) cannot be opened for writing; check the path and its rights")
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init(.cannotOpen, "the store \(path) is locked by another program; try again", passes: true)
+    case .SQLITE_IOERR:
+      let what = error.message ?? "input or output error"
+      let message = "the disk fails at the store \(path) (\(what)); see to it and try again, nothing was changed"
+      self.init(.cannotOpen, message, passes: true)
     default:
       let what = error.message ?? error.resultCode.description
       self.init(.cannotOpen, "the store \(path) failed (\(what)); check that it is a file on a sound disk")
