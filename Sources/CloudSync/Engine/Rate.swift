@@ -29,13 +29,27 @@ struct Rate: Sendable {
 /// How far the present phase of a pass is.
 package struct Progress: Hashable, Sendable {
   /// What is being done.
-  package enum Phase: String, Hashable, Sendable { case send, fetch }
+  package enum Phase: String, Hashable, Sendable {
+    /// Operations are sent.
+    case send
+    /// Files of assets are uploaded; counted in bytes.
+    case upload
+    /// Changes are read.
+    case fetch
+  }
 
   package var phase: Phase
   package var done: Int
   package var total: Int
-  /// Records a second over the last seconds; nil before there is anything to measure.
+  /// Operations a second over the last seconds; nil before there is anything to measure.
   package var perSecond: Double?
+
+  init(phase: Phase, done: Int, total: Int, perSecond: Double? = nil) {
+    self.phase = phase
+    self.done = done
+    self.total = total
+    self.perSecond = perSecond
+  }
 
   /// Seconds until all is done at the present rate.
   package var etaSeconds: Double? {

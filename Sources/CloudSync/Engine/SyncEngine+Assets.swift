@@ -29,20 +29,33 @@ extension SyncEngine {
     let files = needs.filter { $0.asset.place == nil }
     guard !files.isEmpty else { return }
     let addressed = try await addresses(Array(files), zone, lease, &summary)
-    let client = client
-    let transport = configuration.assetTransport
-    let (uploaded, _) = await timed(lease) { () async throws(WebServicesError) in
-      await withTaskGroup(of: (Int, SyncStore.AssetOutcome).self) { group in
-        var outcomes = [SyncStore.AssetOutcome?](repeating: nil, count: addressed.count)
-        for (index, job) in addressed.enumerated() {
-          if index >= Self.width, let (done, outcome) = await group.next() { outcomes[done] = outcome }
-          group.addTask { (index, await Self.upload(job.need, to: job.address, client, over: transport)) }
+    let supplied = try await upload(addressed, lease)
+    summary.failed += try store.finishAssets(supplied, random: configuration.random(), lease)
+  }
+
+  /// Uploads files, several at a time, and shows how many of their bytes are done.
+  private func upload(_ jobs: [(need: Need, address: String)], _ lease: Lease) async throws -> [Supplied] {
+    let (client, transport, store) = (client, configuration.assetTransport, store)
+    let total = jobs.reduce(0) { $0 + Int($1.need.asset.size) }
+    try store.setProgress(Progress(phase: .upload, done: 0, total: total), lease)
+    return try await request(lease) { () async throws(WebServicesError) in
+      await withTaskGroup(of: Supplied.self) { group in
+        var supplied: [Supplied] = []
+        var bytes = 0
+        let take = { (done: Supplied) in
+          supplied.append(done)
+          bytes += Int(done.need.asset.size)
+          // A driver that has been replaced meanwhile learns of it when it writes what became of the files.
+          try? store.setProgress(Progress(phase: .upload, done: bytes, total: total), lease)
         }
-        for await (done, outcome) in group { outcomes[done] = outcome }
-        return zip(addressed, outcomes).compactMap { job, outcome in outcome.map { (job.need, $0) } }
+        for (index, job) in jobs.enumerated() {
+          if index >= Self.width, let done = await group.next() { take(done) }
+          group.addTask { (job.need, await Self.upload(job.need, to: job.address, client, over: transport)) }
+        }
+        for await done in group { take(done) }
+        return supplied
       }
     }
-    summary.failed += try store.finishAssets(try uploaded.get(), random: configuration.random(), lease)
   }
 
   /// Descriptors for bytes that are in the zone already.

@@ -1,6 +1,6 @@
 package import CloudKit
 
-/// One `FIELD=VALUE`, `FIELD:TYPE=VALUE` or `FIELD=` of `records put`.
+/// One `FIELD=VALUE`, `FIELD:TYPE=VALUE` or `FIELD=` of `records put`. The value of an asset is the path of its file.
 ///
 /// ```swift
 /// let assignment = try FieldAssignment(parsing: "due:TIMESTAMP=2026-01-31T12:00:00Z")
@@ -28,18 +28,25 @@ package struct FieldAssignment: Hashable, Sendable {
       return
     }
     let written = String(target[target.utf8.index(after: colon)...])
-    guard let tag = WireTypeTag(written.uppercased()), WireTypeTag.writable.contains(tag.description) else {
-      let known = WireTypeTag.writable.joined(separator: ", ")
+    let tag = WireTypeTag(written.uppercased())
+    guard let tag, tag == .scalar(.asset) || WireTypeTag.writable.contains(tag.description) else {
+      let known = (WireTypeTag.writable + [FieldType.asset.rawValue]).joined(separator: ", ")
       throw FieldError(field: name, "\(name) cannot be given the type '\(written)'; write one of \(known)")
     }
     type = tag
+  }
+
+  /// The path of an asset's file; nil where the field is of another type, or to be cleared.
+  package func assetPath(knownType: String?) -> String? {
+    let target = type ?? knownType.flatMap(WireTypeTag.init)
+    return target == .scalar(.asset) && !text.isEmpty ? text : nil
   }
 
   /// The value for the field, nil to clear it.
   ///
   /// The type written down counts first, then the one the field is known to have, then what the value looks like.
   package func value(knownType: String?) throws(FieldError) -> FieldValue? {
-    if text.isEmpty, type == nil { return nil }
+    if text.isEmpty, type == nil || type == .scalar(.asset) { return nil }
     let source = (try? JSONReader.value(Array(text.utf8))) ?? .text(text)
     if type == nil, source == .null { return nil }
     let known = type == nil ? try known(knownType) : nil

@@ -35,7 +35,7 @@ extension SyncStore {
     try write { ledger in
       try lease.check(ledger, now: now)
       try ledger.changeActivity { row in
-        row.phase = Progress.Phase.send.rawValue
+        row.phase = progress.phase.rawValue
         row.done = progress.done
         row.total = progress.total
         row.perSecond = progress.perSecond

@@ -35,12 +35,13 @@ final class ProgressBar: Sendable {
     guard let progress = status.progress else {
       return "\(status.state.rawValue): \(status.reason)".visible.cut(toColumns: width - 1)
     }
-    guard progress.phase == .send, progress.total > 0 else {
+    guard progress.phase != .fetch, progress.total > 0 else {
       return "fetched \(progress.done)".cut(toColumns: width - 1)
     }
     let rate = progress.perSecond.map { ", \(Int($0)) a second" } ?? ""
     let rest = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s to go" } ?? ""
-    let text = "sent \(progress.done) of \(progress.total)\(rate)\(rest)"
+    let verb = progress.phase == .upload ? "uploaded" : "sent"
+    let text = "\(verb) \(progress.amount) of \(progress.whole)\(rate)\(rest)"
     let room = width - text.count - 5
     guard room >= 10 else { return text.cut(toColumns: width - 1) }
     let length = min(room, 40)

@@ -10,15 +10,17 @@ struct RecordsPut: Verb {
     abstract: "Enqueues a new record, or a change of just these fields of a known one.",
     discussion: """
       A value is read as JSON where it is JSON, else as text; FIELD:TYPE=VALUE says the wire type, FIELD= clears the \
-      field. Nothing is sent before the next sync.
+      field. The value of an asset is the path of its file, which is copied now. Nothing is sent before the next sync.
 
         cktop records put --type Task --name t1 title='Buy milk' done=0 due:TIMESTAMP=2026-01-31T12:00:00Z
+        cktop records put --type Task --name t1 photo:ASSETID=./milk.jpg
       """
   )
 
   @Option(help: "The record type.") var type: String?
   @Option(help: "The record's name; without it, a new one is made.") var name: String?
   @Option(help: "The zone; without it that of the known record, else the standard one.") var zone: String?
+  @Flag(help: "Leave assets' files where they are and read them when they are sent.") var inPlace = false
   @Flag(help: "What was done as a JSON object.") var json = false
   @Argument(help: ArgumentHelp("The fields.", valueName: "field=value")) var assignments: [String] = []
   @OptionGroup var options: StoreOptions
@@ -43,8 +45,17 @@ struct RecordsPut: Verb {
     let key = known?.record.key ?? RecordKey(zone ?? store.scope.zoneForChangesWithoutOne, name ?? UUID().uuidString)
     let types = try store.knownFieldTypes(of: type)
     var changes = FieldChanges()
-    for assignment in parsed { changes[assignment.name] = try assignment.value(knownType: types[assignment.name]) }
-    let accepted = try store.enqueue([Change(key, .save(type: type, changes))]).first ?? .unchanged
+    var assets: [String: [AssetSource]] = [:]
+    for assignment in parsed {
+      let (field, known) = (assignment.name, types[assignment.name])
+      if let path = assignment.assetPath(knownType: known) {
+        assets[field] = [AssetSource(file: URL(fileURLWithPath: path))]
+      } else {
+        changes[field] = try assignment.value(knownType: known)
+      }
+    }
+    let change = Change(key, .save(type: type, changes), assets: assets)
+    let accepted = try store.enqueue([change], assets: inPlace ? .referenced : .copied).first ?? .unchanged
     try EnqueueReport(key: key, type: type, accepted).print(json: json)
   }
 }

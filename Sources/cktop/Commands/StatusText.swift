@@ -39,7 +39,7 @@ struct StatusText {
     }
     if let progress = status.progress {
       let eta = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s to go" } ?? ""
-      lines.append(fact("Progress", "\(progress.phase.rawValue) \(progress.done) of \(progress.total)\(eta)"))
+      lines.append(fact("Progress", "\(progress.phase.rawValue) \(progress.amount) of \(progress.whole)\(eta)"))
     }
     lines.append(fact("Queue", queue))
     lines.append(fact("Records", records))

@@ -56,6 +56,11 @@ struct Format: Hashable, Sendable {
     }
   }
 
+  /// An amount in the unit of a phase: bytes of files, else operations.
+  fileprivate static func amount(_ count: Int, _ phase: CloudSync.Progress.Phase) -> String {
+    phase == .upload ? bytes(count) : "\(count)"
+  }
+
   /// A field's value in one line. The screen escapes what must not reach a terminal.
   func value(_ value: FieldValue?, now: Int64) -> String {
     guard let value else { return "(none)" }
@@ -78,4 +83,11 @@ struct Format: Hashable, Sendable {
   func fields(_ fields: [String: FieldValue], now: Int64) -> String {
     fields.sorted { $0.key < $1.key }.map { "\($0.key)=\(value($0.value, now: now))" }.joined(separator: "  ")
   }
+}
+
+extension CloudSync.Progress {
+  /// What is done, for people.
+  var amount: String { Format.amount(done, phase) }
+  /// What there is to do, for people.
+  var whole: String { Format.amount(total, phase) }
 }

@@ -26,7 +26,7 @@ struct SyncPane: Sendable {
 
   private func drawProgress(on grid: inout Grid, in area: Rect) {
     guard !area.isEmpty else { return }
-    guard let progress = status.progress, progress.phase == .send, progress.total > 0 else {
+    guard let progress = status.progress, progress.phase != .fetch, progress.total > 0 else {
       let text =
         status.progress.map { "\(Format.count($0.done, "change")) read" }
         ?? "last complete pass \(time(status.lastSuccessAt))"
@@ -39,7 +39,7 @@ struct SyncPane: Sendable {
     grid.draw(
       Gauge(
         Double(progress.done) / Double(progress.total),
-        label: StyledText("\(progress.done)/\(progress.total)\(rate)\(eta)")
+        label: StyledText("\(progress.amount)/\(progress.whole)\(rate)\(eta)")
       ),
       in: parts[0]
     )

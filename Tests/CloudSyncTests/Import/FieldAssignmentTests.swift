@@ -108,7 +108,7 @@ import Testing
       "a is LOCATION and this value is not one; give latitude,longitude in degrees, such as 52.52,13.40"
     ),
     ("a:REFERENCE=", nil, "a refers to no record: a record name must not be empty"),
-    ("a=x", "ASSETID", "a is ASSETID, which cannot be given as text; leave it out"),
+    ("a=x", "a is ASSETID, which cannot be given as text; leave it out"),
     ("a=x", "ENCRYPTED_STRING", "a is of type ENCRYPTED_STRING, which this version cannot write; leave it out"),
   ]
 
@@ -125,10 +125,22 @@ import Testing
     #expect(error?.message == message)
   }
 
-  @Test(arguments: ["NUMBER", "ASSETID", "UNKNOWN", "LIST", "STRING_LIST_LIST", ""])
+  @Test(arguments: ["NUMBER", "UNKNOWN", "LIST", "STRING_LIST_LIST", ""])
   func `a type that cannot be written is refused with the list of those that can`(_ type: String) {
     let error = #expect(throws: FieldError.self) { try FieldAssignment(parsing: "a:\(type)=1") }
 
     #expect(error?.message.hasPrefix("a cannot be given the type '\(type)'; write one of STRING, INT64,") == true)
+  }
+
+  @Test func `an asset is the path of its file, by the type written down or the one the field has`() throws {
+    let written = try FieldAssignment(parsing: "photo:assetid=./a.jpg")
+    let known = try FieldAssignment(parsing: "photo=b.jpg")
+    let cleared = try FieldAssignment(parsing: "photo:ASSETID=")
+
+    #expect(written.assetPath(knownType: nil) == "./a.jpg")
+    #expect(known.assetPath(knownType: "ASSETID") == "b.jpg")
+    #expect(known.assetPath(knownType: "STRING") == nil)
+    #expect(cleared.assetPath(knownType: nil) == nil)
+    #expect(try cleared.value(knownType: nil) == nil)
   }
 }

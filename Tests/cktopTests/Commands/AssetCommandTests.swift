@@ -1,0 +1,40 @@
+import Foundation
+import Testing
+
+@Suite struct AssetCommandTests {
+  @Test func `a file is put, sent and told of by its size; its copy is sent though it is gone`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let photo = try machine.folder.write("not quite a photo", to: "photo.jpg")
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "n", "photo:ASSETID=\(photo)", "title=a")
+    try FileManager.default.removeItem(atPath: photo)
+    try await machine.succeed("sync")
+
+    let record = try await machine.succeed("records", "get", "n", "--json").object()
+    let fields = try #require(record["fields"] as? [String: [String: Any]])
+    let value = try #require(fields["photo"]?["value"] as? [String: Any])
+    #expect(value["size"] as? Int == 17)
+    #expect(fields["photo"]?["type"] as? String == "ASSETID")
+  }
+
+  @Test func `a file left in place that changes before it is sent is a dead letter with its reason`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let photo = try machine.folder.write("before", to: "photo.jpg")
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "n", "photo:ASSETID=\(photo)", "--in-place")
+    _ = try machine.folder.write("after", to: "photo.jpg")
+    let sync = try await machine.run("sync")
+    let row = try await machine.succeed("queue", "list", "--json").object()
+
+    #expect(sync.status != 0)
+    #expect(row["state"] as? String == "failed")
+    #expect((row["reason"] as? String)?.contains("has changed since") == true)
+  }
+
+  @Test func `a file that is not there is one line, and nothing is enqueued`() async throws {
+    let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_API_TOKEN": "t"])
+    let line = try await machine.fail(2, "records", "put", "--type", "Note", "photo:ASSETID=/nowhere/at/all")
+
+    #expect(line.contains("/nowhere/at/all"))
+  }
+}
