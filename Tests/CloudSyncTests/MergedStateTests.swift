@@ -8,8 +8,9 @@ import Testing
 /// What merging leaves in the store: counted once, parked where it belongs, never ended by somebody else.
 @Suite struct MergedStateTests {
   /// Two devices that both know record `a` with `x` 0 and `n` 10.
-  private func pair(_ policy: ConflictPolicy = .server) async throws -> (world: World, mine: TestDevice, theirs: TestDevice)
-  {
+  private func pair(_ policy: ConflictPolicy = .server) async throws -> (
+    world: World, mine: TestDevice, theirs: TestDevice
+  ) {
     let world = try World()
     let mine = try world.device("mine", policy: policy)
     let theirs = try world.device("theirs")
@@ -219,7 +220,9 @@ import Testing
   // MARK: - Dead letters and pauses
 
   @Test(arguments: [true, false], [ConflictPolicy.server, .client, .newest, .manual])
-  func `what a person holds is not ended by somebody else's edit`(_ isPaused: Bool, _ policy: ConflictPolicy) async throws {
+  func `what a person holds is not ended by somebody else's edit`(_ isPaused: Bool, _ policy: ConflictPolicy)
+    async throws
+  {
     let (world, mine, theirs) = try await pair(policy)
     let id = try hold(world, mine, world.put("a", ["x": .int64(2)]), isPaused: isPaused)
     world.clock.advance(10)
