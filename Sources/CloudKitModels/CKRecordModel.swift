@@ -1,4 +1,5 @@
 public import CloudKit
+public import CloudSync
 
 /// A Swift type whose values are records: `CKRecordEncoder` and `CKRecordDecoder` turn one into the other.
 ///
@@ -28,6 +29,14 @@ public protocol CKRecordModel {
   /// Declare it where your `CodingKeys` call the identity something else.
   static var recordNameKey: String { get }
 
+  /// How fields come out that two devices changed at the same time, by their names; unless declared, one of the two values
+  /// wins as a whole.
+  ///
+  /// ```swift
+  /// static let mergeRules: [String: MergeRule] = ["likes": .counter, "tags": .elements]
+  /// ```
+  static var mergeRules: [String: MergeRule] { get }
+
   /// The record's name, unique within its zone and the same for as long as the model lives.
   var recordName: String { get }
 }
@@ -37,6 +46,8 @@ extension CKRecordModel {
   public static var recordType: CKRecord.RecordType { String(describing: Self.self) }
   /// The key of a property called `recordName`.
   public static var recordNameKey: String { "recordName" }
+  /// None: every field is merged as a value.
+  public static var mergeRules: [String: MergeRule] { [:] }
 }
 
 extension CKRecordModel where Self: Identifiable {

@@ -171,14 +171,22 @@ public final class CloudKitService {
     }
   }
 
-  /// Accepts a record to be saved: the fields it holds and those it was asked to clear. It is on disk on return.
+  /// Accepts a record to be saved: the fields it holds and those it was asked to clear. It is on disk on return, and the
+  /// record counts as saved: the next save is of what is changed from here on.
+  ///
+  /// A record that was fetched, and that the server has changed since, meets these changes as a conflict of the fields that
+  /// both sides changed.
   ///
   /// - Throws: where the store cannot take it, or the record can never be sent (name, type, 1 MB limit).
   public func save(_ record: CKRecord) async throws {
     let key = RecordKey(store.scope, record.recordID)
     let changed = try record.changedFields()
     let changes = FieldChanges(values: changed.set, cleared: changed.cleared)
-    try await enqueue(Change(key, .save(type: record.recordType, changes), assets: changed.assets))
+    let save = Change.Kind.save(type: record.recordType, changes)
+    try await enqueue(
+      Change(key, save, assets: changed.assets, base: changed.base, baseTag: changed.changeTag)
+    )
+    record.accept(changed)
   }
 
   /// Accepts a deletion. It is on disk on return.

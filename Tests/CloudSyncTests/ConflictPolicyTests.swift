@@ -290,28 +290,4 @@ import Testing
     #expect(row.state == .failed)
     #expect(row.reason == "EXISTS: the server holds a Task of this name, not a Note")
   }
-
-  @Test func `conflicts without end are parked`() async throws {
-    let world = try World()
-    let mine = try world.device("mine", policy: .client)
-    try mine.store.accept(world.put("a", ["x": .int64(1)]))
-    mine.transport.interfere { operation, number, _ in
-      if operation == "records/modify" {
-        _ = try? world.emulator.save(
-          in: world.server,
-          zone: "cktop",
-          recordType: "Note",
-          recordName: "a",
-          fields: ["x": .int64(Int64(100 + number))],
-          at: world.clock.date
-        )
-      }
-      return .pass
-    }
-
-    try await mine.sync()
-
-    #expect(try mine.store.queue() == ["save a failed"])
-    #expect(mine.transport.count("records/modify") == 9)
-  }
 }

@@ -64,7 +64,7 @@ import Testing
       fields: ["sent": .int64(1), "both": .int64(1)]
     )
 
-    _ = try store.finish(sent, [id: .saved(saved)], seconds: 0, policy: .server, random: 0, lease)
+    _ = try store.finish(sent, [id: .saved(saved)], seconds: 0, policy: MergePolicy(.server), random: 0, lease)
 
     let operation = try store.operation(id)
     #expect(operation.state == .pending)

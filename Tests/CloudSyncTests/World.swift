@@ -156,6 +156,7 @@ final class World: Sendable {
   func device(
     _ name: String,
     policy: ConflictPolicy = .server,
+    mergeRules: MergeRules = MergeRules(),
     user: String? = nil,
     identity: String? = nil,
     random: @escaping @Sendable () -> Double = { 0 },
@@ -184,6 +185,7 @@ final class World: Sendable {
         client: client,
         assetTransport: assetTransport ?? EmulatorTransport(emulator, now: { [clock] in clock.date }, sleep: { _ in }),
         policy: policy,
+        mergeRules: mergeRules,
         identity: identity,
         random: random,
         pollInterval: pollInterval,

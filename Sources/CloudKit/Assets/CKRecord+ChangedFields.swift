@@ -27,6 +27,12 @@ extension CKRecord {
     package var cleared: Set<String>
     /// For each field with such descriptors, where their bytes are, in the order of the field.
     package var assets: [String: [AssetSource]]
+    /// These fields as they were read, or handed to a queue before; nil for a record that was only made here. An asset that
+    /// the server has not named yet is left out.
+    package var base: [String: FieldValue?]?
+    /// The change tag that was read.
+    package var changeTag: String?
+    fileprivate let state: RecordState
   }
 
   /// The fields that were set since the last fetch or save, and the names of those that were cleared.
@@ -45,7 +51,23 @@ extension CKRecord {
     return ChangedFields(
       set: try state.announcingAssets(in: keys).wireFields(keys: keys, zoneID: zoneID),
       cleared: state.changedKeys.filter { state.fields[$0] == nil },
-      assets: assets
+      assets: assets,
+      base: try state.ancestor.map { ancestor throws(CKError) in
+        var read = state
+        read.fields = ancestor
+        let spelled = keys.filter { key in ancestor[key].map { $0.wire != nil || $0.assets.isEmpty } ?? true }
+        let values = try read.wireFields(keys: spelled, zoneID: zoneID)
+        return Dictionary(uniqueKeysWithValues: spelled.map { ($0, values[$0]) })
+      },
+      changeTag: state.changeTag,
+      state: state
     )
+  }
+
+  /// Takes changes that a queue has accepted as made: the next ones are made on top of them.
+  package func accept(_ queued: ChangedFields) {
+    var accepted = queued.state
+    (accepted.ancestor, accepted.changedKeys) = (accepted.fields, [])
+    state.withLock { $0 = $0.accepting(accepted, sent: queued.state) }
   }
 }

@@ -1,4 +1,5 @@
 public import CloudKit
+internal import CloudSync
 
 /// Models to be saved and deleted together: a store accepts them in one transaction, all or none.
 ///
@@ -13,9 +14,9 @@ public struct CKModelChanges: Sendable {
   /// One change, with the model turned into a record already.
   enum Step: Sendable {
     /// Every field becomes what the model has.
-    case save(CKRecord)
+    case save(CKRecord, rules: [String: MergeRule])
     /// Just what differs between the two is done.
-    case edit(CKRecord, original: CKRecord)
+    case edit(CKRecord, original: CKRecord, rules: [String: MergeRule])
     case delete(CKRecord.ID)
   }
 
@@ -36,11 +37,12 @@ public struct CKModelChanges: Sendable {
   ///
   /// - Throws: `EncodingError` for what a record cannot hold.
   public mutating func save<Model: CKRecordModel & Encodable>(_ model: Model) throws {
-    steps.append(.save(try encoder.encode(model)))
+    steps.append(.save(try encoder.encode(model), rules: Model.mergeRules))
   }
 
   /// Saves what differs between a model and the same one before it was edited, and leaves what others have made of the
-  /// other fields meanwhile.
+  /// other fields meanwhile. What they have made of these very fields since the original was read is a conflict, which the
+  /// fields' merge rules settle, or the engine's policy.
   ///
   /// - Throws: `EncodingError` for what a record cannot hold, and where the two have different names.
   public mutating func save<Model: CKRecordModel & Encodable>(_ model: Model, changedFrom original: Model) throws {
@@ -49,7 +51,7 @@ public struct CKModelChanges: Sendable {
       let reason = "The model and the one it was changed from have different names."
       throw EncodingError.invalidValue(model, .init(codingPath: [], debugDescription: reason))
     }
-    steps.append(.edit(edited, original: try encoder.encode(original)))
+    steps.append(.edit(edited, original: try encoder.encode(original), rules: Model.mergeRules))
   }
 
   /// Deletes the record of a model, whatever its fields.

@@ -97,8 +97,9 @@ extension SyncStore {
       records[id] = .some(applied)
       guard let type = step.recordType, let applied else { return Change(RecordKey(zone, id.recordName), .delete) }
       let changed = try applied.changedFields()
-      let fields = FieldChanges(values: changed.set, cleared: changed.cleared)
-      return Change(RecordKey(zone, id.recordName), .save(type: type, fields), assets: changed.assets)
+      let fields = FieldChanges(values: changed.set, cleared: changed.cleared, rules: step.rules)
+      let save = Change.Kind.save(type: type, fields)
+      return Change(RecordKey(zone, id.recordName), save, assets: changed.assets, base: try step.base(of: fields.names))
     }
     _ = try enqueue(accepted, group: group, isWhole: true)
   }
@@ -107,7 +108,7 @@ extension SyncStore {
 extension CKModelChanges.Step {
   var recordID: CKRecord.ID {
     switch self {
-    case .save(let model), .edit(let model, _): model.recordID
+    case .save(let model, _), .edit(let model, _, _): model.recordID
     case .delete(let recordID): recordID
     }
   }
@@ -115,20 +116,34 @@ extension CKModelChanges.Step {
   /// The type of the model; nil where its record is deleted.
   var recordType: CKRecord.RecordType? {
     switch self {
-    case .save(let model), .edit(let model, _): model.recordType
+    case .save(let model, _), .edit(let model, _, _): model.recordType
     case .delete: nil
     }
+  }
+
+  var rules: [String: MergeRule] {
+    switch self {
+    case .save(_, let rules), .edit(_, _, let rules): rules
+    case .delete: [:]
+    }
+  }
+
+  /// The fields as they were before the edit, where that is known.
+  func base(of names: Set<String>) throws -> [String: FieldValue?]? {
+    guard case .edit(_, let original, _) = self else { return nil }
+    let values = try original.changedFields().set
+    return Dictionary(uniqueKeysWithValues: names.map { ($0, values[$0]) })
   }
 
   /// What becomes of a record that is known, or not; nil where it is deleted.
   func applied(to known: CKRecord?) -> CKRecord? {
     switch self {
     case .delete: return nil
-    case .save(let model):
+    case .save(let model, _):
       guard let known else { return model.copy() as? CKRecord }
       known.adopt(model)
       return known
-    case .edit(let model, let original):
+    case .edit(let model, let original, _):
       let record = known ?? CKRecord(recordType: model.recordType, recordID: model.recordID)
       for key in Set(original.changedKeys()).union(model.changedKeys())
       where !FieldContent.isSame(original[key], model[key]) {

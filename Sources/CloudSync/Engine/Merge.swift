@@ -13,11 +13,23 @@ package enum ConflictPolicy: String, Hashable, Sendable, CaseIterable, Codable {
   case manual
 }
 
+/// What settles a field that both sides changed: its rule where it has one, else the policy.
+package struct MergePolicy: Hashable, Sendable {
+  package var policy: ConflictPolicy
+  /// For fields of which a change does not say it itself.
+  package var rules: MergeRules
+
+  package init(_ policy: ConflictPolicy, rules: MergeRules = MergeRules()) {
+    self.policy = policy
+    self.rules = rules
+  }
+}
+
 /// A local change set against a newer server record: field by field, total and deterministic.
 package struct Merge: Hashable, Sendable {
   /// What is still to be sent. Its base is the server's record.
   package var remaining = FieldChanges()
-  /// Fields that both sides changed and that wait for a person (policy `manual` only).
+  /// Fields that wait for a person: both sides changed them, and the policy is `manual`.
   package var conflicts: Set<String> = []
   /// Fields whose local value the policy dropped.
   package var dropped: Set<String> = []
@@ -30,11 +42,13 @@ package struct Merge: Hashable, Sendable {
   /// - Parameters:
   ///   - isBaseKnown: false where the changes were made without knowing the server's record: a clear of a field is then
   ///     meant, whatever is there.
+  ///   - uncertain: fields of which nobody can tell whether the server's value has ours in it: a person has to say.
   ///   - rules: those of fields for which the changes bring none.
   package init(
     _ changes: FieldChanges,
     base: [String: FieldValue],
     isBaseKnown: Bool = true,
+    uncertain: Set<String> = [],
     server: [String: FieldValue],
     policy: ConflictPolicy,
     rules: [String: MergeRule] = [:],
@@ -44,6 +58,11 @@ package struct Merge: Hashable, Sendable {
     for name in changes.names {
       let local = changes[name]
       let theirs = server[name]
+      if uncertain.contains(name) {
+        conflicts.insert(name)
+        remaining.merge(name, local, changes.rules[name])
+        continue
+      }
       let rule = changes.rules[name] ?? rules[name] ?? .value
       let joined = rule.joined(base: base[name], local: local, server: theirs)
       // Set back to what it was, or equal on both sides: nothing of ours to send. Two that counted alike have both counted.

@@ -100,7 +100,7 @@ extension SyncEngine {
         continue
       }
       summary.requests += 1
-      summary.deleted += try store.apply(page, policy: configuration.policy, lease)
+      summary.deleted += try store.apply(page, policy: configuration.merging, lease)
       guard page.moreComing else { return }
       // A token that stands still would be asked for ever.
       guard page.syncToken != token else { throw Self.stalled("changes/database") }
@@ -130,7 +130,7 @@ extension SyncEngine {
       case .failure(_, let error):
         throw Held(scope: .zone(zone), error: error)
       case .changes(let page):
-        let effect = try store.apply(page, to: zone, policy: configuration.policy, lease)
+        let effect = try store.apply(page, to: zone, policy: configuration.merging, lease)
         summary.fetched += effect.changed
         summary.deleted += effect.deleted
         try store.setFetched(summary.fetched + summary.deleted, lease)
@@ -179,7 +179,7 @@ extension SyncEngine {
       }
       summary.requests += 1
       let next = page.continuationMarker
-      let effect = try store.apply(page.records, of: pull, policy: configuration.policy, lease)
+      let effect = try store.apply(page.records, of: pull, policy: configuration.merging, lease)
       summary.fetched += effect.changed
       try store.setFetched(summary.fetched + summary.deleted, lease)
       if let failure = effect.failure { throw failure }
@@ -238,7 +238,7 @@ extension SyncEngine {
       }
     }
     summary.deleted += gone.count
-    try store.applySweep(gone, of: pull, policy: configuration.policy, lease)
+    try store.applySweep(gone, of: pull, policy: configuration.merging, lease)
   }
 
   private static func stalled(_ operation: String) -> WebServicesError {

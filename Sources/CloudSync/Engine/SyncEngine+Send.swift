@@ -77,7 +77,7 @@ extension SyncEngine {
       operations,
       outcomes,
       seconds: seconds,
-      policy: configuration.policy,
+      policy: configuration.merging,
       random: configuration.random(),
       lease
     )
@@ -129,7 +129,7 @@ extension SyncEngine {
       ids,
       found: found,
       failures: failures,
-      policy: configuration.policy,
+      policy: configuration.merging,
       random: configuration.random(),
       lease
     )

@@ -11,6 +11,8 @@ package actor SyncEngine {
     /// How the files of assets travel; nil for the client's own way.
     package var assetTransport: (any CKAssetTransport)?
     package var policy: ConflictPolicy
+    /// How fields are merged that both sides changed, of which a change does not say it itself.
+    package var mergeRules: MergeRules
     /// Who we are to the server as far as the credential tells; nil where the server has to say.
     package var identity: String?
     package var random: @Sendable () -> Double
@@ -27,6 +29,7 @@ package actor SyncEngine {
       client: WebServicesClient,
       assetTransport: (any CKAssetTransport)? = nil,
       policy: ConflictPolicy = .server,
+      mergeRules: MergeRules = MergeRules(),
       identity: String? = nil,
       random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
       pollInterval: Double = 30,
@@ -37,6 +40,7 @@ package actor SyncEngine {
       self.client = client
       self.assetTransport = assetTransport
       self.policy = policy
+      self.mergeRules = mergeRules
       self.identity = identity
       self.random = random
       self.pollInterval = pollInterval
@@ -44,6 +48,8 @@ package actor SyncEngine {
       self.sweepInterval = sweepInterval
       self.pushes = pushes
     }
+
+    var merging: MergePolicy { MergePolicy(policy, rules: mergeRules) }
   }
 
   let store: SyncStore

@@ -19,7 +19,7 @@ package struct Conflict: Hashable, Sendable {
   package var key: RecordKey
   package var type: String
   package var kind: OperationKind
-  /// Only fields on which the two sides differ and that both changed.
+  /// Fields on which the two sides differ and that both changed; where there are none, those on which they differ.
   package var fields: [Field]
   package var detectedAt: Int64
   package var editedAt: Int64
@@ -47,16 +47,14 @@ package struct Conflict: Hashable, Sendable {
       operation.kind == .delete
       ? Set(operation.base.keys).union(serverFields.keys)
       : operation.changes.names
-    fields = []
-    for name in names.sorted() {
-      let field = Field(
-        name: name,
-        base: operation.base[name],
-        local: operation.changes[name],
-        server: serverFields[name]
-      )
-      if field.local != field.server, field.base != field.server { fields.append(field) }
+    let base = operation.base
+    let changes = operation.changes
+    let different = names.sorted().compactMap { [serverFields] name -> Field? in
+      let field = Field(name: name, base: base[name], local: changes[name], server: serverFields[name])
+      return field.local == field.server ? nil : field
     }
+    let contested = different.filter { $0.base != $0.server }
+    fields = contested.isEmpty ? different : contested
   }
 
   /// The side that edited last, by the clocks of both.

@@ -45,6 +45,20 @@ package struct FieldChanges: Hashable, Sendable {
     rules[name] = rule
   }
 
+  /// The values as the store spells them.
+  func canonical(in zone: ZoneKey) -> FieldChanges {
+    FieldChanges(values: values.mapValues { $0.canonical(in: zone) }, cleared: cleared, rules: rules)
+  }
+
+  /// Just what this change does to the named fields.
+  func only(_ names: Set<String>) -> FieldChanges {
+    FieldChanges(
+      values: values.filter { names.contains($0.key) },
+      cleared: cleared.intersection(names),
+      rules: rules
+    )
+  }
+
   /// Does a later change after this one.
   package mutating func apply(_ later: FieldChanges) {
     for name in later.names { merge(name, later[name], later.rules[name] ?? rules[name]) }

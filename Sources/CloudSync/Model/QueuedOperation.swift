@@ -41,15 +41,20 @@ package struct QueuedOperation: Hashable, Sendable {
   package var sentGeneration: Int64?
   /// What was sent, while in flight: a save may become a delete meanwhile.
   package var sentKind: OperationKind?
-  /// The changes of a save whose answer is not known, where the operation was edited since: what the server holds of
-  /// them is our own doing, no conflict.
+  /// The changes of a save that is on its way or whose answer is not known: what the server holds of them is our own
+  /// doing, no conflict.
   package var sentChanges: FieldChanges?
+  /// A request was sent whose answer nobody heard: it may have been carried out, or still be, until the server's record is
+  /// seen to have changed.
+  package var isUnanswered = false
   /// A save of a record that was deleted in the same operation before: that the server lacks it is what was wanted.
   package var isRecreation = false
   /// The server's record is to be read before anything is sent: a lost answer, or a conflict without its record.
   package var needsReadBack: Bool
   /// Conflicts in a row without progress; bounded, then parked.
   package var conflictRounds: Int
+  /// Answers lost in a row.
+  package var lostRounds = 0
   package var attempts: Int
   package var maxAttempts: Int
   /// Milliseconds since 1970.
@@ -61,6 +66,8 @@ package struct QueuedOperation: Hashable, Sendable {
   package var enqueuedAt: Int64
   package var editedAt: Int64
   package var conflictAt: Int64?
+  /// The version of the conflict that the app was asked about without settling it.
+  package var askedAbout: String?
   package var bytes: Int
   /// Operations enqueued as one group are sent in one atomic request.
   package var group: String?

@@ -3,24 +3,40 @@ import CloudKit
 /// Bringing a queued operation and the server's record together. Used wherever the server's version becomes known: a
 /// page of a feed, a record read back, an acknowledgement.
 struct Reconciliation {
-  let policy: ConflictPolicy
+  let policy: MergePolicy
   let now: Int64
   let ledger: any Ledger
 
   /// Takes the server's record into the mirror and rebases the queued operation of that record on it, if any.
   ///
-  /// A record already known by its tag changes nothing. One in flight is left to its answer.
-  func take(_ record: MirrorRecord, epoch: Int64) throws {
-    if try ledger.changeTag(record.key) == record.changeTag {
-      try ledger.touch(record.key, epoch: epoch)
-      return
-    }
+  /// A record already known by its tag changes nothing, nor does one that the mirror is past: queries lag behind what was
+  /// written. One in flight is left to its answer.
+  ///
+  /// - Parameter isWhole: whether the server tells everything anew, perhaps from an older state that it went back to.
+  func take(_ record: MirrorRecord, epoch: Int64, isWhole: Bool = false) throws {
+    let known = try ledger.version(record.key)
+    if known?.changeTag == record.changeTag { return try ledger.touch(record.key, epoch: epoch) }
     let queued = try ledger.operation(for: record.key)
+    if let known, !isWhole, known.isLater(than: record) {
+      let isFormer = known.formerTags.contains(record.changeTag)
+      if isFormer || queued != nil { try ledger.touch(record.key, epoch: epoch) }
+      if isFormer { return }
+      if let queued { return try readBack(queued, "the server told of another version, to be read back") }
+    }
     if let queued, queued.state != .inFlight {
       try rebase(queued, onto: record, epoch: epoch)
     } else {
       try ledger.put(record, epoch: epoch)
     }
+  }
+
+  /// Has the server's record read before anything is decided; what is in flight or on the desk is left alone.
+  private func readBack(_ operation: QueuedOperation, _ reason: String) throws {
+    guard operation.state != .inFlight, operation.state != .conflict else { return }
+    var operation = operation
+    operation.needsReadBack = true
+    operation.isHeldByPerson ? operation.remark(reason) : (operation.reason = reason)
+    try ledger.update(operation)
   }
 
   /// The server says that the record is gone.
@@ -38,6 +54,8 @@ struct Reconciliation {
     var operation = operation
     operation.needsReadBack = false
     switch (operation.kind, server) {
+    case (.save, let server?) where operation.isHeldByPerson, (.delete, let server?) where operation.isHeldByPerson:
+      try keep(&operation, beside: server, epoch: epoch)
     case (.save, let server?): try rebaseSave(&operation, onto: server, epoch: epoch)
     case (.save, nil): try rebaseSaveOntoNothing(&operation)
     case (.delete, let server?): try rebaseDelete(&operation, onto: server, epoch: epoch)
@@ -46,6 +64,17 @@ struct Reconciliation {
       try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
     case (.zoneSave, _), (.zoneDelete, _): preconditionFailure("A zone operation has no record to be rebased on.")
     }
+  }
+
+  /// A dead letter or what an operator paused is never ended, nor changed, by somebody else's edit: it is compared with the
+  /// server's record once it goes on.
+  private func keep(_ operation: inout QueuedOperation, beside server: MirrorRecord, epoch: Int64) throws {
+    try ledger.put(server, epoch: epoch)
+    if server.changeTag != operation.baseTag {
+      operation.needsReadBack = true
+      operation.remark("the server's record has changed since")
+    }
+    try ledger.update(operation)
   }
 
   // MARK: - Save
@@ -57,25 +86,22 @@ struct Reconciliation {
       operation.fail("EXISTS", message)
       return try ledger.update(operation)
     }
-    // What our own unanswered request wrote is as good as the base: nobody else touched it.
-    var base = operation.base
-    for name in operation.sentChanges?.names ?? [] where server.fields[name] == operation.sentChanges?[name] {
-      base[name] = server.fields[name]
-    }
-    operation.sentChanges = nil
+    let rules = policy.rules[server.type]
+    let (base, uncertain) = operation.base(reckoningWithSentOn: server, rules)
     let merge = Merge(
       operation.changes,
       base: base,
+      isBaseKnown: operation.baseTag != nil,
+      uncertain: uncertain,
       server: server.fields,
-      policy: policy,
+      policy: operation.conflictsEndlessly ? .manual : policy.policy,
+      rules: rules,
       editedAt: operation.editedAt,
       serverModifiedAt: server.modifiedAt ?? 0
     )
     if !merge.dropped.isEmpty {
-      try log(
-        "merge",
-        "\(operation.key.name): the server's value kept for \(merge.dropped.sorted().joined(separator: ", "))"
-      )
+      let names = merge.dropped.sorted().joined(separator: ", ")
+      try drop(operation.changes.only(merge.dropped), of: operation, "the server's value kept for \(names)")
     }
     guard !merge.remaining.isEmpty else {
       let ending: Ending = merge.dropped.isEmpty ? .acknowledged : .merged
@@ -91,41 +117,50 @@ struct Reconciliation {
     )
     operation.changes = merge.remaining
     operation.baseTag = server.changeTag
-    if merge.conflicts.isEmpty {
-      operation.leaveConflict("merged with the server's record, ready to send", now: now)
+    let counters = uncertain.intersection(merge.conflicts).sorted().joined(separator: ", ")
+    if merge.conflicts.isEmpty, !operation.conflictsEndlessly {
+      operation.becomePending("merged with the server's record, ready to send", now: now)
+    } else if !counters.isEmpty {
+      operation.enterConflict("an answer was lost: whether \(counters) has counted it is not known", now: now)
     } else {
-      operation.enterConflict(
-        "both sides changed \(merge.conflicts.sorted().joined(separator: ", "))",
-        now: now
-      )
+      let names = merge.conflicts.sorted().joined(separator: ", ")
+      operation.enterConflict(names.isEmpty ? "both sides change it" : "both sides changed \(names)", now: now)
     }
     try ledger.update(operation)
   }
 
   private func rebaseSaveOntoNothing(_ operation: inout QueuedOperation) throws {
-    operation.sentChanges = nil
+    // A creation whose answer was lost may still come.
+    if !operation.isUnanswered || operation.baseTag != nil { operation.forgetSent() }
     let known = try ledger.record(operation.key)
     try ledger.removeRecord(operation.key)
     // Deleted on both sides, and then made anew here.
     if operation.isRecreation {
       operation.startOver()
-      operation.leaveConflict("ready to send", now: now)
+      goOn(&operation, "ready to send")
       return try ledger.update(operation)
     }
     // A creation that the server does not hold was not done: it goes (again).
     guard operation.baseTag != nil else {
-      if operation.state != .conflict { operation.leaveConflict("ready to send", now: now) }
+      if operation.state != .conflict { goOn(&operation, "ready to send") }
       return try ledger.update(operation)
     }
-    switch policy {
+    if operation.isHeldByPerson {
+      operation.recreate(from: known?.fields ?? [:])
+      operation.base = [:]
+      operation.remark("the record was deleted on the server since, this makes it anew")
+      return try ledger.update(operation)
+    }
+    let whole = FieldChanges(values: operation.changes.applied(to: known?.fields ?? [:]))
+    switch operation.conflictsEndlessly ? .manual : policy.policy {
     case .server:
-      try log("merge", "\(operation.key.name): deleted on the server, the local edit was dropped")
+      try drop(whole, of: operation, "deleted on the server, the local edit was dropped")
       try ledger.end(operation, .merged, "deleted on the server", now: now)
     case .client, .newest:
       // When a record was deleted is not known, so `newest` keeps what somebody wrote.
       operation.recreate(from: known?.fields ?? [:])
       operation.base = [:]
-      operation.leaveConflict("deleted on the server, to be created again", now: now)
+      operation.becomePending("deleted on the server, to be created again", now: now)
       try ledger.update(operation)
     case .manual:
       operation.recreate(from: known?.fields ?? [:])
@@ -133,6 +168,10 @@ struct Reconciliation {
       operation.enterConflict("edited here, deleted on the server", now: now)
       try ledger.update(operation)
     }
+  }
+
+  private func goOn(_ operation: inout QueuedOperation, _ reason: String) {
+    if !operation.isHeldByPerson { operation.becomePending(reason, now: now) }
   }
 
   // MARK: - Delete
@@ -144,9 +183,9 @@ struct Reconciliation {
     let isUnchanged =
       operation.baseTag == nil || operation.baseTag == server.changeTag || operation.base == server.fields
       || operation.sentChanges?.applied(to: operation.base) == server.fields
-    operation.sentChanges = nil
+    if server.changeTag != operation.baseTag { operation.forgetSent() }
     let deleteWins: Bool
-    switch policy {
+    switch operation.conflictsEndlessly ? .manual : policy.policy {
     case .server: deleteWins = isUnchanged
     case .client: deleteWins = true
     // At equal times the delete wins, on every device.
@@ -156,19 +195,30 @@ struct Reconciliation {
     if deleteWins {
       operation.base = server.fields
       operation.baseTag = server.changeTag
-      operation.leaveConflict("ready to send", now: now)
+      operation.becomePending("ready to send", now: now)
       try ledger.update(operation)
-    } else if policy == .manual {
+    } else if policy.policy == .manual || operation.conflictsEndlessly {
       operation.enterConflict("deleted here, edited on the server", now: now)
       try ledger.update(operation)
     } else {
-      try log("merge", "\(operation.key.name): edited on the server, the local delete was dropped")
+      try drop(FieldChanges(), of: operation, "edited on the server, the local delete was dropped")
       try ledger.end(operation, .merged, "edited on the server", now: now)
     }
   }
 
-  func log(_ kind: String, _ message: String) throws {
-    try EventLog.add(kind, message, now: now, ledger)
+  // MARK: - What is lost by it
+
+  /// Keeps what is not going to be sent, so that it can be seen and undone.
+  private func drop(_ changes: FieldChanges, of operation: QueuedOperation, _ reason: String) throws {
+    try EventLog.add("merge", "\(operation.key.name): \(reason)", now: now, ledger)
+    try ledger.add(DroppedChange(changes, of: operation, reason, at: now))
+  }
+}
+
+extension MirrorVersion {
+  fileprivate func isLater(than record: MirrorRecord) -> Bool {
+    guard let mine = modifiedAt, let other = record.modifiedAt else { return false }
+    return mine > other
   }
 }
 
@@ -187,13 +237,50 @@ extension QueuedOperation {
     if state != .conflict { conflictAt = now }
     state = .conflict
     nextAttemptAt = nil
-    self.reason = reason
+    self.reason = conflictsEndlessly ? "conflicted \(conflictRounds) times in a row: \(reason)" : reason
   }
 
-  /// Sendable again, unless an operator holds it or it is a dead letter.
-  mutating func leaveConflict(_ reason: String, now: Int64) {
-    guard state != .paused, state != .failed else { return }
-    becomePending(reason, now: now)
+  /// A conflict that comes back more often than this is not going to settle by itself.
+  static let conflictRoundLimit = 8
+
+  /// Whatever the policy, a person has to look at it.
+  var conflictsEndlessly: Bool { conflictRounds > Self.conflictRoundLimit }
+
+  /// Paused, or a dead letter.
+  var isHeldByPerson: Bool { state == .paused || state == .failed }
+
+  /// Adds to the reason, once.
+  mutating func remark(_ text: String) {
+    if !reason.hasSuffix(text) { reason += "; " + text }
+  }
+
+  /// The outcome of every request sent so far is known.
+  mutating func forgetSent() {
+    sentChanges = nil
+    isUnanswered = false
+  }
+
+  /// The base, where what our own unanswered request wrote is as good as the base, for nobody else touched it. A request
+  /// that may still be carried out is remembered.
+  ///
+  /// - Returns: also the counters of which nobody can tell whether that request has counted.
+  fileprivate mutating func base(reckoningWithSentOn server: MirrorRecord, _ rules: [String: MergeRule])
+    -> (base: [String: FieldValue], uncertain: Set<String>)
+  {
+    guard let sent = sentChanges, !isUnanswered || server.changeTag != baseTag else { return (base, []) }
+    var (result, uncertain) = (base, Set<String>())
+    for name in sent.names {
+      let theirs = server.fields[name]
+      if theirs == sent[name] {
+        result[name] = theirs
+      } else if isUnanswered, theirs != base[name], sent.rules[name] ?? rules[name] == .counter,
+        MergeRule.counter.joined(base: base[name], local: sent[name], server: theirs) != nil
+      {
+        uncertain.insert(name)
+      }
+    }
+    forgetSent()
+    return (result, uncertain)
   }
 
   /// Sendable again; where the server asked for a wait, after its end.
@@ -220,7 +307,7 @@ extension QueuedOperation {
     changes = FieldChanges(values: changes.values)
     base = [:]
     baseTag = nil
-    sentChanges = nil
+    forgetSent()
     isRecreation = false
   }
 

@@ -54,7 +54,7 @@ struct Settlement {
           ? try acknowledgeDelete(operation, isCurrent: generation == operation.generation)
           : try acknowledgeZone(operation)
       } else {
-        try fail(&operation, sentKind: sent.kind, error, disposition)
+        try fail(&operation, sent, error, disposition)
       }
     }
   }
@@ -69,13 +69,18 @@ struct Settlement {
     // Edited while it was on its way: what the server does not hold yet stays, based on what it holds.
     var operation = operation
     operation.baseTag = record.changeTag
-    operation.sentChanges = nil
     operation.isRecreation = false
     operation.conflictRounds = 0
+    operation.lostRounds = 0
     operation.attempts = 0
     operation.errorCode = nil
     operation.errorMessage = nil
     operation.reason = "edited while it was sent, ready to send"
+    // An edit made meanwhile on an older reading is still to be compared.
+    if operation.kind == .save, operation.needsReadBack {
+      return try reconciliation.rebase(operation, onto: record, epoch: try ledger.epoch(operation.key.zoneKey))
+    }
+    operation.forgetSent()
     if operation.kind == .save {
       operation.changes = operation.changes.effective(on: record.fields)
       guard !operation.changes.isEmpty else {
@@ -129,7 +134,7 @@ struct Settlement {
 
   private mutating func fail(
     _ operation: inout QueuedOperation,
-    sentKind: OperationKind,
+    _ sent: QueuedOperation,
     _ error: WebServicesError,
     _ disposition: Disposition
   ) throws {
@@ -148,14 +153,15 @@ struct Settlement {
     case .readBack:
       operation.needsReadBack = operation.key.name.isEmpty == false
       operation.reason = "to be read back after \(error.code.name)"
-      operation.conflictRounds += 1
       if error.code == .conflict || error.code == .exists {
-        if operation.conflictRounds > Self.conflictRoundLimit {
-          operation.fail(error.code.name, "conflicted \(operation.conflictRounds) times in a row")
-        }
-      } else if operation.conflictRounds > 1 {
+        operation.conflictRounds += 1
+        operation.lostRounds = 0
+      } else {
+        operation.lostRounds += 1
+        if sent.kind == .save, operation.kind == .save { operation.sentChanges = operation.sentChanges ?? sent.changes }
+        operation.isUnanswered = operation.needsReadBack
         // The first lost answer is read back at once; where answers keep getting lost, the line is to blame.
-        wait(.network, error)
+        if operation.lostRounds > 1 { wait(.network, error) }
       }
     case .vanished:
       return try reconciliation.rebase(operation, onto: nil, epoch: 0)
@@ -187,8 +193,8 @@ struct Settlement {
       operation.attempts += 1
       operation.fail(error.code.name, error.reason)
     }
-    // Every other answer says that the server did not take it.
-    if disposition != .readBack { operation.sentChanges = nil }
+    // An answer that came says that the server did not take it; an earlier request may have been taken all the same.
+    if !operation.isUnanswered { operation.sentChanges = nil }
     if operation.state == .failed { result.failed += 1 }
     result.error = error
     try ledger.update(operation)
@@ -199,9 +205,6 @@ struct Settlement {
     if let known = waits[scope], known.retryAfter ?? 0 >= error.retryAfter ?? 0 { return }
     waits[scope] = error
   }
-
-  /// A conflict that comes back this often is not going to settle by itself.
-  private static let conflictRoundLimit = 8
 
   /// The narrowest scope known: a refusal of one item is its zone's, one of the whole request the database's.
   private func waitScope(_ scope: Disposition.Scope, _ operation: QueuedOperation, _ error: WebServicesError)

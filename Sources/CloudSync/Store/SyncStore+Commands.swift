@@ -112,6 +112,7 @@ extension SyncStore {
       operation.attempts = 0
       operation.conflictRounds = 0
       operation.forgetGrants()
+      operation.lostRounds = 0
       operation.errorCode = nil
       operation.errorMessage = nil
       // A retry of what failed for a deleted zone is the wish to have the zone again.
@@ -181,7 +182,7 @@ extension SyncStore {
       operation.generation += 1
       operation.conflictRounds = 0
       operation.attempts = 0
-      operation.leaveConflict("settled on the conflict desk, ready to send", now: now)
+      operation.becomePending("settled on the conflict desk, ready to send", now: now)
       try ledger.update(operation)
       return left
     }

@@ -13,11 +13,32 @@ package struct Change: Hashable, Sendable {
   package var kind: Kind
   /// Where the bytes of assets are, for each field of a save that holds some, in the order of the field.
   package var assets: [String: [AssetSource]]
+  /// The fields as the caller read them; those that are not named, as the store has them. An edit made on a reading that the
+  /// server is past is a conflict with what came after, and no silent overwrite.
+  package var base: [String: FieldValue?]?
+  /// The change tag that the caller read.
+  package var baseTag: String?
 
-  package init(_ key: RecordKey, _ kind: Kind, assets: [String: [AssetSource]] = [:]) {
+  package init(
+    _ key: RecordKey,
+    _ kind: Kind,
+    assets: [String: [AssetSource]] = [:],
+    base: [String: FieldValue?]? = nil,
+    baseTag: String? = nil
+  ) {
     self.key = key
     self.kind = kind
     self.assets = assets
+    self.base = base
+    self.baseTag = baseTag
+  }
+
+  /// Spelled as the store spells it.
+  fileprivate var canonical: Change {
+    var change = self
+    change.base = base?.mapValues { $0?.canonical(in: key.zoneKey) }
+    if case .save(let type, let changes) = kind { change.kind = .save(type: type, changes.canonical(in: key.zoneKey)) }
+    return change
   }
 }
 
@@ -74,9 +95,9 @@ extension SyncStore {
     }
   }
 
-  private func accept(
+  func accept(
     _ change: Change,
-    _ assets: Result<[QueuedAsset], Refusal>,
+    _ assets: Result<[QueuedAsset], Refusal> = .success([]),
     group: String?,
     now: Int64,
     _ ledger: any Ledger
@@ -88,19 +109,22 @@ extension SyncStore {
     if try ledger.zone(change.key.zoneKey) == nil {
       try ledger.insertZone(change.key.zoneKey, state: .unconfirmed)
     }
+    let change = change.canonical
+    let accepted: Accepted
     switch change.kind {
-    case .save(let type, let changes):
-      let values = changes.values.mapValues { $0.canonical(in: change.key.zoneKey) }
-      var fields = FieldChanges(values: values, cleared: changes.cleared)
+    case .save(let type, var fields):
       let assets = try Self.recognized(try assets.get(), in: change.key.zoneKey, ledger)
       for (field, own) in Dictionary(grouping: assets, by: \.field) {
         let descriptors = own.map(\.value)
         fields[field] = fields[field]?.replacingAssets(with: descriptors) ?? descriptors.first.map(FieldValue.asset)
       }
-      return try acceptSave(change.key, type, fields, assets, queued, mirror, group: group, now: now, ledger)
+      accepted = try acceptSave(change, type, fields, assets, queued, mirror, group: group, now: now, ledger)
     case .delete:
-      return try acceptDelete(change.key, queued, mirror, group: group, now: now, ledger)
+      accepted = try acceptDelete(change, queued, mirror, group: group, now: now, ledger)
     }
+    // What was dropped before can be undone until the next edit.
+    if case .enqueued = accepted { try ledger.closeDropped(of: change.key) }
+    return accepted
   }
 
   /// An atomic request is of one custom zone, and holds what one request can.
@@ -126,7 +150,7 @@ extension SyncStore {
   // MARK: - Save
 
   private func acceptSave(
-    _ key: RecordKey,
+    _ change: Change,
     _ type: String,
     _ fields: FieldChanges,
     _ assets: [QueuedAsset],
@@ -136,6 +160,7 @@ extension SyncStore {
     now: Int64,
     _ ledger: any Ledger
   ) throws -> Accepted {
+    let key = change.key
     if let known = queued?.type ?? mirror?.type, known != type {
       return .refused("\(key.name) is a record of type \(known), not \(type)")
     }
@@ -144,6 +169,10 @@ extension SyncStore {
     let isRecreation = queued?.kind == .delete
     let current = isRecreation ? [:] : queued?.changes.applied(to: onServer) ?? onServer
     var changes = fields.effective(on: current)
+    // Nothing is known to be there, which is not to know that there is nothing: a clear is meant.
+    if mirror == nil, !isRecreation {
+      changes.apply(fields.only(fields.cleared.subtracting(queued?.changes.cleared ?? [])))
+    }
     if queued == nil, mirror != nil, changes.isEmpty { return .unchanged }
     if queued?.kind == .save, changes.isEmpty { return .unchanged }
     let size = changes.applied(to: current).reduce(0) { $0 + $1.key.utf8.count + $1.value.byteCount + 30 }
@@ -151,17 +180,19 @@ extension SyncStore {
       return .refused("the record has \(size) bytes; the server takes at most \(Self.largestRecord)")
     }
 
+    let base = change.base(beside: mirror)
     guard var operation = queued else {
       var operation = QueuedOperation(
         saving: key,
         type: type,
         changes,
-        base: onServer.filter { changes.names.contains($0.key) },
-        baseTag: mirror?.changeTag,
+        base: base.filter { changes.names.contains($0.key) },
+        baseTag: mirror?.changeTag ?? change.baseTag,
         group: group,
         now: now
       )
       operation.assets = assets
+      operation.compareWhereStale(changes.names, base, mirror)
       return .enqueued(try ledger.insert(operation))
     }
     operation.noteSentChanges()
@@ -178,7 +209,9 @@ extension SyncStore {
       operation.base = onServer.filter { changes.names.contains($0.key) }
       operation.baseTag = mirror?.changeTag
     } else {
-      for name in changes.names where !operation.changes.names.contains(name) { operation.base[name] = onServer[name] }
+      let added = changes.names.subtracting(operation.changes.names)
+      for name in added { operation.base[name] = base[name] }
+      operation.compareWhereStale(added, base, mirror)
       operation.changes.apply(changes)
     }
     try edited(&operation, group: group, now: now, ledger)
@@ -188,26 +221,32 @@ extension SyncStore {
   // MARK: - Delete
 
   private func acceptDelete(
-    _ key: RecordKey,
+    _ change: Change,
     _ queued: QueuedOperation?,
     _ mirror: MirrorRecord?,
     group: String?,
     now: Int64,
     _ ledger: any Ledger
   ) throws -> Accepted {
+    // What the caller read under another tag than the store did is deleted as that: the server knows which is the later one.
+    let isOther = change.baseTag != nil && change.baseTag != mirror?.changeTag
+    let base = isOther ? (change.base ?? [:]).compactMapValues { $0 } : mirror?.fields ?? [:]
+    let baseTag = change.baseTag ?? mirror?.changeTag
     guard var operation = queued else {
       let operation = QueuedOperation(
-        deleting: key,
+        deleting: change.key,
         type: mirror?.type,
-        base: mirror?.fields ?? [:],
-        baseTag: mirror?.changeTag,
+        base: base,
+        baseTag: baseTag,
         group: group,
         now: now
       )
       return .enqueued(try ledger.insert(operation))
     }
     if operation.kind == .delete { return .unchanged }
-    let neverLeft = mirror == nil && operation.state != .inFlight && !operation.needsReadBack && operation.attempts == 0
+    let neverLeft =
+      mirror == nil && baseTag == nil && operation.baseTag == nil && operation.state != .inFlight
+      && !operation.needsReadBack && !operation.isUnanswered && operation.attempts == 0
     if neverLeft {
       try ledger.end(operation, .superseded, "deleted before it was sent", now: now)
       return .enqueued(operation.id)
@@ -216,8 +255,8 @@ extension SyncStore {
     operation.kind = .delete
     operation.isRecreation = false
     operation.changes = FieldChanges()
-    operation.base = mirror?.fields ?? [:]
-    operation.baseTag = mirror?.changeTag
+    operation.base = base
+    operation.baseTag = baseTag
     try edited(&operation, group: group, now: now, ledger)
     return .enqueued(operation.id)
   }
@@ -287,11 +326,31 @@ extension SyncStore {
   }
 }
 
+extension Change {
+  /// What the change was made on: the caller's reading where there is one and it is of another version than the store's.
+  fileprivate func base(beside mirror: MirrorRecord?) -> [String: FieldValue] {
+    var result = mirror?.fields ?? [:]
+    guard let base, mirror == nil || baseTag != mirror?.changeTag else { return result }
+    for (name, value) in base { result[name] = value }
+    return result
+  }
+}
+
 extension QueuedOperation {
-  /// Called before an edit: remembers what an unanswered request may have written.
+  /// Has an edit compared with the server's record before it goes, where it was made on values that are no longer there.
+  fileprivate mutating func compareWhereStale(
+    _ names: Set<String>,
+    _ base: [String: FieldValue],
+    _ mirror: MirrorRecord?
+  ) {
+    guard let mirror, names.contains(where: { base[$0] != mirror.fields[$0] }) else { return }
+    needsReadBack = true
+    if state == .pending { reason = "made on an older reading, to be compared with the server's record" }
+  }
+
+  /// Called before an edit: remembers what a request that is on its way may have written.
   fileprivate mutating func noteSentChanges() {
-    let wasSave = state == .inFlight ? sentKind == .save : needsReadBack && kind == .save
-    if wasSave, sentChanges == nil { sentChanges = changes }
+    if state == .inFlight, sentKind == .save, kind == .save, sentChanges == nil { sentChanges = changes }
   }
 
   fileprivate init(

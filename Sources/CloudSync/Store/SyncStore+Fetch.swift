@@ -19,7 +19,7 @@ extension SyncStore {
   /// Takes one page of `changes/database`: zones to read, zones that are gone, the token.
   ///
   /// - Returns: How many records went with zones.
-  func apply(_ page: WireDatabaseChanges, policy: ConflictPolicy, _ lease: Lease) throws(StoreError) -> Int {
+  func apply(_ page: WireDatabaseChanges, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
     let now = now()
     let isShared = scope.database == .shared
     return try write { ledger in
@@ -121,7 +121,7 @@ extension SyncStore {
 
   ///
   /// Where an element failed to come, the token stays: the page is read again, so that nothing is passed over.
-  func apply(_ page: WireZoneChanges, to zone: ZoneKey, policy: ConflictPolicy, _ lease: Lease) throws(StoreError)
+  func apply(_ page: WireZoneChanges, to zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError)
     -> PageEffect
   {
     let now = now()
@@ -129,7 +129,7 @@ extension SyncStore {
       try lease.check(ledger, now: now)
       guard let known = try ledger.zone(zone) else { return PageEffect() }
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-      var effect = try take(page.records, zone, epoch: known.epoch, reconciliation)
+      var effect = try take(page.records, zone, epoch: known.epoch, isWhole: known.readingAll, reconciliation)
       guard effect.failure == nil else { return effect }
       let atEnd = !page.moreComing
       if atEnd, known.readingAll {
@@ -203,7 +203,7 @@ extension SyncStore {
   func apply(
     _ records: [WireRecordResult],
     of pull: Pull,
-    policy: ConflictPolicy,
+    policy: MergePolicy,
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
     let now = now()
@@ -225,7 +225,7 @@ extension SyncStore {
   }
 
   /// Ends a sweep: these names are not on the server any more.
-  func applySweep(_ gone: [String], of pull: Pull, policy: ConflictPolicy, _ lease: Lease) throws(StoreError) {
+  func applySweep(_ gone: [String], of pull: Pull, policy: MergePolicy, _ lease: Lease) throws(StoreError) {
     let now = now()
     try write { ledger in
       try lease.check(ledger, now: now)
@@ -239,6 +239,7 @@ extension SyncStore {
     _ results: [WireRecordResult],
     _ zone: ZoneKey,
     epoch: Int64,
+    isWhole: Bool = false,
     _ reconciliation: Reconciliation
   ) throws -> PageEffect {
     var effect = PageEffect()
@@ -247,7 +248,7 @@ extension SyncStore {
       case .record(let wire):
         guard let record = MirrorRecord(wire, in: zone) else { continue }
         let known = try reconciliation.ledger.changeTag(record.key)
-        try reconciliation.take(record, epoch: epoch)
+        try reconciliation.take(record, epoch: epoch, isWhole: isWhole)
         if known != record.changeTag { effect.changed += 1 }
       case .deleted(let name):
         try reconciliation.takeDeletion(of: RecordKey(zone, name))

@@ -50,7 +50,7 @@ extension SyncStore {
     _ sent: [QueuedOperation],
     _ outcomes: [Int64: Outcome],
     seconds: Double,
-    policy: ConflictPolicy,
+    policy: MergePolicy,
     random: Double,
     _ lease: Lease
   ) throws(StoreError) -> Settled {
@@ -79,7 +79,7 @@ extension SyncStore {
     _ ids: [Int64],
     found: [RecordKey: MirrorRecord?],
     failures: [RecordKey: WebServicesError] = [:],
-    policy: ConflictPolicy,
+    policy: MergePolicy,
     random: Double = 0,
     _ lease: Lease
   ) throws(StoreError) -> Settled {
@@ -124,7 +124,7 @@ extension SyncStore {
           try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
           continue
         }
-        operation.sentChanges = nil
+        operation.forgetSent()
         operation.attempts += 1
         try ZoneLoss.meet(&operation, error, now: now, ledger)
         if operation.state == .failed { failed += 1 }

@@ -23,7 +23,8 @@ package protocol Ledger: AnyObject {
   func join(_ old: String, to group: String) throws
   /// The queued deletions of zones.
   func zoneDeletions() throws -> [ZoneKey: Int64]
-  /// Makes everything in flight pending; records are to be read back. Returns how many there were.
+  /// Makes everything in flight pending and unanswered; records are to be read back, and of saves what was sent is kept.
+  /// Returns how many there were.
   func recoverInFlight(reason: String, zoneReason: String) throws -> Int
   /// Makes pending what waits by its own back-off, or by a server's wait that is over; returns how many there were.
   func endBackOffs(now: Int64, reason: String) throws -> Int
@@ -46,7 +47,9 @@ package protocol Ledger: AnyObject {
   func record(_ key: RecordKey) throws -> MirrorRecord?
   /// The change tag alone, which tells whether anything changed without decoding the record.
   func changeTag(_ key: RecordKey) throws -> String?
-  /// Keeps a record as the server has it, as seen by the reading of `epoch`.
+  /// Which version of a record the mirror has.
+  func version(_ key: RecordKey) throws -> MirrorVersion?
+  /// Keeps a record as the server has it, as seen by the reading of `epoch`, and some of the tags that it had before.
   func put(_ record: MirrorRecord, epoch: Int64) throws
   /// Marks a record as seen by the reading of `epoch`.
   func touch(_ key: RecordKey, epoch: Int64) throws
@@ -119,6 +122,13 @@ package protocol Ledger: AnyObject {
   /// Newest first.
   func events(limit: Int) throws -> [EventRow]
   func add(_ command: AuditedCommand) throws
+  func add(_ dropped: DroppedChange) throws
+  /// What was dropped of an operation, oldest first.
+  func dropped(of operation: Int64) throws -> [DroppedChange]
+  /// What was dropped and can be undone, newest first.
+  func openDropped(limit: Int) throws -> [DroppedChange]
+  /// Nothing that was dropped of the record so far can be undone any more.
+  func closeDropped(of key: RecordKey) throws
 
   // MARK: - Lists and counts
 

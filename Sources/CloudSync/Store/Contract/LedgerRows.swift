@@ -1,3 +1,12 @@
+/// Which version of a record the mirror has.
+package struct MirrorVersion: Hashable, Sendable {
+  package var changeTag: String
+  /// Milliseconds since 1970.
+  package var modifiedAt: Int64?
+  /// Tags that it had before, latest first: those that are long gone are forgotten.
+  package var formerTags: [String]
+}
+
 /// What is known of a zone.
 package enum ZoneState: String, Hashable, Sendable, CaseIterable {
   /// Named here, not yet seen on the server: made there before anything is sent to it.

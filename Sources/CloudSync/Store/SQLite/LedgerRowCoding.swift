@@ -57,6 +57,19 @@ extension HistoryEntry {
   }
 }
 
+extension DroppedChange {
+  init(row: Row) throws {
+    operation = row["operationId"]
+    kind = OperationKind(rawValue: row["operation"]) ?? .save
+    key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])
+    type = row["type"]
+    changes = try JSONColumn.value(row["changes"])
+    reason = row["reason"]
+    at = row["at"]
+    isOpen = row["isOpen"]
+  }
+}
+
 extension RecordRow {
   init(row: Row) throws {
     var fields: [String: FieldValue] = try JSONColumn.value(row["fields"])

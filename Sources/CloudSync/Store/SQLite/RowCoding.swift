@@ -15,7 +15,8 @@ extension QueuedOperation {
   static let columns = """
     id, operation, zone, owner, name, type, changes, base, baseTag, state, reason, generation, sentGeneration, \
     sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, maxAttempts, nextAttemptAt, \
-    isServersWait, errorCode, errorMessage, enqueuedAt, editedAt, conflictAt, bytes, atomicGroup, assets
+    isServersWait, errorCode, errorMessage, enqueuedAt, editedAt, conflictAt, bytes, atomicGroup, assets, \
+    isUnanswered, lostRounds, askedAbout
     """
 
   init(row: Row) throws {
@@ -51,6 +52,9 @@ extension QueuedOperation {
     if let text = row["assets"] as String? {
       assets = try JSONDecoder().decode([QueuedAsset].self, from: Data(text.utf8))
     }
+    isUnanswered = row["isUnanswered"]
+    lostRounds = row["lostRounds"]
+    askedAbout = row["askedAbout"]
   }
 }
 

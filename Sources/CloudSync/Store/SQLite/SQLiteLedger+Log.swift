@@ -1,6 +1,6 @@
 import GRDB
 
-/// The tables `attempts`, `history`, `events` and `commands`.
+/// The tables `attempts`, `history`, `events`, `commands` and `dropped`.
 extension SQLiteLedger {
   func add(_ attempt: Attempt, of operation: Int64) throws {
     try run(
@@ -59,6 +59,36 @@ extension SQLiteLedger {
     try run(
       "INSERT INTO commands(at, actor, verb, selection, count) VALUES (?, ?, ?, ?, ?)",
       [command.at, command.actor, command.verb, command.selection, command.count]
+    )
+  }
+
+  // MARK: - What was dropped
+
+  func add(_ dropped: DroppedChange) throws {
+    try run(
+      """
+      INSERT INTO dropped(operationId, operation, zone, owner, name, type, changes, reason, at, isOpen)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        dropped.operation, dropped.kind.rawValue, dropped.key.zone, dropped.key.owner, dropped.key.name, dropped.type,
+        try JSONColumn.text(dropped.changes), dropped.reason, dropped.at, dropped.isOpen,
+      ]
+    )
+  }
+
+  func dropped(of operation: Int64) throws -> [DroppedChange] {
+    try rows("SELECT * FROM dropped WHERE operationId = ? ORDER BY id", [operation]).map(DroppedChange.init(row:))
+  }
+
+  func openDropped(limit: Int) throws -> [DroppedChange] {
+    try rows("SELECT * FROM dropped WHERE isOpen = 1 ORDER BY id DESC LIMIT ?", [limit]).map(DroppedChange.init(row:))
+  }
+
+  func closeDropped(of key: RecordKey) throws {
+    try run(
+      "UPDATE dropped SET isOpen = 0 WHERE zone = ? AND owner = ? AND name = ? AND isOpen = 1",
+      [key.zone, key.owner, key.name]
     )
   }
 }

@@ -17,6 +17,21 @@ extension SQLiteLedger {
     )
   }
 
+  func version(_ key: RecordKey) throws -> MirrorVersion? {
+    try row(
+      "SELECT changeTag, modifiedAt, formerTags FROM records WHERE zone = ? AND owner = ? AND name = ?",
+      [key.zone, key.owner, key.name]
+    ).map { row in
+      // The last of them may be cut short.
+      let tags = (row["formerTags"] as String).split(separator: " ", omittingEmptySubsequences: false).dropLast()
+      return MirrorVersion(
+        changeTag: row["changeTag"],
+        modifiedAt: row["modifiedAt"],
+        formerTags: tags.map(String.init)
+      )
+    }
+  }
+
   func put(_ record: MirrorRecord, epoch: Int64) throws {
     try run(
       """
@@ -25,7 +40,9 @@ extension SQLiteLedger {
       ON CONFLICT(zone, owner, name) DO UPDATE SET
         type = excluded.type, changeTag = excluded.changeTag, fields = excluded.fields,
         createdAt = excluded.createdAt, modifiedAt = excluded.modifiedAt, modifiedBy = excluded.modifiedBy,
-        epoch = excluded.epoch
+        epoch = excluded.epoch,
+        formerTags = CASE records.changeTag WHEN excluded.changeTag THEN records.formerTags
+          ELSE substr(records.changeTag || ' ' || records.formerTags, 1, 200) END
       """,
       [
         record.key.zone, record.key.owner, record.key.name, record.type, record.changeTag,

@@ -36,8 +36,9 @@ extension SQLiteLedger {
       """
       INSERT INTO operations(operation, type, changes, base, baseTag, state, reason, generation, sentGeneration,
         sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, nextAttemptAt, isServersWait,
-        errorCode, errorMessage, editedAt, conflictAt, bytes, atomicGroup, assets, needsUpload, zone, owner, name, maxAttempts, enqueuedAt)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        errorCode, errorMessage, editedAt, conflictAt, bytes, atomicGroup, assets, needsUpload,
+        isUnanswered, lostRounds, askedAbout, zone, owner, name, maxAttempts, enqueuedAt)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       try values(operation) + [
         operation.key.zone, operation.key.owner, operation.key.name.isEmpty ? nil : operation.key.name,
@@ -55,7 +56,8 @@ extension SQLiteLedger {
       UPDATE operations SET operation = ?, type = ?, changes = ?, base = ?, baseTag = ?, state = ?, reason = ?,
         generation = ?, sentGeneration = ?, sentOperation = ?, sentChanges = ?, isRecreation = ?, needsReadBack = ?,
         conflictRounds = ?, attempts = ?, nextAttemptAt = ?, isServersWait = ?, errorCode = ?, errorMessage = ?,
-        editedAt = ?, conflictAt = ?, bytes = ?, atomicGroup = ?, assets = ?, needsUpload = ?
+        editedAt = ?, conflictAt = ?, bytes = ?, atomicGroup = ?, assets = ?, needsUpload = ?,
+        isUnanswered = ?, lostRounds = ?, askedAbout = ?
       WHERE id = ?
       """,
       try values(operation) + [operation.id]
@@ -76,6 +78,7 @@ extension SQLiteLedger {
       operation.group,
       try operation.assets.isEmpty ? nil : String(decoding: JSONEncoder().encode(operation.assets), as: UTF8.self),
       operation.needsUpload,
+      operation.isUnanswered, operation.lostRounds, operation.askedAbout,
     ]
   }
 
@@ -116,7 +119,10 @@ extension SQLiteLedger {
     try run(
       """
       UPDATE operations SET state = 'pending', sentGeneration = NULL, sentOperation = NULL,
-        needsReadBack = name IS NOT NULL, reason = CASE WHEN name IS NULL THEN ? ELSE ? END
+        needsReadBack = name IS NOT NULL, isUnanswered = name IS NOT NULL,
+        sentChanges = CASE WHEN sentOperation = 'save' AND operation = 'save' THEN coalesce(sentChanges, changes)
+          ELSE sentChanges END,
+        reason = CASE WHEN name IS NULL THEN ? ELSE ? END
       WHERE state = 'inFlight'
       """,
       [zoneReason, reason]

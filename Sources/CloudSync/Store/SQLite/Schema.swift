@@ -18,8 +18,38 @@ enum Schema {
       )
     }
     migrator.registerMigration("3 assets") { try $0.execute(sql: assets) }
+    migrator.registerMigration("5 merging") { database in
+      try database.execute(sql: merging)
+    }
     return migrator
   }()
+
+  /// What merging has to remember.
+  private static let merging = """
+    ALTER TABLE operations ADD COLUMN isUnanswered INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE operations ADD COLUMN lostRounds INTEGER NOT NULL DEFAULT 0;
+    -- The generation and the server's tag that the app was asked about without settling the conflict.
+    ALTER TABLE operations ADD COLUMN askedAbout TEXT;
+    -- The tags before this one, latest first, each with a space behind it.
+    ALTER TABLE records ADD COLUMN formerTags TEXT NOT NULL DEFAULT '';
+
+    -- What a policy or a person dropped of accepted changes. Open until the record is edited again.
+    CREATE TABLE dropped(
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      operationId INTEGER NOT NULL,
+      operation TEXT NOT NULL CHECK (operation IN ('save', 'delete')),
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL,
+      name TEXT NOT NULL,
+      type TEXT,
+      changes TEXT NOT NULL,
+      reason TEXT NOT NULL,
+      at INTEGER NOT NULL,
+      isOpen INTEGER NOT NULL DEFAULT 1
+    ) STRICT;
+    CREATE INDEX droppedByOperation ON dropped(operationId);
+    CREATE INDEX droppedByRecord ON dropped(zone, owner, name) WHERE isOpen = 1;
+    """
 
   private static let meta = """
     CREATE TABLE meta(

@@ -1,0 +1,344 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// What merging leaves in the store: counted once, parked where it belongs, never ended by somebody else.
+@Suite struct MergedStateTests {
+  /// Two devices that both know record `a` with `x` 0 and `n` 10.
+  private func pair(_ policy: ConflictPolicy = .server) async throws -> (
+    world: World, mine: TestDevice, theirs: TestDevice
+  ) {
+    let world = try World()
+    let mine = try world.device("mine", policy: policy)
+    let theirs = try world.device("theirs")
+    try mine.store.accept(world.put("a", ["x": .int64(0), "n": .int64(10)]))
+    try await mine.sync()
+    try await theirs.sync()
+    world.clock.advance(10)
+    return (world, mine, theirs)
+  }
+
+  private func count(_ world: World, to number: Int64) -> Change {
+    Change(world.key("a"), .save(type: "Note", FieldChanges(values: ["n": .int64(number)], rules: ["n": .counter])))
+  }
+
+  // MARK: - Counters
+
+  @Test(arguments: ConflictPolicy.allCases)
+  func `what two devices count is added up under every policy`(_ policy: ConflictPolicy) async throws {
+    let (world, mine, theirs) = try await pair(policy)
+    try theirs.store.accept(count(world, to: 15))
+    try await theirs.sync()
+    try mine.store.accept(count(world, to: 11))
+    try mine.store.accept(count(world, to: 12))
+
+    try await mine.sync()
+
+    #expect(world.onServer("a")?["n"] == .int64(17))
+    #expect(try mine.store.queue() == [])
+  }
+
+  @Test func `the engine's rules serve changes that bring none`() async throws {
+    let world = try World()
+    var rules = MergeRules()
+    rules["Note"] = ["n": .counter, "tags": .elements]
+    let mine = try world.device("mine", policy: .manual, mergeRules: rules)
+    let theirs = try world.device("theirs")
+    func tags(_ text: String) -> FieldValue { .list(.string, text.map { .string(String($0)) }) }
+    try mine.store.accept(world.put("a", ["n": .int64(1), "tags": tags("ab")]))
+    try await mine.sync()
+    try await theirs.sync()
+    try theirs.store.accept(world.put("a", ["n": .int64(2), "tags": tags("abc")]))
+    try await theirs.sync()
+    try mine.store.accept(world.put("a", ["n": .int64(3), "tags": tags("bd")]))
+
+    try await mine.sync()
+
+    #expect(try mine.store.queue() == [])
+    #expect(try mine.store.mirror("a") == ["n": .int64(4), "tags": tags("bcd")])
+  }
+
+  @Test(arguments: [true, false])
+  func `a count whose answer was lost counts once, whether it came through or not`(_ arrives: Bool) async throws {
+    let (world, mine, _) = try await pair()
+    mine.transport.interfere { operation, number, _ in
+      operation == "records/modify" && number == 2 ? (arrives ? .answerLost : .lost) : .pass
+    }
+    try mine.store.accept(count(world, to: 12))
+
+    try await mine.sync()
+
+    #expect(world.onServer("a")?["n"] == .int64(12))
+    #expect(try mine.store.queue() == [])
+  }
+
+  @Test func `edits made after a lost answer are counted from what came through`() async throws {
+    let (world, mine, _) = try await pair()
+    let store = mine.store
+    let more = count(world, to: 13)
+    mine.transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number == 2 else { return .pass }
+      _ = try? store.accept(more)
+      return .answerLost
+    }
+    try mine.store.accept(count(world, to: 12))
+
+    try await mine.sync()
+
+    #expect(world.onServer("a")?["n"] == .int64(13))
+    #expect(try mine.store.queue() == [])
+  }
+
+  @Test func `whether a lost count has counted is asked where nobody can tell`() async throws {
+    let (world, mine, _) = try await pair(.client)
+    mine.transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number == 2 else { return .pass }
+      // Somebody else counts five at the same moment; whether ours came before or never cannot be seen.
+      _ = try? world.emulator.save(
+        in: world.server,
+        zone: "cktop",
+        recordType: "Note",
+        recordName: "a",
+        fields: ["n": .int64(15)],
+        at: world.clock.date
+      )
+      return .lost
+    }
+    let id = try mine.store.accept(count(world, to: 12))
+
+    try await mine.sync()
+
+    #expect(try mine.store.queue() == ["save a conflict"])
+    #expect(try mine.store.operation(id).reason == "an answer was lost: whether n has counted it is not known")
+    let field = try #require(try mine.store.conflict(id)?.fields.first)
+    #expect([field.base, field.local, field.server] == [.int64(10), .int64(12), .int64(15)])
+  }
+
+  @Test func `a driver that dies while it counts leaves no doubt where the tag still stands`() async throws {
+    let (world, mine, theirs) = try await pair()
+    let id = try mine.store.accept(count(world, to: 12))
+    let lease = try #require(try Lease.acquire(mine.store))
+    _ = try mine.store.begin([id], lease)
+    _ = try mine.store.recoverInFlight(lease)
+    lease.release(mine.store)
+    #expect(try mine.store.operation(id).isUnanswered)
+    #expect(try mine.store.operation(id).sentChanges?["n"] == .int64(12))
+    try theirs.store.accept(world.put("a", ["x": .int64(1)]))
+    try await theirs.sync()
+
+    try await mine.sync()
+
+    #expect(world.onServer("a") == ["n": .int64(12), "x": .int64(1)])
+    #expect(try mine.store.queue() == [])
+  }
+
+  // MARK: - Rounds
+
+  @Test func `conflicts without end are parked on the desk, and go on once settled`() async throws {
+    let world = try World()
+    let mine = try world.device("mine", policy: .client)
+    let id = try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    mine.transport.interfere { operation, number, _ in
+      if operation == "records/modify" {
+        _ = try? world.emulator.save(
+          in: world.server,
+          zone: "cktop",
+          recordType: "Note",
+          recordName: "a",
+          fields: ["x": .int64(Int64(100 + number))],
+          at: world.clock.date
+        )
+      }
+      return .pass
+    }
+
+    try await mine.sync()
+
+    #expect(try mine.store.queue() == ["save a conflict"])
+    #expect(try mine.store.operation(id).reason == "conflicted 9 times in a row: both sides changed x")
+    #expect(mine.transport.count("records/modify") == 9)
+    mine.transport.interfere(nil)
+    _ = try mine.store.resolve(id, take: .local, actor: "ana")
+    try await mine.sync()
+    #expect(world.onServer("a") == ["x": .int64(1)])
+  }
+
+  @Test func `a record that others never stop changing elsewhere is parked with what is to be sent`() async throws {
+    let (world, mine, _) = try await pair()
+    let id = try mine.store.accept(world.put("a", ["mine": .int64(1)]))
+    mine.transport.interfere { operation, number, _ in
+      if operation == "records/modify" {
+        _ = try? world.emulator.save(
+          in: world.server,
+          zone: "cktop",
+          recordType: "Note",
+          recordName: "a",
+          fields: ["x": .int64(Int64(100 + number))],
+          at: world.clock.date
+        )
+      }
+      return .pass
+    }
+
+    try await mine.sync()
+
+    #expect(try mine.store.operation(id).reason == "conflicted 9 times in a row: both sides change it")
+    #expect(try mine.store.conflict(id)?.fields.map(\.name) == ["mine"])
+  }
+
+  @Test func `lost answers are no conflicts`() async throws {
+    let (world, mine, _) = try await pair(.client)
+    mine.transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number <= 12 else { return .pass }
+      guard number == 12 else { return .lost }
+      _ = try? world.emulator.save(
+        in: world.server,
+        zone: "cktop",
+        recordType: "Note",
+        recordName: "a",
+        fields: ["x": .int64(1)],
+        at: world.clock.date
+      )
+      return .pass
+    }
+    let id = try mine.store.accept(world.put("a", ["x": .int64(2)]))
+    var rounds: [Int] = []
+    for _ in 0..<12 {
+      rounds.append(try mine.store.detail(of: id)?.operation?.lostRounds ?? 0)
+      try await mine.sync()
+      world.clock.advance(4_000)
+    }
+
+    #expect(rounds.max() ?? 0 >= 8)
+    #expect(try mine.store.queue() == [])
+    #expect(world.onServer("a")?["x"] == .int64(2))
+  }
+
+  // MARK: - Dead letters and pauses
+
+  @Test(arguments: [true, false], [ConflictPolicy.server, .client, .newest, .manual])
+  func `what a person holds is not ended by somebody else's edit`(_ isPaused: Bool, _ policy: ConflictPolicy)
+    async throws
+  {
+    let (world, mine, theirs) = try await pair(policy)
+    let id = try hold(world, mine, world.put("a", ["x": .int64(2)]), isPaused: isPaused)
+    world.clock.advance(10)
+    try theirs.store.accept(world.put("a", ["x": .int64(1)]))
+    try await theirs.sync()
+
+    try await mine.sync()
+
+    let state: OperationState = isPaused ? .paused : .failed
+    let held = try mine.store.operation(id)
+    #expect(held.state == state)
+    #expect(held.changes == FieldChanges(values: ["x": .int64(2)]))
+    #expect(held.reason.hasSuffix("; the server's record has changed since"))
+    #expect(try mine.store.mirror("a")?["x"] == .int64(1))
+    _ = try mine.store.perform(isPaused ? .resume : .retry, on: .ids([id]), actor: "ana")
+    try await mine.sync()
+    #expect(try mine.store.queue() == (policy == .manual ? ["save a conflict"] : []))
+    #expect(world.onServer("a")?["x"] == .int64(policy == .client ? 2 : 1))
+  }
+
+  @Test(arguments: [true, false], [ConflictPolicy.server, .client, .newest, .manual])
+  func `what a person holds is not ended by somebody else's deletion`(_ isPaused: Bool, _ policy: ConflictPolicy)
+    async throws
+  {
+    let (world, mine, theirs) = try await pair(policy)
+    let id = try hold(world, mine, world.put("a", ["x": .int64(2)]), isPaused: isPaused)
+    try theirs.store.accept(world.delete("a"))
+    try await theirs.sync()
+
+    try await mine.sync()
+
+    #expect(try mine.store.operation(id).state == (isPaused ? .paused : .failed))
+    #expect(try mine.store.operation(id).reason.hasSuffix("deleted on the server since, this makes it anew"))
+    _ = try mine.store.perform(isPaused ? .resume : .retry, on: .ids([id]), actor: "ana")
+    try await mine.sync()
+    #expect(world.onServer("a") == ["x": .int64(2), "n": .int64(10)])
+  }
+
+  @Test(arguments: [true, false])
+  func `a deletion that a person holds is not ended by somebody else's edit`(_ isPaused: Bool) async throws {
+    let (world, mine, theirs) = try await pair()
+    let id = try hold(world, mine, world.delete("a"), isPaused: isPaused)
+    try theirs.store.accept(world.put("a", ["x": .int64(1)]))
+    try await theirs.sync()
+
+    try await mine.sync()
+
+    #expect(try mine.store.operation(id).kind == .delete)
+    #expect(try mine.store.operation(id).reason.hasSuffix("; the server's record has changed since"))
+    _ = try mine.store.perform(isPaused ? .resume : .retry, on: .ids([id]), actor: "ana")
+    try await mine.sync()
+    #expect(try mine.store.endings().last == "delete a merged")
+    #expect(world.onServer("a")?["x"] == .int64(1))
+  }
+
+  private func hold(_ world: World, _ device: TestDevice, _ change: Change, isPaused: Bool) throws -> Int64 {
+    let id = try device.store.accept(change)
+    if isPaused {
+      _ = try device.store.perform(.pause, on: .ids([id]), actor: "ana")
+    } else {
+      try device.store.execute("UPDATE operations SET state = 'failed', reason = 'BAD_REQUEST: no' WHERE id = \(id)")
+    }
+    return id
+  }
+
+  // MARK: - Answers from before
+
+  private func take(_ record: MirrorRecord, _ store: SyncStore, isWhole: Bool = false) throws {
+    try store.write { ledger in
+      try Reconciliation(policy: MergePolicy(.server), now: 0, ledger: ledger).take(record, epoch: 0, isWhole: isWhole)
+    }
+  }
+
+  private func record(_ world: World, _ tag: String, x: Int64, at time: Int64) -> MirrorRecord {
+    MirrorRecord(key: world.key("a"), type: "Note", changeTag: tag, fields: ["x": .int64(x)], modifiedAt: time)
+  }
+
+  @Test func `an answer from before what the mirror holds changes nothing`() throws {
+    let world = try World()
+    let store = try world.open("mine")
+    for version in 1...3 as ClosedRange<Int64> {
+      try take(record(world, "tag\(version)", x: version, at: version), store)
+    }
+    let id = try store.accept(world.put("a", ["x": .int64(9)]))
+
+    try take(record(world, "tag1", x: 1, at: 1), store)
+    try take(record(world, "tag2", x: 2, at: 2), store)
+
+    #expect(try store.mirror("a") == ["x": .int64(3)])
+    #expect(try store.operation(id).baseTag == "tag3")
+    #expect(try !store.operation(id).needsReadBack)
+    #expect(try store.queue() == ["save a pending"])
+  }
+
+  @Test func `an older version that was never seen is asked about where an edit hangs on it`() throws {
+    let world = try World()
+    let store = try world.open("mine")
+    try take(record(world, "tag3", x: 3, at: 3), store)
+    let id = try store.accept(world.put("a", ["x": .int64(9)]))
+
+    try take(record(world, "tag2", x: 2, at: 2), store)
+
+    #expect(try store.mirror("a") == ["x": .int64(3)])
+    #expect(try store.operation(id).needsReadBack)
+    #expect(try store.operation(id).changes["x"] == .int64(9))
+  }
+
+  @Test func `a server that went back to an older state is followed where it tells everything`() throws {
+    let world = try World()
+    let store = try world.open("mine")
+    for version in 1...2 as ClosedRange<Int64> {
+      try take(record(world, "tag\(version)", x: version, at: version), store)
+    }
+
+    try take(record(world, "tag1", x: 1, at: 1), store, isWhole: true)
+
+    #expect(try store.mirror("a") == ["x": .int64(1)])
+  }
+}
