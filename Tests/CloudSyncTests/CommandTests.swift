@@ -1,6 +1,5 @@
 import CloudKit
 import Foundation
-import GRDB
 import Testing
 
 @testable import CloudSync
@@ -86,12 +85,11 @@ import Testing
     _ = try whileDriven { try store.perform(.retry, on: .ids([2, 3]), actor: "ana") }
     _ = try store.flush(actor: "ben")
 
-    let rows = try store.file.pool.read { database in
-      try Row.fetchAll(database, sql: "SELECT * FROM commands ORDER BY id").map {
-        "\($0["actor"] as String) \($0["verb"] as String) [\($0["selection"] as String)] \($0["count"] as Int)"
-      }
-    }
-    #expect(rows == ["ana retry [2 3] 2", "ben flush [] 0"])
+    let commands = try store.read { try $0.commands(limit: 9) }
+    #expect(
+      commands.map { "\($0.actor) \($0.verb) [\($0.selection)] \($0.count)" }
+        == ["ben flush [] 0", "ana retry [2 3] 2"]
+    )
   }
 
   @Test func `flush ends own back-offs and touches nothing else`() throws {

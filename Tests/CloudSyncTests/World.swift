@@ -115,6 +115,7 @@ final class World: Sendable {
   let database: DatabaseName
   let user: String
   private let transports = Mutex<[TestTransport]>([])
+  private let storages = TestStorages(StorageKind.current)
 
   // What a test does to the requests of a device mostly speaks of that device, which would keep its files open for ever.
   deinit { for transport in transports.withLock({ $0 }) { transport.interfere(nil) } }
@@ -150,7 +151,7 @@ final class World: Sendable {
       beforeEachWrite?()
       return clock.now
     }
-    return try SyncStore(path: folder.path("\(name).sqlite"), scope: scope, now: now)
+    return try SyncStore(storages.open(name, in: folder), scope: scope, now: now)
   }
 
   func device(

@@ -117,12 +117,12 @@ extension FilterComparison {
 struct LikePattern {
   private let pattern: [Unicode.Scalar]
 
-  init(_ pattern: String) { self.pattern = pattern.unicodeScalars.map(Self.folded) }
+  init(_ pattern: String) { self.pattern = pattern.unicodeScalars.map(\.foldedInASCII) }
 
   /// Goes back only to the last `%`: time grows with text times pattern, whatever the pattern.
   func matches(_ text: String) -> Bool {
     // SQLite reads texts as C strings here: what follows a NUL does not count.
-    let text = text.unicodeScalars.prefix { $0 != "\0" }.map(Self.folded)
+    let text = text.unicodeScalars.prefix { $0 != "\0" }.map(\.foldedInASCII)
     var (at, place) = (0, 0)
     var retry: (at: Int, place: Int)?
     while place < text.count {
@@ -141,8 +141,9 @@ struct LikePattern {
     }
     return pattern[at...].allSatisfy { $0 == "%" }
   }
+}
 
-  private static func folded(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
-    ("A"..."Z").contains(scalar) ? Unicode.Scalar(UInt8(scalar.value) + 32) : scalar
-  }
+extension Unicode.Scalar {
+  /// A small letter for a capital of ASCII; all else as it is.
+  var foldedInASCII: Unicode.Scalar { ("A"..."Z").contains(self) ? Unicode.Scalar(UInt8(value) + 32) : self }
 }

@@ -13,13 +13,31 @@ extension SyncStore {
     environment: CKContainerConfiguration.Environment = .development,
     databaseScope: CKDatabase.Scope
   ) throws(StoreError) {
+    try self.init(path: path, scope: Scope(containerIdentifier, environment, databaseScope))
+  }
+
+  /// A store of one database in this process's memory, for tests and previews: gone when it is let go.
+  public convenience init(
+    inMemoryFor containerIdentifier: String,
+    environment: CKContainerConfiguration.Environment = .development,
+    databaseScope: CKDatabase.Scope
+  ) throws(StoreError) {
+    try self.init(MemoryStorage(), scope: Scope(containerIdentifier, environment, databaseScope))
+  }
+}
+
+extension SyncStore.Scope {
+  fileprivate init(
+    _ container: String,
+    _ environment: CKContainerConfiguration.Environment,
+    _ scope: CKDatabase.Scope
+  ) {
     let database: DatabaseName =
-      switch databaseScope {
+      switch scope {
       case .public: .public
       case .private: .private
       case .shared: .shared
       }
-    let scope = Scope(container: containerIdentifier, environment: environment.rawValue, database: database)
-    try self.init(path: path, scope: scope)
+    self.init(container: container, environment: environment.rawValue, database: database)
   }
 }

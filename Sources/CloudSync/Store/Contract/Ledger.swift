@@ -17,7 +17,7 @@ package protocol Ledger: AnyObject {
   /// Writes an operation back, except what never changes: its key, its `enqueuedAt` and its `maxAttempts`.
   func replace(_ operation: QueuedOperation, references: Set<RecordKey>) throws
   func removeOperation(_ id: Int64) throws
-  /// Marks an operation as being on its way as it is now.
+  /// Marks a pending or waiting operation as being on its way as it is now.
   func markInFlight(_ id: Int64, reason: String) throws
   /// Makes the members of one atomic group members of another.
   func join(_ old: String, to group: String) throws
@@ -122,6 +122,8 @@ package protocol Ledger: AnyObject {
   /// Newest first.
   func events(limit: Int) throws -> [EventRow]
   func add(_ command: AuditedCommand) throws
+  /// Newest first.
+  func commands(limit: Int) throws -> [AuditedCommand]
   func add(_ dropped: DroppedChange) throws
   /// What was dropped of an operation, oldest first.
   func dropped(of operation: Int64) throws -> [DroppedChange]

@@ -62,6 +62,18 @@ extension SQLiteLedger {
     )
   }
 
+  func commands(limit: Int) throws -> [AuditedCommand] {
+    try rows("SELECT * FROM commands ORDER BY id DESC LIMIT ?", [limit]).map { row in
+      AuditedCommand(
+        at: row["at"],
+        actor: row["actor"],
+        verb: row["verb"],
+        selection: row["selection"],
+        count: row["count"]
+      )
+    }
+  }
+
   // MARK: - What was dropped
 
   func add(_ dropped: DroppedChange) throws {

@@ -1,0 +1,124 @@
+/// Operations.
+extension MemoryLedger {
+  func operation(_ id: Int64) throws -> QueuedOperation? { operations[id]?.operation }
+
+  func operation(for key: RecordKey) throws -> QueuedOperation? {
+    queue.byKey[key].flatMap { operations[$0]?.operation }
+  }
+
+  func operations(of zone: ZoneKey) throws -> [QueuedOperation] { all(queue.byZone[zone]) }
+
+  func operations(in state: OperationState) throws -> [QueuedOperation] { all(queue.byState[state]) }
+
+  func keys(inGroup group: String) throws -> [RecordKey] { all(queue.byGroup[group]).map(\.key) }
+
+  private func all(_ ids: SortedElements<Int64>?) -> [QueuedOperation] {
+    ids?.compactMap { operations[$0]?.operation } ?? []
+  }
+
+  func insert(_ operation: QueuedOperation, references: Set<RecordKey>) throws -> Int64 {
+    try check(operation)
+    if queue.byKey[operation.key] != nil {
+      throw StoreError(.invalid, "\(operation.key.name) has an operation in the queue already")
+    }
+    singles.counters.operation += 1
+    var operation = operation
+    operation.id = singles.counters.operation
+    operation.blockedBy = []
+    set(operation.id, Operation(operation: operation, references: references))
+    return operation.id
+  }
+
+  func replace(_ operation: QueuedOperation, references: Set<RecordKey>) throws {
+    guard let known = operations[operation.id]?.operation else { return }
+    try check(operation)
+    var operation = operation
+    operation.key = known.key
+    operation.enqueuedAt = known.enqueuedAt
+    operation.maxAttempts = known.maxAttempts
+    operation.blockedBy = []
+    set(operation.id, Operation(operation: operation, references: references))
+  }
+
+  func removeOperation(_ id: Int64) throws { set(id, nil) }
+
+  func markInFlight(_ id: Int64, reason: String) throws {
+    change(id) { operation in
+      operation.state = .inFlight
+      operation.reason = reason
+      operation.nextAttemptAt = nil
+      operation.isServersWait = false
+      operation.sentGeneration = operation.generation
+      operation.sentKind = operation.kind
+    }
+  }
+
+  func join(_ old: String, to group: String) throws {
+    for id in queue.byGroup[old] ?? SortedElements() { change(id) { $0.group = group } }
+  }
+
+  func zoneDeletions() throws -> [ZoneKey: Int64] {
+    var deletions: [ZoneKey: Int64] = [:]
+    for id in queue.ofZones {
+      if let operation = operations[id]?.operation, operation.kind == .zoneDelete {
+        deletions[operation.key.zoneKey] = id
+      }
+    }
+    return deletions
+  }
+
+  func recoverInFlight(reason: String, zoneReason: String) throws -> Int {
+    let ids = queue.byState[.inFlight] ?? SortedElements()
+    for id in ids {
+      change(id) { operation in
+        let isRecord = !operation.key.name.isEmpty
+        if operation.sentKind == .save, operation.kind == .save, operation.sentChanges == nil {
+          operation.sentChanges = operation.changes
+        }
+        operation.state = .pending
+        operation.sentGeneration = nil
+        operation.sentKind = nil
+        operation.needsReadBack = isRecord
+        operation.isUnanswered = isRecord
+        operation.reason = isRecord ? reason : zoneReason
+      }
+    }
+    return ids.count
+  }
+
+  func endBackOffs(now: Int64, reason: String) throws -> Int {
+    var count = 0
+    for id in queue.byState[.waiting] ?? SortedElements() {
+      guard let operation = operations[id]?.operation else { continue }
+      if operation.isServersWait, let end = operation.nextAttemptAt, end > now { continue }
+      count += 1
+      change(id) { operation in
+        operation.state = .pending
+        operation.nextAttemptAt = nil
+        operation.reason = reason
+      }
+    }
+    return count
+  }
+
+  func operationCount(in state: OperationState) throws -> Int { queue.byState[state]?.count ?? 0 }
+
+  private func change(_ id: Int64, _ body: (inout QueuedOperation) -> Void) {
+    guard var row = operations[id] else { return }
+    body(&row.operation)
+    set(id, row)
+  }
+
+  private func set(_ id: Int64, _ row: Operation?) { queue.move(id, from: operations.replace(id, row), to: row) }
+
+  /// What a file's constraints refuse.
+  private func check(_ operation: QueuedOperation) throws {
+    let isSound =
+      (operation.state == .inFlight) == (operation.sentGeneration != nil)
+      && (operation.state == .inFlight) == (operation.sentKind != nil)
+      && (operation.state == .waiting) == (operation.nextAttemptAt != nil)
+      && (operation.state == .conflict) == (operation.conflictAt != nil)
+      && operation.key.name.isEmpty == (operation.kind == .zoneSave || operation.kind == .zoneDelete)
+    if !isSound { throw StoreError(.invalid, "an operation cannot be like this: \(operation.state.rawValue)") }
+  }
+}

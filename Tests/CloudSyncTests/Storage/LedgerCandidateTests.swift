@@ -1,0 +1,113 @@
+import CloudKit
+import Testing
+
+@testable import CloudSync
+
+/// Which operations every storage offers for sending.
+@Suite struct LedgerCandidateTests {
+  private let folder = TestFolder()
+
+  private func write(_ kind: StorageKind, _ body: (any Ledger) throws -> Void) throws {
+    try TestStorages(kind).open("store", in: folder).write(body)
+  }
+
+  private func names(_ ledger: any Ledger, _ query: CandidateQuery) throws -> [String] {
+    try ledger.candidates(query).map { candidate in
+      let name = try ledger.operation(candidate.id)?.key.name ?? "?"
+      return name.isEmpty ? "zone" : name
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `pending ones and those whose wait is over, oldest first`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      for state in OperationState.allCases {
+        var operation = QueuedOperation.save(state.rawValue)
+        operation.state = state
+        operation.sentGeneration = state == .inFlight ? 1 : nil
+        operation.sentKind = state == .inFlight ? .save : nil
+        operation.nextAttemptAt = state == .waiting ? 50 : nil
+        operation.conflictAt = state == .conflict ? 1 : nil
+        _ = try ledger.insert(operation)
+      }
+      _ = try ledger.insert(.save("last"))
+
+      #expect(try names(ledger, CandidateQuery(kind: .free, now: 49, limit: 9)) == ["pending", "last"])
+      #expect(try names(ledger, CandidateQuery(kind: .free, now: 50, limit: 9)) == ["pending", "waiting", "last"])
+      #expect(try names(ledger, CandidateQuery(kind: .free, now: 50, limit: 2)) == ["pending", "waiting"])
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `nothing of a zone that waits, and no record of one that is to be deleted`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      _ = try ledger.insert(.save("held"))
+      _ = try ledger.insert(.save("doomed", in: .two))
+      var deletion = QueuedOperation.save("", in: .two)
+      deletion.kind = .zoneDelete
+      let id = try ledger.insert(deletion)
+      let wait = ScopeWait(scope: .zone(.one), until: 50, seconds: 1, code: "C", message: "m", isOwn: true)
+      try ledger.put(wait)
+      try ledger.setState(.one, .unconfirmed)
+      try ledger.setState(.two, .unconfirmed)
+
+      #expect(try ledger.zoneDeletions() == [.two: id])
+      #expect(try names(ledger, CandidateQuery(kind: .free, now: 49, limit: 9)) == [])
+      #expect(try names(ledger, CandidateQuery(kind: .zoneOperations, now: 49, limit: 9)) == ["zone"])
+      #expect(try ledger.zonesToMake(now: 49) == [])
+      #expect(try names(ledger, CandidateQuery(kind: .free, now: 50, limit: 9)) == ["held"])
+      #expect(try ledger.zonesToMake(now: 50) == [.one])
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `read-backs apart, saves not where they are held, groups whole or not at all`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      var lost = QueuedOperation.save("lost")
+      lost.needsReadBack = true
+      _ = try ledger.insert(lost)
+      var delete = QueuedOperation.save("delete")
+      delete.kind = .delete
+      _ = try ledger.insert(delete)
+      for (name, state) in [("g1", OperationState.pending), ("g2", .paused)] {
+        var member = QueuedOperation.save(name)
+        member.group = "g"
+        member.state = state
+        _ = try ledger.insert(member)
+      }
+      _ = try ledger.insert(.save("save"))
+      let free = CandidateQuery(kind: .free, now: 0, limit: 9)
+
+      #expect(try names(ledger, CandidateQuery(kind: .readBacks, now: 0, limit: 9)) == ["lost"])
+      #expect(try names(ledger, free) == ["delete", "save"])
+      #expect(try names(ledger, CandidateQuery(kind: .free, now: 0, savesAreHeld: true, limit: 9)) == ["delete"])
+
+      var second = try #require(try ledger.operations(in: .paused).first)
+      second.state = .pending
+      try ledger.update(second)
+      #expect(try names(ledger, free) == ["delete", "g1", "g2", "save"])
+      #expect(try ledger.groupSize("g") == 2)
+      #expect(try ledger.keys(inGroup: "g").map(\.name) == ["g1", "g2"])
+      try ledger.join("g", to: "h")
+      #expect(try ledger.groupSize("g") == 0)
+      #expect(try ledger.groupSize("h") == 2)
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `what waits for something is found by what it waits for`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      let parent = try ledger.insert(.save("parent"))
+      let child = try ledger.insert(.save("child", referringTo: "parent"))
+      _ = try ledger.insert(.save("grandchild", referringTo: "child"))
+
+      #expect(try names(ledger, CandidateQuery(kind: .free, now: 0, limit: 9)) == ["parent"])
+      #expect(try names(ledger, CandidateQuery(kind: .waitingFor([parent]), now: 0, limit: 9)) == ["child"])
+      #expect(
+        try names(ledger, CandidateQuery(kind: .waitingFor([parent, child]), now: 0, limit: 9))
+          == ["child", "grandchild"]
+      )
+      #expect(try names(ledger, CandidateQuery(kind: .blocked, now: 0, limit: 9)) == ["child", "grandchild"])
+    }
+  }
+}

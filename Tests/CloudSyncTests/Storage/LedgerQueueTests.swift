@@ -1,0 +1,153 @@
+import CloudKit
+import Testing
+
+@testable import CloudSync
+
+/// What every storage does about operations.
+@Suite struct LedgerQueueTests {
+  private let folder = TestFolder()
+
+  private func write(_ kind: StorageKind, _ body: (any Ledger) throws -> Void) throws {
+    try TestStorages(kind).open("store", in: folder).write(body)
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `an operation comes back as it was put, but for what never changes`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      var operation = QueuedOperation.save("a", referringTo: "b")
+      operation.id = try ledger.insert(operation)
+      #expect(try ledger.operation(operation.id) == operation)
+
+      operation.kind = .delete
+      operation.type = "Task"
+      operation.changes = FieldChanges(values: ["x": .list(.int64, [.int64(1)])], cleared: ["y"])
+      operation.base = ["x": .double(1.5)]
+      operation.baseTag = "tag"
+      operation.state = .inFlight
+      operation.reason = "on its way"
+      operation.generation = 3
+      operation.sentGeneration = 2
+      operation.sentKind = .save
+      operation.sentChanges = FieldChanges(values: ["x": .string("é")])
+      operation.isRecreation = true
+      operation.needsReadBack = true
+      operation.conflictRounds = 4
+      operation.attempts = 5
+      operation.errorCode = "BUSY"
+      operation.errorMessage = "later"
+      operation.editedAt = 9
+      operation.bytes = 77
+      operation.group = "g"
+      operation.isUnanswered = true
+      operation.lostRounds = 2
+      operation.askedAbout = "3 tag"
+      var moved = operation
+      moved.key = RecordKey(.one, "elsewhere")
+      moved.enqueuedAt = 1
+      moved.maxAttempts = 1
+      try ledger.replace(moved, references: [])
+      #expect(try ledger.operation(for: operation.key) == operation)
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `no number is given twice, and none to two operations of one record`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      let first = try ledger.insert(.save("a"))
+      try ledger.removeOperation(first)
+      let second = try ledger.insert(.save("a"))
+      #expect(second == first + 1)
+
+      #expect(throws: (any Error).self) { _ = try ledger.insert(.save("a")) }
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `what no operation can be is refused`(kind: StorageKind) throws {
+    let changes: [(inout QueuedOperation) -> Void] = [
+      { $0.state = .inFlight }, { $0.sentGeneration = 1 }, { $0.state = .waiting }, { $0.nextAttemptAt = 1 },
+      { $0.state = .conflict }, { $0.conflictAt = 1 }, { $0.kind = .zoneSave },
+    ]
+    try write(kind) { ledger in
+      let id = try ledger.insert(.save("a"))
+      for (index, change) in changes.enumerated() {
+        var operation = QueuedOperation.save("a", id: id)
+        change(&operation)
+        #expect(throws: (any Error).self, "\(index)") { try ledger.replace(operation, references: []) }
+      }
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `a save waits for creations, a delete for the deletes of what referred to it`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      let parent = try ledger.insert(.save("parent"))
+      let child = try ledger.insert(.save("child", referringTo: "parent"))
+      #expect(try ledger.blockers(of: child) == [parent])
+      #expect(try ledger.blockers(of: parent) == [])
+
+      var known = QueuedOperation.save("parent", id: parent)
+      known.baseTag = "tag"
+      try ledger.update(known)
+      #expect(try ledger.blockers(of: child) == [])
+
+      known.kind = .delete
+      known.changes = FieldChanges()
+      try ledger.update(known)
+      var gone = QueuedOperation.save("child", referringTo: "parent", id: child)
+      gone.kind = .delete
+      gone.base = gone.changes.values
+      gone.changes = FieldChanges()
+      try ledger.update(gone)
+      #expect(try ledger.blockers(of: parent) == [child])
+      #expect(try ledger.blockers(of: child) == [])
+
+      gone.base = [:]
+      try ledger.update(gone)
+      #expect(try ledger.blockers(of: parent) == [])
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `a record that refers to itself does not wait for itself`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      let id = try ledger.insert(.save("a", referringTo: "a"))
+      #expect(try ledger.blockers(of: id) == [])
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `what is in flight, and what waits by itself, becomes pending as a whole`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      let sent = try ledger.insert(.save("a"))
+      var zone = QueuedOperation.save("")
+      zone.kind = .zoneSave
+      let sentZone = try ledger.insert(zone)
+      var held = QueuedOperation.save("b")
+      held.state = .waiting
+      held.nextAttemptAt = 900
+      held.isServersWait = true
+      let asked = try ledger.insert(held)
+      held.key.name = "c"
+      held.isServersWait = false
+      let own = try ledger.insert(held)
+
+      try ledger.markInFlight(sent, reason: "on its way")
+      try ledger.markInFlight(sentZone, reason: "on its way")
+      #expect(try ledger.operations(in: .inFlight).map(\.sentGeneration) == [1, 1])
+      #expect(try ledger.recoverInFlight(reason: "look", zoneReason: "again") == 2)
+      #expect(try ledger.operation(sent)?.needsReadBack == true)
+      #expect(try ledger.operation(sent)?.reason == "look")
+      #expect(try ledger.operation(sentZone)?.needsReadBack == false)
+      #expect(try ledger.operation(sentZone)?.reason == "again")
+
+      #expect(try ledger.nextBackOffEnd(after: 899) == 900)
+      #expect(try ledger.nextBackOffEnd(after: 900) == nil)
+      #expect(try ledger.endBackOffs(now: 899, reason: "flushed") == 1)
+      #expect(try ledger.operation(own)?.state == .pending)
+      #expect(try ledger.operation(asked)?.state == .waiting)
+      #expect(try ledger.endBackOffs(now: 900, reason: "flushed") == 1)
+      #expect(try ledger.operationCount(in: .pending) == 4)
+    }
+  }
+}

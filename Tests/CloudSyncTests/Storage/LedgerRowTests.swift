@@ -1,0 +1,217 @@
+import CloudKit
+import Testing
+
+@testable import CloudSync
+
+/// What every storage does about all rows that are no operations.
+@Suite struct LedgerRowTests {
+  private let folder = TestFolder()
+
+  private func write(_ kind: StorageKind, _ body: (any Ledger) throws -> Void) throws {
+    try TestStorages(kind).open("store", in: folder).write(body)
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `the mirror knows its records by name, type and reading`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      #expect(try ledger.isBlank())
+      try ledger.put(.note("a", tag: "1"), epoch: 1)
+      try ledger.put(.note("b", type: "Task"), epoch: 1)
+      try ledger.put(.note("a", tag: "2"), epoch: 1)
+      try ledger.put(.note("c", in: .two), epoch: 1)
+      try ledger.touch(RecordKey(.one, "b"), epoch: 2)
+
+      #expect(try !ledger.isBlank())
+      #expect(try ledger.record(RecordKey(.one, "a")) == .note("a", tag: "2"))
+      #expect(try ledger.changeTag(RecordKey(.one, "a")) == "2")
+      #expect(try ledger.changeTag(RecordKey(.one, "c")) == nil)
+      #expect(try ledger.namesNotSeen(.one, epoch: 2) == ["a"])
+      #expect(try ledger.names(.one, type: "Task") == ["b"])
+      #expect(try ledger.recordTypes(in: .one) == ["Note", "Task"])
+      #expect(try ledger.recordCount(of: .one) == 2)
+
+      try ledger.removeRecord(RecordKey(.one, "b"))
+      #expect(try ledger.recordTypes(in: .one) == ["Note"])
+      try ledger.removeRecords(of: .one)
+      #expect(try ledger.recordCount(of: .one) == 0)
+      #expect(try ledger.recordCount(of: .two) == 1)
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `zones, pulls and waits come back as they were put, in order`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      var zone = KnownZone(ZoneKey(zone: "z", owner: "ben"), state: .ready)
+      zone.createdHere = true
+      zone.needsFetch = true
+      zone.token = "t"
+      zone.tokenAt = 1
+      zone.lastFetchAt = 2
+      zone.epoch = 3
+      zone.readingAll = true
+      try ledger.put(zone)
+      try ledger.put(KnownZone(.two, state: .deleted))
+      #expect(try ledger.zone(zone.key) == zone)
+      #expect(try ledger.zones().map(\.key) == [.two, zone.key])
+      try ledger.removeZone(.two)
+      #expect(try ledger.zone(.two) == nil)
+
+      var pull = Pull(zone: .defaultZone, type: "Note")
+      pull.watermark = 5
+      pull.lastFetchAt = 6
+      pull.sweptAt = 7
+      try ledger.put(Pull(zone: .defaultZone, type: "Task"))
+      try ledger.put(Pull(zone: .defaultZone, type: "Note"))
+      try ledger.put(pull)
+      #expect(try ledger.pulls() == [pull, Pull(zone: .defaultZone, type: "Task")])
+
+      let wait = ScopeWait(scope: .zone(zone.key), until: 9, seconds: 1.5, code: "C", message: "m", isOwn: true)
+      try ledger.put(ScopeWait(scope: wait.scope, until: 1, seconds: 1, code: "B", message: "", isOwn: false))
+      try ledger.put(wait)
+      try ledger.put(ScopeWait(scope: .database, until: 8, seconds: 1, code: "B", message: "", isOwn: false))
+      #expect(try ledger.wait(wait.scope) == wait)
+      #expect(try ledger.waits(after: 7).map(\.scope) == [.database, wait.scope])
+      #expect(try ledger.waits(after: 8) == [wait])
+      try ledger.removeWait(wait.scope)
+      #expect(try ledger.wait(wait.scope) == nil)
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `where the bytes of assets are is known by zone and hash`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      let place = AssetPlace(place: WireAssetPlace(recordName: "a", fieldName: "photo"), checksum: "c")
+      try ledger.put(place, of: "hash", in: .one)
+      #expect(try ledger.assetPlace("hash", in: .one) == place)
+      #expect(try ledger.assetPlace("hash", in: .two) == nil)
+      try ledger.removeAssetPlace("hash", in: .one)
+      #expect(try ledger.assetPlace("hash", in: .one) == nil)
+
+      var operation = QueuedOperation.save("a")
+      operation.assets = [QueuedAsset(field: "photo", position: 0, digest: "hash", size: 3)]
+      _ = try ledger.insert(operation, references: [])
+      #expect(try ledger.assetDigests() == ["hash"])
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `a lease is extended by its own number alone`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      #expect(try ledger.lease() == nil)
+      #expect(try !ledger.extendLease(fence: 1, until: 5))
+      try ledger.put(LeaseHolder(fence: 1, pid: 2, host: "here", expiresAt: 3))
+      #expect(try !ledger.extendLease(fence: 2, until: 5))
+      #expect(try ledger.extendLease(fence: 1, until: nil))
+      #expect(try ledger.lease() == LeaseHolder(fence: 1, pid: 2, host: "here", expiresAt: nil))
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `values, activity and passes come back as they were put`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      try ledger.setValue("k", "v")
+      try ledger.setValue("k", "w")
+      #expect(try ledger.value("k") == "w")
+      try ledger.setValue("k", nil)
+      #expect(try ledger.value("k") == nil)
+
+      #expect(try ledger.activity() == DriverActivity())
+      let activity = DriverActivity(
+        state: "sending",
+        phase: "send",
+        done: 1,
+        total: 2,
+        perSecond: 3.5,
+        lastSuccessAt: 4,
+        lastEnqueueAt: 5,
+        errorCode: "C",
+        errorMessage: "m",
+        errorAt: 6,
+        errorStands: true,
+        reachedEnd: true
+      )
+      try ledger.put(activity)
+      #expect(try ledger.activity() == activity)
+
+      let first = try ledger.insertPass(requestedAt: 1, types: ["Note", "Task"])
+      let second = try ledger.insertPass(requestedAt: 2, types: [])
+      #expect(try ledger.pass(first)?.types == ["Note", "Task"])
+      var pass = RequestedPass(id: first, types: ["Note", "Task"], startedAt: 3)
+      try ledger.replace(pass)
+      #expect(try ledger.openPasses().map(\.id) == [first, second])
+      pass.finishedAt = 4
+      pass.summary = "{}"
+      try ledger.replace(pass)
+      #expect(try ledger.pass(first) == pass)
+      #expect(try ledger.openPasses().map(\.id) == [second])
+      try ledger.removePasses(finishedBefore: 5)
+      #expect(try ledger.pass(first) == nil)
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `what happened is told newest first`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      let attempts = (1...3).map { Attempt(number: $0, at: 1, seconds: 0.5, code: "C", message: "m", response: "r") }
+      for attempt in attempts { try ledger.add(attempt, of: 7) }
+      #expect(try ledger.attempts(of: 7) == attempts.reversed())
+      #expect(try ledger.attemptCount(of: 7) == 3)
+      #expect(try ledger.attempts(of: 8) == [])
+
+      for name in ["a", "b"] {
+        let id = try ledger.insert(.save(name))
+        try ledger.end(.save(name, id: id), .merged, "so it was", now: 5)
+      }
+      #expect(try ledger.history(limit: 9).map(\.key.name) == ["b", "a"])
+      #expect(try ledger.history(limit: 1).map(\.key.name) == ["b"])
+      #expect(try ledger.history(of: 1)?.detail == "so it was")
+      #expect(try ledger.operation(1) == nil)
+
+      for number in 1...5 { #expect(try ledger.addEvent("test", "\(number)", at: 1) == Int64(number)) }
+      try ledger.removeEvents(through: 3)
+      #expect(try ledger.events(limit: 9).map(\.message) == ["5", "4"])
+
+      let commands = ["ana", "ben"].map { AuditedCommand(at: 1, actor: $0, verb: "v", selection: "s", count: 2) }
+      for command in commands { try ledger.add(command) }
+      #expect(try ledger.commands(limit: 9) == commands.reversed())
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `lists show edits laid over the mirror`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      for name in ["edited", "deleted", "same"] { try ledger.put(.note(name), epoch: 1) }
+      let edit = try ledger.insert(.save("edited"))
+      var delete = QueuedOperation.save("deleted")
+      delete.kind = .delete
+      _ = try ledger.insert(delete)
+      _ = try ledger.insert(.save("made", type: "Task"))
+
+      let all = try ledger.records(matching: RecordQuery(), offset: 0, limit: nil)
+      #expect(all.total == 3)
+      #expect(all.rows.map(\.record.key.name) == ["edited", "same", "made"])
+      #expect(all.rows.map(\.operation) == [edit, nil, 3])
+      #expect(all.rows.map(\.changeTag) == ["1", "1", nil])
+      #expect(all.rows[0].record.fields["title"] == .string("save edited"))
+      #expect(all.rows[0].record.fields["kept"] == .int64(1))
+      #expect(
+        try ledger.records(matching: RecordQuery(mirrorOnly: true), offset: 1, limit: 1).rows == [
+          RecordRow(record: .note("edited"), changeTag: "1", operation: nil, operationState: nil)
+        ]
+      )
+      #expect(try ledger.records(matching: RecordQuery(text: "SAVE M"), offset: 0, limit: nil).total == 1)
+      #expect(try ledger.records(named: "deleted", mirrorOnly: false) == [])
+      #expect(try ledger.records(named: "deleted", mirrorOnly: true).count == 1)
+      #expect(
+        try ledger.recordTotals() == [
+          RecordTotal(zone: "one", type: "Note", count: 2), RecordTotal(zone: "one", type: "Task", count: 1),
+        ]
+      )
+      #expect(try ledger.fieldTypes(of: "Note") == ["title": "STRING", "kept": "INT64"])
+      #expect(try ledger.queueTotals() == [.pending: QueueTotals(count: 3, bytes: 30, oldest: 100)])
+      #expect(try ledger.operations(matching: QueueQuery(text: "MADE", now: 0), offset: 0, limit: nil).rows.count == 1)
+      #expect(try ledger.operations(matching: QueueQuery(now: 0), offset: 1, limit: 1).rows.map(\.id) == [2])
+      #expect(try ledger.queuedTypes(in: .one) == ["Note", "Task"])
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import CloudKit
+import Dispatch
+import Testing
+
+@testable import CloudSync
+
+/// What every storage does about transactions, drivers and watchers.
+@Suite struct StorageContractTests {
+  private let folder = TestFolder()
+
+  private func open(_ kind: StorageKind) throws -> any QueueStorage { try TestStorages(kind).open("store", in: folder) }
+
+  @Test(arguments: StorageKind.allCases)
+  func `a transaction that throws leaves nothing behind, numbers included`(kind: StorageKind) throws {
+    let storage = try open(kind)
+    try storage.write { ledger in
+      _ = try ledger.insert(.save("a"))
+      try ledger.put(.note("a"), epoch: 1)
+    }
+    let before = try storage.read { try StoreDump($0) }
+
+    let refusal = StoreError(.invalid, "no")
+    #expect(throws: refusal) {
+      try storage.write { ledger in
+        let id = try ledger.insert(.save("b", referringTo: "a"))
+        #expect(id == 2)
+        try ledger.markInFlight(1, reason: "on its way")
+        try ledger.put(.note("a", tag: "2"), epoch: 2)
+        try ledger.put(.note("c", type: "Task"), epoch: 2)
+        try ledger.removeRecord(RecordKey(.one, "a"))
+        try ledger.setState(.one, .ready)
+        try ledger.put(Pull(zone: .one, type: "Note"))
+        try ledger.put(ScopeWait(scope: .quota, until: 500, seconds: 1, code: "C", message: "m", isOwn: true))
+        try ledger.setValue("k", "v")
+        try ledger.put(LeaseHolder(fence: 1, pid: 2, host: "h", expiresAt: 3))
+        try ledger.changeActivity { $0.lastEnqueueAt = 7 }
+        #expect(try ledger.insertPass(requestedAt: 1, types: []) == 1)
+        try ledger.add(Attempt(number: 1, at: 1, seconds: 1, code: nil, message: nil, response: nil), of: 1)
+        try ledger.end(.save("a", id: 1), .merged, "", now: 1)
+        try EventLog.add("test", "said", now: 1, ledger)
+        try ledger.add(AuditedCommand(at: 1, actor: "ana", verb: "retry", selection: "", count: 0))
+        throw refusal
+      }
+    }
+
+    #expect(try storage.read { try StoreDump($0) } == before)
+    let numbers = try storage.write { ledger in
+      [
+        try ledger.insert(.save("b")), try ledger.insertPass(requestedAt: 1, types: []),
+        try ledger.addEvent("test", "said", at: 1),
+      ]
+    }
+    #expect(numbers == [2, 1, 1])
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `reading cannot write`(kind: StorageKind) throws {
+    let storage = try open(kind)
+
+    #expect(throws: StoreError.self) { try storage.read { try $0.setValue("k", "v") } }
+
+    #expect(try storage.read { try $0.value("k") } == nil)
+    try storage.write { try $0.setValue("k", "w") }
+    #expect(try storage.read { try $0.value("k") } == "w")
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `writers come one after the other`(kind: StorageKind) async throws {
+    let storage = try open(kind)
+
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<40 {
+        group.addTask {
+          try storage.write { ledger in
+            let count = try ledger.value("count").flatMap { Int($0) } ?? 0
+            try ledger.setValue("count", String(count + 1))
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+
+    #expect(try storage.read { try $0.value("count") } == "40")
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `one driver at a time, and whoever lets go of its lock drives no more`(kind: StorageKind) throws {
+    let storages = TestStorages(kind)
+    let (mine, other) = (try storages.open("store", in: folder), try storages.open("store", in: folder))
+    #expect(!other.isDriven)
+
+    do {
+      let (first, second) = (mine.driverLock(), other.driverLock())
+      #expect(first.take())
+      #expect(first.take())
+      #expect(!second.take())
+      #expect(mine.isDriven)
+      first.release()
+      #expect(!other.isDriven)
+      #expect(second.take())
+      first.release()
+      #expect(mine.isDriven)
+    }
+
+    #expect(!mine.isDriven)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: StorageKind.allCases)
+  func `whoever watches is told of what another writes`(kind: StorageKind) async throws {
+    let storages = TestStorages(kind)
+    let (mine, other) = (try storages.open("store", in: folder), try storages.open("store", in: folder))
+    let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+    let watch = mine.watch(on: .global(), locks: false) { continuation.yield() }
+
+    try other.write { try $0.setValue("k", "v") }
+
+    for await _ in stream where try mine.read({ try $0.value("k") }) == "v" { break }
+    withExtendedLifetime(watch) {}
+  }
+}
