@@ -63,7 +63,9 @@ package struct Conflict: Hashable, Sendable {
   /// What becomes of the change where each field gets the value of one side, those not named that of `take`.
   package func resolution(_ take: ConflictSide, _ choices: [String: ConflictSide] = [:]) -> Resolution {
     let take = take == .newest ? newest : take
-    if kind == .delete { return take == .local ? Resolution(kind, FieldChanges()) : Resolution(kind, nil, FieldChanges()) }
+    if kind == .delete {
+      return take == .local ? Resolution(kind, FieldChanges()) : Resolution(kind, nil, FieldChanges())
+    }
     // A record that the server deleted is taken whole or not at all.
     if isDeletedOnServer, choices.isEmpty, take == .server { return Resolution(kind, nil, changes) }
     var left = changes
