@@ -98,6 +98,50 @@ import Testing
     }
   }
 
+  private struct Post: Codable, Equatable, Identifiable, CKRecordModel {
+    static let mergeRules: [String: MergeRule] = ["likes": .counter, "tags": .elements]
+    var id = "p1"
+    var title = "Milk"
+    var likes = 10
+    var tags = ["a", "b"]
+  }
+
+  @Test func `fields of a model merge by the rules that it declares`() async throws {
+    let (phone, tablet) = try (cloud.device("phone"), cloud.device("tablet"))
+    let original = Post()
+    try await phone.store.save(original, in: notes)
+    _ = try await phone.sync()
+    _ = try await tablet.sync()
+
+    try await tablet.store.save(Post(likes: 15, tags: ["a", "b", "d"]), in: notes)
+    _ = try await tablet.sync()
+    try await phone.store.save(Post(likes: 12, tags: ["b", "c"]), in: notes)
+    _ = try await phone.sync()
+    #expect(try await phone.store.model(Post.self, named: "p1", in: notes) == Post(likes: 17, tags: ["b", "c", "d"]))
+
+    // The original is long past: what is added is the difference to it.
+    try await phone.store.save(Post(likes: 11), changedFrom: original, in: notes)
+    _ = try await phone.sync()
+    #expect(try await phone.store.model(Post.self, named: "p1", in: notes) == Post(likes: 18, tags: ["b", "c", "d"]))
+  }
+
+  @Test func `an edit of a model as it was long ago overwrites nobody's newer value`() async throws {
+    let (phone, tablet) = try (cloud.device("phone"), cloud.device("tablet"))
+    let original = Task()
+    try await phone.store.save(original, in: notes)
+    _ = try await phone.sync()
+    _ = try await tablet.sync()
+    try await tablet.store.save(Task(title: "Oats"), in: notes)
+    _ = try await tablet.sync()
+    _ = try await phone.sync()
+
+    try await phone.store.save(Task(title: "Rice", tags: ["a"]), changedFrom: original, in: notes)
+    _ = try await phone.sync()
+
+    #expect(try await phone.store.model(Task.self, named: "t1", in: notes) == Task(title: "Oats", tags: ["a"]))
+    #expect(try phone.store.dropped().map { $0.changes.names } == [["title"]])
+  }
+
   @Test func `a group is sent in one request and a refusal of one refuses all`() async throws {
     let phone = try cloud.device("phone")
     var changes = CKModelChanges(in: notes)

@@ -235,17 +235,17 @@ import Testing
   }
 
   @Test func `what is not in conflict is sent whoever wins`() {
-    #expect(both.resolved(.local, [:]) == FieldChanges(values: ["a": .int64(1), "b": .int64(1), "c": .int64(1)]))
-    #expect(both.resolved(.server, [:]) == FieldChanges(values: ["c": .int64(1)]))
-    #expect(both.resolved(.base, [:]) == FieldChanges(values: ["a": .int64(0), "b": .int64(0), "c": .int64(1)]))
-    #expect(both.resolved(.newest, [:]) == both.resolved(.server, [:]))
+    #expect(both.resolution(.local).left == FieldChanges(values: ["a": .int64(1), "b": .int64(1), "c": .int64(1)]))
+    #expect(both.resolution(.server).left == FieldChanges(values: ["c": .int64(1)]))
+    #expect(both.resolution(.base).left == FieldChanges(values: ["a": .int64(0), "b": .int64(0), "c": .int64(1)]))
+    #expect(both.resolution(.newest).left == both.resolution(.server).left)
   }
 
   @Test func `each field can have its own side`() {
-    let left = both.resolved(.server, ["b": .base])
+    let left = both.resolution(.server, ["b": .base]).left
 
     #expect(left == FieldChanges(values: ["b": .int64(0), "c": .int64(1)]))
-    #expect(both.resolved(.server, ["a": .newest]) == both.resolved(.server, [:]))
+    #expect(both.resolution(.server, ["a": .newest]).left == both.resolution(.server).left)
   }
 
   @Test func `the newer side is told by the clocks of both`() {
@@ -256,23 +256,23 @@ import Testing
       editedAt: 21
     )
 
-    #expect(newer.resolved(.newest, [:]) == FieldChanges(values: ["a": .int64(1)]))
+    #expect(newer.resolution(.newest).left == FieldChanges(values: ["a": .int64(1)]))
   }
 
   @Test func `nothing is left to send where the server's value is taken for all`() {
     let one = conflict(changes: FieldChanges(values: ["a": .int64(1)]), base: [:], server: ["a": .int64(2)])
 
-    #expect(one.resolved(.server, [:]) == nil)
+    #expect(one.resolution(.server).left == nil)
   }
 
   @Test func `a delete against an edit is taken whole`() {
     let delete = conflict(.delete, changes: FieldChanges(), base: ["a": .int64(0)], server: ["a": .int64(2)])
 
     #expect(delete.fields.map(\.name) == ["a"])
-    #expect(delete.resolved(.local, [:]) == FieldChanges())
-    #expect(delete.resolved(.server, [:]) == nil)
-    #expect(delete.resolved(.newest, [:]) == nil)
-    #expect(delete.resolved(.base, [:]) == nil)
+    #expect(delete.resolution(.local).left == FieldChanges())
+    #expect(delete.resolution(.server).left == nil)
+    #expect(delete.resolution(.newest).left == nil)
+    #expect(delete.resolution(.base).left == nil)
   }
 
   @Test func `an edit against a delete sends the whole record or nothing`() {
@@ -280,8 +280,8 @@ import Testing
     let edit = conflict(changes: changes, base: ["a": .int64(0), "b": .int64(0)], server: nil)
 
     #expect(edit.isDeletedOnServer)
-    #expect(edit.resolved(.local, [:]) == changes)
-    #expect(edit.resolved(.server, [:]) == nil)
-    #expect(edit.resolved(.server, ["a": .local]) == FieldChanges(values: ["a": .int64(1)]))
+    #expect(edit.resolution(.local).left == changes)
+    #expect(edit.resolution(.server).left == nil)
+    #expect(edit.resolution(.server, ["a": .local]).left == FieldChanges(values: ["a": .int64(1)]))
   }
 }

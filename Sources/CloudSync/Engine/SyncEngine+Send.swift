@@ -4,6 +4,7 @@ import CloudKit
 extension SyncEngine {
   /// Sends until nothing more can be sent now. Whether anything was.
   func send(_ lease: Lease, _ summary: inout PassSummary) async throws -> Bool {
+    try await settleConflicts(lease)
     var hasSent = false
     let total = try store.sendableCount()
     rate.start(total: total, at: store.now())

@@ -13,6 +13,10 @@ package actor SyncEngine {
     package var policy: ConflictPolicy
     /// How fields are merged that both sides changed, of which a change does not say it itself.
     package var mergeRules: MergeRules
+    /// Asked about what both sides changed, in place of the policy.
+    package var conflictResolver: ConflictResolver?
+    /// How long its answer is waited for.
+    package var conflictPatience: Duration
     /// Who we are to the server as far as the credential tells; nil where the server has to say.
     package var identity: String?
     package var random: @Sendable () -> Double
@@ -30,6 +34,8 @@ package actor SyncEngine {
       assetTransport: (any CKAssetTransport)? = nil,
       policy: ConflictPolicy = .server,
       mergeRules: MergeRules = MergeRules(),
+      conflictResolver: ConflictResolver? = nil,
+      conflictPatience: Duration = .seconds(5),
       identity: String? = nil,
       random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
       pollInterval: Double = 30,
@@ -41,6 +47,8 @@ package actor SyncEngine {
       self.assetTransport = assetTransport
       self.policy = policy
       self.mergeRules = mergeRules
+      self.conflictResolver = conflictResolver
+      self.conflictPatience = conflictPatience
       self.identity = identity
       self.random = random
       self.pollInterval = pollInterval
@@ -49,7 +57,8 @@ package actor SyncEngine {
       self.pushes = pushes
     }
 
-    var merging: MergePolicy { MergePolicy(policy, rules: mergeRules) }
+    /// What a transaction decides by itself: what the app is asked about waits until it has been.
+    var merging: MergePolicy { MergePolicy(conflictResolver == nil ? policy : .manual, rules: mergeRules) }
   }
 
   let store: SyncStore

@@ -60,12 +60,14 @@ package struct Conflict: Hashable, Sendable {
   /// The side that edited last, by the clocks of both.
   private var newest: ConflictSide { editedAt >= serverModifiedAt ?? 0 ? .local : .server }
 
-  /// What is left to be sent; nil: nothing, the server's record stands.
-  func resolved(_ take: ConflictSide, _ choices: [String: ConflictSide]) -> FieldChanges? {
+  /// What becomes of the change where each field gets the value of one side, those not named that of `take`.
+  package func resolution(_ take: ConflictSide, _ choices: [String: ConflictSide] = [:]) -> Resolution {
     let take = take == .newest ? newest : take
-    if kind == .delete { return take == .local ? FieldChanges() : nil }
+    if kind == .delete {
+      return take == .local ? Resolution(kind, FieldChanges()) : Resolution(kind, nil, FieldChanges())
+    }
     // A record that the server deleted is taken whole or not at all.
-    if isDeletedOnServer, choices.isEmpty, take == .server { return nil }
+    if isDeletedOnServer, choices.isEmpty, take == .server { return Resolution(kind, nil, changes) }
     var left = changes
     for field in fields {
       var side = choices[field.name] ?? take
@@ -76,7 +78,42 @@ package struct Conflict: Hashable, Sendable {
       case .base, .newest: left[field.name] = field.base
       }
     }
-    left = left.effective(on: serverFields)
-    return left.isEmpty ? nil : left
+    return resolution(leaving: left)
+  }
+
+  /// What becomes of the change where somebody says what the record is to be. What was changed here without a conflict goes
+  /// up with it, unless the record gives these fields another value than the server's.
+  package func resolution(merged record: [String: FieldValue]) -> Resolution {
+    if kind == .delete {
+      let edit = FieldChanges(from: serverFields, to: record)
+      return Resolution(.save, edit.isEmpty ? nil : edit, FieldChanges())
+    }
+    if isDeletedOnServer { return resolution(leaving: FieldChanges(values: record)) }
+    var left = changes.only(changes.names.subtracting(fields.map(\.name)))
+    left.apply(FieldChanges(from: serverFields, to: record))
+    return resolution(leaving: left)
+  }
+
+  private func resolution(leaving changes: FieldChanges) -> Resolution {
+    let left = changes.effective(on: serverFields)
+    let result = left.applied(to: serverFields)
+    let dropped = self.changes.names.filter { self.changes[$0] != result[$0] }
+    return Resolution(kind, left.isEmpty ? nil : left, dropped.isEmpty ? nil : self.changes.only(dropped))
+  }
+}
+
+/// What a decision makes of a conflict.
+package struct Resolution: Hashable, Sendable {
+  /// What the operation does from now on.
+  package var kind: OperationKind
+  /// What is to be sent; nil: nothing, the server's record stands.
+  package var left: FieldChanges?
+  /// What is not sent of the change, empty for a deletion; nil: all of it is.
+  package var dropped: FieldChanges?
+
+  init(_ kind: OperationKind, _ left: FieldChanges?, _ dropped: FieldChanges? = nil) {
+    self.kind = kind
+    self.left = left
+    self.dropped = dropped
   }
 }

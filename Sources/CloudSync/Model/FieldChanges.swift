@@ -18,6 +18,14 @@ package struct FieldChanges: Hashable, Sendable {
     self.rules = rules.filter { values[$0.key] != nil || cleared.contains($0.key) }
   }
 
+  /// What makes the one of the other.
+  init(from fields: [String: FieldValue], to others: [String: FieldValue]) {
+    self.init(
+      values: others.filter { fields[$0.key] != $0.value },
+      cleared: Set(fields.keys).subtracting(others.keys)
+    )
+  }
+
   package var isEmpty: Bool { values.isEmpty && cleared.isEmpty }
 
   /// All fields touched.

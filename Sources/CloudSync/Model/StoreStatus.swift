@@ -131,6 +131,8 @@ package struct OperationDetail: Hashable, Sendable {
   package var attempts: [Attempt]
   /// How it ended, if it has.
   package var history: HistoryEntry?
+  /// What was dropped of it, oldest first.
+  package var dropped: [DroppedChange] = []
 }
 
 /// A record of the mirror with the pending edits laid over it.

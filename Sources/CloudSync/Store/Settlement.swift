@@ -35,6 +35,7 @@ struct Settlement {
       succeededIn.insert(operation.key.zoneKey)
       saved = true
       result.acknowledged += 1
+      (operation.sentChanges, operation.isUnanswered) = (sent.changes, false)
       try SyncStore.noteAssets(of: sent, in: record, ledger)
       try acknowledgeSave(operation, record, isCurrent: generation == operation.generation)
     case .deleted:
@@ -158,7 +159,7 @@ struct Settlement {
         operation.lostRounds = 0
       } else {
         operation.lostRounds += 1
-        if sent.kind == .save, operation.kind == .save { operation.sentChanges = operation.sentChanges ?? sent.changes }
+        if sent.kind == .save { operation.sentChanges = sent.changes }
         operation.isUnanswered = operation.needsReadBack
         // The first lost answer is read back at once; where answers keep getting lost, the line is to blame.
         if operation.lostRounds > 1 { wait(.network, error) }

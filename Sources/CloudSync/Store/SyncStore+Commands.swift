@@ -149,45 +149,6 @@ extension SyncStore {
     }
   }
 
-  /// Settles a conflict. The choice for each field says whose value it gets; fields not named follow `take`.
-  ///
-  /// - Returns: what is still to be sent, or nil where the server's record stands as it is.
-  package func resolve(
-    _ id: Int64,
-    take: ConflictSide,
-    fields: [String: ConflictSide] = [:],
-    actor: String
-  ) throws(StoreError) -> FieldChanges? {
-    let now = now()
-    return try write { ledger in
-      guard var operation = try ledger.operation(id), operation.state == .conflict else {
-        throw StoreError(.invalid, "\(id) is no conflict; `cktop conflicts list` names them")
-      }
-      let server = try ledger.record(operation.key)
-      let conflict = Conflict(operation, server: server)
-      if let stranger = fields.keys.sorted().first(where: { name in !conflict.fields.contains { $0.name == name } }) {
-        let names = conflict.fields.map(\.name).joined(separator: ", ")
-        throw StoreError(.invalid, "field \(stranger) is not in conflict \(id); its fields are \(names)")
-      }
-      try audit("resolve", "\(id) \(take.rawValue)", 1, actor, now: now, ledger)
-      let left = conflict.resolved(take, fields)
-      guard let left else {
-        if server == nil { try ledger.removeRecord(operation.key) }
-        try ledger.end(operation, .merged, "settled on the conflict desk", now: now)
-        return nil
-      }
-      operation.changes = left
-      operation.base = server?.fields.filter { left.names.contains($0.key) || operation.kind == .delete } ?? [:]
-      operation.baseTag = server?.changeTag
-      operation.generation += 1
-      operation.conflictRounds = 0
-      operation.attempts = 0
-      operation.becomePending("settled on the conflict desk, ready to send", now: now)
-      try ledger.update(operation)
-      return left
-    }
-  }
-
   /// Rows that a dead driver left in flight can be commanded only once their state says what is known of them.
   private func recoverFromDeadDriver() throws(StoreError) {
     let inFlight = try read { try $0.operationCount(in: .inFlight) }
@@ -196,7 +157,7 @@ extension SyncStore {
     _ = try recoverInFlight(lease)
   }
 
-  private func audit(
+  func audit(
     _ verb: String,
     _ selection: String,
     _ count: Int,

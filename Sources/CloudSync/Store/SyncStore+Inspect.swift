@@ -35,34 +35,24 @@ extension SyncStore {
           operation: operation,
           server: try ledger.record(operation.key),
           attempts: attempts,
-          history: nil
+          history: nil,
+          dropped: try ledger.dropped(of: id)
         )
       }
       guard let ended = try ledger.history(of: id) else { return nil }
-      return OperationDetail(operation: nil, server: nil, attempts: attempts, history: ended)
+      return OperationDetail(
+        operation: nil,
+        server: nil,
+        attempts: attempts,
+        history: ended,
+        dropped: try ledger.dropped(of: id)
+      )
     }
   }
 
   /// How the latest operations ended, newest first.
   package func history(limit: Int) throws(StoreError) -> [HistoryEntry] {
     try read { try $0.history(limit: limit) }
-  }
-
-  // MARK: - Conflicts
-
-  package func conflicts() throws(StoreError) -> [Conflict] {
-    try read { ledger in
-      try ledger.operations(in: .conflict).map { operation in
-        Conflict(operation, server: try ledger.record(operation.key))
-      }
-    }
-  }
-
-  package func conflict(_ id: Int64) throws(StoreError) -> Conflict? {
-    try read { ledger in
-      guard let operation = try ledger.operation(id), operation.state == .conflict else { return nil }
-      return Conflict(operation, server: try ledger.record(operation.key))
-    }
   }
 
   // MARK: - Records

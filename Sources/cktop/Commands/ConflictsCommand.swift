@@ -7,7 +7,9 @@ struct ConflictsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "conflicts",
     abstract: "The conflict desk: changes that both sides made and nobody has settled.",
-    subcommands: [ConflictsList.self, ConflictsShow.self, ConflictsResolve.self],
+    subcommands: [
+      ConflictsList.self, ConflictsShow.self, ConflictsResolve.self, ConflictsDropped.self, ConflictsUndo.self,
+    ],
     defaultSubcommand: ConflictsList.self
   )
 }
@@ -67,7 +69,10 @@ struct ConflictsResolve: Verb {
   static let configuration = CommandConfiguration(
     commandName: "resolve",
     abstract: "Settles a conflict: one side for all fields, others for some.",
-    discussion: "What is left to be sent is enqueued; nothing is sent before the next sync."
+    discussion: """
+      What is left to be sent is enqueued; nothing is sent before the next sync. What is dropped can be had back by \
+      'cktop conflicts undo' until the record is edited again.
+      """
   )
 
   @Argument(help: "The conflict's number.") var id: Int64
@@ -77,25 +82,41 @@ struct ConflictsResolve: Verb {
     help: ArgumentHelp("Another side for one field. May be repeated.", valueName: "name=side")
   )
   var fields: [String] = []
+  @Flag(help: "Shows what would be sent and dropped, and changes nothing.") var dryRun = false
   @Flag(help: "What was done as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try session.refuseIfReadOnly()
+    if !dryRun { try session.refuseIfReadOnly() }
     let choices = try choices()
     guard let store = try session.storeToRead(), try store.conflict(id) != nil else {
       throw CommandFailure.noConflict(id)
     }
-    let left = try store.resolve(id, take: take, fields: choices, actor: "cli")
-    if json {
-      let object: JSONObject = [
-        "id": .integer(id), "settled": true, "toBeSent": .bool(left != nil),
-        "fields": .array((left?.names.sorted() ?? []).map(OutputJSON.text)),
-      ]
-      return OutputStream.standard.line(object.line)
+    let preview = try store.preview(id, take: take, fields: choices)
+    if !dryRun { _ = try store.resolve(id, take: take, fields: choices, actor: "cli") }
+    if json { return OutputStream.standard.line(object(preview).line) }
+    let rest = preview.left.map {
+      preview.kind == .delete ? "the deletion is to be sent" : "\($0.names.count) fields are to be sent"
     }
-    let rest = left.map { "\($0.names.count) fields are to be sent" } ?? "the server's record stands"
-    OutputStream.standard.line("settled \(id): \(rest)")
+    OutputStream.standard.line("\(dryRun ? "would settle" : "settled") \(id): \(rest ?? "the server's record stands")")
+    if dryRun { OutputStream.standard.lines(lines(preview).map(\.visible)) }
+  }
+
+  private func object(_ preview: Resolution) -> JSONObject {
+    [
+      "id": .integer(id), "settled": .bool(!dryRun), "toBeSent": .bool(preview.left != nil),
+      "fields": .array((preview.left?.names.sorted() ?? []).map(OutputJSON.text)),
+      "operation": .text(preview.kind.rawValue), "values": .fields(preview.left?.values ?? [:]),
+      "cleared": .array((preview.left?.cleared.sorted() ?? []).map(OutputJSON.text)),
+      "dropped": .array((preview.dropped?.names.sorted() ?? []).map(OutputJSON.text)),
+    ]
+  }
+
+  private func lines(_ preview: Resolution) -> [String] {
+    let left = preview.left ?? FieldChanges()
+    let dropped = preview.dropped ?? FieldChanges()
+    return left.names.sorted().map { "  \($0): \(left[$0]?.text ?? "(cleared)")" }
+      + dropped.names.sorted().map { "  \($0): \(dropped[$0]?.text ?? "(cleared)") is dropped" }
   }
 
   private func choices() throws(CommandFailure) -> [String: ConflictSide] {

@@ -36,6 +36,10 @@ struct QueueShow: Verb {
       )
       lines.append("  ended      \(entry.ending.rawValue) at \(time(entry.endedAt)): \(entry.detail)")
     }
+    for dropped in detail.dropped {
+      let what = dropped.kind == .delete ? "the deletion" : dropped.changes.names.sorted().joined(separator: ", ")
+      lines.append("  dropped    \(what) at \(time(dropped.at)): \(dropped.reason)")
+    }
     for attempt in detail.attempts.reversed() {
       let error = attempt.code.map { "\($0): \(attempt.message ?? "")" } ?? "answered"
       lines.append("  attempt \(attempt.number) at \(time(attempt.at)): \(redactor.redact(error))")

@@ -43,6 +43,59 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `a dry run says what would be sent and changes nothing`() async throws {
+    let (cloud, _, second, id) = try await conflict()
+
+    let arguments = ["conflicts", "resolve", "\(id)", "--take", "local", "--field", "note=server", "--dry-run"]
+    let text = try await second.succeeding(arguments).output
+    let object = try await second.succeeding(arguments + ["--json", "--read-only"]).object()
+
+    #expect(text == "would settle \(id): 1 fields are to be sent\n  title: mine\n  note: mine is dropped\n")
+    #expect(object["settled"] as? Bool == false)
+    #expect(object["toBeSent"] as? Bool == true)
+    #expect(object["fields"] as? [String] == ["title"])
+    #expect(object["dropped"] as? [String] == ["note"])
+    #expect(((object["values"] as? [String: Any])?["title"] as? [String: Any])?["value"] as? String == "mine")
+    #expect(try await second.succeed("conflicts", "list", "--json").lines.count == 1)
+    try await second.fail(
+      2,
+      "conflicts",
+      "resolve",
+      "\(id)",
+      "--take",
+      "local",
+      "--field",
+      "nothing=local",
+      "--dry-run"
+    )
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `what was dropped is listed, shown and had back`() async throws {
+    let (cloud, _, second, id) = try await conflict()
+    try await second.succeed("conflicts", "resolve", "\(id)", "--take", "server")
+    #expect(try await second.succeed("queue", "list", "--json").output == "")
+
+    let dropped = try await second.succeed("conflicts", "dropped", "--json").object()
+    let shown = try await second.succeed("queue", "show", "\(id)", "--json").object()
+    #expect(dropped["id"] as? Int == id)
+    #expect(dropped["reason"] as? String == "settled on the conflict desk")
+    #expect(dropped["canBeUndone"] as? Bool == true)
+    #expect((shown["dropped"] as? [[String: Any]])?.count == 1)
+    #expect(try await second.succeed("conflicts", "dropped").output.contains("note, title"))
+    #expect(try await second.succeed("queue", "show", "\(id)").output.contains("dropped    note, title at"))
+
+    let undone = try await second.succeed("conflicts", "undo", "\(id)", "--json").object()
+    #expect(undone["operation"] as? Int != nil)
+    try await second.succeed("sync")
+    let record = try await second.succeed("records", "get", "t1", "--json").object()
+    let values = try #require(record["fields"] as? [String: [String: Any]]).mapValues { $0["value"] as? String }
+    #expect(values == ["title": "mine", "note": "mine"])
+    #expect(try await second.succeed("conflicts", "dropped", "--json").output == "")
+    try await second.fail(1, "conflicts", "undo", "\(id)")
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `wrong choices are usage errors and change nothing`() async throws {
     let (cloud, _, second, id) = try await conflict()
 

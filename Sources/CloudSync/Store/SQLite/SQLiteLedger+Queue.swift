@@ -120,7 +120,7 @@ extension SQLiteLedger {
       """
       UPDATE operations SET state = 'pending', sentGeneration = NULL, sentOperation = NULL,
         needsReadBack = name IS NOT NULL, isUnanswered = name IS NOT NULL,
-        sentChanges = CASE WHEN sentOperation = 'save' AND operation = 'save' THEN coalesce(sentChanges, changes)
+        sentChanges = CASE WHEN sentOperation = 'save' AND generation = sentGeneration THEN changes
           ELSE sentChanges END,
         reason = CASE WHEN name IS NULL THEN ? ELSE ? END
       WHERE state = 'inFlight'

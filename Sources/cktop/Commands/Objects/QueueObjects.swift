@@ -44,6 +44,7 @@ extension OperationDetail {
     object["serverTag"] = .optional(server?.changeTag)
     object["attemptLog"] = attemptLog(redactor)
     object["ending"] = .null
+    object["dropped"] = .array(dropped.map { .object($0.json) })
     return object
   }
 
@@ -63,6 +64,7 @@ extension OperationDetail {
       "recordName": entry.kind.isOfZone ? .null : .text(entry.key.name), "zone": .text(entry.key.zone),
       "state": .null, "ending": .text(entry.ending.rawValue), "detail": .text(redactor.redact(entry.detail)),
       "enqueuedAt": .time(entry.enqueuedAt), "endedAt": .time(entry.endedAt), "attemptLog": attemptLog(redactor),
+      "dropped": .array(dropped.map { .object($0.json) }),
     ]
   }
 
@@ -82,6 +84,18 @@ extension OperationDetail {
 extension OutputJSON {
   /// A field, or null where it is absent.
   static func optionalField(_ value: FieldValue?) -> OutputJSON { value.map(OutputJSON.field) ?? .null }
+}
+
+extension DroppedChange {
+  /// The change as `conflicts dropped` and `queue show` print it.
+  var json: JSONObject {
+    [
+      "id": .integer(operation), "operation": .text(kind.rawValue), "recordName": .text(key.name),
+      "recordType": .optional(type), "zone": .text(key.zone), "fields": .fields(changes.values),
+      "cleared": .array(changes.cleared.sorted().map(OutputJSON.text)), "reason": .text(reason),
+      "droppedAt": .time(at), "canBeUndone": .bool(isOpen),
+    ]
+  }
 }
 
 extension Conflict {

@@ -1,0 +1,112 @@
+import CloudKit
+import Synchronization
+
+/// Asking the app about what both sides changed.
+extension SyncEngine {
+  /// Asks about every conflict that the app has not seen as it is now. One that it does not answer in time is not followed by
+  /// others in this pass, so that an app that hangs holds up nothing else.
+  func settleConflicts(_ lease: Lease) async throws {
+    guard let resolver = configuration.conflictResolver else { return }
+    let patience = configuration.conflictPatience
+    for conflict in try store.conflictsToAsk() {
+      let (result, _) = await timed(lease) { () async throws(WebServicesError) in
+        await Verdict.of(resolver, on: conflict.change, within: patience)
+      }
+      // Cut short by us: nobody is to blame, and it is asked again.
+      try Task.checkCancellation()
+      let verdict = try result.get()
+      try store.take(verdict.answer(within: patience), to: conflict, lease)
+      if case .silence = verdict { return }
+    }
+  }
+}
+
+/// What came of asking.
+private enum Verdict: Sendable {
+  case decision(ConflictDecision)
+  case failure(String)
+  case silence
+
+  /// Asks, and gives up waiting when the time is over or the task is cancelled. The app's own code may go on for ever.
+  static func of(
+    _ resolver: @escaping ConflictResolver,
+    on change: ConflictingChange,
+    within patience: Duration
+  ) async -> Verdict {
+    let reply = Reply()
+    let asking = Task.detached {
+      do {
+        reply.give(.decision(try await resolver(change)))
+      } catch {
+        reply.give(.failure("\(error)"))
+      }
+    }
+    let waiting = Task.detached {
+      try? await Task.sleep(for: patience)
+      reply.give(.silence)
+    }
+    defer {
+      asking.cancel()
+      waiting.cancel()
+    }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { reply.take($0) }
+    } onCancel: {
+      reply.give(.silence)
+    }
+  }
+
+  func answer(within patience: Duration) -> SyncStore.ConflictAnswer {
+    switch self {
+    case .decision(.server): return .take(.server)
+    case .decision(.client): return .take(.local)
+    case .decision(.merged(let record)):
+      do {
+        return .merged(try record.wireFields())
+      } catch {
+        return .none("the app's record cannot be sent: \(error.localizedDescription)")
+      }
+    case .decision(.manual(let reason)): return .none("left to a person by the app: \(reason)")
+    case .failure(let error): return .none("the app failed to settle it: \(error)")
+    case .silence: return .none("the app did not answer within \(patience)")
+    }
+  }
+}
+
+/// The first of several answers.
+private final class Reply: Sendable {
+  private enum State {
+    case open
+    case awaited(CheckedContinuation<Verdict, Never>)
+    case given(Verdict)
+    case taken
+  }
+  private let state = Mutex(State.open)
+
+  func give(_ verdict: Verdict) {
+    let awaiting = state.withLock { state -> CheckedContinuation<Verdict, Never>? in
+      switch state {
+      case .open:
+        state = .given(verdict)
+        return nil
+      case .awaited(let continuation):
+        state = .taken
+        return continuation
+      case .given, .taken: return nil
+      }
+    }
+    awaiting?.resume(returning: verdict)
+  }
+
+  func take(_ continuation: CheckedContinuation<Verdict, Never>) {
+    let given = state.withLock { state -> Verdict? in
+      guard case .given(let verdict) = state else {
+        state = .awaited(continuation)
+        return nil
+      }
+      state = .taken
+      return verdict
+    }
+    if let given { continuation.resume(returning: given) }
+  }
+}

@@ -1,0 +1,179 @@
+import CloudKit
+
+/// The conflict desk: what waits on it, how it is settled, and what was dropped on the way.
+extension SyncStore {
+  package func conflicts() throws(StoreError) -> [Conflict] {
+    try read { ledger in
+      try ledger.operations(in: .conflict).map { operation in
+        Conflict(operation, server: try ledger.record(operation.key))
+      }
+    }
+  }
+
+  package func conflict(_ id: Int64) throws(StoreError) -> Conflict? {
+    try read { ledger in
+      guard let operation = try ledger.operation(id), operation.state == .conflict else { return nil }
+      return Conflict(operation, server: try ledger.record(operation.key))
+    }
+  }
+
+  // MARK: - Settling
+
+  /// What `resolve` would do; nothing is changed.
+  package func preview(
+    _ id: Int64,
+    take: ConflictSide,
+    fields: [String: ConflictSide] = [:]
+  ) throws(StoreError) -> Resolution {
+    try read { try Self.resolution(of: id, take, fields, $0).resolution }
+  }
+
+  /// Settles a conflict. The choice for each field says whose value it gets; fields not named follow `take`.
+  ///
+  /// - Returns: what is still to be sent, or nil where the server's record stands as it is.
+  package func resolve(
+    _ id: Int64,
+    take: ConflictSide,
+    fields: [String: ConflictSide] = [:],
+    actor: String
+  ) throws(StoreError) -> FieldChanges? {
+    let now = now()
+    return try write { ledger in
+      var (operation, resolution) = try Self.resolution(of: id, take, fields, ledger)
+      try audit("resolve", "\(id) \(take.rawValue)", 1, actor, now: now, ledger)
+      operation.conflictRounds = 0
+      try Self.settle(&operation, resolution, "settled on the conflict desk", now: now, ledger)
+      return resolution.left
+    }
+  }
+
+  private static func resolution(
+    of id: Int64,
+    _ take: ConflictSide,
+    _ fields: [String: ConflictSide],
+    _ ledger: any Ledger
+  ) throws -> (operation: QueuedOperation, resolution: Resolution) {
+    guard let operation = try ledger.operation(id), operation.state == .conflict else {
+      throw StoreError(.invalid, "\(id) is no conflict; `cktop conflicts list` names them")
+    }
+    let conflict = Conflict(operation, server: try ledger.record(operation.key))
+    if let stranger = fields.keys.sorted().first(where: { name in !conflict.fields.contains { $0.name == name } }) {
+      let names = conflict.fields.map(\.name).joined(separator: ", ")
+      throw StoreError(.invalid, "field \(stranger) is not in conflict \(id); its fields are \(names)")
+    }
+    return (operation, conflict.resolution(take, fields))
+  }
+
+  private static func settle(
+    _ operation: inout QueuedOperation,
+    _ resolution: Resolution,
+    _ reason: String,
+    now: Int64,
+    _ ledger: any Ledger
+  ) throws {
+    let server = try ledger.record(operation.key)
+    if let dropped = resolution.dropped {
+      try ledger.add(DroppedChange(dropped, of: operation, reason, at: now))
+    }
+    guard let left = resolution.left else { return try ledger.end(operation, .merged, reason, now: now) }
+    operation.kind = resolution.kind
+    operation.changes = left
+    operation.base = server?.fields.filter { left.names.contains($0.key) || operation.kind == .delete } ?? [:]
+    operation.baseTag = server?.changeTag
+    operation.generation += 1
+    operation.attempts = 0
+    operation.becomePending("\(reason), ready to send", now: now)
+    try ledger.update(operation)
+  }
+
+  // MARK: - Asking the app
+
+  /// A conflict as the app is asked about it.
+  struct OpenConflict: Sendable {
+    var id: Int64
+    /// What is to be the same still when the answer comes.
+    var version: String
+    var change: ConflictingChange
+  }
+
+  /// What the app said.
+  enum ConflictAnswer: Hashable, Sendable {
+    case take(ConflictSide)
+    /// The whole record as it is to be.
+    case merged([String: FieldValue])
+    /// It stays on the desk, for this reason.
+    case none(String)
+  }
+
+  /// Conflicts that the app has not been asked about as they are now. Those that come back without end are a person's.
+  func conflictsToAsk() throws(StoreError) -> [OpenConflict] {
+    try read { ledger in
+      try ledger.operations(in: .conflict).compactMap { operation in
+        let server = try ledger.record(operation.key)
+        let version = Self.version(operation, server)
+        guard operation.askedAbout != version, !operation.conflictsEndlessly else { return nil }
+        return OpenConflict(id: operation.id, version: version, change: ConflictingChange(operation, server: server))
+      }
+    }
+  }
+
+  /// Does what the app said, unless the conflict has become another one meanwhile: then it is asked again.
+  func take(_ answer: ConflictAnswer, to open: OpenConflict, _ lease: Lease) throws(StoreError) {
+    let now = now()
+    try write { ledger in
+      try lease.check(ledger, now: now)
+      guard var operation = try ledger.operation(open.id), operation.state == .conflict else { return }
+      let server = try ledger.record(operation.key)
+      guard Self.version(operation, server) == open.version else { return }
+      let conflict = Conflict(operation, server: server)
+      let resolution: Resolution
+      switch answer {
+      case .take(let side): resolution = conflict.resolution(side)
+      case .merged(let record):
+        resolution = conflict.resolution(merged: record.mapValues { $0.canonical(in: operation.key.zoneKey) })
+      case .none(let reason):
+        operation.askedAbout = open.version
+        operation.reason = reason
+        return try ledger.update(operation)
+      }
+      try EventLog.add("merge", "\(operation.key.name): the app settled the conflict", now: now, ledger)
+      try Self.settle(&operation, resolution, "settled by the app", now: now, ledger)
+    }
+  }
+
+  private static func version(_ operation: QueuedOperation, _ server: MirrorRecord?) -> String {
+    "\(operation.generation) \(server?.changeTag ?? "gone")"
+  }
+
+  // MARK: - What was dropped
+
+  /// What policies and people dropped of accepted changes and what can be undone still, newest first.
+  package func dropped(limit: Int = 1000) throws(StoreError) -> [DroppedChange] {
+    try read { try $0.openDropped(limit: limit) }
+  }
+
+  /// Accepts what was dropped of an operation as a change made now. Possible until its record is edited again.
+  ///
+  /// - Throws: `StoreError` where nothing of it was dropped, or the record has been edited since.
+  package func undo(_ id: Int64, actor: String) throws(StoreError) -> Accepted {
+    let now = now()
+    return try write { ledger in
+      let open = try ledger.dropped(of: id).filter(\.isOpen)
+      guard let last = open.last else {
+        throw StoreError(
+          .invalid,
+          "nothing that was dropped of \(id) can be undone; `cktop conflicts dropped` lists what can"
+        )
+      }
+      var changes = FieldChanges()
+      for dropped in open { changes.apply(dropped.changes) }
+      let kind: Change.Kind = last.kind == .delete ? .delete : .save(type: last.type ?? "", changes)
+      let accepted = try accept(Change(last.key, kind), group: nil, now: now, ledger)
+      if case .refused(let reason) = accepted { throw StoreError(.invalid, reason) }
+      try ledger.closeDropped(of: last.key)
+      try ledger.changeActivity { $0.lastEnqueueAt = now }
+      try audit("undo", "\(id)", 1, actor, now: now, ledger)
+      return accepted
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import CloudKit
+import CloudKitEmulator
+import Testing
+
+@testable import CloudSync
+
+/// What conflicts cost can be seen, and had back.
+@Suite struct DroppedTests {
+  /// This device's `mine` lost against `theirs`, both of them edits of record `a` with `x` and `y` 0.
+  private func lost(
+    _ policy: ConflictPolicy = .server,
+    theirs: (World) -> Change,
+    mine: (World) -> Change
+  ) async throws -> (world: World, device: TestDevice, id: Int64) {
+    let world = try World()
+    let device = try world.device("mine", policy: policy)
+    let other = try world.device("theirs")
+    try device.store.accept(world.put("a", ["x": .int64(0), "y": .int64(0)]))
+    try await device.sync()
+    try await other.sync()
+    let id = try device.store.accept(mine(world))
+    world.clock.advance(10)
+    try other.store.accept(theirs(world))
+    try await other.sync()
+    try await device.sync()
+    world.clock.advance(10)
+    return (world, device, id)
+  }
+
+  @Test(arguments: [ConflictPolicy.server, .newest])
+  func `a value that lost is kept and can be had back`(_ policy: ConflictPolicy) async throws {
+    let (world, device, id) = try await lost(policy, theirs: { $0.put("a", ["x": .int64(1)]) }) {
+      $0.put("a", ["x": .int64(2), "y": .int64(2)])
+    }
+    let dropped = try #require(try device.store.dropped().first)
+    #expect(dropped.operation == id)
+    #expect(dropped.changes == FieldChanges(values: ["x": .int64(2)]))
+    #expect(dropped.reason == "the server's value kept for x")
+    #expect(try device.store.detail(of: id)?.dropped == [dropped])
+    #expect(world.onServer("a") == ["x": .int64(1), "y": .int64(2)])
+
+    let again = try device.store.undo(id, actor: "ana")
+    try await device.sync()
+
+    #expect(again != .unchanged)
+    #expect(world.onServer("a") == ["x": .int64(2), "y": .int64(2)])
+    #expect(try device.store.dropped() == [])
+    #expect(try device.store.detail(of: id)?.dropped.map(\.isOpen) == [false])
+    #expect(throws: StoreError.self) { try device.store.undo(id, actor: "ana") }
+  }
+
+  @Test func `the next edit of the record ends the undo and not the memory`() async throws {
+    let (world, device, id) = try await lost(theirs: { $0.put("a", ["x": .int64(1)]) }) {
+      $0.put("a", ["x": .int64(2)])
+    }
+    #expect(try device.store.enqueue([world.put("a", ["x": .int64(1)])]) == [.unchanged])
+    #expect(try device.store.dropped().count == 1)
+
+    try device.store.accept(world.put("a", ["y": .int64(9)]))
+
+    #expect(try device.store.dropped() == [])
+    #expect(throws: StoreError.self) { try device.store.undo(id, actor: "ana") }
+    #expect(try device.store.detail(of: id)?.dropped.first?.changes["x"] == .int64(2))
+  }
+
+  @Test func `an edit that a deletion swallowed comes back whole`() async throws {
+    let (world, device, id) = try await lost(theirs: { $0.delete("a") }) { $0.put("a", ["x": .int64(2)]) }
+    #expect(world.onServer("a") == nil)
+
+    _ = try device.store.undo(id, actor: "ana")
+    try await device.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(2), "y": .int64(0)])
+  }
+
+  @Test func `a deletion that an edit outlived can be done after all`() async throws {
+    let (world, device, id) = try await lost(theirs: { $0.put("a", ["x": .int64(1)]) }) { $0.delete("a") }
+    #expect(try device.store.dropped().map(\.kind) == [.delete])
+    #expect(world.onServer("a") != nil)
+
+    _ = try device.store.undo(id, actor: "ana")
+    try await device.sync()
+
+    #expect(world.onServer("a") == nil)
+  }
+
+  @Test func `what a person drops on the desk can be had back too, and a preview tells it before`() async throws {
+    let (world, device, id) = try await lost(.manual, theirs: { $0.put("a", ["x": .int64(1), "y": .int64(1)]) }) {
+      $0.put("a", ["x": .int64(2), "y": .int64(2), "z": .int64(2)])
+    }
+    let preview = try device.store.preview(id, take: .local, fields: ["x": .server])
+    #expect(preview.left == FieldChanges(values: ["y": .int64(2), "z": .int64(2)]))
+    #expect(preview.dropped == FieldChanges(values: ["x": .int64(2)]))
+    #expect(try device.store.queue() == ["save a conflict"])
+
+    #expect(try device.store.resolve(id, take: .local, fields: ["x": .server], actor: "ana") == preview.left)
+    #expect(try device.store.dropped().map(\.changes) == [FieldChanges(values: ["x": .int64(2)])])
+    // Still in the queue: what was dropped joins what is to be sent.
+    #expect(try device.store.undo(id, actor: "ana") == .enqueued(id))
+    try await device.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(2), "y": .int64(2), "z": .int64(2)])
+  }
+
+  @Test func `a preview of a whole side tells what becomes of the change`() async throws {
+    let (_, device, id) = try await lost(.manual, theirs: { $0.put("a", ["x": .int64(1)]) }) {
+      $0.put("a", ["x": .int64(2)])
+    }
+
+    let server = try device.store.preview(id, take: .server)
+    #expect(server.left == nil)
+    #expect(server.dropped == FieldChanges(values: ["x": .int64(2)]))
+    let base = try device.store.preview(id, take: .base)
+    #expect(base.left == FieldChanges(values: ["x": .int64(0)]))
+    #expect(base.dropped == FieldChanges(values: ["x": .int64(2)]))
+    let local = try device.store.preview(id, take: .local)
+    #expect(local.left == FieldChanges(values: ["x": .int64(2)]))
+    #expect(local.dropped == nil)
+    #expect(throws: StoreError.self) { try device.store.preview(id, take: .local, fields: ["q": .server]) }
+  }
+}
