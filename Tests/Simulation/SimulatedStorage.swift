@@ -39,8 +39,8 @@ final class SimulatedStorage: QueueStorage {
   var isDriven: Bool { inner.isDriven }
   func driverLock() -> any DriverLock { inner.driverLock() }
 
-  func watch(on queue: DispatchQueue, _ changed: @escaping @Sendable () -> Void) -> (any StorageWatch)? {
-    inner.watch(on: queue, changed)
+  func watch(on queue: DispatchQueue, locks: Bool, _ changed: @escaping @Sendable () -> Void) -> (any StorageWatch)? {
+    inner.watch(on: queue, locks: locks, changed)
   }
 
   func read<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value {
