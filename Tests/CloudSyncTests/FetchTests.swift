@@ -261,4 +261,22 @@ import Testing
     #expect(try mine.store.mirror("r100") == ["x": .int64(1)])
     #expect(try mine.store.status().isInSync)
   }
+
+  /// Found by simulation, seed 1008.
+  @Test func `what a delete of one's own takes along is gone here too where there is no feed`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("a", [:]))
+    try mine.store.accept(
+      world.put("b", ["owner": .reference(WireReference(recordName: "a", action: "DELETE_SELF"))])
+    )
+    try await mine.sync()
+    world.clock.advance(1)
+    try mine.store.accept(world.delete("a"))
+
+    try await mine.sync()
+
+    #expect(world.onServer("b") == nil)
+    #expect(try mine.store.mirror("b") == nil)
+  }
 }

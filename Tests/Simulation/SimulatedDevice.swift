@@ -1,93 +1,121 @@
 import CloudKit
 import CloudKitEmulator
 import Foundation
-import GRDB
-import Synchronization
 
 @testable import CloudSync
 
-/// One device of a simulation: a store that outlives crashes, and whichever engine drives it just now.
+/// One device of a simulation: a storage that outlives crashes, and whichever process works on it just now.
 final class SimulatedDevice {
   let name: String
-  /// The field that only this device writes.
-  var field: String { name.replacing("-", with: "_") }
+  let clock: SimulatedClock
   let wire: SimulatedWire
   private(set) var store: SyncStore
+  private(set) var user: String? = SimulatedWorld.user
+  private var process: SimulatedStorage
   private var engine: SyncEngine
-  private let make: (@escaping @Sendable () -> Void) throws -> (SyncStore, SyncEngine)
-  private let death = Death()
+  let storage: any QueueStorage
+  private let policy: ConflictPolicy
+  private let scope: SyncStore.Scope
 
-  /// The last value of its own field that this device wrote to each record, where nothing has been discarded.
-  var written: [String: Int64] = [:]
+  /// The field that only this device writes.
+  var field: String { name.replacing("-", with: "_") }
 
   init(
     _ name: String,
-    wire: SimulatedWire,
-    make: @escaping (@escaping @Sendable () -> Void) throws -> (SyncStore, SyncEngine)
+    _ storage: any QueueStorage,
+    _ scope: SyncStore.Scope,
+    _ policy: ConflictPolicy,
+    clock: SimulatedClock,
+    wire: SimulatedWire
   ) throws {
     self.name = name
+    self.storage = storage
+    self.policy = policy
+    self.clock = clock
     self.wire = wire
-    self.make = make
-    let death = death
-    (store, engine) = try make { death.tick() }
+    self.scope = scope
+    (process, store, engine) = try Self.start(storage, scope, policy, clock, wire, user: SimulatedWorld.user)
   }
 
-  /// One pass; `nil` where the device died before `deadlyWrite`, and was started again.
-  func pass(types: [String], deadlyWrite: Int?) async throws -> PassSummary? {
-    guard let deadlyWrite else { return try await engine.syncOnce(types: types) }
-    guard let lease = try Lease.acquire(store) else { return nil }
-    death.come(atWrite: deadlyWrite, path: store.path)
+  private static func start(
+    _ storage: any QueueStorage,
+    _ scope: SyncStore.Scope,
+    _ policy: ConflictPolicy,
+    _ clock: SimulatedClock,
+    _ wire: SimulatedWire,
+    user: String?
+  ) throws -> (SimulatedStorage, SyncStore, SyncEngine) {
+    let process = SimulatedStorage(storage)
+    wire.start(process, as: user)
+    let store = try SyncStore(process, scope: scope) { clock.now }
+    let client = WebServicesClient(
+      WebServicesClient.Configuration(
+        container: scope.container,
+        environment: scope.environment,
+        credential: .webAuth(apiToken: "token", webAuthToken: user ?? SimulatedWorld.user),
+        now: { clock.date }
+      ),
+      transport: wire
+    )
+    let engine = SyncEngine(
+      store: store,
+      SyncEngine.Configuration(client: client, policy: policy, random: { 0.5 })
+    )
+    return (process, store, engine)
+  }
+
+  /// How a pass ended.
+  enum PassEnd {
+    case made(PassSummary)
+    case died
+    case fenced
+    /// The store belongs to somebody else.
+    case refused
+  }
+
+  func pass(types: [String], deadlyWrite: (number: Int, afterwards: Bool)?) async throws -> PassEnd {
+    process.die(atWrite: deadlyWrite?.number, afterwards: deadlyWrite?.afterwards ?? false)
     do {
-      _ = try store.recoverInFlight(lease)
-      let summary = try await engine.pass(lease, types: types)
-      death.forget()
-      lease.release(store)
-      return summary
-    } catch let error as StoreError where error.kind == .fenced {
-      lease.release(store)
-      try restart()
-      return nil
+      let summary = try await engine.syncOnce(types: types)
+      guard !process.isDead else {
+        try restart()
+        return .died
+      }
+      process.die(atWrite: nil)
+      wire.passEnded()
+      return .made(summary)
+    } catch {
+      guard let error = error as? StoreError else { throw error }
+      let isDead = process.isDead
+      switch error.kind {
+      case .fenced:
+        try restart()
+        return isDead ? .died : .fenced
+      case .otherScope where user != SimulatedWorld.user:
+        process.die(atWrite: nil)
+        return .refused
+      default: throw error
+      }
     }
   }
 
-  /// A new process: nothing but the file remains.
+  /// A new process: nothing but the storage remains.
   func restart() throws {
-    death.forget()
-    let death = death
-    (store, engine) = try make { death.tick() }
+    process.die()
+    (process, store, engine) = try Self.start(storage, scope, policy, clock, wire, user: user)
+  }
+
+  func signIn(as user: String?) throws {
+    self.user = user
+    try restart()
   }
 
   /// Every record of the mirror as text.
   func mirror() throws -> [String] {
     try store.records(mirrorOnly: true).rows.map { row in
       let fields = row.record.fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }
-      return "\(row.record.key.name) [\(row.record.changeTag)] \(fields.joined(separator: " "))"
+      return "\(row.record.key.zone)/\(row.record.key.name) [\(row.record.changeTag)] \(fields.joined(separator: " "))"
     }.sorted()
-  }
-
-  func count(_ sql: String) throws -> Int {
-    guard let file = store.storage as? SQLiteStorage else { return 0 }
-    return try file.pool.read { try Int.fetchOne($0, sql: sql) ?? 0 }
-  }
-}
-
-/// Ends the driver's right to write at one of its writes: to its work that is the same as the death of its process.
-private final class Death: Sendable {
-  private let state = Mutex<(left: Int, path: String)>((0, ""))
-
-  func come(atWrite number: Int, path: String) { state.withLock { $0 = (number, path) } }
-
-  func forget() { state.withLock { $0.left = 0 } }
-
-  func tick() {
-    let path: String? = state.withLock { state in
-      state.left -= 1
-      return state.left == 0 ? state.path : nil
-    }
-    guard let path else { return }
-    // Another connection, since the driver's own may be in the middle of something.
-    guard let queue = try? DatabaseQueue(path: path) else { return }
-    try? queue.write { try $0.execute(sql: "UPDATE lease SET fence = fence + 1, expiresAt = NULL") }
   }
 }
 

@@ -3,92 +3,231 @@ import CloudKitEmulator
 import Foundation
 import Synchronization
 
-/// A clock that only the simulation moves, in milliseconds since 1970.
-final class SimulatedClock: Sendable {
-  private let milliseconds = Mutex<Int64>(1_700_000_000_000)
-
-  var now: Int64 { milliseconds.withLock { $0 } }
-  var date: Date { Date(timeIntervalSince1970: Double(now) / 1000) }
-
-  func advance(_ seconds: Double) { milliseconds.withLock { $0 += Int64(seconds * 1000) } }
-}
+@testable import CloudSync
 
 /// The way from a device to the emulator, on which everything may go wrong, decided by a seed.
 final class SimulatedWire: CKTransport {
   private struct State {
     var random: SplitMix64
-    /// The share of requests that meet a fault.
-    var faultRate = 0.0
+    /// Nil: nothing goes wrong.
+    var swarm: Swarm?
+    var user: String?
     var whileInFlight: (@Sendable () -> Void)?
-    var trace: [String] = []
+    var process: SimulatedStorage?
+    /// Until when the server has asked to be left alone, in the world's time and in the device's.
+    var wait: (world: Int64, device: Int64)?
+    /// A wait that a process which died may not have written down.
+    var waitIsFresh = false
+    var notes = Notes()
   }
 
-  private enum Fault {
-    case none, offline, lost, answerLost
-    case refusal(status: Int, body: String)
+  /// What happened since last asked.
+  struct Notes: Sendable {
+    var trace: [String] = []
+    var rare: [String] = []
+    /// Requests that the server will get some other time.
+    var held: [CKTransportRequest] = []
+    /// Records whose deletion has arrived at the server.
+    var deleted: Set<String> = []
+    var violation: String?
   }
 
   private let emulator: EmulatorTransport
+  private let world: SimulatedClock
+  private let clock: SimulatedClock
   private let state: Mutex<State>
 
-  init(_ emulator: Emulator, clock: SimulatedClock, seed: UInt64) {
-    self.emulator = EmulatorTransport(emulator, now: { clock.date }, sleep: { _ in })
+  init(_ emulator: Emulator, world: SimulatedClock, clock: SimulatedClock, seed: UInt64) {
+    self.emulator = EmulatorTransport(emulator, now: { world.date }, sleep: { _ in })
+    self.world = world
+    self.clock = clock
     state = Mutex(State(random: SplitMix64(seed: seed)))
   }
 
-  func setFaultRate(_ rate: Double) { state.withLock { $0.faultRate = rate } }
+  /// A process starts that speaks for a user, nil for nobody any more.
+  func start(_ process: SimulatedStorage, as user: String?) {
+    state.withLock {
+      $0.process = process
+      $0.user = user
+      if $0.waitIsFresh { $0.wait = nil }
+    }
+  }
+
+  func meet(_ swarm: Swarm?) { state.withLock { $0.swarm = swarm } }
+
+  /// A pass has ended well: what the server asked for has been written down.
+  func passEnded() { state.withLock { $0.waitIsFresh = false } }
 
   /// Done once, while the next `records/modify` is on its way.
   func whileInFlight(_ body: (@Sendable () -> Void)?) { state.withLock { $0.whileInFlight = body } }
 
-  /// What went over the wire since last asked.
-  func takeTrace() -> [String] {
+  func takeNotes() -> Notes {
     state.withLock { state in
-      defer { state.trace = [] }
-      return state.trace
+      defer { state.notes = Notes() }
+      return state.notes
     }
   }
+
+  // MARK: - A request
 
   func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
     let operation = request.path.split(separator: "/").suffix(2).joined(separator: "/")
-    let (fault, interruption) = state.withLock { state in
-      let fault = Self.fault(operation, &state)
-      state.trace.append("\(operation) \(request.body.count) \(fault)")
-      guard operation == "records/modify" else { return (fault, nil as (@Sendable () -> Void)?) }
-      defer { state.whileInFlight = nil }
-      return (fault, state.whileInFlight)
+    let isWrite = operation.hasSuffix("/modify")
+    let (fault, seconds, process, interruption, user) = state.withLock { state in
+      let fault = state.swarm.flatMap { $0.fault(&state.random, isWrite: isWrite) }
+      let seconds = Double(state.random.below(90))
+      state.notes.trace.append("\(operation) \(request.body.count) \(fault?.rawValue ?? "")")
+      if let fault { state.notes.rare.append("\(fault.rawValue) \(isWrite ? "write" : "read")") }
+      Self.judge(&state, operation, world: world.now, clock: clock.now)
+      let interruption = operation == "records/modify" ? state.whileInFlight : nil
+      if operation == "records/modify" { state.whileInFlight = nil }
+      return (fault, seconds, state.process, interruption, state.user)
     }
     interruption?()
+    guard user != nil else { return Self.refusal(421, "AUTHENTICATION_REQUIRED", nil) }
     switch fault {
-    case .none: return try await emulator.send(request)
+    case nil: return try await deliver(request)
     case .offline: throw CKTransportError(.notSent, "there is no network")
-    case .lost: throw CKTransportError(.unknown, "the connection broke")
+    case .lost: throw Self.broken
     case .answerLost:
-      _ = try await emulator.send(request)
-      throw CKTransportError(.unknown, "the connection broke")
-    case .refusal(let status, let body): return CKTransportResponse(status: status, body: Data(body.utf8))
+      _ = try await deliver(request)
+      throw Self.broken
+    case .answerCut:
+      let answer = try await deliver(request)
+      return CKTransportResponse(status: answer.status, body: answer.body.prefix(answer.body.count * 2 / 3))
+    case .late, .stalled:
+      if isWrite { hold(request) }
+      if fault == .stalled { process?.die() }
+      throw Self.broken
+    case .twice:
+      if isWrite { hold(request) }
+      return try await deliver(request)
+    case .fenced:
+      if let process { Self.takeOver(process.inner) }
+      return try await deliver(request)
+    case .throttled: return refuse(429, "THROTTLED", seconds)
+    case .tryAgain: return refuse(503, "TRY_AGAIN_LATER", seconds > 45 ? seconds : nil)
+    case .internalError: return Self.refusal(500, "INTERNAL_ERROR", nil)
+    case .gateway: return CKTransportResponse(status: 502, body: Data("<html>Bad gateway</html>".utf8))
+    case .signedOut: return Self.refusal(421, "AUTHENTICATION_REQUIRED", nil)
+    case .quota:
+      guard operation == "records/modify" else { return try await deliver(request) }
+      return Self.refusal(413, "QUOTA_EXCEEDED", nil)
+    case .itemThrottled: return try await spoil(request, operation, "THROTTLED", seconds)
+    case .itemQuota: return try await spoil(request, operation, "QUOTA_EXCEEDED", nil)
+    case .itemPoisoned: return try await spoil(request, operation, "BAD_REQUEST", nil)
+    case .itemInternal: return try await spoil(request, operation, "INTERNAL_ERROR", nil)
     }
   }
 
-  private static func fault(_ operation: String, _ state: inout State) -> Fault {
-    guard state.random.fraction() < state.faultRate else { return .none }
-    let seconds = state.random.next() % 90
-    switch state.random.next() % 10 {
-    case 0: return .offline
-    case 1, 2: return .lost
-    case 3, 4, 5: return .answerLost
-    case 6: return .refusal(status: 429, body: #"{"serverErrorCode":"THROTTLED","retryAfter":\#(seconds)}"#)
-    case 7: return .refusal(status: 503, body: #"{"serverErrorCode":"TRY_AGAIN_LATER"}"#)
-    case 8: return .refusal(status: 500, body: #"{"serverErrorCode":"INTERNAL_ERROR","reason":"oops"}"#)
-    default: return .refusal(status: 502, body: "<html>Bad gateway</html>")
+  private static let broken = CKTransportError(.unknown, "the connection broke")
+
+  private func deliver(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
+    note(request)
+    return try await emulator.send(request)
+  }
+
+  private func note(_ request: CKTransportRequest) {
+    guard request.path.hasSuffix("records/modify") else { return }
+    let deleted = Batch(request.body).operations.filter { ($0["operationType"] as? String)?.hasSuffix("elete") == true }
+    let names = deleted.compactMap { Batch.name($0) }
+    state.withLock { $0.notes.deleted.formUnion(names) }
+  }
+
+  private func hold(_ request: CKTransportRequest) { state.withLock { $0.notes.held.append(request) } }
+
+  /// A request inside the server's wait, or for somebody who may not write, is wrong whatever comes of it.
+  private static func judge(_ state: inout State, _ operation: String, world: Int64, clock: Int64) {
+    if let wait = state.wait, world < wait.world, clock < wait.device {
+      state.notes.violation = "\(operation) is sent \(wait.world - world) ms before the server's wait is over"
     }
+    if state.user != SimulatedWorld.user, operation.hasSuffix("/modify") {
+      state.notes.violation = "\(operation) is sent as \(state.user ?? "nobody")"
+    }
+  }
+
+  /// Whoever finds the driver silent takes its place in the middle of a request.
+  private static func takeOver(_ storage: any QueueStorage) {
+    try? storage.write { ledger in
+      guard var holder = try ledger.lease() else { return }
+      holder.fence += 1
+      holder.expiresAt = nil
+      try ledger.put(holder)
+    }
+  }
+
+  // MARK: - Refusals
+
+  private func refuse(_ status: Int, _ code: String, _ seconds: Double?) -> CKTransportResponse {
+    if let seconds, seconds > 0 {
+      let length = Int64(seconds * 1000)
+      let (world, device) = (world.now + length, clock.now + length)
+      state.withLock {
+        $0.wait = (world, device)
+        $0.waitIsFresh = true
+      }
+    }
+    return Self.refusal(status, code, seconds)
+  }
+
+  private static func refusal(_ status: Int, _ code: String, _ seconds: Double?) -> CKTransportResponse {
+    let wait = seconds.map { #","retryAfter":\#(Int($0))"# } ?? ""
+    return CKTransportResponse(
+      status: status,
+      body: Data(#"{"serverErrorCode":"\#(code)","reason":"oops"\#(wait)}"#.utf8)
+    )
+  }
+
+  /// One item of the request is refused, the others go on.
+  private func spoil(_ request: CKTransportRequest, _ operation: String, _ code: String, _ seconds: Double?)
+    async throws(CKTransportError) -> CKTransportResponse
+  {
+    var batch = Batch(request.body)
+    guard operation == "records/modify", !batch.isAtomic, !batch.operations.isEmpty else {
+      return try await deliver(request)
+    }
+    let index = state.withLock { $0.random.below(batch.operations.count) }
+    let victim = batch.operations.remove(at: index)
+    var refusal: [String: Any] = ["serverErrorCode": code, "reason": "oops", "recordName": Batch.name(victim) ?? ""]
+    if let seconds { refusal["retryAfter"] = Int(seconds) }
+    guard !batch.operations.isEmpty else {
+      return CKTransportResponse(status: 200, body: Batch.answer([refusal]))
+    }
+    var rest = request
+    rest.body = batch.body
+    let answer = try await deliver(rest)
+    guard var records = Batch.records(answer.body) else { return answer }
+    records.insert(refusal, at: min(index, records.count))
+    return CKTransportResponse(status: answer.status, headers: answer.headers, body: Batch.answer(records))
   }
 }
 
-extension SplitMix64 {
-  /// A number from 0 up to 1.
-  mutating func fraction() -> Double { Double(next() >> 11) / Double(1 << 53) }
+/// The operations of a `records/modify`.
+struct Batch {
+  private var json: [String: Any]
 
-  /// A number below `bound`.
-  mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
+  init(_ body: Data) { json = (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:] }
+
+  var operations: [[String: Any]] {
+    get { json["operations"] as? [[String: Any]] ?? [] }
+    set { json["operations"] = newValue }
+  }
+
+  /// Atomic is what the server takes a request for that does not say.
+  var isAtomic: Bool { json["atomic"] as? Bool ?? true }
+  var body: Data { Self.data(json) }
+
+  static func name(_ operation: [String: Any]) -> String? {
+    (operation["record"] as? [String: Any])?["recordName"] as? String
+  }
+
+  static func records(_ answer: Data) -> [[String: Any]]? {
+    ((try? JSONSerialization.jsonObject(with: answer)) as? [String: Any])?["records"] as? [[String: Any]]
+  }
+
+  static func answer(_ records: [[String: Any]]) -> Data { data(["records": records]) }
+
+  private static func data(_ json: [String: Any]) -> Data {
+    (try? JSONSerialization.data(withJSONObject: json, options: .sortedKeys)) ?? Data()
+  }
 }

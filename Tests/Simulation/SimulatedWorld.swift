@@ -1,93 +1,79 @@
 import CloudKit
 import CloudKitEmulator
 import Foundation
+import Synchronization
 
 @testable import CloudSync
 
-/// A world in which everything follows from one seed: devices that edit the same records, a server, a wire with faults,
-/// deaths, and a clock.
+/// A world in which everything follows from one seed: devices that edit the same records, a server, wires with faults,
+/// deaths, accounts, and clocks that go wrong.
 final class SimulatedWorld {
   /// What a run found wrong.
   struct Violation: Error, CustomStringConvertible {
     var description: String
   }
 
-  private static let container = "iCloud.simulation"
-  private static let user = "ana"
-  private static let types = ["Note"]
-  private static let deviceRate = 0.35
+  static let user = "ana"
+  static let container = "iCloud.simulation"
+  static let types = ["Note"]
+  /// The zone that comes and goes; what happens in it is nobody's loss.
+  static let fleeting = ZoneKey(zone: "C")
 
   let seed: UInt64
+  let census: Census
   private(set) var trace: [String] = []
-  private var random: SplitMix64
-  private let clock = SimulatedClock()
-  private let emulator: Emulator
-  private let folder: URL
-  private let scope: SyncStore.Scope
-  private var devices: [SimulatedDevice] = []
+  var random: SplitMix64
+  let clock = SimulatedClock()
+  let emulator: Emulator
+  let scope: SyncStore.Scope
+  let swarm: Swarm
+  var devices: [SimulatedDevice] = []
+  var intents = Intents()
+  private let folder: StorageFolder
+  private var held: [(device: String, request: CKTransportRequest)] = []
+  private var deletedOnServer: Set<String> = []
   private var counter: Int64 = 0
 
-  init(seed: UInt64) throws {
+  init(seed: UInt64, census: Census) throws {
     self.seed = seed
+    self.census = census
     random = SplitMix64(seed: seed)
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent("simulation-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    folder = try StorageFolder(seed: seed)
     var configuration = EmulatorConfiguration()
     configuration.pageLimit = 2 + random.below(6)
     emulator = try Emulator(configuration: configuration)
-    let database: DatabaseName = random.below(4) == 0 ? .public : .private
+    let database: DatabaseName = random.below(5) == 0 ? .public : .private
     scope = SyncStore.Scope(container: Self.container, environment: "development", database: database)
     let policy = ConflictPolicy.allCases[random.below(ConflictPolicy.allCases.count)]
-    note("seed \(seed): \(database.rawValue), policy \(policy.rawValue)")
-    for index in 0..<(2 + random.below(3)) { devices.append(try device(index, policy)) }
-  }
-
-  deinit { try? FileManager.default.removeItem(at: folder) }
-
-  private func device(_ index: Int, _ policy: ConflictPolicy) throws -> SimulatedDevice {
-    let (emulator, clock, scope, seed) = (emulator, clock, scope, seed)
-    let path = folder.appendingPathComponent("device-\(index).sqlite").path
-    let wire = SimulatedWire(emulator, clock: clock, seed: seed &* 31 &+ UInt64(index))
-    return try SimulatedDevice("device-\(index)", wire: wire) { beforeEachWrite in
-      let store = try SyncStore(path: path, scope: scope) {
-        beforeEachWrite()
-        return clock.now
-      }
-      let client = WebServicesClient(
-        WebServicesClient.Configuration(
-          container: Self.container,
-          environment: "development",
-          credential: .webAuth(apiToken: "token", webAuthToken: Self.user),
-          now: { clock.date }
-        ),
-        transport: wire
-      )
-      let engine = SyncEngine(
-        store: store,
-        SyncEngine.Configuration(client: client, policy: policy, random: { 0.5 })
-      )
-      return (store, engine)
+    swarm = Swarm(&random)
+    note("seed \(seed): \(database.rawValue), policy \(policy.rawValue), \(swarm.text)")
+    for index in 0..<(2 + random.below(random.below(4) == 0 ? 7 : 3)) {
+      let clock = SimulatedClock(world: clock)
+      let wire = SimulatedWire(emulator, world: self.clock, clock: clock, seed: seed &* 31 &+ UInt64(index))
+      let name = "device-\(index)"
+      devices.append(try SimulatedDevice(name, folder.storage(name), scope, policy, clock: clock, wire: wire))
     }
   }
 
-  private func note(_ line: String) { trace.append(line) }
+  func note(_ line: String) { trace.append(line) }
+
+  func violation(_ text: String) -> Violation {
+    Violation(description: "seed \(seed): \(text)\n" + trace.joined(separator: "\n"))
+  }
 
   // MARK: - The run
 
   /// Trouble, then peace, then the reckoning.
   func run(steps: Int) async throws {
-    for _ in 0..<steps {
-      try await step(devices[random.below(devices.count)])
-    }
+    for _ in 0..<steps { try await step(devices[random.below(devices.count)]) }
     try await heal()
-    try reckon()
     note(emulator.dump())
   }
 
   private func step(_ device: SimulatedDevice) async throws {
-    switch random.below(16) {
-    case 0...5: try edit(device, kept: random.below(2) == 0)
-    case 6: try delete(device)
+    switch random.below(20) {
+    case 0...5: try enqueue([change(device)], device)
+    case 6: try enqueue([deletion(device)], device)
     case 7: try editGroup(device)
     case 8: try command(device)
     case 9: try resolve(device)
@@ -95,76 +81,140 @@ final class SimulatedWorld {
       let seconds = [0.5, 5, 60, 3600][random.below(4)]
       note("clock +\(seconds)")
       clock.advance(seconds)
-    case 11: try expireTokens()
-    default: try await pass(device)
+    case 11: try happen(device)
+    case 12: try await deliverLate()
+    default: try await troubledPass(device)
     }
     try check(device)
   }
 
+  /// What happens to a device or to the server, if it does in this run.
+  private func happen(_ device: SimulatedDevice) throws {
+    if random.happens(swarm.clockJump) {
+      let seconds = [-86_400.0, -3600, -60, 60, 3600, 86_400][random.below(6)]
+      note("\(device.name)'s clock jumps by \(seconds)")
+      census.count(seconds < 0 ? "clock set back" : "clock set forward")
+      device.clock.advance(seconds)
+    }
+    if random.happens(swarm.tokenExpiry) {
+      let operation = ["changes/zone", "changes/database"][random.below(2)]
+      note("tokens of \(operation) expire")
+      emulator.faults = FaultPlan(
+        rules: [FaultRule(when: FaultCondition(operation: operation, limit: 1), then: .expiredToken)]
+      )
+    }
+    // Before its first pass a store is nobody's, and would be another's by right.
+    if random.happens(swarm.accountEvent * 2), try device.store.status().identity != nil {
+      let user = [nil, "ben", Self.user, Self.user][random.below(4)]
+      note("\(device.name) is \(user ?? "nobody") now")
+      try device.signIn(as: user)
+    }
+    if random.happens(swarm.zoneEvent), scope.database == .private { try changeZone(device) }
+  }
+
+  private func changeZone(_ device: SimulatedDevice) throws {
+    let zone = Self.fleeting
+    let database = EmulatorDatabase.private(of: Self.user, Self.container)
+    switch random.below(4) {
+    case 0: note("\(device.name) makes zone C: \(try device.store.enqueueZone(zone))")
+    case 1: note("\(device.name) deletes zone C: \(try device.store.enqueueZoneDeletion(zone))")
+    case 2:
+      guard (try? emulator.deleteZone(zone.zone, in: database, at: clock.date)) != nil else { return }
+      note("somebody deletes zone C")
+      census.count("zone deleted by others")
+    default:
+      guard (try? emulator.createZone(zone.zone, in: database, at: clock.date)) != nil else { return }
+      note("somebody makes zone C")
+    }
+  }
+
   // MARK: - What devices do
 
-  private func key(_ name: String) -> RecordKey { RecordKey(scope.zoneForChangesWithoutOne, name) }
+  func zone(_ index: Int) -> ZoneKey {
+    scope.database == .public ? .defaultZone : [ZoneKey(zone: "A"), ZoneKey(zone: "B"), Self.fleeting][index]
+  }
 
-  /// Records whose names begin with `k` are never deleted; on those every device writes a field of its own, besides the
-  /// one that all of them fight for.
-  private func change(_ device: SimulatedDevice, kept: Bool) -> Change {
-    let name = (kept ? "k" : "x") + "\(random.below(5))"
+  private func kept(_ index: Int) -> RecordKey { RecordKey(zone(index % 2), "k\(index)") }
+  private func loose() -> RecordKey { RecordKey(zone(random.below(3)), "x\(random.below(4))") }
+
+  private func owned(_ device: SimulatedDevice) -> RecordKey {
+    let index = random.below(3)
+    return RecordKey(zone(index % 2), "o\(device.name.dropFirst(7))-\(index)")
+  }
+
+  /// Of records that begin with `k`, which are never deleted, every device writes a field of its own, besides the one
+  /// that all of them fight for; those with `o` are one device's alone, those with `x` anybody's.
+  private func change(_ device: SimulatedDevice, in only: ZoneKey? = nil) -> Change {
+    var key = [kept(random.below(5)), loose(), owned(device)][random.below(3)]
+    if let only, key.zoneKey != only { key = RecordKey(only, "x\(random.below(4))") }
     counter += 1
     var changes = FieldChanges(values: [device.field: .int64(counter)])
-    switch random.below(4) {
-    case 0: changes["shared"] = .int64(Int64(random.below(3)))
-    case 1: changes["shared"] = nil
-    case 2: changes["link"] = .reference(WireReference(recordName: "k\(random.below(5))"))
+    switch random.below(8) {
+    case 0, 1: changes["shared"] = .int64(Int64(random.below(3)))
+    case 2: changes["shared"] = nil
+    case 3: changes["link"] = reference(to: kept(random.below(5)), "NONE", from: key)
+    // Rings come about by themselves among five.
+    case 4:
+      let target = kept(random.below(5))
+      if target.zoneKey == key.zoneKey { changes["need"] = reference(to: target, "VALIDATE", from: key) }
+    case 5:
+      let target = loose()
+      if target.zoneKey == key.zoneKey, key.name.hasPrefix("x"), target != key {
+        changes["owner"] = reference(to: target, random.below(3) == 0 ? "VALIDATE" : "DELETE_SELF", from: key)
+      }
     default: break
     }
-    return Change(key(name), .save(type: "Note", changes))
+    return Change(key, .save(type: "Note", changes))
   }
 
-  /// Notes what the server will have to hold in the end.
-  private func remember(_ changes: [Change], _ device: SimulatedDevice) {
-    for change in changes where change.key.name.hasPrefix("k") {
-      guard case .save(_, let fields) = change.kind, case .int64(let value)? = fields.values[device.field] else {
-        continue
-      }
-      device.written[change.key.name] = value
+  private func reference(to target: RecordKey, _ action: String, from key: RecordKey) -> FieldValue {
+    let zone = target.zoneKey == key.zoneKey ? nil : target.zoneKey.wire
+    return .reference(WireReference(recordName: target.name, zoneID: zone, action: action))
+  }
+
+  private func deletion(_ device: SimulatedDevice) -> Change {
+    Change(random.below(2) == 0 ? loose() : owned(device), .delete)
+  }
+
+  private func enqueue(_ changes: [Change], group: String? = nil, _ device: SimulatedDevice) throws {
+    let accepted = try device.store.enqueue(changes, group: group)
+    remember(changes, accepted, device)
+    note("\(device.name) \(group.map { "\($0): " } ?? "")\(changes.map(\.text)): \(accepted)")
+  }
+
+  private func remember(_ changes: [Change], _ accepted: [Accepted], _ device: SimulatedDevice) {
+    for (change, accepted) in zip(changes, accepted) {
+      if case .refused = accepted { continue }
+      intents.accept(change, by: device)
     }
-  }
-
-  private func edit(_ device: SimulatedDevice, kept: Bool) throws {
-    let change = change(device, kept: kept)
-    let accepted = try device.store.enqueue([change])
-    remember([change], device)
-    note("\(device.name) edits \(change.key.name): \(accepted)")
-  }
-
-  private func delete(_ device: SimulatedDevice) throws {
-    let name = "x\(random.below(5))"
-    let accepted = try device.store.enqueue([Change(key(name), .delete)])
-    note("\(device.name) deletes \(name): \(accepted)")
   }
 
   private func editGroup(_ device: SimulatedDevice) throws {
     guard scope.database == .private else { return }
     counter += 1
-    let changes = (0..<(1 + random.below(3))).map { _ in change(device, kept: random.below(2) == 0) }
-    let accepted = try device.store.enqueue(changes, group: "group-\(counter)")
-    remember(changes, device)
-    note("\(device.name) edits \(changes.map(\.key.name)) as one: \(accepted)")
+    let zone = zone(random.below(3))
+    let changes = (0..<(1 + random.below(3))).map { _ in change(device, in: zone) }
+    try enqueue(changes, group: "group-\(counter)", device)
   }
 
   private func command(_ device: SimulatedDevice) throws {
     let rows = try device.store.operations().rows
     guard let row = rows.isEmpty ? nil : rows[random.below(rows.count)] else { return }
     let verb = QueueVerb.allCases[random.below(QueueVerb.allCases.count)]
+    try perform(verb, row, device)
+  }
+
+  func perform(_ verb: QueueVerb, _ row: QueueRow, _ device: SimulatedDevice) throws {
     let result = try device.store.perform(verb, on: .ids([row.id]), actor: "operator")
-    if verb == .discard, result.changed == [row.id] { device.written[row.key.name] = nil }
+    if verb == .discard, result.changed == [row.id] { intents.giveUp(row.key, by: device) }
     note("\(device.name) \(verb.rawValue) \(row.id): \(result.changed)")
   }
 
-  private func resolve(_ device: SimulatedDevice) throws {
+  func resolve(_ device: SimulatedDevice) throws {
     for conflict in try device.store.conflicts() {
-      // Nobody else writes that field, and these records are never made anew: a conflict about it is a change of our own taken for a stranger's.
-      if conflict.key.name.hasPrefix("k"), conflict.fields.contains(where: { $0.name == device.field }) {
+      // Nobody else writes these: a conflict about them is a change of our own taken for a stranger's.
+      let isOwn = Intents.isOwned(conflict.key.name) && !intents.isGivenUp(conflict.key)
+      if isOwn || (Intents.isKept(conflict.key.name) && conflict.fields.contains { $0.name == device.field }) {
         throw violation("\(device.name): conflict with itself about \(conflict.key.name)")
       }
       let side = ConflictSide.allCases[random.below(ConflictSide.allCases.count)]
@@ -173,129 +223,95 @@ final class SimulatedWorld {
     }
   }
 
-  private func expireTokens() throws {
-    let operation = ["changes/zone", "changes/database"][random.below(2)]
-    note("tokens of \(operation) expire")
-    emulator.faults = FaultPlan(
-      rules: [FaultRule(when: FaultCondition(operation: operation, limit: 1), then: .expiredToken)]
-    )
-  }
+  // MARK: - Passes
 
-  private func pass(_ device: SimulatedDevice) async throws {
-    device.wire.setFaultRate(random.below(3) == 0 ? 0 : Self.deviceRate)
+  private func troubledPass(_ device: SimulatedDevice) async throws {
+    device.wire.meet(random.below(3) == 0 ? nil : swarm)
     if random.below(3) == 0 {
-      let edits = (0..<(1 + random.below(3))).map { _ in
-        random.below(4) == 0 ? Change(key("x\(random.below(5))"), .delete) : change(device, kept: random.below(2) == 0)
-      }
-      let store = device.store
-      let wasDone = Flag()
+      let edits = (0..<(1 + random.below(3))).map { _ in random.below(4) == 0 ? deletion(device) : change(device) }
+      // An app in a process of its own, which does not die with the driver.
+      let clock = device.clock
+      let store = try SyncStore(device.storage, scope: scope) { clock.now }
+      let accepted = Mutex<[Accepted]>([])
       device.wire.whileInFlight {
-        wasDone.raise()
-        _ = try? store.enqueue(edits)
+        guard let result = try? store.enqueue(edits) else { return }
+        accepted.withLock { $0 = result }
       }
-      try await makePass(device)
+      try await pass(device)
       device.wire.whileInFlight(nil)
-      if wasDone.isRaised {
-        remember(edits, device)
-        note("\(device.name) edited \(edits.map(\.key.name)) while it sent")
+      let result = accepted.withLock(\.self)
+      if !result.isEmpty {
+        remember(edits, result, device)
+        census.count("edit in flight")
+        note("\(device.name) edited \(edits.map(\.text)) while it sent: \(result)")
       }
     } else {
-      try await makePass(device)
+      try await pass(device)
     }
   }
 
-  private func makePass(_ device: SimulatedDevice, mayDie: Bool = true) async throws {
-    let deadlyWrite = mayDie && random.below(3) == 0 ? 1 + random.below(25) : nil
-    let summary = try await device.pass(types: Self.types, deadlyWrite: deadlyWrite)
-    trace += device.wire.takeTrace().map { "  \($0)" }
-    guard let summary else { return note("\(device.name) dies at write \(deadlyWrite ?? 0) of a pass") }
-    note(
-      "\(device.name) passes: sent \(summary.sent), failed \(summary.failed), fetched \(summary.fetched), "
-        + "deleted \(summary.deleted), \(summary.reachedEnd ? "to the end" : "cut short")"
-    )
-    if try device.store.status().isInSync, summary.reachedEnd { try compare(device) }
-  }
-
-  // MARK: - What has to hold
-
-  private func violation(_ text: String) -> Violation {
-    Violation(description: "seed \(seed): \(text)\n" + trace.joined(separator: "\n"))
-  }
-
-  /// Whatever happened, every row explains itself and every operation that is gone has one ending.
-  private func check(_ device: SimulatedDevice) throws {
-    let mute = try device.count("SELECT count(*) FROM operations WHERE reason = ''")
-    if mute > 0 { throw violation("\(device.name): \(mute) rows without a reason") }
-    let accepted = try device.count("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'operations'")
-    let live = try device.count("SELECT count(*) FROM operations")
-    let ended = try device.count("SELECT count(*) FROM history")
-    let distinct = try device.count("SELECT count(DISTINCT operationId) FROM history")
-    if accepted != live + ended || ended != distinct {
-      throw violation("\(device.name): \(accepted) accepted, \(live) live, \(ended) ended, \(distinct) of them once")
-    }
-  }
-
-  private func onServer() -> [EmulatorRecord] {
-    let database: EmulatorDatabase =
-      scope.database == .public ? .public(Self.container) : .private(of: Self.user, Self.container)
-    return emulator.records(in: database, zone: scope.zoneForChangesWithoutOne.zone)
-  }
-
-  private func compare(_ device: SimulatedDevice) throws {
-    let server = onServer().map { record in
-      let fields = record.fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }
-      return "\(record.recordName) [\(record.changeTag)] \(fields.joined(separator: " "))"
-    }.sorted()
-    let mirror = try device.mirror()
-    if mirror != server {
-      throw violation(
-        "\(device.name) says it is in sync and is not\nmirror:\n\(mirror.joined(separator: "\n"))\nserver:\n"
-          + server.joined(separator: "\n")
+  func pass(_ device: SimulatedDevice, mayDie: Bool = true) async throws {
+    let dies = mayDie && random.happens(swarm.death)
+    let deadlyWrite = dies ? (number: 1 + random.below(25), afterwards: random.below(2) == 0) : nil
+    let end = try await device.pass(types: Self.types, deadlyWrite: deadlyWrite)
+    let notes = device.wire.takeNotes()
+    trace += notes.trace.map { "  \($0)" }
+    for rare in notes.rare { census.count(rare) }
+    held += notes.held.map { (device.name, $0) }
+    deletedOnServer.formUnion(notes.deleted)
+    if let fault = notes.violation { throw violation("\(device.name): \(fault)") }
+    switch end {
+    case .died:
+      census.count("died")
+      if try device.store.status().queue.inFlight > 0 { census.count("died with rows in flight") }
+      note("\(device.name) dies in a pass")
+    case .fenced:
+      census.count("fenced")
+      note("\(device.name) is fenced in a pass")
+    case .refused:
+      census.count("refused as somebody else")
+      note("\(device.name) is refused: the store is not \(device.user ?? "nobody")'s")
+    case .made(let summary):
+      note(
+        "\(device.name) passes: sent \(summary.sent), failed \(summary.failed), fetched \(summary.fetched), "
+          + "deleted \(summary.deleted), \(summary.reachedEnd ? "to the end" : "cut short")"
       )
+      if try summary.reachedEnd && device.store.status().isInSync {
+        census.count("in sync")
+        try compare(device)
+      }
     }
   }
 
-  /// No more faults, and somebody who clears every dead letter and conflict away.
-  private func heal() async throws {
-    note("peace")
-    emulator.faults = FaultPlan()
-    for device in devices {
-      device.wire.setFaultRate(0)
-      try device.restart()
-    }
-    for round in 1...12 {
-      clock.advance(20_000)
-      for device in devices {
-        _ = try device.store.perform(.resume, on: .all, actor: "operator")
-        _ = try device.store.perform(.retry, on: .all, actor: "operator")
-        try resolve(device)
-        try await makePass(device, mayDie: false)
-        try check(device)
+  /// A request of long ago arrives at last.
+  private func deliverLate() async throws {
+    guard !held.isEmpty else { return }
+    let (device, request) = held.remove(at: random.below(held.count))
+    if random.below(3) == 0 { return note("a request of \(device) is lost for good") }
+    for operation in Batch(request.body).operations {
+      guard let name = Batch.name(operation), Intents.isOwned(name) else { continue }
+      // Its deletion has been carried out; that it is made again afterwards nobody can know before.
+      if deletedOnServer.contains(name) || operation["operationType"] as? String == "forceDelete" {
+        for index in 0..<2 { intents.giveUp(RecordKey(zone(index), name), by: nil) }
       }
-      let left = try devices.reduce(0) { try $0 + $1.store.status().queue.total }
-      note("round \(round): \(left) left")
-      // One more round than it takes, so that everybody has read what the last one wrote.
-      if left == 0, round > 1 { return try await readOnce() }
     }
-    throw violation("the queues do not run empty")
+    let date = clock.date
+    let answer = try? await EmulatorTransport(emulator, now: { date }, sleep: { _ in }).send(request)
+    census.count("arrived late")
+    note("a request of \(device) arrives late: \(answer?.status ?? 0)")
   }
 
-  private func readOnce() async throws {
-    for device in devices { _ = try await device.pass(types: Self.types, deadlyWrite: nil) }
+  func deliverAllLate() async throws {
+    while !held.isEmpty { try await deliverLate() }
   }
+}
 
-  private func reckon() throws {
-    for device in devices {
-      guard try device.store.status().isInSync else {
-        throw violation("\(device.name) is not in sync: \(try device.store.status().reason)")
-      }
-      try compare(device)
-      let records = Dictionary(uniqueKeysWithValues: onServer().map { ($0.recordName, $0.fields) })
-      for (name, value) in device.written.sorted(by: { $0.key < $1.key })
-      where records[name]?[device.field] != .int64(value) {
-        let found = records[name]?[device.field].map(\.text) ?? "nothing"
-        throw violation("\(device.name) wrote \(value) to \(name), the server holds \(found)")
-      }
+extension Change {
+  fileprivate var text: String {
+    switch kind {
+    case .delete: "-\(key.zone)/\(key.name)"
+    case .save(_, let fields):
+      "\(key.zone)/\(key.name)(\(fields.values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }.joined(separator: " ")))"
     }
   }
 }

@@ -34,6 +34,7 @@ extension SyncEngine {
   ) async throws {
     let operations = try store.begin(ids, atomic: atomic, lease)
     guard !operations.isEmpty else { return }
+    if operations.contains(where: { $0.kind == .delete }) { summary.hasSentDeletes = true }
     try store.setActivity(.sending, lease)
     let client = client
     let database = database

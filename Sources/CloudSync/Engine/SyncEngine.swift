@@ -108,7 +108,10 @@ package actor SyncEngine {
       // What was sent comes back in the feeds; what comes may leave merged records to be sent.
       while hasSent {
         readAt = store.now()
-        isComplete = try await fetch(lease, types: [], sweeps: .never, &summary)
+        // A delete takes along what referred to the record by `DELETE_SELF`, which only a feed or a sweep tells.
+        let mayHaveTakenMore = summary.hasSentDeletes
+        summary.hasSentDeletes = false
+        isComplete = try await fetch(lease, types: [], sweeps: mayHaveTakenMore ? sweeps : .never, &summary)
         hasSent = try await send(lease, &summary)
       }
       // Without a type to read, nothing is known of what the server holds.
@@ -200,6 +203,8 @@ package struct PassSummary: Sendable, Hashable, Codable {
   package var unknownTypes: [String] = []
   package var error: WebServicesError?
   package var lastItemError: WebServicesError?
+  /// Deletes went to the server since the feeds were last read.
+  var hasSentDeletes = false
 
   package init() {}
 

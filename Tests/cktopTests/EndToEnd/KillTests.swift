@@ -6,65 +6,147 @@ import Testing
 
 @testable import cktop
 
-/// Kills the driver while operations are in flight, again and again. `KILLS` sets how often; it is small by default.
+/// Kills drivers and writers again and again, with requests in flight and at any moment. `KILLS` sets how often; it is
+/// small by default.
 ///
-/// SIGKILL says nothing about `fsync`; `PRAGMA synchronous` is read back on the writing connection by a test of the store.
+/// SIGKILL says nothing about `fsync`, which the power cuts of `Tests/PowerCut` try.
 @Suite(.serialized) struct KillTests {
   private static let container = "iCloud.org.example.kill"
+  private static let zone = ZoneKey(zone: "Kill")
+
+  private let emulator: Emulator
+  private let server: EmulatorServer
+  private let folder: TemporaryFolder
+  private let store: SyncStore
+  private let url: String
+
+  init() async throws {
+    emulator = try Emulator()
+    server = EmulatorServer(emulator)
+    url = "http://127.0.0.1:\(try await server.start())"
+    folder = try TemporaryFolder()
+    store = try SyncStore(
+      path: folder.path("kill.sqlite"),
+      scope: SyncStore.Scope(container: Self.container, environment: "development", database: .private)
+    )
+  }
+
+  private static var kills: Int { ProcessInfo.processInfo.environment["KILLS"].flatMap { Int($0) } ?? 4 }
 
   @Test(.timeLimit(.minutes(20)))
   func `a driver killed while rows are in flight loses nothing and doubles nothing`() async throws {
-    let kills = ProcessInfo.processInfo.environment["KILLS"].flatMap { Int($0) } ?? 4
+    // A request of 200 rows for each kill; those of more than a few hundred would only be more of the same.
+    let kills = min(Self.kills, 200)
     let count = (kills + 2) * 200
-    let emulator = try Emulator()
-    let server = EmulatorServer(emulator)
-    let url = "http://127.0.0.1:\(try await server.start())"
-    let folder = try TemporaryFolder()
-    let path = folder.path("kill.sqlite")
-    let store = try SyncStore(
-      path: path,
-      scope: SyncStore.Scope(container: Self.container, environment: "development", database: .private)
-    )
-    let zone = ZoneKey(zone: "Kill")
-    let changes = (0..<count).map { number in
-      Change(
-        RecordKey(zone, "row-\(number)"),
-        .save(type: "Row", FieldChanges(values: ["number": .int64(Int64(number))]))
-      )
-    }
-    #expect(try store.enqueue(changes).count == count)
+    try enqueue(0..<count)
 
     // Answers are held back for longer than any driver lives, so a request that the server has counted is in flight.
     let silence = FaultRule(when: FaultCondition(operation: "records/modify"), then: .delay(milliseconds: 600_000))
     emulator.faults = FaultPlan(rules: [silence])
     for kill in 1...kills {
-      let driver = try Self.startSync(path, url, folder)
+      let driver = try start(["sync"])
       try await until { emulator.statistics.requestsByOperation["records/modify", default: 0] >= kill }
       driver.send(SIGKILL)
       #expect(await driver.end() == .signalled(SIGKILL))
     }
     emulator.faults = FaultPlan()
-    let last = try Self.startSync(path, url, folder)
+    try await reckon(count)
+  }
 
-    #expect(await last.end() == .exited(0))
+  @Test(.timeLimit(.minutes(40)))
+  func `drivers and writers killed at any moment lose nothing that was accepted and double nothing`() async throws {
+    var random = SplitMix64(seed: 5)
+    // As long as a whole pass takes, so that every part of one is hit: opening, taking over, sending, settling.
+    try enqueue(0..<5)
+    let begin = ContinuousClock.now
+    #expect(await (try start(["sync"])).end() == .exited(0))
+    let pass = begin.duration(to: .now)
+
+    var (count, killed) = (5, 0)
+    var accepted: Set<String> = []
+    while killed < Self.kills {
+      try enqueue(count..<(count + 5))
+      count += 5
+      let name = "written-\(killed)"
+      let driver = try start(["sync"])
+      let writer = try start(["records", "put", "--zone", Self.zone.zone, "--type", "Row", "--name", name, "number=1"])
+      let moments = (random.moment(in: pass), random.moment(in: pass))
+      async let first = kill(driver, after: moments.0)
+      async let second = kill(writer, after: moments.1)
+      let ends = await (first, second)
+      for end in [ends.0, ends.1] where end == .signalled(SIGKILL) { killed += 1 }
+      if ends.1 == .exited(0) { accepted.insert(name) }
+    }
+    try await reckon(nil)
+
+    let names = Set(emulator.records(in: .private(of: "ana", Self.container), zone: Self.zone.zone).map(\.recordName))
+    #expect(names.isSuperset(of: accepted))
+    #expect(names.isSuperset(of: (0..<count).map { "row-\($0)" }))
+  }
+
+  // MARK: - What the tests do
+
+  private func enqueue(_ numbers: Range<Int>) throws {
+    let changes = numbers.map { number in
+      Change(
+        RecordKey(Self.zone, "row-\(number)"),
+        .save(type: "Row", FieldChanges(values: ["number": .int64(Int64(number))]))
+      )
+    }
+    #expect(try store.enqueue(changes).count == numbers.count)
+  }
+
+  /// Lets a last driver finish the work: nothing is left, nothing is there twice.
+  private func reckon(_ count: Int?) async throws {
+    #expect(await (try start(["sync"])).end() == .exited(0))
+
+    let onServer = emulator.recordCount()
+    #expect(onServer == count ?? onServer)
     #expect(try store.status().queue.total == 0)
-    #expect(try store.records(mirrorOnly: true, limit: 1).total == count)
-    #expect(emulator.recordCount() == count)
+    #expect(try store.records(mirrorOnly: true, limit: 1).total == onServer)
     // Each record was committed once: nothing was sent again that the server held already.
-    #expect(emulator.statistics.recordsSaved == count)
+    #expect(emulator.statistics.recordsSaved == onServer)
     try await server.stop()
   }
 
-  private static func startSync(_ path: String, _ url: String, _ folder: TemporaryFolder) throws -> Child {
-    try Child(
+  private func start(_ arguments: [String]) throws -> Child {
+    let options = [
+      "--store", store.path, "--container", Self.container, "--database", "private", "--url", url,
+    ]
+    return try Child(
       Binary.cktop().path,
-      ["sync", "--store", path, "--container", container, "--database", "private", "--url", url],
+      arguments + options,
       environment: folder.environment.merging(["CLOUDKIT_API_TOKEN": "test", "CLOUDKIT_WEB_AUTH_TOKEN": "ana"]) { $1 }
     )
+  }
+
+  private func kill(_ child: Child, after moment: Duration) async -> Child.End {
+    try? await Task.sleep(for: moment)
+    child.send(SIGKILL)
+    return await child.end()
   }
 
   /// Waits for a fact about other processes, which nothing here can announce; the test's time limit bounds it.
   private func until(_ isTrue: () -> Bool) async throws {
     while !isTrue() { try await Task.sleep(for: .milliseconds(5)) }
+  }
+}
+
+/// A small seeded generator: equal seeds give equal moments.
+private struct SplitMix64: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// Some microsecond of a time.
+  mutating func moment(in time: Duration) -> Duration {
+    .microseconds(Int64.random(in: 0..<max(1, Int64(time / .microseconds(1))), using: &self))
   }
 }

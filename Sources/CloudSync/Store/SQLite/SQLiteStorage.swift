@@ -63,6 +63,17 @@ package final class SQLiteStorage: QueueStorage {
     var configuration = Configuration()
     configuration.readonly = true
     configuration.busyMode = .timeout(10)
+    do {
+      try inspect(path, configuration)
+    } catch {
+      // A journal that a crash left has to be rolled back by whoever opens the file next, and reading alone may not.
+      guard (error as? DatabaseError)?.resultCode == .SQLITE_READONLY else { throw error }
+      configuration.readonly = false
+      try inspect(path, configuration)
+    }
+  }
+
+  private static func inspect(_ path: String, _ configuration: Configuration) throws {
     try DatabaseQueue(path: path, configuration: configuration).read { database in
       if try !isStore(database) {
         throw StoreError(.notAStore, "\(path) is an SQLite file but no cktop store; choose another with --store")

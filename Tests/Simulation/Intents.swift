@@ -1,0 +1,60 @@
+import CloudKit
+
+@testable import CloudSync
+
+/// What the devices were told to do, kept outside their stores: the measure of what has to be on the server in the end.
+struct Intents {
+  /// Of records that nobody deletes, the last value of the field that only one device writes, by device.
+  private(set) var fields: [String: [RecordKey: Int64]] = [:]
+  /// Records that only one device knows to change: exactly these fields, or nil once they are deleted.
+  private(set) var records: [RecordKey: [String: FieldValue]?] = [:]
+  /// Records of which nothing can be said any more.
+  private var given: Set<RecordKey> = []
+
+  static func isKept(_ name: String) -> Bool { name.hasPrefix("k") }
+  static func isOwned(_ name: String) -> Bool { name.hasPrefix("o") }
+
+  mutating func accept(_ change: Change, by device: SimulatedDevice) {
+    switch change.kind {
+    case .save(_, let changes) where Self.isKept(change.key.name):
+      if case .int64(let value)? = changes.values[device.field] {
+        fields[device.name, default: [:]][change.key] = value
+      }
+    case .save(_, let changes) where Self.isOwned(change.key.name):
+      records[change.key] = changes.applied(to: (records[change.key] ?? nil) ?? [:])
+    case .delete where Self.isOwned(change.key.name): records[change.key] = .some(nil)
+    case .save, .delete: break
+    }
+  }
+
+  /// An operator threw a change away, or the world did something that no client can make good.
+  mutating func giveUp(_ key: RecordKey, by device: SimulatedDevice?) {
+    given.insert(key)
+    if let device { fields[device.name]?[key] = nil }
+  }
+
+  func isGivenUp(_ key: RecordKey) -> Bool { given.contains(key) }
+
+  /// What the server lacks, or has too much; nil where it is as intended.
+  func fault(on server: [RecordKey: [String: EmulatorText]]) -> String? {
+    for (device, values) in fields.sorted(by: { $0.key < $1.key }) {
+      let field = device.replacing("-", with: "_")
+      for (key, value) in values.sorted(by: { $0.key < $1.key }) where server[key]?[field] != "\(value)" {
+        return
+          "\(device) wrote \(value) to \(key.zone)/\(key.name), the server holds \(server[key]?[field] ?? "nothing")"
+      }
+    }
+    for (key, fields) in records.sorted(by: { $0.key < $1.key }) where !given.contains(key) {
+      let wanted = fields?.mapValues(\.text)
+      if server[key] != wanted { return "\(key.zone)/\(key.name) is \(text(server[key])), not \(text(wanted))" }
+    }
+    return nil
+  }
+
+  private func text(_ fields: [String: String]?) -> String {
+    fields.map { "[" + $0.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ") + "]" }
+      ?? "nothing"
+  }
+
+  typealias EmulatorText = String
+}

@@ -1,0 +1,64 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+@testable import CloudSync
+
+/// A process's way to its storage, which ends with the process: at one of its writes, before or after it is durable.
+///
+/// What a dead process still tries, it tries in vain; the storage below lives on.
+final class SimulatedStorage: QueueStorage {
+  private struct State {
+    var writesLeft = Int.max
+    var diesAfterwards = false
+    var isDead = false
+  }
+
+  let inner: any QueueStorage
+  private let state = Mutex(State())
+
+  init(_ inner: any QueueStorage) { self.inner = inner }
+
+  var isDead: Bool { state.withLock(\.isDead) }
+
+  /// Lets the process die at its write of that number from now, 1 being the next; nil: not at all.
+  func die(atWrite number: Int?, afterwards: Bool = false) {
+    state.withLock {
+      $0.writesLeft = number ?? .max
+      $0.diesAfterwards = afterwards
+    }
+  }
+
+  /// Ends the process now.
+  func die() { state.withLock { $0.isDead = true } }
+
+  private static let death = StoreError(.fenced, "the process is dead")
+
+  var name: String { inner.name }
+  var assetFolder: URL? { inner.assetFolder }
+  var isDriven: Bool { inner.isDriven }
+  func driverLock() -> any DriverLock { inner.driverLock() }
+
+  func watch(on queue: DispatchQueue, locks: Bool, _ changed: @escaping @Sendable () -> Void) -> (any StorageWatch)? {
+    inner.watch(on: queue, locks: locks, changed)
+  }
+
+  func read<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value {
+    guard !isDead else { throw Self.death }
+    return try inner.read(body)
+  }
+
+  func write<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value {
+    let (isLast, isDead) = state.withLock { state in
+      if state.writesLeft != .max { state.writesLeft -= 1 }
+      let isLast = state.writesLeft == 0
+      let isDead = state.isDead || (isLast && !state.diesAfterwards)
+      if isLast { state.isDead = true }
+      return (isLast, isDead)
+    }
+    guard !isDead else { throw Self.death }
+    let value = try inner.write(body)
+    if isLast { throw Self.death }
+    return value
+  }
+}

@@ -1,0 +1,149 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+
+@testable import CloudSync
+
+/// What has to hold at every step, and what in the end.
+extension SimulatedWorld {
+  /// Whatever happened, every row explains itself and every operation that is gone has one ending.
+  func check(_ device: SimulatedDevice) throws {
+    let rows = try device.store.operations().rows
+    if let mute = rows.first(where: \.reason.isEmpty) { throw violation("\(device.name): \(mute.id) has no reason") }
+    let ended = try device.store.history(limit: 1_000_000).map(\.id)
+    let known = Set(rows.map(\.id)).union(ended)
+    if known.count != rows.count + ended.count || known.count != Int(known.max() ?? 0) {
+      throw violation("\(device.name): of \(known.max() ?? 0) accepted \(rows.count) live and \(ended.count) ended")
+    }
+    for row in rows where row.state != .pending { census.count("row \(row.state.rawValue)") }
+    for row in rows where !row.blockedBy.isEmpty { census.count("row blocked") }
+    for row in rows { if let code = row.errorCode { census.count("error \(code)") } }
+  }
+
+  private func records(of user: String) -> [RecordKey: EmulatorRecord] {
+    let database: EmulatorDatabase =
+      scope.database == .public ? .public(Self.container) : .private(of: user, Self.container)
+    var records: [RecordKey: EmulatorRecord] = [:]
+    for zone in Set((0..<3).map(zone)) {
+      for record in emulator.records(in: database, zone: zone.zone) {
+        records[RecordKey(zone, record.recordName)] = record
+      }
+    }
+    return records
+  }
+
+  func compare(_ device: SimulatedDevice) throws {
+    let server = records(of: Self.user).map { key, record in
+      let fields = record.fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }
+      return "\(key.zone)/\(key.name) [\(record.changeTag)] \(fields.joined(separator: " "))"
+    }.sorted()
+    let mirror = try device.mirror()
+    if mirror != server {
+      throw violation(
+        "\(device.name) says it is in sync and is not\nmirror:\n\(mirror.joined(separator: "\n"))\nserver:\n"
+          + server.joined(separator: "\n")
+      )
+    }
+  }
+
+  // MARK: - Peace
+
+  /// No more faults: first everything that can go goes by itself and in time, then an operator clears the rest away.
+  func heal() async throws {
+    note("peace")
+    emulator.faults = FaultPlan()
+    try await deliverAllLate()
+    for device in devices {
+      device.wire.meet(nil)
+      try device.signIn(as: Self.user)
+    }
+    try await goOn()
+    try await clear()
+    for device in devices { try await pass(device, mayDie: false) }
+    try reckon()
+  }
+
+  /// By themselves, within the longest wait and two back-offs.
+  private func goOn() async throws {
+    let longest = try devices.map { try nextDue($0, max) ?? 0 }.max() ?? 0
+    let end = clock.now + longest + 2 * 330_000
+    note("the longest wait is \(longest) ms")
+    while true {
+      for device in devices { try await pass(device, mayDie: false) }
+      var open: [String] = []
+      for device in devices {
+        open += try restless(device).map { "\(device.name): \($0.id) \($0.key.name) \($0.state.rawValue) \($0.reason)" }
+      }
+      if open.isEmpty { return }
+      guard clock.now < end else { throw violation("these do not go by themselves: \(open)") }
+      let next = try devices.compactMap { try nextDue($0, min) }.min() ?? 30_000
+      clock.advance(Double(max(1, min(next, 30_000))) / 1000)
+    }
+  }
+
+  /// How long until the first, or last, of a device's waits ends; nil where it waits for nothing.
+  private func nextDue(_ device: SimulatedDevice, _ choose: (Int64, Int64) -> Int64) throws -> Int64? {
+    let waits = try device.store.status().throttles.map(\.until)
+    let backOffs = try device.store.operations().rows.compactMap(\.nextAttemptAt)
+    let ends = (waits + backOffs).filter { $0 > device.clock.now }
+    return ends.reduce(nil) { result, end in result.map { choose($0, end) } ?? end }.map { $0 - device.clock.now }
+  }
+
+  /// Rows that nothing but time should stand before: they are not an operator's matter, nor wait for one that is.
+  private func restless(_ device: SimulatedDevice) throws -> [QueueRow] {
+    let rows = try device.store.operations().rows
+    var stuck = Set(rows.filter { [.failed, .paused, .conflict].contains($0.state) }.map(\.id))
+    let groups = try rows.reduce(into: [:]) { $0[$1.id] = try device.store.detail(of: $1.id)?.operation?.group }
+    var before = -1
+    while stuck.count != before {
+      before = stuck.count
+      let stuckGroups = Set(stuck.compactMap { groups[$0] })
+      let stuckZones = Set(rows.filter { stuck.contains($0.id) && $0.key.name.isEmpty }.map(\.key.zoneKey))
+      for row in rows
+      where row.blockedBy.contains(where: stuck.contains) || groups[row.id].map(stuckGroups.contains) == true
+        || stuckZones.contains(row.key.zoneKey)
+      {
+        stuck.insert(row.id)
+      }
+    }
+    return rows.filter { !stuck.contains($0.id) }
+  }
+
+  /// Somebody retries every dead letter and settles every conflict, and in the end throws away what the server refuses.
+  private func clear() async throws {
+    for round in 1...10 {
+      clock.advance(20_000)
+      for device in devices {
+        _ = try device.store.perform(.resume, on: .all, actor: "operator")
+        _ = try device.store.perform(.retry, on: .all, actor: "operator")
+        try resolve(device)
+        try await pass(device, mayDie: false)
+        try check(device)
+        guard round > 5 else { continue }
+        for row in try device.store.operations().rows where row.state == .failed || row.state == .waiting {
+          census.count("thrown away in the end")
+          try perform(.discard, row, device)
+        }
+      }
+      let left = try devices.reduce(0) { try $0 + $1.store.status().queue.total }
+      note("round \(round): \(left) left")
+      // One more round than it takes, so that everybody has read what the last one wrote.
+      if left == 0, round > 1 { return }
+    }
+    throw violation("the queues do not run empty")
+  }
+
+  private func reckon() throws {
+    for device in devices {
+      guard try device.store.status().isInSync else {
+        throw violation("\(device.name) is not in sync: \(try device.store.status().reason)")
+      }
+      try compare(device)
+    }
+    let server = records(of: Self.user).mapValues { $0.fields.mapValues(\.text) }
+    if let fault = intents.fault(on: server) { throw violation(fault) }
+    if scope.database == .private, let stray = records(of: "ben").keys.min() {
+      throw violation("\(stray.name) is another's now")
+    }
+  }
+}
