@@ -72,7 +72,7 @@ extension MemoryLedger {
     for id in ids {
       change(id) { operation in
         let isRecord = !operation.key.name.isEmpty
-        if operation.sentKind == .save, operation.kind == .save, operation.sentChanges == nil {
+        if operation.sentKind == .save, operation.generation == operation.sentGeneration {
           operation.sentChanges = operation.changes
         }
         operation.state = .pending
