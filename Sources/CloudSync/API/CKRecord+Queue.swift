@@ -5,7 +5,7 @@ extension Change {
   /// What a record asks for: the fields set and cleared since it was fetched, and its parent.
   ///
   /// - Throws: `CKError` for what a queue cannot keep.
-  package init(saving record: CKRecord) throws(CKError) {
+  fileprivate static func saving(_ record: CKRecord) throws(CKError) -> (change: Change, fields: CKRecord.ChangedFields) {
     guard !(record is CKShare) else {
       throw CKError(
         .invalidArguments,
@@ -24,7 +24,9 @@ extension Change {
       }
       changes[FieldChanges.parent] = parent.map { .parent($0.recordName) }
     }
-    self.init(key, .save(type: record.recordType, changes), assets: changed.assets)
+    let kind = Kind.save(type: record.recordType, changes)
+    let change = Change(key, kind, assets: changed.assets, base: changed.base, baseTag: changed.changeTag)
+    return (change, changed)
   }
 }
 
@@ -60,6 +62,18 @@ extension CKRecord {
 }
 
 extension SyncStore {
+  /// Accepts what records ask for, all or none; they count as saved then.
+  package func save(_ records: [CKRecord]) throws {
+    let savings = try records.map { (record: $0, saving: try Change.saving($0)) }
+    _ = try enqueue(savings.map(\.saving.change), isWhole: true)
+    for (record, saving) in savings { record.accept(saving.fields) }
+  }
+
+  /// Accepts deletions, all or none.
+  package func delete(_ recordIDs: [CKRecord.ID]) throws(StoreError) {
+    _ = try enqueue(recordIDs.map { Change(RecordKey($0), .delete) }, isWhole: true)
+  }
+
   /// A record as this machine has it; nil where there is none, or where it is to be deleted.
   package func current(_ recordID: CKRecord.ID) throws(StoreError) -> CKRecord? {
     let key = RecordKey(recordID)

@@ -67,14 +67,14 @@ extension SyncEngine {
   ///
   /// - Throws: `CKError` for what cannot be kept or sent; `StoreError` where the store cannot take it.
   public nonisolated func save(_ records: [CKRecord]) throws {
-    _ = try store.enqueue(try records.map { try Change(saving: $0) }, isWhole: true)
+    try store.save(records)
   }
 
   /// Accepts deletions, all or none. They are on disk when this returns.
   ///
   /// - Throws: `StoreError` where the store cannot take them.
   public nonisolated func delete(_ recordIDs: [CKRecord.ID]) throws(StoreError) {
-    _ = try store.enqueue(recordIDs.map { Change(RecordKey($0), .delete) }, isWhole: true)
+    try store.delete(recordIDs)
   }
 
   /// A record as this machine has it: the server's with the queued changes in it; nil where there is none, or where it is
