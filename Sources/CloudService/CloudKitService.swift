@@ -1,5 +1,5 @@
 public import CloudKit
-package import CloudSync
+public import CloudSync
 import Dispatch
 import Foundation
 public import Observation
@@ -9,9 +9,11 @@ public import Observation
 /// Every verb acts on the store and returns when its effect is on disk; the screen follows from the store. Reading the
 /// store happens off the main actor, and a burst of changes costs one reading.
 ///
-///     let service = try CloudKitService(configuration)
-///     service.start()
-///     try await service.save(record)      // on disk when this returns
+/// ```swift
+/// let service = try CloudKitService(SyncEngine.Configuration(container: container))
+/// service.start()
+/// try await service.save(record)      // on disk when this returns
+/// ```
 @MainActor
 @Observable
 public final class CloudKitService {
@@ -29,17 +31,36 @@ public final class CloudKitService {
   }
 
   package let store: SyncStore
-  private let engine: SyncEngine?
+  let engine: SyncEngine?
   /// Whether changes are refused.
-  package let isReadOnly: Bool
+  public let isReadOnly: Bool
   /// Told after each new snapshot.
   @ObservationIgnored package var changed: (@MainActor () -> Void)?
 
   @ObservationIgnored private var scope = SnapshotScope()
+  /// What the last `sync()` failed with; nil where it did not, or there was none.
+  public internal(set) var lastError: (any Error)?
   @ObservationIgnored private var driving: Task<Void, Never>?
+  @ObservationIgnored var ticking: Task<Void, Never>?
   @ObservationIgnored private var watcher: StoreWatcher?
   @ObservationIgnored private var reading: Task<Void, Never>?
+  @ObservationIgnored private var pausing: Task<Void, Never>?
   @ObservationIgnored private var needsReading = false
+
+  /// Opens the store of a configuration and makes a service over it.
+  ///
+  /// - Parameters:
+  ///   - delegate: takes part in syncing; kept as long as the service lives.
+  ///   - isReadOnly: refuses every change, and sends none.
+  /// - Throws: `StoreError` where the store cannot be used.
+  public convenience init(
+    _ configuration: SyncEngine.Configuration,
+    delegate: (any SyncEngineDelegate)? = nil,
+    isReadOnly: Bool = false
+  ) throws {
+    let engine = try SyncEngine(configuration, delegate: delegate)
+    try self.init(store: engine.store, engine: engine, isReadOnly: isReadOnly)
+  }
 
   /// Makes a service over an open store. Without an engine it shows and commands, and somebody else drives.
   package init(store: SyncStore, engine: SyncEngine?, isReadOnly: Bool = false) throws {
@@ -47,19 +68,21 @@ public final class CloudKitService {
     self.engine = engine
     self.isReadOnly = isReadOnly
     snapshot = try Self.read(store, SnapshotScope())
+    watcher = StoreWatcher(store, queue: .main) { [weak self] in
+      MainActor.assumeIsolated { self?.storeChanged() }
+    }
+    // What was written before the watch.
+    storeChanged()
   }
 
   // MARK: - Life
 
-  /// Begins to follow the store, and to drive it if there is an engine and nobody else drives.
+  /// Begins to drive the store if there is an engine, as soon as nobody else does.
   public func start() {
-    watcher = StoreWatcher(store, queue: .main) { [weak self] in
-      MainActor.assumeIsolated { self?.needsReading = true }
-    }
-    guard let engine, driving == nil else { return }
+    guard let engine, !isReadOnly, driving == nil else { return }
     driving = Task { [weak self] in
       do {
-        try await engine.drive()
+        try await engine.run()
       } catch {
         self?.tell("syncing stopped: \(Self.text(error))", isError: true)
       }
@@ -68,13 +91,24 @@ public final class CloudKitService {
 
   /// Stops driving; a request under way is given up and read back at the next start.
   public func stop() async {
-    watcher = nil
+    stopPeriodicSync()
     driving?.cancel()
     await driving?.value
     driving = nil
   }
 
-  /// Reads the store again if anything has been written since, off the main actor. Called by a timer.
+  /// Reads the store soon. A burst of changes costs one reading.
+  private func storeChanged() {
+    needsReading = true
+    guard pausing == nil else { return }
+    pausing = Task { [weak self] in
+      try? await Task.sleep(for: .milliseconds(50))
+      self?.pausing = nil
+      self?.refresh()
+    }
+  }
+
+  /// Reads the store again if anything has been written since, off the main actor.
   package func refresh() {
     // A wait ends by itself, without anybody writing that it has.
     let now = Int64(Date().timeIntervalSince1970 * 1000)
@@ -91,6 +125,8 @@ public final class CloudKitService {
 
   private func take(_ result: Result<Snapshot, any Error>) {
     reading = nil
+    // Written while it was read.
+    if needsReading { storeChanged() }
     switch result {
     case .success(let snapshot):
       self.snapshot = snapshot
@@ -171,36 +207,46 @@ public final class CloudKitService {
     }
   }
 
-  /// Accepts a record to be saved: the fields it holds and those it was asked to clear. It is on disk on return, and the
-  /// record counts as saved: the next save is of what is changed from here on.
+  /// Accepts a record to be saved: the fields it holds, those it was asked to clear, and its parent. It is on disk on
+  /// return, and sent as soon as that can be. The record counts as saved: the next save is of what is changed from here on.
   ///
   /// A record that was fetched, and that the server has changed since, meets these changes as a conflict of the fields that
   /// both sides changed.
   ///
-  /// - Throws: where the store cannot take it, or the record can never be sent (name, type, 1 MB limit).
-  public func save(_ record: CKRecord) async throws {
-    let key = RecordKey(store.scope, record.recordID)
-    let changed = try record.changedFields()
-    let changes = FieldChanges(values: changed.set, cleared: changed.cleared)
-    let save = Change.Kind.save(type: record.recordType, changes)
-    try await enqueue(
-      Change(key, save, assets: changed.assets, base: changed.base, baseTag: changed.changeTag)
-    )
-    record.accept(changed)
+  /// - Throws: `CloudKitServiceError` where the service is read-only or the record can never be sent (name, type, 1 MB, a
+  ///   share); `StoreError` where the store cannot take it.
+  public func save(_ record: CKRecord) async throws { try await save([record]) }
+
+  /// Accepts records to be saved, all or none.
+  ///
+  /// - Throws: As for one record.
+  public func save(_ records: [CKRecord]) async throws { try await change { try $0.save(records) } }
+
+  /// Accepts deletions, all or none. They are on disk on return.
+  public func delete(_ recordIDs: [CKRecord.ID]) async throws {
+    try await change { try $0.delete(recordIDs) }
   }
 
   /// Accepts a deletion. It is on disk on return.
-  public func delete(_ recordID: CKRecord.ID) async throws {
-    try await enqueue(Change(RecordKey(store.scope, recordID), .delete))
+  public func delete(_ recordID: CKRecord.ID) async throws { try await delete([recordID]) }
+
+  /// The record as this machine has it: the server's with the queued changes in it; nil where there is none.
+  public func fetch(recordID: CKRecord.ID) async throws -> CKRecord? {
+    let store = store
+    return try await Task.detached { try store.current(recordID) }.value
   }
 
-  private func enqueue(_ change: Change) async throws {
-    guard !isReadOnly else { throw CKError(.permissionFailure) }
+  private func change(_ body: @escaping @Sendable (SyncStore) throws -> Void) async throws {
+    guard !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
     let store = store
-    let accepted = try await Task.detached { try store.enqueue([change]) }.value
-    needsReading = true
-    if case .refused(let reason)? = accepted.first {
-      throw CKError(.invalidArguments, userInfo: [NSLocalizedDescriptionKey: reason])
+    let result = await Task.detached { Result { try body(store) } }.value
+    storeChanged()
+    do {
+      try result.get()
+    } catch let error as CKError {
+      throw CloudKitServiceError(error)
+    } catch let error as StoreError where error.kind == .invalid {
+      throw CloudKitServiceError.invalidRecord(error.message)
     }
   }
 
@@ -211,7 +257,7 @@ public final class CloudKitService {
   public var queuedOperationCount: Int { snapshot.status.queue.total }
 
   /// Does a verb off the main actor and tells what it did.
-  private func act(_ verb: @escaping @Sendable (SyncStore) throws -> String) {
+  func act(_ verb: @escaping @Sendable (SyncStore) throws -> String) {
     guard !isReadOnly else { return tell("read-only: nothing was changed", isError: true) }
     let store = store
     Task { [weak self] in
@@ -220,8 +266,7 @@ public final class CloudKitService {
       case .success(let text): self?.tell(text, isError: false)
       case .failure(let error): self?.tell(Self.text(error), isError: true)
       }
-      self?.needsReading = true
-      self?.refresh()
+      self?.storeChanged()
     }
   }
 
@@ -233,14 +278,5 @@ public final class CloudKitService {
 
   private nonisolated static func text(_ error: any Error) -> String {
     (error as? StoreError)?.message ?? (error as? WebServicesError)?.reason ?? "\(error)"
-  }
-}
-
-extension RecordKey {
-  /// Where a record identifier of the framework's lies in the store: the default zone of the private database is not
-  /// used for changes, since it has no change feed.
-  package init(_ scope: SyncStore.Scope, _ id: CKRecord.ID) {
-    let isOwn = id.zoneID.ownerName == CKCurrentUserDefaultName
-    self.init(zone: id.zoneID.zoneName, owner: isOwn ? "" : id.zoneID.ownerName, name: id.recordName)
   }
 }

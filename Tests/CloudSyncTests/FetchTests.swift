@@ -213,6 +213,42 @@ import Testing
     #expect(try mine.store.records().rows.map(\.record.key.name) == ["r0", "r2", "r4"])
   }
 
+  @Test func `an edit that the index showed too late, and a record, are found by a sweep`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    let early = world.clock.date
+    world.clock.advance(1000)
+    for name in ["edited", "same"] {
+      try world.emulator.save(
+        in: world.server,
+        user: "ben",
+        recordType: "Note",
+        recordName: name,
+        fields: ["x": .int64(1)],
+        at: world.clock.date
+      )
+    }
+    try await mine.sync(["Note"])
+    // They bear a time that was read long ago.
+    for name in ["edited", "late"] {
+      try world.emulator.save(
+        in: world.server,
+        user: "ben",
+        recordType: "Note",
+        recordName: name,
+        fields: ["x": .int64(2)],
+        at: early
+      )
+    }
+
+    let summary = try await mine.sync()
+
+    #expect(summary.fetched == 2 && summary.deleted == 0)
+    #expect(try mine.store.mirror("edited") == ["x": .int64(2)])
+    #expect(try mine.store.mirror("late") == ["x": .int64(2)])
+    #expect(mine.transport.count("records/lookup") == 1)
+  }
+
   @Test func `one's own record that others delete before the first reading is found missing, too`() async throws {
     let world = try World(.public)
     let mine = try world.device("mine")

@@ -168,6 +168,8 @@ final class World: Sendable {
     sweepInterval: Double = 300,
     assetTransport: (any CKAssetTransport)? = nil,
     isPushed: Bool = false,
+    delegatePatience: Double = 30,
+    delegate: (any SyncEngineDelegate)? = nil,
     beforeEachWrite: (@Sendable () -> Void)? = nil
   ) throws -> TestDevice {
     let store = try open(name, beforeEachWrite: beforeEachWrite)
@@ -196,8 +198,10 @@ final class World: Sendable {
         pollInterval: pollInterval,
         watchdogInterval: watchdogInterval,
         sweepInterval: sweepInterval,
+        delegatePatience: delegatePatience,
         pushes: isPushed ? pushes(to: user ?? self.user) : nil
-      )
+      ),
+      delegate: delegate
     )
     return TestDevice(store: store, engine: engine, transport: transport)
   }

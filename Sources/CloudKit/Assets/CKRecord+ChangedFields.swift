@@ -67,7 +67,7 @@ extension CKRecord {
   /// Takes changes that a queue has accepted as made: the next ones are made on top of them.
   package func accept(_ queued: ChangedFields) {
     var accepted = queued.state
-    (accepted.ancestor, accepted.changedKeys) = (accepted.fields, [])
+    (accepted.ancestor, accepted.changedKeys, accepted.parentChanged) = (accepted.fields, [], false)
     state.withLock { $0 = $0.accepting(accepted, sent: queued.state) }
   }
 }

@@ -54,6 +54,24 @@ public final class CKContainer: NSObject, Sendable {
     )
   }
 
+  /// A container for a client that there is already: both work as the same user, with the same tokens.
+  package convenience init(sharing client: WebServicesClient) {
+    let known = client.configuration
+    let configuration = CKContainerConfiguration(
+      identifier: known.container,
+      environment: CKContainerConfiguration.Environment(rawValue: known.environment) ?? .development,
+      credential: known.credential
+    )
+    self.init(
+      .success(configuration),
+      client: .success(client),
+      account: AccountWatch(),
+      assets: AssetService(configuration),
+      identifier: known.container,
+      settings: OperationSettings()
+    )
+  }
+
   private convenience init(_ configuration: Result<CKContainerConfiguration, CKCredentialError>, identifier: String?) {
     let account = AccountWatch()
     self.init(

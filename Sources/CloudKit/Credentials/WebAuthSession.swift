@@ -38,6 +38,9 @@ final class WebAuthSession: Sendable {
     state.withLock { state in state.token.map { Token(text: $0, signIn: state.signIn) } }
   }
 
+  /// Rises with each sign-in and sign-out.
+  var signIn: Int { state.withLock { $0.signIn } }
+
   /// Takes the token that an answer brought to a request that went out with `sent`; tells whether it is a new one.
   func adopt(_ token: String, inAnswerTo sent: Token) -> Bool {
     changes.withLock { _ in

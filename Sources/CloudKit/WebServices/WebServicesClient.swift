@@ -71,7 +71,10 @@ package final class WebServicesClient: Sendable {
   }
 
   /// Whether requests go out as a user who signed in.
-  var isSignedIn: Bool { webAuth.current != nil }
+  package var isSignedIn: Bool { webAuth.current != nil }
+
+  /// Rises with each sign-in and sign-out of a user: what was true of the one before need not be true of this one.
+  package var signIn: Int { webAuth.signIn }
 
   /// The newest web-auth token, where it belongs to an API token.
   func webAuthToken(for apiToken: String?) throws(WebServicesError) -> String {

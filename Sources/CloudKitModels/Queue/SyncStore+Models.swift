@@ -82,7 +82,7 @@ extension SyncStore {
     guard let known = try record(RecordKey(zone, recordID.recordName)) else { return nil }
     var wire = WireRecord(recordName: recordID.recordName)
     wire.recordType = known.type
-    wire.fields = known.fields
+    wire.take(known.fields)
     return CKRecord(wire: wire, zoneID: recordID.zoneID)
   }
 

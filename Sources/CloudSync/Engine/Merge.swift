@@ -2,7 +2,7 @@ package import CloudKit
 import Foundation
 
 /// Who wins where both sides changed the same field.
-package enum ConflictPolicy: String, Hashable, Sendable, CaseIterable, Codable {
+public enum ConflictPolicy: String, Hashable, Sendable, CaseIterable, Codable {
   /// The server's value stays; the local one is dropped and the drop recorded. The default.
   case server
   /// The local value goes up again on top of the server's record.

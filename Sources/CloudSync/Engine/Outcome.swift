@@ -90,12 +90,12 @@ package enum Interpreter {
     record.recordChangeTag = operation.baseTag
     switch operation.kind {
     case .save:
-      record.fields = operation.changes.values
+      var values = operation.changes.values
       for field in Set(operation.assets.map(\.field)) {
-        record.fields[field] = record.fields[field].map { operation.assets.granting(field, $0) }
+        values[field] = values[field].map { operation.assets.granting(field, $0) }
       }
       // Nothing is there to be cleared in a record that does not exist yet.
-      record.clearedFields = operation.baseTag == nil ? [] : operation.changes.cleared
+      record.take(values, clearing: operation.baseTag == nil ? [] : operation.changes.cleared)
       return WireRecordOperation(operation.baseTag == nil ? .create : .update, record)
     case .delete:
       record.recordType = nil

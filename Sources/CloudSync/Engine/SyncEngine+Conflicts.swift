@@ -62,7 +62,7 @@ private enum Verdict: Sendable {
     case .decision(.client): return .take(.local)
     case .decision(.merged(let record)):
       do {
-        return .merged(try record.wireFields())
+        return .merged(try record.queueFields())
       } catch {
         return .none("the app's record cannot be sent: \(error.localizedDescription)")
       }

@@ -52,6 +52,7 @@ extension SyncEngine {
     var lease: Lease?
     defer { lease?.release(store) }
     var restingUntil: Int64??
+    var isOurs = false
     var polls = PollClock(configuration)
     var patience = Duration.seconds(1)
     while !Task.isCancelled {
@@ -71,12 +72,16 @@ extension SyncEngine {
           // What is pushed from here on means one more pass.
           inbox.empty()
           let requests = try store.startPasses(held)
-          let summary = try await pass(
-            held,
-            types: types + requests.types,
-            sweeps: requests.ids.isEmpty ? (isDue ? .whenDue : .never) : .always
-          )
+          let sweeps: Sweeps = requests.ids.isEmpty ? (isDue ? .whenDue : .never) : .always
+          let summary: PassSummary
+          do {
+            summary = try await pass(held, types: types + requests.types, sweeps: sweeps)
+          } catch let error as StoreError where error.kind == .otherScope && isOurs {
+            try await park(error, held)
+            continue
+          }
           try store.finishPasses(requests.ids, summary, held)
+          isOurs = true
           if summary.error != nil { inbox.fill() }
           if isDue || summary.reachedEnd { polls.polled(at: store.now(), reachedEnd: summary.reachedEnd) }
           if configuration.pushes != nil, try await !subscribe(held) { polls.distrustPush() }

@@ -24,7 +24,7 @@ extension SyncEngine {
     for pull in try store.pulls(types: types, lease) {
       let isRead = try await reading(.feed(of: pull.zone, type: pull.type), of: pull.zone, lease, &summary) { summary in
         // Where nothing was known before, there is nothing to have been deleted.
-        let isKnown = try !self.store.namesInMirror(of: pull).isEmpty
+        let isKnown = try !self.store.tagsInMirror(of: pull).isEmpty
         try await self.read(pull, lease, &summary)
         if isKnown, self.isDue(pull, sweeps) { try await self.sweep(pull, lease, &summary) }
       }
@@ -189,14 +189,15 @@ extension SyncEngine {
     }
   }
 
-  /// Finds deletions: reads the names of all records, then asks for those that are missing one by one, since a query
-  /// may lag behind.
+  /// Finds deletions, and edits that the index showed too late: reads names and tags of all records, then looks up one by
+  /// one those that are missing or differ, since a query may lag behind.
   private func sweep(_ pull: Pull, _ lease: Lease, _ summary: inout PassSummary) async throws {
     let client = client
     let database = database
-    let known = try store.namesInMirror(of: pull)
-    guard !known.isEmpty else { return }
-    var seen: Set<String> = []
+    // What is left of it at the end was not seen as it is known here.
+    var suspects = try store.tagsInMirror(of: pull)
+    guard !suspects.isEmpty else { return }
+    var strangers: Set<String> = []
     var marker: String?
     for _ in 0..<Self.pageLimit {
       try Task.checkCancellation()
@@ -216,29 +217,30 @@ extension SyncEngine {
         break
       }
       summary.requests += 1
-      seen.formUnion(page.records.compactMap(\.recordName))
+      for case .record(let record) in page.records {
+        switch suspects[record.recordName] {
+        case nil: strangers.insert(record.recordName)
+        case record.recordChangeTag: suspects[record.recordName] = nil
+        default: break
+        }
+      }
       guard let next = page.continuationMarker else { break }
       guard next != marker else { throw Self.stalled("records/query") }
       marker = next
     }
-    var gone: [String] = []
-    let missing = known.filter { !seen.contains($0) }
-    for start in stride(from: 0, to: missing.count, by: 200) {
-      let names = Array(missing[start..<min(start + 200, missing.count)])
+    let names = strangers.union(suspects.keys).sorted()
+    for start in stride(from: 0, to: names.count, by: 200) {
+      let part = Array(names[start..<min(start + 200, names.count)])
       summary.requests += 1
       let results = try await request(lease) { () async throws(WebServicesError) in
-        try await client.lookup(names, zone: pull.zone.wire, desiredKeys: [], in: database)
+        try await client.lookup(part, zone: pull.zone.wire, in: database)
       }
-      for result in results {
-        switch result {
-        case .deleted(let name): gone.append(name)
-        case .failure(let name?, let error) where error.code == .notFound: gone.append(name)
-        case .record, .failure: continue
-        }
-      }
+      let effect = try store.applySweep(results, of: pull, policy: configuration.merging, lease)
+      summary.fetched += effect.changed
+      summary.deleted += effect.deleted
+      if let failure = effect.failure { throw failure }
     }
-    summary.deleted += gone.count
-    try store.applySweep(gone, of: pull, policy: configuration.merging, lease)
+    try store.markSwept(pull, lease)
   }
 
   private static func stalled(_ operation: String) -> WebServicesError {

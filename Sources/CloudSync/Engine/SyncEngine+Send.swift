@@ -32,7 +32,10 @@ extension SyncEngine {
     _ lease: Lease,
     _ summary: inout PassSummary
   ) async throws {
-    let operations = try store.begin(ids, atomic: atomic, lease)
+    let ids = try await approved(ids, lease)
+    // Somebody signed in or out: who it is has to be found out first.
+    guard client.signIn == authenticatedSignIn else { throw Interrupted() }
+    let operations = ids.isEmpty ? [] : try store.begin(ids, atomic: atomic, lease)
     guard !operations.isEmpty else { return }
     if operations.contains(where: { $0.kind == .delete }) { summary.hasSentDeletes = true }
     try store.setActivity(.sending, lease)

@@ -1,33 +1,47 @@
-package import CloudKit
+public import CloudKit
 import Foundation
 
-/// Carries out what the planner decides: one request at a time, each between two transactions of the store.
+/// Keeps a database of CloudKit and a store on this machine the same: sends what is queued, brings what others changed.
 ///
-/// The engine holds nothing that matters. Whatever it was doing when it died, the store says what is to be done next.
-package actor SyncEngine {
+/// ```swift
+/// let engine = try SyncEngine(SyncEngine.Configuration(container: container), delegate: delegate)
+/// await engine.start()
+/// try await engine.save([record])       // on disk when this returns
+/// ```
+///
+/// It carries out what the planner decides: one request at a time, each between two transactions of the store. The engine
+/// holds nothing that matters. Whatever it was doing when it died, the store says what is to be done next.
+public actor SyncEngine {
   /// What the engine needs of the world; handed in, so that tests and simulations own time and chance.
-  package struct Configuration: Sendable {
+  public struct Configuration: Sendable {
     package var client: WebServicesClient
     /// How the files of assets travel; nil for the client's own way.
     package var assetTransport: (any CKAssetTransport)?
-    package var policy: ConflictPolicy
+    /// Who wins where both sides changed the same field; the server unless set otherwise.
+    public var policy: ConflictPolicy
     /// How fields are merged that both sides changed, of which a change does not say it itself.
-    package var mergeRules: MergeRules
+    public var mergeRules: MergeRules
     /// Asked about what both sides changed, in place of the policy.
-    package var conflictResolver: ConflictResolver?
+    public var conflictResolver: ConflictResolver?
     /// How long its answer is waited for.
     package var conflictPatience: Duration
     /// Who we are to the server as far as the credential tells; nil where the server has to say.
     package var identity: String?
     package var random: @Sendable () -> Double
     /// Seconds between passes while driving, where no push announces anything.
-    package var pollInterval: Double
+    public var pollInterval: Double
     /// Seconds between passes while pushes come in: what no push announced is older than that at no time.
-    package var watchdogInterval: Double
+    public var watchdogInterval: Double
+    /// Seconds between sweeps for deletions where there is no change feed, while driving.
+    public var sweepInterval: Double
+    /// Seconds that the delegate is given for one answer.
+    public var delegatePatience: Double
+    /// What tells sign-ins apart, such as a hash of the token that a person configured; nil: nothing.
+    package var signIn: String?
     /// Where pushes come in; nil: nowhere.
     package var pushes: CKNotificationSequence?
-    /// Seconds between sweeps for deletions where there is no change feed, while driving.
-    package var sweepInterval: Double
+    /// The file of the store, where the engine is to open it.
+    package var location: (path: String, scope: SyncStore.Scope)?
 
     package init(
       client: WebServicesClient,
@@ -41,6 +55,7 @@ package actor SyncEngine {
       pollInterval: Double = 30,
       watchdogInterval: Double = 300,
       sweepInterval: Double = 300,
+      delegatePatience: Double = 30,
       pushes: CKNotificationSequence? = nil
     ) {
       self.client = client
@@ -54,6 +69,7 @@ package actor SyncEngine {
       self.pollInterval = pollInterval
       self.watchdogInterval = watchdogInterval
       self.sweepInterval = sweepInterval
+      self.delegatePatience = delegatePatience
       self.pushes = pushes
     }
 
@@ -61,19 +77,33 @@ package actor SyncEngine {
     var merging: MergePolicy { MergePolicy(conflictResolver == nil ? policy : .manual, rules: mergeRules) }
   }
 
-  let store: SyncStore
-  let configuration: Configuration
-  let wakeup = Wakeup()
+  /// Where everything is kept; open to any number of processes.
+  public nonisolated let store: SyncStore
+  nonisolated let configuration: Configuration
+  /// Kept as long as the engine lives.
+  nonisolated let delegate: (any SyncEngineDelegate)?
+  nonisolated let wakeup = Wakeup()
+  nonisolated let broadcast = EventBroadcast()
   var rate = Rate()
   var hasAuthenticated = false
   var hasSweptAssets = false
+  /// The sign-in that was found to be the store's user.
+  var authenticatedSignIn: Int?
+  /// Everybody has been told that the store's user is signed out.
+  var isSignedOut = false
   /// The subscriptions that the server was seen to hold, and when.
   var subscribed: (identifiers: Set<String>, at: Int64)?
   var subscriptionsRefusedAt: Int64?
+  var driving: Task<Void, any Error>?
+  var delivering: Task<Void, any Error>?
+  /// Versions of operations that the delegate has seen.
+  var approvals: [Int64: Int64] = [:]
+  let overdue = OverdueCalls()
 
-  package init(store: SyncStore, _ configuration: Configuration) {
+  package init(store: SyncStore, _ configuration: Configuration, delegate: (any SyncEngineDelegate)? = nil) {
     self.store = store
     self.configuration = configuration
+    self.delegate = delegate
   }
 
   var client: WebServicesClient { configuration.client }
@@ -88,6 +118,8 @@ package actor SyncEngine {
   ///   - sweeps: whether deletions are looked for there, which reads every record's name.
   func pass(_ lease: Lease, types: [String] = [], sweeps: Sweeps = .always) async throws -> PassSummary {
     var summary = PassSummary()
+    broadcast.send(.syncBegan)
+    defer { broadcast.send(.syncEnded(summary)) }
     do {
       try await authenticate(lease)
       var readAt = store.now()
@@ -101,7 +133,7 @@ package actor SyncEngine {
       }
       if !hasAuthenticated, let identity = configuration.identity {
         // The server has answered to our credential: from now on the store is this identity's.
-        try store.adopt(identity: identity, lease)
+        try store.adopt(identity: identity, signIn: configuration.signIn, lease)
         hasAuthenticated = true
       }
       var hasSent = try await send(lease, &summary)
@@ -123,6 +155,7 @@ package actor SyncEngine {
     } catch let error as WebServicesError {
       summary.error = error
       try store.record(error, random: configuration.random(), lease)
+      if !client.isSignedIn, configuration.identity == nil { try await signedOut(lease) }
     } catch is Interrupted {
       // Paused, or inside a wait: the store says so, nothing failed.
       try store.passInterrupted(lease)
@@ -146,13 +179,17 @@ package actor SyncEngine {
   /// store's with the first answer: a key that the server refuses owns nothing.
   private func authenticate(_ lease: Lease) async throws {
     if try store.mayRequest() == false { throw Interrupted() }
+    let signIn = client.signIn
+    if signIn != authenticatedSignIn { hasAuthenticated = false }
     guard !hasAuthenticated else { return }
+    authenticatedSignIn = signIn
     if let known = configuration.identity { return try store.checkIdentity(known) }
     try store.setActivity(.fetching, lease)
     let client = client
     let caller = try await request(lease) { () async throws(WebServicesError) in try await client.caller() }
-    try store.adopt(identity: caller.userRecordName, lease)
+    try store.adopt(identity: caller.userRecordName, signIn: configuration.signIn, lease)
     hasAuthenticated = true
+    isSignedOut = false
   }
 
   // MARK: - Requests
@@ -191,14 +228,19 @@ package actor SyncEngine {
 }
 
 /// What a pass did.
-package struct PassSummary: Sendable, Hashable, Codable {
-  package var sent = 0
-  package var failed = 0
-  package var fetched = 0
-  package var deleted = 0
-  package var requests = 0
+public struct PassSummary: Sendable, Hashable, Codable {
+  /// Changes that the server took.
+  public package(set) var sent = 0
+  /// Changes that became dead letters.
+  public package(set) var failed = 0
+  /// Records that came or changed.
+  public package(set) var fetched = 0
+  /// Records that went.
+  public package(set) var deleted = 0
+  /// Requests made.
+  public package(set) var requests = 0
   /// Every feed was read to its end and nothing more could be sent.
-  package var reachedEnd = false
+  public package(set) var reachedEnd = false
   /// Record types that were to be read and that the server does not know.
   package var unknownTypes: [String] = []
   package var error: WebServicesError?
@@ -207,6 +249,9 @@ package struct PassSummary: Sendable, Hashable, Codable {
   var hasSentDeletes = false
 
   package init() {}
+
+  /// What stopped the pass; nil where it came to its end, or waits as the store says.
+  public var failure: CKError? { error.map { CKError(stopping: $0) } }
 
   private enum CodingKeys: String, CodingKey { case sent, failed, fetched, deleted, requests, reachedEnd }
 }

@@ -40,7 +40,7 @@ public struct ConflictingChange: Hashable, Sendable {
 
   private func record(_ fields: [String: FieldValue], _ server: MirrorRecord?) -> CKRecord {
     var wire = WireRecord(recordName: recordID.recordName, recordType: recordType)
-    wire.fields = fields
+    wire.take(fields)
     wire.recordChangeTag = server?.changeTag
     wire.created = server?.createdAt.map { WireStamp(timestamp: $0) }
     wire.modified = server?.modifiedAt.map { WireStamp(timestamp: $0, userRecordName: server?.modifiedBy) }

@@ -125,7 +125,7 @@ package struct MirrorRecord: Hashable, Sendable {
       key: RecordKey(zone, wire.recordName),
       type: type,
       changeTag: tag,
-      fields: wire.fields.mapValues { $0.canonical(in: zone) },
+      fields: wire.fieldsWithParent(in: zone),
       createdAt: wire.created?.timestamp,
       modifiedAt: wire.modified?.timestamp,
       modifiedBy: wire.modified?.userRecordName

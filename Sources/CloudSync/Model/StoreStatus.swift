@@ -62,12 +62,19 @@ package struct StoreStatus: Hashable, Sendable {
   package var accountProblem: Failure?
   package var throttles: [Throttle] = []
   package var lastError: Failure?
+  /// Why the app did not take what came; nil where it did.
+  package var deliveryProblem: Failure?
+  /// Records that the app has not taken yet.
+  package var undelivered = 0
   /// The last pass read every feed to its end after the last change accepted by then.
   package var reachedEnd = false
   /// The last error has not been overcome by a pass that ended well.
   package var errorStands = false
 
   package init(generatedAt: Int64) { self.generatedAt = generatedAt }
+
+  /// Seconds since every feed had been read to its end: what is shown is at most that old. Nil before the first time.
+  package var age: Double? { lastSuccessAt.map { Double(max(0, generatedAt - $0)) / 1000 } }
 
   package var recordCount: Int { recordsByType.values.reduce(0, +) }
 

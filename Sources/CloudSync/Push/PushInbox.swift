@@ -27,10 +27,12 @@ extension SyncEngine {
     guard let pushes = configuration.pushes else { return nil }
     let (wakeup, database) = (wakeup, database)
     return Task {
+      var patience = Duration.seconds(60)
       while !Task.isCancelled {
         inbox.setListening(true)
         do {
           for try await push in pushes where push.concerns(database) {
+            patience = .seconds(60)
             inbox.fill()
             wakeup.ring()
           }
@@ -38,7 +40,8 @@ extension SyncEngine {
           inbox.setListening(false)
           wakeup.ring()
         }
-        try? await Task.sleep(for: .seconds(60))
+        try? await Task.sleep(for: patience)
+        patience = min(patience * 2, .seconds(3600))
       }
     }
   }

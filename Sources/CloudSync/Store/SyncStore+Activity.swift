@@ -169,13 +169,18 @@ extension SyncStore {
   }
 
   /// Makes the store this identity's, or refuses: another one's changes are never sent from it.
-  func adopt(identity: String, _ lease: Lease) throws(StoreError) {
+  ///
+  /// - Parameters:
+  ///   - signIn: by what the same user is known next time, before the server is asked; nil: by nothing.
+  ///   - lease: the driver's; nil for whoever has just asked the server and drives nothing.
+  package func adopt(identity: String, signIn: String?, _ lease: Lease?) throws(StoreError) {
     let now = now()
     let path = path
     try write { ledger in
-      try lease.check(ledger, now: now)
+      try lease?.check(ledger, now: now)
       try Self.requireOwner(identity, path, ledger)
       try ledger.setValue("identity", identity)
+      if let signIn { try ledger.setValue("signIn", signIn) }
     }
   }
 

@@ -220,17 +220,41 @@ extension SyncStore {
     }
   }
 
-  func namesInMirror(of pull: Pull) throws(StoreError) -> [String] {
-    try read { try $0.names(pull.zone, type: pull.type) }
+  /// Names and change tags of the records that the mirror has of a pull.
+  func tagsInMirror(of pull: Pull) throws(StoreError) -> [String: String] {
+    try read { ledger in
+      var tags: [String: String] = [:]
+      for name in try ledger.names(pull.zone, type: pull.type) {
+        tags[name] = try ledger.changeTag(RecordKey(pull.zone, name))
+      }
+      return tags
+    }
   }
 
-  /// Ends a sweep: these names are not on the server any more.
-  func applySweep(_ gone: [String], of pull: Pull, policy: MergePolicy, _ lease: Lease) throws(StoreError) {
+  /// Takes what a lookup said of records that a sweep missed or found otherwise.
+  func applySweep(
+    _ results: [WireRecordResult],
+    of pull: Pull,
+    policy: MergePolicy,
+    _ lease: Lease
+  ) throws(StoreError) -> PageEffect {
+    let now = now()
+    return try write { ledger in
+      try lease.check(ledger, now: now)
+      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
+      let known = results.map { result -> WireRecordResult in
+        guard case .failure(let name?, let error) = result, error.code == .notFound else { return result }
+        return WireRecordResult.deleted(recordName: name)
+      }
+      return try take(known, pull.zone, epoch: 0, reconciliation)
+    }
+  }
+
+  /// The end of a sweep.
+  func markSwept(_ pull: Pull, _ lease: Lease) throws(StoreError) {
     let now = now()
     try write { ledger in
       try lease.check(ledger, now: now)
-      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-      for name in gone { try reconciliation.takeDeletion(of: RecordKey(pull.zone, name)) }
       try ledger.markSwept(pull, now: now)
     }
   }

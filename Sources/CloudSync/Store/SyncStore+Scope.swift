@@ -10,4 +10,14 @@ extension SyncStore {
     else { return nil }
     return Scope(container: container, environment: environment, database: database)
   }
+
+  /// A single value of the store at a path, read without opening it as a store.
+  static func value(_ key: String, ofStoreAt path: String) -> String? {
+    SQLiteStorage.values([key], ofFileAt: path)?[key]
+  }
+}
+
+extension SyncStore {
+  /// Whose the store at a path is, read without opening it as a store.
+  package static func owner(ofStoreAt path: String) -> String? { value("identity", ofStoreAt: path) }
 }

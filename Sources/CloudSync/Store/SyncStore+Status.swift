@@ -65,6 +65,10 @@ extension SyncStore {
       status.driver = StoreStatus.Driver(pid: lease.pid, host: lease.host, isLive: isDriven)
     }
     let activity = try ledger.activity()
+    status.undelivered = try ledger.deliveryCount()
+    if let trouble = DeliveryTrouble(stored: try ledger.value("delivery")) {
+      status.deliveryProblem = StoreStatus.Failure(code: "APP", message: trouble.reason, at: trouble.at)
+    }
     status.lastSuccessAt = activity.lastSuccessAt
     status.lastEnqueueAt = activity.lastEnqueueAt
     status.errorStands = activity.errorStands

@@ -58,7 +58,16 @@ struct KeptToken: Sendable {
     if rename(temporary, path) != 0 { try? FileManager.default.removeItem(atPath: temporary) }
   }
 
-  private var origin: String {
+  private var origin: String { Self.origin(of: configured) }
+
+  /// What is written down of a configured token: its hash.
+  static func origin(of configured: String) -> String {
     SHA256.hash(data: Data(configured.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+
+  /// Moves a kept token beside the store of its user, once it is known who that is.
+  static func move(from storePath: String, to other: String) {
+    guard FileManager.default.fileExists(atPath: storePath + ".token") else { return }
+    _ = rename(storePath + ".token", other + ".token")
   }
 }

@@ -83,7 +83,7 @@ struct QueueExport: Verb {
   func run(_ session: Session) async throws {
     let filter = try condition.filter()
     guard let store = try session.storeToRead() else { return }
-    let redactor = Redactor(session.settings)
+    let redactor = Redactor(session.settings, storePath: session.storePath)
     for row in try store.operations(matching: filter).rows {
       // Gone meanwhile: somebody sends.
       guard let object = try store.detail(of: row.id)?.json(redactor) else { continue }

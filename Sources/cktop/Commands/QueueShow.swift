@@ -14,7 +14,7 @@ struct QueueShow: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let redactor = Redactor(session.settings)
+    let redactor = Redactor(session.settings, storePath: session.storePath)
     guard let detail = try session.storeToRead()?.detail(of: id), let object = detail.json(redactor) else {
       throw CommandFailure("there is no operation \(id); cktop queue list names them", .itemsFailed)
     }

@@ -23,12 +23,12 @@ struct QueueSelection: ParsableArguments {
   }
 
   /// Does a verb to the selected operations and tells what was done.
-  func perform(_ verb: QueueVerb, _ session: Session) throws {
+  func perform(_ verb: QueueVerb, _ session: Session) async throws {
     let selection = try selection()
     if !dryRun { try session.refuseIfReadOnly() }
     // Pausing and resuming all holds for what comes later too, so it needs a store to hold in.
     let needsStore = !dryRun && selection == .all && (verb == .pause || verb == .resume)
-    guard let store = try needsStore ? session.storeToChange() : session.storeToRead() else {
+    guard let store = try needsStore ? await session.storeToChange() : session.storeToRead() else {
       var nothing = CommandResult()
       nothing.unknown = ids
       return try report(verb, nothing)
@@ -98,7 +98,7 @@ struct QueueRetry: Verb {
   @OptionGroup var selection: QueueSelection
   @OptionGroup var options: StoreOptions
 
-  func run(_ session: Session) async throws { try selection.perform(.retry, session) }
+  func run(_ session: Session) async throws { try await selection.perform(.retry, session) }
 }
 
 /// `cktop queue discard`.
@@ -110,7 +110,7 @@ struct QueueDiscard: Verb {
   @OptionGroup var selection: QueueSelection
   @OptionGroup var options: StoreOptions
 
-  func run(_ session: Session) async throws { try selection.perform(.discard, session) }
+  func run(_ session: Session) async throws { try await selection.perform(.discard, session) }
 }
 
 /// `cktop queue pause`.
@@ -122,7 +122,7 @@ struct QueuePause: Verb {
   @OptionGroup var selection: QueueSelection
   @OptionGroup var options: StoreOptions
 
-  func run(_ session: Session) async throws { try selection.perform(.pause, session) }
+  func run(_ session: Session) async throws { try await selection.perform(.pause, session) }
 }
 
 /// `cktop queue resume`.
@@ -134,5 +134,5 @@ struct QueueResume: Verb {
   @OptionGroup var selection: QueueSelection
   @OptionGroup var options: StoreOptions
 
-  func run(_ session: Session) async throws { try selection.perform(.resume, session) }
+  func run(_ session: Session) async throws { try await selection.perform(.resume, session) }
 }

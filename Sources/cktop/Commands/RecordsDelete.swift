@@ -17,7 +17,7 @@ struct RecordsDelete: Verb {
   func run(_ session: Session) async throws {
     try session.refuseIfReadOnly()
     guard try session.storeToRead() != nil else { return try report(missing: names) }
-    let store = try session.storeToChange()
+    let store = try await session.storeToChange()
     let zone = try zone.map(store.zoneKey(named:))
     var found: [RecordRow] = []
     var missing: [String] = []

@@ -41,7 +41,7 @@ struct RecordsImport: Verb {
     }
     let references = try ImportPlan.references(parsing: references)
     let records = try RecordFile(data(), name: file == "-" ? "standard input" : file)
-    let store = try session.storeToChange()
+    let store = try await session.storeToChange()
     let plan = try ImportPlan(
       records,
       idField: idField,

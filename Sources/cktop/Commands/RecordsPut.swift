@@ -36,7 +36,7 @@ struct RecordsPut: Verb {
     if let type, !NameRule.isFieldName(type) {
       throw CommandFailure.usage("'\(type)' is no record type; use a letter, then letters, digits and _")
     }
-    let store = try session.storeToChange()
+    let store = try await session.storeToChange()
     let zone = try zone.map(store.zoneKey(named:))
     let known = try name.flatMap { try store.record(named: $0, zone: zone) }
     guard let type = type ?? known?.record.type else {

@@ -5,9 +5,9 @@ struct Redactor: Sendable {
   private let secrets: [String]
 
   /// - Parameter settings: Where this process's own secrets are.
-  init(_ settings: Settings) {
+  init(_ settings: Settings, storePath: String?) {
     var secrets = [settings.apiToken?.value, settings.webAuthToken?.value].compactMap { $0 }
-    if let path = settings.store?.value, let configured = settings.webAuthToken?.value,
+    if let path = storePath, let configured = settings.webAuthToken?.value,
       let kept = KeptToken(storePath: path, configured: configured).read()
     {
       secrets.append(kept)

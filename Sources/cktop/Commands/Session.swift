@@ -1,6 +1,7 @@
 import CloudKit
 import CloudSync
 import Foundation
+import Synchronization
 
 /// What a verb works with: the settings, and from them the store, the client and the engine, each made when asked for.
 ///
@@ -8,6 +9,8 @@ import Foundation
 struct Session: Sendable {
   let settings: Settings
   let configurationFile: ConfigurationFile?
+  /// The store's file, once the server has said whose it is.
+  private let found = FoundStore()
 
   /// Reads the settings of this process: its options, its environment, its configuration file.
   init(_ options: StoreOptions) throws(CommandFailure) {
@@ -33,8 +36,43 @@ struct Session: Sendable {
 
   // MARK: - Store
 
-  /// Where the store is or would be.
-  var storePath: String? { settings.store?.value }
+  /// Where the store is or would be: of a file that nobody named, the one of whoever is signed in. Nil where nothing names
+  /// one, and where only the server can say who is signed in.
+  var storePath: String? {
+    if let path = found.path { return path }
+    guard let store = settings.store, store.source == .standard, let signIn else { return settings.store?.value }
+    return StorePath.path(ofSignIn: signIn, base: store.value)
+  }
+
+  /// What tells one sign-in from another; nil without a user.
+  private var signIn: String? {
+    guard case .webAuth(_, let token)? = try? settings.credential() else { return nil }
+    return KeptToken.origin(of: token)
+  }
+
+  /// Where the store is, asking the server who is signed in where this machine does not know.
+  private func findStore(_ scope: SyncStore.Scope) async throws -> String? {
+    guard storePath == nil, let base = settings.store?.value, let signIn else { return storePath }
+    do {
+      let user = try await client(scope).caller().userRecordName
+      let path = StorePath.path(of: user, base: base)
+      KeptToken.move(from: unknownUsersPath(base, signIn), to: path)
+      found.path = path
+      // So that the next command need not ask.
+      try SyncStore(path: path, scope: scope).adopt(identity: user, signIn: signIn, nil)
+      return path
+    } catch let error as WebServicesError {
+      let owner = SyncStore.owner(ofStoreAt: base) ?? "somebody else"
+      throw CommandFailure(
+        "whose the web-auth token is has to be asked, and the server did not say (\(error.code.name)); the store "
+          + "\(base) belongs to \(owner), try again or choose another with --store",
+        .personNeeded
+      )
+    }
+  }
+
+  /// Where the token of somebody is kept whose store is not known yet.
+  private func unknownUsersPath(_ base: String, _ signIn: String) -> String { "\(base).\(signIn.prefix(12))" }
 
   /// Container, environment and database. What nothing names is taken from a store that is named.
   func scope() throws(CommandFailure) -> SyncStore.Scope {
@@ -63,10 +101,12 @@ struct Session: Sendable {
   }
 
   /// The store for a verb that changes something, made where there is none. Refused in read-only mode.
-  func storeToChange() throws -> SyncStore {
+  func storeToChange() async throws -> SyncStore {
     try refuseIfReadOnly()
     let scope = try scope()
-    guard let storePath else { throw CommandFailure.usage("no store is named; give --store or --container") }
+    guard let storePath = try await findStore(scope) else {
+      throw CommandFailure.usage("no store is named; give --store or --container")
+    }
     return try SyncStore(path: storePath, scope: scope)
   }
 
@@ -114,7 +154,8 @@ struct Session: Sendable {
     case .apiToken(let token):
       credential = .apiToken(token)
     case .webAuth(let apiToken, let webAuthToken):
-      let file = storePath.map { KeptToken(storePath: $0, configured: webAuthToken) }
+      let path = storePath ?? settings.store.map { unknownUsersPath($0.value, KeptToken.origin(of: webAuthToken)) }
+      let file = path.map { KeptToken(storePath: $0, configured: webAuthToken) }
       credential = .webAuth(apiToken: apiToken, webAuthToken: file?.read() ?? KeptToken.repaired(webAuthToken))
       kept = file
     case .none:
@@ -136,13 +177,27 @@ struct Session: Sendable {
 
   /// An engine for an open store.
   func engine(_ store: SyncStore) throws -> SyncEngine {
-    SyncEngine(
-      store: store,
-      SyncEngine.Configuration(
-        client: try client(store.scope),
-        policy: settings.policy.value,
-        identity: try identity()
-      )
+    let client = try client(store.scope)
+    var configuration = SyncEngine.Configuration(
+      client: client,
+      policy: settings.policy.value,
+      identity: try identity()
     )
+    configuration.signIn = signIn
+    // Who has no user has no subscriptions.
+    if configuration.identity != SyncStore.nobody {
+      configuration.pushes = CKContainer(sharing: client).notifications
+    }
+    return SyncEngine(store: store, configuration)
+  }
+}
+
+/// What a session finds out once.
+private final class FoundStore: Sendable {
+  private let value = Mutex<String?>(nil)
+
+  var path: String? {
+    get { value.withLock { $0 } }
+    set { value.withLock { $0 = newValue } }
   }
 }

@@ -29,7 +29,7 @@ struct StatusText {
       fact("Cloud", "\(object.scope.container), \(object.scope.environment), \(object.scope.database.rawValue)"),
       fact("Account", account),
       fact("Sync", status.isInSync ? "in sync" : "\(status.state.rawValue), \(status.reason)"),
-      fact("Last success", time(status.lastSuccessAt)),
+      fact("Last success", time(status.lastSuccessAt) + age),
     ]
     if let action = status.nextAction { lines.append(fact("Next", "\(action) at \(time(status.nextActionAt))")) }
     if let driver = status.driver {
@@ -43,6 +43,7 @@ struct StatusText {
     }
     lines.append(fact("Queue", queue))
     lines.append(fact("Records", records))
+    if let problem = status.deliveryProblem { lines.append(fact("Delivery", problem.message)) }
     for wait in status.throttles {
       lines.append(fact("Wait", "\(wait.scope): \(wait.error) until \(time(wait.until))"))
     }
@@ -51,6 +52,9 @@ struct StatusText {
     }
     return lines
   }
+
+  /// How old what is shown may be.
+  private var age: String { status.age.map { ", \(Int($0)) s ago" } ?? "" }
 
   private func fact(_ name: String, _ text: String) -> String {
     name + String(repeating: " ", count: 14 - name.count) + text

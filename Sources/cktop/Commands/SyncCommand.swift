@@ -25,7 +25,7 @@ struct SyncCommand: Verb {
 
   func run(_ session: Session) async throws {
     let types = try typeNames()
-    let store = try session.storeToChange()
+    let store = try await session.storeToChange()
     let engine = try session.engine(store)
     if watch {
       try await drive(engine, store, types)

@@ -49,7 +49,7 @@ struct ZonesCreate: Verb {
   func run(_ session: Session) async throws {
     try ZoneName.check(name)
     let zone = ZoneKey(zone: name)
-    try ZoneName.report(zone, try session.storeToChange().enqueueZone(zone), json: json)
+    try ZoneName.report(zone, try await session.storeToChange().enqueueZone(zone), json: json)
   }
 }
 
@@ -68,7 +68,7 @@ struct ZonesDelete: Verb {
   func run(_ session: Session) async throws {
     try ZoneName.check(name)
     let zone = ZoneKey(zone: name)
-    try ZoneName.report(zone, try session.storeToChange().enqueueZoneDeletion(zone), json: json)
+    try ZoneName.report(zone, try await session.storeToChange().enqueueZoneDeletion(zone), json: json)
   }
 }
 

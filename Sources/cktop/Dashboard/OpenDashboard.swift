@@ -35,7 +35,7 @@ struct OpenDashboard: AsyncParsableCommand {
       }
       store = existing
     } else {
-      store = try session.storeToChange()
+      store = try await session.storeToChange()
     }
     let credential = try session.credentialName()
     let engine = credential == nil || isReadOnly ? nil : try session.engine(store)

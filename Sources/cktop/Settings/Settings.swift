@@ -82,19 +82,10 @@ struct Settings: Equatable, Sendable {
     return container.value
   }
 
-  /// `CONTAINER.ENVIRONMENT.DATABASE.sqlite`; what could leave the directory or hide the file is percent-encoded, so
-  /// that two containers never share a file.
+  /// The name of the file where the store lies unless it is named.
   static func fileName(_ container: String, _ environment: EnvironmentName, _ database: DatabaseName) -> String {
-    var name = ""
-    for (index, byte) in container.utf8.enumerated() {
-      let scalar = Unicode.Scalar(byte)
-      let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
-      if isPlain || scalar == "-" || scalar == "_" || (scalar == "." && index > 0) {
-        name.unicodeScalars.append(scalar)
-      } else {
-        name += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-      }
-    }
-    return "\(name).\(environment.rawValue).\(database.rawValue).sqlite"
+    StorePath.name(
+      SyncStore.Scope(container: container, environment: environment.rawValue, database: database)
+    )
   }
 }

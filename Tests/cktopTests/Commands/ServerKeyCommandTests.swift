@@ -77,14 +77,61 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
-  @Test func `a store belongs to its identity`() async throws {
+  @Test func `a store that is named belongs to its identity`() async throws {
     let cloud = try await Cloud()
     let ana = try Machine(cloud)
-    try await ana.succeed("records", "put", "--type", "Task", "a=1")
-    try await ana.succeed("sync")
+    let store = ["CKTOP_STORE": ana.folder.path("named.sqlite")]
+    try await ana.succeed("records", "put", "--type", "Task", "a=1", settings: store)
+    try await ana.succeed("sync", settings: store)
+    let ben = store.merging(["CLOUDKIT_WEB_AUTH_TOKEN": "ben"]) { $1 }
 
-    let line = try await ana.fail(3, "sync", settings: ["CLOUDKIT_WEB_AUTH_TOKEN": "bob"])
-    try await ana.fail(3, "verify", settings: ["CLOUDKIT_WEB_AUTH_TOKEN": "bob"])
+    let line = try await ana.fail(3, "sync", settings: ben)
+    try await ana.fail(3, "verify", settings: ben)
+
+    #expect(line.contains("belongs to"))
+  }
+
+  @Test func `without a named store every user has one, and sends nobody else's changes`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let ben = ["CLOUDKIT_WEB_AUTH_TOKEN": "ben"]
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "a1", "a=1")
+    try await machine.succeed("sync")
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "a2", "a=1")
+
+    #expect(try await machine.succeed("queue", "list", settings: ben).lines.isEmpty)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "b1", "b=1", settings: ben)
+    let sync = try await machine.succeed("sync", settings: ben)
+    #expect(sync.lines == ["sent 1, fetched 0, deleted 0; in sync"])
+    let status = try await machine.succeed("status", "--json", settings: ben).object()
+    #expect((status["records"] as? [String: Any])?["total"] as? Int == 1)
+    let store = try #require(status["store"] as? String)
+    #expect(!store.hasSuffix("\(Machine.container).development.private.sqlite"))
+    let back = try await machine.succeed("sync")
+
+    #expect(back.lines == ["sent 1, fetched 0, deleted 0; in sync"])
+    #expect(FileManager.default.fileExists(atPath: store + ".token"))
+  }
+
+  @Test func `whose token it is cannot be known while the cloud is away, and nothing is put into another's store`()
+    async throws
+  {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Task", "a=1")
+    try await machine.succeed("sync")
+    await cloud.kill()
+
+    let line = try await machine.fail(
+      3,
+      "records",
+      "put",
+      "--type",
+      "Task",
+      "b=1",
+      settings: ["CLOUDKIT_WEB_AUTH_TOKEN": "ben"]
+    )
+    try await machine.succeed("records", "put", "--type", "Task", "a=2")
 
     #expect(line.contains("belongs to"))
   }

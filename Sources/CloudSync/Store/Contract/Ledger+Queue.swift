@@ -38,23 +38,11 @@ extension Ledger {
 extension QueuedOperation {
   /// On save, what the new values refer to; on delete, what the record referred to on the server.
   fileprivate var references: Set<RecordKey> {
-    let values: [FieldValue]
+    // A record may refer to itself; it need not wait for itself.
     switch kind {
-    case .save: values = Array(changes.values.values)
-    case .delete: values = Array(base.values)
-    case .zoneSave, .zoneDelete: return []
+    case .save: changes.values.references(from: key)
+    case .delete: base.references(from: key)
+    case .zoneSave, .zoneDelete: []
     }
-    var targets: Set<RecordKey> = []
-    for reference in values.lazy.flatMap(\.references) {
-      let zone = reference.zoneID
-      let target = RecordKey(
-        zone: zone?.zoneName ?? key.zone,
-        owner: zone.map { $0.ownerRecordName ?? "" } ?? key.owner,
-        name: reference.recordName
-      )
-      // A record may refer to itself; it need not wait for itself.
-      if target != key { targets.insert(target) }
-    }
-    return targets
   }
 }

@@ -132,6 +132,18 @@ package protocol Ledger: AnyObject {
   /// Nothing that was dropped of the record so far can be undone any more.
   func closeDropped(of key: RecordKey) throws
 
+  // MARK: - Delivery
+
+  /// Begins to note what an app has to be told of: now everything that the mirror has, from then on each record that
+  /// changed in the mirror or whose operation ended. Nothing where it has begun already.
+  func startDelivering() throws
+  /// What is noted, oldest first; of a record that is noted again, the last only.
+  func deliveries(limit: Int) throws -> [Delivery]
+  func delivery(of key: RecordKey) throws -> Delivery?
+  /// Forgets what has been taken. What was noted again since has another number.
+  func removeDeliveries(_ numbers: [Int64]) throws
+  func deliveryCount() throws -> Int
+
   // MARK: - Lists and counts
 
   func operations(matching query: QueueQuery, offset: Int, limit: Int?) throws -> Window<QueueRow>

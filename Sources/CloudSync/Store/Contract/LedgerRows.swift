@@ -1,3 +1,5 @@
+package import CloudKit
+
 /// Which version of a record the mirror has.
 package struct MirrorVersion: Hashable, Sendable {
   package var changeTag: String
@@ -98,6 +100,17 @@ package struct RequestedPass: Hashable, Sendable {
   package var startedAt: Int64?
   package var finishedAt: Int64?
   package var summary: String?
+}
+
+/// A record of which an app has to be told.
+package struct Delivery: Hashable, Sendable {
+  /// Higher than that of everything noted before.
+  package var number: Int64
+  package var key: RecordKey
+  /// Empty where it is not known.
+  package var type: String
+  /// What a record that is gone from the mirror held last: its references say what goes before it.
+  package var lastFields: [String: FieldValue]?
 }
 
 /// An operator's command, with how many rows it changed.

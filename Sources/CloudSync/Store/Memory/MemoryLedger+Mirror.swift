@@ -75,6 +75,10 @@ extension MemoryLedger {
   }
 
   private func set(_ key: RecordKey, _ row: Record?) {
-    mirror.move(key, from: records.replace(key, row)?.record, to: row?.record)
+    let before = records.replace(key, row)?.record
+    mirror.move(key, from: before, to: row?.record)
+    if let known = row?.record ?? before, row?.record != before {
+      noteDelivery(key, type: known.type, lastFields: row == nil ? before?.fields : nil)
+    }
   }
 }

@@ -40,7 +40,13 @@ extension MemoryLedger {
     set(operation.id, Operation(operation: operation, references: references))
   }
 
-  func removeOperation(_ id: Int64) throws { set(id, nil) }
+  func removeOperation(_ id: Int64) throws {
+    let operation = operations[id]?.operation
+    set(id, nil)
+    // An edit that was given up leaves the app with what nobody else has.
+    guard let operation, !operation.key.name.isEmpty, deliveryRows[operation.key] == nil else { return }
+    noteDelivery(operation.key, type: operation.type ?? "", lastFields: nil)
+  }
 
   func markInFlight(_ id: Int64, reason: String) throws {
     change(id) { operation in

@@ -30,6 +30,7 @@ final class MemoryLedger: Ledger {
     var event: Int64 = 0
     var command: Int64 = 0
     var dropped: Int64 = 0
+    var delivery: Int64 = 0
   }
 
   var operations = MemoryTable<Int64, Operation>()
@@ -48,6 +49,7 @@ final class MemoryLedger: Ledger {
   var events = MemoryTable<Int64, EventRow>()
   var commands = MemoryTable<Int64, AuditedCommand>()
   var droppedRows = MemoryTable<Int64, DroppedChange>()
+  var deliveryRows = MemoryTable<RecordKey, Delivery>()
 
   /// Single rows, whose former values are kept instead of what changed.
   struct Singles {
@@ -66,6 +68,7 @@ final class MemoryLedger: Ledger {
       || waitRows.hasChanges || assetPlaces.hasChanges || values.hasChanges || passes.hasChanges || attempts.hasChanges
       || history.hasChanges
       || historyOfOperation.hasChanges || events.hasChanges || commands.hasChanges || droppedRows.hasChanges
+      || deliveryRows.hasChanges
   }
 
   func commit() {
@@ -83,6 +86,7 @@ final class MemoryLedger: Ledger {
     events.commit()
     commands.commit()
     droppedRows.commit()
+    deliveryRows.commit()
     if singlesChanged { committed = singles }
     singlesChanged = false
   }
@@ -102,6 +106,7 @@ final class MemoryLedger: Ledger {
     events.rollBack()
     commands.rollBack()
     droppedRows.rollBack()
+    deliveryRows.rollBack()
     if singlesChanged { singles = committed }
     singlesChanged = false
   }

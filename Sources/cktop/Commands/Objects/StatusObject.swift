@@ -24,7 +24,12 @@ struct StatusObject {
       "state": .text(status.state.rawValue), "reason": .text(status.reason), "inSync": .bool(status.isInSync),
       "lastSuccessAt": .time(status.lastSuccessAt), "nextActionAt": .time(status.nextActionAt),
       "nextAction": .optional(status.nextAction), "driver": driver, "progress": progress,
+      "ageSeconds": .optional(status.age), "delivery": delivery,
     ]
+  }
+
+  private var delivery: OutputJSON {
+    ["waiting": .integer(Int64(status.undelivered)), "problem": .optional(status.deliveryProblem?.message)]
   }
 
   private var driver: OutputJSON {

@@ -1,0 +1,82 @@
+package import CloudKit
+import Foundation
+
+extension Change {
+  /// What a record asks for: the fields set and cleared since it was fetched, and its parent.
+  ///
+  /// - Throws: `CKError` for what a queue cannot keep.
+  fileprivate static func saving(_ record: CKRecord) throws(CKError) -> (change: Change, fields: CKRecord.ChangedFields) {
+    guard !(record is CKShare) else {
+      throw CKError(
+        .invalidArguments,
+        userInfo: [NSLocalizedDescriptionKey: "A share cannot wait in a queue; save it with CKDatabase."]
+      )
+    }
+    let changed = try record.changedFields()
+    var changes = FieldChanges(values: changed.set, cleared: changed.cleared)
+    let key = RecordKey(record.recordID)
+    if let parent = record.changedParent {
+      if let parent, parent.zoneID != record.recordID.zoneID {
+        throw CKError(
+          .invalidArguments,
+          userInfo: [NSLocalizedDescriptionKey: "The parent of \(key.name) lies in another zone."]
+        )
+      }
+      changes[FieldChanges.parent] = parent.map { .parent($0.recordName) }
+    }
+    let kind = Kind.save(type: record.recordType, changes)
+    let change = Change(key, kind, assets: changed.assets, base: changed.base, baseTag: changed.changeTag)
+    return (change, changed)
+  }
+}
+
+extension RecordKey {
+  /// Where a record of the framework's lies in the store.
+  package init(_ id: CKRecord.ID) {
+    let isOwn = id.zoneID.ownerName == CKCurrentUserDefaultName
+    self.init(zone: id.zoneID.zoneName, owner: isOwn ? "" : id.zoneID.ownerName, name: id.recordName)
+  }
+
+  var recordID: CKRecord.ID {
+    let zone = CKRecordZone.ID(zoneName: zone, ownerName: owner.isEmpty ? CKCurrentUserDefaultName : owner)
+    return CKRecord.ID(recordName: name, zoneID: zone)
+  }
+}
+
+extension CKRecord {
+  /// A record as mirror or queue have it.
+  package convenience init(_ key: RecordKey, type: String, fields: [String: FieldValue], tag: String? = nil) {
+    var wire = WireRecord(recordName: key.name, recordType: type)
+    wire.recordChangeTag = tag
+    wire.take(fields)
+    self.init(wire: wire, zoneID: key.recordID.zoneID)
+  }
+
+  /// All fields as mirror and queue have them.
+  func queueFields() throws(CKError) -> [String: FieldValue] {
+    let zone = RecordKey(recordID).zoneKey
+    var fields = try wireFields().mapValues { $0.canonical(in: zone) }
+    if let parent { fields[FieldChanges.parent] = .parent(parent.recordID.recordName) }
+    return fields
+  }
+}
+
+extension SyncStore {
+  /// Accepts what records ask for, all or none; they count as saved then.
+  package func save(_ records: [CKRecord]) throws {
+    let savings = try records.map { (record: $0, saving: try Change.saving($0)) }
+    _ = try enqueue(savings.map(\.saving.change), isWhole: true)
+    for (record, saving) in savings { record.accept(saving.fields) }
+  }
+
+  /// Accepts deletions, all or none.
+  package func delete(_ recordIDs: [CKRecord.ID]) throws(StoreError) {
+    _ = try enqueue(recordIDs.map { Change(RecordKey($0), .delete) }, isWhole: true)
+  }
+
+  /// A record as this machine has it; nil where there is none, or where it is to be deleted.
+  package func current(_ recordID: CKRecord.ID) throws(StoreError) -> CKRecord? {
+    let key = RecordKey(recordID)
+    return try record(key).map { CKRecord(key, type: $0.type, fields: $0.fields) }
+  }
+}

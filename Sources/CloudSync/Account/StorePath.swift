@@ -1,0 +1,69 @@
+import CloudKit
+import Foundation
+
+/// Which file is whose: one store for each user.
+///
+/// The first user of a database has the file itself, each other one a file beside it with the user in its name, so that
+/// nobody's queue is ever sent as somebody else, and everybody finds theirs again.
+package enum StorePath {
+  /// The file for a database where none is named, in a folder of `$XDG_STATE_HOME`.
+  static func standard(_ scope: SyncStore.Scope, _ environment: [String: String]) -> String {
+    let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+    let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
+    return "\(state ?? "\(home)/.local/state")/cktop/\(name(scope))"
+  }
+
+  /// `CONTAINER.ENVIRONMENT.DATABASE.sqlite`; what could leave the directory or hide the file is percent-encoded, so
+  /// that two containers never share a file.
+  package static func name(_ scope: SyncStore.Scope) -> String {
+    "\(encoded(scope.container)).\(scope.environment).\(scope.database.rawValue).sqlite"
+  }
+
+  /// The file of a user, where `base` is that of whoever came first. Without a user it is `base`.
+  package static func path(of user: String?, base: String) -> String {
+    guard let user, let owner = SyncStore.value("identity", ofStoreAt: base), owner != SyncStore.nobody, owner != user
+    else { return base }
+    return sibling(of: base, for: user)
+  }
+
+  /// The file of whoever signed in with a credential, as far as this machine knows.
+  ///
+  /// - Parameter signIn: what tells sign-ins apart, such as a hash of a token; see `SyncEngine.Configuration.signIn`.
+  /// - Returns: nil where the first file is somebody's and nobody has been seen with that credential: the server has to be
+  ///   asked who it is.
+  package static func path(ofSignIn signIn: String, base: String) -> String? {
+    guard SyncStore.value("identity", ofStoreAt: base).map({ $0 != SyncStore.nobody }) == true,
+      let first = SyncStore.value("signIn", ofStoreAt: base), first != signIn
+    else { return base }
+    return siblings(of: base).first { SyncStore.value("signIn", ofStoreAt: $0) == signIn }
+  }
+
+  private static func sibling(of base: String, for user: String) -> String {
+    "\(stem(base)).\(encoded(user)).sqlite"
+  }
+
+  private static func siblings(of base: String) -> [String] {
+    let url = URL(fileURLWithPath: base)
+    let folder = url.deletingLastPathComponent().path
+    let start = "\(stem(url.lastPathComponent))."
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.filter { $0.hasPrefix(start) && $0.hasSuffix(".sqlite") && $0 != url.lastPathComponent }.sorted()
+      .map { "\(folder)/\($0)" }
+  }
+
+  private static func stem(_ path: String) -> String { path.hasSuffix(".sqlite") ? String(path.dropLast(7)) : path }
+
+  private static func encoded(_ text: String) -> String {
+    var name = ""
+    for (index, byte) in text.utf8.enumerated() {
+      let scalar = Unicode.Scalar(byte)
+      let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+      if isPlain || scalar == "-" || scalar == "_" || (scalar == "." && index > 0) {
+        name.unicodeScalars.append(scalar)
+      } else {
+        name += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+      }
+    }
+    return name
+  }
+}

@@ -1,0 +1,29 @@
+import Synchronization
+
+/// Of several that would answer a question, the first does.
+final class FirstAnswer<Value: Sendable>: Sendable {
+  private let continuation: Mutex<CheckedContinuation<Value, any Error>?>
+
+  init(_ continuation: CheckedContinuation<Value, any Error>) { self.continuation = Mutex(continuation) }
+
+  /// Whether this was the first.
+  @discardableResult
+  func give(_ answer: Result<Value, any Error>) -> Bool {
+    let asking = continuation.withLock { continuation in
+      defer { continuation = nil }
+      return continuation
+    }
+    asking?.resume(with: answer)
+    return asking != nil
+  }
+}
+
+/// Calls of a delegate that are overdue and have not ended.
+final class OverdueCalls: Sendable {
+  private let count = Mutex(0)
+
+  var isOverdue: Bool { count.withLock { $0 > 0 } }
+
+  func began() { count.withLock { $0 += 1 } }
+  func ended() { count.withLock { $0 -= 1 } }
+}

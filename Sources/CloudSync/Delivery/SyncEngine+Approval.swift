@@ -1,0 +1,109 @@
+import CloudKit
+import Foundation
+
+/// Asking the delegate before a change is sent.
+extension SyncEngine {
+  /// The operations that may go as they are; none where the delegate changed or refused one, since then the plan is another.
+  func approved(_ ids: [Int64], _ lease: Lease) async throws -> [Int64] {
+    guard let delegate else { return ids }
+    var isAsPlanned = true
+    for draft in try store.drafts(ids) where approvals[draft.id] != draft.generation {
+      let record = CKRecord(draft.key, type: draft.type, fields: draft.fields, tag: draft.tag)
+      do {
+        let answer = try await ask { try await delegate.syncEngine(self, willSend: record) }
+        guard answer.recordID == record.recordID, answer.recordType == record.recordType else {
+          throw StoreError(.invalid, "the app returned another record than it was asked about")
+        }
+        let fields = try answer.queueFields()
+        let changes = FieldChanges(values: fields, cleared: Set(draft.fields.keys).subtracting(fields.keys))
+          .effective(on: draft.fields)
+        if changes.isEmpty {
+          approvals[draft.id] = draft.generation
+        } else {
+          approvals[draft.id] = try store.amend(draft, changes, lease)
+          isAsPlanned = false
+        }
+      } catch is CancellationError {
+        throw CancellationError()
+      } catch {
+        try Task.checkCancellation()
+        try store.keepBack(draft, error, random: configuration.random(), lease)
+        isAsPlanned = false
+      }
+    }
+    // A version that is asked about twice does no harm.
+    if approvals.count > 10_000 { approvals = approvals.filter { ids.contains($0.key) } }
+    return isAsPlanned ? ids : []
+  }
+}
+
+extension SyncStore {
+  /// A save that is about to be sent.
+  struct Draft: Sendable {
+    var id: Int64
+    var generation: Int64
+    var key: RecordKey
+    var type: String
+    var fields: [String: FieldValue]
+    var tag: String?
+  }
+
+  func drafts(_ ids: [Int64]) throws(StoreError) -> [Draft] {
+    try read { ledger in
+      try ids.compactMap { id in
+        guard let operation = try ledger.operation(id), operation.kind == .save, let type = operation.type else {
+          return nil
+        }
+        let mirror = try ledger.record(operation.key)
+        return Draft(
+          id: id,
+          generation: operation.generation,
+          key: operation.key,
+          type: type,
+          fields: operation.changes.applied(to: mirror?.fields ?? [:]),
+          tag: mirror?.changeTag
+        )
+      }
+    }
+  }
+
+  /// Takes what the app changed of a record before it goes; the version that is then to be sent.
+  func amend(_ draft: Draft, _ changes: FieldChanges, _ lease: Lease) throws(StoreError) -> Int64? {
+    try change(draft, lease) { operation, mirror, now in
+      operation.changes.apply(changes)
+      for name in changes.names where operation.base[name] == nil { operation.base[name] = mirror?.fields[name] }
+      operation.generation += 1
+    }
+  }
+
+  /// The app will not have it sent, or did not say so in time.
+  func keepBack(_ draft: Draft, _ error: any Error, random: Double, _ lease: Lease) throws(StoreError) {
+    _ = try change(draft, lease) { operation, _, now in
+      let reason = SyncEngine.reason(error)
+      operation.attempts += 1
+      if error is NoAnswer {
+        operation.backOff(WebServicesError(ServerErrorCode("APP_SILENT"), reason), now: now, random: random)
+      } else {
+        operation.fail("APP_REFUSED", reason)
+      }
+    }
+  }
+
+  private func change(
+    _ draft: Draft,
+    _ lease: Lease,
+    _ body: (inout QueuedOperation, MirrorRecord?, Int64) -> Void
+  ) throws(StoreError) -> Int64? {
+    let now = now()
+    return try write { ledger in
+      try lease.check(ledger, now: now)
+      // Edited, paused or discarded meanwhile: it is asked about anew.
+      guard var operation = try ledger.operation(draft.id), operation.generation == draft.generation,
+        operation.state == .pending || operation.state == .waiting
+      else { return nil }
+      body(&operation, try ledger.record(draft.key), now)
+      try ledger.update(operation)
+      return operation.generation
+    }
+  }
+}

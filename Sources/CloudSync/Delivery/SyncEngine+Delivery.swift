@@ -1,0 +1,117 @@
+import CloudKit
+import Dispatch
+import Foundation
+
+/// Handing to the delegate what came and what failed; its answers are written down when it has given them.
+extension SyncEngine {
+  /// Hands over what there is, now and whenever something comes, until cancelled.
+  func deliverAlways() async throws {
+    let wakeup = Wakeup()
+    let watcher = StoreWatcher(store, queue: .global()) { wakeup.ring() }
+    defer { _ = watcher }
+    while !Task.isCancelled {
+      let end = try store.deliveryTrouble()?.nextAt
+      if end.map({ $0 <= store.now() }) ?? true { try await deliver() }
+      let next = try store.deliveryTrouble()?.nextAt
+      let left = next.map { Duration.milliseconds(max(1, $0 - store.now())) }
+      // Without the system's watch the store has to be looked at.
+      await wakeup.sleep(watcher == nil ? .milliseconds(250) : left)
+    }
+  }
+
+  /// Hands over what there is now. A delegate that will not have it is asked again later; nothing is thrown for that.
+  func deliver() async throws {
+    guard delegate != nil else { return }
+    // One call at a time: what is being taken would be handed over twice.
+    while let delivering { _ = await delivering.result }
+    let task = Task { try await deliverAll() }
+    delivering = task
+    defer { delivering = nil }
+    try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      task.cancel()
+    }
+  }
+
+  private func deliverAll() async throws {
+    guard let delegate else { return }
+    try store.startDelivering()
+    while !Task.isCancelled {
+      let batch = try store.nextDelivery(types: delegate.recordTypesInDependencyOrder)
+      guard !batch.numbers.isEmpty else { break }
+      let changes = batch.changes
+      let count = changes.modifications.count + changes.deletions.count
+      do {
+        if count > 0 { try await ask { try await delegate.syncEngine(self, didReceive: changes) } }
+      } catch {
+        guard !Task.isCancelled else { return }
+        let reason = "the app did not take \(count) changes: \(Self.reason(error))"
+        try store.deliveryFailed(reason, random: configuration.random())
+        return broadcast.send(.deliveryFailed(reason))
+      }
+      try store.delivered(batch)
+      broadcast.send(.delivered(count))
+    }
+    try await offerDeadLetters(to: delegate)
+  }
+
+  private func offerDeadLetters(to delegate: any SyncEngineDelegate) async throws {
+    for letter in try store.deadLettersToOffer() where !Task.isCancelled {
+      let record = CKRecord(letter.key, type: letter.type, fields: letter.fields, tag: letter.tag)
+      // An answer that does not come counts as none.
+      let repaired = try? await ask {
+        await delegate.syncEngine(self, repair: record, after: letter.failure)
+      }
+      guard !Task.isCancelled else { return }
+      var replacement: [String: FieldValue]?
+      if let repaired = repaired ?? nil, repaired.recordID == record.recordID, repaired.recordType == letter.type {
+        replacement = try? repaired.queueFields()
+      }
+      try store.offered(letter, replacement)
+    }
+  }
+
+  // MARK: - One answer
+
+  /// What a delegate answers, within its bound. A call that is overdue is cancelled; until it has ended, no other is made.
+  func ask<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    let patience = configuration.delegatePatience
+    guard !overdue.isOverdue else { throw NoAnswer(seconds: patience) }
+    let call = Task { try await body() }
+    let overdue = overdue
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+        let answer = FirstAnswer(continuation)
+        let timer = Task {
+          guard (try? await Task.sleep(for: .seconds(patience))) != nil else { return }
+          if answer.give(.failure(NoAnswer(seconds: patience))) {
+            overdue.began()
+            call.cancel()
+            _ = await call.result
+            overdue.ended()
+          }
+        }
+        Task {
+          let result = await call.result
+          timer.cancel()
+          answer.give(result)
+        }
+      }
+    } onCancel: {
+      call.cancel()
+    }
+  }
+
+  static func reason(_ error: any Error) -> String {
+    if error is NoAnswer { return "\(error)" }
+    return (error as NSError).localizedDescription
+  }
+}
+
+/// A delegate let its time pass.
+struct NoAnswer: Error, CustomStringConvertible {
+  var seconds: Double
+
+  var description: String { "no answer within \(seconds) s" }
+}

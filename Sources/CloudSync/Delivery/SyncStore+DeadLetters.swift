@@ -1,0 +1,82 @@
+import CloudKit
+import Foundation
+
+/// Dead letters that an app may put right.
+extension SyncStore {
+  /// A dead letter as an app sees it.
+  struct DeadLetter: Sendable {
+    var id: Int64
+    var generation: Int64
+    var key: RecordKey
+    var type: String
+    /// The whole record with the failed change in it.
+    var fields: [String: FieldValue]
+    var tag: String?
+    var failure: SyncFailure
+  }
+
+  /// Failed saves that have not been offered in this version, oldest first, a hundred at most.
+  func deadLettersToOffer() throws(StoreError) -> [DeadLetter] {
+    try read { ledger in
+      let offered = Self.offers(try ledger.value("offered"))
+      return try ledger.operations(in: .failed).lazy
+        .filter { $0.kind == .save && offered[$0.id] != $0.generation }
+        .prefix(100)
+        .map { operation in
+          let mirror = try ledger.record(operation.key)
+          return DeadLetter(
+            id: operation.id,
+            generation: operation.generation,
+            key: operation.key,
+            type: operation.type ?? "",
+            fields: operation.changes.applied(to: mirror?.fields ?? [:]),
+            tag: mirror?.changeTag,
+            failure: SyncFailure(code: operation.errorCode ?? "", message: operation.errorMessage ?? "")
+          )
+        }
+    }
+  }
+
+  /// Writes down that a dead letter was offered, and what is to be sent in its place, if anything.
+  func offered(_ letter: DeadLetter, _ replacement: [String: FieldValue]?) throws(StoreError) {
+    let now = now()
+    try write { ledger in
+      var offers = Self.offers(try ledger.value("offered"))
+      // What is no dead letter any more need not be remembered.
+      let failed = Set(try ledger.operations(in: .failed).map(\.id))
+      offers = offers.filter { failed.contains($0.key) }
+      offers[letter.id] = letter.generation
+      if var operation = try ledger.operation(letter.id), operation.state == .failed,
+        operation.generation == letter.generation, let replacement
+      {
+        let mirror = try ledger.record(operation.key)
+        let known = mirror?.fields ?? [:]
+        let cleared = Set(letter.fields.keys).subtracting(replacement.keys)
+        operation.changes = FieldChanges(values: replacement, cleared: cleared).effective(on: known)
+        operation.base = known.filter { operation.changes.names.contains($0.key) }
+        operation.baseTag = mirror?.changeTag
+        operation.generation += 1
+        operation.editedAt = now
+        operation.attempts = 0
+        operation.errorCode = nil
+        operation.errorMessage = nil
+        operation.state = .pending
+        operation.reason = "repaired by the app, ready to send"
+        // Should this one fail, too, it is an operator's.
+        offers[letter.id] = operation.generation
+        if operation.changes.isEmpty, mirror != nil {
+          try ledger.end(operation, .merged, "the app took its change back", now: now)
+        } else {
+          try ledger.update(operation)
+        }
+        try EventLog.add("repair", "\(operation.key.name) was repaired by the app", now: now, ledger)
+      }
+      try ledger.setValue("offered", String(decoding: try JSONEncoder().encode(offers), as: UTF8.self))
+    }
+  }
+
+  /// Operations with the generation in which they were offered.
+  private static func offers(_ stored: String?) -> [Int64: Int64] {
+    stored.flatMap { try? JSONDecoder().decode([Int64: Int64].self, from: Data($0.utf8)) } ?? [:]
+  }
+}

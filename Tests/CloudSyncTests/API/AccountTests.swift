@@ -1,0 +1,135 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// One machine, several users: each has a store, and nobody's queue goes as somebody else's.
+@Suite(.timeLimit(.minutes(2))) struct AccountTests {
+  private let world: World
+  private let container: CKContainer
+
+  init() throws {
+    world = try World()
+    container = CKContainer(
+      identifier: World.container,
+      credential: .webAuth(apiToken: "token", webAuthToken: "ana"),
+      transport: EmulatorTransport(world.emulator, now: { [world] in world.clock.date })
+    )
+  }
+
+  private func engine(for user: CKRecord.ID?, delegate: TestDelegate? = nil) throws -> SyncEngine {
+    var configuration = try SyncEngine.Configuration(
+      container: container,
+      user: user,
+      storePath: world.folder.path("store.sqlite")
+    )
+    configuration.pollInterval = 100_000
+    configuration.watchdogInterval = 100_000
+    return try SyncEngine(configuration, delegate: delegate)
+  }
+
+  private func signIn(_ token: String) async throws -> CKRecord.ID {
+    try await container.signIn(callback: try #require(URL(string: "https://callback.test/?ckWebAuthToken=\(token)")))
+  }
+
+  private func note(_ name: String) -> CKRecord {
+    CKRecord(
+      recordType: "Note",
+      recordID: CKRecord.ID(recordName: name, zoneID: CKRecordZone.ID(zoneName: "cktop"))
+    )
+  }
+
+  private func names(of user: String) -> [String] {
+    let database = EmulatorDatabase.private(of: user, World.container)
+    return world.emulator.records(in: database, zone: "cktop").map(\.recordName).sorted()
+  }
+
+  @Test func `from one user to another and back, everybody's changes reach their own database`() async throws {
+    let ana = try await container.userRecordID()
+    let first = try engine(for: ana)
+    try await first.syncNow()
+    container.signOut()
+    try first.save([note("a")])
+    #expect(try await first.syncNow().failure?.code == .notAuthenticated)
+    #expect(try first.store.status().accountProblem != nil)
+
+    let ben = try await signIn("ben")
+    let second = try engine(for: ben)
+    try second.save([note("b")])
+    try await second.syncNow()
+    // Whoever asks for the wrong store is refused, and nothing goes.
+    try first.flush()
+    await #expect(throws: StoreError.self) { try await first.syncNow() }
+    #expect(names(of: "ben") == ["b"] && names(of: "ana") == [])
+    #expect(second.store.path != first.store.path)
+
+    let again = try await signIn("ana")
+    let third = try engine(for: again)
+    #expect(again == ana && third.store.path == first.store.path)
+    try await third.syncNow()
+
+    #expect(names(of: "ana") == ["a"] && names(of: "ben") == ["b"])
+    #expect(try third.store.status().queue.total == 0)
+  }
+
+  @Test func `a driver whose user is replaced parks the queue with the reason, and goes on when the user is back`()
+    async throws
+  {
+    let engine = try engine(for: nil)
+    let store = engine.store
+    await engine.start()
+    try await eventually(store) { try store.status().lastSuccessAt != nil && store.driversRest().rest != nil }
+    _ = try await signIn("ben")
+
+    try engine.save([note("a")])
+    try await eventually(store) { try store.status().accountProblem != nil }
+    #expect(try store.status().reason.contains("belongs to"))
+    #expect(try store.status().queue.pending == 1)
+    #expect(names(of: "ben") == [])
+    _ = try await signIn("ana")
+    try engine.flush()
+    try await eventually(store) { try store.status().queue.total == 0 }
+    try await engine.stop()
+
+    #expect(names(of: "ana") == ["a"] && names(of: "ben") == [])
+  }
+
+  @Test func `an app may give a queue up whose user has left`() async throws {
+    let engine = try engine(for: nil, delegate: TestDelegate(policy: .discard))
+    try await engine.syncNow()
+    try engine.save([note("a")])
+    var events = engine.events.makeAsyncIterator()
+    container.signOut()
+
+    try await engine.syncNow()
+
+    #expect(try engine.store.status().queue.total == 0)
+    #expect(try engine.store.history(limit: 1).first?.ending == .discarded)
+    var isTold = false
+    while !isTold, let event = await events.next() {
+      if case .signedOut = event { isTold = true }
+    }
+    #expect(isTold)
+  }
+
+  @Test func `whose store it is, is known by the sign-in before the server is asked`() throws {
+    let base = world.folder.path("store.sqlite")
+    #expect(StorePath.path(ofSignIn: "1", base: base) == base)
+    let first = try SyncStore(path: base, scope: world.scope)
+    #expect(StorePath.path(ofSignIn: "1", base: base) == base)
+    let lease = try #require(try Lease.acquire(first))
+    try first.adopt(identity: "ana", signIn: "1", lease)
+    #expect(StorePath.path(ofSignIn: "1", base: base) == base)
+    #expect(StorePath.path(ofSignIn: "2", base: base) == nil)
+    let other = StorePath.path(of: "b/n", base: base)
+    #expect(other == world.folder.path("store.b%2Fn.sqlite"))
+    let second = try SyncStore(path: other, scope: world.scope)
+    try second.adopt(identity: "b/n", signIn: "2", nil)
+
+    #expect(StorePath.path(ofSignIn: "2", base: base) == other)
+    #expect(StorePath.path(of: "ana", base: base) == base)
+    #expect(StorePath.path(ofSignIn: "3", base: base) == nil)
+  }
+}

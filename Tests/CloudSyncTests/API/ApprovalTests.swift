@@ -1,0 +1,135 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CloudSync
+
+/// What the app says before a change goes, and after it failed.
+@Suite(.timeLimit(.minutes(2))) struct ApprovalTests {
+  private let world: World
+
+  init() throws { world = try World() }
+
+  @Test func `a record that the app refuses is kept with the reason, and the others go`() async throws {
+    let delegate = TestDelegate(willSend: { record in
+      if record["x"] as? Int == 2 { throw TestDelegate.Refusal() }
+      return record
+    })
+    let device = try world.device("store", delegate: delegate)
+    _ = try device.store.enqueue((1...3).map { world.put("r\($0)", ["x": .int64(Int64($0))]) })
+
+    try await device.engine.syncNow()
+
+    #expect(try device.store.queue() == ["save r2 failed"])
+    #expect(try device.store.operations().rows.first?.errorMessage == "the app says no")
+    #expect(world.onServer("r1") != nil && world.onServer("r2") == nil && world.onServer("r3") != nil)
+    #expect(delegate.state.withLock { $0.seen.sorted() } == ["r1", "r2", "r3"])
+  }
+
+  @Test func `what the app changes goes with it, once for each version`() async throws {
+    let delegate = TestDelegate(willSend: { record in
+      record["count"] = (record["count"] as? Int ?? 0) + 1
+      record["draft"] = nil
+      return record
+    })
+    let device = try world.device("store", delegate: delegate)
+    device.transport.interfere { operation, number, _ in
+      operation == "records/modify" && number == 1 ? .offline : .pass
+    }
+    try device.store.accept(world.put("a", ["x": .int64(1), "draft": .string("y")]))
+
+    try await device.engine.syncNow()
+    world.clock.advance(100)
+    try await device.engine.syncNow()
+
+    #expect(world.onServer("a") == ["x": .int64(1), "count": .int64(1)])
+    #expect(try device.store.queue() == [])
+    try device.store.accept(world.put("a", ["x": .int64(2)]))
+    try await device.engine.syncNow()
+    #expect(world.onServer("a") == ["x": .int64(2), "count": .int64(2)])
+  }
+
+  @Test func `an app that is silent holds up its record and nothing else`() async throws {
+    let delegate = TestDelegate(willSend: { record in
+      if record.recordID.recordName == "slow" { try await Task.sleep(for: .seconds(600)) }
+      return record
+    })
+    let device = try world.device("store", delegatePatience: 0.05, delegate: delegate)
+    try device.store.accept(world.put("quick", [:]))
+    try await device.engine.syncNow()
+    try device.store.accept(world.put("slow", [:]))
+
+    try await device.engine.syncNow()
+
+    #expect(try device.store.queue() == ["save slow waiting"])
+    #expect(world.onServer("quick") != nil)
+  }
+
+  @Test func `a dead letter is offered once, and its replacement takes its place`() async throws {
+    world.emulator.faults = FaultPlan(rules: [
+      FaultRule(when: FaultCondition(operation: "records/modify", recordName: "a", limit: 1), then: .poison)
+    ])
+    let delegate = TestDelegate(repair: { record in
+      record["x"] = 7
+      record["y"] = nil
+      return record
+    })
+    let device = try world.device("store", delegate: delegate)
+    let id = try device.store.accept(world.put("a", ["x": .int64(1), "y": .int64(1)]))
+
+    try await device.engine.syncNow()
+    #expect(try device.store.queue() == ["save a pending"])
+    #expect(try device.store.operation(id).attempts == 0)
+    try await device.engine.syncNow()
+
+    #expect(world.onServer("a") == ["x": .int64(7)])
+    #expect(try device.store.endings() == ["save a acknowledged"])
+  }
+
+  @Test func `a dead letter that the app cannot repair is left alone, also its bad replacement`() async throws {
+    let answer = #"{"records":[{"recordName":"a","serverErrorCode":"BAD_REQUEST","reason":"no"}]}"#
+    let delegate = TestDelegate(repair: { record in
+      guard record["x"] as? Int == 1 else { return nil }
+      record["x"] = 2
+      return record
+    })
+    let device = try world.device("store", delegate: delegate)
+    device.transport.interfere { operation, _, _ in
+      operation == "records/modify" ? .answer(status: 200, answer) : .pass
+    }
+    try device.store.accept(world.put("a", ["x": .int64(1)]))
+
+    for _ in 0..<4 { try await device.engine.syncNow() }
+
+    #expect(try device.store.queue() == ["save a failed"])
+    #expect(delegate.state.withLock { $0.offers } == ["a BAD_REQUEST"])
+    #expect(device.transport.count("records/modify") == 2)
+  }
+
+  @Test func `a parent is kept in the queue, sent, brought and removed again`() async throws {
+    let delegate = TestDelegate()
+    let (mine, theirs) = (try world.device("mine"), try world.device("theirs", delegate: delegate))
+    let zone = CKRecordZone.ID(zoneName: "cktop")
+    let child = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "child", zoneID: zone))
+    let parent = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "parent", zoneID: zone))
+    child.setParent(parent)
+
+    try mine.engine.save([child, parent])
+    try await mine.engine.syncNow()
+    try await theirs.engine.syncNow()
+    let received = try #require(delegate.state.withLock { $0.records["child"] })
+    #expect(received.parent?.recordID == parent.recordID)
+    #expect(delegate.taken == ["parent", "child"])
+    #expect(world.onServer("child") == [:])
+    received.setParent(nil as CKRecord?)
+    try theirs.engine.save([received])
+    try await theirs.engine.syncNow()
+    try await mine.engine.syncNow()
+
+    #expect(try mine.engine.record(child.recordID)?.parent == nil)
+    #expect(throws: CKError.self) { try mine.engine.save([CKShare(recordZoneID: zone)]) }
+    #expect(try mine.store.queue() == [])
+  }
+}

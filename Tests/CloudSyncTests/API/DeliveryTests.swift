@@ -1,0 +1,179 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CloudSync
+
+/// What came is handed to the app: in an order it can take, as often as it needs to be.
+@Suite(.timeLimit(.minutes(2))) struct DeliveryTests {
+  private let world: World
+
+  init() throws { world = try World() }
+
+  private func reference(_ name: String) -> FieldValue { .reference(WireReference(recordName: name)) }
+
+  @Test func `referenced records come first, and of what goes the children do`() async throws {
+    let theirs = try world.device("theirs")
+    let delegate = TestDelegate()
+    let mine = try world.device("mine", delegate: delegate)
+    _ = try theirs.store.enqueue([
+      world.put("c", ["to": reference("b")]), world.put("b", ["to": reference("a")]), world.put("a", [:]),
+      world.put("d", ["to": reference("c")]),
+    ])
+    try await theirs.sync()
+
+    try await mine.engine.syncNow()
+    #expect(delegate.taken == ["a", "b", "c", "d"])
+    _ = try theirs.store.enqueue(["a", "b", "c", "d"].map { world.delete($0) })
+    try await theirs.sync()
+    try await mine.engine.syncNow()
+
+    #expect(delegate.taken.suffix(4) == ["-d", "-c", "-b", "-a"])
+    #expect(try mine.store.status().undelivered == 0)
+  }
+
+  @Test func `a delegate that throws is given the same again, and syncing goes on meanwhile`() async throws {
+    let theirs = try world.device("theirs")
+    let delegate = TestDelegate(receive: { if $0 < 3 { throw TestDelegate.Refusal() } })
+    let mine = try world.device("mine", delegate: delegate)
+    try theirs.store.accept(world.put("theirs", ["x": .int64(1)]))
+    try await theirs.sync()
+
+    try await mine.engine.syncNow()
+    let trouble = try #require(try mine.store.deliveryTrouble())
+    #expect(trouble.nextAt > world.clock.now)
+    #expect(try mine.store.status().deliveryProblem?.message.contains("the app says no") == true)
+    #expect(try mine.store.mirror("theirs") == ["x": .int64(1)])
+    try mine.store.accept(world.put("mine", [:]))
+    try theirs.store.accept(world.put("theirs", ["x": .int64(2)]))
+    try await theirs.sync()
+    try await mine.engine.syncNow()
+    #expect(delegate.taken == [])
+    #expect(world.onServer("mine") == [:])
+    try await mine.engine.syncNow()
+
+    #expect(delegate.taken == ["theirs", "mine"])
+    #expect(delegate.state.withLock { $0.records["theirs"]?["x"] as? Int } == 2)
+    #expect(try mine.store.status().deliveryProblem == nil)
+  }
+
+  @Test func `what was not taken outlives the process`() async throws {
+    let theirs = try world.device("theirs")
+    try theirs.store.accept(world.put("theirs", [:]))
+    try await theirs.sync()
+    let first = try world.device("mine", delegate: TestDelegate(receive: { _ in throw TestDelegate.Refusal() }))
+    try await first.engine.syncNow()
+
+    let delegate = TestDelegate()
+    let second = try world.device("mine", delegate: delegate)
+    try await second.engine.syncNow()
+
+    #expect(delegate.taken == ["theirs"])
+  }
+
+  @Test func `an app that comes late is told of everything there is`() async throws {
+    let first = try world.device("mine")
+    _ = try first.store.enqueue((0..<450).map { world.put("r\($0)", [:]) })
+    try await first.sync()
+    #expect(try first.store.status().undelivered == 0)
+
+    let delegate = TestDelegate()
+    let second = try world.device("mine", delegate: delegate)
+    try await second.engine.syncNow()
+
+    #expect(Set(delegate.taken).count == 450)
+    #expect(delegate.calls == 3)
+  }
+
+  @Test func `a delegate that does not answer in time is asked again only when its call has ended`() async throws {
+    let theirs = try world.device("theirs")
+    try theirs.store.accept(world.put("theirs", [:]))
+    try await theirs.sync()
+    let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+    let delegate = TestDelegate(receive: { call in
+      guard call == 1 else { return }
+      // Deaf to cancellation.
+      await Task.detached { for await _ in gate {} }.value
+      throw TestDelegate.Refusal()
+    })
+    let mine = try world.device("mine", delegatePatience: 0.05, delegate: delegate)
+
+    try await mine.engine.syncNow()
+    #expect(try mine.store.deliveryTrouble()?.reason.contains("no answer within") == true)
+    try await mine.engine.syncNow()
+    #expect(delegate.calls == 1)
+    opener.finish()
+    while await mine.engine.overdue.isOverdue { await Task.yield() }
+    try await mine.engine.syncNow()
+
+    #expect(delegate.taken == ["theirs"])
+  }
+
+  @Test func `an app hears of an edit of its own that was given up`() async throws {
+    let delegate = TestDelegate()
+    let mine = try world.device("mine", delegate: delegate)
+    try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    try await mine.engine.syncNow()
+    let edit = try mine.store.accept(world.put("a", ["x": .int64(2)]))
+    let creation = try mine.store.accept(world.put("b", [:]))
+
+    _ = try mine.store.perform(.discard, on: .ids([edit, creation]), actor: "test")
+    try await mine.engine.deliver()
+
+    #expect(delegate.taken == ["a", "a", "-b"])
+    #expect(delegate.state.withLock { $0.records["a"]?["x"] as? Int } == 1)
+  }
+
+  @Test func `what the app has edited since comes with the edit in it`() async throws {
+    let theirs = try world.device("theirs")
+    let delegate = TestDelegate()
+    let mine = try world.device("mine", delegate: delegate)
+    try theirs.store.accept(world.put("a", ["x": .int64(1), "y": .int64(1)]))
+    try await theirs.sync()
+    try await mine.sync()
+    try mine.store.accept(world.put("a", ["x": .int64(2)]))
+
+    try await mine.engine.deliver()
+
+    let record = try #require(delegate.state.withLock { $0.records["a"] })
+    #expect(record["x"] as? Int == 2 && record["y"] as? Int == 1)
+  }
+
+  @Test func `a started engine hands over what a push or a poll brings`() async throws {
+    let delegate = TestDelegate()
+    let mine = try world.device("mine", pollInterval: 100_000, delegate: delegate)
+    let theirs = try world.device("theirs")
+    var events = mine.engine.events.makeAsyncIterator()
+    try theirs.store.accept(world.put("a", [:]))
+    try await theirs.sync()
+
+    await mine.engine.start()
+    var delivered = 0
+    while delivered == 0, let event = await events.next() {
+      if case .delivered(let count) = event { delivered = count }
+    }
+    try await mine.engine.stop()
+
+    #expect(delivered == 1)
+    #expect(delegate.taken == ["a"])
+  }
+
+  // MARK: - The order
+
+  @Test func `the declared types decide where references do not, and rings do no harm`() {
+    func item(_ name: String, _ type: String, to targets: String...) -> DeliveryOrder.Item {
+      DeliveryOrder.Item(key: world.key(name), type: type, references: Set(targets.map { world.key($0) }))
+    }
+    let order = DeliveryOrder(types: ["Project", "Task"])
+    let items = [
+      item("t", "Task"), item("x", "Other"), item("p", "Project", to: "x"), item("r1", "Task", to: "r2"),
+      item("r2", "Task", to: "r1", "elsewhere"),
+    ]
+
+    #expect(order.sorted(items).map { items[$0].key.name } == ["x", "p", "t", "r2", "r1"])
+    let chain = (0..<20_000).map { item("c\($0)", "Task", to: "c\($0 + 1)") }
+    #expect(order.sorted(chain).first == 19_999)
+  }
+}
