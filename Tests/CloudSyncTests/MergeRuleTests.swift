@@ -122,6 +122,12 @@ import Testing
     #expect(merge(rule, base, local, server, policy: .manual).conflicts == ["field"])
   }
 
+  @Test func `lists of assets, whose bytes are known by their places, stay whole`() {
+    let lists = ["x", "y", "z"].map { FieldValue.list(.asset, [.asset(WireAsset(fileChecksum: $0, size: 1))]) }
+
+    #expect(merge(.elements, lists[0], lists[1], lists[2]).conflicts == ["field"])
+  }
+
   @Test func `the rule that a change brings goes before the engine's`() {
     func remaining(_ own: MergeRule?, _ engines: MergeRule?) -> FieldValue? {
       var changes = FieldChanges()

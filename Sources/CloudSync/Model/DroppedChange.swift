@@ -9,6 +9,8 @@ package struct DroppedChange: Hashable, Sendable {
   package var type: String?
   /// What was not sent, or not any more; of a deletion nothing.
   package var changes: FieldChanges
+  /// Where the bytes of assets among them are.
+  package var assets: [QueuedAsset]
   package var reason: String
   package var at: Int64
   /// Whether it can be undone: the record has not been edited here since.
@@ -20,6 +22,7 @@ package struct DroppedChange: Hashable, Sendable {
     key = operation.key
     type = operation.type
     self.changes = changes
+    assets = operation.assets.kept(by: changes)
     self.reason = reason
     at = time
   }

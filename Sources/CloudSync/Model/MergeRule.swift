@@ -8,7 +8,8 @@ import Foundation
 public enum MergeRule: String, Hashable, Sendable, CaseIterable, Codable {
   /// One of the two values as a whole; the conflict policy says which. What a field without a rule has.
   case value
-  /// A list that is meant as a set: what either side added is in it, what either side removed is not.
+  /// A list that is meant as a set: what either side added is in it, what either side removed is not. Lists of assets are
+  /// merged as values.
   ///
   /// Elements that were there before keep their order, new ones follow in the order of their bytes, and each is there
   /// once. A list that is left without elements is no value.
@@ -52,7 +53,7 @@ public enum MergeRule: String, Hashable, Sendable, CaseIterable, Codable {
       switch side {
       case nil, .list(.unknown, _): members.append([])
       case .list(let element, let values):
-        guard type == nil || type == element else { return nil }
+        guard element != .asset, type == nil || type == element else { return nil }
         type = element
         members.append(values)
       default: return nil

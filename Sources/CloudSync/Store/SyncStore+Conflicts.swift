@@ -166,9 +166,16 @@ extension SyncStore {
         )
       }
       var changes = FieldChanges()
-      for dropped in open { changes.apply(dropped.changes) }
+      var assets: [QueuedAsset] = []
+      for dropped in open {
+        changes.apply(dropped.changes)
+        assets.removeAll { dropped.changes.names.contains($0.field) }
+        assets += dropped.assets
+      }
+      // Receipts are good for a while only.
+      for index in assets.indices { assets[index].granted = nil }
       let kind: Change.Kind = last.kind == .delete ? .delete : .save(type: last.type ?? "", changes)
-      let accepted = try accept(Change(last.key, kind), group: nil, now: now, ledger)
+      let accepted = try accept(Change(last.key, kind), .success(assets), group: nil, now: now, ledger)
       if case .refused(let reason) = accepted { throw StoreError(.invalid, reason) }
       try ledger.closeDropped(of: last.key)
       try ledger.changeActivity { $0.lastEnqueueAt = now }

@@ -77,6 +77,26 @@ private final class AssetWire: CKAssetTransport {
     (try? FileManager.default.contentsOfDirectory(atPath: world.folder.path("a.sqlite.assets"))) ?? []
   }
 
+  @Test func `the bytes of an asset that a conflict cost are there until nobody can undo it`() async throws {
+    let other = try world.device("b")
+    try device.store.accept(world.put("r", ["title": .string("r")]))
+    try await device.sync()
+    try await other.sync()
+    let id = try device.store.accept(photo("r", try file("photo", "five!")))
+    try other.store.accept(world.delete("r"))
+    try await other.sync()
+    try await device.sync()
+    #expect(world.onServer("r") == nil)
+    #expect(kept.count == 1)
+
+    _ = try device.store.undo(id, actor: "ana")
+    try await device.sync()
+
+    #expect(sizes("r") == [5])
+    try device.store.sweepAssets()
+    #expect(kept == [])
+  }
+
   @Test func `a copied file is sent whatever becomes of the original, and its copy goes with the operation`()
     async throws
   {

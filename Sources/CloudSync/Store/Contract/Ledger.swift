@@ -72,7 +72,7 @@ package protocol Ledger: AnyObject {
   func assetPlace(_ digest: String, in zone: ZoneKey) throws -> AssetPlace?
   func put(_ place: AssetPlace, of digest: String, in zone: ZoneKey) throws
   func removeAssetPlace(_ digest: String, in zone: ZoneKey) throws
-  /// The hashes of the bytes that operations are to send.
+  /// The hashes of the bytes that operations are to send, or what was dropped of them where it can be undone.
   func assetDigests() throws -> Set<String>
 
   // MARK: - Zones, pulls, waits

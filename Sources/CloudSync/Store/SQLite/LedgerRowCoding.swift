@@ -64,6 +64,7 @@ extension DroppedChange {
     key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])
     type = row["type"]
     changes = try JSONColumn.value(row["changes"])
+    assets = try JSONColumn.assets(row["assets"])
     reason = row["reason"]
     at = row["at"]
     isOpen = row["isOpen"]

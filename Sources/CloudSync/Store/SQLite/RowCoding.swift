@@ -9,6 +9,15 @@ enum JSONColumn {
   static func value<Value: JSONReadable>(_ text: String, as type: Value.Type = Value.self) throws -> Value {
     try Value(json: Data(text.utf8))
   }
+
+  /// Nil where there are none.
+  static func text(of assets: [QueuedAsset]) throws -> String? {
+    assets.isEmpty ? nil : String(decoding: try JSONEncoder().encode(assets), as: UTF8.self)
+  }
+
+  static func assets(_ text: String?) throws -> [QueuedAsset] {
+    try text.map { try JSONDecoder().decode([QueuedAsset].self, from: Data($0.utf8)) } ?? []
+  }
 }
 
 extension QueuedOperation {
@@ -49,9 +58,7 @@ extension QueuedOperation {
     conflictAt = row["conflictAt"]
     bytes = row["bytes"]
     group = row["atomicGroup"]
-    if let text = row["assets"] as String? {
-      assets = try JSONDecoder().decode([QueuedAsset].self, from: Data(text.utf8))
-    }
+    assets = try JSONColumn.assets(row["assets"])
     isUnanswered = row["isUnanswered"]
     lostRounds = row["lostRounds"]
     askedAbout = row["askedAbout"]

@@ -1,5 +1,4 @@
 import CloudKit
-import Foundation
 import GRDB
 
 /// The table `assetPlaces`, and the column `assets`.
@@ -28,10 +27,13 @@ extension SQLiteLedger {
   }
 
   func assetDigests() throws -> Set<String> {
-    let columns: [String] = try all("SELECT assets FROM operations WHERE assets IS NOT NULL", [])
-    return try columns.reduce(into: []) { digests, text in
-      let assets = try JSONDecoder().decode([QueuedAsset].self, from: Data(text.utf8))
-      digests.formUnion(assets.compactMap(\.digest))
-    }
+    let columns: [String] = try all(
+      """
+      SELECT assets FROM operations WHERE assets IS NOT NULL
+      UNION ALL SELECT assets FROM dropped WHERE assets IS NOT NULL AND isOpen = 1
+      """,
+      []
+    )
+    return try columns.reduce(into: []) { $0.formUnion(try JSONColumn.assets($1).compactMap(\.digest)) }
   }
 }

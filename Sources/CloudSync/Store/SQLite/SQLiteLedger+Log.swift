@@ -79,12 +79,13 @@ extension SQLiteLedger {
   func add(_ dropped: DroppedChange) throws {
     try run(
       """
-      INSERT INTO dropped(operationId, operation, zone, owner, name, type, changes, reason, at, isOpen)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO dropped(operationId, operation, zone, owner, name, type, changes, assets, reason, at, isOpen)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         dropped.operation, dropped.kind.rawValue, dropped.key.zone, dropped.key.owner, dropped.key.name, dropped.type,
-        try JSONColumn.text(dropped.changes), dropped.reason, dropped.at, dropped.isOpen,
+        try JSONColumn.text(dropped.changes), try JSONColumn.text(of: dropped.assets), dropped.reason, dropped.at,
+        dropped.isOpen,
       ]
     )
   }

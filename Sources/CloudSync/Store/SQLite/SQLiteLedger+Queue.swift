@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 
 /// The tables `operations` and `refs`.
@@ -76,7 +75,7 @@ extension SQLiteLedger {
       operation.conflictRounds, operation.attempts, operation.nextAttemptAt, operation.isServersWait,
       operation.errorCode, operation.errorMessage, operation.editedAt, operation.conflictAt, operation.bytes,
       operation.group,
-      try operation.assets.isEmpty ? nil : String(decoding: JSONEncoder().encode(operation.assets), as: UTF8.self),
+      try JSONColumn.text(of: operation.assets),
       operation.needsUpload,
       operation.isUnanswered, operation.lostRounds, operation.askedAbout,
     ]

@@ -44,6 +44,7 @@ enum Schema {
       name TEXT NOT NULL,
       type TEXT,
       changes TEXT NOT NULL,
+      assets TEXT,
       reason TEXT NOT NULL,
       at INTEGER NOT NULL,
       isOpen INTEGER NOT NULL DEFAULT 1
