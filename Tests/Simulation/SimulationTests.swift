@@ -3,7 +3,8 @@ import Testing
 
 /// Devices in all the trouble there is, each run decided by its seed.
 ///
-/// `SEEDS=10000 swift test --filter Simulation` runs more of them, from `FROM` on; `SEED=123` runs just that one.
+/// `SEEDS=10000 swift test --filter Simulation` runs more of them, from `FROM` on; `SEED=123` runs just that one. Even
+/// seeds run on files and odd ones in memory; `STORE=memory` or `STORE=sqlite` runs all of them on one.
 @Suite struct SimulationTests {
   private static let steps = 60
   private static let environment = ProcessInfo.processInfo.environment
@@ -30,7 +31,7 @@ import Testing
       do {
         let world = try SimulatedWorld(seed: seed, census: census)
         try await world.run(steps: Self.steps)
-        guard seed % 100 == 0 else { continue }
+        guard seed % 100 < 2 else { continue }
         let again = try SimulatedWorld(seed: seed, census: census)
         try await again.run(steps: Self.steps)
         #expect(world.trace == again.trace, "seed \(seed) does not replay")

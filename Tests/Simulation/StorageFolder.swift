@@ -4,21 +4,31 @@ import Foundation
 
 /// Where a world keeps its devices' storages, gone with the world.
 final class StorageFolder {
-  private let url: URL
+  /// Nil: in memory.
+  private let url: URL?
 
-  /// - Parameter seed: decides what the storages are.
+  /// - Parameter seed: decides what the storages are, unless `STORE` says `memory` or `sqlite`.
   init(seed: UInt64) throws {
-    // In memory where there is such a place: what survives a power cut is others' matter.
+    let wish = ProcessInfo.processInfo.environment["STORE"]
+    guard wish.map({ $0 != "memory" }) ?? (seed % 2 == 0) else {
+      url = nil
+      return
+    }
+    // A file system in memory where there is one: what survives a power cut is others' matter.
     let memory = URL(fileURLWithPath: "/dev/shm")
     let isThere = FileManager.default.isWritableFile(atPath: memory.path)
-    url = (isThere ? memory : FileManager.default.temporaryDirectory)
+    let folder = (isThere ? memory : FileManager.default.temporaryDirectory)
       .appendingPathComponent("simulation-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    url = folder
   }
 
-  deinit { try? FileManager.default.removeItem(at: url) }
+  deinit {
+    if let url { try? FileManager.default.removeItem(at: url) }
+  }
 
   func storage(_ name: String) throws -> any QueueStorage {
-    try SQLiteStorage(path: url.appendingPathComponent("\(name).sqlite").path)
+    guard let url else { return MemoryStorage(name: name) }
+    return try SQLiteStorage(path: url.appendingPathComponent("\(name).sqlite").path)
   }
 }
