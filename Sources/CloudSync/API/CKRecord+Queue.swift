@@ -5,7 +5,8 @@ extension Change {
   /// What a record asks for: the fields set and cleared since it was fetched, and its parent.
   ///
   /// - Throws: `CKError` for what a queue cannot keep.
-  fileprivate static func saving(_ record: CKRecord) throws(CKError) -> (change: Change, fields: CKRecord.ChangedFields) {
+  fileprivate static func saving(_ record: CKRecord) throws(CKError) -> (change: Change, fields: CKRecord.ChangedFields)
+  {
     guard !(record is CKShare) else {
       throw CKError(
         .invalidArguments,

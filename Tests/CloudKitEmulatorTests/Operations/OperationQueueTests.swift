@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct OperationQueueTests {
+@Suite(.timeLimit(.minutes(15))) struct OperationQueueTests {
   private let bench: OperationBench
   private let trace = Trace()
 

@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func `a pattern of many wildcards does not take forever`() {
+  @Test(.timeLimit(.minutes(15))) func `a pattern of many wildcards does not take forever`() {
     let pattern = LikePattern(String(repeating: "%a", count: 2000) + "b")
 
     #expect(!pattern.matches(String(repeating: "a", count: 20_000)))

@@ -105,7 +105,7 @@ import Testing
     #expect(!mine.isDriven)
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: StorageKind.allCases)
+  @Test(.timeLimit(.minutes(15)), arguments: StorageKind.allCases)
   func `whoever watches is told of what another writes`(kind: StorageKind) async throws {
     let storages = TestStorages(kind)
     let (mine, other) = (try storages.open("store", in: folder), try storages.open("store", in: folder))

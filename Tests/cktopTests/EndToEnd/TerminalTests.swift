@@ -3,7 +3,7 @@ import Testing
 
 /// The program in a real terminal: tmux holds it, types its keys and reads its screen.
 @Suite(.serialized) struct TerminalTests {
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(15)))
   func `the demo comes alive, is driven by keys, and gives the terminal back`() async throws {
     let terminal = try await Tmux(columns: 80, rows: 24)
     defer { terminal.close() }
@@ -41,7 +41,7 @@ import Testing
     #expect(last.contains("cooked"))
   }
 
-  @Test(.timeLimit(.minutes(5)), arguments: ["", "dumb"])
+  @Test(.timeLimit(.minutes(15)), arguments: ["", "dumb"])
   func `a terminal that cannot be used is refused in one line`(term: String) async throws {
     let terminal = try await Tmux(columns: 100, rows: 10)
     defer { terminal.close() }
@@ -53,7 +53,7 @@ import Testing
     #expect(screen.contains("cktop: ") && screen.contains("left with 2"))
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(15)))
   func `an unknown theme is refused with the names there are`() async throws {
     let terminal = try await Tmux(columns: 100, rows: 10)
     defer { terminal.close() }

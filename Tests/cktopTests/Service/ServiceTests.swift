@@ -8,7 +8,7 @@ import Testing
 
 /// The service as apps use it: from what is public, on the main actor.
 @MainActor
-@Suite(.timeLimit(.minutes(2))) struct ServiceTests {
+@Suite(.timeLimit(.minutes(15))) struct ServiceTests {
   private let emulator: Emulator
   private let folder: TemporaryFolder
   private let zone = CKRecordZone.ID(zoneName: "notes")
