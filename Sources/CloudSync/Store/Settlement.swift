@@ -221,14 +221,14 @@ struct Settlement {
 
   private func addAttempt(_ operation: QueuedOperation, _ error: WebServicesError) throws {
     let attempt = Attempt(
-      number: try ledger.attemptCount(of: operation.id) + 1,
+      number: try ledger.lastAttemptNumber(of: operation.id) + 1,
       at: startedAt,
       seconds: seconds,
       code: error.code.name,
       message: error.reason,
       response: error.response
     )
-    try ledger.add(attempt, of: operation.id)
+    try Retention.add(attempt, of: operation.id, ledger)
   }
 
   /// What concerns the request as a whole: scopes that wait now or are free again, and its size.

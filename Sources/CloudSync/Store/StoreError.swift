@@ -9,6 +9,9 @@ public struct StoreError: Error, Hashable, Sendable {
     case invalid
   }
 
+  /// The error code of an operation that was found unreadable in the store: what it was to say is not known.
+  static let unreadable = "UNREADABLE"
+
   package var kind: Kind
   /// Whether it may be over by itself: a full disk, one that fails, a file that another program holds.
   package private(set) var passes: Bool

@@ -73,6 +73,7 @@ extension SyncStore {
         row.lastSuccessAt = now
         row.errorStands = false
       }
+      try Retention.apply(now: now, ledger)
     }
   }
 

@@ -92,6 +92,9 @@ extension SyncStore {
     if operation.state == .inFlight { return "it is on its way to the server" }
     switch verb {
     case .retry:
+      if operation.errorCode == StoreError.unreadable {
+        return "it cannot be read; discard it, or edit the record again"
+      }
       return operation.state == .failed || operation.state == .waiting ? nil : "it is \(operation.state.rawValue)"
     case .discard: return nil
     case .pause:

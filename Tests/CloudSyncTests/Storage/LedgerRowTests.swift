@@ -155,7 +155,7 @@ import Testing
       let attempts = (1...3).map { Attempt(number: $0, at: 1, seconds: 0.5, code: "C", message: "m", response: "r") }
       for attempt in attempts { try ledger.add(attempt, of: 7) }
       #expect(try ledger.attempts(of: 7) == attempts.reversed())
-      #expect(try ledger.attemptCount(of: 7) == 3)
+      #expect(try ledger.lastAttemptNumber(of: 7) == 3)
       #expect(try ledger.attempts(of: 8) == [])
 
       for name in ["a", "b"] {
@@ -174,6 +174,43 @@ import Testing
       let commands = ["ana", "ben"].map { AuditedCommand(at: 1, actor: $0, verb: "v", selection: "s", count: 2) }
       for command in commands { try ledger.add(command) }
       #expect(try ledger.commands(limit: 9) == commands.reversed())
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `what is too old or too much goes from the oldest on, a portion at a time`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      for number in 1...6 {
+        let id = try ledger.insert(.save("\(number)"))
+        for number in 1...3 {
+          try ledger.add(Attempt(number: number, at: 1, seconds: 0, code: nil, message: nil, response: nil), of: id)
+        }
+        try ledger.end(.save("\(number)", id: id), .merged, "", now: number == 4 ? 40 : Int64(number))
+        try ledger.add(AuditedCommand(at: Int64(number), actor: "ana", verb: "v", selection: "", count: number))
+      }
+      try ledger.removeAttempts(of: 6, through: 2)
+      #expect(try ledger.attempts(of: 6).map(\.number) == [3])
+      #expect(try ledger.lastAttemptNumber(of: 6) == 3)
+
+      #expect(try ledger.removeHistory(endedBefore: 9, keeping: 9, limit: 2) == 2)
+      #expect(try ledger.history(limit: 9).map(\.key.name) == ["6", "5", "4", "3"])
+      #expect(try ledger.history(of: 1) == nil)
+      #expect(try ledger.attempts(of: 1) == [])
+      #expect(try ledger.attempts(of: 3).count == 3)
+      #expect(try ledger.removeHistory(endedBefore: 9, keeping: 9, limit: 9) == 1)
+      #expect(try ledger.removeHistory(endedBefore: 0, keeping: 1, limit: 9) == 2)
+      #expect(try ledger.history(limit: 9).map(\.key.name) == ["6"])
+
+      #expect(try ledger.removeCommands(before: 3, keeping: 9, limit: 9) == 2)
+      #expect(try ledger.removeCommands(before: 0, keeping: 3, limit: 9) == 1)
+      #expect(try ledger.commands(limit: 9).map(\.count) == [6, 5, 4])
+
+      for (name, time) in [("a", Int64(1)), ("b", 1), ("c", 5)] {
+        try ledger.add(DroppedChange(FieldChanges(), of: .save(name), "dropped", at: time))
+      }
+      for name in ["a", "c"] { try ledger.closeDropped(of: RecordKey(.one, name)) }
+      try ledger.removeDropped(closedAndBefore: 5)
+      #expect(try ledger.dropped(of: 0).map(\.key.name) == ["b", "c"])
     }
   }
 

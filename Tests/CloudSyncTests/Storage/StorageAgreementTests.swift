@@ -101,6 +101,8 @@ import Testing
       )
       try EventLog.add("test", "at \(time)", now: time, ledger)
       try ledger.closeDropped(of: key)
+      _ = try ledger.removeHistory(endedBefore: time - 500, keeping: 9, limit: 2)
+      _ = try ledger.removeCommands(before: time - 500, keeping: 3, limit: 2)
       try ledger.add(AuditedCommand(at: time, actor: "ana", verb: "retry", selection: "1", count: 1))
     }
   }

@@ -111,11 +111,15 @@ package protocol Ledger: AnyObject {
   func add(_ attempt: Attempt, of operation: Int64) throws
   /// Newest first.
   func attempts(of operation: Int64) throws -> [Attempt]
-  func attemptCount(of operation: Int64) throws -> Int
+  func removeAttempts(of operation: Int64, through number: Int) throws
+  func lastAttemptNumber(of operation: Int64) throws -> Int
   func add(_ entry: HistoryEntry) throws
   func history(of operation: Int64) throws -> HistoryEntry?
   /// Newest first.
   func history(limit: Int) throws -> [HistoryEntry]
+  /// Removes what ended before a time, or longer ago than so many others, with its attempts: from the oldest on, up to the
+  /// first that stays, and no more than `limit`. Returns how many that were.
+  func removeHistory(endedBefore time: Int64, keeping count: Int, limit: Int) throws -> Int
   /// Adds a line to the event log and returns its number.
   func addEvent(_ kind: String, _ message: String, at time: Int64) throws -> Int64
   func removeEvents(through id: Int64) throws
@@ -124,6 +128,8 @@ package protocol Ledger: AnyObject {
   func add(_ command: AuditedCommand) throws
   /// Newest first.
   func commands(limit: Int) throws -> [AuditedCommand]
+  /// Removes commands as `removeHistory` removes endings.
+  func removeCommands(before time: Int64, keeping count: Int, limit: Int) throws -> Int
   func add(_ dropped: DroppedChange) throws
   /// What was dropped of an operation, oldest first.
   func dropped(of operation: Int64) throws -> [DroppedChange]
@@ -131,6 +137,8 @@ package protocol Ledger: AnyObject {
   func openDropped(limit: Int) throws -> [DroppedChange]
   /// Nothing that was dropped of the record so far can be undone any more.
   func closeDropped(of key: RecordKey) throws
+  /// Removes what was dropped before a time and cannot be undone any more.
+  func removeDropped(closedAndBefore time: Int64) throws
 
   // MARK: - Delivery
 

@@ -6,7 +6,11 @@ extension MemoryLedger {
 
   func attempts(of operation: Int64) throws -> [Attempt] { attempts[operation]?.reversed() ?? [] }
 
-  func attemptCount(of operation: Int64) throws -> Int { attempts[operation]?.count ?? 0 }
+  func removeAttempts(of operation: Int64, through number: Int) throws {
+    attempts[operation] = attempts[operation]?.filter { $0.number > number }
+  }
+
+  func lastAttemptNumber(of operation: Int64) throws -> Int { attempts[operation]?.last?.number ?? 0 }
 
   func add(_ entry: HistoryEntry) throws {
     singles.counters.history += 1
@@ -17,6 +21,34 @@ extension MemoryLedger {
   func history(of operation: Int64) throws -> HistoryEntry? { historyOfOperation[operation].flatMap { history[$0] } }
 
   func history(limit: Int) throws -> [HistoryEntry] { history.newest(limit) }
+
+  func removeHistory(endedBefore time: Int64, keeping count: Int, limit: Int) throws -> Int {
+    let last = singles.counters.history - Int64(count)
+    var removed = 0
+    while removed < limit {
+      let id = singles.counters.historyRemoved + 1
+      guard let entry = history[id], entry.endedAt < time || id <= last else { break }
+      history[id] = nil
+      historyOfOperation[entry.id] = nil
+      attempts[entry.id] = nil
+      singles.counters.historyRemoved = id
+      removed += 1
+    }
+    return removed
+  }
+
+  func removeCommands(before time: Int64, keeping count: Int, limit: Int) throws -> Int {
+    let last = singles.counters.command - Int64(count)
+    var removed = 0
+    while removed < limit {
+      let id = singles.counters.commandsRemoved + 1
+      guard let command = commands[id], command.at < time || id <= last else { break }
+      commands[id] = nil
+      singles.counters.commandsRemoved = id
+      removed += 1
+    }
+    return removed
+  }
 
   func addEvent(_ kind: String, _ message: String, at time: Int64) throws -> Int64 {
     singles.counters.event += 1
@@ -62,6 +94,10 @@ extension MemoryLedger {
     for (id, dropped) in droppedRows.rows where dropped.isOpen && dropped.key == key {
       droppedRows[id]?.isOpen = false
     }
+  }
+
+  func removeDropped(closedAndBefore time: Int64) throws {
+    for (id, dropped) in droppedRows.rows where !dropped.isOpen && dropped.at < time { droppedRows[id] = nil }
   }
 }
 

@@ -31,6 +31,9 @@ final class MemoryLedger: Ledger {
     var command: Int64 = 0
     var dropped: Int64 = 0
     var delivery: Int64 = 0
+    /// The last number that was removed, of those that are removed from the oldest on.
+    var historyRemoved: Int64 = 0
+    var commandsRemoved: Int64 = 0
   }
 
   var operations = MemoryTable<Int64, Operation>()

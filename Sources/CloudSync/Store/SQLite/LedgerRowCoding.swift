@@ -5,7 +5,7 @@ import GRDB
 extension QueueRow {
   init(row: Row) throws {
     guard let kind = OperationKind(rawValue: row["operation"]), let state = OperationState(rawValue: row["state"])
-    else { throw StoreError(.damaged, "the queue holds an operation or state of unknown name") }
+    else { throw UnreadableRow(.operation(row["id"]), StoreError(.damaged, "an operation or state of unknown name")) }
     self.init(
       id: row["id"],
       kind: kind,
@@ -63,8 +63,12 @@ extension DroppedChange {
     kind = OperationKind(rawValue: row["operation"]) ?? .save
     key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])
     type = row["type"]
-    changes = try JSONColumn.value(row["changes"])
-    assets = try JSONColumn.assets(row["assets"])
+    do {
+      changes = try JSONColumn.value(row["changes"])
+      assets = try JSONColumn.assets(row["assets"])
+    } catch {
+      throw UnreadableRow(.dropped(row["id"]), error)
+    }
     reason = row["reason"]
     at = row["at"]
     isOpen = row["isOpen"]
@@ -73,14 +77,19 @@ extension DroppedChange {
 
 extension RecordRow {
   init(row: Row) throws {
-    var fields: [String: FieldValue] = try JSONColumn.value(row["fields"])
+    let key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])
+    var fields = try JSONColumn.fields(row["fields"], of: key)
     if let changes = row["changes"] as String?, row["operation"] as String? == "save" {
-      fields = try JSONColumn.value(changes, as: FieldChanges.self).applied(to: fields)
+      do {
+        fields = try JSONColumn.value(changes, as: FieldChanges.self).applied(to: fields)
+      } catch {
+        throw UnreadableRow(.operation(row["operationId"]), error)
+      }
     }
     let tag: String? = row["changeTag"]
     self.init(
       record: MirrorRecord(
-        key: RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"]),
+        key: key,
         type: row["type"] ?? "",
         changeTag: tag ?? "",
         fields: fields,

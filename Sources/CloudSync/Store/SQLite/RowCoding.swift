@@ -18,6 +18,10 @@ enum JSONColumn {
   static func assets(_ text: String?) throws -> [QueuedAsset] {
     try text.map { try JSONDecoder().decode([QueuedAsset].self, from: Data($0.utf8)) } ?? []
   }
+
+  static func fields(_ text: String, of key: RecordKey) throws -> [String: FieldValue] {
+    do { return try value(text) } catch { throw UnreadableRow(.record(key), error) }
+  }
 }
 
 extension QueuedOperation {
@@ -29,6 +33,10 @@ extension QueuedOperation {
     """
 
   init(row: Row) throws {
+    do { try self.init(readable: row) } catch { throw UnreadableRow(.operation(row["id"]), error) }
+  }
+
+  private init(readable row: Row) throws {
     guard let kind = OperationKind(rawValue: row["operation"]), let state = OperationState(rawValue: row["state"])
     else { throw StoreError(.damaged, "the queue holds an operation or state of unknown name") }
     id = row["id"]
@@ -69,11 +77,12 @@ extension MirrorRecord {
   static let columns = "zone, owner, name, type, changeTag, fields, createdAt, modifiedAt, modifiedBy"
 
   init(row: Row) throws {
+    let key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])
     self.init(
-      key: RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"]),
+      key: key,
       type: row["type"],
       changeTag: row["changeTag"],
-      fields: try JSONColumn.value(row["fields"]),
+      fields: try JSONColumn.fields(row["fields"], of: key),
       createdAt: row["createdAt"],
       modifiedAt: row["modifiedAt"],
       modifiedBy: row["modifiedBy"]

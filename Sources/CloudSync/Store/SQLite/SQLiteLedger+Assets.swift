@@ -27,13 +27,18 @@ extension SQLiteLedger {
   }
 
   func assetDigests() throws -> Set<String> {
-    let columns: [String] = try all(
-      """
-      SELECT assets FROM operations WHERE assets IS NOT NULL
-      UNION ALL SELECT assets FROM dropped WHERE assets IS NOT NULL AND isOpen = 1
-      """,
-      []
-    )
-    return try columns.reduce(into: []) { $0.formUnion(try JSONColumn.assets($1).compactMap(\.digest)) }
+    let read = { (sql: String, place: (Int64) -> UnreadableRow.Place) in
+      try self.rows(sql).reduce(into: Set<String>()) { digests, row in
+        do {
+          digests.formUnion(try JSONColumn.assets(row["assets"]).compactMap(\.digest))
+        } catch {
+          throw UnreadableRow(place(row["id"]), error)
+        }
+      }
+    }
+    return try read("SELECT id, assets FROM operations WHERE assets IS NOT NULL", UnreadableRow.Place.operation)
+      .union(
+        read("SELECT id, assets FROM dropped WHERE assets IS NOT NULL AND isOpen = 1", UnreadableRow.Place.dropped)
+      )
   }
 }

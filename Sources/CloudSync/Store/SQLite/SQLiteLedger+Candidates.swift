@@ -27,7 +27,7 @@ extension SQLiteLedger {
         """
     ).map { row in
       guard let kind = OperationKind(rawValue: row["operation"]) else {
-        throw StoreError(.damaged, "the queue holds an operation of unknown name")
+        throw UnreadableRow(.operation(row["id"]), StoreError(.damaged, "an operation of unknown name"))
       }
       return Workload.Candidate(
         id: row["id"],

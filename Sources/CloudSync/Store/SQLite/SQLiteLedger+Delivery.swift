@@ -27,11 +27,17 @@ extension SQLiteLedger {
 
 extension Delivery {
   init(row: Row) throws {
+    let fields: [String: FieldValue]?
+    do {
+      fields = try (row["fields"] as String?).map { try JSONColumn.value($0) }
+    } catch {
+      throw UnreadableRow(.delivery(row["number"]), error)
+    }
     self.init(
       number: row["number"],
       key: RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"]),
       type: row["type"],
-      lastFields: try (row["fields"] as String?).map { try JSONColumn.value($0) }
+      lastFields: fields
     )
   }
 }

@@ -145,9 +145,9 @@ extension SQLiteLedger {
     for row in try rows(
       """
       SELECT DISTINCT f.key AS name, json_extract(f.value, '$.type') AS type
-        FROM records r, json_each(r.fields) f WHERE r.type = ?1
+        FROM records r, json_each(iif(json_valid(r.fields), r.fields, '{}')) f WHERE r.type = ?1
       UNION SELECT DISTINCT f.key, json_extract(f.value, '$.type')
-        FROM operations o, json_each(o.changes, '$.values') f WHERE o.type = ?1
+        FROM operations o, json_each(iif(json_valid(o.changes), o.changes, '{}'), '$.values') f WHERE o.type = ?1
       """,
       [type]
     ) {

@@ -17,8 +17,12 @@ extension SQLiteLedger {
     try rows("SELECT * FROM attempts WHERE operation = ? ORDER BY id DESC", [operation]).map(Attempt.init(row:))
   }
 
-  func attemptCount(of operation: Int64) throws -> Int {
-    try one("SELECT count(*) FROM attempts WHERE operation = ?", [operation]) ?? 0
+  func removeAttempts(of operation: Int64, through number: Int) throws {
+    try run("DELETE FROM attempts WHERE operation = ? AND number <= ?", [operation, number])
+  }
+
+  func lastAttemptNumber(of operation: Int64) throws -> Int {
+    try one("SELECT max(number) FROM attempts WHERE operation = ?", [operation]) ?? 0
   }
 
   func add(_ entry: HistoryEntry) throws {
@@ -40,6 +44,25 @@ extension SQLiteLedger {
 
   func history(limit: Int) throws -> [HistoryEntry] {
     try rows("SELECT * FROM history ORDER BY id DESC LIMIT ?", [limit]).compactMap(HistoryEntry.init(row:))
+  }
+
+  func removeHistory(endedBefore time: Int64, keeping count: Int, limit: Int) throws -> Int {
+    let last: Int64 = try one("SELECT max(id) FROM history") ?? 0
+    let old = try rows("SELECT id, operationId, endedAt AS at FROM history ORDER BY id LIMIT ?", [limit])
+      .prefix { $0["at"] < time || $0["id"] <= last - Int64(count) }
+    for row in old {
+      try run("DELETE FROM history WHERE id = ?", [row["id"]])
+      try run("DELETE FROM attempts WHERE operation = ?", [row["operationId"]])
+    }
+    return old.count
+  }
+
+  func removeCommands(before time: Int64, keeping count: Int, limit: Int) throws -> Int {
+    let last: Int64 = try one("SELECT max(id) FROM commands") ?? 0
+    let old = try rows("SELECT id, at FROM commands ORDER BY id LIMIT ?", [limit])
+      .prefix { $0["at"] < time || $0["id"] <= last - Int64(count) }
+    for row in old { try run("DELETE FROM commands WHERE id = ?", [row["id"]]) }
+    return old.count
   }
 
   func addEvent(_ kind: String, _ message: String, at time: Int64) throws -> Int64 {
@@ -103,5 +126,8 @@ extension SQLiteLedger {
       "UPDATE dropped SET isOpen = 0 WHERE zone = ? AND owner = ? AND name = ? AND isOpen = 1",
       [key.zone, key.owner, key.name]
     )
+  }
+  func removeDropped(closedAndBefore time: Int64) throws {
+    try run("DELETE FROM dropped WHERE isOpen = 0 AND at < ?", [time])
   }
 }

@@ -1,6 +1,7 @@
 package import Dispatch
 package import Foundation
 package import GRDB
+import Synchronization
 
 /// A store in one SQLite file, which any number of processes open at the same time.
 ///
@@ -9,23 +10,22 @@ package final class SQLiteStorage: QueueStorage {
   /// The file's path.
   package let name: String
   package let pool: DatabasePool
+  /// Why the file is not to be used any more, once that is known.
+  private let damage = Mutex<StoreError?>(nil)
 
   /// Opens the file, making it and its folder if need be.
   ///
   /// - Throws: `StoreError`, with nothing changed, where the file cannot be read or written, is no store, is damaged or
   ///   is from a newer version.
-  package init(path: String) throws(StoreError) {
+  package convenience init(path: String) throws(StoreError) {
+    try self.init(path: path, pagesCheckedOnOpening: Self.pagesCheckedOnOpening)
+  }
+
+  init(path: String, pagesCheckedOnOpening limit: Int) throws(StoreError) {
     name = path
     do {
       pool = try Self.open(path)
-      try pool.writeWithoutTransaction { database in
-        // A corrupt page would otherwise show only when somebody reads it. This costs milliseconds for small stores and
-        // is skipped for those where it would cost seconds.
-        let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
-        if pages < 20_000, let fault = try String.fetchOne(database, sql: "PRAGMA quick_check(1)"), fault != "ok" {
-          throw StoreError(.damaged, "the store \(path) is damaged (\(fault)); restore a copy or move the file away")
-        }
-      }
+      try checkOnOpening(upTo: limit)
     } catch {
       throw StoreError(opening: path, error)
     }
@@ -53,8 +53,26 @@ package final class SQLiteStorage: QueueStorage {
     if isNew { try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path) }
     // GRDB's WAL set-up resets the pragma to NORMAL, under which a power cut may undo an acknowledged change.
     try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+    if !isNew { try keepCopy(of: pool, path) }
     try Schema.migrator.migrate(pool)
     return pool
+  }
+
+  /// Copies a store that a migration is about to change, beside it: `sync.sqlite.version-2` is the store as the second
+  /// migration left it.
+  private static func keepCopy(of pool: DatabasePool, _ path: String) throws {
+    let (done, isCurrent) = try pool.read { database in
+      (try Schema.migrator.completedMigrations(database), try Schema.migrator.hasCompletedMigrations(database))
+    }
+    guard !isCurrent, !done.isEmpty else { return }
+    let copy = "\(path).version-\(done.count)"
+    let unfinished = copy + ".part"
+    let files = FileManager.default
+    guard !files.fileExists(atPath: copy) else { return }
+    try? files.removeItem(atPath: unfinished)
+    try pool.vacuum(into: unfinished)
+    try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: unfinished)
+    try files.moveItem(atPath: unfinished, toPath: copy)
   }
 
   /// Refuses what is no store of ours before anything is written: opening a pool alone would turn a stranger's file
@@ -118,16 +136,34 @@ package final class SQLiteStorage: QueueStorage {
   // MARK: - Transactions
 
   package func read<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value {
-    try wrap { try pool.read { try body(SQLiteLedger($0)) } }
+    try wrap { try setAsideUnreadable { try pool.read { try body(SQLiteLedger($0)) } } }
   }
 
   package func write<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value {
-    let value = try wrap { try pool.write { try body(SQLiteLedger($0)) } }
+    let value = try wrap { try setAsideUnreadable { try pool.write { try body(SQLiteLedger($0)) } } }
     Bell.ring(name)
     return value
   }
 
+  /// Does a transaction again once a row in its way has been set aside.
+  private func setAsideUnreadable<Value>(_ body: () throws -> Value) throws -> Value {
+    var places: Set<UnreadableRow.Place> = []
+    while true {
+      do {
+        return try body()
+      } catch {
+        guard let row = error as? UnreadableRow, places.insert(row.place).inserted else { throw error }
+        try pool.write { try Quarantine.take(row, $0) }
+        Bell.ring(name)
+      }
+    }
+  }
+
+  /// Refuses every transaction from now on.
+  func refuse(_ error: StoreError) { damage.withLock { $0 = error } }
+
   private func wrap<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
+    if let error = damage.withLock({ $0 }) { throw error }
     do {
       return try body()
     } catch let error as StoreError {

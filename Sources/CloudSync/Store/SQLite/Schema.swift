@@ -22,8 +22,20 @@ enum Schema {
       try database.execute(sql: merging)
     }
     migrator.registerMigration("6 delivery") { try $0.execute(sql: delivery) }
+    migrator.registerMigration("7 keeping") { try $0.execute(sql: keeping) }
     return migrator
   }()
+
+  private static let keeping = """
+    -- Rows that could not be read, as JSON of their columns.
+    CREATE TABLE quarantine(
+      id INTEGER PRIMARY KEY,
+      at INTEGER NOT NULL,
+      source TEXT NOT NULL,
+      reason TEXT NOT NULL,
+      content TEXT NOT NULL
+    ) STRICT;
+    """
 
   /// What merging has to remember.
   private static let merging = """

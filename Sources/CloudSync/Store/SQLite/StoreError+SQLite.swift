@@ -16,7 +16,9 @@ extension StoreError {
 
   /// What a failure in use means.
   init(using path: String, _ error: any Error) {
-    if let error = error as? DatabaseError {
+    if let error = error as? StoreError {
+      self = error
+    } else if let error = error as? DatabaseError {
       self.init(path, error)
     } else if error is DecodingError {
       self.init(.damaged, "a row of the store \(path) cannot be read; restore a copy or move the file away")

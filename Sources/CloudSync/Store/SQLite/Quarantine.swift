@@ -1,0 +1,121 @@
+import CloudKit
+import Foundation
+import GRDB
+
+/// A row whose content is not what the store writes: somebody edited the file by hand, or a fault of ours did.
+struct UnreadableRow: Error {
+  enum Place: Hashable {
+    case operation(Int64)
+    case record(RecordKey)
+    case dropped(Int64)
+    case delivery(Int64)
+  }
+
+  var place: Place
+  var reason: String
+
+  init(_ place: Place, _ error: any Error) {
+    self.place = place
+    reason = (error as? StoreError)?.message ?? String(describing: error)
+  }
+}
+
+/// Setting rows aside that cannot be read, so that everything else goes on. The row as it was stays in the table
+/// `quarantine`, as JSON.
+///
+/// An operation becomes a dead letter that no retry sends, since what it was to say is not known: an operator discards
+/// it, or the record is edited again. A record is empty until its feed has been read from the beginning, which fills it.
+enum Quarantine {
+  static func take(_ row: UnreadableRow, _ database: Database) throws {
+    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    switch row.place {
+    case .operation(let id): try takeOperation(id, row.reason, now, database)
+    case .record(let key): try takeRecord(key, row.reason, now, database)
+    case .dropped(let id):
+      if try keep("dropped", "id = ?", [id], row.reason, now, database) != nil {
+        try database.execute(sql: "DELETE FROM dropped WHERE id = ?", arguments: [id])
+      }
+    case .delivery(let number):
+      if try keep("deliveries", "number = ?", [number], row.reason, now, database) != nil {
+        try database.execute(sql: "UPDATE deliveries SET fields = NULL WHERE number = ?", arguments: [number])
+      }
+    }
+  }
+
+  private static func takeOperation(_ id: Int64, _ reason: String, _ now: Int64, _ database: Database) throws {
+    guard let content = try keep("operations", "id = ?", [id], reason, now, database) else { return }
+    let message = "cannot be read (\(reason)); what it was is kept: discard it, or edit the record again"
+    try database.execute(
+      sql: """
+        UPDATE operations SET changes = '{}', base = '{}', baseTag = NULL, sentChanges = NULL, assets = NULL,
+          needsUpload = 0, state = 'failed', reason = ?, errorCode = ?, errorMessage = ?, nextAttemptAt = NULL,
+          isServersWait = 0, sentGeneration = NULL, sentOperation = NULL, conflictAt = NULL, needsReadBack = 0,
+          isUnanswered = 0, atomicGroup = NULL,
+          operation = CASE WHEN name IS NULL THEN 'zoneSave' WHEN operation = 'delete' THEN 'delete' ELSE 'save' END
+        WHERE id = ?
+        """,
+      arguments: [message, StoreError.unreadable, message, id]
+    )
+    try database.execute(sql: "DELETE FROM refs WHERE operation = ?", arguments: [id])
+    let ledger = SQLiteLedger(database)
+    let attempt = Attempt(
+      number: try ledger.lastAttemptNumber(of: id) + 1,
+      at: now,
+      seconds: 0,
+      code: StoreError.unreadable,
+      message: message,
+      response: String(content.prefix(4096))
+    )
+    try ledger.add(attempt, of: id)
+    try EventLog.add("error", "operation \(id) \(message)", now: now, ledger)
+  }
+
+  private static func takeRecord(_ key: RecordKey, _ reason: String, _ now: Int64, _ database: Database) throws {
+    let condition = "zone = ? AND owner = ? AND name = ?"
+    let arguments: StatementArguments = [key.zone, key.owner, key.name]
+    guard try keep("records", condition, arguments, reason, now, database) != nil else { return }
+    let ledger = SQLiteLedger(database)
+    let delivery = try ledger.delivery(of: key)?.number
+    // No tag that the server gives: whatever it has is news.
+    let update = "UPDATE records SET fields = '{}', changeTag = 'unreadable' WHERE \(condition)"
+    try database.execute(sql: update, arguments: arguments)
+    // An app is not told of what is not so.
+    if delivery == nil { try database.execute(sql: "DELETE FROM deliveries WHERE \(condition)", arguments: arguments) }
+    if key.zoneKey.isDefaultZone {
+      for var pull in try ledger.pulls() where pull.zone == key.zoneKey {
+        pull.watermark = nil
+        try ledger.put(pull)
+      }
+    } else {
+      try ledger.restart(key.zoneKey)
+    }
+    try ledger.changeActivity { $0.reachedEnd = false }
+    let message = "the copy of record \(key.name) cannot be read (\(reason)); it is read from the server again"
+    try EventLog.add("error", message, now: now, ledger)
+  }
+
+  /// Keeps a row as it is and returns it as text; nil where it is gone.
+  private static func keep(
+    _ table: String,
+    _ condition: String,
+    _ arguments: StatementArguments,
+    _ reason: String,
+    _ now: Int64,
+    _ database: Database
+  ) throws -> String? {
+    guard
+      let row = try Row.fetchOne(database, sql: "SELECT * FROM \(table) WHERE \(condition)", arguments: arguments)
+    else { return nil }
+    var members: [String: Any] = [:]
+    for (column, value) in row where !value.isNull {
+      members[column] = Int64.fromDatabaseValue(value) ?? String.fromDatabaseValue(value) ?? value.description
+    }
+    let data = try JSONSerialization.data(withJSONObject: members, options: [.sortedKeys, .withoutEscapingSlashes])
+    let content = String(decoding: data, as: UTF8.self)
+    try database.execute(
+      sql: "INSERT INTO quarantine(at, source, reason, content) VALUES (?, ?, ?, ?)",
+      arguments: [now, table, reason, content]
+    )
+    return content
+  }
+}

@@ -1,0 +1,88 @@
+import CloudKit
+import Foundation
+import GRDB
+import Testing
+
+@testable import CloudSync
+
+/// A row that somebody edited by hand, or that a fault of ours wrote: it is set aside, everything else goes on.
+@Suite struct QuarantineTests {
+  private let world: World
+  private let device: TestDevice
+  private var store: SyncStore { device.store }
+
+  init() throws {
+    world = try World()
+    device = try world.device("mine")
+    for name in ["a", "b", "c"] { try store.accept(world.put(name, ["x": .int64(1)])) }
+  }
+
+  /// Edits the file without its own constraints.
+  private func spoil(_ sql: String) throws {
+    try store.file.pool.writeWithoutTransaction { database in
+      try database.execute(sql: "PRAGMA ignore_check_constraints = 1")
+      try database.execute(sql: sql)
+      try database.execute(sql: "PRAGMA ignore_check_constraints = 0")
+    }
+  }
+
+  @Test(
+    arguments: [
+      "changes = '{'", "changes = '{\"values\":{\"x\":{\"type\":7}}}'", "base = 'none'", "sentChanges = '['",
+      "assets = '?'", "state = 'sleeping'", "operation = 'copy'", "state = 'waiting', nextAttemptAt = 1, base = ''",
+    ]
+  )
+  func `an operation that cannot be read fails with its raw text kept, and its neighbours are sent`(spoilt: String)
+    async throws
+  {
+    try spoil("UPDATE operations SET \(spoilt) WHERE name = 'b'")
+
+    try await device.sync()
+
+    #expect(world.onServer("a") != nil)
+    #expect(world.onServer("b") == nil)
+    #expect(world.onServer("c") != nil)
+    let row = try #require(store.operations().rows.first)
+    #expect(row.key.name == "b")
+    #expect(row.state == .failed)
+    #expect(row.errorCode == "UNREADABLE")
+    #expect(try store.status().queue.failed == 1)
+    #expect(try !store.status().isInSync)
+    let detail = try #require(try store.detail(of: row.id))
+    #expect(detail.attempts.first?.code == "UNREADABLE")
+    #expect(detail.attempts.first?.response?.contains("\"name\":\"b\"") == true)
+    #expect(try store.count("SELECT count(*) FROM quarantine WHERE source = 'operations'") == 1)
+    #expect(try store.conflicts() == [])
+  }
+
+  @Test func `what cannot be read cannot be retried, only edited again or discarded`() async throws {
+    try spoil("UPDATE operations SET changes = '{' WHERE name <> 'a'")
+
+    let retried = try store.perform(.retry, on: .all, actor: "ana")
+    #expect(retried.changed == [])
+    #expect(retried.skipped[2]?.contains("cannot be read") == true)
+    try store.accept(world.put("b", ["y": .int64(2)]))
+    #expect(try store.perform(.discard, on: .ids([3]), actor: "ana").changed == [3])
+    try await device.sync()
+
+    #expect(world.onServer("b")?["y"] != nil)
+    #expect(world.onServer("c") == nil)
+    #expect(try store.queue() == [])
+    #expect(try store.endings() == ["save c discarded", "save a acknowledged", "save b acknowledged"])
+  }
+
+  @Test(arguments: ["fields = '{'", "fields = '[]'", "fields = '{\"x\":7}'"])
+  func `a record that cannot be read is read from the server again`(spoilt: String) async throws {
+    try await device.sync()
+    try spoil("UPDATE records SET \(spoilt) WHERE name = 'b'")
+
+    #expect(try store.records().rows.map(\.record.fields.count) == [1, 0, 1])
+    #expect(try store.knownFieldTypes(of: "Note") == ["x": "INT64"])
+    #expect(try !store.status().isInSync)
+    try await device.sync()
+
+    #expect(try store.mirror("b") == ["x": .int64(1)])
+    #expect(try store.status().isInSync)
+    #expect(try store.count("SELECT count(*) FROM quarantine WHERE source = 'records'") == 1)
+  }
+}

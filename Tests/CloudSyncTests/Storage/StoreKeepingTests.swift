@@ -1,0 +1,100 @@
+import CloudKit
+import Foundation
+import GRDB
+import Testing
+
+@testable import CloudSync
+
+/// Keeping a file for years: damage is found whatever the size, what a migration changes is copied first, logs end.
+@Suite struct StoreKeepingTests {
+  private let folder = TestFolder()
+
+  @Test func `an existing store is copied before a migration changes it`() throws {
+    let path = folder.path("old.sqlite")
+    do {
+      let pool = try DatabasePool(path: path)
+      try Schema.migrator.migrate(pool, upTo: "2")
+      try pool.write { try $0.execute(sql: "INSERT INTO meta VALUES ('k', 'v')") }
+    }
+
+    let storage = try SQLiteStorage(path: path)
+    #expect(try storage.read { try $0.value("k") } == "v")
+
+    let copy = path + ".version-2"
+    let old = try DatabaseQueue(path: copy)
+    #expect(try old.read { try String.fetchOne($0, sql: "SELECT value FROM meta WHERE key = 'k'") } == "v")
+    #expect(try old.read { try Schema.migrator.completedMigrations($0) } == ["1", "2"])
+    let rights = try FileManager.default.attributesOfItem(atPath: copy)[.posixPermissions] as? Int
+    #expect(rights == 0o600)
+  }
+
+  @Test func `a store that needs no migration leaves no copy`() throws {
+    for _ in 0..<2 { _ = try SQLiteStorage(path: folder.path("new.sqlite")) }
+
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+    #expect(files.filter { $0.contains("version") } == [])
+  }
+
+  @Test func `damage in a large file is found while it is used, and then nothing is read from it`() throws {
+    let world = try World()
+    let path = world.folder.path("large.sqlite")
+    do {
+      let store = try world.open("large")
+      _ = try store.enqueue(
+        (0..<500).map { world.put("r\($0)", ["text": .string(String(repeating: "x", count: 200))]) }
+      )
+      try store.file.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+    }
+    let storage = try SQLiteStorage(path: path)
+    try storage.checkInParts()
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    // The first pages are needed to open it at all.
+    let pages = try file.seekToEnd() / 4096
+    for page in (pages * 2 / 3)..<pages {
+      try file.seek(toOffset: page * 4096)
+      try file.write(contentsOf: Data(repeating: 0xA5, count: 64))
+    }
+    try file.close()
+    let large = try SQLiteStorage(path: path, pagesCheckedOnOpening: 0)
+
+    let error = try #require(#expect(throws: StoreError.self) { try large.checkInParts() })
+
+    #expect(error.kind == .damaged)
+    #expect(error.message.contains(path))
+    #expect(!error.message.contains("\n"))
+    #expect(throws: error) { try large.read { try $0.value("k") } }
+    #expect(throws: error) { try large.write { try $0.setValue("k", "v") } }
+  }
+
+  @Test(.eachStorage) func `what ended long ago is forgotten, and never what is queued`() async throws {
+    let world = try World()
+    let device = try world.device("mine")
+    let dead = try device.store.accept(world.put("dead", [:]))
+    try device.store.write { ledger in
+      var operation = try #require(try ledger.operation(dead))
+      operation.fail("BAD_REQUEST", "no")
+      try ledger.update(operation)
+      for number in 1...150 {
+        let attempt = Attempt(number: number, at: 0, seconds: 0, code: nil, message: nil, response: nil)
+        try Retention.add(attempt, of: dead, ledger)
+      }
+      for number in 1...1500 {
+        var ended = operation
+        ended.id = Int64(number + 1000)
+        try ledger.end(ended, .merged, "", now: world.clock.now)
+      }
+    }
+    world.clock.advance(89 * 86_400)
+    try await device.sync()
+    #expect(try device.store.history(limit: 2000).count == 1500)
+
+    world.clock.advance(2 * 86_400)
+    try await device.sync()
+    try await device.sync()
+
+    #expect(try device.store.history(limit: 2000).isEmpty)
+    let left = try #require(try device.store.detail(of: dead))
+    #expect(left.operation?.state == .failed)
+    #expect(left.attempts.map(\.number) == Array((51...150).reversed()))
+  }
+}
