@@ -97,4 +97,48 @@ import Testing
     #expect(left.operation?.state == .failed)
     #expect(left.attempts.map(\.number) == Array((51...150).reversed()))
   }
+
+  @Test func `a store of before counts what it has`() throws {
+    let path = folder.path("old.sqlite")
+    do {
+      let pool = try DatabasePool(path: path)
+      try Schema.migrator.migrate(pool, upTo: "7 keeping")
+      try pool.write { database in
+        let ledger = SQLiteLedger(database)
+        for name in ["edited", "gone", "same"] { try ledger.put(.note(name), epoch: 1) }
+        for name in ["edited", "made"] { _ = try ledger.insert(.save(name)) }
+        var delete = QueuedOperation.save("gone")
+        delete.kind = .delete
+        _ = try ledger.insert(delete)
+      }
+    }
+
+    let storage = try SQLiteStorage(path: path)
+
+    #expect(try storage.read { try $0.queueTotals() } == [.pending: QueueTotals(count: 3, bytes: 30, oldest: 100)])
+    #expect(try storage.read { try $0.recordTotals() } == [RecordTotal(zone: "one", type: "Note", count: 3)])
+    #expect(try storage.read { try $0.recordCount(of: .one) } == 3)
+  }
+
+  @Test(
+    arguments: [
+      "SELECT sum(count) FROM queueCounts WHERE state = 'failed'",
+      "SELECT min(enqueuedAt) FROM operations WHERE state = 'pending'",
+      "SELECT min(nextAttemptAt) FROM operations WHERE nextAttemptAt > 5",
+      "SELECT * FROM operations WHERE zone = 'z' ORDER BY id LIMIT 50",
+      "SELECT * FROM operations WHERE type = 'Note' ORDER BY id LIMIT 50",
+      "SELECT * FROM operations WHERE errorCode = 'BUSY' ORDER BY id LIMIT 50",
+      "SELECT * FROM operations WHERE state = 'failed' ORDER BY id LIMIT 50",
+    ]
+  )
+  func `what is asked for all the time is found by an index`(sql: String) throws {
+    let storage = try SQLiteStorage(path: folder.path("new.sqlite"))
+
+    let plan = try storage.pool.read { database in
+      try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(sql)").map { $0["detail"] as String }
+    }
+
+    #expect(!plan.isEmpty)
+    for step in plan { #expect(step.hasPrefix("SEARCH") && !step.contains("TEMP B-TREE"), "\(plan)") }
+  }
 }

@@ -85,6 +85,7 @@ extension SQLiteLedger {
   }
 
   func nextBackOffEnd(after time: Int64) throws -> Int64? {
-    try one("SELECT min(nextAttemptAt) FROM operations WHERE state = 'waiting' AND nextAttemptAt > ?", [time])
+    // Only what waits has such a time.
+    try one("SELECT min(nextAttemptAt) FROM operations WHERE nextAttemptAt > ?", [time])
   }
 }

@@ -22,11 +22,10 @@ extension SQLiteLedger {
       arguments += [Self.likePattern(query.text)]
     }
     let condition = conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
-    let total = try Int.fetchOne(
-      database,
-      sql: "SELECT count(*) FROM operations WHERE \(condition)",
-      arguments: arguments
-    )
+    let total: Int? =
+      conditions.isEmpty
+      ? try one("SELECT sum(count) FROM queueCounts")
+      : try Int.fetchOne(database, sql: "SELECT count(*) FROM operations WHERE \(condition)", arguments: arguments)
     let rows = try Row.fetchAll(
       database,
       sql: """
@@ -60,10 +59,14 @@ extension SQLiteLedger {
   func queueTotals() throws -> [OperationState: QueueTotals] {
     var totals: [OperationState: QueueTotals] = [:]
     for row in try rows(
-      "SELECT state, count(*) AS number, sum(bytes) AS bytes, min(enqueuedAt) AS oldest FROM operations GROUP BY state"
+      """
+      SELECT state, sum(count) AS number, sum(bytes) AS bytes,
+        (SELECT min(enqueuedAt) FROM operations o WHERE o.state = c.state) AS oldest
+      FROM queueCounts c GROUP BY state HAVING number > 0
+      """
     ) {
       guard let state = OperationState(rawValue: row["state"]) else { continue }
-      totals[state] = QueueTotals(count: row["number"], bytes: row["bytes"] ?? 0, oldest: row["oldest"])
+      totals[state] = QueueTotals(count: row["number"], bytes: row["bytes"], oldest: row["oldest"])
     }
     return totals
   }
@@ -128,14 +131,8 @@ extension SQLiteLedger {
   func recordTotals() throws -> [RecordTotal] {
     try rows(
       """
-      SELECT zone, type, sum(number) AS number FROM (
-        SELECT zone, type, count(*) AS number FROM records GROUP BY zone, type
-        UNION ALL
-        SELECT o.zone, o.type, CASE o.operation WHEN 'save' THEN 1 ELSE -1 END FROM operations o
-          WHERE o.name IS NOT NULL AND o.type IS NOT NULL
-            AND (o.operation = 'save') = NOT EXISTS (SELECT 1 FROM records r
-              WHERE r.zone = o.zone AND r.owner = o.owner AND r.name = o.name))
-      GROUP BY zone, type HAVING sum(number) > 0 ORDER BY zone, type
+      SELECT zone, type, sum(mirrored + queued) AS number FROM recordCounts
+      GROUP BY zone, type HAVING number > 0 ORDER BY zone, type
       """
     ).map { RecordTotal(zone: $0["zone"], type: $0["type"], count: $0["number"]) }
   }

@@ -81,19 +81,19 @@ extension SQLiteLedger {
   }
 
   func recordCount(of zone: ZoneKey) throws -> Int {
-    try one("SELECT count(*) FROM records WHERE zone = ? AND owner = ?", [zone.zone, zone.owner]) ?? 0
+    try one("SELECT sum(mirrored) FROM recordCounts WHERE zone = ? AND owner = ?", [zone.zone, zone.owner]) ?? 0
   }
 
   func recordTypes(in zone: ZoneKey) throws -> [String] {
     try all(
-      "SELECT DISTINCT type FROM records WHERE zone = ? AND owner = ? ORDER BY type",
+      "SELECT type FROM recordCounts WHERE zone = ? AND owner = ? AND mirrored > 0 ORDER BY type",
       [zone.zone, zone.owner]
     )
   }
 
   func queuedTypes(in zone: ZoneKey) throws -> [String] {
     try all(
-      "SELECT DISTINCT type FROM operations WHERE zone = ? AND owner = ? AND type IS NOT NULL ORDER BY type",
+      "SELECT DISTINCT type FROM queueCounts WHERE zone = ? AND owner = ? AND type <> '' AND count > 0 ORDER BY type",
       [zone.zone, zone.owner]
     )
   }

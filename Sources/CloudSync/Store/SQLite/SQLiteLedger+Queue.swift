@@ -141,6 +141,6 @@ extension SQLiteLedger {
   }
 
   func operationCount(in state: OperationState) throws -> Int {
-    try one("SELECT count(*) FROM operations WHERE state = ?", [state.rawValue]) ?? 0
+    try one("SELECT sum(count) FROM queueCounts WHERE state = ?", [state.rawValue]) ?? 0
   }
 }

@@ -23,6 +23,7 @@ enum Schema {
     }
     migrator.registerMigration("6 delivery") { try $0.execute(sql: delivery) }
     migrator.registerMigration("7 keeping") { try $0.execute(sql: keeping) }
+    migrator.registerMigration("8 counts") { try $0.execute(sql: counts) }
     return migrator
   }()
 
