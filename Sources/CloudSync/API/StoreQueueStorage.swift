@@ -1,0 +1,110 @@
+public import CloudKit
+import Foundation
+
+/// The queue of a store, for code that keeps its changes in a `CloudKitQueueStorage`.
+///
+/// What is enqueued is on disk on return and is sent by whoever drives the store; nothing has to be dequeued for that.
+/// There is one operation for a record: a later one is merged into it. An operation that is taken out, whether to be sent
+/// by other means or not at all, ends as discarded; one that is on its way to the server stays.
+@MainActor
+public final class StoreQueueStorage: CloudKitQueueStorage {
+  private let store: SyncStore
+  private let zoneID: CKRecordZone.ID
+
+  /// - Parameter zoneID: where the records lie that are named without a zone; nil is the zone that the store has for such.
+  public init(_ store: SyncStore, zoneID: CKRecordZone.ID? = nil) {
+    self.store = store
+    self.zoneID = zoneID ?? RecordKey(store.scope.zoneForChangesWithoutOne, "").recordID.zoneID
+  }
+
+  /// Accepts a save with its record's data, or a delete: on disk on return.
+  ///
+  /// - Throws: `CKError` or `StoreError` where there is nothing to be sent, or what can never be sent.
+  public func enqueue(_ operation: QueuedCloudKitOperation) throws {
+    switch (operation.operationType, operation.recordData, operation.recordID) {
+    case ("save", let data?, _):
+      guard let record = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data) else {
+        throw Self.refusal("The data of the save hold no record.")
+      }
+      try store.save([record])
+    case ("delete", _, let name?):
+      try store.delete([CKRecord.ID(recordName: name, zoneID: zoneID)])
+    default:
+      throw Self.refusal(
+        "A \(operation.operationType) needs \(operation.operationType == "save" ? "data" : "a record")."
+      )
+    }
+  }
+
+  /// Takes the oldest pending operation out of the store; it is not sent then.
+  public func dequeue() throws -> QueuedCloudKitOperation? {
+    guard let first = try peek() else { return nil }
+    try remove(first)
+    return first
+  }
+
+  /// The oldest pending operation; nil where there is none.
+  public func peek() throws -> QueuedCloudKitOperation? {
+    let rows = try store.operations(matching: QueueFilter(parsing: "state = 'pending'"), limit: 1).rows
+    return try rows.first.map(operation)
+  }
+
+  /// Takes an operation out, by its identifier or, where that is not the store's, by its record.
+  public func remove(_ operation: QueuedCloudKitOperation) throws {
+    let rows = try store.operations().rows
+    let known =
+      rows.first { Self.identifier($0.id) == operation.id } ?? rows.first { $0.key.name == operation.recordID }
+    if let known { _ = try store.perform(.discard, on: .ids([known.id]), actor: "app") }
+  }
+
+  /// How many operations are pending, those in a back-off of their own left out.
+  public func count() throws -> Int { try store.read { try $0.operationCount(in: .pending) } }
+
+  /// Takes all operations out, but for those on their way to the server.
+  public func clear() throws { _ = try store.perform(.discard, on: .all, actor: "app") }
+
+  /// All operations, in whatever state, oldest first.
+  public func getAllOperations() throws -> [QueuedCloudKitOperation] { try store.operations().rows.map(operation) }
+
+  private func operation(_ row: QueueRow) throws -> QueuedCloudKitOperation {
+    let record = row.kind == .save ? try store.current(row.key.recordID) : nil
+    return QueuedCloudKitOperation(
+      id: Self.identifier(row.id),
+      operationType: row.kind.rawValue,
+      recordData: try record.map { try NSKeyedArchiver.archivedData(withRootObject: $0, requiringSecureCoding: true) },
+      recordID: row.key.name.isEmpty ? nil : row.key.name,
+      recordType: row.type,
+      timestamp: Self.date(row.enqueuedAt),
+      retryCount: row.attempts,
+      maxRetries: row.maxAttempts,
+      nextRetryAt: row.nextAttemptAt.map(Self.date),
+      status: Self.status(row.state),
+      errorMessage: row.errorMessage
+    )
+  }
+
+  private static func status(_ state: OperationState) -> String {
+    switch state {
+    case .pending, .waiting: "pending"
+    case .inFlight: "processing"
+    case .failed, .paused, .conflict: state.rawValue
+    }
+  }
+
+  private static func date(_ time: Int64) -> Date { Date(timeIntervalSince1970: Double(time) / 1000) }
+
+  /// The same for the same operation at all times.
+  private static func identifier(_ id: Int64) -> UUID {
+    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: id >> (56 - 8 * $0)) }
+    return UUID(
+      uuid: (
+        0x63, 0x6B, 0x74, 0x6F, 0x70, 0, 0x80, 0, bytes[0] | 0x80, bytes[1], bytes[2], bytes[3], bytes[4], bytes[5],
+        bytes[6], bytes[7]
+      )
+    )
+  }
+
+  private static func refusal(_ text: String) -> CKError {
+    CKError(.invalidArguments, userInfo: [NSLocalizedDescriptionKey: text])
+  }
+}

@@ -1,0 +1,87 @@
+import CloudKit
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// A store's queue behind the interface of others.
+@MainActor @Suite struct StoreQueueStorageTests {
+  private let world: World
+  private let store: SyncStore
+  private let storage: any CloudKitQueueStorage
+
+  init() throws {
+    world = try World()
+    store = try world.open("store")
+    storage = StoreQueueStorage(store)
+  }
+
+  private func save(_ name: String, _ title: String) throws -> QueuedCloudKitOperation {
+    let zone = CKRecordZone.ID(zoneName: "cktop")
+    let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
+    record["title"] = title
+    let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
+    return QueuedCloudKitOperation(operationType: "save", recordData: data, recordID: name, recordType: "Note")
+  }
+
+  @Test func `what is enqueued comes out in order, with its record`() throws {
+    try storage.enqueue(save("a", "first"))
+    try storage.enqueue(QueuedCloudKitOperation(operationType: "delete", recordID: "b"))
+    #expect(try storage.count() == 2)
+    #expect(try storage.getAllOperations().map(\.recordID) == ["a", "b"])
+    #expect(try storage.peek()?.id == storage.peek()?.id)
+
+    let first = try #require(try storage.dequeue())
+    let data = try #require(first.recordData)
+    let record = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data)
+
+    #expect(record?["title"] as? String == "first")
+    #expect(first.operationType == "save")
+    #expect(try storage.dequeue()?.operationType == "delete")
+    #expect(try storage.dequeue() == nil)
+    #expect(try store.endings() == ["save a discarded", "delete b discarded"])
+  }
+
+  @Test func `what is enqueued is there for the next process, and is sent by whoever drives`() async throws {
+    try storage.enqueue(save("a", "first"))
+
+    let device = try world.device("store")
+    #expect(try StoreQueueStorage(device.store).count() == 1)
+    try await device.sync()
+
+    #expect(world.onServer("a")?["title"] != nil)
+    #expect(try storage.getAllOperations() == [])
+  }
+
+  @Test func `an operation is removed by its identifier or by its record, and all by clearing`() throws {
+    for name in ["a", "b", "c"] { try storage.enqueue(save(name, name)) }
+    let all = try storage.getAllOperations()
+
+    try storage.remove(all[1])
+    try storage.remove(QueuedCloudKitOperation(operationType: "save", recordID: "c"))
+    #expect(try storage.getAllOperations().map(\.recordID) == ["a"])
+    try storage.clear()
+    #expect(try storage.count() == 0)
+  }
+
+  @Test func `what holds nothing to be sent is refused`() throws {
+    for operation in [
+      QueuedCloudKitOperation(operationType: "save", recordID: "a"), QueuedCloudKitOperation(operationType: "delete"),
+      QueuedCloudKitOperation(operationType: "sync", recordID: "a"),
+    ] {
+      #expect(throws: CKError.self) { try storage.enqueue(operation) }
+    }
+    #expect(try storage.count() == 0)
+  }
+
+  @Test func `operations are written and read as JSON by their names`() throws {
+    let operation = try save("a", "first")
+    let decoder = JSONDecoder()
+
+    let json = try JSONEncoder().encode(operation)
+
+    #expect(try decoder.decode(QueuedCloudKitOperation.self, from: json) == operation)
+    let keys = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any]).keys
+    #expect(Set(keys).isSuperset(of: ["id", "operationType", "recordData", "recordID", "timestamp", "maxRetries"]))
+  }
+}
