@@ -41,7 +41,7 @@ import Testing
     let ids = try ledger.operationIDs(matching: nil, now: 0)
     let id = ids.isEmpty ? 1 : ids[random.below(ids.count)]
     let time = Int64(random.below(9)) * 100
-    switch random.below(26) {
+    switch random.below(28) {
     case 0...5:
       if try ledger.operation(for: key) == nil { _ = try ledger.insert(operation(key, &random)) }
     case 6:
@@ -94,6 +94,9 @@ import Testing
       let id = try ledger.insertPass(requestedAt: time, types: ["Note", "Task"])
       try ledger.replace(RequestedPass(id: id - 1, types: [], startedAt: time, finishedAt: time, summary: "{}"))
       try ledger.removePasses(finishedBefore: time - 300)
+    case 25: try ledger.startDelivering()
+    case 26:
+      if let delivery = try ledger.delivery(of: key) { try ledger.removeDeliveries([delivery.number]) }
     default:
       try ledger.add(
         Attempt(number: 1, at: time, seconds: 0.5, code: "BUSY", message: "later", response: "{}"),

@@ -53,6 +53,8 @@ struct StoreDump: Equatable {
   var named: [[RecordRow]]
   var recordTotals: [RecordTotal]
   var fieldTypes: [[String: String]]
+  /// By record, without the numbers: in which order a zone's records go is the storage's business.
+  var deliveries: [Delivery]
 
   static let names = ["a", "b", "c", "d"]
   static let types = ["Note", "Task"]
@@ -120,6 +122,11 @@ struct StoreDump: Equatable {
     }
     recordTotals = try ledger.recordTotals()
     fieldTypes = try Self.types.map { try ledger.fieldTypes(of: $0) }
+    deliveries = try ledger.deliveries(limit: 100).sorted { $0.key < $1.key }.map { delivery in
+      var delivery = delivery
+      delivery.number = 0
+      return delivery
+    }
   }
 
   private static func queries(_ ids: [Int64]) -> [CandidateQuery] {

@@ -24,6 +24,7 @@ extension MemoryLedger {
         tag == record.changeTag ? known.formerTags : String("\(tag) \(known.formerTags)".prefix(200))
     }
     set(record.key, row)
+    noteDelivery(record.key, type: record.type, lastFields: nil)
   }
 
   func touch(_ key: RecordKey, epoch: Int64) throws {
@@ -37,7 +38,7 @@ extension MemoryLedger {
   }
 
   func removeRecords(of zone: ZoneKey) throws {
-    for name in mirror.names(of: zone) { set(RecordKey(zone, name), nil) }
+    for name in mirror.names(of: zone).sorted() { set(RecordKey(zone, name), nil) }
   }
 
   func namesNotSeen(_ zone: ZoneKey, epoch: Int64) throws -> [String] {
@@ -77,8 +78,6 @@ extension MemoryLedger {
   private func set(_ key: RecordKey, _ row: Record?) {
     let before = records.replace(key, row)?.record
     mirror.move(key, from: before, to: row?.record)
-    if let known = row?.record ?? before, row?.record != before {
-      noteDelivery(key, type: known.type, lastFields: row == nil ? before?.fields : nil)
-    }
+    if row == nil, let before { noteDelivery(key, type: before.type, lastFields: before.fields) }
   }
 }
