@@ -209,6 +209,19 @@ import Testing
     #expect(try !store.status().isInSync)
   }
 
+  /// Found by simulation, seed 2175.
+  @Test func `a clock that is set back does not keep a store from being in sync`() async throws {
+    let world = try World()
+    let device = try world.device("mine")
+    try device.store.accept(world.put("a", [:]))
+    world.clock.advance(-86_400)
+
+    try await device.sync()
+    try await device.sync()
+
+    #expect(try device.store.status().isInSync)
+  }
+
   @Test func `counts and bytes are those of the queue`() throws {
     let world = try World()
     let store = try world.open("store")

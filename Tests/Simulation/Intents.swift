@@ -36,7 +36,7 @@ struct Intents {
   func isGivenUp(_ key: RecordKey) -> Bool { given.contains(key) }
 
   /// What the server lacks, or has too much; nil where it is as intended.
-  func fault(on server: [RecordKey: [String: EmulatorText]]) -> String? {
+  func fault(on server: [RecordKey: [String: String]]) -> String? {
     for (device, values) in fields.sorted(by: { $0.key < $1.key }) {
       let field = device.replacing("-", with: "_")
       for (key, value) in values.sorted(by: { $0.key < $1.key }) where server[key]?[field] != "\(value)" {
@@ -45,7 +45,7 @@ struct Intents {
       }
     }
     for (key, fields) in records.sorted(by: { $0.key < $1.key }) where !given.contains(key) {
-      let wanted = fields?.mapValues(\.text)
+      let wanted = fields?.filter { $0.key != FieldChanges.parent }.mapValues(\.text)
       if server[key] != wanted { return "\(key.zone)/\(key.name) is \(text(server[key])), not \(text(wanted))" }
     }
     return nil
@@ -55,6 +55,4 @@ struct Intents {
     fields.map { "[" + $0.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ") + "]" }
       ?? "nothing"
   }
-
-  typealias EmulatorText = String
 }

@@ -111,9 +111,12 @@ final class SimulatedDevice {
   }
 
   /// Every record of the mirror as text.
-  func mirror() throws -> [String] {
+  ///
+  /// - Parameter parents: whether with their parents, which the emulator does not show.
+  func mirror(parents: Bool = false) throws -> [String] {
     try store.records(mirrorOnly: true).rows.map { row in
-      let fields = row.record.fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }
+      let shown = row.record.fields.filter { parents || $0.key != FieldChanges.parent }
+      let fields = shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }
       return "\(row.record.key.zone)/\(row.record.key.name) [\(row.record.changeTag)] \(fields.joined(separator: " "))"
     }.sorted()
   }

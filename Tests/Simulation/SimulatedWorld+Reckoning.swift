@@ -140,6 +140,8 @@ extension SimulatedWorld {
       }
       try compare(device)
     }
+    let mirrors = try devices.map { try $0.mirror(parents: true) }
+    if mirrors.contains(where: { $0 != mirrors[0] }) { throw violation("the devices' mirrors differ: \(mirrors)") }
     let server = records(of: Self.user).mapValues { $0.fields.mapValues(\.text) }
     if let fault = intents.fault(on: server) { throw violation(fault) }
     if scope.database == .private, let stray = records(of: "ben").keys.min() {

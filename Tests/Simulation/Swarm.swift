@@ -20,7 +20,7 @@ struct Swarm: Sendable {
     death = Self.rate(&random)
     clockJump = Self.rate(&random)
     tokenExpiry = Self.rate(&random)
-    accountEvent = Self.rate(&random) / 2
+    accountEvent = Self.rate(&random)
     zoneEvent = Self.rate(&random)
   }
 

@@ -68,6 +68,8 @@ extension SyncStore {
       for scope in [WaitScope.network, .account, .database] { try Throttles.clear(scope, ledger) }
       try ledger.changeActivity { row in
         row.perSecond = nil
+        // What was accepted later than now was accepted before the clock was set back.
+        if let acceptedAt = row.lastEnqueueAt, acceptedAt > now { row.lastEnqueueAt = readAt }
         row.reachedEnd = isComplete && row.lastEnqueueAt ?? 0 <= readAt
         guard isComplete else { return }
         row.lastSuccessAt = now

@@ -1,0 +1,118 @@
+import CloudKit
+import CloudKitEmulator
+import CloudSync
+import Foundation
+import Synchronization
+
+/// A folder, a store in it and what is needed to fill and drive it.
+final class Bench {
+  static let container = "iCloud.benchmark"
+  static let zone = ZoneKey(zone: "Bench")
+
+  let folder: URL
+  private let isKept: Bool
+
+  /// - Parameter path: where the store lies and stays; nil: in a folder that goes again.
+  init(at path: String? = nil) throws {
+    isKept = path != nil
+    folder =
+      path.map { URL(fileURLWithPath: $0) }
+      ?? FileManager.default.temporaryDirectory.appendingPathComponent("sync-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  deinit {
+    if !isKept { try? FileManager.default.removeItem(at: folder) }
+  }
+
+  func storage(_ name: String) throws -> SQLiteStorage {
+    try SQLiteStorage(path: folder.appendingPathComponent("\(name).sqlite").path)
+  }
+
+  static func store(_ storage: SQLiteStorage) throws -> SyncStore {
+    try SyncStore(
+      storage,
+      scope: SyncStore.Scope(container: container, environment: "development", database: .private)
+    )
+  }
+
+  static func change(_ name: String, _ number: Int = 0) -> Change {
+    let fields: [String: FieldValue] = [
+      "title": .string("A title of some words, number \(number)"), "done": .int64(Int64(number % 2)),
+      "rank": .double(Double(number) / 7), "due": .timestamp(1_700_000_000_000 + Int64(number)),
+    ]
+    return Change(RecordKey(zone, name), .save(type: "Task", FieldChanges(values: fields)))
+  }
+
+  static func engine(_ store: SyncStore, _ transport: any CKTransport) -> SyncEngine {
+    let client = WebServicesClient(
+      WebServicesClient.Configuration(
+        container: container,
+        environment: "development",
+        credential: .webAuth(apiToken: "token", webAuthToken: "ana")
+      ),
+      transport: transport
+    )
+    return SyncEngine(store: store, SyncEngine.Configuration(client: client))
+  }
+}
+
+/// An emulator at some distance, and how long was spent on the way and there.
+final class DistantServer: CKTransport {
+  private let emulator: EmulatorTransport
+  private let distance: Duration
+  private let state = Mutex((requests: 0, time: Duration.zero, first: nil as ContinuousClock.Instant?))
+
+  /// - Parameter distance: the round trip.
+  init(_ distance: Duration) throws {
+    emulator = EmulatorTransport(try Emulator(), now: { Date() })
+    self.distance = distance
+  }
+
+  var requests: Int { state.withLock(\.requests) }
+  var time: Duration { state.withLock(\.time) }
+  /// When the first request came.
+  var first: ContinuousClock.Instant? { state.withLock(\.first) }
+
+  func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
+    let start = ContinuousClock.now
+    defer {
+      state.withLock {
+        $0.requests += 1
+        $0.time += start.duration(to: .now)
+      }
+    }
+    state.withLock { $0.first = $0.first ?? start }
+    try? await Task.sleep(for: distance)
+    return try await emulator.send(request)
+  }
+}
+
+func time(_ body: () throws -> Void) rethrows -> Duration {
+  let start = ContinuousClock.now
+  try body()
+  return start.duration(to: .now)
+}
+
+extension Duration {
+  var milliseconds: Double { self / .milliseconds(1) }
+}
+
+/// A line of the result, held against its limit.
+func report(_ name: String, _ value: Double, _ unit: String, atMost limit: Double? = nil, atLeast: Double? = nil) {
+  let isFine = limit.map { value <= $0 } ?? atLeast.map { value >= $0 } ?? true
+  let wanted = limit.map { ", at most \($0)" } ?? atLeast.map { ", at least \($0)" } ?? ""
+  print(
+    name.padding(toLength: 58, withPad: " ", startingAt: 0),
+    String(format: "%.3f", value),
+    unit + wanted,
+    isFine ? "" : "NOT MET"
+  )
+}
+
+/// What the kernel counts as this process's own memory, in MB.
+func residentMegabytes() -> Double {
+  let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+  let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+  return Double(line.flatMap { Int($0.filter(\.isNumber)) } ?? 0) / 1024
+}

@@ -1,0 +1,26 @@
+import CloudKit
+import CloudSync
+import Foundation
+
+/// How much of the time of a large upload is the engine's own.
+func upload(_ count: Int) async throws {
+  let bench = try Bench()
+  let store = try Bench.store(bench.storage("store"))
+  _ = try store.enqueue((0..<count).map { Bench.change("r\($0)", $0) })
+  let server = try DistantServer(.milliseconds(50))
+  let begin = ContinuousClock.now
+  let summary = try await Bench.engine(store, server).syncOnce()
+  let wall = begin.duration(to: .now)
+  report("upload of \(summary.sent) records", wall / .seconds(1), "s")
+  report("in requests", Double(server.requests), "")
+  report("the engine's own share", (wall - server.time) / wall * 100, "%", atMost: 30)
+}
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+switch arguments.first {
+case "million":
+  try await Million(arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000, in: arguments.dropFirst(2).first)
+    .measure()
+case "upload": try await upload(arguments.dropFirst().first.flatMap { Int($0) } ?? 10_000)
+default: try await Enqueue.compare()
+}
