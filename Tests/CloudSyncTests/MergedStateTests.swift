@@ -330,6 +330,23 @@ import Testing
     #expect(try store.operation(id).changes["x"] == .int64(9))
   }
 
+  @Test func `a record that was asked for by name is what it is, however old`() throws {
+    let world = try World(.public)
+    let store = try world.open("mine")
+    for version in 1...2 as ClosedRange<Int64> {
+      try take(record(world, "tag\(version)", x: version, at: version), store)
+    }
+    var wire = WireRecord(recordName: "a", recordType: "Note")
+    (wire.recordChangeTag, wire.modified, wire.fields) = ("tag1", WireStamp(timestamp: 1), ["x": .int64(1)])
+    let lease = try #require(try Lease.acquire(store))
+    defer { lease.release(store) }
+
+    let pull = Pull(zone: .defaultZone, type: "Note")
+    _ = try store.applySweep([.record(wire)], of: pull, policy: MergePolicy(.server), lease)
+
+    #expect(try store.mirror("a") == ["x": .int64(1)])
+  }
+
   @Test func `a server that went back to an older state is followed where it tells everything`() throws {
     let world = try World()
     let store = try world.open("mine")

@@ -21,6 +21,8 @@ package struct Conflict: Hashable, Sendable {
   package var kind: OperationKind
   /// Fields on which the two sides differ and that both changed; where there are none, those on which they differ.
   package var fields: [Field]
+  /// Why it waits for a person.
+  package var reason: String
   package var detectedAt: Int64
   package var editedAt: Int64
   package var serverModifiedAt: Int64?
@@ -36,6 +38,7 @@ package struct Conflict: Hashable, Sendable {
     key = operation.key
     type = operation.type ?? server?.type ?? ""
     kind = operation.kind
+    reason = operation.reason
     detectedAt = operation.conflictAt ?? operation.editedAt
     editedAt = operation.editedAt
     serverModifiedAt = server?.modifiedAt

@@ -246,7 +246,8 @@ extension SyncStore {
         guard case .failure(let name?, let error) = result, error.code == .notFound else { return result }
         return WireRecordResult.deleted(recordName: name)
       }
-      return try take(known, pull.zone, epoch: 0, reconciliation)
+      // These were asked for by name: whatever the mirror has, so it is now.
+      return try take(known, pull.zone, epoch: 0, isWhole: true, reconciliation)
     }
   }
 

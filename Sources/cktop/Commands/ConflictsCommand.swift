@@ -54,6 +54,7 @@ struct ConflictsShow: Verb {
 
   private func lines(_ conflict: Conflict) -> [String] {
     var lines = ["conflict \(conflict.id): \(conflict.type) \(conflict.key.name) in zone \(conflict.key.zone)"]
+    lines.append("  \(conflict.reason)")
     if conflict.kind == .delete { lines.append("  deleted here, changed on the server") }
     if conflict.isDeletedOnServer { lines.append("  changed here, deleted on the server") }
     for field in conflict.fields {

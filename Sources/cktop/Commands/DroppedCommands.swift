@@ -44,7 +44,8 @@ struct ConflictsUndo: Verb {
 
   func run(_ session: Session) async throws {
     try session.refuseIfReadOnly()
-    guard let store = try session.storeToRead(), try store.dropped().contains(where: { $0.operation == id }) else {
+    guard let store = try session.storeToRead(), try store.detail(of: id)?.dropped.contains(where: \.isOpen) == true
+    else {
       throw CommandFailure(
         "nothing that was dropped of \(id) can be undone; cktop conflicts dropped lists what can",
         .itemsFailed

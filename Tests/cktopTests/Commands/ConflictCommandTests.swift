@@ -29,6 +29,7 @@ import Testing
     try await second.succeed("sync")
     try await first.succeed("sync")
 
+    #expect(shown["reason"] as? String == "both sides changed note, title")
     let fields = try #require(shown["fields"] as? [[String: Any]])
     #expect(fields.map { $0["name"] as? String } == ["note", "title"])
     #expect((fields[1]["base"] as? [String: Any])?["value"] as? String == "old")

@@ -72,7 +72,8 @@ extension MemoryLedger {
   }
 
   func assetDigests() throws -> Set<String> {
-    Set(operations.rows.values.flatMap { $0.operation.assets.compactMap(\.digest) })
+    let dropped = droppedRows.rows.values.filter(\.isOpen).flatMap(\.assets)
+    return Set((operations.rows.values.flatMap(\.operation.assets) + dropped).compactMap(\.digest))
   }
 
   private func set(_ key: RecordKey, _ row: Record?) {

@@ -113,7 +113,8 @@ extension Conflict {
         }
       ),
       "detectedAt": .time(detectedAt), "serverModifiedAt": .time(serverModifiedAt),
-      "serverModifiedBy": .optional(serverModifiedBy), "deletedOnServer": .bool(isDeletedOnServer),
+      "serverModifiedBy": .optional(serverModifiedBy), "reason": .text(reason),
+      "deletedOnServer": .bool(isDeletedOnServer),
     ]
   }
 }
