@@ -8,7 +8,7 @@ import Testing
   private static let letters: [(Disposition, Character)] = [
     (.acknowledge, "A"), (.wait(.network), "N"), (.wait(.account), "C"), (.wait(.quota), "Q"),
     (.wait(.throttle), "T"), (.backOff, "B"), (.readBack, "R"), (.vanished, "V"), (.zoneMissing, "Z"),
-    (.sibling, "S"), (.split, "L"), (.outage, "O"), (.deadLetter, "D"),
+    (.sibling, "S"), (.split, "L"), (.isolate, "I"), (.outage, "O"), (.deadLetter, "D"),
   ]
 
   /// Save, delete, zone save, zone delete as an item's error; the same four as the whole request's.
@@ -17,7 +17,7 @@ import Testing
     "ATOMIC_ERROR": "SSSS BBBB",
     "AUTHENTICATION_FAILED": "CCCC CCCC",
     "AUTHENTICATION_REQUIRED": "CCCC CCCC",
-    "BAD_REQUEST": "DDDD LLLL",
+    "BAD_REQUEST": "DDDD IIII",
     "CONFLICT": "RRAB RRAB",
     "EXISTS": "RRAB RRAB",
     "INTERNAL_ERROR": "BBBB OOOO",
@@ -25,11 +25,11 @@ import Testing
     "NETWORK_ERROR": "RRRR RRRR",
     "NOT_FOUND": "VADA CCCC",
     "QUOTA_EXCEEDED": "QQQQ QQQQ",
-    "SOMETHING_NEW": "BBBB BBBB",
+    "SOMETHING_NEW": "BBBB OOOO",
     "THROTTLED": "TTTT TTTT",
     "TRY_AGAIN_LATER": "BBBB TTTT",
     "UNEXPECTED_SERVER_RESPONSE": "RRRR RRRR",
-    "UNIQUE_FIELD_ERROR": "DDDD DDDD",
+    "UNIQUE_FIELD_ERROR": "DDDD IIII",
     "VALIDATING_REFERENCE_ERROR": "BBBB BBBB",
     "ZONE_NOT_FOUND": "ZAZA ZAZA",
   ]

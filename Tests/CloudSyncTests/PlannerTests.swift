@@ -1,6 +1,7 @@
 import CloudKit
-import CloudSync
 import Testing
+
+@testable import CloudSync
 
 @Suite struct PlannerTests {
   private let zone = ZoneKey(zone: "notes")
@@ -10,10 +11,23 @@ import Testing
     _ id: Int64,
     zone: ZoneKey? = nil,
     bytes: Int = 300,
+    references: Int = 0,
+    assets: Int = 0,
     after blockers: Set<Int64> = [],
-    group: String? = nil
+    group: String? = nil,
+    suspicion: Int64? = nil
   ) -> Workload.Candidate {
-    Workload.Candidate(id: id, kind: .save, zone: zone ?? self.zone, bytes: bytes, blockers: blockers, group: group)
+    Workload.Candidate(
+      id: id,
+      kind: .save,
+      zone: zone ?? self.zone,
+      bytes: bytes,
+      references: references,
+      assets: assets,
+      blockers: blockers,
+      group: group,
+      suspicion: suspicion
+    )
   }
 
   private func delete(_ id: Int64, after blockers: Set<Int64> = []) -> Workload.Candidate {
@@ -80,6 +94,20 @@ import Testing
     #expect(plan([save(1, bytes: 9_000_000)]) == .send(zone, [1], atomic: false))
   }
 
+  @Test func `a request holds no more references and assets than the server takes`() {
+    let linked = [save(1, references: 700), save(2, references: 51), save(3, references: 50), save(4)]
+
+    #expect(plan(linked) == .send(zone, [1, 3, 4], atomic: false))
+    #expect(plan([save(1, references: 900), save(2, references: 1)]) == .send(zone, [1], atomic: false))
+    #expect(plan((1...9).map { save($0, assets: 50) }) == .send(zone, [1, 2, 3, 4], atomic: false))
+  }
+
+  @Test func `the zone whose turn it is goes first`() {
+    let candidates = [save(9, zone: other), save(1), save(2), save(10, zone: other)]
+
+    #expect(plan(candidates) == .send(other, [9, 10], atomic: false))
+  }
+
   @Test func `a request is of one zone`() {
     let candidates = [save(1), save(2, zone: other), save(3)]
 
@@ -97,16 +125,6 @@ import Testing
 
     #expect(plan(candidates) { $0.groupSizes["g"] = 3 } == .send(zone, [3], atomic: false))
     #expect(plan([save(1, group: "g"), save(2, after: [9], group: "g")]) == .rest(until: nil))
-  }
-
-  @Test func `members of a ring go together`() {
-    let candidates = [save(1, after: [2]), save(2, after: [3]), save(3, after: [1]), save(4, after: [3])]
-
-    #expect(plan(candidates) == .send(zone, [1, 3, 2], atomic: false))
-  }
-
-  @Test func `a ring with a member that is held stays`() {
-    #expect(plan([save(1, after: [2]), save(2, after: [1, 9])]) == .rest(until: nil))
   }
 
   @Test func `a full quota holds saves and lets deletes through`() {
@@ -189,8 +207,62 @@ import Testing
 
   @Test(arguments: [
     WaitScope.network, .account, .quota, .database, .zone(ZoneKey(zone: "a")), .zone(ZoneKey(zone: "a", owner: "_b")),
+    .zone(ZoneKey(zone: "a:b")), .zone(ZoneKey(zone: "a%3Ab", owner: "c:d")), .zone(ZoneKey(zone: "%%:/")),
+    .feed(of: ZoneKey(zone: "a:b"), type: "Note"),
   ])
   func `a scope survives its name`(_ scope: WaitScope) {
     #expect(WaitScope(name: scope.name) == scope)
+  }
+
+  @Test func `no two zones, and no two feeds, have one name`() {
+    let zones = [ZoneKey(zone: "a:b"), ZoneKey(zone: "a", owner: "b"), ZoneKey(zone: "a%3Ab"), ZoneKey(zone: "a/N")]
+    let feeds = zones.map { WaitScope.feed(of: $0) } + [WaitScope.feed(of: ZoneKey(zone: "a"), type: "N")]
+
+    #expect(Set(zones.map { WaitScope.zone($0).name }).count == zones.count)
+    #expect(Set(feeds.map(\.name)).count == feeds.count)
+  }
+
+  @Test func `a zone's deletion that was not answered is looked up first`() {
+    let step = plan([]) {
+      $0.zoneOperations = [Workload.Candidate(id: 7, kind: .zoneDelete, zone: self.zone, bytes: 0)]
+      $0.unansweredZoneOperations = [7]
+    }
+
+    #expect(step == .lookUpZone(7))
+  }
+
+  // MARK: - One that makes a request fail
+
+  @Test func `what was refused whole goes by halves, and nothing else with it`() {
+    let range = (1...7).map { save($0, suspicion: 1) }
+
+    #expect(plan(range + [save(8)]) == .send(zone, [1, 2, 3, 4], atomic: false))
+    #expect(plan([save(1, after: [2], suspicion: 1), save(2, suspicion: 1)]) == .send(zone, [2], atomic: false))
+    #expect(plan([save(1, after: [9], suspicion: 1), save(8)]) == .send(zone, [8], atomic: false))
+  }
+
+  @Test func `a refused look-up goes by halves, one before a refused request does not`() {
+    let readBacks = { (suspicion: Int64) in
+      self.plan([]) { $0.readBacks = (1...4).map { self.save($0, suspicion: suspicion) } }
+    }
+
+    #expect(readBacks(-1) == .readBack(zone, [1, 2]))
+    #expect(readBacks(1) == .readBack(zone, [1, 2, 3, 4]))
+  }
+
+  @Test(arguments: [2, 3, 50, 199, 200])
+  func `whichever of the records it is, it is alone after eight halves at most`(_ count: Int64) {
+    for culprit in 1...count {
+      var suspects = Set(1...count)
+      var requests = 1
+      while suspects.count > 1 {
+        guard case .send(_, let half, _, _) = plan(suspects.sorted().map({ save($0, suspicion: 1) })) else { break }
+        requests += 1
+        suspects = half.contains(culprit) ? Set(half) : suspects.subtracting(half)
+      }
+
+      #expect(suspects == [culprit])
+      #expect(requests <= 9)
+    }
   }
 }

@@ -13,7 +13,7 @@ import Testing
       defer { try? FileManager.default.removeItem(at: folder) }
       let store = try SyncStore(path: folder.appendingPathComponent("store.sqlite").path, scope: scope)
       signal(SIGXFSZ, SIG_IGN)
-      let limit = rlimit(rlim_cur: 1_000_000, rlim_max: rlim_t.max)
+      let limit = rlimit(rlim_cur: 4_000_000, rlim_max: rlim_t.max)
       try setFileSizeLimit(limit)
       var accepted: [String] = []
       var refusal: StoreError?

@@ -16,9 +16,10 @@ package enum Disposition: Hashable, Sendable {
   case zoneMissing
   /// Failed only because a neighbour of its atomic group did: sent again without blame.
   case sibling
-  /// The request was refused whole, for its size or for one of its records: sent again in smaller ones, until the
-  /// culprit is alone.
+  /// The request was too large: sent again in smaller ones.
   case split
+  /// The request was refused whole for one of its records: sent again by halves, until the culprit is alone.
+  case isolate
   /// The server failed over the whole request: the scope waits, and the next request is smaller, so that a record that
   /// makes it fail is alone in the end and spends its attempts.
   case outage
@@ -90,12 +91,24 @@ package enum Disposition: Hashable, Sendable {
     case .quotaExceeded: self = .wait(.quota)
     case .limitExceeded: self = .split
     case .authenticationRequired, .authenticationFailed: self = .wait(.account)
-    case .badRequest: self = isRequestLevel ? .split : .deadLetter
+    case .badRequest, .uniqueFieldError: self = isRequestLevel ? .isolate : .deadLetter
     // Nobody may write here, or something between us and the server forbids it: that is no record's fault.
     case .accessDenied: self = isRequestLevel ? .wait(.account) : .deadLetter
-    case .uniqueFieldError: self = .deadLetter
     // Never dropped: bounded retries, then a dead letter with the raw answer.
-    case .unknown: self = transient
+    case .unknown: self = isRequestLevel ? .outage : transient
+    }
+  }
+}
+
+extension WebServicesError {
+  /// No answer came that tells what became of a write.
+  var isLoss: Bool { code != .conflict && code != .exists }
+
+  /// A request that only reads was refused whole, and one of the names in it may be why.
+  var mayBeForOneRecord: Bool {
+    switch code {
+    case .badRequest, .internalError, .limitExceeded, .unexpectedServerResponse, .unknown: true
+    default: false
     }
   }
 }

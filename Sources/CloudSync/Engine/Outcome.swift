@@ -84,6 +84,72 @@ package enum Interpreter {
     )
   }
 
+  // MARK: - Zones
+
+  /// The answer's elements by zone, whatever their place: a failure without a name is that of the one zone that is left over.
+  package static func byZone(_ asked: [ZoneKey], _ results: [WireZoneResult]) -> [ZoneKey: WireZoneResult] {
+    var found: [ZoneKey: WireZoneResult] = [:]
+    var nameless: [WireZoneResult] = []
+    for result in results {
+      switch result {
+      case .zone(let zone): asked.filter { $0.zone == zone.zoneID.zoneName }.forEach { found[$0] = result }
+      case .failure(let name?, _): asked.filter { $0.zone == name.zoneName }.forEach { found[$0] = result }
+      case .failure(nil, _): nameless.append(result)
+      }
+    }
+    let left = asked.filter { found[$0] == nil }
+    if left.count == 1, nameless.count == 1 { found[left[0]] = nameless[0] }
+    return found
+  }
+
+  package static func outcome(
+    ofZoneOperation operation: QueuedOperation,
+    _ answer: Result<[WireZoneResult], WebServicesError>
+  ) -> Outcome {
+    switch answer {
+    case .failure(let error): return failure(of: operation, error, isRequestLevel: true)
+    case .success(let results):
+      let zone = operation.key.zoneKey
+      switch byZone([zone], results)[zone] {
+      case .zone: return .zoneDone
+      case .failure(_, let error): return failure(of: operation, error, isRequestLevel: false)
+      case nil: return lost(operation, "the answer does not mention the zone")
+      }
+    }
+  }
+
+  // MARK: - What records refer to
+
+  /// The records that refused saves have to refer to and that the server may not hold, by zone.
+  package static func doubtfulTargets(
+    of sent: [QueuedOperation],
+    _ outcomes: [Int64: Outcome]
+  ) -> [(zone: ZoneKey, names: [String])] {
+    var targets: Set<RecordKey> = []
+    for operation in sent where operation.kind == .save {
+      guard case .failed(let error, _)? = outcomes[operation.id], error.code == .validatingReferenceError else {
+        continue
+      }
+      targets.formUnion(operation.changes.targets(in: operation.key.zoneKey, validated: true).map(\.key))
+    }
+    return Dictionary(grouping: targets, by: \.zoneKey).sorted { $0.key < $1.key }.map { zone, keys in
+      (zone, keys.map(\.name).sorted().prefix(Planner.requestLimit).map { $0 })
+    }
+  }
+
+  /// The records of a look-up that the server says it does not hold.
+  package static func absent(in results: [WireRecordResult], _ zone: ZoneKey) -> Set<RecordKey> {
+    var absent: Set<RecordKey> = []
+    for result in results {
+      switch result {
+      case .deleted(let name): absent.insert(RecordKey(zone, name))
+      case .failure(let name?, let error) where error.code == .notFound: absent.insert(RecordKey(zone, name))
+      case .record, .failure: continue
+      }
+    }
+    return absent
+  }
+
   /// The wire's operation for a queued one.
   package static func wireOperation(_ operation: QueuedOperation) -> WireRecordOperation {
     var record = WireRecord(recordName: operation.key.name, recordType: operation.type)

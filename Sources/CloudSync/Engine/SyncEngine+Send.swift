@@ -17,7 +17,9 @@ extension SyncEngine {
       case .sendZoneOperation(let id): try await sendZoneOperation(id, lease, &summary)
       case .readBack(let zone, let ids): try await readBack(zone, ids, lease, &summary)
       case .supplyAssets(let zone, let ids): try await supplyAssets(zone, ids, lease, &summary)
-      case .send(let zone, let ids, let atomic): try await sendBatch(zone, ids, atomic: atomic, lease, &summary)
+      case .lookUpZone(let id): try await lookUpZone(id, lease, &summary)
+      case .send(let zone, let ids, let atomic, let deferring):
+        try await sendBatch(zone, ids, atomic: atomic, deferring: deferring, lease, &summary)
       }
       hasSent = true
       try store.setProgress(rate.progress(at: store.now()), lease)
@@ -29,13 +31,14 @@ extension SyncEngine {
     _ zone: ZoneKey,
     _ ids: [Int64],
     atomic: Bool,
+    deferring: [Int64: Set<Int64>],
     _ lease: Lease,
     _ summary: inout PassSummary
   ) async throws {
     let ids = try await approved(ids, lease)
     // Somebody signed in or out: who it is has to be found out first.
     guard client.signIn == authenticatedSignIn else { throw Interrupted() }
-    let operations = ids.isEmpty ? [] : try store.begin(ids, atomic: atomic, lease)
+    let operations = ids.isEmpty ? [] : try store.begin(ids, atomic: atomic, deferring: deferring, lease)
     guard !operations.isEmpty else { return }
     if operations.contains(where: { $0.kind == .delete }) { summary.hasSentDeletes = true }
     try store.setActivity(.sending, lease)
@@ -60,6 +63,32 @@ extension SyncEngine {
     }
     let outcomes = Interpreter.outcomes(of: operations, answer)
     try settle(operations, outcomes, seconds, lease, &summary)
+    for (zone, targets) in Interpreter.doubtfulTargets(of: operations, outcomes) {
+      try await lookUpTargets(zone, targets, of: operations, outcomes, lease, &summary)
+    }
+  }
+
+  /// A record was refused for what it refers to: whether that is there decides whether trying again can help.
+  private func lookUpTargets(
+    _ zone: ZoneKey,
+    _ targets: [String],
+    of operations: [QueuedOperation],
+    _ outcomes: [Int64: Outcome],
+    _ lease: Lease,
+    _ summary: inout PassSummary
+  ) async throws {
+    let client = client
+    let database = database
+    let results = try await request(lease) { () async throws(WebServicesError) in
+      try await client.lookup(targets, zone: zone.wire, in: database)
+    }
+    summary.requests += 1
+    summary.failed += try store.finishTargets(
+      Interpreter.absent(in: results, zone),
+      of: operations.map(\.id),
+      policy: configuration.merging,
+      lease
+    )
   }
 
   /// Somebody else as whom records of a user's own database were saved: the account was switched behind us.
@@ -71,7 +100,7 @@ extension SyncEngine {
     return nil
   }
 
-  private func settle(
+  func settle(
     _ operations: [QueuedOperation],
     _ outcomes: [Int64: Outcome],
     _ seconds: Double,
@@ -113,6 +142,11 @@ extension SyncEngine {
     switch answer {
     case .failure(let error) where error.code == .zoneNotFound:
       return summary.failed += try store.finishReadBack(ids, inLost: zone, error, lease)
+    case .failure(let error) where error.mayBeForOneRecord:
+      let settled = try store.finishReadBack(ids, refused: error, random: configuration.random(), lease)
+      summary.failed += settled.failed
+      summary.lastItemError = error
+      return
     case .failure(let error):
       throw error
     case .success(let results):
@@ -142,55 +176,5 @@ extension SyncEngine {
     summary.failed += settled.failed
     if let error = settled.error { summary.lastItemError = error }
     rate.add(settled.acknowledged)
-  }
-
-  // MARK: - Zones
-
-  private func makeZones(_ zones: [ZoneKey], _ lease: Lease) async throws {
-    let client = client
-    let database = database
-    let results: [WireZoneResult]
-    do {
-      results = try await request(lease) { () async throws(WebServicesError) in
-        try await client.modifyZones(zones.map { WireZoneOperation(.create, $0.wire) }, in: database)
-      }
-    } catch {
-      guard error.code == .badRequest else { throw error }
-      // One of them is to blame: alone, it is known which.
-      guard zones.count == 1 else {
-        for zone in zones { try await makeZones([zone], lease) }
-        return
-      }
-      results = [.failure(nil, error)]
-    }
-    try store.zonesMade(zones, results, random: configuration.random(), lease)
-  }
-
-  private func sendZoneOperation(_ id: Int64, _ lease: Lease, _ summary: inout PassSummary) async throws {
-    guard let operation = try store.begin([id], lease).first else { return }
-    let client = client
-    let database = database
-    let kind: WireZoneOperation.Kind = operation.kind == .zoneSave ? .create : .delete
-    let (answer, seconds) = await timed(lease) { () async throws(WebServicesError) in
-      try await client.modifyZones([WireZoneOperation(kind, operation.key.zoneKey.wire)], in: database)
-    }
-    let outcome: Outcome
-    switch answer {
-    case .success(let results):
-      switch results.first {
-      case .failure(_, let error): outcome = Interpreter.failure(of: operation, error, isRequestLevel: false)
-      case .zone(let zone) where zone.zoneID.zoneName == operation.key.zone: outcome = .zoneDone
-      case .zone, nil:
-        let error = WebServicesError(
-          .unexpectedServerResponse,
-          "the answer does not mention the zone",
-          effect: .unknown
-        )
-        outcome = .failed(error, .backOff)
-      }
-    case .failure(let error):
-      outcome = Interpreter.failure(of: operation, error, isRequestLevel: true)
-    }
-    try settle([operation], [id: outcome], seconds, lease, &summary)
   }
 }

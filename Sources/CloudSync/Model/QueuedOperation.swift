@@ -47,6 +47,8 @@ package struct QueuedOperation: Hashable, Sendable {
   /// A request was sent whose answer nobody heard: it may have been carried out, or still be, until the server's record is
   /// seen to have changed.
   package var isUnanswered = false
+  /// Only a part of it is on its way, as `sentChanges`; the rest is sent once that is done. Not kept in the store.
+  package var isPart = false
   /// A save of a record that was deleted in the same operation before: that the server lacks it is what was wanted.
   package var isRecreation = false
   /// The server's record is to be read before anything is sent: a lost answer, or a conflict without its record.
@@ -73,6 +75,8 @@ package struct QueuedOperation: Hashable, Sendable {
   package var group: String?
   /// What its changes hold of assets that this operation brings to the server.
   package var assets: [QueuedAsset] = []
+  /// Operations of one number were in a request that was refused whole for one of them. Below zero it was a look-up.
+  package var suspicion: Int64?
   /// Operations this one waits for, by id.
   package var blockedBy: [Int64] = []
 }

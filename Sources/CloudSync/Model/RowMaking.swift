@@ -16,7 +16,8 @@ extension QueueRow {
       errorCode: operation.errorCode,
       errorMessage: operation.errorMessage,
       bytes: operation.bytes,
-      enqueuedAt: operation.enqueuedAt
+      enqueuedAt: operation.enqueuedAt,
+      group: operation.group
     )
     explainBlockers()
   }

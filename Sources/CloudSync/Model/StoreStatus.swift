@@ -104,6 +104,8 @@ package struct QueueRow: Hashable, Sendable, Identifiable {
   package var errorMessage: String?
   package var bytes: Int
   package var enqueuedAt: Int64
+  /// The atomic group that it goes with.
+  package var group: String?
 }
 
 /// One attempt to send an operation that did not succeed.

@@ -7,13 +7,29 @@ struct HoldUp {
   /// The queued deletions of zones.
   private let deletions: [ZoneKey: Int64]
   private let waits: [WaitScope: (until: Int64, code: String)]
+  /// The members of atomic groups that hold up the others.
+  private let holders: [String: [Int64]]
 
-  init(now: Int64, _ ledger: any Ledger) throws {
+  /// - Parameter rows: what is to be explained.
+  init(of rows: [QueueRow], now: Int64, _ ledger: any Ledger) throws {
     isPaused = try ledger.isPaused()
     deletions = try ledger.zoneDeletions()
     var waits: [WaitScope: (until: Int64, code: String)] = [:]
     for wait in try ledger.waits(after: now) { waits[wait.scope] = (wait.until, wait.code) }
     self.waits = waits
+    var holders: [String: [Int64]] = [:]
+    for group in Set(rows.compactMap(\.group)) {
+      let members = try ledger.keys(inGroup: group).compactMap { try ledger.operation(for: $0) }
+      let ids = Set(members.map(\.id))
+      holders[group] = try members.filter { member in
+        switch member.state {
+        case .failed, .paused, .conflict, .waiting: true
+        case .inFlight: false
+        case .pending: try !ids.isSuperset(of: ledger.blockers(of: member.id))
+        }
+      }.map(\.id)
+    }
+    self.holders = holders
   }
 
   /// The row with what it really waits for as its reason.
@@ -24,6 +40,9 @@ struct HoldUp {
       row.reason = "syncing is paused"
     } else if !row.key.name.isEmpty, let deletion = deletions[row.key.zoneKey] {
       row.reason = "waits for the deletion of its zone, operation \(deletion)"
+    } else if let group = row.group, let holders = holders[group], !holders.isEmpty {
+      row.blockedBy = holders
+      row.reason = "waits for \(holders.map(String.init).joined(separator: ", ")) of its group"
     } else if let wait = wait(of: row) {
       let end = RFC3339.text(milliseconds: wait.until) ?? ""
       row.reason = "held by \(wait.code) until \(end)"

@@ -302,6 +302,12 @@ extension QueuedOperation {
     reason = "\(error.code.name), attempt \(attempts) of \(maxAttempts)"
   }
 
+  /// Whatever made a request fail that it was in, it was not this.
+  mutating func clearOfSuspicion() {
+    suspicion = nil
+    lostRounds = 0
+  }
+
   /// Becomes the creation of a record that the server does not hold.
   mutating func startOver() {
     changes = FieldChanges(values: changes.values)

@@ -7,7 +7,7 @@ struct Settlement {
   let seconds: Double
   let random: Double
   var result = SyncStore.Settled()
-  private let isWhole: Bool
+  private let sent: [QueuedOperation]
   private var waits: [WaitScope: WebServicesError] = [:]
   private var succeededIn: Set<ZoneKey> = []
   private var saved = false
@@ -16,15 +16,18 @@ struct Settlement {
   private var ledger: any Ledger { reconciliation.ledger }
   private var now: Int64 { reconciliation.now }
 
-  init(reconciliation: Reconciliation, startedAt: Int64, seconds: Double, random: Double, isWhole: Bool) {
+  init(reconciliation: Reconciliation, startedAt: Int64, seconds: Double, random: Double, sent: [QueuedOperation]) {
     self.reconciliation = reconciliation
     self.startedAt = startedAt
     self.seconds = seconds
     self.random = random
-    self.isWhole = isWhole
+    self.sent = sent
   }
 
-  mutating func settle(_ sent: QueuedOperation, _ outcome: Outcome) throws {
+  /// A request of one operation cannot be split, nor can an atomic group.
+  private var isWhole: Bool { sent.count == 1 || sent.contains { $0.group != nil } }
+
+  private mutating func settle(_ sent: QueuedOperation, _ outcome: Outcome) throws {
     guard var operation = try ledger.operation(sent.id), operation.state == .inFlight else { return }
     let generation = operation.sentGeneration
     operation.sentGeneration = nil
@@ -34,10 +37,10 @@ struct Settlement {
     case .saved(let record):
       succeededIn.insert(operation.key.zoneKey)
       saved = true
-      result.acknowledged += 1
+      if !sent.isPart { result.acknowledged += 1 }
       (operation.sentChanges, operation.isUnanswered) = (sent.changes, false)
       try SyncStore.noteAssets(of: sent, in: record, ledger)
-      try acknowledgeSave(operation, record, isCurrent: generation == operation.generation)
+      try acknowledgeSave(operation, record, of: sent)
     case .deleted:
       succeededIn.insert(operation.key.zoneKey)
       result.acknowledged += 1
@@ -45,7 +48,7 @@ struct Settlement {
     case .zoneDone:
       succeededIn.insert(operation.key.zoneKey)
       result.acknowledged += 1
-      try acknowledgeZone(operation)
+      try Self.acknowledgeZone(operation, reconciliation)
     case .failed(let error, let disposition):
       try addAttempt(operation, error)
       if disposition == .acknowledge {
@@ -53,7 +56,7 @@ struct Settlement {
         result.acknowledged += 1
         operation.kind == .delete || sent.kind == .delete
           ? try acknowledgeDelete(operation, isCurrent: generation == operation.generation)
-          : try acknowledgeZone(operation)
+          : try Self.acknowledgeZone(operation, reconciliation)
       } else {
         try fail(&operation, sent, error, disposition)
       }
@@ -62,9 +65,10 @@ struct Settlement {
 
   // MARK: - Acknowledging only what was sent
 
-  private func acknowledgeSave(_ operation: QueuedOperation, _ record: MirrorRecord, isCurrent: Bool) throws {
+  private func acknowledgeSave(_ operation: QueuedOperation, _ record: MirrorRecord, of sent: QueuedOperation) throws {
     try ledger.put(record, epoch: try ledger.epoch(operation.key.zoneKey))
-    guard !isCurrent else {
+    let isCurrent = sent.sentGeneration == operation.generation
+    guard sent.isPart || !isCurrent else {
       return try ledger.end(operation, .acknowledged, "the server holds it", now: now)
     }
     // Edited while it was on its way: what the server does not hold yet stays, based on what it holds.
@@ -72,11 +76,11 @@ struct Settlement {
     operation.baseTag = record.changeTag
     operation.isRecreation = false
     operation.conflictRounds = 0
-    operation.lostRounds = 0
     operation.attempts = 0
+    operation.clearOfSuspicion()
     operation.errorCode = nil
     operation.errorMessage = nil
-    operation.reason = "edited while it was sent, ready to send"
+    operation.reason = isCurrent ? "its links follow" : "edited while it was sent, ready to send"
     // An edit made meanwhile on an older reading is still to be compared.
     if operation.kind == .save, operation.needsReadBack {
       return try reconciliation.rebase(operation, onto: record, epoch: try ledger.epoch(operation.key.zoneKey))
@@ -106,7 +110,8 @@ struct Settlement {
     try ledger.update(operation)
   }
 
-  private func acknowledgeZone(_ operation: QueuedOperation) throws {
+  static func acknowledgeZone(_ operation: QueuedOperation, _ reconciliation: Reconciliation) throws {
+    let (ledger, now) = (reconciliation.ledger, reconciliation.now)
     let zone = operation.key.zoneKey
     if operation.kind == .zoneSave {
       try ledger.markCreatedHere(zone)
@@ -141,6 +146,12 @@ struct Settlement {
   ) throws {
     operation.errorCode = error.code.name
     operation.errorMessage = error.reason
+    // An answer that names the operation clears it of what others did; a wait says nothing.
+    switch disposition {
+    case .wait, .isolate, .outage: break
+    case .readBack where error.isLoss: break
+    default: operation.clearOfSuspicion()
+    }
     switch disposition {
     case .acknowledge:
       preconditionFailure("An acknowledgement is no failure.")
@@ -152,18 +163,24 @@ struct Settlement {
       operation.attempts += 1
       operation.backOff(error, now: now, random: random)
     case .readBack:
-      operation.needsReadBack = operation.key.name.isEmpty == false
+      // Making a zone that is there changes nothing; everything else is looked at before it is repeated.
+      guard operation.kind != .zoneSave else {
+        operation.attempts += 1
+        operation.backOff(error, now: now, random: random)
+        break
+      }
+      operation.needsReadBack = true
       operation.reason = "to be read back after \(error.code.name)"
-      if error.code == .conflict || error.code == .exists {
+      guard error.isLoss else {
         operation.conflictRounds += 1
         operation.lostRounds = 0
-      } else {
-        operation.lostRounds += 1
-        if sent.kind == .save { operation.sentChanges = sent.changes }
-        operation.isUnanswered = operation.needsReadBack
-        // The first lost answer is read back at once; where answers keep getting lost, the line is to blame.
-        if operation.lostRounds > 1 { wait(.network, error) }
+        break
       }
+      operation.lostRounds += 1
+      if sent.kind == .save { operation.sentChanges = sent.changes }
+      operation.isUnanswered = !operation.key.name.isEmpty
+      // The first lost answer is read back at once. Where answers keep getting lost, it is the line, or what is sent.
+      if operation.lostRounds > 1 || error.httpStatus != nil { try suspect(&operation, error, .network) }
     case .vanished:
       return try reconciliation.rebase(operation, onto: nil, epoch: 0)
     case .zoneMissing:
@@ -174,22 +191,22 @@ struct Settlement {
     case .split:
       if isWhole {
         operation.attempts += 1
-        let isSize = error.code == .limitExceeded
-        operation.fail(error.code.name, (isSize ? "too large for the server even alone: " : "") + error.reason)
+        operation.fail(error.code.name, "too large for the server even alone: \(error.reason)")
       } else {
         tooLarge = true
         operation.reason = "\(error.code.name) of the whole request, to be sent in a smaller one"
       }
-    case .outage:
-      wait(.database, error)
+    case .isolate:
       if isWhole {
         operation.attempts += 1
-        operation.backOff(error, now: now, random: random)
-        if operation.attempts >= operation.maxAttempts { operation.fail(error.code.name, error.reason) }
+        operation.fail(error.code.name, ofGroup + error.reason)
       } else {
-        tooLarge = true
-        operation.reason = "held by \(error.code.name): \(WaitScope.database.name)"
+        operation.suspicion = number
+        operation.reason = "\(error.code.name) of a request of \(self.sent.count), to be tried by halves"
       }
+    case .outage:
+      operation.reason = "held by \(error.code.name): \(WaitScope.database.name)"
+      try suspect(&operation, error, .database)
     case .deadLetter:
       operation.attempts += 1
       operation.fail(error.code.name, error.reason)
@@ -199,6 +216,65 @@ struct Settlement {
     if operation.state == .failed { result.failed += 1 }
     result.error = error
     try ledger.update(operation)
+  }
+
+  // MARK: - One that makes a request fail
+
+  /// The number of the suspicion that this request's failure casts on what was in it.
+  private var number: Int64 { sent.map(\.id).min() ?? 0 }
+
+  /// What the reason begins with where nobody can be told apart.
+  private var ofGroup: String {
+    sent.count == 1 ? "" : "its atomic group of \(sent.count) was refused as a whole, and no member was named: "
+  }
+
+  /// The request failed, and it may be for one of its records, or for nobody in it: everything waits, the next request is
+  /// half of this one. A record that is alone has its attempts counted once others get through, or do not for long.
+  private mutating func suspect(_ operation: inout QueuedOperation, _ error: WebServicesError, _ scope: WaitScope)
+    throws
+  {
+    let wasSuspect = operation.suspicion != nil
+    operation.suspicion = number
+    guard isWhole else { return wait(scope, error) }
+    let known = try ledger.wait(scope)
+    let isToBlame = wasSuspect && known.map { $0.seconds >= Self.longWait } ?? true
+    if isToBlame { operation.attempts += 1 }
+    if operation.attempts >= operation.maxAttempts {
+      return operation.fail(error.code.name, ofGroup + error.reason)
+    }
+    operation.backOff(error, now: now, random: random)
+    guard !isToBlame || known != nil else { return }
+    wait(scope, error)
+    // Others go first when that wait is over: they tell whether it is this record's doing.
+    operation.nextAttemptAt = (operation.nextAttemptAt ?? now) + Backoff.milliseconds(2 * (known?.seconds ?? 1) + 1)
+  }
+
+  /// Seconds after which a server that fails without a pause is not waited for any more with patience.
+  private static let longWait = 300.0
+
+  /// A request that was refused whole clears all under the same suspicion that were not in it.
+  private func clearOthers(_ outcomes: [Int64: Outcome]) throws {
+    let isRefused = sent.allSatisfy { operation in
+      guard case .failed(let error, let disposition)? = outcomes[operation.id] else { return false }
+      return disposition == .isolate || disposition == .outage || (disposition == .readBack && error.isLoss)
+    }
+    guard isRefused, let zone = sent.first?.key.zoneKey else { return }
+    let ids = Set(sent.map(\.id))
+    for number in Set(sent.compactMap(\.suspicion)) {
+      for var operation in try ledger.operations(of: zone, underSuspicion: number) where !ids.contains(operation.id) {
+        operation.clearOfSuspicion()
+        try ledger.update(operation)
+      }
+    }
+  }
+
+  /// Writes all that the request did.
+  mutating func settle(_ outcomes: [Int64: Outcome]) throws {
+    try clearOthers(outcomes)
+    for operation in sent {
+      if let outcome = outcomes[operation.id] { try settle(operation, outcome) }
+    }
+    try finish()
   }
 
   /// Of several items that ask for a wait, the longest counts.
@@ -232,7 +308,7 @@ struct Settlement {
   }
 
   /// What concerns the request as a whole: scopes that wait now or are free again, and its size.
-  func finish() throws {
+  private func finish() throws {
     for (scope, error) in waits {
       try Throttles.set(scope, error, now: now, random: random, ledger)
     }

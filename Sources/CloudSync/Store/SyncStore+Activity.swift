@@ -199,8 +199,9 @@ extension SyncStore {
     let now = now()
     try write { ledger in
       try lease.check(ledger, now: now)
-      for (index, zone) in zones.enumerated() {
-        switch index < results.count ? results[index] : nil {
+      let results = Interpreter.byZone(zones, results)
+      for zone in zones {
+        switch results[zone] {
         case .zone: try ledger.markCreatedHere(zone)
         case .failure(_, let error) where error.code == .exists: try ledger.markCreatedHere(zone)
         case .failure(_, let error) where error.code == .badRequest || error.code == .accessDenied:

@@ -114,6 +114,7 @@ extension SyncStore {
       operation.becomePending("retried by an operator", now: now)
       operation.attempts = 0
       operation.conflictRounds = 0
+      operation.clearOfSuspicion()
       operation.forgetGrants()
       operation.lostRounds = 0
       operation.errorCode = nil

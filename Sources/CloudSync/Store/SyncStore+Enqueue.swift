@@ -88,6 +88,7 @@ extension SyncStore {
       if isWhole || group != nil {
         for case .refused(let reason) in accepted { throw StoreError(.invalid, reason) }
       }
+      if let group { try Self.checkSize(of: group, ledger) }
       if accepted.contains(where: { if case .enqueued = $0 { true } else { false } }) {
         try ledger.changeActivity { $0.lastEnqueueAt = now }
       }
@@ -137,6 +138,29 @@ extension SyncStore {
     if keys.count > Planner.requestLimit {
       throw StoreError(.invalid, "a group has \(keys.count) changes; a request takes \(Planner.requestLimit)")
     }
+  }
+
+  /// A record of another group has brought that group with it: together they still have to fit into one request.
+  private static func checkSize(of group: String, _ ledger: any Ledger) throws {
+    let members = try ledger.keys(inGroup: group).compactMap { try ledger.operation(for: $0) }
+    if members.count > Planner.requestLimit {
+      throw StoreError(.invalid, "a group has \(members.count) changes; a request takes \(Planner.requestLimit)")
+    }
+    let bytes = members.reduce(0) { $0 + $1.bytes }
+    if bytes > Planner.byteLimit {
+      throw StoreError(.invalid, "a group has \(bytes) bytes; a request takes \(Planner.byteLimit)")
+    }
+  }
+
+  /// Why a member of a group cannot be edited like this; nil where it can.
+  private static func refusal(ofEdited operation: QueuedOperation, _ ledger: any Ledger) throws -> String? {
+    guard let group = operation.group else { return nil }
+    let others = try ledger.keys(inGroup: group).compactMap { try ledger.operation(for: $0) }
+      .filter { $0.id != operation.id }
+    guard !others.isEmpty else { return nil }
+    let bytes = others.reduce(operation.changes.byteCount + 200) { $0 + $1.bytes }
+    guard bytes > Planner.byteLimit else { return nil }
+    return "its atomic group would have \(bytes) bytes; a request takes \(Planner.byteLimit)"
   }
 
   private func refusal(of key: RecordKey) -> String? {
@@ -214,6 +238,7 @@ extension SyncStore {
       operation.compareWhereStale(added, base, mirror)
       operation.changes.apply(changes)
     }
+    if group == nil, let refusal = try Self.refusal(ofEdited: operation, ledger) { return .refused(refusal) }
     try edited(&operation, group: group, now: now, ledger)
     return .enqueued(operation.id)
   }
@@ -265,6 +290,7 @@ extension SyncStore {
   private func edited(_ operation: inout QueuedOperation, group: String?, now: Int64, _ ledger: any Ledger) throws {
     operation.generation += 1
     operation.editedAt = now
+    operation.clearOfSuspicion()
     let isHeldByErrors = operation.state == .failed || operation.state == .waiting
     // A delete settles what the fields' conflict was about.
     if isHeldByErrors || (operation.state == .conflict && operation.kind == .delete) {

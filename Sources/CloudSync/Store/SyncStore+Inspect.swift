@@ -17,7 +17,7 @@ extension SyncStore {
     return try read { ledger in
       let query = QueueQuery(filter: filter, text: text, now: now)
       var window = try ledger.operations(matching: query, offset: offset, limit: limit)
-      let holdUp = try HoldUp(now: now, ledger)
+      let holdUp = try HoldUp(of: window.rows, now: now, ledger)
       window.rows = window.rows.map(holdUp.explained)
       return window
     }
@@ -30,7 +30,9 @@ extension SyncStore {
       let attempts = try ledger.attempts(of: id)
       if var operation = try ledger.operation(id) {
         operation.blockedBy = try ledger.blockers(of: id)
-        operation.reason = try HoldUp(now: now, ledger).explained(QueueRow(operation)).reason
+        let row = QueueRow(operation)
+        let explained = try HoldUp(of: [row], now: now, ledger).explained(row)
+        (operation.reason, operation.blockedBy) = (explained.reason, explained.blockedBy)
         return OperationDetail(
           operation: operation,
           server: try ledger.record(operation.key),

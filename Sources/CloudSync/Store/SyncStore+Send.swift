@@ -7,8 +7,15 @@ extension SyncStore {
   ///
   /// From here until `finish` their outcome is unknown: after a crash they are read back before anything is repeated.
   ///
-  /// - Parameter atomic: an atomic group goes whole or not at all: without one of them, none is returned.
-  func begin(_ ids: [Int64], atomic: Bool = false, _ lease: Lease) throws(StoreError) -> [QueuedOperation] {
+  /// - Parameters:
+  ///   - atomic: an atomic group goes whole or not at all: without one of them, none is returned.
+  ///   - deferring: for operations that go ahead of what they wait for, what that is: their links to it stay behind.
+  func begin(
+    _ ids: [Int64],
+    atomic: Bool = false,
+    deferring: [Int64: Set<Int64>] = [:],
+    _ lease: Lease
+  ) throws(StoreError) -> [QueuedOperation] {
     let now = now()
     return try write { ledger in
       try lease.check(ledger, now: now)
@@ -24,15 +31,25 @@ extension SyncStore {
         return false
       }
       guard ready.count == ids.count || !atomic else { return [] }
+      if let zone = ready.first?.key.zoneKey { try ledger.noteServed(zone) }
       return try ready.map { operation in
-        var operation = operation
-        operation.state = .inFlight
-        operation.reason = "on its way"
-        operation.nextAttemptAt = nil
-        operation.sentGeneration = operation.generation
-        operation.sentKind = operation.kind
-        try ledger.markInFlight(operation.id, reason: operation.reason)
-        return operation
+        let blockers = try deferring[operation.id, default: []].compactMap { try ledger.operation($0)?.key }
+        var sent = operation.ahead(of: Set(blockers))
+        sent.state = .inFlight
+        sent.reason = "on its way"
+        sent.nextAttemptAt = nil
+        sent.sentGeneration = operation.generation
+        sent.sentKind = sent.kind
+        try ledger.markInFlight(operation.id, reason: sent.reason)
+        guard sent.isPart || operation.kind == .zoneDelete, var kept = try ledger.operation(operation.id) else {
+          return sent
+        }
+        kept.sentKind = sent.kind
+        if sent.isPart { kept.sentChanges = sent.changes }
+        // Which state of the zone is to be deleted: only that one may be deleted again where no answer comes.
+        if operation.kind == .zoneDelete { kept.baseTag = try ledger.zone(operation.key.zoneKey)?.token }
+        try ledger.update(kept)
+        return sent
       }
     }
   }
@@ -62,14 +79,9 @@ extension SyncStore {
         startedAt: now - Int64(seconds * 1000),
         seconds: seconds,
         random: random,
-        // A request of one operation cannot be split, nor can an atomic group.
-        isWhole: sent.count == 1 || sent.contains { $0.group != nil }
+        sent: sent
       )
-      for operation in sent {
-        guard let outcome = outcomes[operation.id] else { continue }
-        try settlement.settle(operation, outcome)
-      }
-      try settlement.finish()
+      try settlement.settle(outcomes)
       return settlement.result
     }
   }
@@ -97,6 +109,7 @@ extension SyncStore {
           continue
         }
         guard let record = found[operation.key] else { continue }
+        if operation.suspicion ?? 0 < 0 { operation.suspicion = nil }
         try reconciliation.rebase(operation, onto: record, epoch: try ledger.epoch(operation.key.zoneKey))
         switch try ledger.operation(id)?.state {
         case nil: result.acknowledged += 1
@@ -131,6 +144,40 @@ extension SyncStore {
         try ledger.update(operation)
       }
       return failed
+    }
+  }
+
+  /// A look-up was refused whole: one of the names in it may be why, so it is tried by halves.
+  func finishReadBack(_ ids: [Int64], refused error: WebServicesError, random: Double, _ lease: Lease)
+    throws(StoreError)
+    -> Settled
+  {
+    let now = now()
+    return try write { ledger in
+      try lease.check(ledger, now: now)
+      var result = Settled()
+      result.error = error
+      if error.code != .badRequest { try Throttles.set(.database, error, now: now, random: random, ledger) }
+      let operations = try ids.compactMap { try ledger.operation($0) }.filter(\.needsReadBack)
+      for number in Set(operations.compactMap(\.suspicion)).filter({ $0 < 0 }) {
+        guard let zone = operations.first?.key.zoneKey else { break }
+        for var other in try ledger.operations(of: zone, underSuspicion: number) where !ids.contains(other.id) {
+          other.suspicion = nil
+          try ledger.update(other)
+        }
+      }
+      for var operation in operations {
+        let wasSuspect = operation.suspicion != nil
+        operation.suspicion = ids.min().map { -$0 }
+        if operations.count == 1, wasSuspect || error.code == .badRequest {
+          try failReadBack(&operation, error, now: now, random: random, ledger)
+          if operation.state == .failed { result.failed += 1 }
+        } else {
+          operation.reason = "\(error.code.name) of a request that was to read it back"
+          try ledger.update(operation)
+        }
+      }
+      return result
     }
   }
 

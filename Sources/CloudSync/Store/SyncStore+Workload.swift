@@ -2,60 +2,98 @@ import CloudKit
 
 /// Reading what could be done now.
 extension SyncStore {
-  /// How many candidates are looked at for one request: enough to fill it from several zones.
-  private static let window = 800
+  /// How many operations of a zone are looked at for one request: enough to fill it.
+  private static let window = 400
+
+  /// Every so many requests, what waits in a circle has its turn before what is free.
+  private static let ringTurns: Int64 = 32
 
   func workload() throws(StoreError) -> (Workload, Planner) {
     let now = now()
     return try read { ledger in
-      let limit = try ledger.value("operationLimit").flatMap { Int($0) } ?? 200
-      return (try Self.workload(now: now, ledger), Planner(operationLimit: limit))
+      let planner = Planner(operationLimit: try ledger.value("operationLimit").flatMap { Int($0) } ?? 200)
+      return (try Self.workload(for: planner, now: now, ledger), planner)
     }
   }
 
-  private static func workload(now: Int64, _ ledger: any Ledger) throws -> Workload {
+  /// Reads what the planner needs to decide, and of a long queue no more.
+  private static func workload(for planner: Planner, now: Int64, _ ledger: any Ledger) throws -> Workload {
     var workload = Workload()
     workload.isPaused = try ledger.isPaused()
     for wait in try ledger.waits(after: now) { workload.waits[wait.scope] = wait.until }
-    workload.zoneOperations = try ledger.candidates(CandidateQuery(kind: .zoneOperations, now: now, limit: 1))
-    workload.missingZones = try ledger.zonesToMake(now: now)
-    workload.readBacks = try ledger.candidates(CandidateQuery(kind: .readBacks, now: now, limit: 400))
-    workload.uploads = try ledger.candidates(CandidateQuery(kind: .uploads, now: now, limit: 400))
-    workload.candidates = try candidates(now: now, savesAreHeld: workload.waits[.quota] != nil, ledger)
     workload.nextBackOffEnd = try ledger.nextBackOffEnd(after: now)
-    for group in Set(workload.candidates.compactMap(\.group)) {
-      workload.groupSizes[group] = try ledger.groupSize(group)
+    guard !workload.isPaused, !workload.waits.keys.contains(where: \.stopsAll) else { return workload }
+    workload.zoneOperations = try ledger.candidates(CandidateQuery(kind: .zoneOperations, now: now, limit: 1))
+    for candidate in workload.zoneOperations where try ledger.operation(candidate.id)?.needsReadBack == true {
+      workload.unansweredZoneOperations.insert(candidate.id)
+    }
+    workload.missingZones = try ledger.zonesToMake(now: now)
+    workload.readBacks = try ledger.candidates(CandidateQuery(kind: .readBacks, now: now, limit: window))
+    guard case .rest = planner.plan(workload) else { return workload }
+    try addCandidates(to: &workload, for: planner, now: now, ledger)
+    if case .rest = planner.plan(workload) {
+      workload.uploads = try ledger.candidates(CandidateQuery(kind: .uploads, now: now, limit: window))
     }
     return workload
   }
 
-  /// The oldest operations that wait for nothing, then those that wait for these, level by level. Where everything waits
-  /// for something, the oldest that do: there may be a ring among them.
-  private static func candidates(now: Int64, savesAreHeld: Bool, _ ledger: any Ledger) throws -> [Workload.Candidate] {
-    let query = { (kind: CandidateQuery.Kind, limit: Int) in
-      CandidateQuery(kind: kind, now: now, savesAreHeld: savesAreHeld, limit: limit)
+  /// Zone by zone, in the order of their turns, until there is a request to be made. Where nothing is free, what waits in a
+  /// circle; that is looked for in the whole queue, since a circle may be of any length and begin anywhere.
+  private static func addCandidates(
+    to workload: inout Workload,
+    for planner: Planner,
+    now: Int64,
+    _ ledger: any Ledger
+  ) throws {
+    let savesAreHeld = workload.waits[.quota] != nil
+    let query = { (kind: CandidateQuery.Kind) in
+      CandidateQuery(kind: kind, now: now, savesAreHeld: savesAreHeld, limit: window)
     }
-    var found = try ledger.candidates(query(.free, window))
-    var frontier = found.prefix(200).map(\.id)
-    var known = Set(found.map(\.id))
-    while !frontier.isEmpty, found.count < 200 {
-      var next = try ledger.candidates(query(.waitingFor(frontier), 400)).filter { known.insert($0.id).inserted }
-      try addBlockers(&next, ledger)
+    var rings = CandidateQuery(kind: .entangled, now: now, savesAreHeld: savesAreHeld)
+    rings.limit = Int.max
+    let ringsGoFirst = try ledger.turn() % ringTurns == ringTurns - 1
+    if ringsGoFirst {
+      try set(try ledger.candidates(rings), in: &workload, ledger)
+      if case .send = planner.plan(workload) { return }
+    }
+    for zone in try ledger.zonesToServe(now: now, savesAreHeld: savesAreHeld) {
+      try set(try candidates(of: zone, query, ledger), in: &workload, ledger)
+      if case .send = planner.plan(workload) { return }
+    }
+    try set(ringsGoFirst ? [] : try ledger.candidates(rings), in: &workload, ledger)
+  }
+
+  private static func set(_ candidates: [Workload.Candidate], in workload: inout Workload, _ ledger: any Ledger) throws
+  {
+    workload.candidates = candidates
+    for index in candidates.indices {
+      workload.candidates[index].blockers = Set(try ledger.blockers(of: candidates[index].id))
+    }
+    for group in Set(candidates.compactMap(\.group)) { workload.groupSizes[group] = try ledger.groupSize(group) }
+  }
+
+  /// What was in a refused request, the oldest operations that wait for nothing, their groups, then what waits for these,
+  /// level by level.
+  private static func candidates(
+    of zone: ZoneKey,
+    _ query: (CandidateQuery.Kind) -> CandidateQuery,
+    _ ledger: any Ledger
+  ) throws -> [Workload.Candidate] {
+    let free = try ledger.candidates(query(.free(zone)))
+    // A request takes one group at most, the oldest; only of that one are those looked at that wait for others of it.
+    let groups = Array(free.lazy.compactMap(\.group).prefix(1))
+    var known: Set<Int64> = []
+    var found = try ledger.candidates(query(.suspects(zone))).filter { known.insert($0.id).inserted }
+    found += free.filter { known.insert($0.id).inserted }
+    if !groups.isEmpty {
+      found += try ledger.candidates(query(.members(groups))).filter { known.insert($0.id).inserted }
+    }
+    var frontier = free.prefix(Planner.requestLimit).map(\.id)
+    while !frontier.isEmpty, found.count < Planner.requestLimit {
+      let next = try ledger.candidates(query(.waitingFor(zone, frontier))).filter { known.insert($0.id).inserted }
       found += next
       frontier = next.map(\.id)
     }
-    if found.count < 200 {
-      // The rest is blocked: by a dead letter, or by each other in a ring, which has to go in one request.
-      var blocked = try ledger.candidates(query(.blocked, window)).filter { known.insert($0.id).inserted }
-      try addBlockers(&blocked, ledger)
-      found += blocked
-    }
     return found
-  }
-
-  private static func addBlockers(_ candidates: inout [Workload.Candidate], _ ledger: any Ledger) throws {
-    for index in candidates.indices {
-      candidates[index].blockers = Set(try ledger.blockers(of: candidates[index].id))
-    }
   }
 }

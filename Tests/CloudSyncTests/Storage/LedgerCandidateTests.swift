@@ -32,9 +32,11 @@ import Testing
       }
       _ = try ledger.insert(.save("last"))
 
-      #expect(try names(ledger, CandidateQuery(kind: .free, now: 49, limit: 9)) == ["pending", "last"])
-      #expect(try names(ledger, CandidateQuery(kind: .free, now: 50, limit: 9)) == ["pending", "waiting", "last"])
-      #expect(try names(ledger, CandidateQuery(kind: .free, now: 50, limit: 2)) == ["pending", "waiting"])
+      #expect(try names(ledger, CandidateQuery(kind: .free(.one), now: 49, limit: 9)) == ["pending", "last"])
+      #expect(
+        try names(ledger, CandidateQuery(kind: .free(.one), now: 50, limit: 9)) == ["pending", "waiting", "last"]
+      )
+      #expect(try names(ledger, CandidateQuery(kind: .free(.one), now: 50, limit: 2)) == ["pending", "waiting"])
     }
   }
 
@@ -52,10 +54,10 @@ import Testing
       try ledger.setState(.two, .unconfirmed)
 
       #expect(try ledger.zoneDeletions() == [.two: id])
-      #expect(try names(ledger, CandidateQuery(kind: .free, now: 49, limit: 9)) == [])
+      #expect(try names(ledger, CandidateQuery(kind: .free(.one), now: 49, limit: 9)) == [])
       #expect(try names(ledger, CandidateQuery(kind: .zoneOperations, now: 49, limit: 9)) == ["zone"])
       #expect(try ledger.zonesToMake(now: 49) == [])
-      #expect(try names(ledger, CandidateQuery(kind: .free, now: 50, limit: 9)) == ["held"])
+      #expect(try names(ledger, CandidateQuery(kind: .free(.one), now: 50, limit: 9)) == ["held"])
       #expect(try ledger.zonesToMake(now: 50) == [.one])
     }
   }
@@ -76,11 +78,11 @@ import Testing
         _ = try ledger.insert(member)
       }
       _ = try ledger.insert(.save("save"))
-      let free = CandidateQuery(kind: .free, now: 0, limit: 9)
+      let free = CandidateQuery(kind: .free(.one), now: 0, limit: 9)
 
       #expect(try names(ledger, CandidateQuery(kind: .readBacks, now: 0, limit: 9)) == ["lost"])
       #expect(try names(ledger, free) == ["delete", "save"])
-      #expect(try names(ledger, CandidateQuery(kind: .free, now: 0, savesAreHeld: true, limit: 9)) == ["delete"])
+      #expect(try names(ledger, CandidateQuery(kind: .free(.one), now: 0, savesAreHeld: true, limit: 9)) == ["delete"])
 
       var second = try #require(try ledger.operations(in: .paused).first)
       second.state = .pending
@@ -101,13 +103,52 @@ import Testing
       let child = try ledger.insert(.save("child", referringTo: "parent"))
       _ = try ledger.insert(.save("grandchild", referringTo: "child"))
 
-      #expect(try names(ledger, CandidateQuery(kind: .free, now: 0, limit: 9)) == ["parent"])
-      #expect(try names(ledger, CandidateQuery(kind: .waitingFor([parent]), now: 0, limit: 9)) == ["child"])
+      #expect(try names(ledger, CandidateQuery(kind: .free(.one), now: 0, limit: 9)) == ["parent"])
+      #expect(try names(ledger, CandidateQuery(kind: .waitingFor(.one, [parent]), now: 0, limit: 9)) == ["child"])
       #expect(
-        try names(ledger, CandidateQuery(kind: .waitingFor([parent, child]), now: 0, limit: 9))
+        try names(ledger, CandidateQuery(kind: .waitingFor(.one, [parent, child]), now: 0, limit: 9))
           == ["child", "grandchild"]
       )
-      #expect(try names(ledger, CandidateQuery(kind: .blocked, now: 0, limit: 9)) == ["child", "grandchild"])
+      #expect(try names(ledger, CandidateQuery(kind: .entangled, now: 0)) == ["child"])
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `a group that waits for something outside of it is not free, one within itself is`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      for (name, target, group) in [("a", "out", "g"), ("b", "b2", "h"), ("b2", "b2", "h"), ("out", "b", nil)] {
+        var operation = QueuedOperation.save(name, referringTo: target)
+        operation.group = group
+        _ = try ledger.insert(operation)
+      }
+
+      #expect(try names(ledger, CandidateQuery(kind: .free(.one), now: 0)) == ["b2"])
+      #expect(try names(ledger, CandidateQuery(kind: .members(["h"]), now: 0)) == ["b", "b2"])
+      #expect(try names(ledger, CandidateQuery(kind: .entangled, now: 0)) == ["a", "b", "b2", "out"])
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `zones have their turn by the last request that went to them`(kind: StorageKind) throws {
+    try write(kind) { ledger in
+      for zone in [ZoneKey.one, .two] { try ledger.insertZone(zone, state: .ready) }
+      for (name, zone) in [("a", ZoneKey.one), ("b", .two)] {
+        var operation = QueuedOperation.save(name, in: zone)
+        operation.suspicion = zone == .two ? 7 : nil
+        _ = try ledger.insert(operation)
+      }
+      let turns = { try ledger.zonesToServe(now: 0, savesAreHeld: false) }
+
+      #expect(try turns() == [.one, .two])
+      try ledger.noteServed(.one)
+      #expect(try turns() == [.two, .one])
+      try ledger.noteServed(.two)
+      #expect(try turns() == [.one, .two])
+      #expect(try ledger.turn() == 2)
+      #expect(try ledger.zonesToServe(now: 0, savesAreHeld: true) == [])
+      #expect(try names(ledger, CandidateQuery(kind: .suspects(.one), now: 0)) == [])
+      #expect(try names(ledger, CandidateQuery(kind: .suspects(.two), now: 0)) == ["b"])
+      #expect(try ledger.operations(of: .two, underSuspicion: 7).map(\.key.name) == ["b"])
     }
   }
 }

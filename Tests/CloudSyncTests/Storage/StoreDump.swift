@@ -130,9 +130,10 @@ struct StoreDump: Equatable {
   }
 
   private static func queries(_ ids: [Int64]) -> [CandidateQuery] {
-    let kinds: [CandidateQuery.Kind] = [
-      .zoneOperations, .readBacks, .free, .waitingFor(ids), .waitingFor(Array(ids.prefix(1))), .blocked,
-    ]
+    let ofZones = zones.flatMap { zone -> [CandidateQuery.Kind] in
+      [.free(zone), .suspects(zone), .waitingFor(zone, ids), .waitingFor(zone, Array(ids.prefix(1)))]
+    }
+    let kinds = ofZones + [.zoneOperations, .readBacks, .entangled, .members(groupNames)]
     return times.flatMap { now in
       kinds.flatMap { kind in
         [

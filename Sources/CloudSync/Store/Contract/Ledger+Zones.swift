@@ -48,6 +48,16 @@ extension Ledger {
     }
   }
 
+  /// Notes that a request goes to the zone: all others have their turn before it has the next.
+  func noteServed(_ key: ZoneKey) throws {
+    let turn = try turn() + 1
+    try setValue("turn", String(turn))
+    try change(key) { $0.served = turn }
+  }
+
+  /// How many requests have been made so far.
+  func turn() throws -> Int64 { try value("turn").flatMap { Int64($0) } ?? 0 }
+
   /// Forgets a zone's records and feed, since the server deleted it.
   func forgetContents(_ key: ZoneKey) throws {
     try removeRecords(of: key)

@@ -11,6 +11,8 @@ package protocol Ledger: AnyObject {
   func operations(of zone: ZoneKey) throws -> [QueuedOperation]
   /// Operations in a state, oldest first.
   func operations(in state: OperationState) throws -> [QueuedOperation]
+  /// Operations of a zone under one suspicion, oldest first.
+  func operations(of zone: ZoneKey, underSuspicion number: Int64) throws -> [QueuedOperation]
   func keys(inGroup group: String) throws -> [RecordKey]
   /// Adds an operation that refers to these records, and gives it the next identifier: none is ever given twice.
   func insert(_ operation: QueuedOperation, references: Set<RecordKey>) throws -> Int64
@@ -33,6 +35,8 @@ package protocol Ledger: AnyObject {
   // MARK: - Choosing what to send
 
   func candidates(_ query: CandidateQuery) throws -> [Workload.Candidate]
+  /// Zones with operations that are neither zone operations nor to be read back first, the one served longest ago first.
+  func zonesToServe(now: Int64, savesAreHeld: Bool) throws -> [ZoneKey]
   /// Zones that are not known to be on the server and that sendable changes wait for.
   func zonesToMake(now: Int64) throws -> [ZoneKey]
   /// The operations that one waits for, oldest first: a save for the creation of what it refers to, a delete for the

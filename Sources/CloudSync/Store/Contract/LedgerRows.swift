@@ -30,6 +30,8 @@ package struct KnownZone: Hashable, Sendable {
   /// Raised by each reading from the beginning; what such a reading did not see is gone on the server.
   package var epoch: Int64 = 0
   package var readingAll = false
+  /// The number of the last request that went to the zone: the lower, the sooner it is its turn.
+  package var served: Int64 = 0
 
   package init(_ key: ZoneKey, state: ZoneState) {
     self.key = key
@@ -133,19 +135,23 @@ package struct CandidateQuery: Hashable, Sendable {
     case readBacks
     /// Whose assets have to be brought to the server first.
     case uploads
-    /// That wait for nothing, with every member of their group.
-    case free
-    /// That wait for one of these.
-    case waitingFor([Int64])
-    /// That wait for something, with every member of their group.
-    case blocked
+    /// Of a zone, that wait for nothing, with every member of their group, which waits for nothing outside of it.
+    case free(ZoneKey)
+    /// Of a zone, that were in a request which was refused whole.
+    case suspects(ZoneKey)
+    /// Of a zone, that wait for one of these.
+    case waitingFor(ZoneKey, [Int64])
+    /// The members of these groups.
+    case members([String])
+    /// That may be part of a ring: they wait for something, and something waits for them or their group.
+    case entangled
   }
 
   package var kind: Kind
   package var now: Int64
   /// Saves are not sendable now.
   package var savesAreHeld = false
-  package var limit: Int
+  package var limit = Int.max
 }
 
 /// Which operations a list shows.

@@ -13,17 +13,28 @@ extension MemoryLedger {
       return choice.first(of: queue.uploads) { choice, row in
         !row.operation.needsReadBack && choice.isSendable(row)
       }
-    case .free:
-      return choice.first(of: sendable(query.now)) { choice, row in
+    case .free(let zone):
+      return choice.first(of: queue.byZone[zone] ?? SortedElements()) { choice, row in
         choice.isReady(row) && choice.isWhole(row) && !choice.ledger.isBlocked(row)
+          && !choice.ledger.groupIsBlocked(row)
       }
-    case .waitingFor(let ids):
+    case .suspects(let zone):
+      return choice.first(of: queue.byZone[zone] ?? SortedElements()) { choice, row in
+        row.operation.suspicion != nil && choice.isReady(row)
+      }
+    case .waitingFor(let zone, let ids):
       var waiting: Set<Int64> = []
       for id in ids { eachWaiting(for: id) { waiting.insert($0) } }
-      return choice.first(of: waiting.sorted()) { choice, row in choice.isReady(row) }
-    case .blocked:
+      return choice.first(of: waiting.sorted()) { choice, row in
+        row.operation.key.zoneKey == zone && choice.isReady(row)
+      }
+    case .members(let groups):
+      let ids = groups.flatMap { Array(queue.byGroup[$0] ?? SortedElements()) }.sorted()
+      return choice.first(of: ids) { choice, row in choice.isReady(row) }
+    case .entangled:
       return choice.first(of: sendable(query.now)) { choice, row in
-        choice.isReady(row) && choice.isWhole(row) && choice.ledger.isBlocked(row)
+        guard choice.isReady(row), choice.isWhole(row) else { return false }
+        return row.operation.group != nil || (choice.ledger.isBlocked(row) && choice.ledger.blocksOthers(row))
       }
     }
   }
@@ -38,8 +49,15 @@ extension MemoryLedger {
     return ids
   }
 
+  func zonesToServe(now: Int64, savesAreHeld: Bool) throws -> [ZoneKey] {
+    var choice = Choice(self, CandidateQuery(kind: .entangled, now: now, savesAreHeld: savesAreHeld))
+    return zoneRows.rows.values.filter { zone in
+      queue.byZone[zone.key]?.contains { id in operations[id].map { choice.isReady($0) } ?? false } ?? false
+    }.sorted { ($0.served, $0.key.owner, $0.key.zone) < ($1.served, $1.key.owner, $1.key.zone) }.map(\.key)
+  }
+
   func zonesToMake(now: Int64) throws -> [ZoneKey] {
-    var choice = Choice(self, CandidateQuery(kind: .free, now: now, limit: 1))
+    var choice = Choice(self, CandidateQuery(kind: .entangled, now: now))
     return zoneRows.rows.values.filter { zone in
       guard zone.state == .unconfirmed, let ids = queue.byZone[zone.key] else { return false }
       return ids.contains { id in
@@ -59,6 +77,23 @@ extension MemoryLedger {
   private func isBlocked(_ row: Operation) -> Bool {
     var isBlocked = false
     eachBlocker(of: row) { _ in isBlocked = true }
+    return isBlocked
+  }
+
+  private func blocksOthers(_ row: Operation) -> Bool {
+    var blocks = false
+    eachWaiting(for: row.operation.id) { _ in blocks = true }
+    return blocks
+  }
+
+  /// Whether a member of its group waits for something outside of the group.
+  private func groupIsBlocked(_ row: Operation) -> Bool {
+    guard let group = row.operation.group else { return false }
+    var isBlocked = false
+    for id in queue.byGroup[group] ?? SortedElements() {
+      guard let member = operations[id] else { continue }
+      eachBlocker(of: member) { if operations[$0]?.operation.group != group { isBlocked = true } }
+    }
     return isBlocked
   }
 
@@ -130,7 +165,10 @@ private struct Choice {
           kind: operation.kind,
           zone: operation.key.zoneKey,
           bytes: operation.bytes,
-          group: operation.group
+          references: operation.kind == .save ? row.references.count : 0,
+          assets: operation.assets.count,
+          group: operation.group,
+          suspicion: operation.suspicion
         )
       )
     }

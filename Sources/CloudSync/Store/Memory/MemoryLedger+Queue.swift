@@ -10,6 +10,10 @@ extension MemoryLedger {
 
   func operations(in state: OperationState) throws -> [QueuedOperation] { all(queue.byState[state]) }
 
+  func operations(of zone: ZoneKey, underSuspicion number: Int64) throws -> [QueuedOperation] {
+    all(queue.byZone[zone]).filter { $0.suspicion == number }
+  }
+
   func keys(inGroup group: String) throws -> [RecordKey] { all(queue.byGroup[group]).map(\.key) }
 
   private func all(_ ids: SortedElements<Int64>?) -> [QueuedOperation] {
@@ -78,15 +82,15 @@ extension MemoryLedger {
     for id in ids {
       change(id) { operation in
         let isRecord = !operation.key.name.isEmpty
-        if operation.sentKind == .save, operation.generation == operation.sentGeneration {
+        if operation.sentKind == .save, operation.kind == .save, operation.generation == operation.sentGeneration {
           operation.sentChanges = operation.changes
         }
         operation.state = .pending
         operation.sentGeneration = nil
         operation.sentKind = nil
-        operation.needsReadBack = isRecord
+        operation.needsReadBack = operation.kind != .zoneSave
         operation.isUnanswered = isRecord
-        operation.reason = isRecord ? reason : zoneReason
+        operation.reason = operation.kind == .zoneSave ? zoneReason : reason
       }
     }
     return ids.count

@@ -20,7 +20,8 @@ extension QueueRow {
       errorCode: row["errorCode"],
       errorMessage: row["errorMessage"],
       bytes: row["bytes"],
-      enqueuedAt: row["enqueuedAt"]
+      enqueuedAt: row["enqueuedAt"],
+      group: row["atomicGroup"]
     )
     explainBlockers()
   }

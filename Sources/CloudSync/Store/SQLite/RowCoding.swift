@@ -29,7 +29,7 @@ extension QueuedOperation {
     id, operation, zone, owner, name, type, changes, base, baseTag, state, reason, generation, sentGeneration, \
     sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, maxAttempts, nextAttemptAt, \
     isServersWait, errorCode, errorMessage, enqueuedAt, editedAt, conflictAt, bytes, atomicGroup, assets, \
-    isUnanswered, lostRounds, askedAbout
+    isUnanswered, lostRounds, askedAbout, suspicion
     """
 
   init(row: Row) throws {
@@ -66,6 +66,7 @@ extension QueuedOperation {
     conflictAt = row["conflictAt"]
     bytes = row["bytes"]
     group = row["atomicGroup"]
+    suspicion = row["suspicion"]
     assets = try JSONColumn.assets(row["assets"])
     isUnanswered = row["isUnanswered"]
     lostRounds = row["lostRounds"]

@@ -4,6 +4,7 @@ import GRDB
 extension SQLiteLedger {
   func candidates(_ query: CandidateQuery) throws -> [Workload.Candidate] {
     let condition: String
+    var arguments = StatementArguments()
     switch query.kind {
     case .zoneOperations:
       condition = "\(sendable(query.now)) AND name IS NULL"
@@ -11,20 +12,44 @@ extension SQLiteLedger {
       condition = "\(sendable(query.now)) AND needsReadBack = 1 AND name IS NOT NULL"
     case .uploads:
       condition = "\(sendable(query.now)) AND needsReadBack = 0 AND needsUpload = 1"
-    case .free:
-      condition = "\(whole(query)) AND NOT EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id)"
-    case .waitingFor(let ids):
+    case .free(let zone):
+      condition =
+        """
+        zone = ? AND owner = ? AND \(whole(query)) AND NOT EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id)
+          AND (atomicGroup IS NULL OR NOT EXISTS
+            (SELECT 1 FROM operations m JOIN blockers b ON b.operation = m.id JOIN operations p ON p.id = b.blocker
+              WHERE m.atomicGroup = o.atomicGroup AND p.atomicGroup IS NOT o.atomicGroup))
+        """
+      arguments = [zone.zone, zone.owner]
+    case .suspects(let zone):
+      condition = "zone = ? AND owner = ? AND suspicion IS NOT NULL AND \(ready(query))"
+      arguments = [zone.zone, zone.owner]
+    case .waitingFor(let zone, let ids):
       let list = ids.map(String.init).joined(separator: ",")
-      condition = "\(ready(query)) AND id IN (SELECT operation FROM blockers WHERE blocker IN (\(list)))"
-    case .blocked:
-      condition = "\(whole(query)) AND EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id)"
+      condition = """
+        zone = ? AND owner = ? AND \(ready(query))
+          AND id IN (SELECT operation FROM blockers WHERE blocker IN (\(list)))
+        """
+      arguments = [zone.zone, zone.owner]
+    case .members(let groups):
+      condition = "atomicGroup IN (\(groups.map { _ in "?" }.joined(separator: ","))) AND \(ready(query))"
+      arguments = StatementArguments(groups)
+    case .entangled:
+      condition = """
+        \(whole(query)) AND (atomicGroup IS NOT NULL
+          OR (EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id)
+            AND EXISTS (SELECT 1 FROM blockers b WHERE b.blocker = o.id)))
+        """
     }
     return try Row.fetchAll(
       database,
       sql: """
-        SELECT id, operation, zone, owner, bytes, atomicGroup FROM operations o
-        WHERE \(condition) ORDER BY id LIMIT \(query.limit)
-        """
+        SELECT id, operation, zone, owner, bytes, atomicGroup, suspicion,
+          CASE operation WHEN 'save' THEN (SELECT count(*) FROM refs WHERE operation = o.id) ELSE 0 END AS links,
+          coalesce(json_array_length(assets), 0) AS assets
+        FROM operations o WHERE \(condition) ORDER BY id LIMIT \(query.limit)
+        """,
+      arguments: arguments
     ).map { row in
       guard let kind = OperationKind(rawValue: row["operation"]) else {
         throw UnreadableRow(.operation(row["id"]), StoreError(.damaged, "an operation of unknown name"))
@@ -34,7 +59,10 @@ extension SQLiteLedger {
         kind: kind,
         zone: ZoneKey(zone: row["zone"], owner: row["owner"]),
         bytes: row["bytes"],
-        group: row["atomicGroup"]
+        references: row["links"],
+        assets: row["assets"],
+        group: row["atomicGroup"],
+        suspicion: row["suspicion"]
       )
     }
   }
@@ -44,11 +72,16 @@ extension SQLiteLedger {
   private func sendable(_ now: Int64) -> String {
     """
     (state = 'pending' OR (state = 'waiting' AND nextAttemptAt <= \(now)))
-      AND 'zone:' || zone || CASE owner WHEN '' THEN '' ELSE ':' || owner END
+      AND 'zone:' || \(Self.escaped("zone")) || CASE owner WHEN '' THEN '' ELSE ':' || \(Self.escaped("owner")) END
         NOT IN (SELECT scope FROM throttles WHERE until > \(now))
       AND (name IS NULL OR (zone, owner) NOT IN
         (SELECT zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'))
     """
+  }
+
+  /// As in the name of a `WaitScope`.
+  private static func escaped(_ column: String) -> String {
+    "replace(replace(replace(\(column), '%', '%25'), ':', '%3A'), '/', '%2F')"
   }
 
   private func ready(_ query: CandidateQuery) -> String {
@@ -62,6 +95,18 @@ extension SQLiteLedger {
       \(ready) AND (atomicGroup IS NULL OR atomicGroup NOT IN
         (SELECT atomicGroup FROM operations WHERE atomicGroup IS NOT NULL AND NOT (\(ready))))
       """
+  }
+
+  func zonesToServe(now: Int64, savesAreHeld: Bool) throws -> [ZoneKey] {
+    let query = CandidateQuery(kind: .entangled, now: now, savesAreHeld: savesAreHeld)
+    return try Row.fetchAll(
+      database,
+      sql: """
+        SELECT zone, owner FROM zones z
+          WHERE EXISTS (SELECT 1 FROM operations o WHERE o.zone = z.zone AND o.owner = z.owner AND \(ready(query)))
+          ORDER BY served, owner, zone
+        """
+    ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
   }
 
   func zonesToMake(now: Int64) throws -> [ZoneKey] {

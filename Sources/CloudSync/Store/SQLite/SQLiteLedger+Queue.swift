@@ -25,6 +25,13 @@ extension SQLiteLedger {
       .map(QueuedOperation.init(row:))
   }
 
+  func operations(of zone: ZoneKey, underSuspicion number: Int64) throws -> [QueuedOperation] {
+    try rows(
+      "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? AND suspicion = ? ORDER BY id",
+      [zone.zone, zone.owner, number]
+    ).map(QueuedOperation.init(row:))
+  }
+
   func keys(inGroup group: String) throws -> [RecordKey] {
     try rows("SELECT zone, owner, name FROM operations WHERE atomicGroup = ? ORDER BY id", [group])
       .map { RecordKey(zone: $0["zone"], owner: $0["owner"], name: $0["name"]) }
@@ -36,8 +43,8 @@ extension SQLiteLedger {
       INSERT INTO operations(operation, type, changes, base, baseTag, state, reason, generation, sentGeneration,
         sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, nextAttemptAt, isServersWait,
         errorCode, errorMessage, editedAt, conflictAt, bytes, atomicGroup, assets, needsUpload,
-        isUnanswered, lostRounds, askedAbout, zone, owner, name, maxAttempts, enqueuedAt)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        isUnanswered, lostRounds, askedAbout, suspicion, zone, owner, name, maxAttempts, enqueuedAt)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       try values(operation) + [
         operation.key.zone, operation.key.owner, operation.key.name.isEmpty ? nil : operation.key.name,
@@ -56,7 +63,7 @@ extension SQLiteLedger {
         generation = ?, sentGeneration = ?, sentOperation = ?, sentChanges = ?, isRecreation = ?, needsReadBack = ?,
         conflictRounds = ?, attempts = ?, nextAttemptAt = ?, isServersWait = ?, errorCode = ?, errorMessage = ?,
         editedAt = ?, conflictAt = ?, bytes = ?, atomicGroup = ?, assets = ?, needsUpload = ?,
-        isUnanswered = ?, lostRounds = ?, askedAbout = ?
+        isUnanswered = ?, lostRounds = ?, askedAbout = ?, suspicion = ?
       WHERE id = ?
       """,
       try values(operation) + [operation.id]
@@ -77,7 +84,7 @@ extension SQLiteLedger {
       operation.group,
       try JSONColumn.text(of: operation.assets),
       operation.needsUpload,
-      operation.isUnanswered, operation.lostRounds, operation.askedAbout,
+      operation.isUnanswered, operation.lostRounds, operation.askedAbout, operation.suspicion,
     ]
   }
 
@@ -118,10 +125,10 @@ extension SQLiteLedger {
     try run(
       """
       UPDATE operations SET state = 'pending', sentGeneration = NULL, sentOperation = NULL,
-        needsReadBack = name IS NOT NULL, isUnanswered = name IS NOT NULL,
-        sentChanges = CASE WHEN sentOperation = 'save' AND generation = sentGeneration THEN changes
+        needsReadBack = operation <> 'zoneSave', isUnanswered = name IS NOT NULL,
+        sentChanges = CASE WHEN sentOperation = 'save' AND operation = 'save' AND generation = sentGeneration THEN changes
           ELSE sentChanges END,
-        reason = CASE WHEN name IS NULL THEN ? ELSE ? END
+        reason = CASE operation WHEN 'zoneSave' THEN ? ELSE ? END
       WHERE state = 'inFlight'
       """,
       [zoneReason, reason]

@@ -13,16 +13,17 @@ extension SQLiteLedger {
   func put(_ zone: KnownZone) throws {
     try run(
       """
-      INSERT INTO zones(zone, owner, state, createdHere, needsFetch, token, tokenAt, lastFetchAt, epoch, readingAll)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO zones(zone, owner, state, createdHere, needsFetch, token, tokenAt, lastFetchAt, epoch, readingAll,
+        served)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT(zone, owner) DO UPDATE SET
         state = excluded.state, createdHere = excluded.createdHere, needsFetch = excluded.needsFetch,
         token = excluded.token, tokenAt = excluded.tokenAt, lastFetchAt = excluded.lastFetchAt, epoch = excluded.epoch,
-        readingAll = excluded.readingAll
+        readingAll = excluded.readingAll, served = excluded.served
       """,
       [
         zone.key.zone, zone.key.owner, zone.state.rawValue, zone.createdHere, zone.needsFetch, zone.token, zone.tokenAt,
-        zone.lastFetchAt, zone.epoch, zone.readingAll,
+        zone.lastFetchAt, zone.epoch, zone.readingAll, zone.served,
       ]
     )
   }

@@ -24,6 +24,7 @@ enum Schema {
     migrator.registerMigration("6 delivery") { try $0.execute(sql: delivery) }
     migrator.registerMigration("7 keeping") { try $0.execute(sql: keeping) }
     migrator.registerMigration("8 counts") { try $0.execute(sql: counts) }
+    migrator.registerMigration("9 sending") { try $0.execute(sql: sending) }
     return migrator
   }()
 
@@ -71,6 +72,15 @@ enum Schema {
       key TEXT PRIMARY KEY NOT NULL,
       value TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
+    """
+
+  private static let sending = """
+    -- Operations of one number were in a request that was refused whole for one of them; below zero it was a look-up.
+    ALTER TABLE operations ADD COLUMN suspicion INTEGER;
+    -- The number of the last request that went to the zone.
+    ALTER TABLE zones ADD COLUMN served INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX operationsByZone ON operations(zone, owner, state, id);
+    CREATE INDEX operationsUnderSuspicion ON operations(zone, owner) WHERE suspicion IS NOT NULL;
     """
 
   private static let assets = """

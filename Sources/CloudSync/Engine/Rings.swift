@@ -1,0 +1,134 @@
+/// Operations that wait for each other in a circle, and for nothing besides: nothing will ever free them, so they go as they
+/// are. Those that fit into one request go together; where they do not, since they are too many, of several zones or of
+/// atomic groups, links are left for later until the circle is open.
+struct Rings {
+  /// What can only be sent as one: an operation, or an atomic group.
+  private struct Unit {
+    var members: [Workload.Candidate]
+    /// The units it waits for.
+    var next: Set<Int> = []
+    var isHeld = false
+    var isGroup: Bool { members[0].group != nil }
+  }
+
+  private var units: [Unit] = []
+
+  /// - Parameter candidates: operations that may be sent as far as their own state goes, each with all its blockers.
+  init(_ candidates: [Workload.Candidate], _ groupSizes: [String: Int]) {
+    var unitOfGroup: [String: Int] = [:]
+    var unitOf: [Int64: Int] = [:]
+    for candidate in candidates where unitOf[candidate.id] == nil {
+      if let group = candidate.group, let unit = unitOfGroup[group] {
+        units[unit].members.append(candidate)
+        unitOf[candidate.id] = unit
+      } else {
+        if let group = candidate.group { unitOfGroup[group] = units.count }
+        unitOf[candidate.id] = units.count
+        units.append(Unit(members: [candidate]))
+      }
+    }
+    for (group, unit) in unitOfGroup where units[unit].members.count != groupSizes[group] { units[unit].isHeld = true }
+    var dependants: [Int: [Int]] = [:]
+    for unit in units.indices {
+      for blocker in units[unit].members.lazy.flatMap(\.blockers) {
+        if let other = unitOf[blocker] {
+          if other != unit, units[unit].next.insert(other).inserted { dependants[other, default: []].append(unit) }
+        } else {
+          units[unit].isHeld = true
+        }
+      }
+    }
+    // Whatever waits for something that is held is held, too.
+    var open = units.indices.filter { units[$0].isHeld }
+    while let held = open.popLast() {
+      for unit in dependants[held] ?? [] where !units[unit].isHeld {
+        units[unit].isHeld = true
+        open.append(unit)
+      }
+    }
+  }
+
+  /// The request that does most about the first ring there is.
+  func step(_ room: Room) -> Step? {
+    let rings = innermost().map { ring in ring.sorted() }.sorted { $0[0] < $1[0] }
+    let single = rings.lazy.flatMap { $0 }.first { !units[$0].isGroup }.map { units[$0].members[0] }
+    guard let single else {
+      guard let group = rings.first?.first.map({ units[$0].members }) else { return nil }
+      return step(ordered(group), of: group, atomic: true)
+    }
+    var room = room
+    var batch: [Int64] = []
+    var members: [Workload.Candidate] = []
+    for ring in rings {
+      let part = ring.lazy.map { units[$0] }.filter { !$0.isGroup && $0.members[0].zone == single.zone }.map {
+        $0.members[0]
+      }
+      // One of these makes the server refuse the request that it is in: each goes alone.
+      if let suspect = part.first(where: \.isSuspect) {
+        if batch.isEmpty { return step([suspect.id], of: [suspect], atomic: false) }
+        continue
+      }
+      let byID = Dictionary(part.map { ($0.id, $0) }) { first, _ in first }
+      var rest = room
+      let taken = ordered(Array(part)).filter { id in byID[id].map { rest.take($0) } ?? false }
+      // A ring is cut only where it does not fit into a request of its own.
+      guard batch.isEmpty || taken.count == part.count else { continue }
+      room = rest
+      batch += taken
+      members += taken.compactMap { byID[$0] }
+    }
+    return step(batch, of: members, atomic: false)
+  }
+
+  private func step(_ ids: [Int64], of members: [Workload.Candidate], atomic: Bool) -> Step {
+    let taken = Set(ids)
+    var deferring: [Int64: Set<Int64>] = [:]
+    for member in members {
+      let later = member.blockers.subtracting(taken)
+      if !later.isEmpty { deferring[member.id] = later }
+    }
+    return .send(members[0].zone, ids, atomic: atomic, deferring: deferring)
+  }
+
+  /// The strongly connected parts that wait for nothing outside of themselves, by Tarjan's algorithm without recursion.
+  private func innermost() -> [[Int]] {
+    var order: [Int: Int] = [:]
+    var low: [Int: Int] = [:]
+    var component: [Int: Int] = [:]
+    var stack: [Int] = []
+    var found: [[Int]] = []
+    for root in units.indices where !units[root].isHeld && order[root] == nil {
+      var path: [(unit: Int, next: [Int])] = []
+      func enter(_ unit: Int) {
+        order[unit] = order.count
+        low[unit] = order[unit]
+        stack.append(unit)
+        path.append((unit, units[unit].next.sorted()))
+      }
+      enter(root)
+      while let (unit, _) = path.last {
+        if let next = path[path.count - 1].next.popLast() {
+          if order[next] == nil {
+            enter(next)
+          } else if component[next] == nil {
+            low[unit] = min(low[unit] ?? 0, order[next] ?? 0)
+          }
+          continue
+        }
+        path.removeLast()
+        if let parent = path.last?.unit { low[parent] = min(low[parent] ?? 0, low[unit] ?? 0) }
+        guard low[unit] == order[unit] else { continue }
+        var part: [Int] = []
+        while let member = stack.popLast() {
+          component[member] = found.count
+          part.append(member)
+          if member == unit { break }
+        }
+        found.append(part)
+      }
+    }
+    return found.enumerated().filter { index, part in
+      part.allSatisfy { units[$0].next.allSatisfy { component[$0] == index } }
+    }.map(\.element)
+  }
+}

@@ -1,0 +1,161 @@
+/// What the store says about the work that could be done now. Read in one transaction, decided on without touching it.
+package struct Workload: Hashable, Sendable {
+  /// An operation that may be sent as far as its own state goes.
+  package struct Candidate: Hashable, Sendable {
+    package var id: Int64
+    package var kind: OperationKind
+    package var zone: ZoneKey
+    package var bytes: Int
+    /// How many references the request carries for it.
+    package var references: Int
+    /// How many assets the request carries for it.
+    package var assets: Int
+    package var blockers: Set<Int64>
+    package var group: String?
+    /// Operations of one number were in a request that was refused whole, for one record that nobody named: it has to be
+    /// among them still. Below zero it was a look-up.
+    package var suspicion: Int64?
+
+    /// An atomic group is refused or taken as one: its members cannot be told apart.
+    var isSuspect: Bool { suspicion != nil && group == nil }
+
+    package init(
+      id: Int64,
+      kind: OperationKind,
+      zone: ZoneKey,
+      bytes: Int,
+      references: Int = 0,
+      assets: Int = 0,
+      blockers: Set<Int64> = [],
+      group: String? = nil,
+      suspicion: Int64? = nil
+    ) {
+      self.id = id
+      self.kind = kind
+      self.zone = zone
+      self.bytes = bytes
+      self.references = references
+      self.assets = assets
+      self.blockers = blockers
+      self.group = group
+      self.suspicion = suspicion
+    }
+  }
+
+  package var isPaused = false
+  /// Scopes that wait, with the end of the wait in milliseconds since 1970.
+  package var waits: [WaitScope: Int64] = [:]
+  /// Zone operations that may be sent, oldest first.
+  package var zoneOperations: [Candidate] = []
+  /// Those of them that were sent and not answered: what became of the zone has to be looked up first.
+  package var unansweredZoneOperations: Set<Int64> = []
+  /// Zones to be made on the server before their changes can go.
+  package var missingZones: [ZoneKey] = []
+  /// Operations whose record has to be read first.
+  package var readBacks: [Candidate] = []
+  /// Operations whose assets have to be brought to the server first, oldest first.
+  package var uploads: [Candidate] = []
+  /// Operations that may be sent, the zone whose turn it is first, and within a zone oldest first.
+  package var candidates: [Candidate] = []
+  /// How many operations of an atomic group are in the queue at all.
+  package var groupSizes: [String: Int] = [:]
+  /// When the earliest own back-off ends.
+  package var nextBackOffEnd: Int64?
+
+  package init() {}
+}
+
+/// What a server's wait, or our own, holds up.
+package enum WaitScope: Hashable, Sendable {
+  case network, account, quota, database
+  case zone(ZoneKey)
+  /// One feed, which cannot be read just now: nothing that is to be sent waits for it. By a name of its own.
+  case feed(String)
+
+  /// The feed of the database's zones, of a zone, or of a record type by modification time.
+  static func feed(of zone: ZoneKey? = nil, type: String? = nil) -> WaitScope {
+    let place = zone.map(Self.text) ?? ""
+    return .feed(type.map { "\(place)/\($0)" } ?? place)
+  }
+
+  /// The name in the store and in `status`.
+  package var name: String {
+    switch self {
+    case .network: "network"
+    case .account: "account"
+    case .quota: "quota"
+    case .database: "database"
+    case .feed(let name): "feed:\(name)"
+    case .zone(let key): "zone:\(Self.text(key))"
+    }
+  }
+
+  package init(name: String) {
+    switch name {
+    case "network": self = .network
+    case "account": self = .account
+    case "quota": self = .quota
+    case "database": self = .database
+    case _ where name.hasPrefix("feed:"): self = .feed(String(name.dropFirst("feed:".count)))
+    default:
+      let parts = name.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map { Self.plain($0) }
+      self = .zone(ZoneKey(zone: parts.count > 1 ? parts[1] : name, owner: parts.count > 2 ? parts[2] : ""))
+    }
+  }
+
+  /// Whether this wait holds up everything.
+  package var stopsAll: Bool {
+    switch self {
+    case .network, .account, .database: true
+    case .quota, .zone, .feed: false
+    }
+  }
+
+  // MARK: - Zones as text
+
+  /// The zone, and after a colon its owner where that is somebody else: what would be taken for something else is spelled
+  /// as `%` and two digits.
+  private static func text(_ zone: ZoneKey) -> String {
+    zone.owner.isEmpty ? escaped(zone.zone) : "\(escaped(zone.zone)):\(escaped(zone.owner))"
+  }
+
+  private static let escapes: [Character: String] = ["%": "%25", ":": "%3A", "/": "%2F"]
+
+  private static func escaped(_ text: String) -> String {
+    var result = ""
+    for character in text { result += escapes[character] ?? String(character) }
+    return result
+  }
+
+  private static func plain(_ text: Substring) -> String {
+    var result = ""
+    var rest = text
+    while let character = rest.first {
+      if let escape = escapes.first(where: { rest.hasPrefix($0.value) }) {
+        result.append(escape.key)
+        rest = rest.dropFirst(escape.value.count)
+      } else {
+        result.append(character)
+        rest = rest.dropFirst()
+      }
+    }
+    return result
+  }
+}
+
+/// The one next thing to do about the queue.
+package enum Step: Hashable, Sendable {
+  case makeZones([ZoneKey])
+  case sendZoneOperation(Int64)
+  /// Ask whether the zone is there before an operation whose answer was lost is repeated.
+  case lookUpZone(Int64)
+  /// Look the records of these operations up, all of one zone.
+  case readBack(ZoneKey, [Int64])
+  /// Bring the assets of these operations to the server, all of one zone.
+  case supplyAssets(ZoneKey, [Int64])
+  /// Send these operations in this order in one request. `deferring` names operations that go without their links to those
+  /// they would have to wait for; the links follow.
+  case send(ZoneKey, [Int64], atomic: Bool, deferring: [Int64: Set<Int64>] = [:])
+  /// Nothing can be done before this time, if at any.
+  case rest(until: Int64?)
+}

@@ -1,0 +1,90 @@
+import CloudKit
+
+/// Writing what look-ups showed of zones, and of records that others refer to.
+extension SyncStore {
+  /// Takes what the server says of a zone whose deletion was sent and not answered.
+  ///
+  /// A zone of that name may be the old one or one that somebody has made since. Only where nothing has changed in it since the
+  /// deletion was sent is it known to be the old one; else a person decides.
+  func finishZoneLookUp(
+    _ id: Int64,
+    _ result: WireZoneResult?,
+    policy: MergePolicy,
+    random: Double,
+    _ lease: Lease
+  ) throws(StoreError) -> Settled {
+    let now = now()
+    return try write { ledger in
+      try lease.check(ledger, now: now)
+      var settled = Settled()
+      guard var operation = try ledger.operation(id), operation.needsReadBack else { return settled }
+      let name = operation.key.zone
+      switch result {
+      case .zone(let zone) where zone.deleted != true:
+        operation.needsReadBack = false
+        if let token = operation.baseTag, token == zone.syncToken {
+          operation.becomePending("the zone is still there, to be deleted again", now: now)
+        } else {
+          operation.fail(
+            "CONFLICT",
+            "zone \(name) has changed or was made anew since; retry deletes it, discard keeps it"
+          )
+          settled.failed += 1
+        }
+        try ledger.update(operation)
+      case .failure(_, let error) where error.code != .zoneNotFound:
+        settled.error = error
+        operation.attempts += 1
+        operation.backOff(error, now: now, random: random)
+        if operation.attempts >= operation.maxAttempts {
+          operation.fail(error.code.name, "zone \(name) cannot be looked up: \(error.reason)")
+          settled.failed += 1
+        }
+        try ledger.update(operation)
+      case nil:
+        let error = WebServicesError(.unexpectedServerResponse, "the answer does not mention zone \(name)")
+        try Throttles.set(.zone(operation.key.zoneKey), error, now: now, random: random, ledger)
+        settled.error = error
+      case .zone, .failure:
+        let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
+        try Settlement.acknowledgeZone(operation, reconciliation)
+        settled.acknowledged += 1
+      }
+      return settled
+    }
+  }
+
+  /// Takes which of the records that refused saves have to refer to are not there.
+  ///
+  /// - Returns: how many of these saves became dead letters: nothing that is queued here will make what they refer to.
+  func finishTargets(
+    _ absent: Set<RecordKey>,
+    of ids: [Int64],
+    policy: MergePolicy,
+    _ lease: Lease
+  ) throws(StoreError) -> Int {
+    let now = now()
+    return try write { ledger in
+      try lease.check(ledger, now: now)
+      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
+      for key in absent.sorted() where try ledger.changeTag(key) != nil {
+        try reconciliation.takeDeletion(of: key)
+      }
+      var failed = 0
+      for id in ids {
+        guard var operation = try ledger.operation(id), operation.state == .waiting else { continue }
+        let lost = try operation.changes.targets(in: operation.key.zoneKey, validated: true).first { _, key in
+          try absent.contains(key) && ledger.operation(for: key)?.kind != .save
+        }
+        guard let lost else { continue }
+        operation.fail(
+          ServerErrorCode.validatingReferenceError.name,
+          "\(lost.field) refers to \(lost.key.name), which the server does not hold"
+        )
+        try ledger.update(operation)
+        failed += 1
+      }
+      return failed
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// Requests that arrive after everybody has given them up, and answers about zones that never come.
+@Suite struct LateTests {
+  private let world: World
+  private let device: TestDevice
+  private var store: SyncStore { device.store }
+  private var transport: TestTransport { device.transport }
+
+  init() throws {
+    world = try World()
+    device = try world.device("store")
+  }
+
+  /// A driver that stops in the middle of sending these, and whose request reaches the server when told to.
+  private func stopWhileSending(_ ids: [Int64]) throws -> () throws -> Void {
+    let stopped = try #require(try Lease.acquire(store))
+    let sent = try store.begin(ids, stopped)
+    world.clock.advance(60)
+    try store.execute("UPDATE lease SET fence = fence + 1, expiresAt = NULL")
+    stopped.release(store)
+    let (emulator, server, now) = (world.emulator, world.server, world.clock.date)
+    return {
+      for operation in sent {
+        _ = try emulator.save(
+          in: server,
+          zone: operation.key.zone,
+          recordType: operation.type ?? "",
+          recordName: operation.key.name,
+          fields: ["x": .int64(1)],
+          at: now
+        )
+      }
+    }
+  }
+
+  @Test func `a creation that a stopped driver sends late does not outlive its deletion`() async throws {
+    try store.accept(world.put("first", [:]))
+    try await device.sync()
+    let id = try store.accept(world.put("r", ["x": .int64(1)]))
+    let arrive = try stopWhileSending([id])
+    // The next driver reads back that there is no such record.
+    transport.interfere { operation, _, _ in operation == "records/modify" ? .offline : .pass }
+    try await device.sync()
+    #expect(try store.operation(id).needsReadBack == false)
+
+    try store.accept(world.delete("r"))
+    try arrive()
+    transport.interfere(nil)
+    world.clock.advance(60)
+    try await device.sync()
+
+    #expect(world.onServer("r") == nil)
+    #expect(try store.queue() == [])
+    #expect(try store.endings().last == "delete r acknowledged")
+  }
+
+  @Test func `what arrives after its deletion was acknowledged comes back with the feed, and is lost nowhere`()
+    async throws
+  {
+    try store.accept(world.put("first", [:]))
+    try await device.sync()
+    let id = try store.accept(world.put("r", ["x": .int64(1)]))
+    let arrive = try stopWhileSending([id])
+    transport.interfere { operation, _, _ in operation == "records/modify" ? .offline : .pass }
+    try await device.sync()
+    try store.accept(world.delete("r"))
+    transport.interfere(nil)
+    world.clock.advance(60)
+    try await device.sync()
+    #expect(try store.queue() == [])
+
+    try arrive()
+    try await device.sync()
+
+    #expect(try store.mirror("r") == ["x": .int64(1)])
+    #expect(try store.status().isInSync)
+  }
+
+  // MARK: - Zones
+
+  private func loseZoneDeletion(_ result: Interference) {
+    let first = transport.count("zones/modify") + 1
+    transport.interfere { operation, number, _ in operation == "zones/modify" && number == first ? result : .pass }
+  }
+
+  @Test func `a zone's deletion whose answer was lost is looked up, not repeated`() async throws {
+    try store.accept(world.put("a", zone: "notes", ["x": .int64(1)]))
+    try await device.sync()
+    _ = try store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
+    loseZoneDeletion(.answerLost)
+
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect(transport.count("zones/modify") == 2)
+    #expect(transport.count("zones/lookup") == 1)
+    #expect(try store.zones() == [])
+  }
+
+  @Test func `a zone's deletion that never arrived is sent again`() async throws {
+    try store.accept(world.put("a", zone: "notes", ["x": .int64(1)]))
+    try await device.sync()
+    _ = try store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
+    loseZoneDeletion(.lost)
+
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect(world.emulator.recordCount(in: world.server) == 0)
+    #expect(transport.count("zones/modify") == 3)
+  }
+
+  @Test func `a zone that somebody made anew is not deleted by a deletion that was answered too late`() async throws {
+    try store.accept(world.put("a", zone: "notes", ["x": .int64(1)]))
+    try await device.sync()
+    _ = try store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
+    let (emulator, server, now) = (world.emulator, world.server, world.clock.date)
+    loseZoneDeletion(.answerLost)
+    let other = try world.device("other")
+    let hook = transport
+    hook.interfere { operation, number, _ in
+      if operation == "zones/lookup" {
+        try? emulator.createZone("notes", in: server, at: now)
+        _ = try? emulator.save(
+          in: server,
+          zone: "notes",
+          recordType: "Note",
+          recordName: "theirs",
+          fields: ["x": .int64(2)],
+          at: now
+        )
+      }
+      return operation == "zones/modify" && number == 2 ? .answerLost : .pass
+    }
+
+    try await device.sync()
+    try await other.sync()
+
+    #expect(world.onServer("theirs", zone: "notes") == ["x": .int64(2)])
+    #expect(transport.count("zones/modify") == 2)
+    let row = try #require(try store.operations().rows.first)
+    #expect(row.state == .failed)
+    #expect(row.reason.contains("made anew"))
+
+    // A person has looked: it is to go all the same.
+    hook.interfere(nil)
+    _ = try store.perform(.retry, on: .ids([row.id]), actor: "test")
+    try await device.sync()
+    #expect(world.onServer("theirs", zone: "notes") == nil)
+    #expect(try store.queue() == [])
+  }
+
+  @Test func `zones are told apart by name in an answer, whatever their place`() async throws {
+    try store.accept(world.put("a", zone: "bad", ["x": .int64(1)]))
+    try store.accept(world.put("b", zone: "good", ["x": .int64(1)]))
+    transport.interfere { operation, number, _ in
+      guard operation == "zones/modify", number == 1 else { return .pass }
+      let bad = #"{"zoneID": {"zoneName": "bad"}, "serverErrorCode": "ACCESS_DENIED", "reason": "no"}"#
+      return .answer(status: 200, #"{"zones": [{"zoneID": {"zoneName": "good"}}, \#(bad)]}"#)
+    }
+
+    try await device.sync()
+
+    #expect(try store.operations().rows.filter { $0.key.zone == "bad" }.map(\.state) == [.failed])
+    #expect(try store.zones().first { $0.key.zone == "good" }?.state == "ready")
+  }
+}

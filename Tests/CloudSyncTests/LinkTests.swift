@@ -1,0 +1,173 @@
+import CloudKit
+import CloudKitEmulator
+import Testing
+
+@testable import CloudSync
+
+/// Rings of references against a server, and references to what is not there.
+@Suite struct LinkTests {
+  private let world: World
+  private let device: TestDevice
+  private var store: SyncStore { device.store }
+  private var transport: TestTransport { device.transport }
+
+  init() throws {
+    world = try World()
+    device = try world.device("store")
+  }
+
+  private func link(_ name: String, zone: String? = nil, _ action: String = "VALIDATE") -> FieldValue {
+    .reference(WireReference(recordName: name, zoneID: zone.map { WireZoneID(zoneName: $0) }, action: action))
+  }
+
+  @Test(arguments: ["NONE", "VALIDATE"])
+  func `a ring longer than a request goes, with every link`(_ action: String) async throws {
+    _ = try store.enqueue((0..<450).map { world.put("r\($0)", ["next": link("r\(($0 + 1) % 450)", action)]) })
+
+    let summary = try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect(summary.failed == 0 && summary.sent == 450)
+    #expect(transport.count("records/modify") <= 4)
+    for number in 0..<450 {
+      let next = EmulatorValue.reference(
+        EmulatorReference(recordName: "r\((number + 1) % 450)", action: action == "NONE" ? .none : .validate)
+      )
+      #expect(world.onServer("r\(number)")?["next"] == next)
+    }
+    #expect(try store.endings().count == 450)
+  }
+
+  @Test func `a ring across zones goes`() async throws {
+    _ = try store.enqueue([
+      world.put("a", zone: "one", ["next": link("b", zone: "two", "NONE"), "x": .int64(1)]),
+      world.put("b", zone: "two", ["next": link("a", zone: "one", "NONE"), "x": .int64(2)]),
+    ])
+
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect(world.onServer("a", zone: "one")?.count == 2)
+    #expect(world.onServer("b", zone: "two")?.count == 2)
+    #expect(transport.count("records/modify") == 3)
+  }
+
+  @Test func `a group that waits for what waits for a member goes whole`() async throws {
+    _ = try store.enqueue([world.put("a", ["next": link("c")]), world.put("b", [:])], group: "g")
+    try store.accept(world.put("c", ["next": link("b")]))
+
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect(world.onServer("a")?.count == 1 && world.onServer("c")?.count == 1)
+    #expect(transport.bodies("records/modify").filter { $0.contains(#""atomic":true"#) }.count == 1)
+  }
+
+  @Test func `groups that wait for each other go`() async throws {
+    _ = try store.enqueue([world.put("a", ["next": link("c")]), world.put("b", [:])], group: "g")
+    _ = try store.enqueue([world.put("c", ["next": link("b")]), world.put("d", ["next": link("a")])], group: "h")
+
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect(world.emulator.recordCount(in: world.server) == 4)
+    #expect(world.onServer("a")?.count == 1)
+  }
+
+  @Test func `deletions of a ring longer than a request go`() async throws {
+    _ = try store.enqueue((0..<250).map { world.put("r\($0)", ["next": link("r\(($0 + 1) % 250)")]) })
+    try await device.sync()
+    #expect(world.emulator.recordCount(in: world.server) == 250)
+
+    _ = try store.enqueue((0..<250).map { world.delete("r\($0)") })
+    let summary = try await device.sync()
+
+    #expect(summary.failed == 0)
+    #expect(try store.queue() == [])
+    #expect(world.emulator.recordCount(in: world.server) == 0)
+  }
+
+  @Test func `an answer that was lost on the way of an opened ring loses no link`() async throws {
+    _ = try store.enqueue((0..<250).map { world.put("r\($0)", ["next": link("r\(($0 + 1) % 250)")]) })
+    transport.interfere { operation, number, _ in operation == "records/modify" && number == 1 ? .answerLost : .pass }
+
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect((0..<250).allSatisfy { world.onServer("r\($0)")?["next"] != nil })
+    #expect(try store.endings().count == 250)
+  }
+
+  @Test func `an edit while an opened ring is on its way is sent with its links`() async throws {
+    let (store, world) = (store, world)
+    _ = try store.enqueue([
+      world.put("a", zone: "one", ["next": link("b", zone: "two", "NONE"), "x": .int64(1)]),
+      world.put("b", zone: "two", ["next": link("a", zone: "one", "NONE")]),
+    ])
+    transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number == 1 else { return .pass }
+      _ = try? store.enqueue([world.put("a", zone: "one", ["x": .int64(2)])])
+      return .answerLost
+    }
+
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect(world.onServer("a", zone: "one")?["x"] == .int64(2))
+    #expect(world.onServer("a", zone: "one")?["next"] != nil)
+  }
+
+  @Test func `a ring behind any number of blocked changes goes`() async throws {
+    world.emulator.faults = FaultPlan(rules: [FaultRule(when: FaultCondition(recordName: "dead"), then: .poison)])
+    try store.accept(world.put("dead", [:]))
+    _ = try store.enqueue((0..<1200).map { world.put("child\($0)", ["parent": link("dead")]) })
+    _ = try store.enqueue([world.put("a", ["next": link("b")]), world.put("b", ["next": link("a")])])
+
+    try await device.sync()
+    try await device.sync()
+
+    #expect(world.onServer("a") != nil && world.onServer("b") != nil)
+    #expect(try store.status().queue.pending == 1200)
+  }
+
+  // MARK: - What is referred to is not there
+
+  @Test func `a record whose parent is gone on the server says so, and names it`() async throws {
+    try store.accept(world.put("parent", [:]))
+    try await device.sync()
+    let (server, emulator, now) = (world.server, world.emulator, world.clock.date)
+    transport.interfere { operation, _, _ in
+      if operation == "records/modify" {
+        try? emulator.delete(recordName: "parent", in: server, zone: "cktop", at: now)
+      }
+      return .pass
+    }
+    try store.accept(world.put("child", ["parent": link("parent")]))
+
+    try await device.sync()
+
+    let row = try #require(try store.operations().rows.first)
+    #expect(row.state == .failed)
+    #expect(row.reason == "VALIDATING_REFERENCE_ERROR: parent refers to parent, which the server does not hold")
+    #expect(transport.count("records/modify") == 2)
+    #expect(transport.count("records/lookup") == 1)
+  }
+
+  @Test func `a record whose parent is there after all is tried again`() async throws {
+    try store.accept(world.put("parent", [:]))
+    try await device.sync()
+    transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number == 2 else { return .pass }
+      let failure = #"{"recordName": "child", "serverErrorCode": "VALIDATING_REFERENCE_ERROR", "reason": "not yet"}"#
+      return .answer(status: 200, #"{"records": [\#(failure)]}"#)
+    }
+    try store.accept(world.put("child", ["parent": link("parent")]))
+
+    try await device.sync()
+    #expect(try store.queue() == ["save child waiting"])
+    world.clock.advance(10)
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+  }
+}
