@@ -166,6 +166,12 @@ let package = Package(
         "CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),
+    // Here and not among the other benchmarks, because it measures what is no library's face.
+    .executableTarget(
+      name: "queue-benchmark",
+      dependencies: ["CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift")],
+      path: "Tests/Benchmarks/Sync"
+    ),
     // Between SQLite and its files, for the tests that cut the power.
     .target(
       name: "CPowerCut",

@@ -1,5 +1,4 @@
 // swift-tools-version: 6.1
-import Foundation
 import PackageDescription
 
 // Benchmarks, apart from the package that they measure: its users need not fetch what only these need. From the top:
@@ -11,15 +10,12 @@ import PackageDescription
 //   swift run -c release --package-path Tests/Benchmarks emulator             (writes and small requests)
 //   swift run -c release --package-path Tests/Benchmarks emulator memory      (a million records in memory)
 //   swift run -c release --package-path Tests/Benchmarks emulator file        (a million records on file)
-//   swift run -c release --package-path Tests/Benchmarks sync                 (accepting changes, beside bare GRDB)
-//   swift run -c release --package-path Tests/Benchmarks sync upload          (the engine's share of an upload)
-//   swift run -c release --package-path Tests/Benchmarks sync million         (a queue of a million operations)
-
-// The queue is no library's face: what measures it counts as a part of the package that it belongs to, which SwiftPM
-// names after its folder.
-let measured = URL(fileURLWithPath: Context.packageDirectory).deletingLastPathComponent().deletingLastPathComponent()
-let packageName = measured.lastPathComponent.lowercased().map { $0.isLetter || $0.isNumber ? String($0) : "_" }.joined()
-
+//
+// What measures the queue, which is no library's face, is a target of the package itself:
+//
+//   swift run -c release queue-benchmark            (accepting changes, beside bare GRDB)
+//   swift run -c release queue-benchmark upload     (the engine's share of an upload)
+//   swift run -c release queue-benchmark million    (a queue of a million operations)
 let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],
@@ -27,7 +23,6 @@ let package = Package(
     .package(name: "cktop", path: "../.."),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
   ],
   targets: [
@@ -46,17 +41,6 @@ let package = Package(
       name: "emulator",
       dependencies: [.product(name: "CloudKitEmulator", package: "cktop")],
       path: "Emulator"
-    ),
-    .executableTarget(
-      name: "sync",
-      dependencies: [
-        .product(name: "CloudSync", package: "cktop"),
-        .product(name: "CloudKit", package: "cktop"),
-        .product(name: "CloudKitEmulator", package: "cktop"),
-        .product(name: "GRDB", package: "GRDB.swift"),
-      ],
-      path: "Sync",
-      swiftSettings: [.unsafeFlags(["-package-name", packageName])]
     ),
     .executableTarget(
       name: "Records",

@@ -300,8 +300,10 @@ final class SimulatedWorld {
     if random.below(3) == 0 { return note("a request of \(device) is lost for good") }
     for operation in Batch(request.body).operations {
       guard let name = Batch.name(operation), Intents.isOwned(name) else { continue }
-      // Its deletion has been carried out; that it is made again afterwards nobody can know before.
-      if deletedOnServer.contains(name) || operation["operationType"] as? String == "forceDelete" {
+      // Its deletion has been carried out, or found to be; that it is made again afterwards nobody can know before.
+      if try deletedOnServer.contains(name) || hasDeleted(name)
+        || operation["operationType"] as? String == "forceDelete"
+      {
         for index in 0..<2 { intents.giveUp(RecordKey(zone(index), name), by: nil) }
       }
     }
@@ -309,6 +311,14 @@ final class SimulatedWorld {
     let answer = try? await EmulatorTransport(emulator, now: { date }, sleep: { _ in }).send(request)
     census.count("arrived late")
     note("a request of \(device) arrives late: \(answer?.status ?? 0)")
+  }
+
+  /// Whether the device whose record it is has deleted it, and has nothing left to do about it.
+  private func hasDeleted(_ name: String) throws -> Bool {
+    let owner = devices.first { name.hasPrefix("o\($0.name.dropFirst(7))-") }
+    let key = (0..<2).map { RecordKey(zone($0), name) }.first { intents.records[$0] == .some(nil) }
+    guard let owner, let key else { return false }
+    return try !owner.store.operations().rows.contains { $0.key == key }
   }
 
   func deliverAllLate() async throws {
