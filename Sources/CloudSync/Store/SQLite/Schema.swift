@@ -79,7 +79,7 @@ enum Schema {
     ALTER TABLE operations ADD COLUMN suspicion INTEGER;
     -- The number of the last request that went to the zone.
     ALTER TABLE zones ADD COLUMN served INTEGER NOT NULL DEFAULT 0;
-    CREATE INDEX operationsByZone ON operations(zone, owner, state, id);
+    CREATE INDEX operationsToSend ON operations(zone, owner, state, id);
     CREATE INDEX operationsUnderSuspicion ON operations(zone, owner) WHERE suspicion IS NOT NULL;
     """
 
