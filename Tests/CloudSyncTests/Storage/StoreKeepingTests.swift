@@ -102,7 +102,7 @@ import Testing
     let path = folder.path("old.sqlite")
     do {
       let pool = try DatabasePool(path: path)
-      try Schema.migrator.migrate(pool, upTo: "7 keeping")
+      try Schema.migrator.migrate(pool, upTo: "7 sending")
       try pool.write { database in
         let ledger = SQLiteLedger(database)
         for name in ["edited", "gone", "same"] { try ledger.put(.note(name), epoch: 1) }

@@ -46,7 +46,7 @@ extension SQLiteLedger {
       sql: """
         SELECT id, operation, zone, owner, bytes, atomicGroup, suspicion,
           CASE operation WHEN 'save' THEN (SELECT count(*) FROM refs WHERE operation = o.id) ELSE 0 END AS links,
-          coalesce(json_array_length(assets), 0) AS assets
+          CASE WHEN json_valid(assets) THEN json_array_length(assets) ELSE 0 END AS assets
         FROM operations o WHERE \(condition) ORDER BY id LIMIT \(query.limit)
         """,
       arguments: arguments

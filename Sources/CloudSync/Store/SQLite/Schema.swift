@@ -18,13 +18,13 @@ enum Schema {
       )
     }
     migrator.registerMigration("3 assets") { try $0.execute(sql: assets) }
-    migrator.registerMigration("5 merging") { database in
+    migrator.registerMigration("4 merging") { database in
       try database.execute(sql: merging)
     }
-    migrator.registerMigration("6 delivery") { try $0.execute(sql: delivery) }
-    migrator.registerMigration("7 keeping") { try $0.execute(sql: keeping) }
+    migrator.registerMigration("5 delivery") { try $0.execute(sql: delivery) }
+    migrator.registerMigration("6 keeping") { try $0.execute(sql: keeping) }
+    migrator.registerMigration("7 sending") { try $0.execute(sql: sending) }
     migrator.registerMigration("8 counts") { try $0.execute(sql: counts) }
-    migrator.registerMigration("9 sending") { try $0.execute(sql: sending) }
     return migrator
   }()
 
