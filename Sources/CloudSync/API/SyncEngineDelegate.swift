@@ -26,7 +26,8 @@ public protocol SyncEngineDelegate: AnyObject, Sendable {
   /// What becomes of the queue now that its user is signed out, or somebody else is signed in.
   func signOutPolicy(of engine: SyncEngine) async -> SignOutPolicy
 
-  /// Record types of which the earlier come before the later, where the records themselves do not say.
+  /// Record types of which the earlier come before the later, where the records themselves do not say: in what is
+  /// delivered, and in what is sent. Deletions go the other way round.
   var recordTypesInDependencyOrder: [CKRecord.RecordType] { get }
 }
 

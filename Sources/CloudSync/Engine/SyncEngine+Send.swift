@@ -10,7 +10,7 @@ extension SyncEngine {
     rate.start(total: total, at: store.now())
     while true {
       try Task.checkCancellation()
-      let (workload, planner) = try store.workload()
+      let (workload, planner) = try store.workload(typeOrder: typeOrder)
       switch planner.plan(workload) {
       case .rest: return hasSent
       case .makeZones(let zones): try await makeZones(zones, lease)

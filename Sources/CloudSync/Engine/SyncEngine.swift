@@ -108,6 +108,7 @@ public actor SyncEngine {
 
   var client: WebServicesClient { configuration.client }
   var database: DatabaseName { store.scope.database }
+  var typeOrder: TypeOrder { TypeOrder(delegate?.recordTypesInDependencyOrder ?? []) }
 
   // MARK: - One pass
 

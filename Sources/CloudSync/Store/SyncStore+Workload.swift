@@ -8,16 +8,19 @@ extension SyncStore {
   /// Every so many requests, what waits in a circle has its turn before what is free.
   private static let ringTurns: Int64 = 32
 
-  func workload() throws(StoreError) -> (Workload, Planner) {
+  /// - Parameter typeOrder: in which order types go where no reference decides.
+  func workload(typeOrder: TypeOrder = TypeOrder()) throws(StoreError) -> (Workload, Planner) {
     let now = now()
     return try read { ledger in
       let planner = Planner(operationLimit: try ledger.value("operationLimit").flatMap { Int($0) } ?? 200)
-      return (try Self.workload(for: planner, now: now, ledger), planner)
+      return (try Self.workload(for: planner, typeOrder, now: now, ledger), planner)
     }
   }
 
   /// Reads what the planner needs to decide, and of a long queue no more.
-  private static func workload(for planner: Planner, now: Int64, _ ledger: any Ledger) throws -> Workload {
+  private static func workload(for planner: Planner, _ typeOrder: TypeOrder, now: Int64, _ ledger: any Ledger) throws
+    -> Workload
+  {
     var workload = Workload()
     workload.isPaused = try ledger.isPaused()
     for wait in try ledger.waits(after: now) { workload.waits[wait.scope] = wait.until }
@@ -30,7 +33,7 @@ extension SyncStore {
     workload.missingZones = try ledger.zonesToMake(now: now)
     workload.readBacks = try ledger.candidates(CandidateQuery(kind: .readBacks, now: now, limit: window))
     guard case .rest = planner.plan(workload) else { return workload }
-    try addCandidates(to: &workload, for: planner, now: now, ledger)
+    try addCandidates(to: &workload, for: planner, typeOrder, now: now, ledger)
     if case .rest = planner.plan(workload) {
       workload.uploads = try ledger.candidates(CandidateQuery(kind: .uploads, now: now, limit: window))
     }
@@ -42,12 +45,13 @@ extension SyncStore {
   private static func addCandidates(
     to workload: inout Workload,
     for planner: Planner,
+    _ typeOrder: TypeOrder,
     now: Int64,
     _ ledger: any Ledger
   ) throws {
     let savesAreHeld = workload.waits[.quota] != nil
     let query = { (kind: CandidateQuery.Kind) in
-      CandidateQuery(kind: kind, now: now, savesAreHeld: savesAreHeld, limit: window)
+      CandidateQuery(kind: kind, now: now, savesAreHeld: savesAreHeld, typeOrder: typeOrder, limit: window)
     }
     var rings = CandidateQuery(kind: .entangled, now: now, savesAreHeld: savesAreHeld)
     rings.limit = Int.max

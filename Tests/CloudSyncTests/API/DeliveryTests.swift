@@ -34,6 +34,19 @@ import Testing
     #expect(try mine.store.status().undelivered == 0)
   }
 
+  @Test func `what is sent follows the declared order of types, too`() async throws {
+    let mine = try world.device("mine", delegate: TestDelegate(types: ["Country", "City"]))
+    let changes = (0..<250).map { number in
+      world.put("r\(number)", type: number < 200 ? "City" : "Country", ["n": .int64(Int64(number))])
+    }
+    _ = try mine.store.enqueue(changes)
+    try await mine.engine.syncNow()
+
+    let first = try #require(mine.transport.bodies("records/modify").first)
+    #expect(first.components(separatedBy: "\"Country\"").count == 51)
+    #expect(mine.transport.count("records/modify") == 2)
+  }
+
   @Test func `a delegate that throws is given the same again, and syncing goes on meanwhile`() async throws {
     let theirs = try world.device("theirs")
     let delegate = TestDelegate(receive: { if $0 < 3 { throw TestDelegate.Refusal() } })

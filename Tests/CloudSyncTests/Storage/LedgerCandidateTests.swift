@@ -97,6 +97,31 @@ import Testing
   }
 
   @Test(arguments: StorageKind.allCases)
+  func `in a declared order of types saves follow it, deletions go against it, and age comes after`(kind: StorageKind)
+    throws
+  {
+    try write(kind) { ledger in
+      for (name, type, isDeletion) in [
+        ("city", "City", false), ("old city", "City", true), ("other", "Other", false), ("country", "Country", false),
+        ("old country", "Country", true), ("second city", "City", false),
+      ] {
+        var operation = QueuedOperation.save(name)
+        operation.type = type
+        if isDeletion { operation.kind = .delete }
+        _ = try ledger.insert(operation)
+      }
+      var query = CandidateQuery(kind: .free(.one), now: 0, limit: 9)
+      query.typeOrder = TypeOrder(["Country", "City"])
+
+      let names = try names(ledger, query)
+      #expect(names.filter { !$0.hasPrefix("old") } == ["country", "city", "second city", "other"])
+      #expect(names.filter { $0.hasPrefix("old") } == ["old city", "old country"])
+      query.limit = 1
+      #expect(try self.names(ledger, query) == ["country"])
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
   func `what waits for something is found by what it waits for`(kind: StorageKind) throws {
     try write(kind) { ledger in
       let parent = try ledger.insert(.save("parent"))

@@ -151,7 +151,22 @@ package struct CandidateQuery: Hashable, Sendable {
   package var now: Int64
   /// Saves are not sendable now.
   package var savesAreHeld = false
+  /// What is free comes in this order of record types, and only then by age.
+  package var typeOrder = TypeOrder()
   package var limit = Int.max
+}
+
+/// Record types of which the earlier are saved before the later, and deleted after them, where no reference says so.
+package struct TypeOrder: Hashable, Sendable {
+  package let types: [String]
+
+  package init(_ types: [String] = []) { self.types = types }
+
+  /// The place of an operation: types that are not named are saved last and deleted first.
+  func rank(_ kind: OperationKind, _ type: String?) -> Int {
+    let place = type.flatMap(types.firstIndex) ?? types.count
+    return kind == .delete ? types.count - place : place
+  }
 }
 
 /// Which operations a list shows.

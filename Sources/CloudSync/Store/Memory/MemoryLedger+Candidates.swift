@@ -14,10 +14,16 @@ extension MemoryLedger {
         !row.operation.needsReadBack && choice.isSendable(row)
       }
     case .free(let zone):
-      return choice.first(of: queue.byZone[zone] ?? SortedElements()) { choice, row in
+      let isFree = { (choice: inout Choice, row: Operation) in
         choice.isReady(row) && choice.isWhole(row) && !choice.ledger.isBlocked(row)
           && !choice.ledger.groupIsBlocked(row)
       }
+      let ids = queue.byZone[zone] ?? SortedElements()
+      guard !query.typeOrder.types.isEmpty else { return choice.first(of: ids, where: isFree) }
+      let ranked = ids.map { id in
+        (rank: operations[id].map { query.typeOrder.rank($0.operation.kind, $0.operation.type) } ?? 0, id: id)
+      }
+      return choice.first(of: ranked.sorted { $0 < $1 }.map(\.id), where: isFree)
     case .suspects(let zone):
       return choice.first(of: queue.byZone[zone] ?? SortedElements()) { choice, row in
         row.operation.suspicion != nil && choice.isReady(row)

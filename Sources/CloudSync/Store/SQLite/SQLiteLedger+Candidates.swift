@@ -41,13 +41,21 @@ extension SQLiteLedger {
             AND EXISTS (SELECT 1 FROM blockers b WHERE b.blocker = o.id)))
         """
     }
+    var order = "id"
+    if case .free = query.kind, !query.typeOrder.types.isEmpty {
+      let types = query.typeOrder.types
+      let places = types.indices.map { "WHEN ? THEN \($0)" }.joined(separator: " ")
+      let last = types.count
+      order = "abs((operation = 'delete') * \(last) - CASE type \(places) ELSE \(last) END), id"
+      arguments += StatementArguments(types)
+    }
     return try Row.fetchAll(
       database,
       sql: """
         SELECT id, operation, zone, owner, bytes, atomicGroup, suspicion,
           CASE operation WHEN 'save' THEN (SELECT count(*) FROM refs WHERE operation = o.id) ELSE 0 END AS links,
           CASE WHEN json_valid(assets) THEN json_array_length(assets) ELSE 0 END AS assets
-        FROM operations o WHERE \(condition) ORDER BY id LIMIT \(query.limit)
+        FROM operations o WHERE \(condition) ORDER BY \(order) LIMIT \(query.limit)
         """,
       arguments: arguments
     ).map { row in
