@@ -1,56 +1,4 @@
-package import CloudKit
-
-/// A change as a caller asks for it.
-package struct Change: Hashable, Sendable {
-  /// What is wanted.
-  package enum Kind: Hashable, Sendable {
-    /// Sets and clears just these fields; creates the record if it does not exist.
-    case save(type: String, FieldChanges)
-    case delete
-  }
-
-  package var key: RecordKey
-  package var kind: Kind
-  /// Where the bytes of assets are, for each field of a save that holds some, in the order of the field.
-  package var assets: [String: [AssetSource]]
-  /// The fields as the caller read them; those that are not named, as the store has them. An edit made on a reading that the
-  /// server is past is a conflict with what came after, and no silent overwrite.
-  package var base: [String: FieldValue?]?
-  /// The change tag that the caller read.
-  package var baseTag: String?
-
-  package init(
-    _ key: RecordKey,
-    _ kind: Kind,
-    assets: [String: [AssetSource]] = [:],
-    base: [String: FieldValue?]? = nil,
-    baseTag: String? = nil
-  ) {
-    self.key = key
-    self.kind = kind
-    self.assets = assets
-    self.base = base
-    self.baseTag = baseTag
-  }
-
-  /// Spelled as the store spells it.
-  fileprivate var canonical: Change {
-    var change = self
-    change.base = base?.mapValues { $0?.canonical(in: key.zoneKey) }
-    if case .save(let type, let changes) = kind { change.kind = .save(type: type, changes.canonical(in: key.zoneKey)) }
-    return change
-  }
-}
-
-/// What became of a change that was handed in.
-package enum Accepted: Hashable, Sendable {
-  /// It is on disk, as this operation.
-  case enqueued(Int64)
-  /// It would change nothing.
-  case unchanged
-  /// It cannot be, for this reason; nothing was enqueued for it.
-  case refused(String)
-}
+import CloudKit
 
 /// Accepting changes: on disk, in the transaction that acknowledges them.
 extension SyncStore {
@@ -287,7 +235,7 @@ extension SyncStore {
   }
 
   /// A new edit makes an operation sendable again, except where an operator or a conflict holds it.
-  private func edited(_ operation: inout QueuedOperation, group: String?, now: Int64, _ ledger: any Ledger) throws {
+  func edited(_ operation: inout QueuedOperation, group: String?, now: Int64, _ ledger: any Ledger) throws {
     operation.generation += 1
     operation.editedAt = now
     operation.clearOfSuspicion()
@@ -305,50 +253,6 @@ extension SyncStore {
       operation.group = group
     }
     try ledger.update(operation)
-  }
-
-  // MARK: - Zones
-
-  /// Accepts the creation of a zone. Unchanged where it exists or is queued already.
-  package func enqueueZone(_ zone: ZoneKey) throws(StoreError) -> Accepted {
-    try enqueueZoneOperation(zone, .zoneSave)
-  }
-
-  /// Accepts the deletion of a zone with all its records; queued changes of the zone end as superseded.
-  package func enqueueZoneDeletion(_ zone: ZoneKey) throws(StoreError) -> Accepted {
-    try enqueueZoneOperation(zone, .zoneDelete)
-  }
-
-  private func enqueueZoneOperation(_ zone: ZoneKey, _ kind: OperationKind) throws(StoreError) -> Accepted {
-    guard scope.database == .private else { return .refused("only the private database has zones of one's own") }
-    guard !zone.isDefaultZone else { return .refused("\(zone.zone) can be neither made nor deleted") }
-    if let problem = NameRule.zoneNameProblem(zone.zone) { return .refused(problem) }
-    let now = now()
-    return try write { ledger in
-      let queued = try ledger.operations(of: zone)
-      if var same = queued.first(where: { $0.kind == kind }) {
-        guard same.state == .failed || same.state == .waiting else { return .unchanged }
-        try edited(&same, group: nil, now: now, ledger)
-        return .enqueued(same.id)
-      }
-      let known = try ledger.zone(zone)
-      switch kind {
-      case .zoneSave:
-        if known?.state == .ready, !queued.contains(where: { $0.kind == .zoneDelete }) { return .unchanged }
-      default:
-        break
-      }
-      if queued.contains(where: { $0.state == .inFlight && (kind == .zoneDelete || $0.kind == .zoneDelete) }) {
-        return .refused("changes of zone \(zone.zone) are on their way; try again in a moment")
-      }
-      for operation in queued where kind == .zoneDelete || operation.kind == .zoneDelete {
-        let detail = kind == .zoneDelete ? "its zone is to be deleted" : "the zone is to stay"
-        try ledger.end(operation, .superseded, detail, now: now)
-      }
-      try ledger.insertZone(zone, state: .unconfirmed)
-      try ledger.changeActivity { $0.lastEnqueueAt = now }
-      return .enqueued(try ledger.insert(QueuedOperation(zone, kind, now: now)))
-    }
   }
 }
 
@@ -377,70 +281,5 @@ extension QueuedOperation {
   /// Called before an edit: remembers what a request that is on its way may have written.
   fileprivate mutating func noteSentChanges() {
     if state == .inFlight, sentKind == .save, kind == .save, sentChanges == nil { sentChanges = changes }
-  }
-
-  fileprivate init(
-    saving key: RecordKey,
-    type: String,
-    _ changes: FieldChanges,
-    base: [String: FieldValue],
-    baseTag: String?,
-    group: String?,
-    now: Int64
-  ) {
-    self.init(.save, key, type: type, changes, base: base, baseTag: baseTag, group: group, now: now)
-  }
-
-  fileprivate init(
-    deleting key: RecordKey,
-    type: String?,
-    base: [String: FieldValue],
-    baseTag: String?,
-    group: String?,
-    now: Int64
-  ) {
-    self.init(.delete, key, type: type, FieldChanges(), base: base, baseTag: baseTag, group: group, now: now)
-  }
-
-  fileprivate init(_ zone: ZoneKey, _ kind: OperationKind, now: Int64) {
-    self.init(kind, RecordKey(zone, ""), type: nil, FieldChanges(), base: [:], baseTag: nil, group: nil, now: now)
-  }
-
-  private init(
-    _ kind: OperationKind,
-    _ key: RecordKey,
-    type: String?,
-    _ changes: FieldChanges,
-    base: [String: FieldValue],
-    baseTag: String?,
-    group: String?,
-    now: Int64
-  ) {
-    self.init(
-      id: 0,
-      kind: kind,
-      key: key,
-      type: type,
-      changes: changes,
-      base: base,
-      baseTag: baseTag,
-      state: .pending,
-      reason: "ready to send",
-      generation: 1,
-      sentGeneration: nil,
-      sentKind: nil,
-      needsReadBack: false,
-      conflictRounds: 0,
-      attempts: 0,
-      maxAttempts: 8,
-      nextAttemptAt: nil,
-      errorCode: nil,
-      errorMessage: nil,
-      enqueuedAt: now,
-      editedAt: now,
-      conflictAt: nil,
-      bytes: changes.byteCount + 200,
-      group: group
-    )
   }
 }

@@ -1,0 +1,69 @@
+import CloudKit
+
+/// Operations as they are when they are accepted.
+extension QueuedOperation {
+  init(
+    saving key: RecordKey,
+    type: String,
+    _ changes: FieldChanges,
+    base: [String: FieldValue],
+    baseTag: String?,
+    group: String?,
+    now: Int64
+  ) {
+    self.init(.save, key, type: type, changes, base: base, baseTag: baseTag, group: group, now: now)
+  }
+
+  init(
+    deleting key: RecordKey,
+    type: String?,
+    base: [String: FieldValue],
+    baseTag: String?,
+    group: String?,
+    now: Int64
+  ) {
+    self.init(.delete, key, type: type, FieldChanges(), base: base, baseTag: baseTag, group: group, now: now)
+  }
+
+  init(_ zone: ZoneKey, _ kind: OperationKind, now: Int64) {
+    self.init(kind, RecordKey(zone, ""), type: nil, FieldChanges(), base: [:], baseTag: nil, group: nil, now: now)
+  }
+
+  private init(
+    _ kind: OperationKind,
+    _ key: RecordKey,
+    type: String?,
+    _ changes: FieldChanges,
+    base: [String: FieldValue],
+    baseTag: String?,
+    group: String?,
+    now: Int64
+  ) {
+    self.init(
+      id: 0,
+      kind: kind,
+      key: key,
+      type: type,
+      changes: changes,
+      base: base,
+      baseTag: baseTag,
+      state: .pending,
+      reason: "ready to send",
+      generation: 1,
+      sentGeneration: nil,
+      sentKind: nil,
+      needsReadBack: false,
+      conflictRounds: 0,
+      attempts: 0,
+      maxAttempts: 8,
+      nextAttemptAt: nil,
+      errorCode: nil,
+      errorMessage: nil,
+      enqueuedAt: now,
+      editedAt: now,
+      conflictAt: nil,
+      bytes: changes.byteCount + 200,
+      group: group
+    )
+  }
+}

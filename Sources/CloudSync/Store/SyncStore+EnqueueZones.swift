@@ -1,0 +1,46 @@
+import CloudKit
+
+/// Accepting changes of zones themselves.
+extension SyncStore {
+  /// Accepts the creation of a zone. Unchanged where it exists or is queued already.
+  package func enqueueZone(_ zone: ZoneKey) throws(StoreError) -> Accepted {
+    try enqueueZoneOperation(zone, .zoneSave)
+  }
+
+  /// Accepts the deletion of a zone with all its records; queued changes of the zone end as superseded.
+  package func enqueueZoneDeletion(_ zone: ZoneKey) throws(StoreError) -> Accepted {
+    try enqueueZoneOperation(zone, .zoneDelete)
+  }
+
+  private func enqueueZoneOperation(_ zone: ZoneKey, _ kind: OperationKind) throws(StoreError) -> Accepted {
+    guard scope.database == .private else { return .refused("only the private database has zones of one's own") }
+    guard !zone.isDefaultZone else { return .refused("\(zone.zone) can be neither made nor deleted") }
+    if let problem = NameRule.zoneNameProblem(zone.zone) { return .refused(problem) }
+    let now = now()
+    return try write { ledger in
+      let queued = try ledger.operations(of: zone)
+      if var same = queued.first(where: { $0.kind == kind }) {
+        guard same.state == .failed || same.state == .waiting else { return .unchanged }
+        try edited(&same, group: nil, now: now, ledger)
+        return .enqueued(same.id)
+      }
+      let known = try ledger.zone(zone)
+      switch kind {
+      case .zoneSave:
+        if known?.state == .ready, !queued.contains(where: { $0.kind == .zoneDelete }) { return .unchanged }
+      default:
+        break
+      }
+      if queued.contains(where: { $0.state == .inFlight && (kind == .zoneDelete || $0.kind == .zoneDelete) }) {
+        return .refused("changes of zone \(zone.zone) are on their way; try again in a moment")
+      }
+      for operation in queued where kind == .zoneDelete || operation.kind == .zoneDelete {
+        let detail = kind == .zoneDelete ? "its zone is to be deleted" : "the zone is to stay"
+        try ledger.end(operation, .superseded, detail, now: now)
+      }
+      try ledger.insertZone(zone, state: .unconfirmed)
+      try ledger.changeActivity { $0.lastEnqueueAt = now }
+      return .enqueued(try ledger.insert(QueuedOperation(zone, kind, now: now)))
+    }
+  }
+}
