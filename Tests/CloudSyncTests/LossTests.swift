@@ -307,4 +307,37 @@ import Testing
     #expect(inside == 1)
     #expect(world.onServer("a") == ["x": .int64(1), "y": .int64(1)])
   }
+
+  @Test func `a delete that failed is tried again when it is asked for again`() async throws {
+    let world = try World()
+    let device = try world.device("a")
+    try device.store.accept(world.put("r", [:]))
+    try await device.sync()
+    let id = try device.store.accept(world.delete("r"))
+    try device.store.write { ledger in
+      var operation = try #require(try ledger.operation(id))
+      operation.fail("ACCESS_DENIED", "not allowed")
+      try ledger.update(operation)
+    }
+    try device.store.accept(world.delete("r"))
+    try await device.sync()
+
+    #expect(try device.store.detail(of: id)?.history?.ending == .acknowledged)
+    #expect(world.onServer("r") == nil)
+  }
+
+  @Test func `a zone's turn is remembered whatever else is learnt of the zone`() throws {
+    let store = try World().open("turns")
+    let zone = ZoneKey(zone: "z")
+    let turn = try store.write { ledger in
+      try ledger.insertZone(zone, state: .ready)
+      try ledger.noteServed(zone)
+      let turn = try ledger.zone(zone)?.served
+      try ledger.setToken(zone, "t", atEnd: true, now: 1)
+      return turn
+    }
+
+    #expect(try store.read { try $0.zone(zone)?.served } == turn)
+    #expect(turn != 0)
+  }
 }

@@ -227,7 +227,18 @@ import Testing
 
     #expect(try store.begin([1, 2], atomic: true, lease).isEmpty)
     #expect(try store.queue() == ["save a pending", "save b paused"])
-    #expect(try store.begin([1, 2], lease).map(\.id) == [1])
+    #expect(try store.begin([1, 2], lease).isEmpty)
+  }
+
+  @Test func `what has become part of a group since the plan is not sent alone`() throws {
+    let id = try store.accept(world.put("a", [:]))
+    let lease = try #require(try Lease.acquire(store))
+    defer { lease.release(store) }
+    _ = try store.enqueue([world.put("a", ["x": .int64(1)]), world.put("b", [:])], group: "g")
+
+    #expect(try store.begin([id], lease).isEmpty)
+    #expect(try store.begin([id], atomic: true, lease).isEmpty)
+    #expect(try store.begin([id, id + 1], atomic: true, lease).count == 2)
   }
 
   // MARK: - Zones

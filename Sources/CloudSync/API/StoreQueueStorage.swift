@@ -38,23 +38,32 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
 
   /// Takes the oldest pending operation out of the store; it is not sent then.
   public func dequeue() throws -> QueuedCloudKitOperation? {
-    guard let first = try peek() else { return nil }
-    try remove(first)
-    return first
+    // One that has gone on its way since it was looked at is not taken out: the next one is.
+    while let row = try oldest() {
+      let first = try operation(row)
+      if try store.perform(.discard, on: .ids([row.id]), actor: "app").changed == [row.id] { return first }
+    }
+    return nil
   }
 
   /// The oldest pending operation; nil where there is none.
-  public func peek() throws -> QueuedCloudKitOperation? {
-    let rows = try store.operations(matching: QueueFilter(parsing: "state = 'pending'"), limit: 1).rows
-    return try rows.first.map(operation)
+  public func peek() throws -> QueuedCloudKitOperation? { try oldest().map(operation) }
+
+  private func oldest() throws -> QueueRow? {
+    try store.operations(matching: QueueFilter(parsing: "state = 'pending'"), limit: 1).rows.first
   }
 
   /// Takes an operation out, by its identifier or, where that is not the store's, by its record.
+  ///
+  /// One of the store's that has ended is gone, whatever has been enqueued for its record since.
   public func remove(_ operation: QueuedCloudKitOperation) throws {
-    let rows = try store.operations().rows
-    let known =
-      rows.first { Self.identifier($0.id) == operation.id } ?? rows.first { $0.key.name == operation.recordID }
-    if let known { _ = try store.perform(.discard, on: .ids([known.id]), actor: "app") }
+    if let id = Self.number(operation.id) {
+      _ = try store.perform(.discard, on: .ids([id]), actor: "app")
+    } else if let name = operation.recordID {
+      let key = RecordKey(CKRecord.ID(recordName: name, zoneID: zoneID))
+      guard let known = try store.read({ try $0.operation(for: key)?.id }) else { return }
+      _ = try store.perform(.discard, on: .ids([known]), actor: "app")
+    }
   }
 
   /// How many operations are pending, those in a back-off of their own left out.
@@ -102,6 +111,13 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
         bytes[6], bytes[7]
       )
     )
+  }
+
+  /// The number of an operation of the store's by its identifier; nil for somebody else's.
+  private static func number(_ identifier: UUID) -> Int64? {
+    let bytes = withUnsafeBytes(of: identifier.uuid) { Array($0) }
+    let id = bytes[8...].reduce(Int64(0)) { $0 << 8 | Int64($1) } & .max
+    return Self.identifier(id) == identifier ? id : nil
   }
 
   private static func refusal(_ text: String) -> CKError {

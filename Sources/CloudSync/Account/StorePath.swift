@@ -32,10 +32,8 @@ package enum StorePath {
   /// - Returns: nil where the first file is somebody's and nobody has been seen with that credential: the server has to be
   ///   asked who it is.
   package static func path(ofSignIn signIn: String, base: String) -> String? {
-    guard SyncStore.value("identity", ofStoreAt: base).map({ $0 != SyncStore.nobody }) == true,
-      let first = SyncStore.value("signIn", ofStoreAt: base), first != signIn
-    else { return base }
-    return siblings(of: base).first { SyncStore.value("signIn", ofStoreAt: $0) == signIn }
+    guard let owner = SyncStore.value("identity", ofStoreAt: base), owner != SyncStore.nobody else { return base }
+    return ([base] + siblings(of: base)).first { SyncStore.value("signIn", ofStoreAt: $0) == signIn }
   }
 
   private static func sibling(of base: String, for user: String) -> String {

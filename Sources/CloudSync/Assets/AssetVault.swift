@@ -16,6 +16,11 @@ struct AssetVault: Sendable {
   /// Bytes read at once.
   private static let chunk = 1 << 20
 
+  /// There is something, and it is no file with bytes in it.
+  struct NoFile: LocalizedError {
+    var errorDescription: String? { "it is no regular file" }
+  }
+
   /// What a file holds.
   struct Content: Hashable {
     var digest: String
@@ -86,8 +91,17 @@ struct AssetVault: Sendable {
   }
 
   private static func read(_ file: URL, _ take: (Data) throws -> Void) throws -> Content {
-    let input = try FileHandle(forReadingFrom: file)
-    defer { try? input.close() }
+    // Opening what is no file, such as a pipe that nobody writes to, would wait for ever.
+    let descriptor = open(file.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw CocoaError(
+        errno == ENOENT ? .fileReadNoSuchFile : .fileReadNoPermission,
+        userInfo: [NSFilePathErrorKey: file.path]
+      )
+    }
+    let input = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw NoFile() }
     var hash = SHA256()
     var size: Int64 = 0
     while let data = try input.read(upToCount: chunk), !data.isEmpty {

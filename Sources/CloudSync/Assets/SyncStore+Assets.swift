@@ -84,7 +84,12 @@ extension SyncStore {
   }
 
   private static func text(_ error: any Error) -> String {
-    (error as? CocoaError)?.localizedDescription ?? String(describing: error)
+    switch error {
+    case is AssetVault.NoFile: "it is no regular file"
+    case let error as CocoaError where error.code == .fileReadNoSuchFile: "it is not there"
+    case let error as CocoaError: error.localizedDescription
+    default: String(describing: error)
+    }
   }
 
   /// The assets as they are known in a zone: bytes that a record of it holds already need no upload.
@@ -260,7 +265,8 @@ extension QueuedOperation {
   fileprivate mutating func putOff(_ error: WebServicesError, now: Int64, random: Double) {
     errorCode = error.code.name
     errorMessage = error.reason
-    if error.retryAfter == nil { attempts += 1 }
+    // What never left is nobody's failure.
+    if error.retryAfter == nil, error.code != .networkError || error.effect != .notSent { attempts += 1 }
     if attempts >= maxAttempts { return fail(error.code.name, error.reason) }
     if state != .paused, state != .conflict { backOff(error, now: now, random: random) }
   }

@@ -20,7 +20,11 @@ extension SyncStore {
     try read { ledger in
       let offered = Self.offers(try ledger.value("offered"))
       return try ledger.operations(in: .failed).lazy
-        .filter { $0.kind == .save && offered[$0.id] != $0.generation }
+        .filter { operation in
+          // Of what cannot be read there is nothing to be repaired.
+          operation.kind == .save && operation.errorCode != StoreError.unreadable
+            && offered[operation.id] != operation.generation
+        }
         .prefix(100)
         .map { operation in
           let mirror = try ledger.record(operation.key)

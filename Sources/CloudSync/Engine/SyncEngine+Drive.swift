@@ -55,6 +55,7 @@ extension SyncEngine {
     var isOurs = false
     var polls = PollClock(configuration)
     var patience = Duration.seconds(1)
+    var wasBroken = false
     while !Task.isCancelled {
       do {
         guard let held = lease else {
@@ -65,6 +66,8 @@ extension SyncEngine {
           continue
         }
         held.takeLock()
+        if wasBroken { _ = try store.recoverInFlight(held) }
+        wasBroken = false
         if listening == nil { listening = listen(inbox) }
         let isDue = polls.isDue(at: store.now(), isPushed: inbox.isListening)
         if try hasWork(pollIsDue: isDue || inbox.isFull) {
@@ -96,7 +99,9 @@ extension SyncEngine {
         }
         patience = .seconds(1)
       } catch let error as StoreError where error.passes {
-        // A full disk, or a file that others hold: nothing was changed, and it is tried again.
+        // A full disk, or a file that others hold: nothing was changed, and it is tried again. What became of a request
+        // under way may not have been written.
+        wasBroken = true
         await wakeup.sleep(patience)
         patience = min(patience * 2, .seconds(60))
       } catch let error as StoreError where error.kind == .fenced {

@@ -24,7 +24,7 @@ extension SyncEngine {
     for pull in try store.pulls(types: types, lease) {
       let isRead = try await reading(.feed(of: pull.zone, type: pull.type), of: pull.zone, lease, &summary) { summary in
         // Where nothing was known before, there is nothing to have been deleted.
-        let isKnown = try !self.store.tagsInMirror(of: pull).isEmpty
+        let isKnown = try self.store.read { try $0.recordTypes(in: pull.zone).contains(pull.type) }
         try await self.read(pull, lease, &summary)
         if isKnown, self.isDue(pull, sweeps) { try await self.sweep(pull, lease, &summary) }
       }
@@ -250,7 +250,7 @@ extension SyncEngine {
 
 extension WebServicesError {
   /// Whether no other request would fare better: the network, the account, or the server's word to wait.
-  fileprivate var concernsEverything: Bool {
+  var concernsEverything: Bool {
     switch code {
     case .networkError, .authenticationFailed, .authenticationRequired, .accessDenied, .throttled, .tryAgainLater: true
     default: false

@@ -79,10 +79,17 @@ extension SyncEngine {
   ) async throws {
     let client = client
     let database = database
-    let results = try await request(lease) { () async throws(WebServicesError) in
-      try await client.lookup(targets, zone: zone.wire, in: database)
-    }
     summary.requests += 1
+    let results: [WireRecordResult]
+    do {
+      results = try await request(lease) { () async throws(WebServicesError) in
+        try await client.lookup(targets, zone: zone.wire, in: database)
+      }
+    } catch {
+      guard !error.concernsEverything else { throw error }
+      // The saves back off by themselves.
+      return
+    }
     summary.failed += try store.finishTargets(
       Interpreter.absent(in: results, zone),
       of: operations.map(\.id),

@@ -142,7 +142,11 @@ struct Reconciliation {
     }
     // A creation that the server does not hold was not done: it goes (again).
     guard operation.baseTag != nil else {
-      if operation.state != .conflict { goOn(&operation, "ready to send") }
+      if operation.conflictsEndlessly, !operation.isHeldByPerson {
+        operation.enterConflict("the server says that it exists, and shows nothing", now: now)
+      } else if operation.state != .conflict {
+        goOn(&operation, "ready to send")
+      }
       return try ledger.update(operation)
     }
     if operation.isHeldByPerson {
@@ -190,7 +194,7 @@ struct Reconciliation {
     case .client: deleteWins = true
     // At equal times the delete wins, on every device.
     case .newest: deleteWins = isUnchanged || operation.editedAt >= server.modifiedAt ?? 0
-    case .manual: deleteWins = isUnchanged
+    case .manual: deleteWins = isUnchanged && !operation.conflictsEndlessly
     }
     if deleteWins {
       operation.base = server.fields

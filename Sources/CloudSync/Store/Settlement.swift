@@ -183,6 +183,8 @@ struct Settlement {
       if operation.lostRounds > 1 || error.httpStatus != nil { try suspect(&operation, error, .network) }
     case .vanished:
       return try reconciliation.rebase(operation, onto: nil, epoch: 0)
+    case .zoneMissing where operation.kind == .delete:
+      return try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
     case .zoneMissing:
       operation.attempts += 1
       try ZoneLoss.meet(&operation, error, now: now, ledger)
@@ -290,7 +292,8 @@ struct Settlement {
     switch scope {
     case .network: .network
     case .account: .account
-    case .quota: .quota
+    // What a full quota does not hold up would be sent again at once, and so on.
+    case .quota: operation.kind == .save || sent.contains { $0.kind == .save } ? .quota : .zone(operation.key.zoneKey)
     case .throttle: error.httpStatus == nil ? .zone(operation.key.zoneKey) : .database
     }
   }

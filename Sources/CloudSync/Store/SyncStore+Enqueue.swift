@@ -146,7 +146,9 @@ extension SyncStore {
       changes.apply(fields.only(fields.cleared.subtracting(queued?.changes.cleared ?? [])))
     }
     if queued == nil, mirror != nil, changes.isEmpty { return .unchanged }
-    if queued?.kind == .save, changes.isEmpty { return .unchanged }
+    if let queued, queued.kind == .save, changes.isEmpty, queued.state != .failed || queued.changes.isEmpty {
+      return .unchanged
+    }
     let size = changes.applied(to: current).reduce(0) { $0 + $1.key.utf8.count + $1.value.byteCount + 30 }
     if size > Self.largestRecord {
       return .refused("the record has \(size) bytes; the server takes at most \(Self.largestRecord)")
@@ -216,9 +218,11 @@ extension SyncStore {
       )
       return .enqueued(try ledger.insert(operation))
     }
-    if operation.kind == .delete { return .unchanged }
+    // A dead letter is what a person wants done again.
+    if operation.kind == .delete, operation.state != .failed { return .unchanged }
     let neverLeft =
-      mirror == nil && baseTag == nil && operation.baseTag == nil && operation.state != .inFlight
+      operation.kind == .save && operation.errorCode != StoreError.unreadable
+      && mirror == nil && baseTag == nil && operation.baseTag == nil && operation.state != .inFlight
       && !operation.needsReadBack && !operation.isUnanswered && operation.attempts == 0
     if neverLeft {
       try ledger.end(operation, .superseded, "deleted before it was sent", now: now)
@@ -280,6 +284,7 @@ extension QueuedOperation {
 
   /// Called before an edit: remembers what a request that is on its way may have written.
   fileprivate mutating func noteSentChanges() {
-    if state == .inFlight, sentKind == .save, kind == .save, sentChanges == nil { sentChanges = changes }
+    guard state == .inFlight, sentKind == .save, kind == .save, generation == sentGeneration else { return }
+    sentChanges = changes
   }
 }

@@ -63,7 +63,6 @@ extension SyncStore {
     guard try ledger.zone(key) != nil else { return 0 }
     let records = try ledger.recordCount(of: key)
     try ZoneLoss.take(key, now: now, ledger)
-    try EventLog.add("zone", "zone \(key.zone) was deleted on the server", now: now, ledger)
     return records
   }
 

@@ -21,7 +21,8 @@ extension SyncStore {
       try lease.check(ledger, now: now)
       // An operator may have paused or discarded some since the plan was made.
       let ready = try ids.compactMap { try ledger.operation($0) }.filter {
-        ($0.state == .pending || $0.state == .waiting) && !$0.needsReadBack
+        // What has become part of a group since goes with all of it or not at all.
+        ($0.state == .pending || $0.state == .waiting) && !$0.needsReadBack && (atomic || $0.group == nil)
       }.filter { operation in
         // Receipts that have grown too old meanwhile are asked for again.
         guard operation.assets.contains(where: { !$0.isGranted(at: now) }) else { return true }
@@ -31,6 +32,7 @@ extension SyncStore {
         return false
       }
       guard ready.count == ids.count || !atomic else { return [] }
+      if atomic, let group = ready.first?.group, try ledger.groupSize(group) != ready.count { return [] }
       if let zone = ready.first?.key.zoneKey { try ledger.noteServed(zone) }
       return try ready.map { operation in
         let blockers = try deferring[operation.id, default: []].compactMap { try ledger.operation($0)?.key }

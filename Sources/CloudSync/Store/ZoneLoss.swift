@@ -43,5 +43,6 @@ enum ZoneLoss {
       }
     }
     try ledger.forgetContents(zone)
+    try EventLog.add("zone", "zone \(zone.zone) was deleted on the server", now: now, ledger)
   }
 }

@@ -61,4 +61,12 @@ import Testing
     #expect(throws: (any Error).self) { try vault.keep(URL(fileURLWithPath: folder.path("nothing"))) }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("store.sqlite.assets")).count == 1)
   }
+
+  @Test func `what is no file is told of and not waited for`() throws {
+    let pipe = folder.path("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+
+    #expect(throws: AssetVault.NoFile.self) { try AssetVault.content(of: URL(fileURLWithPath: pipe)) }
+    #expect(throws: AssetVault.NoFile.self) { try vault.keep(folder.url) }
+  }
 }

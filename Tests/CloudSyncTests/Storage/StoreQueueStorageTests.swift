@@ -53,6 +53,16 @@ import Testing
     #expect(try storage.getAllOperations() == [])
   }
 
+  @Test func `removing what has ended leaves alone what was enqueued for its record since`() async throws {
+    try storage.enqueue(save("a", "first"))
+    let first = try #require(try storage.peek())
+    try await world.device("store").sync()
+    try storage.enqueue(save("a", "second"))
+    try storage.remove(first)
+
+    #expect(try storage.count() == 1)
+  }
+
   @Test func `an operation is removed by its identifier or by its record, and all by clearing`() throws {
     for name in ["a", "b", "c"] { try storage.enqueue(save(name, name)) }
     let all = try storage.getAllOperations()

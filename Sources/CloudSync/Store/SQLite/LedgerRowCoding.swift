@@ -118,6 +118,7 @@ extension KnownZone {
     lastFetchAt = row["lastFetchAt"]
     epoch = row["epoch"]
     readingAll = row["readingAll"]
+    served = row["served"]
   }
 }
 

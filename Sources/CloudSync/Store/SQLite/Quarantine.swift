@@ -50,7 +50,7 @@ enum Quarantine {
         UPDATE operations SET changes = '{}', base = '{}', baseTag = NULL, sentChanges = NULL, assets = NULL,
           needsUpload = 0, state = 'failed', reason = ?, errorCode = ?, errorMessage = ?, nextAttemptAt = NULL,
           isServersWait = 0, sentGeneration = NULL, sentOperation = NULL, conflictAt = NULL, needsReadBack = 0,
-          isUnanswered = 0, atomicGroup = NULL,
+          isUnanswered = 0,
           operation = CASE WHEN name IS NULL THEN 'zoneSave' WHEN operation = 'delete' THEN 'delete' ELSE 'save' END
         WHERE id = ?
         """,

@@ -4,13 +4,18 @@ import GRDB
 extension SQLiteLedger {
   func candidates(_ query: CandidateQuery) throws -> [Workload.Candidate] {
     let condition: String
+    // Where few are meant of very many, by the index that has just these.
+    var index = ""
     var arguments = StatementArguments()
     switch query.kind {
     case .zoneOperations:
+      index = "INDEXED BY operationsOfZones"
       condition = "\(sendable(query.now)) AND name IS NULL"
     case .readBacks:
+      index = "INDEXED BY operationsToReadBack"
       condition = "\(sendable(query.now)) AND needsReadBack = 1 AND name IS NOT NULL"
     case .uploads:
+      index = "INDEXED BY operationsToUpload"
       condition = "\(sendable(query.now)) AND needsReadBack = 0 AND needsUpload = 1"
     case .free(let zone):
       condition =
@@ -26,8 +31,9 @@ extension SQLiteLedger {
       arguments = [zone.zone, zone.owner]
     case .waitingFor(let zone, let ids):
       let list = ids.map(String.init).joined(separator: ",")
+      // By the few that wait, not by all of the zone.
       condition = """
-        zone = ? AND owner = ? AND \(ready(query))
+        +zone = ? AND +owner = ? AND \(ready(query))
           AND id IN (SELECT operation FROM blockers WHERE blocker IN (\(list)))
         """
       arguments = [zone.zone, zone.owner]
@@ -55,7 +61,7 @@ extension SQLiteLedger {
         SELECT id, operation, zone, owner, bytes, atomicGroup, suspicion,
           CASE operation WHEN 'save' THEN (SELECT count(*) FROM refs WHERE operation = o.id) ELSE 0 END AS links,
           CASE WHEN json_valid(assets) THEN json_array_length(assets) ELSE 0 END AS assets
-        FROM operations o WHERE \(condition) ORDER BY \(order) LIMIT \(query.limit)
+        FROM operations o \(index) WHERE \(condition) ORDER BY \(order) LIMIT \(query.limit)
         """,
       arguments: arguments
     ).map { row in
@@ -111,7 +117,8 @@ extension SQLiteLedger {
       database,
       sql: """
         SELECT zone, owner FROM zones z
-          WHERE EXISTS (SELECT 1 FROM operations o WHERE o.zone = z.zone AND o.owner = z.owner AND \(ready(query)))
+          WHERE EXISTS (SELECT 1 FROM operations o INDEXED BY operationsToSend
+            WHERE o.zone = z.zone AND o.owner = z.owner AND o.state IN ('pending', 'waiting') AND \(ready(query)))
           ORDER BY served, owner, zone
         """
     ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }

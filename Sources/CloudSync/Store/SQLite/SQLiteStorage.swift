@@ -22,9 +22,10 @@ package final class SQLiteStorage: QueueStorage {
   }
 
   init(path: String, pagesCheckedOnOpening limit: Int) throws(StoreError) {
-    name = path
+    // By whatever links the file is reached, its lock and its assets lie beside the file itself.
+    name = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     do {
-      pool = try Self.open(path)
+      pool = try Self.open(name)
       try checkOnOpening(upTo: limit)
     } catch {
       throw StoreError(opening: path, error)

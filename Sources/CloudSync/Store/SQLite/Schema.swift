@@ -80,6 +80,8 @@ enum Schema {
     -- The number of the last request that went to the zone.
     ALTER TABLE zones ADD COLUMN served INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX operationsToSend ON operations(zone, owner, state, id);
+    CREATE INDEX operationsToReadBack ON operations(needsReadBack, id) WHERE needsReadBack = 1;
+    CREATE INDEX operationsToUpload ON operations(needsUpload, id) WHERE needsUpload = 1;
     CREATE INDEX operationsUnderSuspicion ON operations(zone, owner) WHERE suspicion IS NOT NULL;
     """
 
