@@ -9,11 +9,13 @@ extension SyncEngine {
     guard let location = configuration.location else {
       throw StoreError(.invalid, "the configuration names no store; make it from a container")
     }
-    self.init(
-      store: try SyncStore(path: location.path, scope: location.scope),
-      configuration,
-      delegate: delegate
-    )
+    let path = StorePath.path(of: configuration.identity ?? configuration.owner, base: location.path)
+    let store = try SyncStore(path: path, scope: location.scope)
+    // Before anything is saved: whoever comes next has to find that this file is somebody's.
+    if let owner = configuration.owner, try store.owner() != owner {
+      try store.adopt(identity: owner, signIn: configuration.signIn, nil)
+    }
+    self.init(store: store, configuration, delegate: delegate)
   }
 
   /// Syncs from now on: what is queued is sent, what others change is brought and handed to the delegate. Where another

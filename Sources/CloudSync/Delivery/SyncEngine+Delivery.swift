@@ -9,13 +9,21 @@ extension SyncEngine {
     let wakeup = Wakeup()
     let watcher = StoreWatcher(store, queue: .global()) { wakeup.ring() }
     defer { _ = watcher }
+    var patience = Duration.seconds(1)
     while !Task.isCancelled {
-      let end = try store.deliveryTrouble()?.nextAt
-      if end.map({ $0 <= store.now() }) ?? true { try await deliver() }
-      let next = try store.deliveryTrouble()?.nextAt
-      let left = next.map { Duration.milliseconds(max(1, $0 - store.now())) }
-      // Without the system's watch the store has to be looked at.
-      await wakeup.sleep(watcher == nil ? .milliseconds(250) : left)
+      do {
+        let end = try store.deliveryTrouble()?.nextAt
+        if end.map({ $0 <= store.now() }) ?? true { try await deliver() }
+        let next = try store.deliveryTrouble()?.nextAt
+        let left = next.map { Duration.milliseconds(max(1, $0 - store.now())) }
+        patience = .seconds(1)
+        // Without the system's watch the store has to be looked at.
+        await wakeup.sleep(watcher == nil ? .milliseconds(250) : left)
+      } catch let error as StoreError where error.passes {
+        // A full disk, or a file that others hold: what is to be delivered is noted still.
+        await wakeup.sleep(patience)
+        patience = min(patience * 2, .seconds(60))
+      }
     }
   }
 

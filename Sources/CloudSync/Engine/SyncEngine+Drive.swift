@@ -107,7 +107,8 @@ extension SyncEngine {
         listening?.cancel()
         listening = nil
       } catch is CancellationError {
-        return
+        // Of something within; ours ends the loop.
+        if !Task.isCancelled { await wakeup.sleep(patience) }
       }
     }
   }

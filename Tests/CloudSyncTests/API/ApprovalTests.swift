@@ -51,6 +51,20 @@ import Testing
     #expect(world.onServer("a") == ["x": .int64(2), "count": .int64(2)])
   }
 
+  @Test func `an app that throws a cancellation refuses like any other`() async throws {
+    let delegate = TestDelegate(willSend: { record in
+      if record.recordID.recordName == "a" { throw CancellationError() }
+      return record
+    })
+    let device = try world.device("store", delegate: delegate)
+    _ = try device.store.enqueue([world.put("a", [:]), world.put("b", [:])])
+
+    try await device.engine.syncNow()
+
+    #expect(try device.store.queue() == ["save a failed"])
+    #expect(world.onServer("b") != nil)
+  }
+
   @Test func `an app that is silent holds up its record and nothing else`() async throws {
     let delegate = TestDelegate(willSend: { record in
       if record.recordID.recordName == "slow" { try await Task.sleep(for: .seconds(600)) }

@@ -139,6 +139,25 @@ import Testing
     #expect(delegate.state.withLock { $0.records["a"]?["x"] as? Int } == 1)
   }
 
+  @Test func `an app hears of an edit that was given up while it was being told of it`() async throws {
+    let theirs = try world.device("theirs")
+    try theirs.store.accept(world.put("a", ["x": .int64(1)]))
+    try await theirs.sync()
+    let store = try world.open("mine")
+    let delegate = TestDelegate(receive: { call in
+      guard call == 1 else { return }
+      _ = try store.perform(.discard, on: .all, actor: "test")
+    })
+    let mine = try world.device("mine", delegate: delegate)
+    try await mine.sync()
+    try mine.store.accept(world.put("a", ["x": .int64(2)]))
+
+    try await mine.engine.deliver()
+
+    #expect(delegate.taken == ["a", "a"])
+    #expect(delegate.state.withLock { $0.records["a"]?["x"] as? Int } == 1)
+  }
+
   @Test func `what the app has edited since comes with the edit in it`() async throws {
     let theirs = try world.device("theirs")
     let delegate = TestDelegate()
