@@ -22,13 +22,27 @@ extension SyncEngine {
   /// process syncs this store already, this one takes over when that one ends.
   public func start() {
     guard driving == nil else { return }
-    driving = Task { try await run() }
+    fatalError = nil
+    driving = Task {
+      do {
+        try await run()
+      } catch {
+        // Unless `stop()` has taken it out already.
+        if !Task.isCancelled { (driving, fatalError) = (nil, error) }
+        throw error
+      }
+    }
   }
 
   /// Stops syncing. A request under way is given up; what became of it is read back before anything is repeated.
   ///
-  /// - Throws: what had ended syncing before, such as a `StoreError`.
+  /// - Throws: what had ended syncing before, such as a `StoreError`; `SyncEvent.stopped` told of it, and `start()` begins
+  ///   again.
   public func stop() async throws {
+    if let fatalError {
+      self.fatalError = nil
+      throw fatalError
+    }
     guard let driving else { return }
     self.driving = nil
     driving.cancel()
@@ -37,11 +51,16 @@ extension SyncEngine {
 
   /// Drives, and hands to the delegate what came, until cancelled.
   package func run(types: [String] = []) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await self.drive(types: types) }
-      if delegate != nil { group.addTask { try await self.deliverAlways() } }
-      // The first that fails ends both.
-      try await group.waitForAll()
+    do {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await self.drive(types: types) }
+        if delegate != nil { group.addTask { try await self.deliverAlways() } }
+        // The first that fails ends both.
+        while try await group.next() != nil {}
+      }
+    } catch {
+      if !Task.isCancelled { broadcast.send(.stopped((error as? StoreError)?.message ?? Self.reason(error))) }
+      throw error
     }
   }
 

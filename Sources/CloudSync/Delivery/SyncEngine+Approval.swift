@@ -83,6 +83,13 @@ extension SyncStore {
   func keepBack(_ draft: Draft, _ error: any Error, random: Double, _ lease: Lease) throws(StoreError) {
     _ = try change(draft, lease) { operation, _, now in
       let reason = SyncEngine.reason(error)
+      if let silence = error as? NoAnswer, !silence.wasAsked {
+        operation.state = .waiting
+        operation.isServersWait = false
+        operation.nextAttemptAt = now + Backoff.milliseconds(max(silence.seconds, 1))
+        operation.reason = "APP_SILENT, \(reason)"
+        return
+      }
       operation.attempts += 1
       if error is NoAnswer {
         operation.backOff(WebServicesError(ServerErrorCode("APP_SILENT"), reason), now: now, random: random)

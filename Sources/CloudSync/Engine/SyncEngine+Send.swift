@@ -38,7 +38,9 @@ extension SyncEngine {
     let ids = try await approved(ids, lease)
     // Somebody signed in or out: who it is has to be found out first.
     guard !isOtherSignIn else { throw Interrupted() }
-    let operations = ids.isEmpty ? [] : try store.begin(ids, atomic: atomic, deferring: deferring, lease)
+    let approved = delegate == nil ? nil : approvals
+    let operations =
+      ids.isEmpty ? [] : try store.begin(ids, atomic: atomic, approved: approved, deferring: deferring, lease)
     guard !operations.isEmpty else { return }
     if operations.contains(where: { $0.kind == .delete }) { summary.hasSentDeletes = true }
     try store.setActivity(.sending, lease)

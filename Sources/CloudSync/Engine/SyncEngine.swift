@@ -99,10 +99,14 @@ public actor SyncEngine {
   var subscribed: (identifiers: Set<String>, at: Int64)?
   var subscriptionsRefusedAt: Int64?
   var driving: Task<Void, any Error>?
+  /// What ended syncing by itself.
+  var fatalError: (any Error)?
   var delivering: Task<Void, any Error>?
   /// Versions of operations that the delegate has seen.
   var approvals: [Int64: Int64] = [:]
   let overdue = OverdueCalls()
+  /// Wakes what delivers.
+  nonisolated let deliveryWakeup = Wakeup()
 
   package init(store: SyncStore, _ configuration: Configuration, delegate: (any SyncEngineDelegate)? = nil) {
     self.store = store
