@@ -84,6 +84,9 @@ public final class CloudKitService {
       do {
         try await engine.run()
       } catch {
+        // Unless `stop()` has taken it out already.
+        guard !Task.isCancelled else { return }
+        self?.driving = nil
         self?.tell("syncing stopped: \(Self.text(error))", isError: true)
       }
     }
@@ -92,9 +95,14 @@ public final class CloudKitService {
   /// Stops driving; a request under way is given up and read back at the next start.
   public func stop() async {
     stopPeriodicSync()
+    let driving = driving
+    self.driving = nil
     driving?.cancel()
     await driving?.value
-    driving = nil
+  }
+
+  isolated deinit {
+    for task in [driving, ticking, reading, pausing] { task?.cancel() }
   }
 
   /// Reads the store soon. A burst of changes costs one reading.
@@ -112,7 +120,8 @@ public final class CloudKitService {
   package func refresh() {
     // A wait ends by itself, without anybody writing that it has.
     let now = Int64(Date().timeIntervalSince1970 * 1000)
-    if snapshot.status.throttles.contains(where: { $0.until <= now }) { needsReading = true }
+    // Nor does anybody tell of anything where the system has no watch to give.
+    if watcher == nil || snapshot.status.throttles.contains(where: { $0.until <= now }) { needsReading = true }
     guard needsReading, reading == nil else { return }
     needsReading = false
     let store = store

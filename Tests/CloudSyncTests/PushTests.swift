@@ -52,6 +52,42 @@ import Testing
     #expect(device.transport.count("subscriptions/modify") == 1)
   }
 
+  @Test func `pushes count as coming only when the courier has answered`() async throws {
+    let world = try World()
+    try world.emulator.createZone("cktop", in: world.server, at: world.clock.date)
+    let device = try world.device("store", pollInterval: 100_000, watchdogInterval: 100_000, isPushed: true)
+
+    try await whileDriving(device) {
+      try await settled(device, in: world)
+      let inbox = PushInbox()
+      let listening = await device.engine.listen(inbox)
+      while world.emulator.waitingPolls < 2 { await Task.yield() }
+      #expect(!inbox.isListening)
+      try save("theirs", in: world)
+      while !inbox.isFull { await Task.yield() }
+      #expect(inbox.isListening)
+      listening?.cancel()
+    }
+  }
+
+  @Test func `a server that asks to wait with subscriptions is left alone, then asked again`() async throws {
+    let world = try World()
+    let device = try world.device("store", pollInterval: 100_000, watchdogInterval: 100_000, isPushed: true)
+    let answer = #"{"serverErrorCode":"THROTTLED","reason":"slow","retryAfter":30}"#
+    device.transport.interfere { operation, number, _ in
+      operation == "subscriptions/list" && number == 1 ? .answer(status: 429, answer) : .pass
+    }
+
+    try await whileDriving(device) {
+      try await eventually(device.store) { try !device.store.status().throttles.isEmpty }
+      world.clock.advance(60)
+      try device.store.accept(world.put("a", [:]))
+      try await eventually(device.store) { try device.store.events(limit: 50).contains { $0.kind == "push" } }
+    }
+
+    #expect(try await subscriptions(device).map(\.subscriptionID) == ["cktop-changes"])
+  }
+
   @Test func `a push that comes during a pass leads to one more`() async throws {
     let world = try World()
     for zone in ["a", "b"] { try world.emulator.createZone(zone, in: world.server, at: world.clock.date) }

@@ -14,6 +14,7 @@ final class WebAuthSession: Sendable {
   private struct State {
     var token: String?
     var signIn = 0
+    var hasSignedOut = false
   }
 
   private let state: Mutex<State>
@@ -40,6 +41,9 @@ final class WebAuthSession: Sendable {
 
   /// Rises with each sign-in and sign-out.
   var signIn: Int { state.withLock { $0.signIn } }
+
+  /// Somebody was signed in and left, other than one whose token ended.
+  var hasSignedOut: Bool { state.withLock { $0.hasSignedOut } }
 
   /// Takes the token that an answer brought to a request that went out with `sent`; tells whether it is a new one.
   func adopt(_ token: String, inAnswerTo sent: Token) -> Bool {
@@ -69,7 +73,7 @@ final class WebAuthSession: Sendable {
     changes.withLock { _ in
       let former = current
       if let token { rotated(token) } else if let former { refused?(former.text) }
-      state.withLock { $0 = State(token: token, signIn: $0.signIn + 1) }
+      state.withLock { $0 = State(token: token, signIn: $0.signIn + 1, hasSignedOut: token == nil) }
     }
   }
 }

@@ -14,19 +14,31 @@
 /// `notAuthenticated`. Every iterator has a token of its own.
 public struct CKNotificationSequence: AsyncSequence, Sendable {
   private let courier: WebCourier
+  private var connection: @Sendable (Bool) -> Void = { _ in }
 
   init(_ courier: WebCourier) { self.courier = courier }
 
+  /// The same, telling whether the courier answers: true after each answer, false while it is being reached anew.
+  package func telling(_ connection: @escaping @Sendable (Bool) -> Void) -> CKNotificationSequence {
+    var copy = self
+    copy.connection = connection
+    return copy
+  }
+
   /// Begins to collect; nothing is asked for before the first `next()`.
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(courier: courier) }
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(courier: courier, connection: connection) }
 
   /// Collects one notification after the other.
   public struct AsyncIterator: AsyncIteratorProtocol {
     private let courier: WebCourier
+    private let connection: @Sendable (Bool) -> Void
     private var box: WebCourier.Box?
     private var pace = Pace()
 
-    init(courier: WebCourier) { self.courier = courier }
+    init(courier: WebCourier, connection: @escaping @Sendable (Bool) -> Void) {
+      self.courier = courier
+      self.connection = connection
+    }
 
     /// The next notification; nil when the task is cancelled.
     public mutating func next() async throws -> CKNotification? {
@@ -36,6 +48,7 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
         } catch {
           guard !Task.isCancelled else { return nil }
           box = nil
+          connection(false)
           guard error.isWorthWaiting else { throw error }
           guard await courier.wait(pace.afterFailure(retryAfter: error.retryAfterSeconds)) else { return nil }
         }
@@ -48,11 +61,13 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
       if let box, courier.now() < box.ends {
         open = box
       } else {
+        connection(false)
         open = try await courier.open()
         box = open
       }
       let asked = courier.now()
       let body = try await courier.collect(from: open)
+      connection(true)
       if let body, let notification = CKNotification.notification(json: body) {
         pace = Pace()
         return notification

@@ -76,6 +76,9 @@ package final class WebServicesClient: Sendable {
   /// Rises with each sign-in and sign-out of a user: what was true of the one before need not be true of this one.
   package var signIn: Int { webAuth.signIn }
 
+  /// Whether the user signed out; a token that ended or was refused is no such thing.
+  package var hasSignedOut: Bool { webAuth.hasSignedOut }
+
   /// The newest web-auth token, where it belongs to an API token.
   func webAuthToken(for apiToken: String?) throws(WebServicesError) -> String {
     switch configuration.credential {

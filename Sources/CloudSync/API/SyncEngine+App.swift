@@ -9,24 +9,40 @@ extension SyncEngine {
     guard let location = configuration.location else {
       throw StoreError(.invalid, "the configuration names no store; make it from a container")
     }
-    self.init(
-      store: try SyncStore(path: location.path, scope: location.scope),
-      configuration,
-      delegate: delegate
-    )
+    let path = StorePath.path(of: configuration.identity ?? configuration.owner, base: location.path)
+    let store = try SyncStore(path: path, scope: location.scope)
+    // Before anything is saved: whoever comes next has to find that this file is somebody's.
+    if let owner = configuration.owner, try store.owner() != owner {
+      try store.adopt(identity: owner, signIn: configuration.signIn, nil)
+    }
+    self.init(store: store, configuration, delegate: delegate)
   }
 
   /// Syncs from now on: what is queued is sent, what others change is brought and handed to the delegate. Where another
   /// process syncs this store already, this one takes over when that one ends.
   public func start() {
     guard driving == nil else { return }
-    driving = Task { try await run() }
+    fatalError = nil
+    driving = Task {
+      do {
+        try await run()
+      } catch {
+        // Unless `stop()` has taken it out already.
+        if !Task.isCancelled { (driving, fatalError) = (nil, error) }
+        throw error
+      }
+    }
   }
 
   /// Stops syncing. A request under way is given up; what became of it is read back before anything is repeated.
   ///
-  /// - Throws: what had ended syncing before, such as a `StoreError`.
+  /// - Throws: what had ended syncing before, such as a `StoreError`; `SyncEvent.stopped` told of it, and `start()` begins
+  ///   again.
   public func stop() async throws {
+    if let fatalError {
+      self.fatalError = nil
+      throw fatalError
+    }
     guard let driving else { return }
     self.driving = nil
     driving.cancel()
@@ -35,11 +51,16 @@ extension SyncEngine {
 
   /// Drives, and hands to the delegate what came, until cancelled.
   package func run(types: [String] = []) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await self.drive(types: types) }
-      if delegate != nil { group.addTask { try await self.deliverAlways() } }
-      // The first that fails ends both.
-      try await group.waitForAll()
+    do {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await self.drive(types: types) }
+        if delegate != nil { group.addTask { try await self.deliverAlways() } }
+        // The first that fails ends both.
+        while try await group.next() != nil {}
+      }
+    } catch {
+      if !Task.isCancelled { broadcast.send(.stopped((error as? StoreError)?.message ?? Self.reason(error))) }
+      throw error
     }
   }
 

@@ -32,7 +32,8 @@ extension SyncEngine.Configuration {
     }
     pushes = container.notifications
     let base = storePath ?? StorePath.standard(scope, ProcessInfo.processInfo.environment)
-    location = (StorePath.path(of: identity ?? user?.recordName, base: base), scope)
+    if identity == nil { owner = user?.recordName }
+    location = (base, scope)
   }
 }
 

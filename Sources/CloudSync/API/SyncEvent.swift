@@ -12,6 +12,8 @@ public enum SyncEvent: Sendable {
   case deliveryFailed(String)
   /// Nobody is signed in, or somebody else than this store's user: what is queued stays and waits for its user.
   case signedOut
+  /// Syncing has ended for this reason, and nobody asked it to; `start()` begins again.
+  case stopped(String)
 }
 
 /// Tells everybody who listens.

@@ -6,8 +6,12 @@ extension SyncEngine {
   /// The operations that may go as they are; none where the delegate changed or refused one, since then the plan is another.
   func approved(_ ids: [Int64], _ lease: Lease) async throws -> [Int64] {
     guard let delegate else { return ids }
+    let drafts = try store.drafts(ids).filter { approvals[$0.id] != $0.generation }
+    guard !drafts.isEmpty else { return ids }
+    let heart = beat(lease)
+    defer { heart.cancel() }
     var isAsPlanned = true
-    for draft in try store.drafts(ids) where approvals[draft.id] != draft.generation {
+    for draft in drafts {
       let record = CKRecord(draft.key, type: draft.type, fields: draft.fields, tag: draft.tag)
       do {
         let answer = try await ask { try await delegate.syncEngine(self, willSend: record) }
@@ -23,9 +27,8 @@ extension SyncEngine {
           approvals[draft.id] = try store.amend(draft, changes, lease)
           isAsPlanned = false
         }
-      } catch is CancellationError {
-        throw CancellationError()
       } catch {
+        // Ours; one that the app throws is an error of its own.
         try Task.checkCancellation()
         try store.keepBack(draft, error, random: configuration.random(), lease)
         isAsPlanned = false
@@ -80,6 +83,13 @@ extension SyncStore {
   func keepBack(_ draft: Draft, _ error: any Error, random: Double, _ lease: Lease) throws(StoreError) {
     _ = try change(draft, lease) { operation, _, now in
       let reason = SyncEngine.reason(error)
+      if let silence = error as? NoAnswer, !silence.wasAsked {
+        operation.state = .waiting
+        operation.isServersWait = false
+        operation.nextAttemptAt = now + Backoff.milliseconds(max(silence.seconds, 1))
+        operation.reason = "APP_SILENT, \(reason)"
+        return
+      }
       operation.attempts += 1
       if error is NoAnswer {
         operation.backOff(WebServicesError(ServerErrorCode("APP_SILENT"), reason), now: now, random: random)

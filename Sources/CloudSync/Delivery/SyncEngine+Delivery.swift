@@ -6,16 +6,24 @@ import Foundation
 extension SyncEngine {
   /// Hands over what there is, now and whenever something comes, until cancelled.
   func deliverAlways() async throws {
-    let wakeup = Wakeup()
+    let wakeup = deliveryWakeup
     let watcher = StoreWatcher(store, queue: .global()) { wakeup.ring() }
     defer { _ = watcher }
+    var patience = Duration.seconds(1)
     while !Task.isCancelled {
-      let end = try store.deliveryTrouble()?.nextAt
-      if end.map({ $0 <= store.now() }) ?? true { try await deliver() }
-      let next = try store.deliveryTrouble()?.nextAt
-      let left = next.map { Duration.milliseconds(max(1, $0 - store.now())) }
-      // Without the system's watch the store has to be looked at.
-      await wakeup.sleep(watcher == nil ? .milliseconds(250) : left)
+      do {
+        let end = try store.deliveryTrouble()?.nextAt
+        if end.map({ $0 <= store.now() }) ?? true { try await deliver() }
+        let next = try store.deliveryTrouble()?.nextAt
+        let left = next.map { Duration.milliseconds(max(1, $0 - store.now())) }
+        patience = .seconds(1)
+        // Without the system's watch the store has to be looked at.
+        await wakeup.sleep(watcher == nil ? .milliseconds(250) : left)
+      } catch let error as StoreError where error.passes {
+        // A full disk, or a file that others hold: what is to be delivered is noted still.
+        await wakeup.sleep(patience)
+        patience = min(patience * 2, .seconds(60))
+      }
     }
   }
 
@@ -59,13 +67,17 @@ extension SyncEngine {
   private func offerDeadLetters(to delegate: any SyncEngineDelegate) async throws {
     for letter in try store.deadLettersToOffer() where !Task.isCancelled {
       let record = CKRecord(letter.key, type: letter.type, fields: letter.fields, tag: letter.tag)
-      // An answer that does not come counts as none.
-      let repaired = try? await ask {
-        await delegate.syncEngine(self, repair: record, after: letter.failure)
+      var repaired: CKRecord?
+      do {
+        repaired = try await ask { await delegate.syncEngine(self, repair: record, after: letter.failure) }
+      } catch let silence as NoAnswer where !silence.wasAsked {
+        return
+      } catch {
+        // An answer that does not come counts as none.
       }
       guard !Task.isCancelled else { return }
       var replacement: [String: FieldValue]?
-      if let repaired = repaired ?? nil, repaired.recordID == record.recordID, repaired.recordType == letter.type {
+      if let repaired, repaired.recordID == record.recordID, repaired.recordType == letter.type {
         replacement = try? repaired.queueFields()
       }
       try store.offered(letter, replacement)
@@ -77,9 +89,9 @@ extension SyncEngine {
   /// What a delegate answers, within its bound. A call that is overdue is cancelled; until it has ended, no other is made.
   func ask<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
     let patience = configuration.delegatePatience
-    guard !overdue.isOverdue else { throw NoAnswer(seconds: patience) }
+    guard !overdue.isOverdue else { throw NoAnswer(seconds: patience, wasAsked: false) }
     let call = Task { try await body() }
-    let overdue = overdue
+    let (overdue, wakeup) = (overdue, deliveryWakeup)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
         let answer = FirstAnswer(continuation)
@@ -90,6 +102,8 @@ extension SyncEngine {
             call.cancel()
             _ = await call.result
             overdue.ended()
+            // What was not asked meanwhile.
+            wakeup.ring()
           }
         }
         Task {
@@ -109,9 +123,12 @@ extension SyncEngine {
   }
 }
 
-/// A delegate let its time pass.
+/// A delegate let its time pass, or has not ended an earlier call.
 struct NoAnswer: Error, CustomStringConvertible {
   var seconds: Double
+  var wasAsked = true
 
-  var description: String { "no answer within \(seconds) s" }
+  var description: String {
+    wasAsked ? "no answer within \(seconds) s" : "not asked: an earlier call has not ended"
+  }
 }

@@ -18,13 +18,26 @@ extension SyncEngine {
 
 /// What becomes of a queue whose user is away.
 extension SyncEngine {
-  /// Nobody is signed in, or somebody else is. The queue waits, unless the app gives it up.
-  func signedOut(_ lease: Lease) async throws {
-    guard !isSignedOut, try store.owner() != nil else { return }
-    isSignedOut = true
-    try store.note("account", "its user is signed out: what is queued waits", lease)
-    broadcast.send(.signedOut)
-    guard let delegate, try await ask({ await delegate.signOutPolicy(of: self) }) == .discard else { return }
+  /// Nobody is signed in, or somebody else is. The queue waits, unless its user has left and the app gives it up.
+  ///
+  /// - Parameter hasLeft: the user signed out, or another one signed in. A token that ended or was refused is no such thing.
+  func signedOut(_ lease: Lease, hasLeft: Bool) async throws {
+    guard try store.owner() != nil else { return }
+    if !isSignedOut {
+      isSignedOut = true
+      try store.note("account", "its user is signed out: what is queued waits", lease)
+      broadcast.send(.signedOut)
+    }
+    guard hasLeft, !hasAskedForPolicy, let delegate else { return }
+    hasAskedForPolicy = true
+    let heart = beat(lease)
+    defer { heart.cancel() }
+    // No answer gives nothing up.
+    let policy = try? await ask { await delegate.signOutPolicy(of: self) }
+    try Task.checkCancellation()
+    // Whoever has signed in meanwhile may be the user.
+    guard policy == .discard, !isOtherSignIn else { return }
+    try lease.renew(store)
     _ = try store.perform(.discard, on: .all, actor: "app, signed out")
   }
 
@@ -32,6 +45,6 @@ extension SyncEngine {
   func park(_ stranger: StoreError, _ lease: Lease) async throws {
     let error = WebServicesError(.authenticationFailed, stranger.message)
     try store.record(error, random: configuration.random(), lease)
-    try await signedOut(lease)
+    try await signedOut(lease, hasLeft: true)
   }
 }

@@ -10,7 +10,9 @@ extension SyncEngine {
     _ = try store.flush(actor: "sync")
     if let lease = try Lease.acquire(store) { return try await passAlone(lease, types) }
     let request = try store.requestPass(types)
-    let watcher = watch()
+    // Its own: a driver of this process sleeps on the engine's, which wakes one sleeper.
+    let wakeup = Wakeup()
+    let watcher = watch(wakeup)
     defer { _ = watcher }
     let patience = store.now() + Lease.duration
     while true {
@@ -44,7 +46,7 @@ extension SyncEngine {
   /// Drives until cancelled: sends what is enqueued, reads what pushes announce, polls the feeds, serves passes that other
   /// processes ask for. Where another process drives, stands by.
   package func drive(types: [String] = []) async throws {
-    let watcher = watch()
+    let watcher = watch(wakeup)
     defer { _ = watcher }
     let inbox = PushInbox()
     var listening: Task<Void, Never>?
@@ -112,7 +114,8 @@ extension SyncEngine {
         listening?.cancel()
         listening = nil
       } catch is CancellationError {
-        return
+        // Of something within; ours ends the loop.
+        if !Task.isCancelled { await wakeup.sleep(patience) }
       }
     }
   }
@@ -136,9 +139,8 @@ extension SyncEngine {
     return end
   }
 
-  private func watch() -> StoreWatcher? {
-    let wakeup = wakeup
-    return StoreWatcher(store, queue: .global()) { wakeup.ring() }
+  private func watch(_ wakeup: Wakeup) -> StoreWatcher? {
+    StoreWatcher(store, queue: .global()) { wakeup.ring() }
   }
 }
 

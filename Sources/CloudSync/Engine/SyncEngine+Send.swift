@@ -37,8 +37,10 @@ extension SyncEngine {
   ) async throws {
     let ids = try await approved(ids, lease)
     // Somebody signed in or out: who it is has to be found out first.
-    guard client.signIn == authenticatedSignIn else { throw Interrupted() }
-    let operations = ids.isEmpty ? [] : try store.begin(ids, atomic: atomic, deferring: deferring, lease)
+    guard !isOtherSignIn else { throw Interrupted() }
+    let approved = delegate == nil ? nil : approvals
+    let operations =
+      ids.isEmpty ? [] : try store.begin(ids, atomic: atomic, approved: approved, deferring: deferring, lease)
     guard !operations.isEmpty else { return }
     if operations.contains(where: { $0.kind == .delete }) { summary.hasSentDeletes = true }
     try store.setActivity(.sending, lease)
@@ -52,6 +54,7 @@ extension SyncEngine {
         in: database
       )
     }
+    try concludeNothing(from: answer, lease)
     if case .success(let results) = answer, let stranger = try stranger(in: results) {
       // Whose records were written is not known: all of it is read back once we are ourselves again.
       _ = try store.recoverInFlight(lease)
@@ -66,6 +69,15 @@ extension SyncEngine {
     for (zone, targets) in Interpreter.doubtfulTargets(of: operations, outcomes) {
       try await lookUpTargets(zone, targets, of: operations, outcomes, lease, &summary)
     }
+  }
+
+  /// Throws where a failure says nothing of the server: the task was cancelled, or the user changed. What was on its way is
+  /// read back.
+  func concludeNothing<Value>(from answer: Result<Value, WebServicesError>, _ lease: Lease) throws {
+    guard case .failure(let error) = answer, Task.isCancelled || isOtherSignIn else { return }
+    _ = try store.recoverInFlight(lease)
+    try Task.checkCancellation()
+    throw error
   }
 
   /// A record was refused for what it refers to: whether that is there decides whether trying again can help.

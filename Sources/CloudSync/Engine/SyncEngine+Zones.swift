@@ -32,6 +32,7 @@ extension SyncEngine {
     let (answer, seconds) = await timed(lease) { () async throws(WebServicesError) in
       try await client.modifyZones([WireZoneOperation(kind, operation.key.zoneKey.wire)], in: database)
     }
+    try concludeNothing(from: answer, lease)
     let outcome = Interpreter.outcome(ofZoneOperation: operation, answer)
     try settle([operation], [id: outcome], seconds, lease, &summary)
   }

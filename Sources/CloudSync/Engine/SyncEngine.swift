@@ -6,7 +6,7 @@ import Foundation
 /// ```swift
 /// let engine = try SyncEngine(SyncEngine.Configuration(container: container), delegate: delegate)
 /// await engine.start()
-/// try await engine.save([record])       // on disk when this returns
+/// try engine.save([record])             // on disk when this returns
 /// ```
 ///
 /// It carries out what the planner decides: one request at a time, each between two transactions of the store. The engine
@@ -40,7 +40,9 @@ public actor SyncEngine {
     package var signIn: String?
     /// Where pushes come in; nil: nowhere.
     package var pushes: CKNotificationSequence?
-    /// The file of the store, where the engine is to open it.
+    /// The user whose store is meant, where the credential does not tell; it is theirs from the moment it is opened.
+    var owner: String?
+    /// The file of the store where the engine is to open it: that of whoever came first, beside which others have theirs.
     package var location: (path: String, scope: SyncStore.Scope)?
 
     package init(
@@ -91,14 +93,20 @@ public actor SyncEngine {
   var authenticatedSignIn: Int?
   /// Everybody has been told that the store's user is signed out.
   var isSignedOut = false
+  /// The app has been asked what becomes of the queue.
+  var hasAskedForPolicy = false
   /// The subscriptions that the server was seen to hold, and when.
   var subscribed: (identifiers: Set<String>, at: Int64)?
   var subscriptionsRefusedAt: Int64?
   var driving: Task<Void, any Error>?
+  /// What ended syncing by itself.
+  var fatalError: (any Error)?
   var delivering: Task<Void, any Error>?
   /// Versions of operations that the delegate has seen.
   var approvals: [Int64: Int64] = [:]
   let overdue = OverdueCalls()
+  /// Wakes what delivers.
+  nonisolated let deliveryWakeup = Wakeup()
 
   package init(store: SyncStore, _ configuration: Configuration, delegate: (any SyncEngineDelegate)? = nil) {
     self.store = store
@@ -154,9 +162,22 @@ public actor SyncEngine {
       summary.reachedEnd = isComplete
       try store.passEnded(readAt: readAt, isComplete: isComplete, lease)
     } catch let error as WebServicesError {
+      if Task.isCancelled {
+        // Cut short by us: the network is not to blame.
+        try store.passInterrupted(lease)
+        try store.setActivity(.idle, lease)
+        throw CancellationError()
+      }
       summary.error = error
-      try store.record(error, random: configuration.random(), lease)
-      if !client.isSignedIn, configuration.identity == nil { try await signedOut(lease) }
+      if isOtherSignIn {
+        // Who it is now is found out by the next pass, which nothing has to wait for.
+        try store.passInterrupted(lease)
+      } else {
+        try store.record(error, random: configuration.random(), lease)
+        if !client.isSignedIn, configuration.identity == nil {
+          try await signedOut(lease, hasLeft: client.hasSignedOut)
+        }
+      }
     } catch is Interrupted {
       // Paused, or inside a wait: the store says so, nothing failed.
       try store.passInterrupted(lease)
@@ -191,6 +212,7 @@ public actor SyncEngine {
     try store.adopt(identity: caller.userRecordName, signIn: configuration.signIn, lease)
     hasAuthenticated = true
     isSignedOut = false
+    hasAskedForPolicy = false
   }
 
   // MARK: - Requests
@@ -204,27 +226,46 @@ public actor SyncEngine {
   }
 
   /// Runs a request, keeping the lease alive while it takes, and says how long it took.
+  ///
+  /// It is made as the user whom this session found to be the store's, or not at all; what is answered to somebody else is
+  /// nobody's to write down.
   func timed<Value: Sendable>(
     _ lease: Lease,
     _ body: @Sendable () async throws(WebServicesError) -> Value
   ) async -> (Result<Value, WebServicesError>, Double) {
+    if isOtherSignIn { return (.failure(.otherSignIn(.notSent)), 0) }
     let start = ContinuousClock.now
-    let store = store
-    let heart = Task.detached {
-      while !Task.isCancelled {
-        try? await Task.sleep(for: .milliseconds(Lease.duration * 2 / 5))
-        if !Task.isCancelled { try? lease.renew(store) }
-      }
-    }
+    let heart = beat(lease)
     defer { heart.cancel() }
     let result: Result<Value, WebServicesError>
     do {
-      result = .success(try await body())
+      let value = try await body()
+      result = isOtherSignIn ? .failure(.otherSignIn(.unknown)) : .success(value)
     } catch {
       result = .failure(error)
     }
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     return (result, seconds)
+  }
+
+  /// Somebody signed in or out since this session found out who it is.
+  var isOtherSignIn: Bool { authenticatedSignIn.map { $0 != client.signIn } ?? false }
+
+  /// Keeps the lease alive until cancelled: around whatever may take longer than it lasts.
+  func beat(_ lease: Lease) -> Task<Void, Never> {
+    let store = store
+    return Task.detached {
+      while !Task.isCancelled {
+        try? await Task.sleep(for: .milliseconds(Lease.duration * 2 / 5))
+        if !Task.isCancelled { try? lease.renew(store) }
+      }
+    }
+  }
+}
+
+extension WebServicesError {
+  fileprivate static func otherSignIn(_ effect: Effect) -> WebServicesError {
+    WebServicesError(.authenticationRequired, "somebody signed in or out meanwhile", effect: effect)
   }
 }
 

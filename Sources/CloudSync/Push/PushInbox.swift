@@ -12,12 +12,19 @@ final class PushInbox: Sendable {
 
   /// Something was announced.
   var isFull: Bool { state.withLock { $0.isFull } }
-  /// Pushes are being collected.
+  /// Pushes are being collected: the courier has answered, and is not being reached anew.
   var isListening: Bool { state.withLock { $0.isListening } }
 
   func fill() { state.withLock { $0.isFull = true } }
   func empty() { state.withLock { $0.isFull = false } }
-  func setListening(_ isListening: Bool) { state.withLock { $0.isListening = isListening } }
+
+  /// Whether that is news.
+  func setListening(_ isListening: Bool) -> Bool {
+    state.withLock { state in
+      defer { state.isListening = isListening }
+      return state.isListening != isListening
+    }
+  }
 }
 
 extension SyncEngine {
@@ -26,19 +33,19 @@ extension SyncEngine {
   func listen(_ inbox: PushInbox) -> Task<Void, Never>? {
     guard let pushes = configuration.pushes else { return nil }
     let (wakeup, database) = (wakeup, database)
+    // Polls come as often as it says: the driver looks when the next is due.
+    let heard = { @Sendable (isListening: Bool) in if inbox.setListening(isListening) { wakeup.ring() } }
     return Task {
       var patience = Duration.seconds(60)
       while !Task.isCancelled {
-        inbox.setListening(true)
         do {
-          for try await push in pushes where push.concerns(database) {
+          for try await push in pushes.telling(heard) where push.concerns(database) {
             patience = .seconds(60)
             inbox.fill()
             wakeup.ring()
           }
         } catch {
-          inbox.setListening(false)
-          wakeup.ring()
+          heard(false)
         }
         try? await Task.sleep(for: patience)
         patience = min(patience * 2, .seconds(3600))

@@ -27,6 +27,14 @@ extension SyncEngine {
       subscribed = (identifiers, store.now())
       return true
     } catch let error as WebServicesError {
+      try Task.checkCancellation()
+      // Who it is now is found out by the next pass.
+      if isOtherSignIn { return false }
+      if error.code == .throttled || error.retryAfter != nil {
+        // A wait for everything, after which they are asked for again.
+        try store.record(error, random: configuration.random(), lease)
+        return false
+      }
       // Polls go on meanwhile.
       subscriptionsRefusedAt = store.now()
       try store.note("push", "no subscriptions: \(error.code.name): \(error.reason)", lease)

@@ -9,10 +9,12 @@ extension SyncStore {
   ///
   /// - Parameters:
   ///   - atomic: an atomic group goes whole or not at all: without one of them, none is returned.
+  ///   - approved: the generations in which the app has approved saves; others are not sent. nil: it is not asked.
   ///   - deferring: for operations that go ahead of what they wait for, what that is: their links to it stay behind.
   func begin(
     _ ids: [Int64],
     atomic: Bool = false,
+    approved: [Int64: Int64]? = nil,
     deferring: [Int64: Set<Int64>] = [:],
     _ lease: Lease
   ) throws(StoreError) -> [QueuedOperation] {
@@ -23,6 +25,10 @@ extension SyncStore {
       let ready = try ids.compactMap { try ledger.operation($0) }.filter {
         // What has become part of a group since goes with all of it or not at all.
         ($0.state == .pending || $0.state == .waiting) && !$0.needsReadBack && (atomic || $0.group == nil)
+      }.filter { operation in
+        // Edited since: the app looks at it anew.
+        guard let approved, operation.kind == .save, operation.type != nil else { return true }
+        return approved[operation.id] == operation.generation
       }.filter { operation in
         // Receipts that have grown too old meanwhile are asked for again.
         guard operation.assets.contains(where: { !$0.isGranted(at: now) }) else { return true }

@@ -74,6 +74,85 @@ import Testing
     #expect(try third.store.status().queue.total == 0)
   }
 
+  @Test func `a store is its user's before anything was synced`() async throws {
+    let ana = try await container.userRecordID()
+    let first = try engine(for: ana)
+    try first.save([note("a")])
+    container.signOut()
+
+    let ben = try await signIn("ben")
+    let second = try engine(for: ben)
+    try await second.syncNow()
+
+    #expect(second.store.path != first.store.path)
+    #expect(try first.store.owner() == ana.recordName && first.store.status().queue.total == 1)
+    #expect(names(of: "ben") == [])
+    #expect(try engine(for: ana).store.path == first.store.path)
+  }
+
+  @Test func `what is answered after somebody else signed in is not written down`() async throws {
+    let transport = TestTransport(EmulatorTransport(world.emulator, now: { [world] in world.clock.date }))
+    let container = CKContainer(
+      identifier: World.container,
+      credential: .webAuth(apiToken: "token", webAuthToken: "ana"),
+      transport: transport
+    )
+    let path = world.folder.path("switched.sqlite")
+    let engine = try SyncEngine(SyncEngine.Configuration(container: container, storePath: path))
+    try await engine.syncNow()
+    try engine.save([note("a")])
+    try await engine.syncNow()
+    let other = try world.device("other")
+    try other.store.accept(world.put("b", [:]))
+    try await other.sync()
+    let callback = try #require(URL(string: "https://callback.test/?ckWebAuthToken=ben"))
+    transport.interfere { operation, _, _ in
+      if operation == "changes/zone" { _ = try? await container.signIn(callback: callback) }
+      return .pass
+    }
+
+    #expect(try await engine.syncNow().failure?.code == .notAuthenticated)
+    transport.interfere(nil)
+
+    #expect(try engine.store.mirror("a") != nil && engine.store.mirror("b") == nil)
+    #expect(try engine.store.status().throttles.isEmpty)
+    await #expect(throws: StoreError.self) { try await engine.syncNow() }
+  }
+
+  @Test func `a token that is refused gives nothing up`() async throws {
+    let engine = try engine(for: nil, delegate: TestDelegate(policy: .discard))
+    try await engine.syncNow()
+    try engine.save([note("a")])
+    let other = CKContainer(
+      identifier: World.container,
+      credential: .apiToken("token"),
+      transport: EmulatorTransport(world.emulator, now: { [world] in world.clock.date })
+    )
+    var configuration = try SyncEngine.Configuration(container: other, storePath: engine.store.path)
+    configuration.identity = nil
+    let refused = SyncEngine(store: engine.store, configuration, delegate: TestDelegate(policy: .discard))
+
+    #expect(try await refused.syncNow().failure?.code == .notAuthenticated)
+
+    #expect(try engine.store.status().queue.total == 1)
+  }
+
+  @Test func `an app that is silent when its user leaves gives nothing up`() async throws {
+    let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+    let delegate = SilentDelegate(gate)
+    var configuration = try SyncEngine.Configuration(container: container, storePath: world.folder.path("s.sqlite"))
+    configuration.delegatePatience = 0.05
+    let engine = try SyncEngine(configuration, delegate: delegate)
+    try await engine.syncNow()
+    try engine.save([note("a")])
+    container.signOut()
+
+    #expect(try await engine.syncNow().failure?.code == .notAuthenticated)
+    opener.finish()
+
+    #expect(try engine.store.status().queue.total == 1)
+  }
+
   @Test func `a driver whose user is replaced parks the queue with the reason, and goes on when the user is back`()
     async throws
   {
@@ -131,5 +210,18 @@ import Testing
     #expect(StorePath.path(ofSignIn: "2", base: base) == other)
     #expect(StorePath.path(of: "ana", base: base) == base)
     #expect(StorePath.path(ofSignIn: "3", base: base) == nil)
+  }
+}
+
+/// Says nothing until a gate is opened.
+private final class SilentDelegate: SyncEngineDelegate {
+  private let gate: AsyncStream<Void>
+
+  init(_ gate: AsyncStream<Void>) { self.gate = gate }
+
+  func signOutPolicy(of engine: SyncEngine) async -> SignOutPolicy {
+    let gate = gate
+    await Task.detached { for await _ in gate {} }.value
+    return .discard
   }
 }

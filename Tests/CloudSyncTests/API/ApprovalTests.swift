@@ -51,6 +51,64 @@ import Testing
     #expect(world.onServer("a") == ["x": .int64(2), "count": .int64(2)])
   }
 
+  @Test func `an app that throws a cancellation refuses like any other`() async throws {
+    let delegate = TestDelegate(willSend: { record in
+      if record.recordID.recordName == "a" { throw CancellationError() }
+      return record
+    })
+    let device = try world.device("store", delegate: delegate)
+    _ = try device.store.enqueue([world.put("a", [:]), world.put("b", [:])])
+
+    try await device.engine.syncNow()
+
+    #expect(try device.store.queue() == ["save a failed"])
+    #expect(world.onServer("b") != nil)
+  }
+
+  @Test func `what is edited while the app looks at it is shown to the app before it goes`() async throws {
+    let store = try world.open("store")
+    let world = world
+    let delegate = TestDelegate(willSend: { record in
+      if record["x"] as? Int == 1 { try store.accept(world.put("a", ["x": .int64(2)])) }
+      return record
+    })
+    let device = try world.device("store", delegate: delegate)
+    try device.store.accept(world.put("a", ["x": .int64(1)]))
+
+    try await device.engine.syncNow()
+
+    #expect(delegate.state.withLock { $0.seen } == ["a", "a"])
+    #expect(device.transport.count("records/modify") == 1)
+    #expect(world.onServer("a") == ["x": .int64(2)])
+  }
+
+  @Test func `what an app could not be asked about spends no attempt, and is no offer`() async throws {
+    let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+    let delegate = TestDelegate(willSend: { record in
+      // Deaf to cancellation.
+      if record.recordID.recordName == "deaf" { await Task.detached { for await _ in gate {} }.value }
+      if record.recordID.recordName == "bad" { throw TestDelegate.Refusal() }
+      return record
+    })
+    let device = try world.device("store", delegatePatience: 0.05, delegate: delegate)
+    let bad = try device.store.accept(world.put("bad", [:]))
+    try await device.sync()
+    let deaf = try device.store.accept(world.put("deaf", [:]))
+    let next = try device.store.accept(world.put("next", [:]))
+
+    try await device.engine.syncNow()
+    #expect(try device.store.operation(deaf).attempts == 1)
+    #expect(try device.store.operation(next).attempts == 0)
+    #expect(try device.store.operation(next).state == .waiting && device.store.operation(bad).state == .failed)
+    #expect(delegate.state.withLock { $0.offers } == [])
+    opener.finish()
+    while await device.engine.overdue.isOverdue { await Task.yield() }
+    try await device.engine.syncNow()
+
+    #expect(delegate.state.withLock { $0.offers } == ["bad APP_REFUSED"])
+    #expect(world.onServer("next") != nil)
+  }
+
   @Test func `an app that is silent holds up its record and nothing else`() async throws {
     let delegate = TestDelegate(willSend: { record in
       if record.recordID.recordName == "slow" { try await Task.sleep(for: .seconds(600)) }

@@ -139,6 +139,25 @@ import Testing
     #expect(delegate.state.withLock { $0.records["a"]?["x"] as? Int } == 1)
   }
 
+  @Test func `an app hears of an edit that was given up while it was being told of it`() async throws {
+    let theirs = try world.device("theirs")
+    try theirs.store.accept(world.put("a", ["x": .int64(1)]))
+    try await theirs.sync()
+    let store = try world.open("mine")
+    let delegate = TestDelegate(receive: { call in
+      guard call == 1 else { return }
+      _ = try store.perform(.discard, on: .all, actor: "test")
+    })
+    let mine = try world.device("mine", delegate: delegate)
+    try await mine.sync()
+    try mine.store.accept(world.put("a", ["x": .int64(2)]))
+
+    try await mine.engine.deliver()
+
+    #expect(delegate.taken == ["a", "a"])
+    #expect(delegate.state.withLock { $0.records["a"]?["x"] as? Int } == 1)
+  }
+
   @Test func `what the app has edited since comes with the edit in it`() async throws {
     let theirs = try world.device("theirs")
     let delegate = TestDelegate()
@@ -171,6 +190,44 @@ import Testing
 
     #expect(delivered == 1)
     #expect(delegate.taken == ["a"])
+  }
+
+  @Test func `what ends an engine is told, and it can be started again`() async throws {
+    let device = try world.device("mine", delegate: TestDelegate())
+    try device.store.adopt(identity: "somebody else", signIn: nil, nil)
+    var events = device.engine.events.makeAsyncIterator()
+
+    for _ in 0..<2 {
+      await device.engine.start()
+      var reason: String?
+      while reason == nil, let event = await events.next() {
+        if case .stopped(let text) = event { reason = text }
+      }
+      #expect(reason?.contains("somebody else") == true)
+      while await device.engine.driving != nil { await Task.yield() }
+    }
+
+    await #expect(throws: StoreError.self) { try await device.engine.stop() }
+    try await device.engine.stop()
+  }
+
+  @Test func `stopping during a request blames no network`() async throws {
+    let device = try world.device("mine")
+    device.transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number == 1 else { return .pass }
+      try? await Task.sleep(for: .seconds(600))
+      return .lost
+    }
+    try device.store.accept(world.put("a", [:]))
+    await device.engine.start()
+    while device.transport.count("records/modify") == 0 { await Task.yield() }
+
+    try await device.engine.stop()
+
+    #expect(try device.store.status().throttles.isEmpty)
+    #expect(try device.store.queue() == ["save a pending"])
+    try await device.sync()
+    #expect(world.onServer("a") != nil)
   }
 
   // MARK: - The order

@@ -48,8 +48,10 @@ extension MemoryLedger {
     let operation = operations[id]?.operation
     set(id, nil)
     // An edit that was given up leaves the app with what nobody else has.
-    guard let operation, !operation.key.name.isEmpty, deliveryRows[operation.key] == nil else { return }
-    noteDelivery(operation.key, type: operation.type ?? "", lastFields: nil)
+    guard let operation, !operation.key.name.isEmpty else { return }
+    // With a new number: what is being taken just now has the edit in it.
+    let known = deliveryRows[operation.key]
+    noteDelivery(operation.key, type: known?.type ?? operation.type ?? "", lastFields: known?.lastFields)
   }
 
   func markInFlight(_ id: Int64, reason: String) throws {

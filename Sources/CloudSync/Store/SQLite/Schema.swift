@@ -343,8 +343,10 @@ enum Schema {
     CREATE TRIGGER deliverEnded AFTER DELETE ON operations
       WHEN OLD.name IS NOT NULL AND EXISTS (SELECT 1 FROM meta WHERE key = 'delivers')
     BEGIN
-      INSERT OR IGNORE INTO deliveries(zone, owner, name, type)
-        VALUES (OLD.zone, OLD.owner, OLD.name, coalesce(OLD.type, ''));
+      -- With a new number: what is being taken just now has the edit in it.
+      INSERT OR REPLACE INTO deliveries(zone, owner, name, type, fields)
+        SELECT OLD.zone, OLD.owner, OLD.name, coalesce(max(type), OLD.type, ''), max(fields) FROM deliveries
+          WHERE zone = OLD.zone AND owner = OLD.owner AND name = OLD.name;
     END;
     """
 }
