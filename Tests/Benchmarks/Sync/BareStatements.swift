@@ -22,11 +22,12 @@ struct BareStatements {
     }
     try body()
     storage.pool.writeWithoutTransaction { $0.trace(nil) }
-    steps = seen.all.filter { !Self.isTransaction($0.sql) }.map { Step(sql: $0.sql, arguments: Self.values($0)) }
+    steps = seen.all.filter { !Self.isAround($0.sql) }.map { Step(sql: $0.sql, arguments: Self.values($0)) }
   }
 
-  private static func isTransaction(_ sql: String) -> Bool {
-    ["BEGIN", "COMMIT", "PRAGMA", "SAVEPOINT", "RELEASE"].contains { sql.hasPrefix($0) }
+  /// What frames the statements, and what triggers do by themselves: SQLite tells that as comments.
+  private static func isAround(_ sql: String) -> Bool {
+    ["BEGIN", "COMMIT", "PRAGMA", "SAVEPOINT", "RELEASE", "--"].contains { sql.hasPrefix($0) }
   }
 
   /// Runs them in one transaction, with other names.

@@ -90,7 +90,7 @@ import Testing
       if record.recordID.recordName == "bad" { throw TestDelegate.Refusal() }
       return record
     })
-    let device = try world.device("store", delegatePatience: 0.05, delegate: delegate)
+    let device = try world.device("store", delegatePatience: 3, delegate: delegate)
     let bad = try device.store.accept(world.put("bad", [:]))
     try await device.sync()
     let deaf = try device.store.accept(world.put("deaf", [:]))
@@ -114,7 +114,7 @@ import Testing
       if record.recordID.recordName == "slow" { try await Task.sleep(for: .seconds(600)) }
       return record
     })
-    let device = try world.device("store", delegatePatience: 0.05, delegate: delegate)
+    let device = try world.device("store", delegatePatience: 3, delegate: delegate)
     try device.store.accept(world.put("quick", [:]))
     try await device.engine.syncNow()
     try device.store.accept(world.put("slow", [:]))
