@@ -18,6 +18,8 @@ extension SQLiteLedger {
       index = "INDEXED BY operationsToUpload"
       condition = "\(sendable(query.now)) AND needsReadBack = 0 AND needsUpload = 1"
     case .free(let zone):
+      // In their order, until there are enough.
+      if query.typeOrder.types.isEmpty { index = "INDEXED BY operationsByZone" }
       condition =
         """
         zone = ? AND owner = ? AND \(whole(query)) AND NOT EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id)
@@ -27,6 +29,7 @@ extension SQLiteLedger {
         """
       arguments = [zone.zone, zone.owner]
     case .suspects(let zone):
+      index = "INDEXED BY operationsUnderSuspicion"
       condition = "zone = ? AND owner = ? AND suspicion IS NOT NULL AND \(ready(query))"
       arguments = [zone.zone, zone.owner]
     case .waitingFor(let zone, let ids):
