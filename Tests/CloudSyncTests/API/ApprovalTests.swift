@@ -90,9 +90,10 @@ import Testing
       if record.recordID.recordName == "bad" { throw TestDelegate.Refusal() }
       return record
     })
-    let device = try world.device("store", delegatePatience: 3, delegate: delegate)
-    let bad = try device.store.accept(world.put("bad", [:]))
-    try await device.sync()
+    let patient = try world.device("store", delegate: delegate)
+    let bad = try patient.store.accept(world.put("bad", [:]))
+    try await patient.sync()
+    let device = try world.device("store", delegatePatience: 0.05, delegate: delegate)
     let deaf = try device.store.accept(world.put("deaf", [:]))
     let next = try device.store.accept(world.put("next", [:]))
 
@@ -102,8 +103,7 @@ import Testing
     #expect(try device.store.operation(next).state == .waiting && device.store.operation(bad).state == .failed)
     #expect(delegate.state.withLock { $0.offers } == [])
     opener.finish()
-    while await device.engine.overdue.isOverdue { await Task.yield() }
-    try await device.engine.syncNow()
+    try await patient.engine.syncNow()
 
     #expect(delegate.state.withLock { $0.offers } == ["bad APP_REFUSED"])
     #expect(world.onServer("next") != nil)
@@ -114,7 +114,7 @@ import Testing
       if record.recordID.recordName == "slow" { try await Task.sleep(for: .seconds(600)) }
       return record
     })
-    let device = try world.device("store", delegatePatience: 3, delegate: delegate)
+    let device = try world.device("store", delegatePatience: 0.05, delegate: delegate)
     try device.store.accept(world.put("quick", [:]))
     try await device.engine.syncNow()
     try device.store.accept(world.put("slow", [:]))
