@@ -97,14 +97,15 @@ extension SyncEngine {
         let answer = FirstAnswer(continuation)
         let timer = Task {
           guard (try? await Task.sleep(for: .seconds(patience))) != nil else { return }
+          // Before anybody hears of it, and asks the next.
+          overdue.began()
           if answer.give(.failure(NoAnswer(seconds: patience))) {
-            overdue.began()
             call.cancel()
             _ = await call.result
-            overdue.ended()
-            // What was not asked meanwhile.
-            wakeup.ring()
           }
+          overdue.ended()
+          // What was not asked meanwhile.
+          wakeup.ring()
         }
         Task {
           let result = await call.result
