@@ -139,7 +139,9 @@ import Testing
     #expect(delegate.state.withLock { $0.records["a"]?["x"] as? Int } == 1)
   }
 
-  @Test func `an app hears of an edit that was given up while it was being told of it`() async throws {
+  @Test(arguments: StorageKind.allCases)
+  func `an app hears of an edit that was given up while it was being told of it`(_ kind: StorageKind) async throws {
+    let world = try StorageKind.$current.withValue(kind) { try World() }
     let theirs = try world.device("theirs")
     try theirs.store.accept(world.put("a", ["x": .int64(1)]))
     try await theirs.sync()
