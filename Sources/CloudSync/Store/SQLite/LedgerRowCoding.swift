@@ -3,7 +3,7 @@ import GRDB
 
 /// Rows of lists and of the engine's own tables as the database has them.
 extension QueueRow {
-  init(row: Row) throws {
+  init(row: Row, blockers: [Int64]) throws {
     guard let kind = OperationKind(rawValue: row["operation"]), let state = OperationState(rawValue: row["state"])
     else { throw UnreadableRow(.operation(row["id"]), StoreError(.damaged, "an operation or state of unknown name")) }
     self.init(
@@ -16,7 +16,7 @@ extension QueueRow {
       attempts: row["attempts"],
       maxAttempts: row["maxAttempts"],
       nextAttemptAt: row["nextAttemptAt"],
-      blockedBy: (row["blockers"] as String? ?? "").split(separator: ",").compactMap { Int64($0) }.sorted(),
+      blockedBy: blockers,
       errorCode: row["errorCode"],
       errorMessage: row["errorMessage"],
       bytes: row["bytes"],

@@ -44,8 +44,10 @@ extension SQLiteLedger {
       condition = "atomicGroup IN (\(groups.map { _ in "?" }.joined(separator: ","))) AND \(ready(query))"
       arguments = StatementArguments(groups)
     case .entangled:
+      // Whatever is in a ring refers to something, and such are few of very many.
       condition = """
-        \(whole(query)) AND (atomicGroup IS NOT NULL
+        o.id IN (SELECT operation FROM refs UNION SELECT id FROM operations WHERE atomicGroup IS NOT NULL)
+          AND \(whole(query)) AND (atomicGroup IS NOT NULL
           OR (EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id)
             AND EXISTS (SELECT 1 FROM blockers b WHERE b.blocker = o.id)))
         """

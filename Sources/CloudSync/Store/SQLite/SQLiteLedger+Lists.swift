@@ -28,12 +28,9 @@ extension SQLiteLedger {
       : try Int.fetchOne(database, sql: "SELECT count(*) FROM operations WHERE \(condition)", arguments: arguments)
     let rows = try Row.fetchAll(
       database,
-      sql: """
-        SELECT *, (SELECT group_concat(blocker) FROM blockers b WHERE b.operation = operations.id) AS blockers
-        FROM operations WHERE \(condition) ORDER BY id LIMIT \(limit ?? -1) OFFSET \(offset)
-        """,
+      sql: "SELECT * FROM operations WHERE \(condition) ORDER BY id LIMIT \(limit ?? -1) OFFSET \(offset)",
       arguments: arguments
-    ).map(QueueRow.init(row:))
+    ).map { row in try QueueRow(row: row, blockers: try blockers(of: row["id"])) }
     return Window(total: total ?? 0, offset: offset, rows: rows)
   }
 
