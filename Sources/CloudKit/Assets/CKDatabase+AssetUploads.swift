@@ -114,10 +114,7 @@ extension CKDatabase {
   /// Addresses come in the order of the request. The names have to fit where the server gives them.
   private static func match(_ addresses: [WireAssetAddress], to needs: [Need]) -> [Result<String, CKError>] {
     needs.enumerated().map { index, need in
-      guard index < addresses.count,
-        addresses[index].recordName ?? need.token.recordName == need.token.recordName,
-        addresses[index].fieldName ?? need.key == need.key
-      else {
+      guard index < addresses.count, addresses[index].isFor(need.token) else {
         return .failure(CKError(.internalError, "The answer has no address for the asset in \(need.key)."))
       }
       return .success(addresses[index].url)

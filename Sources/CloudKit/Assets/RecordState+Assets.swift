@@ -28,7 +28,7 @@ extension StoredField {
 
 extension FieldValue {
   /// The descriptors in this value: itself, or the elements of its list; nil for a value of another type.
-  var assets: [WireAsset]? {
+  package var assets: [WireAsset]? {
     switch self {
     case .asset(let asset): return [asset]
     case .list(.asset, let elements):
@@ -42,7 +42,7 @@ extension FieldValue {
   fileprivate var assetChecksums: [String?]? { assets?.map(\.fileChecksum) }
 
   /// The same value with other descriptors in the places of its own.
-  func replacingAssets(with assets: [WireAsset]) -> FieldValue {
+  package func replacingAssets(with assets: [WireAsset]) -> FieldValue {
     if case .list = self { return .list(.asset, assets.map(FieldValue.asset)) }
     return assets.first.map(FieldValue.asset) ?? self
   }
@@ -86,7 +86,7 @@ extension RecordState {
 
 extension CKAsset {
   /// The most bytes that Web Services take for one asset (reference 4).
-  static let largestFile: Int64 = 50 << 20
+  package static let largestFile: Int64 = 50 << 20
 
   fileprivate func announcement() throws(CKError) -> WireAsset {
     if let wire { return WireAsset(fileChecksum: wire.fileChecksum, size: wire.size) }

@@ -53,6 +53,11 @@ package struct WireAssetAddress: Hashable, Sendable, Decodable {
   package var recordName: String?
   package var fieldName: String?
   package var url: String
+
+  /// Whether this is the address that was asked for; the names have to fit where the server gives them.
+  package func isFor(_ token: WireAssetToken) -> Bool {
+    recordName ?? token.recordName == token.recordName && fieldName ?? token.fieldName == token.fieldName
+  }
 }
 
 /// The answer of the host that keeps the bytes.

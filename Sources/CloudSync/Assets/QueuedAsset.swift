@@ -49,31 +49,11 @@ package struct QueuedAsset: Hashable, Sendable, Codable {
   }
 }
 
-extension FieldValue {
-  /// The descriptors in this value: itself, or the elements of its list.
-  var assetDescriptors: [WireAsset] {
-    switch self {
-    case .asset(let asset): [asset]
-    case .list(.asset, let elements):
-      elements.compactMap { element in
-        if case .asset(let asset) = element { asset } else { nil }
-      }
-    default: []
-    }
-  }
-
-  /// The same value with other descriptors in the places of its own.
-  func replacingAssets(with assets: [WireAsset]) -> FieldValue {
-    if case .list = self { return .list(.asset, assets.map(FieldValue.asset)) }
-    return assets.first.map(FieldValue.asset) ?? self
-  }
-}
-
 extension [QueuedAsset] {
   /// What is still to be sent: those whose field still holds them.
   func kept(by changes: FieldChanges) -> [QueuedAsset] {
     filter { asset in
-      let descriptors = changes.values[asset.field]?.assetDescriptors ?? []
+      let descriptors = changes.values[asset.field]?.assets ?? []
       return asset.position < descriptors.count && descriptors[asset.position].isSame(as: asset.value)
     }
   }
@@ -82,7 +62,7 @@ extension [QueuedAsset] {
   func granting(_ field: String, _ value: FieldValue) -> FieldValue {
     let own = filter { $0.field == field }
     guard !own.isEmpty else { return value }
-    var descriptors = value.assetDescriptors
+    var descriptors = value.assets ?? []
     for asset in own {
       if let granted = asset.granted, asset.position < descriptors.count { descriptors[asset.position] = granted.asset }
     }

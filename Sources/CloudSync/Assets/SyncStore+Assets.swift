@@ -3,9 +3,6 @@ import Foundation
 
 /// Assets of accepted saves: kept before the save is accepted, brought to the server before it is sent.
 extension SyncStore {
-  /// The largest file that the server takes for an asset (reference 4).
-  static let largestAsset: Int64 = 50 << 20
-
   // MARK: - Accepting
 
   /// Hashes or copies the bytes of changes' assets, which no sweep takes away before they have been accepted.
@@ -66,10 +63,10 @@ extension SyncStore {
     } catch {
       throw Refusal(reason: "the file \(file.path) for \(field) cannot be kept: \(Self.text(error))")
     }
-    guard content.size <= Self.largestAsset else {
+    guard content.size <= CKAsset.largestFile else {
       throw Refusal(
         reason:
-          "the file \(file.path) for \(field) has \(content.size) bytes; an asset takes at most \(Self.largestAsset)"
+          "the file \(file.path) for \(field) has \(content.size) bytes; an asset takes at most \(CKAsset.largestFile)"
       )
     }
     return QueuedAsset(
@@ -108,7 +105,7 @@ extension SyncStore {
   private static func place(of digest: String, in zone: ZoneKey, _ ledger: any Ledger) throws -> AssetPlace? {
     guard let known = try ledger.assetPlace(digest, in: zone) else { return nil }
     let record = try ledger.record(RecordKey(zone, known.place.recordName))
-    let descriptors = record?.fields[known.place.fieldName]?.assetDescriptors ?? []
+    let descriptors = record?.fields[known.place.fieldName]?.assets ?? []
     if descriptors.contains(where: { $0.fileChecksum == known.checksum }) { return known }
     return nil
   }
@@ -120,8 +117,6 @@ extension SyncStore {
     var operation: Int64
     var type: String
     var key: RecordKey
-    /// The asset's index in the operation.
-    var index: Int
     var asset: QueuedAsset
     var file: URL?
   }
@@ -135,11 +130,11 @@ extension SyncStore {
       for id in ids {
         guard let operation = try ledger.operation(id), let type = operation.type else { continue }
         let assets = try Self.recognized(operation.assets, in: operation.key.zoneKey, ledger)
-        for (index, asset) in assets.enumerated() where !asset.isGranted(at: now) {
+        for asset in assets where !asset.isGranted(at: now) {
           if asset.place == nil, let digest = asset.digest, !uploading.insert(digest).inserted { continue }
           let copy = asset.digest.flatMap { vault?.file($0) }
           let file = asset.path.map { URL(fileURLWithPath: $0) } ?? copy
-          needs.append(AssetNeed(operation: id, type: type, key: operation.key, index: index, asset: asset, file: file))
+          needs.append(AssetNeed(operation: id, type: type, key: operation.key, asset: asset, file: file))
         }
       }
       return needs
@@ -165,9 +160,7 @@ extension SyncStore {
     random: Double,
     _ lease: Lease
   ) throws(StoreError) -> Int {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       var failed = 0
       for (need, outcome) in outcomes {
         guard var operation = try ledger.operation(need.operation), operation.state != .failed,
@@ -200,7 +193,7 @@ extension SyncStore {
   static func noteAssets(of sent: QueuedOperation, in record: MirrorRecord, _ ledger: any Ledger) throws {
     for asset in sent.assets {
       guard let digest = asset.digest, let checksum = asset.checksum,
-        record.fields[asset.field]?.assetDescriptors.contains(where: { $0.fileChecksum == checksum }) == true
+        record.fields[asset.field]?.assets?.contains(where: { $0.fileChecksum == checksum }) == true
       else { continue }
       let place = WireAssetPlace(recordName: sent.key.name, fieldName: asset.field)
       try ledger.put(AssetPlace(place: place, checksum: checksum), of: digest, in: sent.key.zoneKey)
@@ -255,7 +248,7 @@ extension QueuedOperation {
     assets[index].size = descriptor.size ?? assets[index].size
     let (field, position, new) = (assets[index].field, assets[index].position, assets[index].value)
     guard let value = changes.values[field] else { return }
-    var descriptors = value.assetDescriptors
+    var descriptors = value.assets ?? []
     guard position < descriptors.count, descriptors[position] == old else { return }
     descriptors[position] = new
     changes[field] = value.replacingAssets(with: descriptors)

@@ -1,14 +1,14 @@
 import Synchronization
 
 /// Of several that would answer a question, the first does.
-final class FirstAnswer<Value: Sendable>: Sendable {
-  private let continuation: Mutex<CheckedContinuation<Value, any Error>?>
+final class FirstAnswer<Value: Sendable, Failure: Error>: Sendable {
+  private let continuation: Mutex<CheckedContinuation<Value, Failure>?>
 
-  init(_ continuation: CheckedContinuation<Value, any Error>) { self.continuation = Mutex(continuation) }
+  init(_ continuation: CheckedContinuation<Value, Failure>) { self.continuation = Mutex(continuation) }
 
   /// Whether this was the first.
   @discardableResult
-  func give(_ answer: Result<Value, any Error>) -> Bool {
+  func give(_ answer: Result<Value, Failure>) -> Bool {
     let asking = continuation.withLock { continuation in
       defer { continuation = nil }
       return continuation

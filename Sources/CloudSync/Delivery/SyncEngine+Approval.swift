@@ -104,9 +104,7 @@ extension SyncStore {
     _ lease: Lease,
     _ body: (inout QueuedOperation, MirrorRecord?, Int64) -> Void
   ) throws(StoreError) -> Int64? {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       // Edited, paused or discarded meanwhile: it is asked about anew.
       guard var operation = try ledger.operation(draft.id), operation.generation == draft.generation,
         operation.state == .pending || operation.state == .waiting

@@ -165,10 +165,3 @@ extension SyncEngine {
     }
   }
 }
-
-extension WireAssetAddress {
-  /// Whether this is the address that was asked for; the names have to fit where the server gives them.
-  fileprivate func isFor(_ token: WireAssetToken) -> Bool {
-    recordName ?? token.recordName == token.recordName && fieldName ?? token.fieldName == token.fieldName
-  }
-}

@@ -1,5 +1,4 @@
 import CloudKit
-import Synchronization
 
 /// Asking the app about what both sides changed.
 extension SyncEngine {
@@ -33,26 +32,27 @@ private enum Verdict: Sendable {
     on change: ConflictingChange,
     within patience: Duration
   ) async -> Verdict {
-    let reply = Reply()
-    let asking = Task.detached {
-      do {
-        reply.give(.decision(try await resolver(change)))
-      } catch {
-        reply.give(.failure("\(error)"))
-      }
-    }
-    let waiting = Task.detached {
-      try? await Task.sleep(for: patience)
-      reply.give(.silence)
-    }
-    defer {
-      asking.cancel()
-      waiting.cancel()
-    }
+    // Cancelled with the task, it ends at once.
+    let patience = Task.detached { try? await Task.sleep(for: patience) }
+    defer { patience.cancel() }
     return await withTaskCancellationHandler {
-      await withCheckedContinuation { reply.take($0) }
+      await withCheckedContinuation { continuation in
+        let first = FirstAnswer(continuation)
+        let asking = Task.detached {
+          do {
+            first.give(.success(.decision(try await resolver(change))))
+          } catch {
+            first.give(.success(.failure("\(error)")))
+          }
+        }
+        Task.detached {
+          await patience.value
+          first.give(.success(.silence))
+          asking.cancel()
+        }
+      }
     } onCancel: {
-      reply.give(.silence)
+      patience.cancel()
     }
   }
 
@@ -70,43 +70,5 @@ private enum Verdict: Sendable {
     case .failure(let error): return .none("the app failed to settle it: \(error)")
     case .silence: return .none("the app did not answer within \(patience)")
     }
-  }
-}
-
-/// The first of several answers.
-private final class Reply: Sendable {
-  private enum State {
-    case open
-    case awaited(CheckedContinuation<Verdict, Never>)
-    case given(Verdict)
-    case taken
-  }
-  private let state = Mutex(State.open)
-
-  func give(_ verdict: Verdict) {
-    let awaiting = state.withLock { state -> CheckedContinuation<Verdict, Never>? in
-      switch state {
-      case .open:
-        state = .given(verdict)
-        return nil
-      case .awaited(let continuation):
-        state = .taken
-        return continuation
-      case .given, .taken: return nil
-      }
-    }
-    awaiting?.resume(returning: verdict)
-  }
-
-  func take(_ continuation: CheckedContinuation<Verdict, Never>) {
-    let given = state.withLock { state -> Verdict? in
-      guard case .given(let verdict) = state else {
-        state = .awaited(continuation)
-        return nil
-      }
-      state = .taken
-      return verdict
-    }
-    if let given { continuation.resume(returning: given) }
   }
 }

@@ -72,7 +72,8 @@ extension SyncEngine {
         wasBroken = false
         if listening == nil { listening = listen(inbox) }
         let isDue = polls.isDue(at: store.now(), isPushed: inbox.isListening)
-        if try hasWork(pollIsDue: isDue || inbox.isFull) {
+        let next = try outlook(pollIsDue: isDue || inbox.isFull)
+        if case .work = next {
           restingUntil = nil
           // What is pushed from here on means one more pass.
           inbox.empty()
@@ -91,7 +92,7 @@ extension SyncEngine {
           if isDue || summary.reachedEnd { polls.polled(at: store.now(), reachedEnd: summary.reachedEnd) }
           if configuration.pushes != nil, try await !subscribe(held) { polls.distrustPush() }
         } else {
-          let end = try restEnd(polls.next(isPushed: inbox.isListening))
+          let end = next.end(nextPoll: polls.next(isPushed: inbox.isListening))
           // Whoever stands by has to know until when; nothing else is written while it sleeps.
           if restingUntil != .some(end) { try held.rest(store, until: end) }
           restingUntil = .some(end)
@@ -120,27 +121,36 @@ extension SyncEngine {
     }
   }
 
-  /// Whether there is anything to do now. Reads only: a driver that sleeps writes nothing.
-  func hasWork(pollIsDue: Bool) throws(StoreError) -> Bool {
-    if try store.hasRequestedPass() { return true }
-    guard try store.mayRequest() else { return false }
-    if pollIsDue { return true }
+  /// What there is to do now. Reads only: a driver that sleeps writes nothing.
+  func outlook(pollIsDue: Bool) throws(StoreError) -> Outlook {
+    if try store.hasRequestedPass() { return .work }
+    if pollIsDue, try store.mayRequest() { return .work }
     let (workload, planner) = try store.workload()
-    if case .rest = planner.plan(workload) { return false }
-    return true
-  }
-
-  /// The next poll, or the end of a wait; nil while an operator has paused everything.
-  private func restEnd(_ nextPoll: Int64) throws -> Int64? {
-    let (workload, planner) = try store.workload()
-    if workload.isPaused { return nil }
-    var end = workload.waits.contains { $0.key.stopsAll } ? Int64.max : nextPoll
-    if case .rest(let until?) = planner.plan(workload) { end = min(end, until) }
-    return end
+    guard case .rest(let end) = planner.plan(workload) else { return .work }
+    let isHeld = workload.isPaused || workload.waits.contains { $0.key.stopsAll }
+    return isHeld ? .held(until: end) : .rest(until: end)
   }
 
   private func watch(_ wakeup: Wakeup) -> StoreWatcher? {
     StoreWatcher(store, queue: .global()) { wakeup.ring() }
+  }
+}
+
+/// What a driver has to do, or until when it has nothing to do.
+enum Outlook {
+  case work
+  /// Polls have to wait as well; without end while an operator has paused everything.
+  case held(until: Int64?)
+  /// The next back-off or wait ends then, if any.
+  case rest(until: Int64?)
+
+  /// When there will be something to do without anybody's doing.
+  func end(nextPoll: Int64) -> Int64? {
+    switch self {
+    case .work: nextPoll
+    case .held(let end): end
+    case .rest(let end): min(nextPoll, end ?? nextPoll)
+    }
   }
 }
 
@@ -178,9 +188,7 @@ extension SyncStore {
 
   /// Takes on the passes asked for so far; one pass serves them all.
   func startPasses(_ lease: Lease) throws(StoreError) -> (ids: [Int64], types: [String]) {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       let passes = try ledger.openPasses()
       for var pass in passes where pass.startedAt == nil {
         pass.startedAt = now
@@ -192,9 +200,7 @@ extension SyncStore {
 
   func finishPasses(_ ids: [Int64], _ summary: PassSummary, _ lease: Lease) throws(StoreError) {
     guard !ids.isEmpty else { return }
-    let now = now()
-    try write { ledger in
-      try lease.check(ledger, now: now)
+    try write(lease) { ledger, now in
       let text = String(decoding: try JSONEncoder().encode(summary), as: UTF8.self)
       for id in ids {
         guard var pass = try ledger.pass(id) else { continue }

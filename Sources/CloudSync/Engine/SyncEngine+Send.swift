@@ -135,10 +135,8 @@ extension SyncEngine {
       lease
     )
     summary.requests += 1
-    summary.sent += settled.acknowledged
-    summary.failed += settled.failed
+    summary.add(settled)
     rate.add(settled.acknowledged)
-    if let error = settled.error { summary.lastItemError = error }
   }
 
   /// Reads records whose server version is not known: after a lost answer, and after a conflict, which comes without the
@@ -191,9 +189,16 @@ extension SyncEngine {
       random: configuration.random(),
       lease
     )
-    summary.sent += settled.acknowledged
-    summary.failed += settled.failed
-    if let error = settled.error { summary.lastItemError = error }
+    summary.add(settled)
     rate.add(settled.acknowledged)
+  }
+}
+
+extension PassSummary {
+  /// Counts what an answer did to the queue.
+  mutating func add(_ settled: SyncStore.Settled) {
+    sent += settled.acknowledged
+    failed += settled.failed
+    if let error = settled.error { lastItemError = error }
   }
 }

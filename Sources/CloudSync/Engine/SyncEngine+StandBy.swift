@@ -22,7 +22,7 @@ extension SyncEngine {
       var end = expiresAt
       if let rest {
         end = rest.wakesAt
-        if try hasWork(pollIsDue: end.map { $0 <= store.now() } ?? false) {
+        if case .work = try outlook(pollIsDue: end.map { $0 <= store.now() } ?? false) {
           if neglected?.rest != rest { neglected = (rest, .now) }
         } else {
           neglected = nil

@@ -54,8 +54,6 @@ extension SyncEngine {
       random: configuration.random(),
       lease
     )
-    summary.sent += settled.acknowledged
-    summary.failed += settled.failed
-    if let error = settled.error { summary.lastItemError = error }
+    summary.add(settled)
   }
 }

@@ -324,7 +324,7 @@ extension QueuedOperation {
   /// Turns an edit into the creation of the whole record, as it was with the edit applied.
   mutating func recreate(from fields: [String: FieldValue]) {
     // The files of assets went with the server's record, but for those that the edit brings.
-    let fields = fields.filter { $0.value.assetDescriptors.isEmpty }
+    let fields = fields.filter { $0.value.assets?.isEmpty ?? true }
     changes = FieldChanges(values: changes.applied(to: fields))
     baseTag = nil
   }

@@ -16,9 +16,7 @@ extension SyncStore {
   }
 
   func setActivity(_ activity: Activity, _ lease: Lease) throws(StoreError) {
-    let now = now()
-    try write { ledger in
-      try lease.check(ledger, now: now)
+    try write(lease) { ledger, now in
       try ledger.changeActivity { row in
         guard row.state != activity.rawValue else { return }
         row.state = activity.rawValue
@@ -31,9 +29,7 @@ extension SyncStore {
   }
 
   func setProgress(_ progress: Progress, _ lease: Lease) throws(StoreError) {
-    let now = now()
-    try write { ledger in
-      try lease.check(ledger, now: now)
+    try write(lease) { ledger, now in
       try ledger.changeActivity { row in
         row.phase = progress.phase.rawValue
         row.done = progress.done
@@ -44,9 +40,7 @@ extension SyncStore {
   }
 
   func setFetched(_ count: Int, _ lease: Lease) throws(StoreError) {
-    let now = now()
-    try write { ledger in
-      try lease.check(ledger, now: now)
+    try write(lease) { ledger, now in
       try ledger.changeActivity { row in
         row.phase = Progress.Phase.fetch.rawValue
         row.done = count
@@ -62,9 +56,7 @@ extension SyncStore {
   ///   - readAt: when the last reading of the feeds began; a change accepted later was not yet sent by then.
   ///   - isComplete: whether every feed was read to its end.
   func passEnded(readAt: Int64, isComplete: Bool, _ lease: Lease) throws(StoreError) {
-    let now = now()
-    try write { ledger in
-      try lease.check(ledger, now: now)
+    try write(lease) { ledger, now in
       for scope in [WaitScope.network, .account, .database] { try Throttles.clear(scope, ledger) }
       try ledger.changeActivity { row in
         row.perSecond = nil
@@ -81,9 +73,7 @@ extension SyncStore {
 
   /// The end of a pass that a pause or a wait cut short.
   func passInterrupted(_ lease: Lease) throws(StoreError) {
-    let now = now()
-    try write { ledger in
-      try lease.check(ledger, now: now)
+    try write(lease) { ledger, now in
       try ledger.changeActivity { $0.reachedEnd = false }
     }
   }
@@ -91,9 +81,7 @@ extension SyncStore {
   /// What stopped a pass as a whole. Some scope waits in any case, so that nothing is asked again at once; what no wait
   /// will cure stands as an error until a pass ends well.
   func record(_ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
-    let now = now()
-    try write { ledger in
-      try lease.check(ledger, now: now)
+    try write(lease) { ledger, now in
       let scope: WaitScope
       let passes: Bool
       switch error.code {
@@ -129,9 +117,7 @@ extension SyncStore {
 
   /// Writes a line to the event log.
   func note(_ kind: String, _ message: String, _ lease: Lease) throws(StoreError) {
-    let now = now()
-    try write { ledger in
-      try lease.check(ledger, now: now)
+    try write(lease) { ledger, now in
       try EventLog.add(kind, message, now: now, ledger)
     }
   }
@@ -196,9 +182,7 @@ extension SyncStore {
     random: Double,
     _ lease: Lease
   ) throws(StoreError) {
-    let now = now()
-    try write { ledger in
-      try lease.check(ledger, now: now)
+    try write(lease) { ledger, now in
       let results = Interpreter.byZone(zones, results)
       for zone in zones {
         switch results[zone] {

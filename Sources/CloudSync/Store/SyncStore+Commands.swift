@@ -116,7 +116,6 @@ extension SyncStore {
       operation.conflictRounds = 0
       operation.clearOfSuspicion()
       operation.forgetGrants()
-      operation.lostRounds = 0
       operation.errorCode = nil
       operation.errorMessage = nil
       // A retry of what failed for a deleted zone is the wish to have the zone again.

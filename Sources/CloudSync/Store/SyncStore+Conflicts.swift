@@ -119,9 +119,7 @@ extension SyncStore {
 
   /// Does what the app said, unless the conflict has become another one meanwhile: then it is asked again.
   func take(_ answer: ConflictAnswer, to open: OpenConflict, _ lease: Lease) throws(StoreError) {
-    let now = now()
-    try write { ledger in
-      try lease.check(ledger, now: now)
+    try write(lease) { ledger, now in
       guard var operation = try ledger.operation(open.id), operation.state == .conflict else { return }
       let server = try ledger.record(operation.key)
       guard Self.version(operation, server) == open.version else { return }

@@ -45,9 +45,7 @@ extension SyncStore {
   /// Starts over with the database's feed after its token was refused. What happened since it was given is not told any
   /// more, the deletion of zones included: every zone has to be asked itself.
   func forgetDatabaseToken(_ lease: Lease) throws(StoreError) {
-    let now = now()
-    try write { ledger in
-      try lease.check(ledger, now: now)
+    try write(lease) { ledger, now in
       try ledger.setValue("databaseToken", nil)
       for var zone in try ledger.zones() where zone.state == .ready && !zone.key.isDefaultZone {
         zone.needsFetch = true
@@ -88,9 +86,7 @@ extension SyncStore {
 
   /// Something cannot be read now: it waits, the rest goes on. A refusal that no wait will cure stands as an error.
   func hold(_ scope: WaitScope, _ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
-    let now = now()
-    try write { ledger in
-      try lease.check(ledger, now: now)
+    try write(lease) { ledger, now in
       try Throttles.set(scope, error, now: now, random: random, ledger)
       try EventLog.add("error", "\(scope.name): \(error.code.name): \(error.reason)", now: now, ledger)
       try ledger.noteError(error, stands: error.retryAfter == nil, now: now)
@@ -100,32 +96,27 @@ extension SyncStore {
   /// A feed was read to its end: it waits for nothing.
   func release(_ feed: WaitScope, _ lease: Lease) throws(StoreError) {
     guard try read({ try $0.wait(feed) != nil }) else { return }
-    let now = now()
-    try write { ledger in
-      try lease.check(ledger, now: now)
+    try write(lease) { ledger, now in
       try Throttles.clear(feed, ledger)
     }
   }
 
   /// The token to read a zone from; nil reads from the beginning, which is begun here if it is not under way.
   func startReading(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) -> String? {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       guard let known = try ledger.zone(zone) else { return nil }
       if known.token == nil, !known.readingAll { try ledger.restart(zone) }
       return known.token
     }
   }
 
+  /// Takes one page of a zone's feed, with the token behind it.
   ///
   /// Where an element failed to come, the token stays: the page is read again, so that nothing is passed over.
   func apply(_ page: WireZoneChanges, to zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError)
     -> PageEffect
   {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       guard let known = try ledger.zone(zone) else { return PageEffect() }
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       var effect = try take(page.records, zone, epoch: known.epoch, isWhole: known.readingAll, reconciliation)
@@ -146,9 +137,7 @@ extension SyncStore {
 
   /// Reads a zone from the beginning, since the server no longer knows its token. Queued changes are untouched.
   func restartReading(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) {
-    let now = now()
-    try write { ledger in
-      try lease.check(ledger, now: now)
+    try write(lease) { ledger, now in
       try ledger.restart(zone)
       try EventLog.add(
         "zone",
@@ -163,9 +152,7 @@ extension SyncStore {
   ///
   /// - Returns: How many records went with it.
   func zoneIsGone(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) -> Int {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       return try forgetZone(zone, now: now, ledger)
     }
   }
@@ -180,9 +167,7 @@ extension SyncStore {
 
   /// Feeds by modification time: zones without a change feed, with the types that are known or asked for.
   func pulls(types: [String], _ lease: Lease) throws(StoreError) -> [Pull] {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       var known = try ledger.pulls()
       for type in types { try ledger.insertPull(.defaultZone, type, among: &known) }
       for zone in try ledger.zones() where zone.key.isDefaultZone {
@@ -205,9 +190,7 @@ extension SyncStore {
     policy: MergePolicy,
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       let effect = try take(records, pull.zone, epoch: 0, reconciliation)
       guard effect.failure == nil else { return effect }
@@ -237,9 +220,7 @@ extension SyncStore {
     policy: MergePolicy,
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       let known = results.map { result -> WireRecordResult in
         guard case .failure(let name?, let error) = result, error.code == .notFound else { return result }
@@ -252,9 +233,7 @@ extension SyncStore {
 
   /// The end of a sweep.
   func markSwept(_ pull: Pull, _ lease: Lease) throws(StoreError) {
-    let now = now()
-    try write { ledger in
-      try lease.check(ledger, now: now)
+    try write(lease) { ledger, now in
       try ledger.markSwept(pull, now: now)
     }
   }

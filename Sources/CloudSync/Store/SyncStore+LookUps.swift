@@ -13,9 +13,7 @@ extension SyncStore {
     random: Double,
     _ lease: Lease
   ) throws(StoreError) -> Settled {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       var settled = Settled()
       guard var operation = try ledger.operation(id), operation.needsReadBack else { return settled }
       let name = operation.key.zone
@@ -63,9 +61,7 @@ extension SyncStore {
     policy: MergePolicy,
     _ lease: Lease
   ) throws(StoreError) -> Int {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       for key in absent.sorted() where try ledger.changeTag(key) != nil {
         try reconciliation.takeDeletion(of: key)

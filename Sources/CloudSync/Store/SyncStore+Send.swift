@@ -18,9 +18,7 @@ extension SyncStore {
     deferring: [Int64: Set<Int64>] = [:],
     _ lease: Lease
   ) throws(StoreError) -> [QueuedOperation] {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       // An operator may have paused or discarded some since the plan was made.
       let ready = try ids.compactMap { try ledger.operation($0) }.filter {
         // What has become part of a group since goes with all of it or not at all.
@@ -79,9 +77,7 @@ extension SyncStore {
     random: Double,
     _ lease: Lease
   ) throws(StoreError) -> Settled {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       var settlement = Settlement(
         reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger),
         startedAt: now - Int64(seconds * 1000),
@@ -103,9 +99,7 @@ extension SyncStore {
     random: Double = 0,
     _ lease: Lease
   ) throws(StoreError) -> Settled {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       var result = Settled()
       for id in ids {
@@ -134,9 +128,7 @@ extension SyncStore {
     throws(StoreError)
     -> Int
   {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       var failed = 0
       for id in ids {
         guard var operation = try ledger.operation(id), operation.needsReadBack else { continue }
@@ -160,9 +152,7 @@ extension SyncStore {
     throws(StoreError)
     -> Settled
   {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       var result = Settled()
       result.error = error
       if error.code != .badRequest { try Throttles.set(.database, error, now: now, random: random, ledger) }
@@ -216,9 +206,7 @@ extension SyncStore {
 
   /// Operations that a dead driver left in flight: their outcome is unknown, so they are read back.
   func recoverInFlight(_ lease: Lease) throws(StoreError) -> Int {
-    let now = now()
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
       let count = try ledger.recoverInFlight(
         reason: "sent before a restart, to be read back",
         zoneReason: "sent before a restart, to be sent again"

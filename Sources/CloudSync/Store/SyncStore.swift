@@ -3,7 +3,7 @@ import Foundation
 
 /// The state of one database's sync: mirror, queue, attempts, conflicts, feeds, waits, lease.
 ///
-/// It is one SQLite file, which any number of processes open; see `Lease` for which of them sends. Every method that
+/// It is one SQLite file, which any number of processes open, or memory; see `Lease` for which of them sends. Every method that
 /// changes something is one transaction that is on disk (WAL, `synchronous=FULL`) when it returns.
 public final class SyncStore: Sendable {
   /// What a store is for. It belongs to the first identity that authenticates with it.
@@ -93,4 +93,13 @@ public final class SyncStore: Sendable {
   func read<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value { try storage.read(body) }
 
   func write<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value { try storage.write(body) }
+
+  /// What the driver writes: nothing, where another process has taken over. `body` gets the time as well.
+  func write<Value>(_ lease: Lease, _ body: (any Ledger, Int64) throws -> Value) throws(StoreError) -> Value {
+    let now = now()
+    return try write { ledger in
+      try lease.check(ledger, now: now)
+      return try body(ledger, now)
+    }
+  }
 }

@@ -127,6 +127,7 @@ extension SQLiteLedger {
       [key.zone, key.owner, key.name]
     )
   }
+
   func removeDropped(closedAndBefore time: Int64) throws {
     try run("DELETE FROM dropped WHERE isOpen = 0 AND at < ?", [time])
   }
