@@ -122,7 +122,7 @@ import Testing
     #expect(try mine.store.status().state == .idle)
   }
 
-  @Test func `a zone deleted by another device takes its records and keeps queued changes as dead letters`()
+  @Test func `a zone deleted by another device takes its records once that is accepted, and keeps queued changes`()
     async throws
   {
     try await share(3)
@@ -130,6 +130,10 @@ import Testing
     try mine.store.accept(world.put("fresh", ["x": .int64(7)]))
     try world.emulator.deleteZone("cktop", in: world.server, at: world.clock.date)
 
+    try await mine.sync()
+    #expect(try mine.store.queue() == ["save r0 pending", "save fresh pending"])
+    let zone = world.scope.zoneForChangesWithoutOne
+    #expect(try mine.store.acceptDeletions(in: zone, policy: MergePolicy(.server), actor: "test") == 3)
     try await mine.sync()
 
     #expect(try mine.store.zones().map(\.state) == ["deleted"])

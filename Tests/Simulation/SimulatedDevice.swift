@@ -14,7 +14,7 @@ final class SimulatedDevice {
   private var process: SimulatedStorage
   private var engine: SyncEngine
   let storage: any QueueStorage
-  private let policy: ConflictPolicy
+  let merging: MergePolicy
   private let scope: SyncStore.Scope
 
   /// The field that only this device writes.
@@ -24,23 +24,23 @@ final class SimulatedDevice {
     _ name: String,
     _ storage: any QueueStorage,
     _ scope: SyncStore.Scope,
-    _ policy: ConflictPolicy,
+    _ merging: MergePolicy,
     clock: SimulatedClock,
     wire: SimulatedWire
   ) throws {
     self.name = name
     self.storage = storage
-    self.policy = policy
+    self.merging = merging
     self.clock = clock
     self.wire = wire
     self.scope = scope
-    (process, store, engine) = try Self.start(storage, scope, policy, clock, wire, user: SimulatedWorld.user)
+    (process, store, engine) = try Self.start(storage, scope, merging, clock, wire, user: SimulatedWorld.user)
   }
 
   private static func start(
     _ storage: any QueueStorage,
     _ scope: SyncStore.Scope,
-    _ policy: ConflictPolicy,
+    _ merging: MergePolicy,
     _ clock: SimulatedClock,
     _ wire: SimulatedWire,
     user: String?
@@ -59,7 +59,13 @@ final class SimulatedDevice {
     )
     let engine = SyncEngine(
       store: store,
-      SyncEngine.Configuration(client: client, policy: policy, random: { 0.5 })
+      SyncEngine.Configuration(
+        client: client,
+        policy: merging.policy,
+        deletionGuard: merging.deletionGuard,
+        random: { 0.5 },
+        heartbeat: nil
+      )
     )
     return (process, store, engine)
   }
@@ -85,12 +91,15 @@ final class SimulatedDevice {
       wire.passEnded()
       return .made(summary)
     } catch {
+      guard !process.isDead else {
+        try restart()
+        return .died
+      }
       guard let error = error as? StoreError else { throw error }
-      let isDead = process.isDead
       switch error.kind {
       case .fenced:
         try restart()
-        return isDead ? .died : .fenced
+        return .fenced
       case .otherScope where user != SimulatedWorld.user:
         process.die(atWrite: nil)
         return .refused
@@ -102,7 +111,7 @@ final class SimulatedDevice {
   /// A new process: nothing but the storage remains.
   func restart() throws {
     process.die()
-    (process, store, engine) = try Self.start(storage, scope, policy, clock, wire, user: user)
+    (process, store, engine) = try Self.start(storage, scope, merging, clock, wire, user: user)
   }
 
   func signIn(as user: String?) throws {

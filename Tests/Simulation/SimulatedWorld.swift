@@ -51,7 +51,8 @@ final class SimulatedWorld {
       let clock = SimulatedClock(world: clock)
       let wire = SimulatedWire(emulator, world: self.clock, clock: clock, seed: seed &* 31 &+ UInt64(index))
       let name = "device-\(index)"
-      devices.append(try SimulatedDevice(name, folder.storage(name), scope, policy, clock: clock, wire: wire))
+      let merging = MergePolicy(policy, deletionGuard: swarm.deletionGuard)
+      devices.append(try SimulatedDevice(name, folder.storage(name), scope, merging, clock: clock, wire: wire))
     }
   }
 
@@ -64,8 +65,8 @@ final class SimulatedWorld {
   // MARK: - The run
 
   /// Trouble, then peace, then the reckoning.
-  func run(steps: Int) async throws {
-    for _ in 0..<steps { try await step(devices[random.below(devices.count)]) }
+  func run() async throws {
+    for _ in 0..<swarm.steps { try await step(devices[random.below(devices.count)]) }
     try await heal()
     note(emulator.dump())
   }
@@ -75,7 +76,7 @@ final class SimulatedWorld {
     case 0...5: try enqueue([change(device)], device)
     case 6: try enqueue([deletion(device)], device)
     case 7: try editGroup(device)
-    case 8: try command(device)
+    case 8: try random.below(4) == 0 ? decide(device) : command(device)
     case 9: try resolve(device)
     case 10:
       let seconds = [0.5, 5, 60, 3600][random.below(4)]
@@ -225,11 +226,31 @@ final class SimulatedWorld {
       // Nobody else writes these: a conflict about them is a change of our own taken for a stranger's.
       let isOwn = Intents.isOwned(conflict.key.name) && !intents.isGivenUp(conflict.key)
       if isOwn || (Intents.isKept(conflict.key.name) && conflict.fields.contains { $0.name == device.field }) {
-        throw violation("\(device.name): conflict with itself about \(conflict.key.name)")
+        throw violation("\(device.name): conflict with itself about \(conflict.key.name): \(conflict)")
       }
       let side = ConflictSide.allCases[random.below(ConflictSide.allCases.count)]
       let left = try device.store.resolve(conflict.id, take: side, actor: "operator")
       note("\(device.name) resolves \(conflict.key.name) by \(side.rawValue): \(left?.names.sorted() ?? [])")
+    }
+  }
+
+  /// Somebody decides about what the server deleted and the device holds back.
+  func decide(_ device: SimulatedDevice) throws {
+    for held in try device.store.heldDeletions() {
+      let zone = held.zone
+      if random.below(2) == 0 {
+        let count = try device.store.acceptDeletions(in: zone, policy: device.merging, actor: "operator")
+        census.count("deletions accepted")
+        note("\(device.name) lets \(count) records of zone \(zone.zone) go")
+      } else {
+        // What its owner deleted is there again.
+        for name in try device.store.read({ try $0.namesGone(zone) }) where Intents.isOwned(name) {
+          intents.giveUp(RecordKey(zone, name), by: nil)
+        }
+        let count = try device.store.restoreDeletions(in: zone, actor: "operator")
+        census.count("deletions restored")
+        note("\(device.name) makes \(count) records of zone \(zone.zone) anew")
+      }
     }
   }
 
@@ -260,7 +281,9 @@ final class SimulatedWorld {
     }
   }
 
-  func pass(_ device: SimulatedDevice, mayDie: Bool = true) async throws {
+  /// - Returns: whether it has moved anything.
+  @discardableResult
+  func pass(_ device: SimulatedDevice, mayDie: Bool = true) async throws -> Bool {
     let dies = mayDie && random.happens(swarm.death)
     let deadlyWrite = dies ? (number: 1 + random.below(25), afterwards: random.below(2) == 0) : nil
     let end = try await device.pass(types: Self.types, deadlyWrite: deadlyWrite)
@@ -290,7 +313,9 @@ final class SimulatedWorld {
         census.count("in sync")
         try compare(device)
       }
+      return summary.sent + summary.failed + summary.fetched + summary.deleted > 0
     }
+    return true
   }
 
   /// A request of long ago arrives at last.

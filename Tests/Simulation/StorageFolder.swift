@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 
 @testable import CloudSync
 
@@ -10,7 +11,7 @@ final class StorageFolder {
   /// - Parameter seed: decides what the storages are, unless `STORE` says `memory` or `sqlite`.
   init(seed: UInt64) throws {
     let wish = ProcessInfo.processInfo.environment["STORE"]
-    guard wish.map({ $0 != "memory" }) ?? (seed % 2 == 0) else {
+    guard wish.map({ $0 != "memory" }) ?? (seed % 8 == 0) else {
       url = nil
       return
     }
@@ -29,6 +30,19 @@ final class StorageFolder {
 
   func storage(_ name: String) throws -> any QueueStorage {
     guard let url else { return MemoryStorage(name: name) }
-    return try SQLiteStorage(path: url.appendingPathComponent("\(name).sqlite").path)
+    let file = url.appendingPathComponent("\(name).sqlite")
+    try Self.empty.get().write(to: file)
+    return try SQLiteStorage(path: file.path)
+  }
+
+  /// A store in which nothing has happened yet: to make its tables takes longer than a simulation.
+  private static let empty = Result {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("simulation-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appendingPathComponent("empty.sqlite")
+    let pool = try SQLiteStorage(path: file.path).pool
+    try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+    return try Data(contentsOf: file)
   }
 }

@@ -1,3 +1,5 @@
+import CloudSync
+
 /// What goes wrong in one run and how often: each fault has a rate of its own, and some do not occur at all, so that
 /// runs differ in kind.
 struct Swarm: Sendable {
@@ -14,8 +16,14 @@ struct Swarm: Sendable {
   private(set) var tokenExpiry = 0.0
   private(set) var accountEvent = 0.0
   private(set) var zoneEvent = 0.0
+  /// How long the trouble lasts.
+  let steps: Int
+  /// Which deletions are held back.
+  let deletionGuard: DeletionGuard?
 
   init(_ random: inout SplitMix64) {
+    deletionGuard = random.below(4) == 0 ? nil : DeletionGuard(count: 2 + random.below(3), share: 0.3)
+    steps = 5 + random.below(random.below(4) == 0 ? 100 : 25)
     for fault in Fault.allCases { rates[fault] = Self.rate(&random) }
     death = Self.rate(&random)
     clockJump = Self.rate(&random)

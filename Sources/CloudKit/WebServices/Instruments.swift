@@ -110,6 +110,7 @@ package struct Instruments: Sendable {
   }
 
   private static func safe(_ text: String) -> String {
+    if text.utf8.count <= 200, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return text }
     var safe = String.UnicodeScalarView()
     for scalar in text.unicodeScalars.prefix(200) {
       switch scalar.properties.generalCategory {

@@ -49,12 +49,15 @@ package final class WebServicesClient: Sendable {
   package let configuration: Configuration
   private let transport: any CKTransport
   private let webAuth: WebAuthSession
+  /// The container and its environment, as paths name them.
+  private let place: String
   /// Seconds to add to our clock, learnt from a refused signature.
   private let clockOffset = Mutex<TimeInterval>(0)
 
   package init(_ configuration: Configuration, transport: any CKTransport) {
     self.configuration = configuration
     self.transport = transport
+    place = "\(Self.segment(configuration.container))/\(configuration.environment)"
     let token: String? = if case .webAuth(_, let token) = configuration.credential { token } else { nil }
     webAuth = WebAuthSession(token: token, rotated: configuration.tokenRotated, refused: configuration.tokenRefused)
   }
@@ -148,12 +151,10 @@ package final class WebServicesClient: Sendable {
   }
 
   private func path(of operation: String, in database: DatabaseName) -> String {
-    "/database/1/\(Self.segment(configuration.container))/\(configuration.environment)/\(database.rawValue)/\(operation)"
+    "/database/1/\(place)/\(database.rawValue)/\(operation)"
   }
 
-  private func devicePath(of operation: String) -> String {
-    "/device/1/\(Self.segment(configuration.container))/\(configuration.environment)/\(operation)"
-  }
+  private func devicePath(of operation: String) -> String { "/device/1/\(place)/\(operation)" }
 
   /// A transport to another server that an answer names.
   func transport(to origin: URL, timeout: Duration) -> any CKTransport {

@@ -9,10 +9,8 @@ enum AssetTransfer {
   case download(id: String, expires: Int64, isSealed: Bool)
 
   init?(_ request: EmulatorRequest, configuration: EmulatorConfiguration) {
-    let query = QueryString.values(request.query)
-    let seal = AssetSeal(configuration)
     if request.path.hasPrefix(AssetPath.upload) {
-      var upload = AssetUpload(ticket: UploadTicket(request, seal: seal))
+      var upload = AssetUpload(ticket: UploadTicket(request, seal: AssetSeal(configuration)))
       let limit = configuration.assetSizeLimit
       let body = AssetContent(request)
       upload.isTooLarge = body.count > limit + Self.wrapping
@@ -30,6 +28,8 @@ enum AssetTransfer {
       self = .upload(upload)
     } else if request.path.hasPrefix(AssetPath.download) {
       let id = request.path.dropFirst(AssetPath.download.count).prefix { $0 != "/" }
+      let query = QueryString.values(request.query)
+      let seal = AssetSeal(configuration)
       let expires = query["e"].flatMap { Int64($0) } ?? 0
       let isSealed = query["s"] == seal.signature(of: "\(id)/\(expires)")
       self = .download(id: String(id), expires: expires, isSealed: isSealed)

@@ -34,13 +34,20 @@ extension Change {
 extension RecordKey {
   /// Where a record of the framework's lies in the store.
   package init(_ id: CKRecord.ID) {
-    let isOwn = id.zoneID.ownerName == CKCurrentUserDefaultName
-    self.init(zone: id.zoneID.zoneName, owner: isOwn ? "" : id.zoneID.ownerName, name: id.recordName)
+    self.init(ZoneKey(id.zoneID), id.recordName)
   }
 
-  var recordID: CKRecord.ID {
-    let zone = CKRecordZone.ID(zoneName: zone, ownerName: owner.isEmpty ? CKCurrentUserDefaultName : owner)
-    return CKRecord.ID(recordName: name, zoneID: zone)
+  var recordID: CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneKey.zoneID) }
+}
+
+extension ZoneKey {
+  /// Where a zone of the framework's lies in the store.
+  init(_ id: CKRecordZone.ID) {
+    self.init(zone: id.zoneName, owner: id.ownerName == CKCurrentUserDefaultName ? "" : id.ownerName)
+  }
+
+  var zoneID: CKRecordZone.ID {
+    CKRecordZone.ID(zoneName: zone, ownerName: owner.isEmpty ? CKCurrentUserDefaultName : owner)
   }
 }
 

@@ -157,10 +157,12 @@ extension SyncStore {
   /// - Returns: how many operations became dead letters.
   func finishAssets(
     _ outcomes: [(need: AssetNeed, outcome: AssetOutcome)],
+    policy: MergePolicy,
     random: Double,
     _ lease: Lease
   ) throws(StoreError) -> Int {
     return try write(lease) { ledger, now in
+      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       var failed = 0
       for (need, outcome) in outcomes {
         guard var operation = try ledger.operation(need.operation), operation.state != .failed,
@@ -177,7 +179,7 @@ extension SyncStore {
         case .failed(let error): operation.putOff(error, now: now, random: random)
         case .zoneMissing(let error):
           operation.attempts += 1
-          try ZoneLoss.meet(&operation, error, now: now, ledger)
+          try ZoneLoss.meet(&operation, error, reconciliation)
         }
         if operation.state == .failed { failed += 1 }
         if case .notThere = outcome, let digest = need.asset.digest {

@@ -18,10 +18,13 @@ package struct MergePolicy: Hashable, Sendable {
   package var policy: ConflictPolicy
   /// For fields of which a change does not say it itself.
   package var rules: MergeRules
+  /// Which deletions are held back; nil: none.
+  package var deletionGuard: DeletionGuard?
 
-  package init(_ policy: ConflictPolicy, rules: MergeRules = MergeRules()) {
+  package init(_ policy: ConflictPolicy, rules: MergeRules = MergeRules(), deletionGuard: DeletionGuard? = nil) {
     self.policy = policy
     self.rules = rules
+    self.deletionGuard = deletionGuard
   }
 }
 

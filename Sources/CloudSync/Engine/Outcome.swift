@@ -8,6 +8,16 @@ package enum Outcome: Hashable, Sendable {
   /// The zone was made or deleted.
   case zoneDone
   case failed(WebServicesError, Disposition)
+
+  /// Whether the server did it.
+  var isSuccess: Bool {
+    if case .failed = self { false } else { true }
+  }
+
+  /// Whether the server did it, or says that it need not be done.
+  var isDone: Bool {
+    if case .failed(_, let disposition) = self { disposition == .acknowledge } else { true }
+  }
 }
 
 /// Turns an answer into one outcome for each operation sent. Pure; elements are matched by name, by index only where a

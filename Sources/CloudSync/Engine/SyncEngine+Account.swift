@@ -31,7 +31,7 @@ extension SyncEngine {
     guard hasLeft, !hasAskedForPolicy, let delegate else { return }
     hasAskedForPolicy = true
     let heart = beat(lease)
-    defer { heart.cancel() }
+    defer { heart?.cancel() }
     // No answer gives nothing up.
     let policy = try? await ask { await delegate.signOutPolicy(of: self) }
     try Task.checkCancellation()

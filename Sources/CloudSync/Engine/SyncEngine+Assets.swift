@@ -24,13 +24,23 @@ extension SyncEngine {
     if !known.isEmpty {
       let supplied = try await rereference(Array(known), zone, lease)
       summary.requests += 1
-      summary.failed += try store.finishAssets(supplied, random: configuration.random(), lease)
+      summary.failed += try store.finishAssets(
+        supplied,
+        policy: configuration.merging,
+        random: configuration.random(),
+        lease
+      )
     }
     let files = needs.filter { $0.asset.place == nil }
     guard !files.isEmpty else { return }
     let addressed = try await addresses(Array(files), zone, lease, &summary)
     let supplied = try await upload(addressed, lease)
-    summary.failed += try store.finishAssets(supplied, random: configuration.random(), lease)
+    summary.failed += try store.finishAssets(
+      supplied,
+      policy: configuration.merging,
+      random: configuration.random(),
+      lease
+    )
   }
 
   /// Uploads files, several at a time, and shows how many of their bytes are done.
@@ -109,7 +119,12 @@ extension SyncEngine {
       guard error.mayConcernOneRecord || isZones else { throw error }
       guard needs.count > 1, !isZones else {
         let refused = needs.map { (need: $0, outcome: isZones ? .zoneMissing(error) : .failed(error)) as Supplied }
-        summary.failed += try store.finishAssets(refused, random: configuration.random(), lease)
+        summary.failed += try store.finishAssets(
+          refused,
+          policy: configuration.merging,
+          random: configuration.random(),
+          lease
+        )
         return []
       }
       let half = needs.count / 2

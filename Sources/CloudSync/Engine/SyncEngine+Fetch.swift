@@ -121,7 +121,7 @@ extension SyncEngine {
       summary.requests += 1
       switch answer {
       case .failure(_, let error) where error.code == .zoneNotFound:
-        summary.deleted += try store.zoneIsGone(zone, lease)
+        summary.deleted += try store.zoneIsGone(zone, policy: configuration.merging, lease)
         return
       case .failure(_, let error) where error.refusesToken && token != nil && !hasRestarted:
         try store.restartReading(zone, lease)
@@ -240,7 +240,7 @@ extension SyncEngine {
       summary.deleted += effect.deleted
       if let failure = effect.failure { throw failure }
     }
-    try store.markSwept(pull, lease)
+    summary.deleted += try store.markSwept(pull, policy: configuration.merging, lease)
   }
 
   private static func stalled(_ operation: String) -> WebServicesError {

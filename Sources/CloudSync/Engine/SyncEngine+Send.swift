@@ -158,7 +158,7 @@ extension SyncEngine {
     var failures: [RecordKey: WebServicesError] = [:]
     switch answer {
     case .failure(let error) where error.code == .zoneNotFound:
-      return summary.failed += try store.finishReadBack(ids, inLost: zone, error, lease)
+      return summary.failed += try store.finishReadBack(ids, inLost: zone, error, policy: configuration.merging, lease)
     case .failure(let error) where error.mayBeForOneRecord:
       let settled = try store.finishReadBack(ids, refused: error, random: configuration.random(), lease)
       summary.failed += settled.failed

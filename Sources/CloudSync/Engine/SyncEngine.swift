@@ -21,6 +21,8 @@ public actor SyncEngine {
     public var policy: ConflictPolicy
     /// How fields are merged that both sides changed, of which a change does not say it itself.
     public var mergeRules: MergeRules
+    /// Which deletions on the server are held back until somebody has decided; nil: none. See ``SyncEngine/heldDeletions``.
+    public var deletionGuard: DeletionGuard?
     /// Asked about what both sides changed, in place of the policy.
     public var conflictResolver: ConflictResolver?
     /// How long its answer is waited for.
@@ -28,6 +30,8 @@ public actor SyncEngine {
     /// Who we are to the server as far as the credential tells; nil where the server has to say.
     package var identity: String?
     package var random: @Sendable () -> Double
+    /// How often the lease is renewed while something takes; nil: not at all, for time passes by hand.
+    package var heartbeat: Duration?
     /// Seconds between passes while driving, where no push announces anything.
     public var pollInterval: Double
     /// Seconds between passes while pushes come in: what no push announced is older than that at no time.
@@ -50,10 +54,12 @@ public actor SyncEngine {
       assetTransport: (any CKAssetTransport)? = nil,
       policy: ConflictPolicy = .server,
       mergeRules: MergeRules = MergeRules(),
+      deletionGuard: DeletionGuard? = DeletionGuard(),
       conflictResolver: ConflictResolver? = nil,
       conflictPatience: Duration = .seconds(5),
       identity: String? = nil,
       random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+      heartbeat: Duration? = .milliseconds(Lease.duration * 2 / 5),
       pollInterval: Double = 30,
       watchdogInterval: Double = 300,
       sweepInterval: Double = 300,
@@ -64,10 +70,12 @@ public actor SyncEngine {
       self.assetTransport = assetTransport
       self.policy = policy
       self.mergeRules = mergeRules
+      self.deletionGuard = deletionGuard
       self.conflictResolver = conflictResolver
       self.conflictPatience = conflictPatience
       self.identity = identity
       self.random = random
+      self.heartbeat = heartbeat
       self.pollInterval = pollInterval
       self.watchdogInterval = watchdogInterval
       self.sweepInterval = sweepInterval
@@ -76,7 +84,9 @@ public actor SyncEngine {
     }
 
     /// What a transaction decides by itself: what the app is asked about waits until it has been.
-    var merging: MergePolicy { MergePolicy(conflictResolver == nil ? policy : .manual, rules: mergeRules) }
+    var merging: MergePolicy {
+      MergePolicy(conflictResolver == nil ? policy : .manual, rules: mergeRules, deletionGuard: deletionGuard)
+    }
   }
 
   /// Where everything is kept; open to any number of processes.
@@ -236,7 +246,7 @@ public actor SyncEngine {
     if isOtherSignIn { return (.failure(.otherSignIn(.notSent)), 0) }
     let start = ContinuousClock.now
     let heart = beat(lease)
-    defer { heart.cancel() }
+    defer { heart?.cancel() }
     let result: Result<Value, WebServicesError>
     do {
       let value = try await body()
@@ -252,11 +262,12 @@ public actor SyncEngine {
   var isOtherSignIn: Bool { authenticatedSignIn.map { $0 != client.signIn } ?? false }
 
   /// Keeps the lease alive until cancelled: around whatever may take longer than it lasts.
-  func beat(_ lease: Lease) -> Task<Void, Never> {
+  func beat(_ lease: Lease) -> Task<Void, Never>? {
+    guard let pause = configuration.heartbeat else { return nil }
     let store = store
     return Task.detached {
       while !Task.isCancelled {
-        try? await Task.sleep(for: .milliseconds(Lease.duration * 2 / 5))
+        try? await Task.sleep(for: pause)
         if !Task.isCancelled { try? lease.renew(store) }
       }
     }

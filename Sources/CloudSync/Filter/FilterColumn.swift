@@ -32,6 +32,9 @@ enum FilterColumn: String, CaseIterable, Hashable, Sendable {
     }
   }
 
+  /// Whether `operationTexts` holds the column's trigrams.
+  var hasTrigrams: Bool { self == .name || self == .message }
+
   static var list: String { allCases.map(\.rawValue).joined(separator: ", ") }
 }
 
@@ -72,4 +75,13 @@ indirect enum FilterExpression: Hashable, Sendable {
   case among(FilterColumn, [FilterValue])
   case like(FilterColumn, pattern: String)
   case isNull(FilterColumn)
+
+  /// The columns that it looks at.
+  var columns: Set<FilterColumn> {
+    switch self {
+    case .all(let parts), .any(let parts): parts.reduce(into: []) { $0.formUnion($1.columns) }
+    case .not(let inner): inner.columns
+    case .compare(let column, _, _), .among(let column, _), .like(let column, _), .isNull(let column): [column]
+    }
+  }
 }

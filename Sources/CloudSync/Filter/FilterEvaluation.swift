@@ -119,6 +119,11 @@ struct LikePattern {
 
   init(_ pattern: String) { self.pattern = pattern.unicodeScalars.map(\.foldedInASCII) }
 
+  /// Whether a pattern has three letters in a row, so that an index of trigrams serves; without, all would be read.
+  static func hasTrigram(_ pattern: String) -> Bool {
+    pattern.split { $0 == "%" || $0 == "_" }.contains { $0.unicodeScalars.count >= 3 }
+  }
+
   /// Goes back only to the last `%`: time grows with text times pattern, whatever the pattern.
   func matches(_ text: String) -> Bool {
     // SQLite reads texts as C strings here: what follows a NUL does not count.

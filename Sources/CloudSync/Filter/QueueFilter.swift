@@ -19,24 +19,36 @@ package struct QueueFilter: Sendable, Hashable {
     case integer(Int64)
   }
 
+  /// The columns that the filter looks at.
+  var columns: Set<FilterColumn> { expression.columns }
+
   /// The condition over the columns of the table `operations`, in parentheses, with every value bound.
   ///
-  /// `now` is in milliseconds since 1970: ages become points in time, so that an index on `enqueuedAt` serves.
+  /// `now` is in milliseconds since 1970: ages become points in time, so that an index on `enqueuedAt` serves. Patterns
+  /// go by the trigrams of `operationTexts` where they can.
   package func sql(now: Int64) -> (sql: String, arguments: [Argument]) {
     var arguments: [Argument] = []
     let sql = Self.sql(expression, now: now, &arguments)
     return ("(\(sql))", arguments)
   }
 
-  private static func sql(_ expression: FilterExpression, now: Int64, _ arguments: inout [Argument]) -> String {
+  /// - Parameter isNegated: whether unknown and false are not the same here, as within `NOT`: a search knows no unknown.
+  private static func sql(
+    _ expression: FilterExpression,
+    now: Int64,
+    isNegated: Bool = false,
+    _ arguments: inout [Argument]
+  ) -> String {
     switch expression {
-    case .all(let parts): return joined(parts, " AND ", now: now, &arguments)
-    case .any(let parts): return joined(parts, " OR ", now: now, &arguments)
-    case .not(let inner): return "NOT (\(sql(inner, now: now, &arguments)))"
+    case .all(let parts): return joined(parts, " AND ", now: now, isNegated, &arguments)
+    case .any(let parts): return joined(parts, " OR ", now: now, isNegated, &arguments)
+    case .not(let inner): return "NOT (\(sql(inner, now: now, isNegated: true, &arguments)))"
     case .isNull(let column): return "\(column.sql) IS NULL"
     case .like(let column, let pattern):
       arguments.append(.text(pattern))
-      return "\(column.sql) LIKE ?"
+      let condition = "\(column.sql) LIKE ?"
+      guard !isNegated, column.hasTrigrams, LikePattern.hasTrigram(pattern) else { return condition }
+      return "id IN (SELECT rowid FROM operationTexts WHERE \(condition))"
     case .compare(let column, let comparison, let value):
       arguments.append(argument(column, value, now: now))
       let comparison = column == .age ? comparison.mirrored : comparison
@@ -51,10 +63,11 @@ package struct QueueFilter: Sendable, Hashable {
     _ parts: [FilterExpression],
     _ separator: String,
     now: Int64,
+    _ isNegated: Bool,
     _ arguments: inout [Argument]
   ) -> String {
     var pieces: [String] = []
-    for part in parts { pieces.append("(\(sql(part, now: now, &arguments)))") }
+    for part in parts { pieces.append("(\(sql(part, now: now, isNegated: isNegated, &arguments)))") }
     return pieces.joined(separator: separator)
   }
 

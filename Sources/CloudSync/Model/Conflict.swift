@@ -21,6 +21,8 @@ package struct Conflict: Hashable, Sendable {
   package var kind: OperationKind
   /// Fields on which the two sides differ and that both changed; where there are none, those on which they differ.
   package var fields: [Field]
+  /// Whether there are such as both changed.
+  package let isContested: Bool
   /// Why it waits for a person.
   package var reason: String
   package var detectedAt: Int64
@@ -57,6 +59,7 @@ package struct Conflict: Hashable, Sendable {
       return field.local == field.server ? nil : field
     }
     let contested = different.filter { $0.base != $0.server }
+    isContested = !contested.isEmpty
     fields = contested.isEmpty ? different : contested
   }
 

@@ -27,9 +27,7 @@ public struct ConflictingChange: Hashable, Sendable {
 
   init(_ operation: QueuedOperation, server: MirrorRecord?) {
     let conflict = Conflict(operation, server: server)
-    let ownerName = operation.key.owner.isEmpty ? CKCurrentUserDefaultName : operation.key.owner
-    let zoneID = CKRecordZone.ID(zoneName: operation.key.zone, ownerName: ownerName)
-    recordID = CKRecord.ID(recordName: operation.key.name, zoneID: zoneID)
+    recordID = operation.key.recordID
     recordType = conflict.type
     fields = conflict.fields.map(\.name)
     zone = operation.key.zoneKey

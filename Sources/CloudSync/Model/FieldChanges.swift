@@ -55,7 +55,9 @@ package struct FieldChanges: Hashable, Sendable {
 
   /// The values as the store spells them.
   func canonical(in zone: ZoneKey) -> FieldChanges {
-    FieldChanges(values: values.mapValues { $0.canonical(in: zone) }, cleared: cleared, rules: rules)
+    var result = self
+    result.values = values.mapValues { $0.canonical(in: zone) }
+    return result
   }
 
   /// Just what this change does to the named fields.

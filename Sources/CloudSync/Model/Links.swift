@@ -1,9 +1,9 @@
 import CloudKit
 
 extension FieldValue {
-  /// The records that the value of a record in this zone refers to.
-  func targets(in zone: ZoneKey, validated: Bool = false) -> [RecordKey] {
-    references.filter { !validated || $0.action == "VALIDATE" }.map { reference in
+  /// The records that the value of a record in this zone refers to, or those by this action.
+  func targets(in zone: ZoneKey, action: String? = nil) -> [RecordKey] {
+    references.filter { action == nil || $0.action == action }.map { reference in
       RecordKey(
         zone: reference.zoneID?.zoneName ?? zone.zone,
         owner: reference.zoneID.map { $0.ownerRecordName ?? "" } ?? zone.owner,
@@ -19,7 +19,7 @@ extension FieldChanges {
   /// - Parameter validated: only what the server insists on: `VALIDATE`.
   func targets(in zone: ZoneKey, validated: Bool = false) -> [(field: String, key: RecordKey)] {
     values.sorted { $0.key < $1.key }.flatMap { name, value in
-      value.targets(in: zone, validated: validated).map { (name, $0) }
+      value.targets(in: zone, action: validated ? "VALIDATE" : nil).map { (name, $0) }
     }
   }
 }

@@ -41,9 +41,9 @@ package struct QueuedOperation: Hashable, Sendable {
   package var sentGeneration: Int64?
   /// What was sent, while in flight: a save may become a delete meanwhile.
   package var sentKind: OperationKind?
-  /// The changes of a save that is on its way or whose answer is not known: what the server holds of them is our own
-  /// doing, no conflict.
-  package var sentChanges: FieldChanges?
+  /// The changes of saves that are on their way or whose answers are not known, latest last: what the server holds of them
+  /// is our own doing, no conflict.
+  package var sentChanges: [FieldChanges] = []
   /// A request was sent whose answer nobody heard: it may have been carried out, or still be, until the server's record is
   /// seen to have changed.
   package var isUnanswered = false

@@ -64,6 +64,8 @@ package struct StoreStatus: Hashable, Sendable {
   package var lastError: Failure?
   /// Why the app did not take what came; nil where it did.
   package var deliveryProblem: Failure?
+  /// Deletions on the server that wait for somebody's decision.
+  package var heldDeletions: [HeldDeletions] = []
   /// Records that the app has not taken yet.
   package var undelivered = 0
   /// The last pass read every feed to its end after the last change accepted by then.
@@ -78,9 +80,10 @@ package struct StoreStatus: Hashable, Sendable {
 
   package var recordCount: Int { recordsByType.values.reduce(0, +) }
 
-  /// The queue is empty, nothing is wrong, and every feed was read to its end after the last change was accepted.
+  /// The queue is empty, nothing is wrong or held back, and every feed was read to its end after the last change was accepted.
   package var isInSync: Bool {
-    guard queue.total == 0, !errorStands, reachedEnd, accountProblem == nil, let lastSuccessAt else { return false }
+    guard queue.total == 0, !errorStands, reachedEnd, accountProblem == nil, heldDeletions.isEmpty, let lastSuccessAt
+    else { return false }
     switch state {
     case .offline, .error, .paused: return false
     case .idle, .sending, .fetching, .waiting: return lastSuccessAt >= lastEnqueueAt ?? 0
@@ -161,6 +164,8 @@ package struct ZoneRow: Hashable, Sendable {
   package var records: Int
   package var tokenAt: Int64?
   package var lastFetchAt: Int64?
+  /// What the server deleted and is held back; nil where nothing is.
+  package var held: HeldDeletions?
 }
 
 /// A line of the event log.

@@ -6,6 +6,8 @@ struct HoldUp {
   private let isPaused: Bool
   /// The queued deletions of zones.
   private let deletions: [ZoneKey: Int64]
+  /// Zones that are gone on the server and kept here.
+  private let lost: Set<ZoneKey>
   private let waits: [WaitScope: (until: Int64, code: String)]
   /// The members of atomic groups that hold up the others.
   private let holders: [String: [Int64]]
@@ -14,6 +16,7 @@ struct HoldUp {
   init(of rows: [QueueRow], now: Int64, _ ledger: any Ledger) throws {
     isPaused = try ledger.isPaused()
     deletions = try ledger.zoneDeletions()
+    lost = Set(try ledger.zones().filter { $0.state == .deleted && $0.heldSince != nil }.map(\.key))
     var waits: [WaitScope: (until: Int64, code: String)] = [:]
     for wait in try ledger.waits(after: now) { waits[wait.scope] = (wait.until, wait.code) }
     self.waits = waits
@@ -40,6 +43,9 @@ struct HoldUp {
       row.reason = "syncing is paused"
     } else if !row.key.name.isEmpty, let deletion = deletions[row.key.zoneKey] {
       row.reason = "waits for the deletion of its zone, operation \(deletion)"
+    } else if !row.key.name.isEmpty, lost.contains(row.key.zoneKey) {
+      let zone = "zone \(row.key.zone) was deleted on the server"
+      row.reason = "\(zone); `cktop zones restore` makes it anew, `cktop zones accept` lets its records go"
     } else if let group = row.group, let holders = holders[group], !holders.isEmpty {
       row.blockedBy = holders
       row.reason = "waits for \(holders.map(String.init).joined(separator: ", ")) of its group"

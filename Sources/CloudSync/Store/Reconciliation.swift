@@ -186,7 +186,7 @@ struct Reconciliation {
     // Also where the tag is new only because of a save of our own whose answer was lost.
     let isUnchanged =
       operation.baseTag == nil || operation.baseTag == server.changeTag || operation.base == server.fields
-      || operation.sentChanges?.applied(to: operation.base) == server.fields
+      || operation.sentChanges.contains { $0.applied(to: operation.base) == server.fields }
     if server.changeTag != operation.baseTag { operation.forgetSent() }
     let deleteWins: Bool
     switch operation.conflictsEndlessly ? .manual : policy.policy {
@@ -260,8 +260,15 @@ extension QueuedOperation {
 
   /// The outcome of every request sent so far is known.
   mutating func forgetSent() {
-    sentChanges = nil
+    sentChanges = []
     isUnanswered = false
+  }
+
+  /// A save is on its way, or its answer was lost: it may still be carried out, as may those before it.
+  mutating func remember(sent changes: FieldChanges) {
+    guard sentChanges.last != changes else { return }
+    // More than these are not on their way at a time.
+    sentChanges = sentChanges.suffix(3) + [changes]
   }
 
   /// The base, where what our own unanswered request wrote is as good as the base, for nobody else touched it. A request
@@ -271,14 +278,15 @@ extension QueuedOperation {
   fileprivate mutating func base(reckoningWithSentOn server: MirrorRecord, _ rules: [String: MergeRule])
     -> (base: [String: FieldValue], uncertain: Set<String>)
   {
-    guard let sent = sentChanges, !isUnanswered || server.changeTag != baseTag else { return (base, []) }
+    guard !sentChanges.isEmpty, !isUnanswered || server.changeTag != baseTag else { return (base, []) }
     var (result, uncertain) = (base, Set<String>())
-    for name in sent.names {
+    for name in sentChanges.reduce(into: Set(), { $0.formUnion($1.names) }) {
       let theirs = server.fields[name]
-      if theirs == sent[name] {
+      let sent = sentChanges.filter { $0.names.contains(name) }
+      if sent.contains(where: { $0[name] == theirs }) {
         result[name] = theirs
-      } else if isUnanswered, theirs != base[name], sent.rules[name] ?? rules[name] == .counter,
-        MergeRule.counter.joined(base: base[name], local: sent[name], server: theirs) != nil
+      } else if isUnanswered, theirs != base[name], sent.last?.rules[name] ?? rules[name] == .counter,
+        MergeRule.counter.joined(base: base[name], local: sent.last?[name], server: theirs) != nil
       {
         uncertain.insert(name)
       }

@@ -1,6 +1,7 @@
 import CloudKit
 
-/// Writes the outcomes of one request, within one transaction.
+/// Writes the outcomes of one request: first, in one transaction, all that was refused, and what it says of the request as a
+/// whole; then what was done, in as many as it takes.
 struct Settlement {
   let reconciliation: Reconciliation
   let startedAt: Int64
@@ -8,51 +9,62 @@ struct Settlement {
   let random: Double
   var result = SyncStore.Settled()
   private let sent: [QueuedOperation]
+  private let outcomes: [Int64: Outcome]
   private var waits: [WaitScope: WebServicesError] = [:]
-  private var succeededIn: Set<ZoneKey> = []
-  private var saved = false
   private var tooLarge = false
 
   private var ledger: any Ledger { reconciliation.ledger }
   private var now: Int64 { reconciliation.now }
 
-  init(reconciliation: Reconciliation, startedAt: Int64, seconds: Double, random: Double, sent: [QueuedOperation]) {
+  init(
+    reconciliation: Reconciliation,
+    startedAt: Int64,
+    seconds: Double,
+    random: Double,
+    sent: [QueuedOperation],
+    outcomes: [Int64: Outcome]
+  ) {
     self.reconciliation = reconciliation
     self.startedAt = startedAt
     self.seconds = seconds
     self.random = random
     self.sent = sent
+    self.outcomes = outcomes
   }
 
   /// A request of one operation cannot be split, nor can an atomic group.
   private var isWhole: Bool { sent.count == 1 || sent.contains { $0.group != nil } }
 
-  private mutating func settle(_ sent: QueuedOperation, _ outcome: Outcome) throws {
-    guard var operation = try ledger.operation(sent.id), operation.state == .inFlight else { return }
+  /// Writes what was refused, and what concerns the request as a whole.
+  mutating func settleRefusals() throws {
+    try clearOthers()
+    for operation in sent where outcomes[operation.id]?.isSuccess == false { try settle(operation) }
+    try finish()
+  }
+
+  /// Writes the outcome of one operation, if there is any.
+  mutating func settle(_ sent: QueuedOperation) throws {
+    guard let outcome = outcomes[sent.id], var operation = try ledger.operation(sent.id), operation.state == .inFlight
+    else { return }
     let generation = operation.sentGeneration
     operation.sentGeneration = nil
     operation.sentKind = nil
     operation.state = .pending
     switch outcome {
     case .saved(let record):
-      succeededIn.insert(operation.key.zoneKey)
-      saved = true
       if !sent.isPart { result.acknowledged += 1 }
-      (operation.sentChanges, operation.isUnanswered) = (sent.changes, false)
+      (operation.sentChanges, operation.isUnanswered) = ([sent.changes], false)
       try SyncStore.noteAssets(of: sent, in: record, ledger)
       try acknowledgeSave(operation, record, of: sent)
     case .deleted:
-      succeededIn.insert(operation.key.zoneKey)
       result.acknowledged += 1
       try acknowledgeDelete(operation, isCurrent: generation == operation.generation)
     case .zoneDone:
-      succeededIn.insert(operation.key.zoneKey)
       result.acknowledged += 1
       try Self.acknowledgeZone(operation, reconciliation)
     case .failed(let error, let disposition):
       try addAttempt(operation, error)
       if disposition == .acknowledge {
-        succeededIn.insert(operation.key.zoneKey)
         result.acknowledged += 1
         operation.kind == .delete || sent.kind == .delete
           ? try acknowledgeDelete(operation, isCurrent: generation == operation.generation)
@@ -177,7 +189,7 @@ struct Settlement {
         break
       }
       operation.lostRounds += 1
-      if sent.kind == .save { operation.sentChanges = sent.changes }
+      if sent.kind == .save { operation.remember(sent: sent.changes) }
       operation.isUnanswered = !operation.key.name.isEmpty
       // The first lost answer is read back at once. Where answers keep getting lost, it is the line, or what is sent.
       if operation.lostRounds > 1 || error.httpStatus != nil { try suspect(&operation, error, .network) }
@@ -187,7 +199,7 @@ struct Settlement {
       return try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
     case .zoneMissing:
       operation.attempts += 1
-      try ZoneLoss.meet(&operation, error, now: now, ledger)
+      try ZoneLoss.meet(&operation, error, reconciliation)
     case .sibling:
       operation.reason = "its atomic group was refused because of another member"
     case .split:
@@ -214,7 +226,7 @@ struct Settlement {
       operation.fail(error.code.name, error.reason)
     }
     // An answer that came says that the server did not take it; an earlier request may have been taken all the same.
-    if !operation.isUnanswered { operation.sentChanges = nil }
+    if !operation.isUnanswered { operation.sentChanges = [] }
     if operation.state == .failed { result.failed += 1 }
     result.error = error
     try ledger.update(operation)
@@ -255,7 +267,7 @@ struct Settlement {
   private static let longWait = 300.0
 
   /// A request that was refused whole clears all under the same suspicion that were not in it.
-  private func clearOthers(_ outcomes: [Int64: Outcome]) throws {
+  private func clearOthers() throws {
     let isRefused = sent.allSatisfy { operation in
       guard case .failed(let error, let disposition)? = outcomes[operation.id] else { return false }
       return disposition == .isolate || disposition == .outage || (disposition == .readBack && error.isLoss)
@@ -268,15 +280,6 @@ struct Settlement {
         try ledger.update(operation)
       }
     }
-  }
-
-  /// Writes all that the request did.
-  mutating func settle(_ outcomes: [Int64: Outcome]) throws {
-    try clearOthers(outcomes)
-    for operation in sent {
-      if let outcome = outcomes[operation.id] { try settle(operation, outcome) }
-    }
-    try finish()
   }
 
   /// Of several items that ask for a wait, the longest counts.
@@ -315,6 +318,9 @@ struct Settlement {
     for (scope, error) in waits {
       try Throttles.set(scope, error, now: now, random: random, ledger)
     }
+    let succeeded = sent.filter { outcomes[$0.id]?.isDone ?? false }
+    let succeededIn = Set(succeeded.map(\.key.zoneKey))
+    let saved = succeeded.contains { if case .saved = outcomes[$0.id] { true } else { false } }
     if !succeededIn.isEmpty {
       for scope in [.network, .account, .database] + succeededIn.map(WaitScope.zone) where waits[scope] == nil {
         try Throttles.clear(scope, ledger)

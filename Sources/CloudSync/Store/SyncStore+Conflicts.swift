@@ -173,7 +173,8 @@ extension SyncStore {
       // Receipts are good for a while only.
       for index in assets.indices { assets[index].granted = nil }
       let kind: Change.Kind = last.kind == .delete ? .delete : .save(type: last.type ?? "", changes)
-      let accepted = try accept(Change(last.key, kind), .success(assets), group: nil, now: now, ledger)
+      try ledger.insertZone(last.key.zoneKey, state: .unconfirmed)
+      let accepted = try accept(Change(last.key, kind), assets, group: nil, now: now, ledger)
       if case .refused(let reason) = accepted { throw StoreError(.invalid, reason) }
       try ledger.closeDropped(of: last.key)
       try ledger.changeActivity { $0.lastEnqueueAt = now }

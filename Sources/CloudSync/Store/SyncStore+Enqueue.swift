@@ -32,7 +32,14 @@ extension SyncStore {
     let now = now()
     return try write { ledger in
       if let group { try Self.check(group, changes, ledger) }
-      let accepted = try zip(changes, assets).map { try accept($0, $1, group: group, now: now, ledger) }
+      var zones: Set<ZoneKey> = []
+      let accepted = try zip(changes, assets).map { change, assets in
+        if let refusal = refusal(of: change.key) { return Accepted.refused(refusal) }
+        if case .failure(let refusal) = assets { return .refused(refusal.reason) }
+        let zone = change.key.zoneKey
+        if zones.insert(zone).inserted { try ledger.insertZone(zone, state: .unconfirmed) }
+        return try accept(change, try assets.get(), group: group, now: now, ledger)
+      }
       if isWhole || group != nil {
         for case .refused(let reason) in accepted { throw StoreError(.invalid, reason) }
       }
@@ -44,25 +51,21 @@ extension SyncStore {
     }
   }
 
+  /// Accepts one change to a record of a known zone.
   func accept(
     _ change: Change,
-    _ assets: Result<[QueuedAsset], Refusal> = .success([]),
+    _ assets: [QueuedAsset],
     group: String?,
     now: Int64,
     _ ledger: any Ledger
   ) throws -> Accepted {
-    if let refusal = refusal(of: change.key) { return .refused(refusal) }
-    if case .failure(let refusal) = assets { return .refused(refusal.reason) }
     let queued = try ledger.operation(for: change.key)
     let mirror = try ledger.record(change.key)
-    if try ledger.zone(change.key.zoneKey) == nil {
-      try ledger.insertZone(change.key.zoneKey, state: .unconfirmed)
-    }
     let change = change.canonical
     let accepted: Accepted
     switch change.kind {
     case .save(let type, var fields):
-      let assets = try Self.recognized(try assets.get(), in: change.key.zoneKey, ledger)
+      let assets = try Self.recognized(assets, in: change.key.zoneKey, ledger)
       for (field, own) in Dictionary(grouping: assets, by: \.field) {
         let descriptors = own.map(\.value)
         fields[field] = fields[field]?.replacingAssets(with: descriptors) ?? descriptors.first.map(FieldValue.asset)
@@ -142,7 +145,7 @@ extension SyncStore {
     let current = isRecreation ? [:] : queued?.changes.applied(to: onServer) ?? onServer
     var changes = fields.effective(on: current)
     // Nothing is known to be there, which is not to know that there is nothing: a clear is meant.
-    if mirror == nil, !isRecreation {
+    if mirror == nil, !isRecreation, !fields.cleared.isEmpty {
       changes.apply(fields.only(fields.cleared.subtracting(queued?.changes.cleared ?? [])))
     }
     if queued == nil, mirror != nil, changes.isEmpty { return .unchanged }
@@ -174,7 +177,7 @@ extension SyncStore {
     operation.assets += assets
     if isRecreation {
       // What an unanswered save may have written goes too: the new record has nothing of the old one.
-      let old = Set(onServer.keys).union(operation.sentChanges?.names ?? [])
+      let old = operation.sentChanges.reduce(into: Set(onServer.keys)) { $0.formUnion($1.names) }
       for name in old where !changes.names.contains(name) { changes[name] = nil }
       operation.isRecreation = true
       operation.kind = .save
@@ -244,8 +247,9 @@ extension SyncStore {
     operation.editedAt = now
     operation.clearOfSuspicion()
     let isHeldByErrors = operation.state == .failed || operation.state == .waiting
-    // A delete settles what the fields' conflict was about.
-    if isHeldByErrors || (operation.state == .conflict && operation.kind == .delete) {
+    // A delete settles what the fields' conflict was about, and so does the edit that makes them what the server holds.
+    let isSettled = try operation.state == .conflict && operation.isSettled(on: ledger.record(operation.key))
+    if isHeldByErrors || isSettled {
       operation.becomePending("edited again, ready to send", now: now)
       operation.attempts = 0
       operation.errorCode = nil
@@ -282,9 +286,16 @@ extension QueuedOperation {
     if state == .pending { reason = "made on an older reading, to be compared with the server's record" }
   }
 
+  /// Whether nothing is left of what a conflict was about. One that comes back endlessly is a person's all the same.
+  fileprivate func isSettled(on server: MirrorRecord?) -> Bool {
+    guard kind == .save else { return true }
+    guard let server, !conflictsEndlessly, changes.rules.isEmpty else { return false }
+    return !Conflict(self, server: server).isContested
+  }
+
   /// Called before an edit: remembers what a request that is on its way may have written.
   fileprivate mutating func noteSentChanges() {
     guard state == .inFlight, sentKind == .save, kind == .save, generation == sentGeneration else { return }
-    sentChanges = changes
+    remember(sent: changes)
   }
 }

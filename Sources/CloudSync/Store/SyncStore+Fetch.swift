@@ -8,6 +8,12 @@ extension SyncStore {
     var deleted = 0
     /// Why an element of the page failed to come.
     var failure: WebServicesError?
+
+    fileprivate mutating func add(_ other: PageEffect) {
+      changed += other.changed
+      deleted += other.deleted
+      failure = other.failure ?? failure
+    }
   }
 
   // MARK: - Database changes
@@ -20,17 +26,16 @@ extension SyncStore {
   ///
   /// - Returns: How many records went with zones.
   func apply(_ page: WireDatabaseChanges, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
-    let now = now()
     let isShared = scope.database == .shared
-    return try write { ledger in
-      try lease.check(ledger, now: now)
+    return try write(lease) { ledger, now in
+      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       var lost = 0
       for case .zone(let zone) in page.zones {
         // In the private database every zone is one's own; the server names the owner there, we do not.
         let owner = isShared ? zone.zoneID.ownerRecordName ?? "" : ""
         let key = ZoneKey(zone: zone.zoneID.zoneName, owner: owner)
         if zone.deleted == true {
-          lost += try forgetZone(key, now: now, ledger)
+          lost += try ZoneLoss.take(key, reconciliation)
         } else if !key.isDefaultZone,
           try ledger.zone(key)?.token != zone.syncToken || zone.syncToken == nil
         {
@@ -52,16 +57,6 @@ extension SyncStore {
         try ledger.put(zone)
       }
     }
-  }
-
-  /// The server deleted a zone: its records are gone, queued changes of it wait for an operator.
-  ///
-  /// - Returns: How many records the mirror had of it.
-  private func forgetZone(_ key: ZoneKey, now: Int64, _ ledger: any Ledger) throws -> Int {
-    guard try ledger.zone(key) != nil else { return 0 }
-    let records = try ledger.recordCount(of: key)
-    try ZoneLoss.take(key, now: now, ledger)
-    return records
   }
 
   // MARK: - Zone changes
@@ -116,23 +111,24 @@ extension SyncStore {
   func apply(_ page: WireZoneChanges, to zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError)
     -> PageEffect
   {
-    return try write(lease) { ledger, now in
+    return try writeInSlices(page.records, lease) { slice, ledger, now in
       guard let known = try ledger.zone(zone) else { return PageEffect() }
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-      var effect = try take(page.records, zone, epoch: known.epoch, isWhole: known.readingAll, reconciliation)
-      guard effect.failure == nil else { return effect }
+      var effect = try take(&slice, zone, epoch: known.epoch, isWhole: known.readingAll, reconciliation)
+      guard slice.isLast, !hasFailed(page.records) else { return effect }
       let atEnd = !page.moreComing
-      if atEnd, known.readingAll {
+      if atEnd {
+        let hold = DeletionHold(reconciliation: reconciliation)
         // A reading from the beginning has seen all there is: what it did not see was deleted meanwhile.
-        for name in try ledger.namesNotSeen(zone, epoch: known.epoch) {
-          try reconciliation.takeDeletion(of: RecordKey(zone, name))
-          effect.deleted += 1
+        if known.readingAll {
+          for name in try ledger.namesNotSeen(zone, epoch: known.epoch) { try hold.note(RecordKey(zone, name)) }
         }
+        effect.deleted += try hold.conclude(zone)
       }
       try ledger.setToken(zone, page.syncToken, atEnd: atEnd, now: now)
       try Throttles.clear(.zone(zone), ledger)
       return effect
-    }
+    }.reduce(into: PageEffect()) { $0.add($1) }
   }
 
   /// Reads a zone from the beginning, since the server no longer knows its token. Queued changes are untouched.
@@ -151,9 +147,9 @@ extension SyncStore {
   /// The zone's feed says that there is no such zone.
   ///
   /// - Returns: How many records went with it.
-  func zoneIsGone(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) -> Int {
+  func zoneIsGone(_ zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
     return try write(lease) { ledger, now in
-      return try forgetZone(zone, now: now, ledger)
+      try ZoneLoss.take(zone, Reconciliation(policy: policy, now: now, ledger: ledger))
     }
   }
 
@@ -190,16 +186,16 @@ extension SyncStore {
     policy: MergePolicy,
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
-    return try write(lease) { ledger, now in
+    return try writeInSlices(records, lease) { slice, ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-      let effect = try take(records, pull.zone, epoch: 0, reconciliation)
-      guard effect.failure == nil else { return effect }
+      let effect = try take(&slice, pull.zone, epoch: 0, reconciliation)
+      guard slice.isLast, !hasFailed(records) else { return effect }
       let latest = records.compactMap { result -> Int64? in
         if case .record(let record) = result { record.modified?.timestamp } else { nil }
       }.max()
       try ledger.advance(pull, seen: latest, now: now)
       return effect
-    }
+    }.reduce(into: PageEffect()) { $0.add($1) }
   }
 
   /// Names and change tags of the records that the mirror has of a pull.
@@ -220,33 +216,41 @@ extension SyncStore {
     policy: MergePolicy,
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
-    return try write(lease) { ledger, now in
-      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-      let known = results.map { result -> WireRecordResult in
-        guard case .failure(let name?, let error) = result, error.code == .notFound else { return result }
-        return WireRecordResult.deleted(recordName: name)
-      }
-      // These were asked for by name: whatever the mirror has, so it is now.
-      return try take(known, pull.zone, epoch: 0, isWhole: true, reconciliation)
+    let known = results.map { result -> WireRecordResult in
+      guard case .failure(let name?, let error) = result, error.code == .notFound else { return result }
+      return WireRecordResult.deleted(recordName: name)
     }
+    return try writeInSlices(known, lease) { slice, ledger, now in
+      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
+      // These were asked for by name: whatever the mirror has, so it is now.
+      return try take(&slice, pull.zone, epoch: 0, isWhole: true, reconciliation)
+    }.reduce(into: PageEffect()) { $0.add($1) }
   }
 
   /// The end of a sweep.
-  func markSwept(_ pull: Pull, _ lease: Lease) throws(StoreError) {
+  ///
+  /// - Returns: how many records it found deleted.
+  func markSwept(_ pull: Pull, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
     try write(lease) { ledger, now in
       try ledger.markSwept(pull, now: now)
+      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
+      return try DeletionHold(reconciliation: reconciliation).conclude(pull.zone)
     }
   }
 
+  private func hasFailed(_ results: [WireRecordResult]) -> Bool {
+    results.contains { if case .failure = $0 { true } else { false } }
+  }
+
   private func take(
-    _ results: [WireRecordResult],
+    _ results: inout TransactionSlice<WireRecordResult>,
     _ zone: ZoneKey,
     epoch: Int64,
     isWhole: Bool = false,
     _ reconciliation: Reconciliation
   ) throws -> PageEffect {
     var effect = PageEffect()
-    for result in results {
+    while let result = results.next() {
       switch result {
       case .record(let wire):
         guard let record = MirrorRecord(wire, in: zone) else { continue }
@@ -254,8 +258,9 @@ extension SyncStore {
         try reconciliation.take(record, epoch: epoch, isWhole: isWhole)
         if known != record.changeTag { effect.changed += 1 }
       case .deleted(let name):
-        try reconciliation.takeDeletion(of: RecordKey(zone, name))
-        effect.deleted += 1
+        let key = RecordKey(zone, name)
+        if try reconciliation.ledger.changeTag(key) == nil { effect.deleted += 1 }
+        try DeletionHold(reconciliation: reconciliation).note(key)
       case .failure(let name, let error):
         effect.failure = error
         if let name { effect.failure?.reason = "\(name): \(error.reason)" }

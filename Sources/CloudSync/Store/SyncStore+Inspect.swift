@@ -93,13 +93,15 @@ extension SyncStore {
 
   package func zones() throws(StoreError) -> [ZoneRow] {
     try read { ledger in
-      try ledger.zones().map { zone in
+      let held = try Self.heldDeletions(ledger)
+      return try ledger.zones().map { zone in
         ZoneRow(
           key: zone.key,
           state: zone.state.rawValue,
           records: try ledger.recordCount(of: zone.key),
           tokenAt: zone.tokenAt,
-          lastFetchAt: zone.lastFetchAt
+          lastFetchAt: zone.lastFetchAt,
+          held: held.first { $0.zone == zone.key }
         )
       }
     }

@@ -18,46 +18,73 @@ extension SyncStore {
     deferring: [Int64: Set<Int64>] = [:],
     _ lease: Lease
   ) throws(StoreError) -> [QueuedOperation] {
-    return try write(lease) { ledger, now in
-      // An operator may have paused or discarded some since the plan was made.
-      let ready = try ids.compactMap { try ledger.operation($0) }.filter {
-        // What has become part of a group since goes with all of it or not at all.
-        ($0.state == .pending || $0.state == .waiting) && !$0.needsReadBack && (atomic || $0.group == nil)
-      }.filter { operation in
-        // Edited since: the app looks at it anew.
-        guard let approved, operation.kind == .save, operation.type != nil else { return true }
-        return approved[operation.id] == operation.generation
-      }.filter { operation in
-        // Receipts that have grown too old meanwhile are asked for again.
-        guard operation.assets.contains(where: { !$0.isGranted(at: now) }) else { return true }
-        var operation = operation
-        operation.forgetGrants(at: now)
-        try ledger.update(operation)
-        return false
-      }
-      guard ready.count == ids.count || !atomic else { return [] }
-      if atomic, let group = ready.first?.group, try ledger.groupSize(group) != ready.count { return [] }
-      if let zone = ready.first?.key.zoneKey { try ledger.noteServed(zone) }
-      return try ready.map { operation in
-        let blockers = try deferring[operation.id, default: []].compactMap { try ledger.operation($0)?.key }
-        var sent = operation.ahead(of: Set(blockers))
-        sent.state = .inFlight
-        sent.reason = "on its way"
-        sent.nextAttemptAt = nil
-        sent.sentGeneration = operation.generation
-        sent.sentKind = sent.kind
-        try ledger.markInFlight(operation.id, reason: sent.reason)
-        guard sent.isPart || operation.kind == .zoneDelete, var kept = try ledger.operation(operation.id) else {
-          return sent
+    if atomic {
+      return try write(lease) { ledger, now in
+        let ready = try ids.compactMap { try Self.ready($0, atomic: true, approved, now: now, ledger) }
+        guard ready.count == ids.count, try ready.first?.group.map(ledger.groupSize) ?? ready.count == ready.count
+        else {
+          return []
         }
-        kept.sentKind = sent.kind
-        if sent.isPart { kept.sentChanges = sent.changes }
-        // Which state of the zone is to be deleted: only that one may be deleted again where no answer comes.
-        if operation.kind == .zoneDelete { kept.baseTag = try ledger.zone(operation.key.zoneKey)?.token }
-        try ledger.update(kept)
-        return sent
+        if let zone = ready.first?.key.zoneKey { try ledger.noteServed(zone) }
+        return try ready.map { try Self.begin($0, deferring[$0.id, default: []], ledger) }
       }
     }
+    return try writeInSlices(ids, lease) { slice, ledger, now in
+      var sent: [QueuedOperation] = []
+      while let id = slice.next() {
+        guard let operation = try Self.ready(id, atomic: false, approved, now: now, ledger) else { continue }
+        if slice.isFirst, sent.isEmpty { try ledger.noteServed(operation.key.zoneKey) }
+        sent.append(try Self.begin(operation, deferring[id, default: []], ledger))
+      }
+      return sent
+    }.flatMap(\.self)
+  }
+
+  /// The operation if it can still go: an operator may have paused or discarded it since the plan was made.
+  private static func ready(
+    _ id: Int64,
+    atomic: Bool,
+    _ approved: [Int64: Int64]?,
+    now: Int64,
+    _ ledger: any Ledger
+  ) throws -> QueuedOperation? {
+    guard var operation = try ledger.operation(id), operation.state == .pending || operation.state == .waiting,
+      !operation.needsReadBack
+    else { return nil }
+    // What has become part of a group since goes with all of it or not at all.
+    if !atomic, operation.group != nil { return nil }
+    // Edited since: the app looks at it anew.
+    if let approved, operation.kind == .save, operation.type != nil, approved[id] != operation.generation { return nil }
+    // Receipts that have grown too old meanwhile are asked for again.
+    guard operation.assets.contains(where: { !$0.isGranted(at: now) }) else { return operation }
+    operation.forgetGrants(at: now)
+    try ledger.update(operation)
+    return nil
+  }
+
+  /// Marks an operation in flight.
+  ///
+  /// - Parameter blockers: what it goes ahead of.
+  /// - Returns: the operation as it is to be sent.
+  private static func begin(_ operation: QueuedOperation, _ blockers: Set<Int64>, _ ledger: any Ledger) throws
+    -> QueuedOperation
+  {
+    var sent = operation.ahead(of: Set(try blockers.compactMap { try ledger.operation($0)?.key }))
+    sent.state = .inFlight
+    sent.reason = "on its way"
+    sent.nextAttemptAt = nil
+    sent.sentGeneration = operation.generation
+    sent.sentKind = sent.kind
+    try ledger.markInFlight(operation.id, reason: sent.reason)
+    guard sent.isPart || operation.kind == .zoneDelete, var kept = try ledger.operation(operation.id) else {
+      return sent
+    }
+    kept.sentKind = sent.kind
+    if sent.isPart { kept.remember(sent: sent.changes) }
+    // Which state of the zone is to be deleted: only that one may be deleted again where no answer comes.
+    if operation.kind == .zoneDelete { kept.baseTag = try ledger.zone(operation.key.zoneKey)?.token }
+    try ledger.update(kept)
+    return sent
   }
 
   /// What a request's answer did to the queue, counted.
@@ -66,6 +93,13 @@ extension SyncStore {
     var failed = 0
     var conflicts = 0
     var error: WebServicesError?
+
+    fileprivate mutating func add(_ other: Settled) {
+      acknowledged += other.acknowledged
+      failed += other.failed
+      conflicts += other.conflicts
+      error = other.error ?? error
+    }
   }
 
   /// Writes a request's outcomes: acknowledgements with the mirror, failures with their next step, the attempt itself.
@@ -77,17 +111,21 @@ extension SyncStore {
     random: Double,
     _ lease: Lease
   ) throws(StoreError) -> Settled {
-    return try write(lease) { ledger, now in
+    // What was refused comes first, and with it what concerns the request as a whole.
+    let done = sent.filter { outcomes[$0.id]?.isSuccess ?? false }
+    return try writeInSlices(done, lease, isWhole: sent.contains { $0.group != nil }) { slice, ledger, now in
       var settlement = Settlement(
         reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger),
         startedAt: now - Int64(seconds * 1000),
         seconds: seconds,
         random: random,
-        sent: sent
+        sent: sent,
+        outcomes: outcomes
       )
-      try settlement.settle(outcomes)
+      if slice.isFirst { try settlement.settleRefusals() }
+      while let operation = slice.next() { try settlement.settle(operation) }
       return settlement.result
-    }
+    }.reduce(into: Settled()) { $0.add($1) }
   }
 
   /// Writes what a read-back showed: a record, or that there is none, or why it could not be told.
@@ -124,11 +162,15 @@ extension SyncStore {
   }
 
   /// Writes what a read-back showed that met no zone; how many operations became dead letters.
-  func finishReadBack(_ ids: [Int64], inLost zone: ZoneKey, _ error: WebServicesError, _ lease: Lease)
-    throws(StoreError)
-    -> Int
-  {
+  func finishReadBack(
+    _ ids: [Int64],
+    inLost zone: ZoneKey,
+    _ error: WebServicesError,
+    policy: MergePolicy,
+    _ lease: Lease
+  ) throws(StoreError) -> Int {
     return try write(lease) { ledger, now in
+      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       var failed = 0
       for id in ids {
         guard var operation = try ledger.operation(id), operation.needsReadBack else { continue }
@@ -139,7 +181,7 @@ extension SyncStore {
         }
         operation.forgetSent()
         operation.attempts += 1
-        try ZoneLoss.meet(&operation, error, now: now, ledger)
+        try ZoneLoss.meet(&operation, error, reconciliation)
         if operation.state == .failed { failed += 1 }
         try ledger.update(operation)
       }

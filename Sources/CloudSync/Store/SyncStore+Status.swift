@@ -43,6 +43,7 @@ extension SyncStore {
   }
 
   private static func readWaits(into status: inout StoreStatus, now: Int64, _ ledger: any Ledger) throws {
+    status.heldDeletions = try heldDeletions(ledger)
     status.throttles = try ledger.waits(after: now).map { wait in
       StoreStatus.Throttle(
         scope: wait.scope.name,
@@ -154,6 +155,7 @@ extension StoreStatus {
     if queue.conflicts > 0 { parts.append("\(queue.conflicts) in conflict") }
     if queue.paused > 0 { parts.append("\(queue.paused) paused") }
     if queue.pending > 0 { parts.append("\(queue.pending) to be sent") }
+    for held in heldDeletions { parts.append("\(held.records) deletions in zone \(held.zone.zone) held back") }
     if parts.isEmpty { return lastSuccessAt == nil ? "never synced" : "everything is sent" }
     return parts.joined(separator: ", ")
   }

@@ -1,26 +1,30 @@
 import CloudKit
 
-/// A zone that is gone on the server: what the mirror had of it goes, and no queued edit may go with it.
+/// A zone that is gone on the server, with what the mirror has of it.
 ///
-/// Edits become the creation of the whole record as it was with the edit applied, so that nothing is missing when an
-/// operator has the zone made anew; deletions have come true.
+/// What was there is held back until somebody decides. Once it goes, no queued edit may go with it: edits become the
+/// creation of the whole record as it was with the edit applied, so that nothing is missing when an operator has the zone
+/// made anew; deletions have come true.
 enum ZoneLoss {
   /// An operation met a zone that is not there. A zone that we made, or that was never seen, is made (again); one that the
   /// server deleted is an operator's matter.
-  static func meet(_ operation: inout QueuedOperation, _ error: WebServicesError, now: Int64, _ ledger: any Ledger)
+  static func meet(_ operation: inout QueuedOperation, _ error: WebServicesError, _ reconciliation: Reconciliation)
     throws
   {
+    let ledger = reconciliation.ledger
     let zone = operation.key.zoneKey
     let known = try ledger.zone(zone)
     let wasOthers = known?.state == .ready && known?.createdHere == false
     if known?.state == .ready {
-      try take(zone, now: now, ledger)
+      _ = try take(zone, reconciliation)
       // What was an edit is a whole record now.
       if let whole = try ledger.operation(operation.id) {
         (operation.changes, operation.base, operation.baseTag) = (whole.changes, whole.base, whole.baseTag)
       }
     }
-    if known?.state == .deleted || wasOthers || operation.attempts >= operation.maxAttempts {
+    if try ledger.zone(zone)?.heldSince != nil {
+      operation.reason = "waits for zone \(zone.zone), which was deleted on the server"
+    } else if known?.state == .deleted || wasOthers || operation.attempts >= operation.maxAttempts {
       operation.fail(error.code.name, "zone \(zone.zone) was deleted on the server; retry makes it anew")
     } else {
       try ledger.setState(zone, .unconfirmed)
@@ -28,7 +32,30 @@ enum ZoneLoss {
     }
   }
 
-  static func take(_ zone: ZoneKey, now: Int64, _ ledger: any Ledger) throws {
+  /// The server says that the zone is gone.
+  ///
+  /// - Returns: how many records went with it; none where they are held back.
+  static func take(_ zone: ZoneKey, _ reconciliation: Reconciliation) throws -> Int {
+    let (ledger, now) = (reconciliation.ledger, reconciliation.now)
+    guard let known = try ledger.zone(zone) else { return 0 }
+    let records = try ledger.recordCount(of: zone)
+    // A deletion that is queued here is what was wanted.
+    let isGuarded = try reconciliation.policy.deletionGuard != nil && ledger.zoneDeletions()[zone] == nil
+    guard isGuarded, records > 0 else {
+      try accept(zone, now: now, ledger)
+      return records
+    }
+    try ledger.touchRecords(of: zone, epoch: MirrorRecord.gone)
+    try ledger.forgetFeed(zone, heldSince: known.heldSince ?? now)
+    if known.state != .deleted {
+      let lost = "zone \(zone.zone) was deleted on the server with \(records) records"
+      try EventLog.add("zone", "\(lost); they are kept here until somebody decides", now: now, ledger)
+    }
+    return 0
+  }
+
+  /// Lets go what the mirror has of the zone.
+  static func accept(_ zone: ZoneKey, now: Int64, _ ledger: any Ledger) throws {
     let queued = try ledger.operations(of: zone).filter { !$0.key.name.isEmpty }
     for var operation in queued {
       switch operation.kind {

@@ -72,6 +72,14 @@ struct PassEnd {
       let advice = row.state == .conflict ? "cktop conflicts show \(row.id)" : "cktop queue show \(row.id)"
       CommandFailure("\(what): \(why); \(advice)", status).report()
     }
+    for held in state.heldDeletions {
+      let zone = held.zoneID.zoneName
+      let what = held.isWholeZone ? "with \(held.records) records" : "\(held.records) records of it"
+      CommandFailure(
+        "zone \(zone): deleted on the server \(what), kept here; cktop zones restore or cktop zones accept",
+        status
+      ).report()
+    }
     if found.total > Self.listed {
       CommandFailure("and \(found.total - Self.listed) more; cktop queue list tells all", status).report()
     }

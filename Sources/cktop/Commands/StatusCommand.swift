@@ -61,10 +61,10 @@ extension StoreStatus {
     reason = "never synced"
   }
 
-  /// Authentication, permission, quota or conflicts hold something up.
+  /// Authentication, permission, quota, conflicts or deletions to be decided about hold something up.
   var needsPerson: Bool {
     let errorNeedsPerson = errorStands && lastError.map { ServerErrorCode($0.code).status == .personNeeded } == true
-    return accountProblem != nil || queue.conflicts > 0 || errorNeedsPerson
+    return accountProblem != nil || queue.conflicts > 0 || errorNeedsPerson || !heldDeletions.isEmpty
       || throttles.contains { ServerErrorCode($0.error).status == .personNeeded }
   }
 }

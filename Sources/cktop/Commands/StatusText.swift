@@ -43,6 +43,12 @@ struct StatusText {
     }
     lines.append(fact("Queue", queue))
     lines.append(fact("Records", records))
+    for held in status.heldDeletions {
+      let zone = held.zoneID.zoneName
+      let what = held.isWholeZone ? "the server deleted zone \(zone)," : "the server deleted much of zone \(zone),"
+      let ways = "cktop zones restore \(zone) or cktop zones accept \(zone)"
+      lines.append(fact("Held back", "\(what) \(held.records) records; \(ways)"))
+    }
     if let problem = status.deliveryProblem { lines.append(fact("Delivery", problem.message)) }
     for wait in status.throttles {
       lines.append(fact("Wait", "\(wait.scope): \(wait.error) until \(time(wait.until))"))

@@ -6,7 +6,9 @@ struct ZonesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "zones",
     abstract: "Zones with token age, last fetch and counts.",
-    subcommands: [ZonesList.self, ZonesCreate.self, ZonesDelete.self],
+    subcommands: [
+      ZonesList.self, ZonesCreate.self, ZonesDelete.self, ZonesAccept.self, ZonesRestore.self,
+    ],
     defaultSubcommand: ZonesList.self
   )
 }
@@ -27,7 +29,7 @@ struct ZonesList: Verb {
     ])
     for zone in zones {
       table.append([
-        zone.key.zone, zone.key.owner, zone.state, String(zone.records), time(zone.tokenAt), time(zone.lastFetchAt),
+        zone.key.zone, zone.key.owner, zone.stateText, String(zone.records), time(zone.tokenAt), time(zone.lastFetchAt),
       ])
     }
     OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
@@ -35,6 +37,13 @@ struct ZonesList: Verb {
 
   private func time(_ milliseconds: Int64?) -> String {
     milliseconds.flatMap(RFC3339.text(milliseconds:)) ?? "never"
+  }
+}
+
+extension ZoneRow {
+  /// The state, with what is held back.
+  fileprivate var stateText: String {
+    held.map { "\(state), \($0.records) \($0.records == 1 ? "deletion" : "deletions") held back" } ?? state
   }
 }
 

@@ -38,6 +38,7 @@ import Testing
     }
     for pattern in [
       "", "%", "_", "%%", "t%", "%K", "t_sk", "T__K", "%%a%_%b%", "50%", "a_b", "täsk", "tÄsk", "_\u{301}",
+      "%tas%", "quota t%", "%UOTA_TÄ%", "tÄs%", "%a\nb", "%ota \"%",
     ] {
       for column in ["type", "name", "message", "error"] {
         atoms += ["\(column) like '\(pattern)'", "\(column) not like '\(pattern)'"]
@@ -99,7 +100,8 @@ import Testing
         sql: """
           CREATE TABLE operations (id INTEGER PRIMARY KEY, state TEXT NOT NULL, type TEXT, zone TEXT NOT NULL, name TEXT,
             operation TEXT NOT NULL, errorCode TEXT, errorMessage TEXT, attempts INTEGER NOT NULL,
-            enqueuedAt INTEGER NOT NULL) STRICT
+            enqueuedAt INTEGER NOT NULL) STRICT;
+          \(Schema.texts)
           """
       )
       for (index, row) in rows.enumerated() {

@@ -11,7 +11,13 @@ import Testing
     ("type <> 'Task'", "(type != ?)", [.text("Task")]),
     ("type != 'O''Neill'", "(type != ?)", [.text("O'Neill")]),
     ("error = 'NETWORK_ERROR'", "(errorCode = ?)", [.text("NETWORK_ERROR")]),
-    ("message like '%quota%'", "(errorMessage LIKE ?)", [.text("%quota%")]),
+    (
+      "message like '%quota%'", "(id IN (SELECT rowid FROM operationTexts WHERE errorMessage LIKE ?))",
+      [.text("%quota%")]
+    ),
+    ("message like '%qu_ta%'", "(errorMessage LIKE ?)", [.text("%qu_ta%")]),
+    ("name not like 'abc%'", "(NOT (name LIKE ?))", [.text("abc%")]),
+    ("zone like 'abc%'", "(zone LIKE ?)", [.text("abc%")]),
     ("message NOT LIKE ''", "(NOT (errorMessage LIKE ?))", [.text("")]),
     ("attempts >= -3", "(attempts >= ?)", [.integer(-3)]),
     ("name is null", "(name IS NULL)", []),

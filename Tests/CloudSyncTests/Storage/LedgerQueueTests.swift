@@ -28,7 +28,7 @@ import Testing
       operation.generation = 3
       operation.sentGeneration = 2
       operation.sentKind = .save
-      operation.sentChanges = FieldChanges(values: ["x": .string("é")])
+      operation.sentChanges = [FieldChanges(values: ["x": .string("é")]), FieldChanges(values: ["x": .int64(2)])]
       operation.isRecreation = true
       operation.needsReadBack = true
       operation.conflictRounds = 4

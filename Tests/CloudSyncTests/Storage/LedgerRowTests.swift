@@ -30,6 +30,11 @@ import Testing
       #expect(try ledger.recordTypes(in: .one) == ["Note", "Task"])
       #expect(try ledger.recordCount(of: .one) == 2)
 
+      #expect(try ledger.namesGone(.one) == [])
+      try ledger.touchRecords(of: .one, epoch: -1)
+      try ledger.touch(RecordKey(.one, "b"), epoch: 3)
+      #expect(try ledger.namesGone(.one) == ["a"])
+
       try ledger.removeRecord(RecordKey(.one, "b"))
       #expect(try ledger.recordTypes(in: .one) == ["Note"])
       try ledger.removeRecords(of: .one)

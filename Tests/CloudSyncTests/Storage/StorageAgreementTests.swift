@@ -69,11 +69,14 @@ import Testing
     case 14: _ = try ledger.endBackOffs(now: time, reason: "flushed")
     case 15: try ledger.join("g", to: "h")
     case 16, 17: try ledger.put(record(key, &random), epoch: Int64(random.below(4)))
-    case 18: try ledger.touch(key, epoch: Int64(random.below(4)))
+    case 18:
+      try ledger.touch(key, epoch: Int64(random.below(5)) - 1)
+      if random.below(6) == 0 { try ledger.touchRecords(of: zone, epoch: Int64(random.below(2)) - 1) }
     case 19: random.below(5) == 0 ? try ledger.removeRecords(of: zone) : try ledger.removeRecord(key)
     case 20:
       random.below(3) == 0 ? try ledger.forgetContents(zone) : try ledger.insertZone(zone, state: .unconfirmed)
       if random.below(5) == 0 { try ledger.removeZone(zone) }
+      if random.below(3) == 0 { try ledger.forgetFeed(zone, heldSince: random.below(2) == 0 ? nil : time) }
     case 21:
       try ledger.restart(zone)
       try ledger.setToken(zone, random.below(2) == 0 ? nil : "token", atEnd: random.below(2) == 0, now: time)
@@ -128,7 +131,7 @@ import Testing
       generation: Int64(1 + random.below(3)),
       sentGeneration: state == .inFlight ? 1 : nil,
       sentKind: state == .inFlight ? .save : nil,
-      sentChanges: random.below(3) == 0 ? FieldChanges(values: ["x": .int64(1)]) : nil,
+      sentChanges: random.below(3) == 0 ? [FieldChanges(values: ["x": .int64(1)])] : [],
       isRecreation: random.below(4) == 0,
       needsReadBack: !key.name.isEmpty && random.below(4) == 0,
       conflictRounds: random.below(3),

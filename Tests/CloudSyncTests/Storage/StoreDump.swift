@@ -20,6 +20,7 @@ struct StoreDump: Equatable {
     var versions: [MirrorVersion?]
     var tags: [String?]
     var notSeen: [String]
+    var gone: [String]
     var count: Int
     var types: [String]
     var queuedTypes: [String]
@@ -93,6 +94,7 @@ struct StoreDump: Equatable {
         versions: try keys.map { try ledger.version($0) },
         tags: try keys.map { try ledger.changeTag($0) },
         notSeen: try ledger.namesNotSeen(zone, epoch: 2),
+        gone: try ledger.namesGone(zone),
         count: try ledger.recordCount(of: zone),
         types: try ledger.recordTypes(in: zone) + Self.types.flatMap { try ledger.names(zone, type: $0) },
         queuedTypes: try ledger.queuedTypes(in: zone)

@@ -61,12 +61,18 @@ extension Ledger {
   /// Forgets a zone's records and feed, since the server deleted it.
   func forgetContents(_ key: ZoneKey) throws {
     try removeRecords(of: key)
+    try forgetFeed(key, heldSince: nil)
+  }
+
+  /// Forgets a zone's feed, since the server deleted it.
+  func forgetFeed(_ key: ZoneKey, heldSince: Int64?) throws {
     try change(key) { zone in
       zone.state = .deleted
       zone.token = nil
       zone.tokenAt = nil
       zone.needsFetch = false
       zone.readingAll = false
+      zone.heldSince = heldSince
     }
   }
 

@@ -61,6 +61,10 @@ package protocol Ledger: AnyObject {
   func removeRecords(of zone: ZoneKey) throws
   /// Names in a zone that the reading of `epoch` did not see.
   func namesNotSeen(_ zone: ZoneKey, epoch: Int64) throws -> [String]
+  /// Names in a zone whose records are marked as gone, by an epoch below zero.
+  func namesGone(_ zone: ZoneKey) throws -> [String]
+  /// Marks all records of a zone as seen by the reading of `epoch`.
+  func touchRecords(of zone: ZoneKey, epoch: Int64) throws
   func names(_ zone: ZoneKey, type: String) throws -> [String]
   func recordCount(of zone: ZoneKey) throws -> Int
   /// Types of the records that the mirror has of a zone.

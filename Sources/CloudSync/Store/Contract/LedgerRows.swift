@@ -32,6 +32,8 @@ package struct KnownZone: Hashable, Sendable {
   package var readingAll = false
   /// The number of the last request that went to the zone: the lower, the sooner it is its turn.
   package var served: Int64 = 0
+  /// Since when deletions on the server, of records or of the zone itself, have been held back here.
+  package var heldSince: Int64?
 
   package init(_ key: ZoneKey, state: ZoneState) {
     self.key = key
@@ -127,7 +129,7 @@ package struct AuditedCommand: Hashable, Sendable {
 /// Which operations might be sent, as far as the store can tell; oldest first.
 package struct CandidateQuery: Hashable, Sendable {
   /// All are sendable: pending, or waiting with their back-off over; in a zone that does not wait and, if of a record,
-  /// that is not to be deleted.
+  /// that is not to be deleted, nor is gone on the server and kept here.
   package enum Kind: Hashable, Sendable {
     /// On zones themselves.
     case zoneOperations

@@ -21,6 +21,10 @@ package protocol QueueStorage: Sendable {
   /// is as durable as the storage is when this returns, and then everybody who watches is told.
   func write<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value
 
+  /// Whether a transaction that may as well go on in another one should end here, after so many rows: others of this
+  /// process wait to write.
+  func yields(after rows: Int) -> Bool
+
   /// The lock that one driver at a time holds. Not taken yet.
   func driverLock() -> any DriverLock
 

@@ -146,14 +146,16 @@ extension MemoryLedger {
 private struct Choice {
   let ledger: MemoryLedger
   private let query: CandidateQuery
-  private let deletions: Set<ZoneKey>
+  /// Zones whose deletion is queued, and those that are gone and kept here.
+  private let leaving: Set<ZoneKey>
   private var closed: [ZoneKey: Bool] = [:]
   private var whole: [String: Bool] = [:]
 
   init(_ ledger: MemoryLedger, _ query: CandidateQuery) {
     self.ledger = ledger
     self.query = query
-    deletions = Set(((try? ledger.zoneDeletions()) ?? [:]).keys)
+    let held = ledger.zoneRows.rows.values.filter { $0.state == .deleted && $0.heldSince != nil }
+    leaving = Set(((try? ledger.zoneDeletions()) ?? [:]).keys).union(held.map(\.key))
   }
 
   mutating func first(
@@ -190,7 +192,7 @@ private struct Choice {
     }
     let zone = operation.key.zoneKey
     if isClosed(zone) { return false }
-    return operation.key.name.isEmpty || !deletions.contains(zone)
+    return operation.key.name.isEmpty || !leaving.contains(zone)
   }
 
   mutating func isReady(_ row: MemoryLedger.Operation) -> Bool {

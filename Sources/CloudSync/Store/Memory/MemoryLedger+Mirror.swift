@@ -45,6 +45,14 @@ extension MemoryLedger {
     mirror.names(of: zone).filter { records[RecordKey(zone, $0)].map { $0.epoch < epoch } ?? false }.sorted()
   }
 
+  func namesGone(_ zone: ZoneKey) throws -> [String] {
+    mirror.names(of: zone).filter { records[RecordKey(zone, $0)].map { $0.epoch < 0 } ?? false }.sorted()
+  }
+
+  func touchRecords(of zone: ZoneKey, epoch: Int64) throws {
+    for name in mirror.names(of: zone) { try touch(RecordKey(zone, name), epoch: epoch) }
+  }
+
   func names(_ zone: ZoneKey, type: String) throws -> [String] { mirror.byZone[zone]?[type]?.sorted() ?? [] }
 
   func recordCount(of zone: ZoneKey) throws -> Int { mirror.byZone[zone]?.values.reduce(0) { $0 + $1.count } ?? 0 }

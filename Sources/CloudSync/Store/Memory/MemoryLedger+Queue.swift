@@ -85,7 +85,7 @@ extension MemoryLedger {
       change(id) { operation in
         let isRecord = !operation.key.name.isEmpty
         if operation.sentKind == .save, operation.kind == .save, operation.generation == operation.sentGeneration {
-          operation.sentChanges = operation.changes
+          operation.sentChanges.append(operation.changes)
         }
         operation.state = .pending
         operation.sentGeneration = nil

@@ -119,6 +119,7 @@ extension KnownZone {
     epoch = row["epoch"]
     readingAll = row["readingAll"]
     served = row["served"]
+    heldSince = row["heldSince"]
   }
 }
 

@@ -25,52 +25,62 @@ enum JSONColumn {
 }
 
 extension QueuedOperation {
-  static let columns = """
-    id, operation, zone, owner, name, type, changes, base, baseTag, state, reason, generation, sentGeneration, \
-    sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, maxAttempts, nextAttemptAt, \
-    isServersWait, errorCode, errorMessage, enqueuedAt, editedAt, conflictAt, bytes, atomicGroup, assets, \
-    isUnanswered, lostRounds, askedAbout, suspicion
-    """
+  /// In the order in which they are read: by its number a column is found at once, by its name after all before it.
+  fileprivate enum Column: Int, CaseIterable {
+    case id, operation, zone, owner, name, type, changes, base, baseTag, state, reason, generation,
+      sentGeneration, sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts,
+      maxAttempts, nextAttemptAt, isServersWait, errorCode, errorMessage, enqueuedAt, editedAt, conflictAt,
+      bytes, atomicGroup, assets, isUnanswered, lostRounds, askedAbout, suspicion
+  }
+
+  static let columns = Column.allCases.map { "\($0)" }.joined(separator: ", ")
 
   init(row: Row) throws {
-    do { try self.init(readable: row) } catch { throw UnreadableRow(.operation(row["id"]), error) }
+    do { try self.init(readable: row) } catch { throw UnreadableRow(.operation(row[.id]), error) }
   }
 
   private init(readable row: Row) throws {
-    guard let kind = OperationKind(rawValue: row["operation"]), let state = OperationState(rawValue: row["state"])
+    guard let kind = OperationKind(rawValue: row[.operation]), let state = OperationState(rawValue: row[.state])
     else { throw StoreError(.damaged, "the queue holds an operation or state of unknown name") }
-    id = row["id"]
+    id = row[.id]
     self.kind = kind
-    key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"] ?? "")
-    type = row["type"]
-    changes = try JSONColumn.value(row["changes"])
-    base = try JSONColumn.value(row["base"])
-    baseTag = row["baseTag"]
+    key = RecordKey(zone: row[.zone], owner: row[.owner], name: row[.name] ?? "")
+    type = row[.type]
+    changes = try JSONColumn.value(row[.changes])
+    base = try JSONColumn.value(row[.base])
+    baseTag = row[.baseTag]
     self.state = state
-    reason = row["reason"]
-    generation = row["generation"]
-    sentGeneration = row["sentGeneration"]
-    sentKind = (row["sentOperation"] as String?).flatMap(OperationKind.init(rawValue:))
-    sentChanges = try (row["sentChanges"] as String?).map { try JSONColumn.value($0) }
-    isRecreation = row["isRecreation"]
-    needsReadBack = row["needsReadBack"]
-    conflictRounds = row["conflictRounds"]
-    attempts = row["attempts"]
-    maxAttempts = row["maxAttempts"]
-    nextAttemptAt = row["nextAttemptAt"]
-    isServersWait = row["isServersWait"]
-    errorCode = row["errorCode"]
-    errorMessage = row["errorMessage"]
-    enqueuedAt = row["enqueuedAt"]
-    editedAt = row["editedAt"]
-    conflictAt = row["conflictAt"]
-    bytes = row["bytes"]
-    group = row["atomicGroup"]
-    suspicion = row["suspicion"]
-    assets = try JSONColumn.assets(row["assets"])
-    isUnanswered = row["isUnanswered"]
-    lostRounds = row["lostRounds"]
-    askedAbout = row["askedAbout"]
+    reason = row[.reason]
+    generation = row[.generation]
+    sentGeneration = row[.sentGeneration]
+    sentKind = (row[.sentOperation] as String?).flatMap(OperationKind.init(rawValue:))
+    sentChanges = try (row[.sentChanges] as String?).map { try JSONColumn.value($0) } ?? []
+    isRecreation = row[.isRecreation]
+    needsReadBack = row[.needsReadBack]
+    conflictRounds = row[.conflictRounds]
+    attempts = row[.attempts]
+    maxAttempts = row[.maxAttempts]
+    nextAttemptAt = row[.nextAttemptAt]
+    isServersWait = row[.isServersWait]
+    errorCode = row[.errorCode]
+    errorMessage = row[.errorMessage]
+    enqueuedAt = row[.enqueuedAt]
+    editedAt = row[.editedAt]
+    conflictAt = row[.conflictAt]
+    bytes = row[.bytes]
+    group = row[.atomicGroup]
+    suspicion = row[.suspicion]
+    assets = try JSONColumn.assets(row[.assets])
+    isUnanswered = row[.isUnanswered]
+    lostRounds = row[.lostRounds]
+    askedAbout = row[.askedAbout]
+  }
+}
+
+extension Row {
+  fileprivate subscript<Value>(column: QueuedOperation.Column) -> Value
+  where Value: DatabaseValueConvertible & StatementColumnConvertible {
+    self[column.rawValue]
   }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 /// Choosing among the operations. Without their payload: candidates are many, what is sent is read when it is sent.
@@ -6,43 +7,43 @@ extension SQLiteLedger {
     let condition: String
     // Where few are meant of very many, by the index that has just these.
     var index = ""
-    var arguments = StatementArguments()
+    var arguments: StatementArguments = ["now": query.now, "limit": query.limit]
     switch query.kind {
     case .zoneOperations:
       index = "INDEXED BY operationsOfZones"
-      condition = "\(sendable(query.now)) AND name IS NULL"
+      condition = "\(Self.sendable) AND name IS NULL"
     case .readBacks:
       index = "INDEXED BY operationsToReadBack"
-      condition = "\(sendable(query.now)) AND needsReadBack = 1 AND name IS NOT NULL"
+      condition = "\(Self.sendable) AND needsReadBack = 1 AND name IS NOT NULL"
     case .uploads:
       index = "INDEXED BY operationsToUpload"
-      condition = "\(sendable(query.now)) AND needsReadBack = 0 AND needsUpload = 1"
+      condition = "\(Self.sendable) AND needsReadBack = 0 AND needsUpload = 1"
     case .free(let zone):
       // In their order, until there are enough.
       if query.typeOrder.types.isEmpty { index = "INDEXED BY operationsByZone" }
       condition =
         """
-        zone = ? AND owner = ? AND \(whole(query)) AND NOT EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id)
+        zone = :zone AND owner = :owner AND \(whole(query)) AND NOT EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id)
           AND (atomicGroup IS NULL OR NOT EXISTS
             (SELECT 1 FROM operations m JOIN blockers b ON b.operation = m.id JOIN operations p ON p.id = b.blocker
               WHERE m.atomicGroup = o.atomicGroup AND p.atomicGroup IS NOT o.atomicGroup))
         """
-      arguments = [zone.zone, zone.owner]
+      arguments += ["zone": zone.zone, "owner": zone.owner]
     case .suspects(let zone):
       index = "INDEXED BY operationsUnderSuspicion"
-      condition = "zone = ? AND owner = ? AND suspicion IS NOT NULL AND \(ready(query))"
-      arguments = [zone.zone, zone.owner]
+      condition = "zone = :zone AND owner = :owner AND suspicion IS NOT NULL AND \(ready(query))"
+      arguments += ["zone": zone.zone, "owner": zone.owner]
     case .waitingFor(let zone, let ids):
-      let list = ids.map(String.init).joined(separator: ",")
       // By the few that wait, not by all of the zone.
       condition = """
-        +zone = ? AND +owner = ? AND \(ready(query))
-          AND id IN (SELECT operation FROM blockers WHERE blocker IN (\(list)))
+        +zone = :zone AND +owner = :owner AND \(ready(query))
+          AND id IN (SELECT operation FROM blockers WHERE blocker IN (SELECT value FROM json_each(:ids)))
         """
-      arguments = [zone.zone, zone.owner]
+      arguments += ["ids": try Self.json(ids)]
+      arguments += ["zone": zone.zone, "owner": zone.owner]
     case .members(let groups):
-      condition = "atomicGroup IN (\(groups.map { _ in "?" }.joined(separator: ","))) AND \(ready(query))"
-      arguments = StatementArguments(groups)
+      condition = "atomicGroup IN (SELECT value FROM json_each(:groups)) AND \(ready(query))"
+      arguments += ["groups": try Self.json(groups)]
     case .entangled:
       // Whatever is in a ring refers to something, and such are few of very many.
       condition = """
@@ -55,20 +56,19 @@ extension SQLiteLedger {
     var order = "id"
     if case .free = query.kind, !query.typeOrder.types.isEmpty {
       let types = query.typeOrder.types
-      let places = types.indices.map { "WHEN ? THEN \($0)" }.joined(separator: " ")
+      let places = types.indices.map { "WHEN :type\($0) THEN \($0)" }.joined(separator: " ")
       let last = types.count
       order = "abs((operation = 'delete') * \(last) - CASE type \(places) ELSE \(last) END), id"
-      arguments += StatementArguments(types)
+      for (index, type) in types.enumerated() { arguments += ["type\(index)": type] }
     }
-    return try Row.fetchAll(
-      database,
-      sql: """
-        SELECT id, operation, zone, owner, bytes, atomicGroup, suspicion,
-          CASE operation WHEN 'save' THEN (SELECT count(*) FROM refs WHERE operation = o.id) ELSE 0 END AS links,
-          CASE WHEN json_valid(assets) THEN json_array_length(assets) ELSE 0 END AS assets
-        FROM operations o \(index) WHERE \(condition) ORDER BY \(order) LIMIT \(query.limit)
-        """,
-      arguments: arguments
+    return try rows(
+      """
+      SELECT id, operation, zone, owner, bytes, atomicGroup, suspicion,
+        CASE operation WHEN 'save' THEN (SELECT count(*) FROM refs WHERE operation = o.id) ELSE 0 END AS links,
+        CASE WHEN json_valid(assets) THEN json_array_length(assets) ELSE 0 END AS assets
+      FROM operations o \(index) WHERE \(condition) ORDER BY \(order) LIMIT :limit
+      """,
+      arguments
     ).map { row in
       guard let kind = OperationKind(rawValue: row["operation"]) else {
         throw UnreadableRow(.operation(row["id"]), StoreError(.damaged, "an operation of unknown name"))
@@ -88,14 +88,17 @@ extension SQLiteLedger {
 
   /// What a zone's wait holds up would only fill the window that others are looked for in. What was accepted after a
   /// zone's deletion is meant for the zone that comes after it.
-  private func sendable(_ now: Int64) -> String {
-    """
-    (state = 'pending' OR (state = 'waiting' AND nextAttemptAt <= \(now)))
-      AND 'zone:' || \(Self.escaped("zone")) || CASE owner WHEN '' THEN '' ELSE ':' || \(Self.escaped("owner")) END
-        NOT IN (SELECT scope FROM throttles WHERE until > \(now))
+  private static let sendable = """
+    (state = 'pending' OR (state = 'waiting' AND nextAttemptAt <= :now))
+      AND 'zone:' || \(escaped("zone")) || CASE owner WHEN '' THEN '' ELSE ':' || \(escaped("owner")) END
+        NOT IN (SELECT scope FROM throttles WHERE until > :now)
       AND (name IS NULL OR (zone, owner) NOT IN
-        (SELECT zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'))
+        (SELECT zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'
+          UNION ALL SELECT zone, owner FROM zones WHERE state = 'deleted' AND heldSince IS NOT NULL))
     """
+
+  private static func json(_ values: some Encodable) throws -> String {
+    String(decoding: try JSONEncoder().encode(values), as: UTF8.self)
   }
 
   /// As in the name of a `WaitScope`.
@@ -104,7 +107,7 @@ extension SQLiteLedger {
   }
 
   private func ready(_ query: CandidateQuery) -> String {
-    "\(sendable(query.now))\(query.savesAreHeld ? " AND operation <> 'save'" : "") AND needsReadBack = 0 AND needsUpload = 0 AND name IS NOT NULL"
+    "\(Self.sendable)\(query.savesAreHeld ? " AND operation <> 'save'" : "") AND needsReadBack = 0 AND needsUpload = 0 AND name IS NOT NULL"
   }
 
   /// Every member of a group has to be ready, or none of it can go.
@@ -118,26 +121,26 @@ extension SQLiteLedger {
 
   func zonesToServe(now: Int64, savesAreHeld: Bool) throws -> [ZoneKey] {
     let query = CandidateQuery(kind: .entangled, now: now, savesAreHeld: savesAreHeld)
-    return try Row.fetchAll(
-      database,
-      sql: """
-        SELECT zone, owner FROM zones z
-          WHERE EXISTS (SELECT 1 FROM operations o INDEXED BY operationsToSend
-            WHERE o.zone = z.zone AND o.owner = z.owner AND o.state IN ('pending', 'waiting') AND \(ready(query)))
-          ORDER BY served, owner, zone
-        """
+    return try rows(
+      """
+      SELECT zone, owner FROM zones z
+        WHERE EXISTS (SELECT 1 FROM operations o INDEXED BY operationsToSend
+          WHERE o.zone = z.zone AND o.owner = z.owner AND o.state IN ('pending', 'waiting') AND \(ready(query)))
+        ORDER BY served, owner, zone
+      """,
+      ["now": now]
     ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
   }
 
   func zonesToMake(now: Int64) throws -> [ZoneKey] {
-    try Row.fetchAll(
-      database,
-      sql: """
-        SELECT zone, owner FROM zones z WHERE state = 'unconfirmed'
-          AND EXISTS (SELECT 1 FROM operations o
-            WHERE o.zone = z.zone AND o.owner = z.owner AND o.name IS NOT NULL AND \(sendable(now)))
-          ORDER BY owner, zone
-        """
+    try rows(
+      """
+      SELECT zone, owner FROM zones z WHERE state = 'unconfirmed'
+        AND EXISTS (SELECT 1 FROM operations o
+          WHERE o.zone = z.zone AND o.owner = z.owner AND o.name IS NOT NULL AND \(Self.sendable))
+        ORDER BY owner, zone
+      """,
+      ["now": now]
     ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
   }
 

@@ -22,16 +22,26 @@ extension SQLiteLedger {
       arguments += [Self.likePattern(query.text)]
     }
     let condition = conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
-    let total: Int? =
-      conditions.isEmpty
-      ? try one("SELECT sum(count) FROM queueCounts")
-      : try Int.fetchOne(database, sql: "SELECT count(*) FROM operations WHERE \(condition)", arguments: arguments)
-    let rows = try Row.fetchAll(
-      database,
-      sql: "SELECT * FROM operations WHERE \(condition) ORDER BY id LIMIT \(limit ?? -1) OFFSET \(offset)",
+    // What the counts tell apart need not be counted.
+    let isCounted = query.text.isEmpty && (query.filter?.columns ?? []).isSubset(of: [.state, .zone, .type])
+    let counted = """
+      SELECT coalesce(sum(count), 0)
+        FROM (SELECT state, zone, nullif(type, '') AS type, count FROM queueCounts) WHERE \(condition)
+      """
+    let total = try Int.fetchOne(
+      list(isCounted ? counted : "SELECT count(*) FROM operations WHERE \(condition)", isUsual: conditions.isEmpty),
       arguments: arguments
+    )
+    let rows = try Row.fetchAll(
+      list("SELECT * FROM operations WHERE \(condition) ORDER BY id LIMIT ? OFFSET ?", isUsual: conditions.isEmpty),
+      arguments: arguments + [limit ?? -1, offset]
     ).map { row in try QueueRow(row: row, blockers: try blockers(of: row["id"])) }
     return Window(total: total ?? 0, offset: offset, rows: rows)
+  }
+
+  /// What everybody asks is prepared once; what somebody searches for, only for that.
+  private func list(_ sql: String, isUsual: Bool) throws -> Statement {
+    isUsual ? try database.cachedStatement(sql: sql) : try database.makeStatement(sql: sql)
   }
 
   func operationIDs(matching filter: QueueFilter?, now: Int64) throws -> [Int64] {
@@ -88,17 +98,15 @@ extension SQLiteLedger {
     let source = query.mirrorOnly ? Self.mirrorSource : Self.overlaidSource
     let condition = conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
     let total = try Int.fetchOne(
-      database,
-      sql: "SELECT count(*) FROM (\(source)) WHERE \(condition)",
+      list("SELECT count(*) FROM (\(source)) WHERE \(condition)", isUsual: query.text.isEmpty),
       arguments: arguments
     )
     let rows = try Row.fetchAll(
-      database,
-      sql: """
-        SELECT * FROM (\(source)) WHERE \(condition) ORDER BY zone, owner, type, name
-        LIMIT \(limit ?? -1) OFFSET \(offset)
-        """,
-      arguments: arguments
+      list(
+        "SELECT * FROM (\(source)) WHERE \(condition) ORDER BY zone, owner, type, name LIMIT ? OFFSET ?",
+        isUsual: query.text.isEmpty
+      ),
+      arguments: arguments + [limit ?? -1, offset]
     ).map(RecordRow.init(row:))
     return Window(total: total ?? 0, offset: offset, rows: rows)
   }

@@ -73,6 +73,17 @@ extension SQLiteLedger {
     )
   }
 
+  func namesGone(_ zone: ZoneKey) throws -> [String] {
+    try all(
+      "SELECT name FROM records INDEXED BY recordsGone WHERE zone = ? AND owner = ? AND epoch < 0 ORDER BY name",
+      [zone.zone, zone.owner]
+    )
+  }
+
+  func touchRecords(of zone: ZoneKey, epoch: Int64) throws {
+    try run("UPDATE records SET epoch = ? WHERE zone = ? AND owner = ?", [epoch, zone.zone, zone.owner])
+  }
+
   func names(_ zone: ZoneKey, type: String) throws -> [String] {
     try all(
       "SELECT name FROM records WHERE zone = ? AND owner = ? AND type = ? ORDER BY name",

@@ -6,11 +6,13 @@ extension SQLiteLedger {
     try row("SELECT \(QueuedOperation.columns) FROM operations WHERE id = ?", [id]).map(QueuedOperation.init(row:))
   }
 
+  /// Mostly there is none, and a number is asked for with less ado than a row of many columns.
   func operation(for key: RecordKey) throws -> QueuedOperation? {
-    try row(
-      "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? AND name = ?",
+    let id: Int64? = try one(
+      "SELECT id FROM operations WHERE zone = ? AND owner = ? AND name = ?",
       [key.zone, key.owner, key.name]
-    ).map(QueuedOperation.init(row:))
+    )
+    return try id.flatMap { try operation($0) }
   }
 
   func operations(of zone: ZoneKey) throws -> [QueuedOperation] {
@@ -78,7 +80,8 @@ extension SQLiteLedger {
       operation.kind.rawValue, operation.type, try JSONColumn.text(operation.changes),
       try JSONColumn.text(operation.base), operation.baseTag, operation.state.rawValue, operation.reason,
       operation.generation, operation.sentGeneration, operation.sentKind?.rawValue,
-      try operation.sentChanges.map { try JSONColumn.text($0) }, operation.isRecreation, operation.needsReadBack,
+      try operation.sentChanges.isEmpty ? nil : JSONColumn.text(operation.sentChanges), operation.isRecreation,
+      operation.needsReadBack,
       operation.conflictRounds, operation.attempts, operation.nextAttemptAt, operation.isServersWait,
       operation.errorCode, operation.errorMessage, operation.editedAt, operation.conflictAt, operation.bytes,
       operation.group,
@@ -126,7 +129,8 @@ extension SQLiteLedger {
       """
       UPDATE operations SET state = 'pending', sentGeneration = NULL, sentOperation = NULL,
         needsReadBack = operation <> 'zoneSave', isUnanswered = name IS NOT NULL,
-        sentChanges = CASE WHEN sentOperation = 'save' AND operation = 'save' AND generation = sentGeneration THEN changes
+        sentChanges = CASE WHEN sentOperation = 'save' AND operation = 'save' AND generation = sentGeneration
+          THEN json_insert(coalesce(sentChanges, '[]'), '$[#]', json(changes))
           ELSE sentChanges END,
         reason = CASE operation WHEN 'zoneSave' THEN ? ELSE ? END
       WHERE state = 'inFlight'

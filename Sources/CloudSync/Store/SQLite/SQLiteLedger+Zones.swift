@@ -14,16 +14,16 @@ extension SQLiteLedger {
     try run(
       """
       INSERT INTO zones(zone, owner, state, createdHere, needsFetch, token, tokenAt, lastFetchAt, epoch, readingAll,
-        served)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        served, heldSince)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT(zone, owner) DO UPDATE SET
         state = excluded.state, createdHere = excluded.createdHere, needsFetch = excluded.needsFetch,
         token = excluded.token, tokenAt = excluded.tokenAt, lastFetchAt = excluded.lastFetchAt, epoch = excluded.epoch,
-        readingAll = excluded.readingAll, served = excluded.served
+        readingAll = excluded.readingAll, served = excluded.served, heldSince = excluded.heldSince
       """,
       [
         zone.key.zone, zone.key.owner, zone.state.rawValue, zone.createdHere, zone.needsFetch, zone.token, zone.tokenAt,
-        zone.lastFetchAt, zone.epoch, zone.readingAll, zone.served,
+        zone.lastFetchAt, zone.epoch, zone.readingAll, zone.served, zone.heldSince,
       ]
     )
   }

@@ -12,6 +12,8 @@ package final class SQLiteStorage: QueueStorage {
   package let pool: DatabasePool
   /// Why the file is not to be used any more, once that is known.
   private let damage = Mutex<StoreError?>(nil)
+  /// How many calls wait for their turn to write.
+  private let waiting = Atomic(0)
 
   /// Opens the file, making it and its folder if need be.
   ///
@@ -141,9 +143,24 @@ package final class SQLiteStorage: QueueStorage {
   }
 
   package func write<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value {
-    let value = try wrap { try setAsideUnreadable { try pool.write { try body(SQLiteLedger($0)) } } }
+    let value = try wrap { try setAsideUnreadable { try inTurn { try body(SQLiteLedger($0)) } } }
     Bell.ring(name)
     return value
+  }
+
+  private func inTurn<Value>(_ body: (Database) throws -> Value) throws -> Value {
+    waiting.add(1, ordering: .relaxed)
+    var isWaiting = true
+    defer { if isWaiting { waiting.subtract(1, ordering: .relaxed) } }
+    return try pool.write { database in
+      waiting.subtract(1, ordering: .relaxed)
+      isWaiting = false
+      return try body(database)
+    }
+  }
+
+  package func yields(after rows: Int) -> Bool {
+    rows % 16 == 0 && waiting.load(ordering: .relaxed) > 0
   }
 
   /// Does a transaction again once a row in its way has been set aside.

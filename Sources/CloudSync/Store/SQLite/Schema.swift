@@ -25,6 +25,8 @@ enum Schema {
     migrator.registerMigration("6 keeping") { try $0.execute(sql: keeping) }
     migrator.registerMigration("7 sending") { try $0.execute(sql: sending) }
     migrator.registerMigration("8 counts") { try $0.execute(sql: counts) }
+    migrator.registerMigration("9 texts") { try $0.execute(sql: texts) }
+    migrator.registerMigration("10 holding") { try $0.execute(sql: holding) }
     return migrator
   }()
 
@@ -83,6 +85,15 @@ enum Schema {
     CREATE INDEX operationsToReadBack ON operations(needsReadBack, id) WHERE needsReadBack = 1;
     CREATE INDEX operationsToUpload ON operations(needsUpload, id) WHERE needsUpload = 1;
     CREATE INDEX operationsUnderSuspicion ON operations(zone, owner) WHERE suspicion IS NOT NULL;
+    """
+
+  private static let holding = """
+    -- Since when deletions on the server have been held back.
+    ALTER TABLE zones ADD COLUMN heldSince INTEGER;
+    -- Records that the server deleted, while that has not come true here.
+    CREATE INDEX recordsGone ON records(zone, owner, name) WHERE epoch < 0;
+    -- Of one operation several requests may be on their way, or lost.
+    UPDATE operations SET sentChanges = json_array(json(sentChanges)) WHERE json_valid(sentChanges);
     """
 
   private static let assets = """

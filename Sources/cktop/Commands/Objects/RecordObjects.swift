@@ -38,7 +38,7 @@ extension ZoneRow {
     [
       "zone": .text(key.zone), "owner": key.owner.isEmpty ? .null : .text(key.owner),
       "records": .integer(Int64(records)), "tokenAt": .time(tokenAt), "lastFetchAt": .time(lastFetchAt),
-      "state": .text(state),
+      "state": .text(state), "heldDeletions": held.map { .integer(Int64($0.records)) } ?? .null,
     ]
   }
 }

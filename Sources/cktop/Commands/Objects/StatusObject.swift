@@ -25,6 +25,14 @@ struct StatusObject {
       "lastSuccessAt": .time(status.lastSuccessAt), "nextActionAt": .time(status.nextActionAt),
       "nextAction": .optional(status.nextAction), "driver": driver, "progress": progress,
       "ageSeconds": .optional(status.age), "delivery": delivery,
+      "heldDeletions": .array(
+        status.heldDeletions.map { held in
+          [
+            "zone": .text(held.zoneID.zoneName), "records": .integer(Int64(held.records)),
+            "wholeZone": .bool(held.isWholeZone), "since": .time(Int64(held.since.timeIntervalSince1970 * 1000)),
+          ]
+        }
+      ),
     ]
   }
 

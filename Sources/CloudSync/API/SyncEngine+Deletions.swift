@@ -1,0 +1,36 @@
+public import CloudKit
+
+extension SyncEngine {
+  /// Deletions on the server that are held back until somebody decides: a zone that is gone with its records, or very many
+  /// records at once. Nothing of them has been delivered.
+  ///
+  /// ```swift
+  /// for held in try engine.heldDeletions() {
+  ///   try ask("\(held.records) records of \(held.zoneID.zoneName) were deleted. Put them back?")
+  ///     ? engine.restoreDeletions(in: held.zoneID) : engine.acceptDeletions(in: held.zoneID)
+  /// }
+  /// ```
+  ///
+  /// - Throws: `StoreError` where the store cannot be read.
+  public nonisolated func heldDeletions() throws(StoreError) -> [HeldDeletions] { try store.heldDeletions() }
+
+  /// Lets come true what the server deleted in a zone. Queued edits of these records go by the conflict policy; those of a
+  /// zone that is gone become dead letters.
+  ///
+  /// - Returns: how many records went.
+  /// - Throws: `StoreError` of kind `invalid` where the zone holds nothing back.
+  @discardableResult
+  public nonisolated func acceptDeletions(in zone: CKRecordZone.ID) throws(StoreError) -> Int {
+    try store.acceptDeletions(in: ZoneKey(zone), policy: configuration.merging, actor: "app")
+  }
+
+  /// Has what the server deleted in a zone made anew there, as it was last known here and with the queued edits in it. The
+  /// files of assets cannot be brought back.
+  ///
+  /// - Returns: how many records are to be made.
+  /// - Throws: `StoreError` of kind `invalid` where the zone holds nothing back.
+  @discardableResult
+  public nonisolated func restoreDeletions(in zone: CKRecordZone.ID) throws(StoreError) -> Int {
+    try store.restoreDeletions(in: ZoneKey(zone), actor: "app")
+  }
+}

@@ -1,0 +1,36 @@
+public import CloudKit
+import Foundation
+
+/// From when on deletions on the server are held back here until somebody has decided about them.
+///
+/// A zone that is gone with records in it is always held back, and a part of a zone where it is both numbers at least.
+public struct DeletionGuard: Hashable, Sendable {
+  /// So many records that the reading of a feed finds deleted.
+  public var count: Int
+  /// This part of the zone's records, from 0 to 1.
+  public var share: Double
+
+  /// A guard; by default for half of a zone, and a hundred records.
+  public init(count: Int = 100, share: Double = 0.5) {
+    self.count = count
+    self.share = share
+  }
+
+  func holds(_ deleted: Int, of records: Int) -> Bool {
+    deleted >= count && Double(deleted) >= share * Double(records)
+  }
+}
+
+/// Deletions on the server that are held back: the records are still here, as they were last known.
+public struct HeldDeletions: Hashable, Sendable {
+  package let zone: ZoneKey
+  /// How many records of the zone the server has deleted.
+  public let records: Int
+  /// Whether the zone itself is gone. Nothing is sent to it meanwhile.
+  public let isWholeZone: Bool
+  /// Since when they have been held back.
+  public let since: Date
+
+  /// The zone that the records are of.
+  public var zoneID: CKRecordZone.ID { zone.zoneID }
+}

@@ -1,0 +1,122 @@
+import CloudKit
+import Foundation
+
+/// Deletions on the server that are held back, and what somebody decides about them.
+extension SyncStore {
+  /// So many records are decided about in one transaction: others write in between.
+  private static let slice = 500
+
+  /// What is held back, by zone.
+  package func heldDeletions() throws(StoreError) -> [HeldDeletions] { try read { try Self.heldDeletions($0) } }
+
+  static func heldDeletions(_ ledger: any Ledger) throws -> [HeldDeletions] {
+    try ledger.zones().compactMap { zone in
+      guard let since = zone.heldSince else { return nil }
+      return HeldDeletions(
+        zone: zone.key,
+        records: try ledger.namesGone(zone.key).count,
+        isWholeZone: zone.state == .deleted,
+        since: Date(timeIntervalSince1970: Double(since) / 1000)
+      )
+    }
+  }
+
+  /// Lets come true what the server deleted in a zone. Queued edits of its records go by the policy, those of a zone that is
+  /// gone become dead letters that `retry` makes anew.
+  ///
+  /// - Returns: how many records went.
+  /// - Throws: `StoreError` of kind `invalid` where the zone holds nothing back.
+  package func acceptDeletions(in zone: ZoneKey, policy: MergePolicy, actor: String) throws(StoreError) -> Int {
+    try decide("accept deletions", zone, actor) { known, names, now, ledger in
+      if known.state == .deleted {
+        let records = try ledger.recordCount(of: zone)
+        try ZoneLoss.accept(zone, now: now, ledger)
+        return records
+      }
+      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
+      return try DeletionHold(reconciliation: reconciliation).carryOut(names, known)
+    }
+  }
+
+  /// Has the records that the server deleted in a zone made anew there, as they were last known here, with the queued edits
+  /// in them; and the zone itself, if need be. The files of assets went with the server's records.
+  ///
+  /// A record whose change is on its way just now stays held back until that is answered.
+  ///
+  /// - Returns: how many records are to be made.
+  /// - Throws: `StoreError` of kind `invalid` where the zone holds nothing back.
+  package func restoreDeletions(in zone: ZoneKey, actor: String) throws(StoreError) -> Int {
+    try decide("restore deletions", zone, actor) { known, names, now, ledger in
+      var restored = 0
+      for name in names where try Self.restore(RecordKey(zone, name), now: now, ledger) { restored += 1 }
+      guard try ledger.namesGone(zone).isEmpty, var known = try ledger.zone(zone) else { return restored }
+      known.heldSince = nil
+      if known.state == .deleted { known.state = .unconfirmed }
+      try ledger.put(known)
+      return restored
+    }
+  }
+
+  /// - Returns: whether it is to be made anew; one on its way is left to its answer.
+  private static func restore(_ key: RecordKey, now: Int64, _ ledger: any Ledger) throws -> Bool {
+    guard let record = try ledger.record(key) else { return false }
+    let queued = try ledger.operation(for: key)
+    if queued?.state == .inFlight { return false }
+    try ledger.removeRecord(key)
+    guard var operation = queued else {
+      var creation = QueuedOperation(
+        saving: key,
+        type: record.type,
+        FieldChanges(),
+        base: [:],
+        baseTag: nil,
+        group: nil,
+        now: now
+      )
+      creation.recreate(from: record.fields)
+      creation.reason = "deleted on the server, to be created again"
+      _ = try ledger.insert(creation)
+      return true
+    }
+    guard operation.kind == .save else {
+      try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
+      return false
+    }
+    operation.recreate(from: record.fields)
+    operation.base = [:]
+    if operation.isHeldByPerson {
+      operation.remark("the record was deleted on the server since, this makes it anew")
+    } else {
+      operation.becomePending("deleted on the server, to be created again", now: now)
+    }
+    try ledger.update(operation)
+    return true
+  }
+
+  private func decide(
+    _ verb: String,
+    _ zone: ZoneKey,
+    _ actor: String,
+    _ body: (KnownZone, _ names: [String], _ now: Int64, any Ledger) throws -> Int
+  ) throws(StoreError) -> Int {
+    let now = now()
+    var (count, left) = (0, Int.max)
+    while true {
+      let isFirst = left == .max
+      let step = try write { ledger -> (done: Int, left: Int) in
+        guard let known = try ledger.zone(zone), known.heldSince != nil else {
+          guard isFirst else { return (0, 0) }
+          throw StoreError(.invalid, "zone \(zone.zone) holds no deletions back; `cktop zones list` shows which do")
+        }
+        let names = try ledger.namesGone(zone)
+        if isFirst { try audit(verb, "zone \(zone.zone)", names.count, actor, now: now, ledger) }
+        let done = try body(known, Array(names.prefix(Self.slice)), now, ledger)
+        return (done, try ledger.namesGone(zone).count)
+      }
+      count += step.done
+      // What is on its way stays: once nothing moves any more, that is all.
+      guard step.left > 0, step.left < left else { return count }
+      left = step.left
+    }
+  }
+}

@@ -1,0 +1,288 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// What the server deletes comes true here where it is little; where it is much, or a zone, somebody decides.
+@Suite(.eachStorage) struct DeletionHoldTests {
+  private let world: World
+  private let mine: TestDevice
+  private let theirs: TestDevice
+  private let zone: ZoneKey
+
+  init() throws {
+    world = try World { $0.pageLimit = 4 }
+    mine = try world.device("mine", deletionGuard: DeletionGuard(count: 6, share: 0.5))
+    theirs = try world.device("theirs")
+    zone = world.scope.zoneForChangesWithoutOne
+  }
+
+  /// Both devices have these records.
+  private func share(_ count: Int, _ fields: (Int) -> [String: FieldValue] = { ["x": .int64(Int64($0))] }) async throws
+  {
+    _ = try mine.store.enqueue((0..<count).map { world.put("r\($0)", fields($0)) })
+    try await mine.sync()
+    try await theirs.sync()
+  }
+
+  /// Another device deletes records.
+  private func delete(_ numbers: Range<Int>) async throws {
+    _ = try theirs.store.enqueue(numbers.map { world.delete("r\($0)") })
+    try await theirs.sync()
+  }
+
+  private func accept() throws -> Int {
+    try mine.store.acceptDeletions(in: zone, policy: MergePolicy(.server), actor: "test")
+  }
+
+  @Test func `half of a zone that goes in several pages is held back, and what else comes is taken`() async throws {
+    try await share(10)
+    try await delete(0..<6)
+    try theirs.store.accept(world.put("new", ["x": .int64(1)]))
+    try await theirs.sync()
+
+    let summary = try await mine.sync()
+
+    #expect(summary.deleted == 0 && summary.reachedEnd)
+    #expect(try mine.store.records(mirrorOnly: true).total == 11)
+    let status = try mine.store.status()
+    #expect(status.heldDeletions.map(\.records) == [6] && status.heldDeletions.map(\.isWholeZone) == [false])
+    #expect(!status.isInSync && status.reason == "6 deletions in zone cktop held back")
+    #expect(
+      try mine.store.events(limit: 50).contains { $0.message.contains("deleted 6 of the 11 records of zone cktop") }
+    )
+  }
+
+  @Test(arguments: [(5, 10), (6, 13)]) func `fewer, or a smaller part, go at once`(_ deleted: Int, _ all: Int)
+    async throws
+  {
+    try await share(all)
+    try await delete(0..<deleted)
+
+    #expect(try await mine.sync().deleted == deleted)
+    #expect(try mine.store.records(mirrorOnly: true).total == all - deleted)
+    #expect(try mine.store.status().isInSync)
+  }
+
+  @Test func `what is accepted goes, and the store is in sync again`() async throws {
+    try await share(10)
+    try await delete(0..<7)
+    try await mine.sync()
+
+    #expect(try accept() == 7)
+
+    #expect(try mine.store.heldDeletions() == [])
+    #expect(try mine.store.records(mirrorOnly: true).total == 3)
+    try await mine.sync()
+    #expect(try mine.store.status().isInSync)
+    #expect(
+      try mine.store.read { try $0.commands(limit: 9) }.contains { $0.verb == "accept deletions" && $0.count == 7 }
+    )
+  }
+
+  @Test func `what is restored is on the server again as it was, with the edits that were queued`() async throws {
+    try await share(8)
+    try await delete(0..<6)
+    try await mine.sync()
+    try mine.store.accept(world.put("r1", ["y": .int64(9)]))
+    try mine.store.accept(world.delete("r2"))
+
+    #expect(try mine.store.restoreDeletions(in: zone, actor: "test") == 5)
+
+    #expect(try mine.store.heldDeletions() == [])
+    try await mine.sync()
+    #expect(world.onServer("r0") == ["x": .int64(0)])
+    #expect(world.onServer("r1") == ["x": .int64(1), "y": .int64(9)])
+    #expect(world.onServer("r2") == nil)
+    #expect(try mine.store.status().isInSync)
+    try await theirs.sync()
+    #expect(try theirs.store.records(mirrorOnly: true).total == 7)
+  }
+
+  @Test func `a zone that is gone is kept with its records, nothing is sent to it, and it is made anew on demand`()
+    async throws
+  {
+    try await share(2)
+    try mine.store.accept(world.put("r1", ["y": .int64(9)]))
+    try world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
+
+    try await mine.sync()
+    let modifications = mine.transport.count("records/modify")
+    world.clock.advance(3600)
+    try await mine.sync()
+
+    #expect(mine.transport.count("records/modify") == modifications)
+    #expect(try mine.store.records(mirrorOnly: true).total == 2)
+    #expect(try mine.store.heldDeletions().map(\.isWholeZone) == [true])
+    #expect(try mine.store.operations().rows[0].reason.contains("zone cktop was deleted on the server"))
+    #expect(try mine.store.zones().map(\.held?.records) == [2])
+
+    #expect(try mine.store.restoreDeletions(in: zone, actor: "test") == 2)
+    try await mine.sync()
+    #expect(world.onServer("r0") == ["x": .int64(0)])
+    #expect(world.onServer("r1") == ["x": .int64(1), "y": .int64(9)])
+    #expect(try mine.store.status().isInSync)
+  }
+
+  @Test func `a zone that goes while something is on its way to it is kept, too`() async throws {
+    try await share(2)
+    try mine.store.accept(world.put("r1", ["y": .int64(9)]))
+    mine.transport.interfere { [world, zone] operation, _, _ in
+      if operation == "records/modify" {
+        try? world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
+      }
+      return .pass
+    }
+
+    try await mine.sync()
+
+    #expect(try mine.store.queue() == ["save r1 pending"])
+    #expect(try mine.store.heldDeletions().map(\.records) == [2])
+  }
+
+  @Test func `a zone without records goes at once, and so does one whose deletion was asked for here`() async throws {
+    try await share(1)
+    _ = try mine.store.enqueueZone(ZoneKey(zone: "empty"))
+    try await mine.sync()
+    _ = try mine.store.enqueueZoneDeletion(zone)
+    for name in ["empty", zone.zone] {
+      try world.emulator.deleteZone(name, in: world.server, at: world.clock.date)
+    }
+
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions() == [])
+    #expect(try mine.store.records(mirrorOnly: true).total == 0)
+    #expect(try mine.store.queue() == [])
+  }
+
+  @Test func `what merely goes along with a record deleted here is not held back`() async throws {
+    let owner = FieldValue.reference(WireReference(recordName: "r0", action: "DELETE_SELF"))
+    try await share(9) { $0 == 0 ? [:] : ["owner": owner] }
+    try mine.store.accept(world.delete("r0"))
+
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions() == [])
+    #expect(try mine.store.records(mirrorOnly: true).total == 0)
+  }
+
+  @Test func `what others delete is held back with all that goes along with it`() async throws {
+    let owner = FieldValue.reference(WireReference(recordName: "r0", action: "DELETE_SELF"))
+    try await share(9) { $0 == 0 ? [:] : ["owner": owner] }
+    try await delete(0..<1)
+
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions().map(\.records) == [9])
+  }
+
+  @Test func `once something is held back, later deletions join it, and what others make anew leaves it`() async throws
+  {
+    try await share(10)
+    try await delete(0..<6)
+    try await mine.sync()
+    try await delete(6..<7)
+    try theirs.store.accept(world.put("r0", ["x": .int64(5)]))
+    try await theirs.sync()
+
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions().map(\.records) == [6])
+    #expect(try mine.store.mirror("r0") == ["x": .int64(5)])
+  }
+
+  @Test func `a hold ends by itself once everything is there again`() async throws {
+    try await share(6)
+    try await delete(0..<6)
+    try await mine.sync()
+    #expect(try mine.store.heldDeletions().map(\.records) == [6])
+    _ = try theirs.store.enqueue((0..<6).map { world.put("r\($0)", ["x": .int64(5)]) })
+    try await theirs.sync()
+
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions() == [])
+    #expect(try mine.store.status().isInSync)
+  }
+
+  @Test func `what a reading from the beginning does not find is held back as well`() async throws {
+    try await share(8)
+    try await delete(0..<6)
+    world.emulator.faults = FaultPlan(
+      rules: [FaultRule(when: FaultCondition(operation: "changes/zone", limit: 1), then: .expiredToken)]
+    )
+
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions().map(\.records) == [6])
+  }
+
+  @Test func `a reading that is cut short keeps what it has seen of deletions for the next`() async throws {
+    try await share(10)
+    try await delete(0..<6)
+    mine.transport.interfere { operation, number, _ in operation == "changes/zone" && number > 3 ? .lost : .pass }
+    try await mine.sync()
+    #expect(try mine.store.heldDeletions() == [] && mine.store.records(mirrorOnly: true).total == 10)
+
+    mine.transport.interfere(nil)
+    world.clock.advance(600)
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions().map(\.records) == [6])
+  }
+
+  @Test func `without a guard everything goes at once`() async throws {
+    let other = try world.device("other", deletionGuard: nil)
+    try await share(10)
+    try await other.sync()
+    try await delete(0..<10)
+
+    #expect(try await other.sync().deleted == 10)
+    #expect(try other.store.status().isInSync)
+  }
+
+  @Test func `what a sweep of the public database does not find is held back`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine", deletionGuard: DeletionGuard(count: 6, share: 0.5))
+    _ = try mine.store.enqueue((0..<8).map { world.put("r\($0)", ["x": .int64(1)]) })
+    try await mine.sync()
+    let theirs = try world.device("theirs")
+    try await theirs.sync(["Note"])
+    _ = try theirs.store.enqueue((0..<7).map { world.delete("r\($0)") })
+    try await theirs.sync()
+
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions().map(\.records) == [7])
+    #expect(try mine.store.acceptDeletions(in: .defaultZone, policy: MergePolicy(.server), actor: "test") == 7)
+    #expect(try mine.store.records(mirrorOnly: true).total == 1)
+  }
+
+  @Test func `there is nothing to decide where nothing is held back`() async throws {
+    try await share(1)
+
+    #expect(throws: StoreError.self) { try accept() }
+    #expect(throws: StoreError.self) { try mine.store.restoreDeletions(in: zone, actor: "test") }
+    #expect(throws: StoreError.self) { try mine.engine.acceptDeletions(in: CKRecordZone.ID(zoneName: "none")) }
+  }
+
+  @Test func `the files of assets do not come back with the records`() async throws {
+    let asset = FieldValue.asset(WireAsset(fileChecksum: "f", size: 1))
+    try await share(1)
+    try mine.store.write { ledger in
+      var record = try #require(try ledger.record(world.key("r0")))
+      record.fields["photo"] = asset
+      try ledger.put(record, epoch: 0)
+    }
+    try world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
+    try await mine.sync()
+
+    _ = try mine.engine.restoreDeletions(in: CKRecordZone.ID(zoneName: zone.zone))
+    try await mine.sync()
+
+    #expect(world.onServer("r0") == ["x": .int64(0)])
+  }
+}
