@@ -18,14 +18,14 @@ import Testing
   }
 
   /// A driver that stops in the middle of sending these, and whose request reaches the server when told to.
-  private func stopWhileSending(_ ids: [Int64]) throws -> () throws -> Void {
+  private func stopWhileSending(_ ids: [Int64]) throws -> @Sendable () throws -> Void {
     let stopped = try #require(try Lease.acquire(store))
     let sent = try store.begin(ids, stopped)
     world.clock.advance(60)
     try store.execute("UPDATE lease SET fence = fence + 1, expiresAt = NULL")
     stopped.release(store)
     let (emulator, server, now) = (world.emulator, world.server, world.clock.date)
-    return {
+    return { @Sendable in
       for operation in sent {
         _ = try emulator.save(
           in: server,
@@ -58,6 +58,27 @@ import Testing
     #expect(world.onServer("r") == nil)
     #expect(try store.queue() == [])
     #expect(try store.endings().last == "delete r acknowledged")
+  }
+
+  @Test func `a deletion is sent after a creation that was not answered, also where that is not to be seen`()
+    async throws
+  {
+    try store.accept(world.put("first", [:]))
+    try await device.sync()
+    let id = try store.accept(world.put("r", ["x": .int64(1)]))
+    let arrive = try stopWhileSending([id])
+    try store.accept(world.delete("r"))
+    transport.interfere { operation, _, _ in
+      // Between the read-back, which finds nothing, and the deletion.
+      if operation == "records/modify" { try? arrive() }
+      return .pass
+    }
+
+    try await device.sync()
+
+    #expect(transport.bodies("records/modify").last?.contains("elete") == true)
+    #expect(world.onServer("r") == nil)
+    #expect(try store.queue() == [])
   }
 
   @Test func `what arrives after its deletion was acknowledged comes back with the feed, and is lost nowhere`()

@@ -76,7 +76,8 @@ final class SimulatedWire: CKTransport {
     let (fault, seconds, process, interruption, user) = state.withLock { state in
       let fault = state.swarm.flatMap { $0.fault(&state.random, isWrite: isWrite) }
       let seconds = Double(state.random.below(90))
-      state.notes.trace.append("\(operation) \(request.body.count) \(fault?.rawValue ?? "")")
+      let content = operation == "records/modify" ? Batch(request.body).text : "\(request.body.count)"
+      state.notes.trace.append("\(operation) \(content) \(fault?.rawValue ?? "")")
       if let fault { state.notes.rare.append("\(fault.rawValue) \(isWrite ? "write" : "read")") }
       Self.judge(&state, operation, world: world.now, clock: clock.now)
       let interruption = operation == "records/modify" ? state.whileInFlight : nil
@@ -138,8 +139,13 @@ final class SimulatedWire: CKTransport {
 
   /// A request inside the server's wait, or for somebody who may not write, is wrong whatever comes of it.
   private static func judge(_ state: inout State, _ operation: String, world: Int64, clock: Int64) {
-    if let wait = state.wait, world < wait.world, clock < wait.device {
-      state.notes.violation = "\(operation) is sent \(wait.world - world) ms before the server's wait is over"
+    if let wait = state.wait {
+      if world < wait.world, clock < wait.device {
+        state.notes.violation = "\(operation) is sent \(wait.world - world) ms before the server's wait is over"
+      } else {
+        // It has been over once: a clock that is set back afterwards does not bring it back.
+        state.wait = nil
+      }
     }
     if state.user != SimulatedWorld.user, operation.hasSuffix("/modify") {
       state.notes.violation = "\(operation) is sent as \(state.user ?? "nobody")"
@@ -211,6 +217,11 @@ struct Batch {
   var operations: [[String: Any]] {
     get { json["operations"] as? [[String: Any]] ?? [] }
     set { json["operations"] = newValue }
+  }
+
+  /// What it does, for people.
+  var text: String {
+    operations.map { "\($0["operationType"] as? String ?? "?") \(Self.name($0) ?? "?")" }.joined(separator: ", ")
   }
 
   /// Atomic is what the server takes a request for that does not say.

@@ -47,7 +47,7 @@ final class SimulatedWorld {
     let policy = ConflictPolicy.allCases[random.below(ConflictPolicy.allCases.count)]
     swarm = Swarm(&random)
     note("seed \(seed): \(database.rawValue), policy \(policy.rawValue), \(swarm.text)")
-    for index in 0..<(2 + random.below(random.below(4) == 0 ? 7 : 3)) {
+    for index in 0..<(2 + random.below(random.below(6) == 0 ? 7 : 2)) {
       let clock = SimulatedClock(world: clock)
       let wire = SimulatedWire(emulator, world: self.clock, clock: clock, seed: seed &* 31 &+ UInt64(index))
       let name = "device-\(index)"
@@ -335,7 +335,7 @@ final class SimulatedWorld {
     let date = clock.date
     let answer = try? await EmulatorTransport(emulator, now: { date }, sleep: { _ in }).send(request)
     census.count("arrived late")
-    note("a request of \(device) arrives late: \(answer?.status ?? 0)")
+    note("a request of \(device) arrives late: \(Batch(request.body).text) \(answer?.status ?? 0)")
   }
 
   /// Whether the device whose record it is has deleted it, and has nothing left to do about it.

@@ -23,7 +23,7 @@ struct Swarm: Sendable {
 
   init(_ random: inout SplitMix64) {
     deletionGuard = random.below(4) == 0 ? nil : DeletionGuard(count: 2 + random.below(3), share: 0.3)
-    steps = 5 + random.below(random.below(4) == 0 ? 100 : 25)
+    steps = 5 + random.below(random.below(8) == 0 ? 100 : 20)
     for fault in Fault.allCases { rates[fault] = Self.rate(&random) }
     death = Self.rate(&random)
     clockJump = Self.rate(&random)

@@ -21,7 +21,7 @@ public actor SyncEngine {
     public var policy: ConflictPolicy
     /// How fields are merged that both sides changed, of which a change does not say it itself.
     public var mergeRules: MergeRules
-    /// Which deletions on the server are held back until somebody has decided; nil: none. See ``SyncEngine/heldDeletions``.
+    /// Which deletions on the server are held back until somebody has decided; nil: none. See ``SyncEngine/heldDeletions()``.
     public var deletionGuard: DeletionGuard?
     /// Asked about what both sides changed, in place of the policy.
     public var conflictResolver: ConflictResolver?
@@ -109,6 +109,8 @@ public actor SyncEngine {
   var subscribed: (identifiers: Set<String>, at: Int64)?
   var subscriptionsRefusedAt: Int64?
   var driving: Task<Void, any Error>?
+  /// What is held back, as everybody has been told.
+  var toldHeld: Set<ZoneKey> = []
   /// What ended syncing by itself.
   var fatalError: (any Error)?
   var delivering: Task<Void, any Error>?
@@ -171,6 +173,7 @@ public actor SyncEngine {
       hasSweptAssets = true
       summary.reachedEnd = isComplete
       try store.passEnded(readAt: readAt, isComplete: isComplete, lease)
+      try tellHeld()
     } catch let error as WebServicesError {
       if Task.isCancelled {
         // Cut short by us: the network is not to blame.
@@ -194,6 +197,12 @@ public actor SyncEngine {
     }
     try store.setActivity(.idle, lease)
     return summary
+  }
+
+  private func tellHeld() throws {
+    let held = try store.heldDeletions()
+    for deletions in held where !toldHeld.contains(deletions.zone) { broadcast.send(.deletionsHeld(deletions)) }
+    toldHeld = Set(held.map(\.zone))
   }
 
   /// When deletions are looked for where there is no change feed.

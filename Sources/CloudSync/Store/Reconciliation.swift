@@ -59,6 +59,13 @@ struct Reconciliation {
     case (.save, let server?): try rebaseSave(&operation, onto: server, epoch: epoch)
     case (.save, nil): try rebaseSaveOntoNothing(&operation)
     case (.delete, let server?): try rebaseDelete(&operation, onto: server, epoch: epoch)
+    case (.delete, nil) where operation.isUnanswered && !operation.sentChanges.isEmpty:
+      // A save may still be on its way, and make what was to be deleted.
+      try ledger.removeRecord(operation.key)
+      operation.forgetSent()
+      operation.baseTag = nil
+      goOn(&operation, "deletes what a request that was not answered may still make")
+      try ledger.update(operation)
     case (.delete, nil):
       try ledger.removeRecord(operation.key)
       try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)

@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+@Suite struct DeletionCommandTests {
+  /// A machine that has two records of a zone which somebody else deleted since.
+  private func lost() async throws -> (cloud: Cloud, mine: Machine) {
+    let cloud = try await Cloud()
+    let (mine, theirs) = (try Machine(cloud), try Machine(cloud))
+    for name in ["a", "b"] {
+      try await mine.succeed("records", "put", "--type", "Note", "--name", name, "--zone", "notes", "title=\(name)")
+    }
+    try await mine.succeed("sync")
+    try await theirs.succeed("sync")
+    try await theirs.succeed("zones", "delete", "notes")
+    try await theirs.succeed("sync")
+    return (cloud, mine)
+  }
+
+  @Test func `a zone that somebody deleted is kept, every command says so, and it is put back`() async throws {
+    let (cloud, mine) = try await lost()
+
+    let sync = try await mine.run("sync")
+    #expect(sync.status == 3)
+    #expect(sync.error.contains("zone notes: deleted on the server with 2 records, kept here; cktop zones restore"))
+    let status = try await mine.run("status")
+    #expect(status.status == 3)
+    #expect(status.output.contains("2 deletions in zone notes held back"))
+    #expect(status.output.contains("cktop zones restore notes or cktop zones accept notes"))
+    let held = try await mine.run("status", "--json").object()["sync"] as? [String: Any]
+    let deletions = try #require(held?["heldDeletions"] as? [[String: Any]])
+    #expect(deletions.first?["zone"] as? String == "notes" && deletions.first?["wholeZone"] as? Bool == true)
+    #expect(try await mine.succeed("zones", "list").output.contains("deleted, 2 deletions held back"))
+
+    let preview = try await mine.succeed("zones", "restore", "notes", "--dry-run")
+    #expect(preview.output.contains("would restore the deletion of 2 records in zone notes"))
+    #expect(try await mine.run("zones", "restore", "notes").error.contains("--yes"))
+    let done = try await mine.succeed("zones", "restore", "notes", "--yes", "--json").object()
+    #expect(done["records"] as? Int == 2)
+    try await mine.succeed("sync")
+    try await mine.succeed("verify")
+    #expect(try await mine.succeed("records", "list").output.contains("b"))
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `what is accepted is gone, and there is nothing more to decide`() async throws {
+    let (cloud, mine) = try await lost()
+    _ = try await mine.run("sync")
+
+    try await mine.succeed("zones", "accept", "notes", "--yes")
+
+    #expect(try await mine.succeed("records", "list", "--json").output.isEmpty)
+    let again = try await mine.run("zones", "accept", "notes", "--yes")
+    #expect(again.status == 2)
+    #expect(again.error.contains("zone notes holds no deletions back; cktop zones list shows which do"))
+    #expect(try await mine.run("zones", "restore", "none").status == 2)
+    withExtendedLifetime(cloud) {}
+  }
+}
