@@ -53,7 +53,8 @@ final class Bench {
       ),
       transport: transport
     )
-    return SyncEngine(store: store, SyncEngine.Configuration(client: client))
+    // Each server here is a new one, which has lost all that the store knows.
+    return SyncEngine(store: store, SyncEngine.Configuration(client: client, deletionGuard: nil))
   }
 }
 
@@ -98,9 +99,30 @@ extension Duration {
   var milliseconds: Double { self / .milliseconds(1) }
 }
 
+/// Waits until something is so.
+///
+/// - Throws: where it is not for a minute.
+func wait(_ what: String, _ condition: () -> Bool) async throws {
+  let end = ContinuousClock.now + .seconds(60)
+  while !condition() {
+    guard ContinuousClock.now < end else { throw BenchmarkFailure("a minute went by without \(what)") }
+    try await Task.sleep(for: .microseconds(200))
+  }
+}
+
+/// Why there is no result.
+struct BenchmarkFailure: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
+
+/// Whether every limit was kept so far.
+let allMet = Mutex(true)
+
 /// A line of the result, held against its limit.
 func report(_ name: String, _ value: Double, _ unit: String, atMost limit: Double? = nil, atLeast: Double? = nil) {
   let isFine = limit.map { value <= $0 } ?? atLeast.map { value >= $0 } ?? true
+  if !isFine { allMet.withLock { $0 = false } }
   let wanted = limit.map { ", at most \($0)" } ?? atLeast.map { ", at least \($0)" } ?? ""
   print(
     name.padding(toLength: 58, withPad: " ", startingAt: 0),

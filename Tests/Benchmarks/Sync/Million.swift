@@ -45,10 +45,10 @@ struct Million {
     let begin = ContinuousClock.now
     let store = try Bench.store(bench.storage(name))
     let task = Task { try await Bench.engine(store, server).syncOnce() }
-    while server.first == nil { try await Task.sleep(for: .microseconds(100)) }
+    try await wait("a request") { server.first != nil }
     let first = server.first ?? begin
     report("from the start to the first request", begin.duration(to: first).milliseconds, "ms", atMost: 200)
-    while server.requests < 10 { try await Task.sleep(for: .milliseconds(1)) }
+    try await wait("ten requests") { server.requests >= 10 }
     report("resident after ten requests", residentMegabytes(), "MB", atMost: 64)
     task.cancel()
     _ = try? await task.value
@@ -94,7 +94,7 @@ struct Million {
     let server = try DistantServer(.zero)
     let begin = ContinuousClock.now
     let task = Task { try await Bench.engine(store, server).syncOnce() }
-    while server.requests < 5 { try await Task.sleep(for: .microseconds(200)) }
+    try await wait("five requests") { server.requests >= 5 }
     let cost = (begin.duration(to: .now) - server.time) / server.requests
     task.cancel()
     _ = try? await task.value

@@ -3,8 +3,10 @@ import GRDB
 /// The table `records`: every record as the server is known to hold it, which is also the merge base of changes made
 /// from now on.
 extension SQLiteLedger {
+  /// Of a new record there is none, which a single value tells with less ado than a row.
   func record(_ key: RecordKey) throws -> MirrorRecord? {
-    try row(
+    guard try changeTag(key) != nil else { return nil }
+    return try row(
       "SELECT \(MirrorRecord.columns) FROM records WHERE zone = ? AND owner = ? AND name = ?",
       [key.zone, key.owner, key.name]
     ).map(MirrorRecord.init(row:))
