@@ -17,6 +17,9 @@ final class SimulatedDevice {
   let merging: MergePolicy
   private let scope: SyncStore.Scope
 
+  /// Memory keeps no files.
+  var keeping: AssetKeeping { storage.assetFolder == nil ? .referenced : .copied }
+
   /// The field that only this device writes.
   var field: String { name.replacing("-", with: "_") }
 
@@ -61,6 +64,7 @@ final class SimulatedDevice {
       store: store,
       SyncEngine.Configuration(
         client: client,
+        assetTransport: wire,
         policy: merging.policy,
         deletionGuard: merging.deletionGuard,
         random: { 0.5 },
@@ -137,6 +141,7 @@ extension FieldValue {
     case .int64(let number): "\(number)"
     case .string(let text): "'\(text)'"
     case .reference(let reference): "->\(reference.recordName)"
+    case .asset(let asset): "file of \(asset.size ?? 0)"
     default: "?"
     }
   }
@@ -148,6 +153,7 @@ extension EmulatorValue {
     case .int64(let number): "\(number)"
     case .string(let text): "'\(text)'"
     case .reference(let reference): "->\(reference.recordName)"
+    case .asset(let asset): "file of \(asset.size)"
     default: "?"
     }
   }

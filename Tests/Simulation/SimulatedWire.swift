@@ -78,6 +78,7 @@ final class SimulatedWire: CKTransport {
       let seconds = Double(state.random.below(90))
       let content = operation == "records/modify" ? Batch(request.body).text : "\(request.body.count)"
       state.notes.trace.append("\(operation) \(content) \(fault?.rawValue ?? "")")
+      if operation == "assets/rereference" { state.notes.rare.append(operation) }
       if let fault { state.notes.rare.append("\(fault.rawValue) \(isWrite ? "write" : "read")") }
       Self.judge(&state, operation, world: world.now, clock: clock.now)
       let interruption = operation == "records/modify" ? state.whileInFlight : nil
@@ -205,6 +206,33 @@ final class SimulatedWire: CKTransport {
     guard var records = Batch.records(answer.body) else { return answer }
     records.insert(refusal, at: min(index, records.count))
     return CKTransportResponse(status: answer.status, headers: answer.headers, body: Batch.answer(records))
+  }
+}
+
+/// Files go to the emulator by the same way. Several are under way at a time, so what they meet is decided by their
+/// addresses, not by their order.
+extension SimulatedWire: CKAssetTransport {
+  func upload(file: URL, to address: URL) async throws(CKTransportError) -> CKTransportResponse {
+    let chance = state.withLock { state in
+      state.notes.rare.append("upload")
+      return state.swarm == nil ? 1 : Self.fraction(of: address)
+    }
+    if chance < 0.1 { throw CKTransportError(.notSent, "there is no network") }
+    let answer = try await emulator.upload(file: file, to: address)
+    if chance < 0.2 { throw Self.broken }
+    return answer
+  }
+
+  func download(from address: URL, to file: URL, limit: Int64) async throws(CKTransportError) -> CKTransportResponse {
+    try await emulator.download(from: address, to: file, limit: limit)
+  }
+
+  private static func fraction(of address: URL) -> Double {
+    let hash = address.absoluteString.utf8.reduce(UInt64(14_695_981_039_346_656_037)) {
+      ($0 ^ UInt64($1)) &* 1_099_511_628_211
+    }
+    var random = SplitMix64(seed: hash)
+    return random.fraction()
   }
 }
 

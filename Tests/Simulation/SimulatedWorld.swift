@@ -38,7 +38,7 @@ final class SimulatedWorld {
     self.seed = seed
     self.census = census
     random = SplitMix64(seed: seed)
-    folder = try StorageFolder(seed: seed)
+    folder = StorageFolder(seed: seed)
     var configuration = EmulatorConfiguration()
     configuration.pageLimit = 2 + random.below(6)
     emulator = try Emulator(configuration: configuration)
@@ -73,7 +73,7 @@ final class SimulatedWorld {
 
   private func step(_ device: SimulatedDevice) async throws {
     switch random.below(20) {
-    case 0...5: try enqueue([change(device)], device)
+    case 0...5: try enqueue([try change(device)], device)
     case 6: try enqueue([deletion(device)], device)
     case 7: try editGroup(device)
     case 8: try random.below(4) == 0 ? decide(device) : command(device)
@@ -145,7 +145,7 @@ final class SimulatedWorld {
 
   /// Of records that begin with `k`, which are never deleted, every device writes a field of its own, besides the one
   /// that all of them fight for; those with `o` are one device's alone, those with `x` anybody's.
-  private func change(_ device: SimulatedDevice, in only: ZoneKey? = nil) -> Change {
+  private func change(_ device: SimulatedDevice, in only: ZoneKey? = nil) throws -> Change {
     var key = [kept(random.below(5)), loose(), owned(device)][random.below(3)]
     if let only, key.zoneKey != only { key = RecordKey(only, "x\(random.below(4))") }
     counter += 1
@@ -175,7 +175,13 @@ final class SimulatedWorld {
       }
     default: break
     }
-    return Change(key, .save(type: "Note", changes))
+    guard swarm.hasAssets, random.below(3) == 0 else { return Change(key, .save(type: "Note", changes)) }
+    // Few files, so that some are on the server already, in this record or another.
+    let size = 10 + random.below(3)
+    let file = Intents.isKept(key.name) ? "file_\(device.field)" : "file"
+    changes[file] = .asset(WireAsset(size: Int64(size)))
+    let sources = [file: [AssetSource(file: try folder.file(of: size))]]
+    return Change(key, .save(type: "Note", changes), assets: sources)
   }
 
   private func reference(to target: RecordKey, _ action: String, from key: RecordKey) -> FieldValue {
@@ -188,7 +194,7 @@ final class SimulatedWorld {
   }
 
   private func enqueue(_ changes: [Change], group: String? = nil, _ device: SimulatedDevice) throws {
-    let accepted = try device.store.enqueue(changes, group: group)
+    let accepted = try device.store.enqueue(changes, group: group, assets: device.keeping)
     remember(changes, accepted, device)
     note("\(device.name) \(group.map { "\($0): " } ?? "")\(changes.map(\.text)): \(accepted)")
   }
@@ -204,7 +210,7 @@ final class SimulatedWorld {
     guard scope.database == .private else { return }
     counter += 1
     let zone = zone(random.below(3))
-    let changes = (0..<(1 + random.below(3))).map { _ in change(device, in: zone) }
+    let changes = try (0..<(1 + random.below(3))).map { _ in try change(device, in: zone) }
     try enqueue(changes, group: "group-\(counter)", device)
   }
 
@@ -259,13 +265,16 @@ final class SimulatedWorld {
   private func troubledPass(_ device: SimulatedDevice) async throws {
     device.wire.meet(random.below(3) == 0 ? nil : swarm)
     if random.below(3) == 0 {
-      let edits = (0..<(1 + random.below(3))).map { _ in random.below(4) == 0 ? deletion(device) : change(device) }
+      let edits = try (0..<(1 + random.below(3))).map { _ in
+        random.below(4) == 0 ? deletion(device) : try change(device)
+      }
       // An app in a process of its own, which does not die with the driver.
       let clock = device.clock
       let store = try SyncStore(device.storage, scope: scope) { clock.now }
+      let keeping = device.keeping
       let accepted = Mutex<[Accepted]>([])
       device.wire.whileInFlight {
-        guard let result = try? store.enqueue(edits) else { return }
+        guard let result = try? store.enqueue(edits, assets: keeping) else { return }
         accepted.withLock { $0 = result }
       }
       try await pass(device)

@@ -19,7 +19,7 @@ import Testing
   private static let rareStates = [
     "died", "died with rows in flight", "fenced", "refused as somebody else", "in sync", "edit in flight",
     "arrived late", "clock set back", "zone deleted by others", "deletions accepted",
-    "deletions restored", "row failed", "row conflict", "row paused",
+    "deletions restored", "upload", "assets/rereference", "row failed", "row conflict", "row paused",
     "row waiting", "row blocked", "stalled write", "twice write", "answerLost write", "answerCut write",
     "itemQuota write", "itemPoisoned write", "quota write", "error VALIDATING_REFERENCE_ERROR",
   ]

@@ -3,18 +3,24 @@ import GRDB
 
 @testable import CloudSync
 
-/// Where a world keeps its devices' storages, gone with the world.
+/// Where a world keeps its devices' storages and the files that they send, gone with the world.
 final class StorageFolder {
-  /// Nil: in memory.
-  private let url: URL?
+  /// Nil: nothing but memory has been needed.
+  private var url: URL?
+  private let isFiled: Bool
 
   /// - Parameter seed: decides what the storages are, unless `STORE` says `memory` or `sqlite`.
-  init(seed: UInt64) throws {
+  init(seed: UInt64) {
     let wish = ProcessInfo.processInfo.environment["STORE"]
-    guard wish.map({ $0 != "memory" }) ?? (seed % 8 == 0) else {
-      url = nil
-      return
-    }
+    isFiled = wish.map { $0 != "memory" } ?? (seed % 8 == 0)
+  }
+
+  deinit {
+    if let url { try? FileManager.default.removeItem(at: url) }
+  }
+
+  private func folder() throws -> URL {
+    if let url { return url }
     // A file system in memory where there is one: what survives a power cut is others' matter.
     let memory = URL(fileURLWithPath: "/dev/shm")
     let isThere = FileManager.default.isWritableFile(atPath: memory.path)
@@ -22,15 +28,19 @@ final class StorageFolder {
       .appendingPathComponent("simulation-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     url = folder
+    return folder
   }
 
-  deinit {
-    if let url { try? FileManager.default.removeItem(at: url) }
+  /// A file of so many bytes, to be an asset.
+  func file(of size: Int) throws -> URL {
+    let file = try folder().appendingPathComponent("asset-\(size)")
+    if !FileManager.default.fileExists(atPath: file.path) { try Data(repeating: 7, count: size).write(to: file) }
+    return file
   }
 
   func storage(_ name: String) throws -> any QueueStorage {
-    guard let url else { return MemoryStorage(name: name) }
-    let file = url.appendingPathComponent("\(name).sqlite")
+    guard isFiled else { return MemoryStorage(name: name) }
+    let file = try folder().appendingPathComponent("\(name).sqlite")
     try Self.empty.get().write(to: file)
     return try SQLiteStorage(path: file.path)
   }

@@ -18,11 +18,14 @@ struct Swarm: Sendable {
   private(set) var zoneEvent = 0.0
   /// How long the trouble lasts.
   let steps: Int
+  /// Whether records have files.
+  let hasAssets: Bool
   /// Which deletions are held back.
   let deletionGuard: DeletionGuard?
 
   init(_ random: inout SplitMix64) {
     deletionGuard = random.below(4) == 0 ? nil : DeletionGuard(count: 2 + random.below(3), share: 0.3)
+    hasAssets = random.below(4) == 0
     steps = 5 + random.below(random.below(8) == 0 ? 100 : 20)
     for fault in Fault.allCases { rates[fault] = Self.rate(&random) }
     death = Self.rate(&random)
