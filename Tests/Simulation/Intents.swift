@@ -10,6 +10,8 @@ struct Intents {
   private(set) var records: [RecordKey: [String: FieldValue]?] = [:]
   /// Records of which nothing can be said any more.
   private var given: Set<RecordKey> = []
+  /// The same of what a device writes to them.
+  private var lost: [String: Set<RecordKey>] = [:]
 
   static func isKept(_ name: String) -> Bool { name.hasPrefix("k") }
   static func isOwned(_ name: String) -> Bool { name.hasPrefix("o") }
@@ -17,7 +19,7 @@ struct Intents {
   mutating func accept(_ change: Change, by device: SimulatedDevice) {
     switch change.kind {
     case .save(_, let changes) where Self.isKept(change.key.name):
-      if case .int64(let value)? = changes.values[device.field] {
+      if case .int64(let value)? = changes.values[device.field], lost[device.name]?.contains(change.key) != true {
         fields[device.name, default: [:]][change.key] = value
       }
     case .save(_, let changes) where Self.isOwned(change.key.name):
@@ -31,6 +33,12 @@ struct Intents {
   mutating func giveUp(_ key: RecordKey, by device: SimulatedDevice?) {
     given.insert(key)
     if let device { fields[device.name]?[key] = nil }
+  }
+
+  /// A device has forgotten what it sent and does not know the fate of.
+  mutating func lose(_ key: RecordKey, by device: SimulatedDevice) {
+    lost[device.name, default: []].insert(key)
+    giveUp(key, by: device)
   }
 
   func isGivenUp(_ key: RecordKey) -> Bool { given.contains(key) }

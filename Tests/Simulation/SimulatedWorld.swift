@@ -222,8 +222,13 @@ final class SimulatedWorld {
   }
 
   func perform(_ verb: QueueVerb, _ row: QueueRow, _ device: SimulatedDevice) throws {
+    let isUnanswered = try device.store.detail(of: row.id)?.operation?.isUnanswered ?? false
     let result = try device.store.perform(verb, on: .ids([row.id]), actor: "operator")
-    if verb == .discard, result.changed == [row.id] { intents.giveUp(row.key, by: device) }
+    if verb == .discard, result.changed == [row.id] {
+      intents.giveUp(row.key, by: device)
+      // With it goes what was sent: if the server has taken that, it is a stranger's now.
+      if isUnanswered { intents.lose(row.key, by: device) }
+    }
     note("\(device.name) \(verb.rawValue) \(row.id): \(result.changed)")
   }
 

@@ -41,7 +41,7 @@ package struct QueuedOperation: Hashable, Sendable {
   package var sentGeneration: Int64?
   /// What was sent, while in flight: a save may become a delete meanwhile.
   package var sentKind: OperationKind?
-  /// The changes of saves that are on their way or whose answers are not known, latest last: what the server holds of them
+  /// The changes of saves that were sent and that the server is not known to have taken, latest last: what it holds of them
   /// is our own doing, no conflict.
   package var sentChanges: [FieldChanges] = []
   /// A request was sent whose answer nobody heard: it may have been carried out, or still be, until the server's record is

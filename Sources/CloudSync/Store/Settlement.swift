@@ -189,7 +189,6 @@ struct Settlement {
         break
       }
       operation.lostRounds += 1
-      if sent.kind == .save { operation.remember(sent: sent.changes) }
       operation.isUnanswered = !operation.key.name.isEmpty
       // The first lost answer is read back at once. Where answers keep getting lost, it is the line, or what is sent.
       if operation.lostRounds > 1 || error.httpStatus != nil { try suspect(&operation, error, .network) }
@@ -225,8 +224,8 @@ struct Settlement {
       operation.attempts += 1
       operation.fail(error.code.name, error.reason)
     }
-    // An answer that came says that the server did not take it; an earlier request may have been taken all the same.
-    if !operation.isUnanswered { operation.sentChanges = [] }
+    // Also where an answer says that the server did not take it: what was sent may arrive a second time, and be taken then.
+    if sent.kind == .save { operation.remember(sent: sent.changes) }
     if operation.state == .failed { result.failed += 1 }
     result.error = error
     try ledger.update(operation)
