@@ -101,6 +101,101 @@ import Testing
     #expect(try theirs.store.records(mirrorOnly: true).total == 7)
   }
 
+  @Test func `an edit of what is held back waits, and goes with what is restored`() async throws {
+    try await share(8)
+    try mine.store.accept(world.put("r1", ["y": .int64(9)]))
+    try await delete(0..<6)
+
+    try await mine.sync()
+    world.clock.advance(600)
+    try await mine.sync()
+
+    #expect(try mine.store.queue() == ["save r1 pending"])
+    #expect(try mine.store.operations().rows[0].reason.contains("cktop zones restore"))
+    #expect(try mine.store.restoreDeletions(in: zone, actor: "test") == 6)
+    try await mine.sync()
+    #expect(world.onServer("r1") == ["x": .int64(1), "y": .int64(9)])
+  }
+
+  @Test func `a queued edit of what is held back goes by the policy once that is accepted`() async throws {
+    try await share(8)
+    try mine.store.accept(world.put("r1", ["y": .int64(9)]))
+    try await delete(0..<6)
+    try await mine.sync()
+
+    #expect(try accept() == 6)
+
+    #expect(try mine.store.queue() == [])
+    #expect(try mine.store.endings().last == "save r1 merged")
+  }
+
+  @Test func `what was deleted here as well is not held back`() async throws {
+    try await share(8)
+    _ = try mine.store.enqueue((0..<7).map { world.delete("r\($0)") })
+    try await delete(0..<7)
+
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions() == [])
+    #expect(try mine.store.queue() == [])
+    #expect(try mine.store.status().isInSync)
+  }
+
+  @Test func `own deletions whose answer was lost with the process are not held back`() async throws {
+    try await share(8)
+    _ = try mine.store.enqueue((0..<7).map { world.delete("r\($0)") })
+    mine.transport.interfere { operation, _, _ in operation == "records/modify" ? .answerLost : .pass }
+    let ids = try mine.store.operations().rows.map(\.id)
+    let lease = try #require(try Lease.acquire(mine.store))
+    _ = try mine.store.begin(ids, lease)
+    lease.release(mine.store)
+    try await delete(0..<7)
+    mine.transport.interfere(nil)
+
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions() == [])
+    #expect(try mine.store.status().isInSync)
+  }
+
+  @Test func `a hold whose last record went another way is none, and what is deleted next is judged by itself`()
+    async throws
+  {
+    try await share(20)
+    try await delete(0..<10)
+    try await mine.sync()
+    #expect(try mine.store.heldDeletions().map(\.records) == [10])
+    _ = try mine.store.enqueue((0..<10).map { world.delete("r\($0)") })
+    _ = try theirs.store.enqueue((0..<10).map { world.put("r\($0)", ["x": .int64(1)]) })
+    try await theirs.sync()
+    try await mine.sync()
+    try await mine.sync()
+
+    try await delete(12..<13)
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions() == [])
+    #expect(try mine.store.mirror("r12") == nil)
+  }
+
+  @Test func `neither a retry nor a zone made anew ends the hold of a zone that is gone`() async throws {
+    try await share(3)
+    try mine.store.accept(world.put("r1", ["y": .int64(9)]))
+    try world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
+    try await mine.sync()
+
+    _ = try mine.store.perform(.retry, on: .all, actor: "test")
+    _ = try mine.store.enqueueZone(zone)
+    try await mine.sync()
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions().map(\.records) == [3])
+    #expect(try mine.store.queue() == ["save r1 pending"])
+    #expect(try mine.store.restoreDeletions(in: zone, actor: "test") == 3)
+    try await mine.sync()
+    #expect(world.onServer("r1") == ["x": .int64(1), "y": .int64(9)])
+  }
+
   @Test func `a zone that is gone is kept with its records, nothing is sent to it, and it is made anew on demand`()
     async throws
   {

@@ -44,17 +44,19 @@ struct Intents {
   func isGivenUp(_ key: RecordKey) -> Bool { given.contains(key) }
 
   /// What the server lacks, or has too much; nil where it is as intended.
-  func fault(on server: [RecordKey: [String: String]]) -> String? {
+  func fault(on server: [RecordKey: [String: String]]) -> (key: RecordKey, text: String)? {
     for (device, values) in fields.sorted(by: { $0.key < $1.key }) {
       let field = device.replacing("-", with: "_")
       for (key, value) in values.sorted(by: { $0.key < $1.key }) where server[key]?[field] != "\(value)" {
-        return
-          "\(device) wrote \(value) to \(key.zone)/\(key.name), the server holds \(server[key]?[field] ?? "nothing")"
+        let held = server[key]?[field] ?? "nothing"
+        return (key, "\(device) wrote \(value) to \(key.zone)/\(key.name), the server holds \(held)")
       }
     }
     for (key, fields) in records.sorted(by: { $0.key < $1.key }) where !given.contains(key) {
       let wanted = fields?.filter { $0.key != FieldChanges.parent }.mapValues(\.text)
-      if server[key] != wanted { return "\(key.zone)/\(key.name) is \(text(server[key])), not \(text(wanted))" }
+      if server[key] != wanted {
+        return (key, "\(key.zone)/\(key.name) is \(text(server[key])), not \(text(wanted))")
+      }
     }
     return nil
   }

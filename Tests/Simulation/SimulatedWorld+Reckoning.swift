@@ -96,7 +96,10 @@ extension SimulatedWorld {
     let rows = try device.store.operations().rows
     let lost = Set(try device.store.heldDeletions().filter(\.isWholeZone).map(\.zone))
     var stuck = Set(
-      rows.filter { [.failed, .paused, .conflict].contains($0.state) || lost.contains($0.key.zoneKey) }.map(\.id)
+      try rows.filter { row in
+        try [.failed, .paused, .conflict].contains(row.state) || lost.contains(row.key.zoneKey)
+          || device.store.read { try $0.isGone(row.key) }
+      }.map(\.id)
     )
     let groups = try rows.reduce(into: [:]) { $0[$1.id] = try device.store.detail(of: $1.id)?.operation?.group }
     var before = -1
@@ -153,7 +156,13 @@ extension SimulatedWorld {
     let mirrors = try devices.map { try $0.mirror(parents: true) }
     if mirrors.contains(where: { $0 != mirrors[0] }) { throw violation("the devices' mirrors differ: \(mirrors)") }
     let server = records(of: Self.user).mapValues { $0.fields.mapValues(\.text) }
-    if let fault = intents.fault(on: server) { throw violation(fault) }
+    if let fault = intents.fault(on: server) {
+      let endings = try devices.map { device in
+        let ended = try device.store.history(limit: .max).reversed().filter { $0.key == fault.key }
+        return "\(device.name): \(ended.map { "\($0.id) \($0.kind.rawValue) \($0.ending.rawValue), \($0.detail)" })"
+      }
+      throw violation("\(fault.text)\n\(endings.joined(separator: "\n"))")
+    }
     if scope.database == .private, let stray = records(of: "ben").keys.min() {
       throw violation("\(stray.name) is another's now")
     }

@@ -10,7 +10,8 @@ public enum SyncEvent: Sendable {
   case delivered(Int)
   /// The delegate would not take changes, for this reason; it is asked again.
   case deliveryFailed(String)
-  /// Deletions on the server are held back until somebody decides about them; see ``SyncEngine/heldDeletions()``.
+  /// Deletions on the server are held back until somebody decides about them, more of them than before, or another number;
+  /// see ``SyncEngine/heldDeletions()``.
   case deletionsHeld(HeldDeletions)
   /// Nobody is signed in, or somebody else than this store's user: what is queued stays and waits for its user.
   case signedOut

@@ -178,7 +178,6 @@ extension SyncStore {
         case .refused(let code, let reason): operation.fail(code, reason)
         case .failed(let error): operation.putOff(error, now: now, random: random)
         case .zoneMissing(let error):
-          operation.attempts += 1
           try ZoneLoss.meet(&operation, error, reconciliation)
         }
         if operation.state == .failed { failed += 1 }

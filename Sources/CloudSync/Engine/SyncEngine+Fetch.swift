@@ -130,7 +130,11 @@ extension SyncEngine {
       case .failure(_, let error):
         throw Held(scope: .zone(zone), error: error)
       case .changes(let page):
-        let effect = try store.apply(page, to: zone, policy: configuration.merging, lease)
+        let effect = try store.apply(page, to: zone, since: token, policy: configuration.merging, lease)
+        guard !effect.isStale else {
+          token = try store.startReading(zone, lease)
+          continue
+        }
         summary.fetched += effect.changed
         summary.deleted += effect.deleted
         try store.setFetched(summary.fetched + summary.deleted, lease)

@@ -9,7 +9,7 @@ import Foundation
 /// try engine.save([record])             // on disk when this returns
 /// ```
 ///
-/// It carries out what the planner decides: one request at a time, each between two transactions of the store. The engine
+/// It carries out what the planner decides: one request at a time, each between what is written before and after it. The engine
 /// holds nothing that matters. Whatever it was doing when it died, the store says what is to be done next.
 public actor SyncEngine {
   /// What the engine needs of the world; handed in, so that tests and simulations own time and chance.
@@ -110,7 +110,7 @@ public actor SyncEngine {
   var subscriptionsRefusedAt: Int64?
   var driving: Task<Void, any Error>?
   /// What is held back, as everybody has been told.
-  var toldHeld: Set<ZoneKey> = []
+  var toldHeld: [HeldDeletions] = []
   /// What ended syncing by itself.
   var fatalError: (any Error)?
   var delivering: Task<Void, any Error>?
@@ -140,7 +140,10 @@ public actor SyncEngine {
   func pass(_ lease: Lease, types: [String] = [], sweeps: Sweeps = .always) async throws -> PassSummary {
     var summary = PassSummary()
     broadcast.send(.syncBegan)
-    defer { broadcast.send(.syncEnded(summary)) }
+    defer {
+      tellHeld()
+      broadcast.send(.syncEnded(summary))
+    }
     do {
       try await authenticate(lease)
       var readAt = store.now()
@@ -173,7 +176,6 @@ public actor SyncEngine {
       hasSweptAssets = true
       summary.reachedEnd = isComplete
       try store.passEnded(readAt: readAt, isComplete: isComplete, lease)
-      try tellHeld()
     } catch let error as WebServicesError {
       if Task.isCancelled {
         // Cut short by us: the network is not to blame.
@@ -199,10 +201,10 @@ public actor SyncEngine {
     return summary
   }
 
-  private func tellHeld() throws {
-    let held = try store.heldDeletions()
-    for deletions in held where !toldHeld.contains(deletions.zone) { broadcast.send(.deletionsHeld(deletions)) }
-    toldHeld = Set(held.map(\.zone))
+  private func tellHeld() {
+    guard let held = try? store.heldDeletions() else { return }
+    for deletions in held where !toldHeld.contains(deletions) { broadcast.send(.deletionsHeld(deletions)) }
+    toldHeld = held
   }
 
   /// When deletions are looked for where there is no change feed.

@@ -3,51 +3,49 @@ import CloudKit
 /// Deletions that the server tells of, which come true here only where they are not too many at once.
 ///
 /// Until the feed that tells of them has been read to its end their records are marked: as a page alone would show it, a
-/// purge is a few deletions, and then a few more.
+/// purge is a few deletions, and then a few more. Nothing is sent about a record that is marked.
 struct DeletionHold {
   let reconciliation: Reconciliation
 
   private var ledger: any Ledger { reconciliation.ledger }
   private var now: Int64 { reconciliation.now }
 
-  /// A feed says that a record is gone.
+  /// A feed says that a record is gone. Where it is to be deleted here as well, that has come true.
   func note(_ key: RecordKey) throws {
-    guard try ledger.changeTag(key) != nil else { return try reconciliation.takeDeletion(of: key) }
+    let isWanted = try ledger.operation(for: key)?.kind == .delete
+    guard !isWanted, try ledger.changeTag(key) != nil else { return try reconciliation.takeDeletion(of: key) }
     try ledger.touch(key, epoch: MirrorRecord.gone)
   }
 
   /// A feed of the zone has been read to its end: what is marked comes true, or is held back.
   ///
-  /// - Returns: how many deletions came true.
-  func conclude(_ zone: ZoneKey) throws -> Int {
-    guard var known = try ledger.zone(zone) else { return 0 }
-    let names = try ledger.namesGone(zone)
-    guard let limit = reconciliation.policy.deletionGuard, !names.isEmpty else {
-      return try carryOut(names, known)
-    }
+  /// - Returns: the records whose deletion is to come true now.
+  func conclude(_ zone: ZoneKey) throws -> [String] {
+    guard var known = try ledger.zone(zone) else { return [] }
+    let count = try ledger.goneCount(zone)
+    guard let limit = reconciliation.policy.deletionGuard, count > 0 else { return try ledger.namesGone(zone) }
+    if known.heldSince != nil { return [] }
     let records = try ledger.recordCount(of: zone)
-    let isMass = try limit.holds(names.count, of: records) && limit.holds(own(names, zone), of: records)
-    guard known.heldSince != nil || isMass else { return try carryOut(names, known) }
-    if known.heldSince == nil {
-      known.heldSince = now
-      try ledger.put(known)
-      let deleted = "the server deleted \(names.count) of the \(records) records of zone \(zone.zone)"
-      try EventLog.add("zone", "\(deleted); they are kept here until somebody decides", now: now, ledger)
-    }
-    return 0
+    let names = try ledger.namesGone(zone)
+    guard limit.holds(count, of: records), try limit.holds(own(names, zone), of: records) else { return names }
+    known.heldSince = now
+    try ledger.put(known)
+    let deleted = "the server deleted \(count) of the \(records) records of zone \(zone.zone)"
+    try EventLog.add("zone", "\(deleted); they are kept here until somebody decides", now: now, ledger)
+    return []
   }
 
   /// Lets deletions come true. Where none is left, nothing is held back any more.
-  func carryOut(_ names: [String], _ known: KnownZone) throws -> Int {
-    for name in names { try reconciliation.takeDeletion(of: RecordKey(known.key, name)) }
-    try release(known.key)
-    return names.count
+  func carryOut(_ names: some Sequence<String>, of zone: ZoneKey) throws {
+    for name in names { try reconciliation.takeDeletion(of: RecordKey(zone, name)) }
+    try Self.release(zone, ledger)
   }
 
   /// Ends the hold of a zone where none of its records is marked any more.
-  func release(_ zone: ZoneKey) throws {
-    guard var known = try ledger.zone(zone), known.heldSince != nil, try ledger.namesGone(zone).isEmpty else { return }
+  static func release(_ zone: ZoneKey, _ ledger: any Ledger) throws {
+    guard var known = try ledger.zone(zone), known.heldSince != nil, try ledger.goneCount(zone) == 0 else { return }
     known.heldSince = nil
+    if known.state == .deleted { known.state = .unconfirmed }
     try ledger.put(known)
   }
 

@@ -8,6 +8,8 @@ struct HoldUp {
   private let deletions: [ZoneKey: Int64]
   /// Zones that are gone on the server and kept here.
   private let lost: Set<ZoneKey>
+  /// Records that the server deleted, which is held back.
+  private let gone: Set<RecordKey>
   private let waits: [WaitScope: (until: Int64, code: String)]
   /// The members of atomic groups that hold up the others.
   private let holders: [String: [Int64]]
@@ -17,6 +19,7 @@ struct HoldUp {
     isPaused = try ledger.isPaused()
     deletions = try ledger.zoneDeletions()
     lost = Set(try ledger.zones().filter { $0.state == .deleted && $0.heldSince != nil }.map(\.key))
+    gone = Set(try rows.map(\.key).filter { try !$0.name.isEmpty && ledger.isGone($0) })
     var waits: [WaitScope: (until: Int64, code: String)] = [:]
     for wait in try ledger.waits(after: now) { waits[wait.scope] = (wait.until, wait.code) }
     self.waits = waits
@@ -46,6 +49,9 @@ struct HoldUp {
     } else if !row.key.name.isEmpty, lost.contains(row.key.zoneKey) {
       let zone = "zone \(row.key.zone) was deleted on the server"
       row.reason = "\(zone); `cktop zones restore` makes it anew, `cktop zones accept` lets its records go"
+    } else if gone.contains(row.key) {
+      let record = "its record was deleted on the server with many others"
+      row.reason = "\(record); `cktop zones restore` makes it anew, `cktop zones accept` lets it go"
     } else if let group = row.group, let holders = holders[group], !holders.isEmpty {
       row.blockedBy = holders
       row.reason = "waits for \(holders.map(String.init).joined(separator: ", ")) of its group"

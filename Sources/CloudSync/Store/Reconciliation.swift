@@ -59,11 +59,10 @@ struct Reconciliation {
     case (.save, let server?): try rebaseSave(&operation, onto: server, epoch: epoch)
     case (.save, nil): try rebaseSaveOntoNothing(&operation)
     case (.delete, let server?): try rebaseDelete(&operation, onto: server, epoch: epoch)
-    case (.delete, nil) where operation.isUnanswered && !operation.sentChanges.isEmpty:
-      // A save may still be on its way, and make what was to be deleted.
+    case (.delete, nil) where operation.isUnanswered && operation.baseTag == nil && !operation.sentChanges.isEmpty:
+      // A creation may still be on its way, and make what was to be deleted.
       try ledger.removeRecord(operation.key)
       operation.forgetSent()
-      operation.baseTag = nil
       goOn(&operation, "deletes what a request that was not answered may still make")
       try ledger.update(operation)
     case (.delete, nil):
@@ -143,7 +142,10 @@ struct Reconciliation {
     try ledger.removeRecord(operation.key)
     // Deleted on both sides, and then made anew here.
     if operation.isRecreation {
+      // It may have been sent itself.
+      let sent = operation.isUnanswered ? operation.sentChanges : []
       operation.startOver()
+      (operation.sentChanges, operation.isUnanswered) = (sent, !sent.isEmpty)
       goOn(&operation, "ready to send")
       return try ledger.update(operation)
     }
@@ -274,7 +276,7 @@ extension QueuedOperation {
   /// A save is on its way, or its answer was lost: it may still be carried out, as may those before it.
   mutating func remember(sent changes: FieldChanges) {
     guard sentChanges.last != changes else { return }
-    // More than these are not on their way at a time.
+    // Older ones are forgotten.
     sentChanges = sentChanges.suffix(3) + [changes]
   }
 

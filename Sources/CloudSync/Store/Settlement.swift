@@ -192,12 +192,13 @@ struct Settlement {
       operation.isUnanswered = !operation.key.name.isEmpty
       // The first lost answer is read back at once. Where answers keep getting lost, it is the line, or what is sent.
       if operation.lostRounds > 1 || error.httpStatus != nil { try suspect(&operation, error, .network) }
+    case .vanished where try ledger.isGone(operation.key):
+      operation.reason = "its record was deleted on the server, which is held back"
     case .vanished:
       return try reconciliation.rebase(operation, onto: nil, epoch: 0)
     case .zoneMissing where operation.kind == .delete:
       return try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
     case .zoneMissing:
-      operation.attempts += 1
       try ZoneLoss.meet(&operation, error, reconciliation)
     case .sibling:
       operation.reason = "its atomic group was refused because of another member"

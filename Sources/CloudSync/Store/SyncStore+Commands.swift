@@ -119,7 +119,7 @@ extension SyncStore {
       operation.errorCode = nil
       operation.errorMessage = nil
       // A retry of what failed for a deleted zone is the wish to have the zone again.
-      if let zone = try ledger.zone(operation.key.zoneKey), zone.state == .deleted {
+      if let zone = try ledger.zone(operation.key.zoneKey), zone.state == .deleted, zone.heldSince == nil {
         try ledger.setState(zone.key, .unconfirmed)
       }
       try ledger.update(operation)

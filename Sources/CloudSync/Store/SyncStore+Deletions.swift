@@ -11,10 +11,12 @@ extension SyncStore {
 
   static func heldDeletions(_ ledger: any Ledger) throws -> [HeldDeletions] {
     try ledger.zones().compactMap { zone in
-      guard let since = zone.heldSince else { return nil }
+      guard let since = zone.heldSince, case let records = try ledger.goneCount(zone.key), records > 0 else {
+        return nil
+      }
       return HeldDeletions(
         zone: zone.key,
-        records: try ledger.namesGone(zone.key).count,
+        records: records,
         isWholeZone: zone.state == .deleted,
         since: Date(timeIntervalSince1970: Double(since) / 1000)
       )
@@ -33,8 +35,9 @@ extension SyncStore {
         try ZoneLoss.accept(zone, now: now, ledger)
         return records
       }
-      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-      return try DeletionHold(reconciliation: reconciliation).carryOut(names, known)
+      let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger))
+      try hold.carryOut(names, of: zone)
+      return names.count
     }
   }
 
@@ -47,12 +50,15 @@ extension SyncStore {
   /// - Throws: `StoreError` of kind `invalid` where the zone holds nothing back.
   package func restoreDeletions(in zone: ZoneKey, actor: String) throws(StoreError) -> Int {
     try decide("restore deletions", zone, actor) { known, names, now, ledger in
+      if known.state == .deleted, scope.database == .shared {
+        throw StoreError(
+          .invalid,
+          "zone \(zone.zone) is not ours to make anew; `cktop zones accept` lets its records go"
+        )
+      }
       var restored = 0
       for name in names where try Self.restore(RecordKey(zone, name), now: now, ledger) { restored += 1 }
-      guard try ledger.namesGone(zone).isEmpty, var known = try ledger.zone(zone) else { return restored }
-      known.heldSince = nil
-      if known.state == .deleted { known.state = .unconfirmed }
-      try ledger.put(known)
+      try DeletionHold.release(zone, ledger)
       return restored
     }
   }
@@ -104,14 +110,13 @@ extension SyncStore {
     while true {
       let isFirst = left == .max
       let step = try write { ledger -> (done: Int, left: Int) in
-        guard let known = try ledger.zone(zone), known.heldSince != nil else {
+        guard let known = try ledger.zone(zone), known.heldSince != nil, try ledger.goneCount(zone) > 0 else {
           guard isFirst else { return (0, 0) }
           throw StoreError(.invalid, "zone \(zone.zone) holds no deletions back; `cktop zones list` shows which do")
         }
-        let names = try ledger.namesGone(zone)
-        if isFirst { try audit(verb, "zone \(zone.zone)", names.count, actor, now: now, ledger) }
-        let done = try body(known, Array(names.prefix(Self.slice)), now, ledger)
-        return (done, try ledger.namesGone(zone).count)
+        if isFirst { try audit(verb, "zone \(zone.zone)", ledger.goneCount(zone), actor, now: now, ledger) }
+        let done = try body(known, ledger.namesGone(zone, limit: Self.slice), now, ledger)
+        return (done, try ledger.goneCount(zone))
       }
       count += step.done
       // What is on its way stays: once nothing moves any more, that is all.

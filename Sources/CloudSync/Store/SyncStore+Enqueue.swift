@@ -248,12 +248,21 @@ extension SyncStore {
     operation.clearOfSuspicion()
     let isHeldByErrors = operation.state == .failed || operation.state == .waiting
     // A delete settles what the fields' conflict was about, and so does the edit that makes them what the server holds.
-    let isSettled = try operation.state == .conflict && operation.isSettled(on: ledger.record(operation.key))
+    let server = operation.state == .conflict ? try ledger.record(operation.key) : nil
+    let isSettled = operation.state == .conflict && operation.isSettled(on: server)
     if isHeldByErrors || isSettled {
       operation.becomePending("edited again, ready to send", now: now)
       operation.attempts = 0
       operation.errorCode = nil
       operation.errorMessage = nil
+    }
+    if isSettled, operation.kind == .save, let server {
+      operation.changes = operation.changes.effective(on: server.fields)
+      operation.base = server.fields.filter { operation.changes.names.contains($0.key) }
+      operation.baseTag = server.changeTag
+      guard !operation.changes.isEmpty else {
+        return try ledger.end(operation, .acknowledged, "the server holds it", now: now)
+      }
     }
     if let group {
       // Whoever had to go with this operation so far has to go with the new group, too.

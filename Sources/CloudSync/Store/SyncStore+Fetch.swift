@@ -1,6 +1,6 @@
 import CloudKit
 
-/// Writing what feeds bring. A page and the token behind it are one transaction, so that neither is ever ahead.
+/// Writing what feeds bring. The token behind a page is written with the last of it: it is never ahead.
 extension SyncStore {
   /// What a page changed, counted.
   struct PageEffect: Sendable {
@@ -8,11 +8,14 @@ extension SyncStore {
     var deleted = 0
     /// Why an element of the page failed to come.
     var failure: WebServicesError?
+    /// The feed is read from elsewhere since the page was asked for: nothing of it counts.
+    var isStale = false
 
     fileprivate mutating func add(_ other: PageEffect) {
       changed += other.changed
       deleted += other.deleted
       failure = other.failure ?? failure
+      isStale = isStale || other.isStale
     }
   }
 
@@ -108,27 +111,52 @@ extension SyncStore {
   /// Takes one page of a zone's feed, with the token behind it.
   ///
   /// Where an element failed to come, the token stays: the page is read again, so that nothing is passed over.
-  func apply(_ page: WireZoneChanges, to zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError)
-    -> PageEffect
-  {
-    return try writeInSlices(page.records, lease) { slice, ledger, now in
-      guard let known = try ledger.zone(zone) else { return PageEffect() }
+  ///
+  /// - Parameter token: what the page was asked for with.
+  func apply(
+    _ page: WireZoneChanges,
+    to zone: ZoneKey,
+    since token: String?,
+    policy: MergePolicy,
+    _ lease: Lease
+  ) throws(StoreError) -> PageEffect {
+    let parts = try writeInSlices(page.records, lease) { slice, ledger, now -> (effect: PageEffect, rest: [String]) in
+      guard let known = try ledger.zone(zone), known.token == token else { return (PageEffect(isStale: true), []) }
+      try DeletionHold.release(zone, ledger)
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       var effect = try take(&slice, zone, epoch: known.epoch, isWhole: known.readingAll, reconciliation)
-      guard slice.isLast, !hasFailed(page.records) else { return effect }
-      let atEnd = !page.moreComing
-      if atEnd {
-        let hold = DeletionHold(reconciliation: reconciliation)
-        // A reading from the beginning has seen all there is: what it did not see was deleted meanwhile.
-        if known.readingAll {
-          for name in try ledger.namesNotSeen(zone, epoch: known.epoch) { try hold.note(RecordKey(zone, name)) }
-        }
-        effect.deleted += try hold.conclude(zone)
+      guard slice.isLast, !hasFailed(page.records) else { return (effect, []) }
+      guard !page.moreComing else {
+        try Self.advance(zone, page, now: now, ledger)
+        return (effect, [])
       }
-      try ledger.setToken(zone, page.syncToken, atEnd: atEnd, now: now)
-      try Throttles.clear(.zone(zone), ledger)
-      return effect
-    }.reduce(into: PageEffect()) { $0.add($1) }
+      let hold = DeletionHold(reconciliation: reconciliation)
+      // A reading from the beginning has seen all there is: what it did not see was deleted meanwhile.
+      if known.readingAll {
+        for name in try ledger.namesNotSeen(zone, epoch: known.epoch) { try hold.note(RecordKey(zone, name)) }
+      }
+      let names = try hold.conclude(zone)
+      effect.deleted += names.count
+      guard names.count <= Planner.requestLimit else { return (effect, names) }
+      try hold.carryOut(names, of: zone)
+      try Self.advance(zone, page, now: now, ledger)
+      return (effect, [])
+    }
+    let rest = parts.flatMap(\.rest)
+    if !rest.isEmpty {
+      // Many: others write in between, and the token is last.
+      _ = try writeInSlices(rest, lease) { slice, ledger, now in
+        let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger))
+        while let name = slice.next() { try hold.carryOut([name], of: zone) }
+        if slice.isLast, try ledger.zone(zone)?.token == token { try Self.advance(zone, page, now: now, ledger) }
+      }
+    }
+    return parts.reduce(into: PageEffect()) { $0.add($1.effect) }
+  }
+
+  private static func advance(_ zone: ZoneKey, _ page: WireZoneChanges, now: Int64, _ ledger: any Ledger) throws {
+    try ledger.setToken(zone, page.syncToken, atEnd: !page.moreComing, now: now)
+    try Throttles.clear(.zone(zone), ledger)
   }
 
   /// Reads a zone from the beginning, since the server no longer knows its token. Queued changes are untouched.
@@ -233,8 +261,11 @@ extension SyncStore {
   func markSwept(_ pull: Pull, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
     try write(lease) { ledger, now in
       try ledger.markSwept(pull, now: now)
-      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-      return try DeletionHold(reconciliation: reconciliation).conclude(pull.zone)
+      try DeletionHold.release(pull.zone, ledger)
+      let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger))
+      let names = try hold.conclude(pull.zone)
+      try hold.carryOut(names, of: pull.zone)
+      return names.count
     }
   }
 
@@ -259,8 +290,8 @@ extension SyncStore {
         if known != record.changeTag { effect.changed += 1 }
       case .deleted(let name):
         let key = RecordKey(zone, name)
-        if try reconciliation.ledger.changeTag(key) == nil { effect.deleted += 1 }
         try DeletionHold(reconciliation: reconciliation).note(key)
+        if try !reconciliation.ledger.isGone(key) { effect.deleted += 1 }
       case .failure(let name, let error):
         effect.failure = error
         if let name { effect.failure?.reason = "\(name): \(error.reason)" }

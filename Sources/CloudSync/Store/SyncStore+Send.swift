@@ -180,7 +180,6 @@ extension SyncStore {
           continue
         }
         operation.forgetSent()
-        operation.attempts += 1
         try ZoneLoss.meet(&operation, error, reconciliation)
         if operation.state == .failed { failed += 1 }
         try ledger.update(operation)

@@ -3,8 +3,9 @@ import Foundation
 
 /// The state of one database's sync: mirror, queue, attempts, conflicts, feeds, waits, lease.
 ///
-/// It is one SQLite file, which any number of processes open, or memory; see `Lease` for which of them sends. Every method that
-/// changes something is one transaction that is on disk (WAL, `synchronous=FULL`) when it returns.
+/// It is one SQLite file, which any number of processes open, or memory; see `Lease` for which of them sends. What a
+/// method changed is on disk (WAL, `synchronous=FULL`) when it returns: in one transaction, or where the driver writes many
+/// rows, in several, each of which is right by itself.
 public final class SyncStore: Sendable {
   /// What a store is for. It belongs to the first identity that authenticates with it.
   package struct Scope: Hashable, Sendable {

@@ -6,8 +6,8 @@ import CloudKit
 /// creation of the whole record as it was with the edit applied, so that nothing is missing when an operator has the zone
 /// made anew; deletions have come true.
 enum ZoneLoss {
-  /// An operation met a zone that is not there. A zone that we made, or that was never seen, is made (again); one that the
-  /// server deleted is an operator's matter.
+  /// An operation met a zone that is not there. One that had records is held back; else a zone that we made, or that was
+  /// never seen, is made (again), and one that the server deleted is an operator's matter.
   static func meet(_ operation: inout QueuedOperation, _ error: WebServicesError, _ reconciliation: Reconciliation)
     throws
   {
@@ -24,7 +24,10 @@ enum ZoneLoss {
     }
     if try ledger.zone(zone)?.heldSince != nil {
       operation.reason = "waits for zone \(zone.zone), which was deleted on the server"
-    } else if known?.state == .deleted || wasOthers || operation.attempts >= operation.maxAttempts {
+      return
+    }
+    operation.attempts += 1
+    if known?.state == .deleted || wasOthers || operation.attempts >= operation.maxAttempts {
       operation.fail(error.code.name, "zone \(zone.zone) was deleted on the server; retry makes it anew")
     } else {
       try ledger.setState(zone, .unconfirmed)
@@ -56,8 +59,8 @@ enum ZoneLoss {
 
   /// Lets go what the mirror has of the zone.
   static func accept(_ zone: ZoneKey, now: Int64, _ ledger: any Ledger) throws {
-    let queued = try ledger.operations(of: zone).filter { !$0.key.name.isEmpty }
-    for var operation in queued {
+    for id in try ledger.dependentOperations(of: zone) {
+      guard var operation = try ledger.operation(id) else { continue }
       switch operation.kind {
       case .delete where operation.state != .inFlight:
         try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)

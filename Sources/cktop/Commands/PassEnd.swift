@@ -74,9 +74,12 @@ struct PassEnd {
     }
     for held in state.heldDeletions {
       let zone = held.zoneID.zoneName
-      let what = held.isWholeZone ? "with \(held.records) records" : "\(held.records) records of it"
+      let what =
+        held.isWholeZone
+        ? "zone \(zone) was deleted on the server, its \(held.records) records are kept here"
+        : "\(held.records) records of zone \(zone) were deleted on the server, they are kept here"
       CommandFailure(
-        "zone \(zone): deleted on the server \(what), kept here; cktop zones restore or cktop zones accept",
+        "\(what) until you decide: cktop zones restore \(zone), or cktop zones accept \(zone)",
         status
       ).report()
     }

@@ -64,7 +64,9 @@ struct DeletionDecision: ParsableArguments {
       throw CommandFailure.usage("zones of several owners have that name; give one with --owner: \(owners)")
     }
     let what = "\(held.records) \(held.records == 1 ? "record" : "records")"
-    if dryRun { return report(verb, "would \(verb) the deletion of \(what)", zone.key, held.records) }
+    if dryRun {
+      return report(verb, "would \(verb == "accept" ? "let go" : "enqueue anew") \(what)", zone.key, held.records)
+    }
     if !yes {
       guard Question.canBeAsked else {
         throw CommandFailure.usage("this cannot be undone; give --yes to do it, or --dry-run to look first")

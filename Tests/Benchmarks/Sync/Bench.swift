@@ -66,7 +66,9 @@ final class DistantServer: CKTransport {
 
   /// - Parameter distance: the round trip.
   init(_ distance: Duration) throws {
-    emulator = EmulatorTransport(try Emulator(), now: { Date() })
+    let server = try Emulator()
+    try server.createZone(Bench.zone.zone, in: .private(of: "ana", Bench.container), at: Date())
+    emulator = EmulatorTransport(server, now: { Date() })
     self.distance = distance
   }
 

@@ -18,12 +18,17 @@ func upload(_ count: Int) async throws {
 }
 
 let arguments = Array(CommandLine.arguments.dropFirst())
-switch arguments.first {
-case "million":
-  try await Million(arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000, in: arguments.dropFirst(2).first)
-    .measure()
-case "upload": try await upload(arguments.dropFirst().first.flatMap { Int($0) } ?? 10_000)
-default: try await Enqueue.compare()
+do {
+  switch arguments.first {
+  case "million":
+    let count = arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000
+    try await Million(count, in: arguments.dropFirst(2).first).measure()
+  case "upload": try await upload(arguments.dropFirst().first.flatMap { Int($0) } ?? 10_000)
+  default: try await Enqueue.compare()
+  }
+} catch {
+  print("the benchmark did not end: \(error)")
+  exit(1)
 }
 // Scripts want to know.
 if !allMet.withLock(\.self) { exit(1) }

@@ -33,7 +33,9 @@ import Testing
       #expect(try ledger.namesGone(.one) == [])
       try ledger.touchRecords(of: .one, epoch: -1)
       try ledger.touch(RecordKey(.one, "b"), epoch: 3)
-      #expect(try ledger.namesGone(.one) == ["a"])
+      #expect(try ledger.namesGone(.one) == ["a"] && ledger.namesGone(.one, limit: 0) == [])
+      #expect(try ledger.goneCount(.one) == 1 && ledger.isGone(RecordKey(.one, "a")))
+      #expect(try !ledger.isGone(RecordKey(.one, "b")) && !ledger.isGone(RecordKey(.one, "none")))
 
       try ledger.removeRecord(RecordKey(.one, "b"))
       #expect(try ledger.recordTypes(in: .one) == ["Note"])

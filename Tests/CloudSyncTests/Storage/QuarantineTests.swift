@@ -30,6 +30,7 @@ import Testing
     arguments: [
       "changes = '{'", "changes = '{\"values\":{\"x\":{\"type\":7}}}'", "base = 'none'", "sentChanges = '['",
       "assets = '?'", "state = 'sleeping'", "operation = 'copy'", "state = 'waiting', nextAttemptAt = 1, base = ''",
+      "state = 'inFlight', sentGeneration = 1, sentOperation = 'save', changes = '{'",
     ]
   )
   func `an operation that cannot be read fails with its raw text kept, and its neighbours are sent`(spoilt: String)

@@ -16,6 +16,7 @@ struct StoreDump: Equatable {
   struct Zone: Equatable {
     var zone: KnownZone?
     var operations: [Int64]
+    var dependent: [Int64]
     var records: [MirrorRecord?]
     var versions: [MirrorVersion?]
     var tags: [String?]
@@ -90,6 +91,7 @@ struct StoreDump: Equatable {
       return Zone(
         zone: try ledger.zone(zone),
         operations: try ledger.operations(of: zone).map(\.id),
+        dependent: try ledger.dependentOperations(of: zone),
         records: try keys.map { try ledger.record($0) },
         versions: try keys.map { try ledger.version($0) },
         tags: try keys.map { try ledger.changeTag($0) },

@@ -21,7 +21,8 @@ import Testing
 
     let sync = try await mine.run("sync")
     #expect(sync.status == 3)
-    #expect(sync.error.contains("zone notes: deleted on the server with 2 records, kept here; cktop zones restore"))
+    #expect(sync.error.contains("zone notes was deleted on the server, its 2 records are kept here until you decide"))
+    #expect(sync.error.contains("cktop zones restore notes, or cktop zones accept notes"))
     let status = try await mine.run("status")
     #expect(status.status == 3)
     #expect(status.output.contains("2 deletions in zone notes held back"))
@@ -32,7 +33,7 @@ import Testing
     #expect(try await mine.succeed("zones", "list").output.contains("deleted, 2 deletions held back"))
 
     let preview = try await mine.succeed("zones", "restore", "notes", "--dry-run")
-    #expect(preview.output.contains("would restore the deletion of 2 records in zone notes"))
+    #expect(preview.output.contains("would enqueue anew 2 records in zone notes"))
     #expect(try await mine.run("zones", "restore", "notes").error.contains("--yes"))
     let done = try await mine.succeed("zones", "restore", "notes", "--yes", "--json").object()
     #expect(done["records"] as? Int == 2)

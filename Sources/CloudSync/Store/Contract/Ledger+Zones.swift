@@ -76,6 +76,9 @@ extension Ledger {
     }
   }
 
+  /// All names in a zone whose records are marked as gone.
+  func namesGone(_ key: ZoneKey) throws -> [String] { try namesGone(key, limit: .max) }
+
   /// The number of the reading that sees the zone's records now.
   func epoch(_ key: ZoneKey) throws -> Int64 { try zone(key)?.epoch ?? 0 }
 

@@ -9,6 +9,8 @@ package protocol Ledger: AnyObject {
   func operation(for key: RecordKey) throws -> QueuedOperation?
   /// Operations of a zone, those on the zone itself included, oldest first.
   func operations(of zone: ZoneKey) throws -> [QueuedOperation]
+  /// Operations on records of a zone that build on what the server held: deletes, and saves on a record with a tag.
+  func dependentOperations(of zone: ZoneKey) throws -> [Int64]
   /// Operations in a state, oldest first.
   func operations(in state: OperationState) throws -> [QueuedOperation]
   /// Operations of a zone under one suspicion, oldest first.
@@ -61,8 +63,11 @@ package protocol Ledger: AnyObject {
   func removeRecords(of zone: ZoneKey) throws
   /// Names in a zone that the reading of `epoch` did not see.
   func namesNotSeen(_ zone: ZoneKey, epoch: Int64) throws -> [String]
-  /// Names in a zone whose records are marked as gone, by an epoch below zero.
-  func namesGone(_ zone: ZoneKey) throws -> [String]
+  /// Names in a zone whose records are marked as gone, by an epoch below zero: so many of them, in order.
+  func namesGone(_ zone: ZoneKey, limit: Int) throws -> [String]
+  func goneCount(_ zone: ZoneKey) throws -> Int
+  /// Whether the record is there, and marked as gone.
+  func isGone(_ key: RecordKey) throws -> Bool
   /// Marks all records of a zone as seen by the reading of `epoch`.
   func touchRecords(of zone: ZoneKey, epoch: Int64) throws
   func names(_ zone: ZoneKey, type: String) throws -> [String]

@@ -129,7 +129,7 @@ package struct AuditedCommand: Hashable, Sendable {
 /// Which operations might be sent, as far as the store can tell; oldest first.
 package struct CandidateQuery: Hashable, Sendable {
   /// All are sendable: pending, or waiting with their back-off over; in a zone that does not wait and, if of a record,
-  /// that is not to be deleted, nor is gone on the server and kept here.
+  /// that is not to be deleted, nor kept here while it is gone on the server; nor is its record.
   package enum Kind: Hashable, Sendable {
     /// On zones themselves.
     case zoneOperations

@@ -192,7 +192,8 @@ private struct Choice {
     }
     let zone = operation.key.zoneKey
     if isClosed(zone) { return false }
-    return operation.key.name.isEmpty || !leaving.contains(zone)
+    if operation.key.name.isEmpty { return true }
+    return !leaving.contains(zone) && (try? ledger.isGone(operation.key)) != true
   }
 
   mutating func isReady(_ row: MemoryLedger.Operation) -> Bool {

@@ -45,9 +45,13 @@ extension MemoryLedger {
     mirror.names(of: zone).filter { records[RecordKey(zone, $0)].map { $0.epoch < epoch } ?? false }.sorted()
   }
 
-  func namesGone(_ zone: ZoneKey) throws -> [String] {
-    mirror.names(of: zone).filter { records[RecordKey(zone, $0)].map { $0.epoch < 0 } ?? false }.sorted()
+  func namesGone(_ zone: ZoneKey, limit: Int) throws -> [String] {
+    Array(try mirror.names(of: zone).filter { try isGone(RecordKey(zone, $0)) }.sorted().prefix(limit))
   }
+
+  func goneCount(_ zone: ZoneKey) throws -> Int { try namesGone(zone).count }
+
+  func isGone(_ key: RecordKey) throws -> Bool { records[key].map { $0.epoch < 0 } ?? false }
 
   func touchRecords(of zone: ZoneKey, epoch: Int64) throws {
     for name in mirror.names(of: zone) { try touch(RecordKey(zone, name), epoch: epoch) }

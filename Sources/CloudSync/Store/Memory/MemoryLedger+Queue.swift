@@ -8,6 +8,10 @@ extension MemoryLedger {
 
   func operations(of zone: ZoneKey) throws -> [QueuedOperation] { all(queue.byZone[zone]) }
 
+  func dependentOperations(of zone: ZoneKey) throws -> [Int64] {
+    try operations(of: zone).filter { !$0.key.name.isEmpty && ($0.kind == .delete || $0.baseTag != nil) }.map(\.id)
+  }
+
   func operations(in state: OperationState) throws -> [QueuedOperation] { all(queue.byState[state]) }
 
   func operations(of zone: ZoneKey, underSuspicion number: Int64) throws -> [QueuedOperation] {

@@ -42,6 +42,7 @@ extension SQLiteLedger {
       arguments += ["ids": try Self.json(ids)]
       arguments += ["zone": zone.zone, "owner": zone.owner]
     case .members(let groups):
+      index = "INDEXED BY operationsByGroup"
       condition = "atomicGroup IN (SELECT value FROM json_each(:groups)) AND \(ready(query))"
       arguments += ["groups": try Self.json(groups)]
     case .entangled:
@@ -94,7 +95,11 @@ extension SQLiteLedger {
         NOT IN (SELECT scope FROM throttles WHERE until > :now)
       AND (name IS NULL OR (zone, owner) NOT IN
         (SELECT zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'
-          UNION ALL SELECT zone, owner FROM zones WHERE state = 'deleted' AND heldSince IS NOT NULL))
+          UNION ALL SELECT zone, owner FROM zones WHERE state = 'deleted' AND heldSince IS NOT NULL)
+        AND NOT EXISTS (SELECT 1 FROM
+          (SELECT zone AS goneZone, owner AS goneOwner, name AS goneName FROM records INDEXED BY recordsGone
+            WHERE epoch < 0)
+          WHERE goneZone = zone AND goneOwner = owner AND goneName = name))
     """
 
   private static func json(_ values: some Encodable) throws -> String {

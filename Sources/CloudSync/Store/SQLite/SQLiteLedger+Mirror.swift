@@ -75,11 +75,27 @@ extension SQLiteLedger {
     )
   }
 
-  func namesGone(_ zone: ZoneKey) throws -> [String] {
+  func namesGone(_ zone: ZoneKey, limit: Int) throws -> [String] {
     try all(
-      "SELECT name FROM records INDEXED BY recordsGone WHERE zone = ? AND owner = ? AND epoch < 0 ORDER BY name",
-      [zone.zone, zone.owner]
+      """
+      SELECT name FROM records INDEXED BY recordsGone WHERE zone = ? AND owner = ? AND epoch < 0 ORDER BY name LIMIT ?
+      """,
+      [zone.zone, zone.owner, limit]
     )
+  }
+
+  func goneCount(_ zone: ZoneKey) throws -> Int {
+    try one(
+      "SELECT count(*) FROM records INDEXED BY recordsGone WHERE zone = ? AND owner = ? AND epoch < 0",
+      [zone.zone, zone.owner]
+    ) ?? 0
+  }
+
+  func isGone(_ key: RecordKey) throws -> Bool {
+    try one(
+      "SELECT 1 FROM records INDEXED BY recordsGone WHERE zone = ? AND owner = ? AND name = ? AND epoch < 0",
+      [key.zone, key.owner, key.name]
+    ) ?? false
   }
 
   func touchRecords(of zone: ZoneKey, epoch: Int64) throws {

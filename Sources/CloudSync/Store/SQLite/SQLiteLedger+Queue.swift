@@ -22,6 +22,16 @@ extension SQLiteLedger {
     ).map(QueuedOperation.init(row:))
   }
 
+  func dependentOperations(of zone: ZoneKey) throws -> [Int64] {
+    try all(
+      """
+      SELECT id FROM operations WHERE zone = ? AND owner = ? AND name IS NOT NULL
+        AND (operation = 'delete' OR baseTag IS NOT NULL) ORDER BY id
+      """,
+      [zone.zone, zone.owner]
+    )
+  }
+
   func operations(in state: OperationState) throws -> [QueuedOperation] {
     try rows("SELECT \(QueuedOperation.columns) FROM operations WHERE state = ? ORDER BY id", [state.rawValue])
       .map(QueuedOperation.init(row:))
@@ -130,7 +140,8 @@ extension SQLiteLedger {
       UPDATE operations SET state = 'pending', sentGeneration = NULL, sentOperation = NULL,
         needsReadBack = operation <> 'zoneSave', isUnanswered = name IS NOT NULL,
         sentChanges = CASE WHEN sentOperation = 'save' AND operation = 'save' AND generation = sentGeneration
-          THEN json_insert(coalesce(sentChanges, '[]'), '$[#]', json(changes))
+            AND json_valid(changes)
+          THEN json_insert(CASE WHEN json_valid(sentChanges) THEN sentChanges ELSE '[]' END, '$[#]', json(changes))
           ELSE sentChanges END,
         reason = CASE operation WHEN 'zoneSave' THEN ? ELSE ? END
       WHERE state = 'inFlight'
