@@ -103,11 +103,6 @@ import Testing
     try Data().write(to: URL(fileURLWithPath: world.folder.path("file")))
 
     #expect(kind("file/below") == .cannotOpen)
-    try FileManager.default.createDirectory(
-      atPath: world.folder.path("folder"),
-      withIntermediateDirectories: false
-    )
-    #expect(kind("folder") == .cannotOpen)
   }
 
   @Test func `a store of another container, environment or database is refused`() throws {
@@ -191,6 +186,17 @@ import Testing
       "UPDATE zones SET state = 'gone'",
     ] {
       #expect(throws: DatabaseError.self, "\(sql)") { try store.execute(sql) }
+    }
+  }
+
+  @Test func `neither a folder nor a pipe is taken for a store, nor waited for`() throws {
+    try FileManager.default.createDirectory(atPath: world.folder.path("folder"), withIntermediateDirectories: true)
+    try #require(mkfifo(world.folder.path("pipe"), 0o600) == 0)
+
+    for name in ["folder", "pipe"] {
+      let error = #expect(throws: StoreError.self) { _ = try SQLiteStorage(path: world.folder.path(name)) }
+      #expect(error?.kind == .notAStore)
+      #expect(error?.message.contains("choose a file with --store") == true)
     }
   }
 }

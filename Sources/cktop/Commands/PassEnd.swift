@@ -60,8 +60,15 @@ struct PassEnd {
 
   private static let listed = 50
 
-  /// Lists what failed, waits or conflicts, a line each on standard error.
+  /// Lists what failed, waits, conflicts or is held back, a line each on standard error.
   func listFailures(_ store: SyncStore) throws {
+    // What stopped the pass as a whole has been told.
+    if error == nil, state.queue.pending > 0 {
+      for wait in state.throttles {
+        CommandFailure("\(wait.scope) waits after \(wait.error): \(wait.message); cktop status says until when", status)
+          .report()
+      }
+    }
     let filter = try QueueFilter(parsing: "state in ('failed', 'waiting', 'conflict')")
     let found = try store.operations(matching: filter, limit: Self.listed)
     for row in found.rows {

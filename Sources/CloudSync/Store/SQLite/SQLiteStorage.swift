@@ -26,12 +26,21 @@ package final class SQLiteStorage: QueueStorage {
   init(path: String, pagesCheckedOnOpening limit: Int) throws(StoreError) {
     // By whatever links the file is reached, its lock and its assets lie beside the file itself.
     name = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    if let type = Self.type(of: name), type != .typeRegular {
+      let what = type == .typeDirectory ? "a folder" : "no regular file"
+      throw StoreError(.notAStore, "\(path) is \(what); choose a file with --store")
+    }
     do {
       pool = try Self.open(name)
       try checkOnOpening(upTo: limit)
     } catch {
       throw StoreError(opening: path, error)
     }
+  }
+
+  /// What lies at a path, if anything: a pipe that is opened is waited for, without a word.
+  private static func type(of path: String) -> FileAttributeType? {
+    (try? FileManager.default.attributesOfItem(atPath: path))?[.type] as? FileAttributeType
   }
 
   private static func open(_ path: String) throws -> DatabasePool {
@@ -115,7 +124,7 @@ package final class SQLiteStorage: QueueStorage {
   /// What the file at a path holds by these names, read without opening it as a store; nil where there is none, or none
   /// that can be read.
   static func values(_ keys: [String], ofFileAt path: String) -> [String: String]? {
-    guard FileManager.default.fileExists(atPath: path) else { return nil }
+    guard type(of: URL(fileURLWithPath: path).resolvingSymlinksInPath().path) == .typeRegular else { return nil }
     var configuration = Configuration()
     configuration.readonly = true
     guard let queue = try? DatabaseQueue(path: path, configuration: configuration) else { return nil }
