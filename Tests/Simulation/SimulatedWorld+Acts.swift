@@ -97,7 +97,8 @@ extension SimulatedWorld {
   }
 
   func perform(_ verb: QueueVerb, _ row: QueueRow, _ device: SimulatedDevice) throws {
-    let isUnanswered = try device.store.detail(of: row.id)?.operation?.isUnanswered ?? false
+    let operation = try device.store.detail(of: row.id)?.operation
+    let isUnanswered = operation.map { $0.isUnanswered || $0.state == .inFlight } ?? false
     let result = try device.store.perform(verb, on: .ids([row.id]), actor: "operator")
     if verb == .discard, result.changed == [row.id] {
       intents.giveUp(row.key, by: device)

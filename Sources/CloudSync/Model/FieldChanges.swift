@@ -76,13 +76,16 @@ package struct FieldChanges: Hashable, Sendable {
 
   /// The fields after this change.
   package func applied(to fields: [String: FieldValue]) -> [String: FieldValue] {
+    if fields.isEmpty { return values }
     var result = fields
-    for name in names { result[name] = values[name] }
+    for name in cleared { result[name] = nil }
+    for (name, value) in values { result[name] = value }
     return result
   }
 
   /// This change without what would change nothing.
   package func effective(on fields: [String: FieldValue]) -> FieldChanges {
+    if fields.isEmpty, cleared.isEmpty { return self }
     var result = self
     for name in names where self[name] == fields[name] { result.forget(name) }
     return result

@@ -6,8 +6,8 @@ struct HoldUp {
   private let isPaused: Bool
   /// The queued deletions of zones.
   private let deletions: [ZoneKey: Int64]
-  /// Zones that are gone on the server and kept here.
-  private let lost: Set<ZoneKey>
+  /// Zones of which something is held back, and whether that is all.
+  private let held: [ZoneKey: Bool]
   /// Records that the server deleted, which is held back.
   private let gone: Set<RecordKey>
   private let waits: [WaitScope: (until: Int64, code: String)]
@@ -18,7 +18,7 @@ struct HoldUp {
   init(of rows: [QueueRow], now: Int64, _ ledger: any Ledger) throws {
     isPaused = try ledger.isPaused()
     deletions = try ledger.zoneDeletions()
-    lost = Set(try ledger.zones().filter { $0.state == .deleted && $0.heldSince != nil }.map(\.key))
+    held = try ledger.zones().filter { $0.heldSince != nil }.reduce(into: [:]) { $0[$1.key] = $1.state == .deleted }
     gone = Set(try rows.map(\.key).filter { try !$0.name.isEmpty && ledger.isGone($0) })
     var waits: [WaitScope: (until: Int64, code: String)] = [:]
     for wait in try ledger.waits(after: now) { waits[wait.scope] = (wait.until, wait.code) }
@@ -46,12 +46,15 @@ struct HoldUp {
       row.reason = "syncing is paused"
     } else if !row.key.name.isEmpty, let deletion = deletions[row.key.zoneKey] {
       row.reason = "waits for the deletion of its zone, operation \(deletion)"
-    } else if !row.key.name.isEmpty, lost.contains(row.key.zoneKey) {
+    } else if !row.key.name.isEmpty, held[row.key.zoneKey] == true {
       let zone = "zone \(row.key.zone) was deleted on the server"
       row.reason = "\(zone); `cktop zones restore` makes it anew, `cktop zones accept` lets its records go"
     } else if gone.contains(row.key) {
-      let record = "its record was deleted on the server with many others"
-      row.reason = "\(record); `cktop zones restore` makes it anew, `cktop zones accept` lets it go"
+      let record = "its record was deleted on the server"
+      row.reason =
+        held[row.key.zoneKey] == nil
+        ? "\(record), and the feed is still to be read to its end"
+        : "\(record) with many others; `cktop zones restore` makes it anew, `cktop zones accept` lets it go"
     } else if let group = row.group, let holders = holders[group], !holders.isEmpty {
       row.blockedBy = holders
       row.reason = "waits for \(holders.map(String.init).joined(separator: ", ")) of its group"

@@ -88,7 +88,8 @@ extension SQLiteLedger {
   private func values(_ operation: QueuedOperation) throws -> StatementArguments {
     [
       operation.kind.rawValue, operation.type, try JSONColumn.text(operation.changes),
-      try JSONColumn.text(operation.base), operation.baseTag, operation.state.rawValue, operation.reason,
+      try operation.base.isEmpty ? "{}" : JSONColumn.text(operation.base), operation.baseTag, operation.state.rawValue,
+      operation.reason,
       operation.generation, operation.sentGeneration, operation.sentKind?.rawValue,
       try operation.sentChanges.isEmpty ? nil : JSONColumn.text(operation.sentChanges), operation.isRecreation,
       operation.needsReadBack,
