@@ -78,6 +78,14 @@ package struct StoreStatus: Hashable, Sendable {
   /// Seconds since every feed had been read to its end: what is shown is at most that old. Nil before the first time.
   package var age: Double? { lastSuccessAt.map { Double(max(0, generatedAt - $0)) / 1000 } }
 
+  /// What is held back, in few words; nil where nothing is.
+  package var heldSummary: String? {
+    guard let first = heldDeletions.first else { return nil }
+    let records = heldDeletions.reduce(0) { $0 + $1.records }
+    let zones = heldDeletions.count == 1 ? "zone \(first.zone.zone)" : "\(heldDeletions.count) zones"
+    return "\(records) \(records == 1 ? "deletion" : "deletions") in \(zones) held back"
+  }
+
   package var recordCount: Int { recordsByType.values.reduce(0, +) }
 
   /// The queue is empty, nothing is wrong or held back, and every feed was read to its end after the last change was accepted.

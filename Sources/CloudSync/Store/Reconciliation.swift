@@ -60,9 +60,9 @@ struct Reconciliation {
     case (.save, nil): try rebaseSaveOntoNothing(&operation)
     case (.delete, let server?): try rebaseDelete(&operation, onto: server, epoch: epoch)
     case (.delete, nil) where operation.isUnanswered && operation.baseTag == nil && !operation.sentChanges.isEmpty:
-      // A creation may still be on its way, and make what was to be deleted.
+      // A creation may still be on its way, and make what was to be deleted. Should it come all the same, it is known.
       try ledger.removeRecord(operation.key)
-      operation.forgetSent()
+      operation.isUnanswered = false
       goOn(&operation, "deletes what a request that was not answered may still make")
       try ledger.update(operation)
     case (.delete, nil):

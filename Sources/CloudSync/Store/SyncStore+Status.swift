@@ -155,7 +155,7 @@ extension StoreStatus {
     if queue.conflicts > 0 { parts.append("\(queue.conflicts) in conflict") }
     if queue.paused > 0 { parts.append("\(queue.paused) paused") }
     if queue.pending > 0 { parts.append("\(queue.pending) to be sent") }
-    for held in heldDeletions { parts.append("\(held.records) deletions in zone \(held.zone.zone) held back") }
+    if let holds = heldSummary { parts.append(holds) }
     if parts.isEmpty { return lastSuccessAt == nil ? "never synced" : "everything is sent" }
     return parts.joined(separator: ", ")
   }

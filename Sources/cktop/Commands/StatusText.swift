@@ -18,6 +18,7 @@ struct StatusText {
     // An idle store's reason counts these already.
     if status.queue.failed > 0, status.state != .idle { parts.append("\(status.queue.failed) failed") }
     if status.queue.conflicts > 0, status.state != .idle { parts.append("\(status.queue.conflicts) in conflict") }
+    if let held = status.heldSummary, status.state != .idle { parts.append(held) }
     parts.append("\(status.recordCount) records")
     return parts.joined(separator: ", ")
   }

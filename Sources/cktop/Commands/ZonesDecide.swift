@@ -33,7 +33,9 @@ struct ZonesRestore: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try decision.perform("restore", "Put them back on the server?", session) { store, zone in
+    try decision.perform("restore", "Put them back on the server, without the files of their assets?", session) {
+      store,
+      zone in
       try store.restoreDeletions(in: zone, actor: "cli")
     }
   }
@@ -74,13 +76,15 @@ struct DeletionDecision: ParsableArguments {
       guard Question.ask("The server deleted \(what) of zone \(name). \(question)") else { return }
     }
     let count = try decide(store, zone.key)
-    report(verb, "\(verb == "accept" ? "let go" : "enqueued anew") \(count) of \(what)", zone.key, count)
+    let rest =
+      verb == "restore" && count < held.records ? "; the others are to be deleted here, too, or on their way" : ""
+    report(verb, "\(verb == "accept" ? "let go" : "enqueued anew") \(count) of \(what)", zone.key, count, rest)
   }
 
-  private func report(_ verb: String, _ line: String, _ zone: ZoneKey, _ count: Int) {
+  private func report(_ verb: String, _ line: String, _ zone: ZoneKey, _ count: Int, _ rest: String = "") {
     let object: JSONObject = [
       "verb": .text(verb), "dryRun": .bool(dryRun), "zone": .text(zone.zone), "records": .integer(Int64(count)),
     ]
-    OutputStream.standard.line(json ? object.line : "\(line) in zone \(zone.zone)".visible)
+    OutputStream.standard.line(json ? object.line : "\(line) in zone \(zone.zone)\(rest)".visible)
   }
 }
