@@ -19,7 +19,7 @@ struct Intents {
   mutating func accept(_ change: Change, by device: SimulatedDevice) {
     switch change.kind {
     case .save(_, let changes) where Self.isKept(change.key.name):
-      if case .int64(let value)? = changes.values[device.field], lost[device.name]?.contains(change.key) != true {
+      if case .int64(let value)? = changes.values[device.field], !isLost(change.key, by: device) {
         fields[device.name, default: [:]][change.key] = value
       }
     case .save(_, let changes) where Self.isOwned(change.key.name):
@@ -40,6 +40,8 @@ struct Intents {
     lost[device.name, default: []].insert(key)
     giveUp(key, by: device)
   }
+
+  func isLost(_ key: RecordKey, by device: SimulatedDevice) -> Bool { lost[device.name]?.contains(key) ?? false }
 
   func isGivenUp(_ key: RecordKey) -> Bool { given.contains(key) }
 

@@ -112,7 +112,8 @@ extension SimulatedWorld {
     for conflict in try device.store.conflicts() {
       // Nobody else writes these: a conflict about them is a change of our own taken for a stranger's.
       let isOwn = Intents.isOwned(conflict.key.name) && !intents.isGivenUp(conflict.key)
-      if isOwn || (Intents.isKept(conflict.key.name) && conflict.fields.contains { $0.name == device.field }) {
+      let isKept = Intents.isKept(conflict.key.name) && !intents.isLost(conflict.key, by: device)
+      if isOwn || (isKept && conflict.fields.contains { $0.name == device.field }) {
         throw violation("\(device.name): conflict with itself about \(conflict.key.name): \(conflict)")
       }
       let side = ConflictSide.allCases[random.below(ConflictSide.allCases.count)]
