@@ -97,7 +97,9 @@ extension EmulatorCore {
     }
     statistics.requests += 1
     statistics.requestsByOperation[exchange.operation, default: 0] += 1
-    statistics.outcomes[result.split(separator: " (").first.map(String.init) ?? result, default: 0] += 1
+    // Without what is said in brackets, and the space before it.
+    let bracket = result.utf8.firstIndex(of: UInt8(ascii: "("))
+    statistics.outcomes[bracket.map { String(result[..<$0].dropLast()) } ?? result, default: 0] += 1
     return EmulatorReply(outcome: outcome, delay: .zero, summary: summary(exchange, result))
   }
 

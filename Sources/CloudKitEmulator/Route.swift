@@ -84,7 +84,7 @@ struct Route: Sendable {
   }
 
   init?(path: String) {
-    let parts = path.split(separator: "/", omittingEmptySubsequences: true).map {
+    let parts = path.utf8.split(separator: UInt8(ascii: "/")).map {
       QueryString.decode($0, plusIsSpace: false)
     }
     guard parts.count > 5, ["database", "device"].contains(parts[0]), parts[1] == "1",
@@ -109,18 +109,20 @@ enum QueryString {
   /// The last value of each key. An unencoded `+` is a space, which is what ruins careless web-auth tokens. [D]
   static func values(_ query: String) -> [String: String] {
     var values: [String: String] = [:]
-    for pair in query.split(separator: "&") {
-      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard let key = decode(parts[0]), let value = decode(parts.count > 1 ? parts[1] : "") else { continue }
+    for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+      let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      guard let key = decode(parts[0]), let value = decode(parts.count > 1 ? parts[1] : "".utf8[...]) else { continue }
       values[key] = value
     }
     return values
   }
 
   /// Undoes percent-encoding; `nil` where the result is not UTF-8 or an escape is broken.
-  static func decode(_ text: Substring, plusIsSpace: Bool = true) -> String? {
+  static func decode(_ text: Substring.UTF8View, plusIsSpace: Bool = true) -> String? {
+    let isPlain = !text.contains { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }
+    if isPlain { return String(Substring(text)) }
     var bytes: [UInt8] = []
-    var rest = text.utf8[...]
+    var rest = text
     while let byte = rest.popFirst() {
       if byte == UInt8(ascii: "%") {
         let digits = rest.prefix(2)

@@ -2,7 +2,7 @@ internal import Foundation
 
 extension CKDatabase {
   /// Lets the assets of records be downloaded from this database.
-  func adoptAssets(of records: [CKRecord]) {
+  package func adoptAssets(of records: [CKRecord]) {
     let database = unconfigured
     for record in records {
       for asset in record.snapshot.assets { asset.belongs(to: database) }

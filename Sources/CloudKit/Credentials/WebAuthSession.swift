@@ -55,12 +55,13 @@ final class WebAuthSession: Sendable {
     }
   }
 
-  /// What to try in place of a token that was refused; nil where it was the newest. That is dropped if somebody is told of
-  /// it: otherwise nobody would put another in its place, and the refusal may have been the server's mistake.
+  /// What to try in place of a token that was refused; nil where it was the newest, or where somebody else has signed in
+  /// since: what one user sent is never sent again as another. The newest is dropped if somebody is told of it: otherwise
+  /// nobody would put another in its place, and the refusal may have been the server's mistake.
   func replacement(of token: Token) -> Token? {
     changes.withLock { _ in
       let present = current
-      guard present == token else { return present }
+      guard present == token else { return present?.signIn == token.signIn ? present : nil }
       guard let refused else { return nil }
       refused(token.text)
       state.withLock { $0.token = nil }

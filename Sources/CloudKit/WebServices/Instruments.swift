@@ -28,10 +28,11 @@ package struct Instruments: Sendable {
 
     /// - Parameter path: `/database/1/container/environment/database/operation…`, or the same under `/device/…`.
     init(path: String, sent: Int) {
-      let parts = path.split(separator: "/")
-      let isDevice = parts.first == "device"
-      database = isDevice || parts.count < 5 ? "none" : String(parts[4])
-      operation = parts.dropFirst(isDevice ? 4 : 5).joined(separator: "/")
+      let isDevice = path.hasPrefix("/device/")
+      let parts = path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: isDevice ? 4 : 5)
+        .map { String(Substring($0)) }
+      database = isDevice || parts.count < 5 ? "none" : parts[4]
+      operation = parts.dropFirst(isDevice ? 4 : 5).first ?? ""
       self.sent = sent
     }
 
@@ -44,18 +45,18 @@ package struct Instruments: Sendable {
 
   func answered(_ exchange: Exchange, with response: CKTransportResponse, refusal: () -> WebServicesError) {
     let duration = measure(exchange, status: String(response.status), received: response.body.count)
+    let isRefusal = !(200..<300).contains(response.status)
+    // Every request comes here, and few programs listen.
+    guard logger.logLevel <= (isRefusal ? .warning : .debug) else { return }
     var metadata = metadata(exchange, duration)
     metadata["status"] = .stringConvertible(response.status)
     metadata["received"] = .stringConvertible(response.body.count)
     if let id = response.header("X-Apple-Request-UUID") { metadata["request"] = .string(Self.safe(id)) }
-    if (200..<300).contains(response.status) {
-      logger.debug("CloudKit answered.", metadata: metadata)
-    } else {
-      let refusal = refusal()
-      metadata["code"] = .string(Self.safe(refusal.code.name))
-      metadata["reason"] = .string(Self.safe(refusal.reason))
-      logger.warning("CloudKit refused a request.", metadata: metadata)
-    }
+    guard isRefusal else { return logger.debug("CloudKit answered.", metadata: metadata) }
+    let refusal = refusal()
+    metadata["code"] = .string(Self.safe(refusal.code.name))
+    metadata["reason"] = .string(Self.safe(refusal.reason))
+    logger.warning("CloudKit refused a request.", metadata: metadata)
   }
 
   /// The file of an asset was moved, or its host refused that.

@@ -321,6 +321,8 @@ package final class WebServicesClient: Sendable {
   }
 
   private static func segment(_ text: String) -> String {
-    text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~"))) ?? text
+    text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? text
   }
+
+  private static let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
 }

@@ -72,17 +72,23 @@ enum Derived {
 
   /// 32 lowercase hexadecimal digits.
   static func hexadecimal(_ text: String) -> String {
-    [number(text), number("\(text)/2")]
-      .map { number in
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-      }
-      .joined()
+    String(decoding: digits(text, ten: UInt8(ascii: "a")), as: UTF8.self)
   }
 
   /// An identifier in the spelling of a UUID, in capitals as record names made by the server are.
   static func uuid(_ text: String) -> String {
-    let digits = Array(hexadecimal(text).uppercased())
-    return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+    var digits = digits(text, ten: UInt8(ascii: "A"))
+    for place in [20, 16, 12, 8] { digits.insert(UInt8(ascii: "-"), at: place) }
+    return String(decoding: digits, as: UTF8.self)
+  }
+
+  /// 32 of them, the first that is a letter as given.
+  private static func digits(_ text: String, ten: UInt8) -> [UInt8] {
+    [number(text), number("\(text)/2")].flatMap { number in
+      stride(from: 60, through: 0, by: -4).map { shift in
+        let digit = UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 15
+        return digit < 10 ? UInt8(ascii: "0") + digit : ten + digit - 10
+      }
+    }
   }
 }
