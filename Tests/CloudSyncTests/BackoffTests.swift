@@ -40,6 +40,14 @@ import Testing
     #expect(waits == [30, 60, 120, 240, 480, 960, 1920, 3630, 3630])
   }
 
+  @Test func `a server that repeats itself about one operation is asked half as often, too`() {
+    let waits = (1...9).map { Backoff.seconds(asked: 30, attempt: $0) }
+
+    #expect(waits == [30, 60, 120, 240, 480, 960, 1920, 3630, 3630])
+    #expect(Backoff.seconds(asked: 0, attempt: 5) == 0)
+    #expect(Backoff.seconds(asked: .infinity, attempt: .max) == 315_360_000 + 3600)
+  }
+
   @Test func `without a word of the server the wait grows from one second to five minutes`() {
     var previous: Double?
     var waits: [Double] = []

@@ -225,4 +225,29 @@ import Testing
     #expect(row.state == .conflict)
     #expect(row.reason == "conflicted 9 times in a row: both sides changed x")
   }
+
+  @Test func `what the app clears or sets back in the merged record is not sent`() async throws {
+    let edit: [String: FieldValue] = ["x": .int64(2), "y": .int64(5), "note": .string("n")]
+    let (world, mine, _) = try await world(mine: { $0.put("a", edit) }) {
+      let record = try #require($0.clientRecord)
+      record["x"] = 3
+      record["y"] = 0
+      record["note"] = nil
+      return .merged(record)
+    }
+
+    try await mine.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(3), "y": .int64(0), "theirs": .int64(1)])
+  }
+
+  @Test func `a merged record that is another one settles nothing`() async throws {
+    let (world, mine, _) = try await world { _ in .merged(CKRecord(recordType: "Note")) }
+
+    try await mine.sync()
+
+    #expect(world.onServer("a")?["x"] == .int64(1))
+    #expect(try mine.store.queue() == ["save a conflict"])
+    #expect(try mine.store.operations().rows.first?.reason.contains("another record than it was asked about") == true)
+  }
 }

@@ -15,6 +15,35 @@ import Testing
 
   // MARK: - The lease
 
+  @Test func `a driver at work is not replaced by whoever is tired of waiting, one that rests is`() throws {
+    let (first, second) = (try world.open("store"), try world.open("store"))
+    let lease = try #require(try Lease.acquire(first))
+    for _ in 0..<4 {
+      world.clock.advance(4)
+      try lease.renew(first)
+      #expect(try Lease.acquire(second, holderIsSilent: true) == nil)
+    }
+    try lease.rest(first)
+    #expect(try Lease.acquire(second) == nil)
+    #expect(try Lease.acquire(second, holderIsSilent: true) != nil)
+  }
+
+  @Test func `whoever asks a driver for a pass learns what stopped it`() throws {
+    let store = try world.open("store")
+    let id = try store.requestPass([])
+    let lease = try #require(try Lease.acquire(store))
+    _ = try store.startPasses(lease)
+    var summary = PassSummary()
+    summary.error = WebServicesError(.authenticationRequired, "sign in")
+    try store.finishPasses([id], summary, lease)
+
+    guard case .finished(let told) = try store.passState(id) else {
+      Issue.record("the pass has ended")
+      return
+    }
+    #expect(told.failure?.code == .notAuthenticated)
+  }
+
   @Test func `a second driver is refused until the first lets go`() throws {
     let (first, second) = (try world.open("store"), try world.open("store"))
     let lease = try #require(try Lease.acquire(first))
@@ -137,7 +166,7 @@ import Testing
 
   /// Takes the store from its driver at one write of many: to the driver's work that is the same as its death.
   private final class Death: Sendable {
-    private let state = Mutex<(left: Int, lease: Lease?)>((0, nil))
+    private let state = Mutex((left: 0, hasCome: false))
     private let store: SyncStore
 
     init(of store: SyncStore) { self.store = store }
@@ -149,18 +178,19 @@ import Testing
         state.left -= 1
         return state.left == 0
       }
-      guard isDue, let lease = try? Lease.acquire(store, holderIsSilent: true) else { return }
-      state.withLock { $0.lease = lease }
+      guard isDue else { return }
+      let hasCome = try? store.write { ledger in
+        guard var holder = try ledger.lease() else { return false }
+        holder.fence += 1
+        holder.expiresAt = nil
+        try ledger.put(holder)
+        return true
+      }
+      state.withLock { $0.hasCome = hasCome == true }
     }
 
-    /// Whether it came to pass; lets the store go.
-    func end() -> Bool {
-      state.withLock { state in
-        state.lease?.release(store)
-        defer { state.lease = nil }
-        return state.lease != nil
-      }
-    }
+    /// Whether it came to pass.
+    func end() -> Bool { state.withLock(\.hasCome) }
   }
 
   @Test func `a driver may die before any of its writes, and nothing is lost or done twice`() async throws {

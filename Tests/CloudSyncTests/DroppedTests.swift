@@ -84,6 +84,31 @@ import Testing
     #expect(world.onServer("a") == nil)
   }
 
+  @Test(.eachStorage) func `what an operator discarded can be had back until the next edit`() async throws {
+    let world = try World()
+    let device = try world.device("mine")
+    try device.store.accept(world.put("a", ["x": .int64(0)]))
+    try await device.sync()
+    let ids = [
+      try device.store.accept(world.put("a", ["x": .int64(1)])), try device.store.accept(world.put("new", [:])),
+      try device.store.accept(world.put("edited", [:])),
+    ]
+    _ = try device.store.perform(.discard, on: .ids(ids), actor: "ana")
+    try device.store.accept(world.put("edited", ["y": .int64(1)]))
+
+    for id in ids[..<2] { _ = try device.store.undo(id, actor: "ana") }
+    #expect(throws: StoreError.self) { try device.store.undo(ids[2], actor: "ana") }
+    let deletion = try device.store.accept(world.delete("a"))
+    _ = try device.store.perform(.discard, on: .ids([deletion]), actor: "ana")
+    try await device.sync()
+    #expect(world.onServer("new") == [:])
+    #expect(world.onServer("a") == ["x": .int64(0)])
+    _ = try device.store.undo(deletion, actor: "ana")
+    try await device.sync()
+
+    #expect(world.onServer("a") == nil)
+  }
+
   @Test func `what a person drops on the desk can be had back too, and a preview tells it before`() async throws {
     let (world, device, id) = try await lost(.manual, theirs: { $0.put("a", ["x": .int64(1), "y": .int64(1)]) }) {
       $0.put("a", ["x": .int64(2), "y": .int64(2), "z": .int64(2)])

@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CloudSync
@@ -174,6 +175,52 @@ import Testing
     #expect(try mine.store.status().isInSync)
   }
 
+  @Test func `what fails about a zone's feed alone does not keep its changes from being sent`() async throws {
+    try theirs.store.accept(world.put("a", zone: "one", [:]))
+    try await theirs.sync()
+    try await mine.sync()
+    try theirs.store.accept(world.put("b", zone: "one", [:]))
+    try await theirs.sync()
+    mine.transport.interfere { operation, _, _ in
+      operation == "changes/zone"
+        ? .answer(status: 200, #"{"zones":[{"zoneID":{"zoneName":"one"},"serverErrorCode":"INTERNAL_ERROR"}]}"#) : .pass
+    }
+    try mine.store.accept(world.put("mine", zone: "one", [:]))
+
+    try await mine.sync()
+
+    #expect(world.onServer("mine", zone: "one") != nil)
+    #expect(try !mine.store.status().isInSync)
+  }
+
+  @Test(arguments: [
+    #"{"zones":[{"zoneID":{"zoneName":"cktop"},"serverErrorCode":"BAD_REQUEST","reason":"Invalid change token"}]}"#,
+    #"{"serverErrorCode":"BAD_REQUEST","reason":"sync token is too old"}"#,
+  ]) func `however a refused token is put, the zone is read again from the beginning`(_ refusal: String) async throws {
+    try await share(3)
+    try theirs.store.accept(world.put("new", [:]))
+    try await theirs.sync()
+    mine.transport.interfere { operation, _, body in
+      operation == "changes/zone" && body.contains("syncToken")
+        ? .answer(status: refusal.contains("zoneID") ? 200 : 400, refusal) : .pass
+    }
+
+    #expect(try await mine.sync().reachedEnd)
+    #expect(try mine.store.mirror("new") == [:])
+  }
+
+  @Test func `a zone that is known to have news is not in sync before it has been read`() async throws {
+    try await share(1)
+    #expect(try mine.store.status().isInSync)
+    let told = #"{"zones":[{"zoneID":{"zoneName":"cktop"},"syncToken":"later"}],"syncToken":"t","moreComing":false}"#
+    let page = try JSONDecoder().decode(WireDatabaseChanges.self, from: Data(told.utf8))
+    let lease = try #require(try Lease.acquire(mine.store))
+
+    _ = try mine.store.apply(page, policy: MergePolicy(.server), lease)
+
+    #expect(try !mine.store.status().isInSync)
+  }
+
   // MARK: - Without a change feed
 
   @Test func `the public database is read by modification time`() async throws {
@@ -265,6 +312,67 @@ import Testing
     try await mine.sync()
 
     #expect(try mine.store.records().total == 0)
+  }
+
+  @Test(arguments: [DatabaseName.private, .public])
+  func `a long reading and a long sending make way for each other`(_ database: DatabaseName) async throws {
+    let world = try World(database) { $0.pageLimit = 2 }
+    let theirs = try world.device("theirs")
+    _ = try theirs.store.enqueue((0..<20).map { world.put("r\($0)", [:]) })
+    try await theirs.sync()
+    let mine = try world.device("mine", turn: (pages: 3, requests: 2))
+    let order = Mutex<[Character]>([])
+    mine.transport.interfere { operation, _, _ in
+      switch operation {
+      case "records/modify": order.withLock { $0.append("w") }
+      case "changes/zone", "records/query": order.withLock { $0.append("r") }
+      default: break
+      }
+      return .pass
+    }
+    _ = try mine.store.enqueue((0..<900).map { world.put("m\($0)", [:]) })
+
+    let summary = try await mine.sync(["Note"])
+
+    #expect(summary.reachedEnd && summary.sent == 900)
+    #expect(try mine.store.records(mirrorOnly: true).total == 920)
+    // Three pages, as many requests as there may be in a row, and again.
+    #expect(String(order.withLock { $0 }).hasPrefix("rrrwwrrrwwrrrwr"))
+  }
+
+  @Test(arguments: [false, true])
+  func `a deleted record that the index shows for a while is not taken for a new one`(_ isMadeAnew: Bool) async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    try mine.store.accept(world.put("b", [:]))
+    try await mine.sync()
+    let query = #"{"zoneID":{"zoneName":"_defaultZone"},"query":{"recordType":"Note"}}"#
+    let old = try await world.send(query, to: "records/query")
+    let index = Interference.answer(status: old.status, String(decoding: old.body, as: UTF8.self))
+    mine.transport.interfere { operation, _, _ in operation == "records/query" ? index : .pass }
+    world.clock.advance(10)
+    try mine.store.accept(world.delete("a"))
+    if isMadeAnew {
+      mine.transport.interfere {
+        [server = world.server, emulator = world.emulator, date = world.clock.date] operation, number, _ in
+        guard operation == "records/query" else { return .pass }
+        _ = try? emulator.save(
+          in: server,
+          user: "ben",
+          recordType: "Note",
+          recordName: "a",
+          fields: ["x": .int64(2)],
+          at: date
+        )
+        return index
+      }
+    }
+
+    try await mine.sync()
+
+    #expect(try mine.store.mirror("a") == (isMadeAnew ? ["x": .int64(2)] : nil))
+    #expect(try mine.store.mirror("b") == [:])
   }
 
   @Test func `a record that the index does not show yet is not taken for deleted`() async throws {

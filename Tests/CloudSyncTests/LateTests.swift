@@ -39,6 +39,29 @@ import Testing
     }
   }
 
+  @Test func `a value that was taken back stays so, though the request that set it arrives late`() async throws {
+    try store.accept(world.put("r", ["x": .int64(0)]))
+    try await device.sync()
+    let tag = try #require(world.emulator.record("r", in: world.server, zone: "cktop")?.changeTag)
+    let late =
+      #"{"operations":[{"operationType":"update","record":{"recordName":"r","recordType":"Note","#
+      + #""recordChangeTag":"\#(tag)","fields":{"x":{"value":1}}}}],"zoneID":{"zoneName":"cktop"}}"#
+    transport.interfere { operation, _, _ in operation == "records/modify" ? .lost : .pass }
+    try store.accept(world.put("r", ["x": .int64(1)]))
+    try await device.sync()
+
+    try store.accept(world.put("r", ["x": .int64(0)]))
+    transport.interfere(nil)
+    world.clock.advance(600)
+    try await device.sync()
+    _ = try? await world.send(late, to: "records/modify")
+    world.clock.advance(600)
+    try await device.sync()
+
+    #expect(world.onServer("r") == ["x": .int64(0)])
+    #expect(try store.queue() == [])
+  }
+
   @Test func `a creation that a stopped driver sends late does not outlive its deletion`() async throws {
     try store.accept(world.put("first", [:]))
     try await device.sync()

@@ -41,6 +41,32 @@ import Testing
     #expect(try mine.store.queue() == [])
   }
 
+  @Test func `a count that nobody knows the fate of stays a person's, whatever others write`() async throws {
+    let (world, mine, theirs) = try await pair()
+    mine.transport.interfere { operation, number, _ in
+      operation == "records/modify" && number == 2 ? .answerLost : operation == "records/lookup" ? .offline : .pass
+    }
+    try mine.store.accept(count(world, to: 12))
+    try await mine.sync()
+    try await theirs.sync()
+    for number in [17, 20] as [Int64] {
+      world.clock.advance(600)
+      try theirs.store.accept(count(world, to: number))
+      try await theirs.sync()
+      mine.transport.interfere(nil)
+
+      try await mine.sync()
+
+      #expect(try mine.store.queue() == ["save a conflict"])
+      #expect(world.onServer("a")?["n"] == .int64(number))
+    }
+    let id = try #require(try mine.store.conflicts().first?.id)
+    _ = try mine.store.resolve(id, take: .server, actor: "test")
+    try await mine.sync()
+    #expect(world.onServer("a")?["n"] == .int64(20))
+    #expect(try mine.store.queue() == [])
+  }
+
   @Test func `the engine's rules serve changes that bring none`() async throws {
     let world = try World()
     var rules = MergeRules()

@@ -28,6 +28,17 @@ import Testing
     #expect(status.isInSync)
   }
 
+  @Test func `what a driver that is gone had sent is not called sent`() {
+    let status = Self.status { status in
+      status.queue.total = 2
+      status.queue.inFlight = 2
+    }
+
+    #expect(status.state == .idle)
+    #expect(status.reason == "2 sent, to be looked up for want of an answer")
+    #expect(!status.isInSync)
+  }
+
   @Test func `each fact alone decides the state, and none but the first two leave it in sync`() {
     let problem = StoreStatus.Failure(code: "AUTHENTICATION_FAILED", message: "no", at: 1)
     let cases: [(String, StoreStatus.State, Bool, (inout StoreStatus) -> Void)] = [

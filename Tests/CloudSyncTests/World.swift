@@ -167,6 +167,7 @@ final class World: Sendable {
     pollInterval: Double = 30,
     watchdogInterval: Double = 300,
     sweepInterval: Double = 300,
+    turn: (pages: Int, requests: Int) = (25, 100),
     assetTransport: (any CKAssetTransport)? = nil,
     isPushed: Bool = false,
     delegatePatience: Double = 30,
@@ -185,26 +186,24 @@ final class World: Sendable {
       ),
       transport: transport
     )
-    let engine = SyncEngine(
-      store: store,
-      SyncEngine.Configuration(
-        client: client,
-        assetTransport: assetTransport ?? EmulatorTransport(emulator, now: { [clock] in clock.date }, sleep: { _ in }),
-        policy: policy,
-        mergeRules: mergeRules,
-        deletionGuard: deletionGuard,
-        conflictResolver: conflictResolver,
-        conflictPatience: conflictPatience,
-        identity: identity,
-        random: random,
-        pollInterval: pollInterval,
-        watchdogInterval: watchdogInterval,
-        sweepInterval: sweepInterval,
-        delegatePatience: delegatePatience,
-        pushes: isPushed ? pushes(to: user ?? self.user) : nil
-      ),
-      delegate: delegate
+    var configuration = SyncEngine.Configuration(
+      client: client,
+      assetTransport: assetTransport ?? EmulatorTransport(emulator, now: { [clock] in clock.date }, sleep: { _ in }),
+      policy: policy,
+      mergeRules: mergeRules,
+      deletionGuard: deletionGuard,
+      conflictResolver: conflictResolver,
+      conflictPatience: conflictPatience,
+      identity: identity,
+      random: random,
+      pollInterval: pollInterval,
+      watchdogInterval: watchdogInterval,
+      sweepInterval: sweepInterval,
+      delegatePatience: delegatePatience,
+      pushes: isPushed ? pushes(to: user ?? self.user) : nil
     )
+    configuration.turn = turn
+    let engine = SyncEngine(store: store, configuration, delegate: delegate)
     return TestDevice(store: store, engine: engine, transport: transport)
   }
 
@@ -215,6 +214,14 @@ final class World: Sendable {
       credential: .webAuth(apiToken: "token", webAuthToken: user),
       transport: EmulatorTransport(emulator, now: { [clock] in clock.date })
     ).notifications
+  }
+
+  /// Sends a body to the server, past every device.
+  func send(_ body: String, to operation: String) async throws -> CKTransportResponse {
+    let path = "/database/1/\(Self.container)/development/\(database.rawValue)/\(operation)"
+    var request = CKTransportRequest(method: "POST", path: path, body: Data(body.utf8))
+    request.query = "ckAPIToken=token&ckWebAuthToken=\(user)"
+    return try await EmulatorTransport(emulator, now: { [clock] in clock.date }, sleep: { _ in }).send(request)
   }
 
   /// A record in the zone that changes without one go to.

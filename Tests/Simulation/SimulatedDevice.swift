@@ -15,7 +15,10 @@ final class SimulatedDevice {
   private var engine: SyncEngine
   let storage: any QueueStorage
   let merging: MergePolicy
+  /// Nil: what is on the device is all that there is.
+  let app: SimulatedApp?
   private let scope: SyncStore.Scope
+  private let turn: (pages: Int, requests: Int)
 
   /// Memory keeps no files.
   var keeping: AssetKeeping { storage.assetFolder == nil ? .referenced : .copied }
@@ -29,23 +32,30 @@ final class SimulatedDevice {
     _ scope: SyncStore.Scope,
     _ merging: MergePolicy,
     clock: SimulatedClock,
-    wire: SimulatedWire
+    wire: SimulatedWire,
+    app: SimulatedApp?
   ) throws {
     self.name = name
     self.storage = storage
     self.merging = merging
+    self.app = app
     self.clock = clock
     self.wire = wire
     self.scope = scope
-    (process, store, engine) = try Self.start(storage, scope, merging, clock, wire, user: SimulatedWorld.user)
+    // Half of them look at the queue after each page, and at the feeds after every second request.
+    turn = name.utf8.reduce(0) { $0 + Int($1) }.isMultiple(of: 2) ? (1, 2) : (25, 100)
+    let user = SimulatedWorld.user
+    (process, store, engine) = try Self.start(storage, scope, merging, turn, clock, wire, app, user: user)
   }
 
   private static func start(
     _ storage: any QueueStorage,
     _ scope: SyncStore.Scope,
     _ merging: MergePolicy,
+    _ turn: (pages: Int, requests: Int),
     _ clock: SimulatedClock,
     _ wire: SimulatedWire,
+    _ app: SimulatedApp?,
     user: String?
   ) throws -> (SimulatedStorage, SyncStore, SyncEngine) {
     let process = SimulatedStorage(storage)
@@ -60,18 +70,25 @@ final class SimulatedDevice {
       ),
       transport: wire
     )
-    let engine = SyncEngine(
-      store: store,
-      SyncEngine.Configuration(
-        client: client,
-        assetTransport: wire,
-        policy: merging.policy,
-        deletionGuard: merging.deletionGuard,
-        random: { 0.5 },
-        heartbeat: nil
-      )
+    var resolver: ConflictResolver?
+    if let app, app.settles { resolver = { try app.settle($0) } }
+    var configuration = SyncEngine.Configuration(
+      client: client,
+      assetTransport: wire,
+      policy: merging.policy,
+      deletionGuard: merging.deletionGuard,
+      conflictResolver: resolver,
+      random: { 0.5 },
+      heartbeat: nil
     )
-    return (process, store, engine)
+    configuration.turn = turn
+    return (process, store, SyncEngine(store: store, configuration, delegate: app))
+  }
+
+  /// What goes wrong from now on, on the wire and in the app.
+  func meet(_ swarm: Swarm?) {
+    wire.meet(swarm)
+    app?.meet(trouble: swarm?.appTrouble ?? 0)
   }
 
   /// How a pass ended.
@@ -84,9 +101,10 @@ final class SimulatedDevice {
   }
 
   func pass(types: [String], deadlyWrite: (number: Int, afterwards: Bool)?) async throws -> PassEnd {
+    wire.passBegins()
     process.die(atWrite: deadlyWrite?.number, afterwards: deadlyWrite?.afterwards ?? false)
     do {
-      let summary = try await engine.syncOnce(types: types)
+      let summary = try await engine.syncNow(recordTypes: types)
       guard !process.isDead else {
         try restart()
         return .died
@@ -115,12 +133,22 @@ final class SimulatedDevice {
   /// A new process: nothing but the storage remains.
   func restart() throws {
     process.die()
-    (process, store, engine) = try Self.start(storage, scope, merging, clock, wire, user: user)
+    (process, store, engine) = try Self.start(storage, scope, merging, turn, clock, wire, app, user: user)
   }
 
   func signIn(as user: String?) throws {
     self.user = user
     try restart()
+  }
+
+  /// Where the app's database differs from the mirror; nil: nowhere.
+  func differenceInApp() throws -> String? {
+    guard let app else { return nil }
+    let mirror = try store.records(mirrorOnly: true).rows.map { ($0.record.key, $0.record.fields.mapValues(\.text)) }
+    let wanted = Dictionary(uniqueKeysWithValues: mirror)
+    let contents = app.contents
+    let keys = Set(wanted.keys).union(contents.keys).sorted().filter { contents[$0] != wanted[$0] }
+    return keys.first.map { "\($0.name): \(contents[$0] ?? [:]) in place of \(wanted[$0] ?? [:])" }
   }
 
   /// Every record of the mirror as text.

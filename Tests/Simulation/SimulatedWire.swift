@@ -14,8 +14,8 @@ final class SimulatedWire: CKTransport {
     var user: String?
     var whileInFlight: (@Sendable () -> Void)?
     var process: SimulatedStorage?
-    /// Until when the server has asked to be left alone, in the world's time and in the device's.
-    var wait: (world: Int64, device: Int64)?
+    /// Until when the server has asked to be left alone, in the world's time and in the device's, and how long that was.
+    var wait: (world: Int64, device: Int64, length: Int64)?
     /// A wait that a process which died may not have written down.
     var waitIsFresh = false
     var notes = Notes()
@@ -55,6 +55,15 @@ final class SimulatedWire: CKTransport {
 
   func meet(_ swarm: Swarm?) { state.withLock { $0.swarm = swarm } }
 
+  /// A pass begins. By a clock that was set back since, the server's wait begins anew.
+  func passBegins() {
+    let now = clock.now
+    state.withLock { state in
+      guard let wait = state.wait, wait.device > now + wait.length else { return }
+      state.wait?.device = now + wait.length
+    }
+  }
+
   /// A pass has ended well: what the server asked for has been written down.
   func passEnded() { state.withLock { $0.waitIsFresh = false } }
 
@@ -71,7 +80,8 @@ final class SimulatedWire: CKTransport {
   // MARK: - A request
 
   func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
-    let operation = request.path.split(separator: "/").suffix(2).joined(separator: "/")
+    let words = request.path.utf8.split(separator: UInt8(ascii: "/")).suffix(2)
+    let operation = words.map { String(Substring($0)) }.joined(separator: "/")
     let isWrite = operation.hasSuffix("/modify")
     let (fault, seconds, process, interruption, user) = state.withLock { state in
       let fault = state.swarm.flatMap { $0.fault(&state.random, isWrite: isWrite) }
@@ -170,7 +180,7 @@ final class SimulatedWire: CKTransport {
       let length = Int64(seconds * 1000)
       let (world, device) = (world.now + length, clock.now + length)
       state.withLock {
-        $0.wait = (world, device)
+        $0.wait = (world, device, length)
         $0.waitIsFresh = true
       }
     }

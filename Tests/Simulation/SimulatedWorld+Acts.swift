@@ -21,25 +21,27 @@ extension SimulatedWorld {
   /// Of records that begin with `k`, which are never deleted, every device writes a field of its own, besides the one
   /// that all of them fight for; those with `o` are one device's alone, those with `x` anybody's.
   func change(_ device: SimulatedDevice, in only: ZoneKey? = nil) throws -> Change {
-    var key = [kept(random.below(5)), loose(), owned(device)][random.below(3)]
+    var key = [kept(random.below(swarm.records)), loose(), owned(device)][random.below(3)]
     if let only, key.zoneKey != only { key = RecordKey(only, "x\(random.below(4))") }
     counter += 1
-    var changes = FieldChanges(values: [device.field: .int64(counter)])
+    // Now and then what it has been before: a value that is taken back.
+    let value = random.below(6) == 0 ? Int64(random.below(2)) : counter
+    var changes = FieldChanges(values: [device.field: .int64(value)])
     switch random.below(8) {
-    case 0, 1: changes["shared"] = .int64(Int64(random.below(3)))
+    case 0, 1, 7: changes["shared"] = .int64(Int64(random.below(3)))
     case 2: changes["shared"] = nil
     case 3:
-      let target = kept(random.below(5))
+      let target = kept(random.below(swarm.records))
       // The emulator forgets the zone of what is referred to, so that a record of which more is known would be another.
       if target.zoneKey == key.zoneKey || key.name.hasPrefix("x") {
         changes["link"] = reference(to: target, "NONE", from: key)
       }
-    // Rings come about by themselves among five.
+    // Rings come about by themselves among a few.
     case 4:
-      let target = kept(random.below(5))
+      let target = kept(random.below(swarm.records))
       if target.zoneKey == key.zoneKey { changes["need"] = reference(to: target, "VALIDATE", from: key) }
     case 6:
-      let target = kept(random.below(5))
+      let target = kept(random.below(swarm.records))
       if target.zoneKey == key.zoneKey, target.zoneKey != .defaultZone, !Intents.isKept(key.name) {
         changes[FieldChanges.parent] = reference(to: target, "NONE", from: key)
       }
@@ -110,16 +112,19 @@ extension SimulatedWorld {
 
   func resolve(_ device: SimulatedDevice) throws {
     for conflict in try device.store.conflicts() {
-      // Nobody else writes these: a conflict about them is a change of our own taken for a stranger's.
-      let isOwn = Intents.isOwned(conflict.key.name) && !intents.isGivenUp(conflict.key)
-      let isKept = Intents.isKept(conflict.key.name) && !intents.isLost(conflict.key, by: device)
-      if isOwn || (isKept && conflict.fields.contains { $0.name == device.field }) {
-        throw violation("\(device.name): conflict with itself about \(conflict.key.name): \(conflict)")
-      }
+      try check(conflict.key, conflict.fields.map(\.name), device)
       let side = ConflictSide.allCases[random.below(ConflictSide.allCases.count)]
       let left = try device.store.resolve(conflict.id, take: side, actor: "operator")
       note("\(device.name) resolves \(conflict.key.name) by \(side.rawValue): \(left?.names.sorted() ?? [])")
     }
+  }
+
+  /// Some fields nobody else writes: a conflict about them is a change of our own taken for a stranger's.
+  func check(_ key: RecordKey, _ fields: [String], _ device: SimulatedDevice) throws {
+    let isOwn = Intents.isOwned(key.name) && !intents.isGivenUp(key)
+    let isKept = Intents.isKept(key.name) && !intents.isLost(key, by: device)
+    guard isOwn || (isKept && fields.contains(device.field)) else { return }
+    throw violation("\(device.name): conflict with itself about \(key.name): \(fields)")
   }
 
   /// Somebody decides about what the server deleted and the device holds back.

@@ -54,12 +54,11 @@ extension SimulatedWorld {
     emulator.faults = FaultPlan()
     try await deliverAllLate()
     for device in devices {
-      device.wire.meet(nil)
+      device.meet(nil)
       try device.signIn(as: Self.user)
     }
     try await goOn()
     try await clear()
-    for device in devices { try await pass(device, mayDie: false) }
     try reckon()
   }
 
@@ -68,12 +67,15 @@ extension SimulatedWorld {
     let longest = try devices.map { try nextDue($0, max) ?? 0 }.max() ?? 0
     let end = clock.now + longest + 2 * 330_000
     note("the longest wait is \(longest) ms")
+    var waiting = devices
     while true {
       var isIdle = true
-      for device in devices where try await pass(device, mayDie: false) { isIdle = false }
+      for device in waiting where try await pass(device, mayDie: false) { isIdle = false }
       var open: [String] = []
-      for device in devices {
-        open += try restless(device).map { "\(device.name): \($0.id) \($0.key.name) \($0.state.rawValue) \($0.reason)" }
+      waiting = try devices.filter { device in
+        let rows = try restless(device)
+        open += rows.map { "\(device.name): \($0.id) \($0.key.name) \($0.state.rawValue) \($0.reason)" }
+        return try !rows.isEmpty || nextDue(device, min) != nil
       }
       // Where nothing is left to be sent, what keeps a device from reading may still have to end.
       let next = try devices.compactMap { try nextDue($0, min) }.min()
@@ -119,18 +121,20 @@ extension SimulatedWorld {
 
   /// Somebody retries every dead letter and settles every conflict, and in the end throws away what the server refuses.
   private func clear() async throws {
-    for round in 1...10 {
+    for round in 1...12 {
       clock.advance(20_000)
+      var isIdle = true
       for device in devices {
         _ = try device.store.perform(.resume, on: .all, actor: "operator")
         _ = try device.store.perform(.retry, on: .all, actor: "operator")
         try resolve(device)
         try decide(device)
-        try await pass(device, mayDie: false)
+        if try await pass(device, mayDie: false) { isIdle = false }
         try check(device)
         guard round > 5 else { continue }
         for row in try device.store.operations().rows where row.state == .failed || row.state == .waiting {
           census.count("thrown away in the end")
+          isIdle = false
           try perform(.discard, row, device)
         }
       }
@@ -140,8 +144,8 @@ extension SimulatedWorld {
         return left + status.queue.total + status.heldDeletions.count
       }
       note("round \(round): \(left) left")
-      // One more round than it takes, so that everybody has read what the last one wrote.
-      if left == 0, round > 1 { return }
+      // In a round of nothing everybody has read what the last one wrote.
+      if left == 0, isIdle { return }
     }
     throw violation("the queues do not run empty")
   }
@@ -152,6 +156,7 @@ extension SimulatedWorld {
         throw violation("\(device.name) is not in sync: \(try device.store.status().reason)")
       }
       try compare(device)
+      if let difference = try device.differenceInApp() { throw violation("\(device.name): the app has \(difference)") }
     }
     let mirrors = try devices.map { try $0.mirror(parents: true) }
     if mirrors.contains(where: { $0 != mirrors[0] }) { throw violation("the devices' mirrors differ: \(mirrors)") }

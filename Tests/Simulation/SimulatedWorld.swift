@@ -44,15 +44,20 @@ final class SimulatedWorld {
     emulator = try Emulator(configuration: configuration)
     let database: DatabaseName = random.below(5) == 0 ? .public : .private
     scope = SyncStore.Scope(container: Self.container, environment: "development", database: database)
-    let policy = ConflictPolicy.allCases[random.below(ConflictPolicy.allCases.count)]
+    let hasApps = random.below(3) == 0
+    let settles = random.below(2) == 0 && hasApps
+    let policy = settles ? .manual : ConflictPolicy.allCases[random.below(ConflictPolicy.allCases.count)]
     swarm = Swarm(&random)
-    note("seed \(seed): \(database.rawValue), policy \(policy.rawValue), \(swarm.text)")
+    let judge = settles ? "app" : policy.rawValue
+    note("seed \(seed): \(database.rawValue), policy \(judge), \(hasApps ? "apps, " : "")\(swarm.text)")
     for index in 0..<(2 + random.below(random.below(6) == 0 ? 7 : 2)) {
       let clock = SimulatedClock(world: clock)
       let wire = SimulatedWire(emulator, world: self.clock, clock: clock, seed: seed &* 31 &+ UInt64(index))
       let name = "device-\(index)"
       let merging = MergePolicy(policy, deletionGuard: swarm.deletionGuard)
-      devices.append(try SimulatedDevice(name, folder.storage(name), scope, merging, clock: clock, wire: wire))
+      let app = hasApps ? SimulatedApp(seed: seed &* 37 &+ UInt64(index), settles: settles) : nil
+      let storage = try folder.storage(name)
+      devices.append(try SimulatedDevice(name, storage, scope, merging, clock: clock, wire: wire, app: app))
     }
   }
 
@@ -132,7 +137,7 @@ final class SimulatedWorld {
   // MARK: - Passes
 
   private func troubledPass(_ device: SimulatedDevice) async throws {
-    device.wire.meet(random.below(3) == 0 ? nil : swarm)
+    device.meet(random.below(3) == 0 ? nil : swarm)
     if random.below(3) == 0 {
       let edits = try (0..<(1 + random.below(3))).map { _ in
         random.below(4) == 0 ? deletion(device) : try change(device)
@@ -171,6 +176,11 @@ final class SimulatedWorld {
     held += notes.held.map { (device.name, $0) }
     deletedOnServer.formUnion(notes.deleted)
     if let fault = notes.violation { throw violation("\(device.name): \(fault)") }
+    if let app = device.app?.takeNotes() {
+      trace += app.trace.map { "  \($0)" }
+      for rare in app.rare { census.count(rare) }
+      for conflict in app.conflicts { try check(conflict.key, conflict.fields, device) }
+    }
     switch end {
     case .died:
       census.count("died")

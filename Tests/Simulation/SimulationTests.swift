@@ -22,10 +22,12 @@ import Testing
     "deletions restored", "upload", "assets/rereference", "row failed", "row conflict", "row paused",
     "row waiting", "row blocked", "stalled write", "twice write", "answerLost write", "answerCut write",
     "itemQuota write", "itemPoisoned write", "quota write", "error VALIDATING_REFERENCE_ERROR",
+    "app refuses to send", "app changes before it goes", "app does not take", "app repairs", "app is asked about",
   ]
 
   @Test func `devices end equal to the server, and every accepted change ends once`() async throws {
     Self.forgoBacktraces()
+    defer { StorageFolder.removeSpares() }
     let census = Census()
     let start = ContinuousClock.now
     for seed in Self.seeds {

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 
 @testable import CloudSync
 
@@ -8,6 +9,7 @@ final class StorageFolder {
   /// Nil: nothing but memory has been needed.
   private var url: URL?
   private let isFiled: Bool
+  private var lent: [SQLiteStorage] = []
 
   /// - Parameter seed: decides what the storages are, unless `STORE` says `memory` or `sqlite`.
   init(seed: UInt64) {
@@ -17,42 +19,72 @@ final class StorageFolder {
 
   deinit {
     if let url { try? FileManager.default.removeItem(at: url) }
+    Self.spare.withLock { [lent] in $0 += lent }
   }
 
-  private func folder() throws -> URL {
-    if let url { return url }
+  private static func makeFolder() throws -> URL {
     // A file system in memory where there is one: what survives a power cut is others' matter.
     let memory = URL(fileURLWithPath: "/dev/shm")
     let isThere = FileManager.default.isWritableFile(atPath: memory.path)
     let folder = (isThere ? memory : FileManager.default.temporaryDirectory)
       .appendingPathComponent("simulation-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    url = folder
     return folder
   }
 
   /// A file of so many bytes, to be an asset.
   func file(of size: Int) throws -> URL {
-    let file = try folder().appendingPathComponent("asset-\(size)")
+    let folder = try url ?? Self.makeFolder()
+    url = folder
+    let file = folder.appendingPathComponent("asset-\(size)")
     if !FileManager.default.fileExists(atPath: file.path) { try Data(repeating: 7, count: size).write(to: file) }
     return file
   }
 
   func storage(_ name: String) throws -> any QueueStorage {
     guard isFiled else { return MemoryStorage(name: name) }
-    let file = try folder().appendingPathComponent("\(name).sqlite")
-    try Self.empty.get().write(to: file)
-    return try SQLiteStorage(path: file.path)
+    let storage = try Self.spare.withLock { $0.popLast() } ?? Self.makeStorage()
+    try Self.empty(storage)
+    lent.append(storage)
+    return storage
   }
 
-  /// A store in which nothing has happened yet: to make its tables takes longer than a simulation.
-  private static let empty = Result {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("simulation-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let file = folder.appendingPathComponent("empty.sqlite")
-    let pool = try SQLiteStorage(path: file.path).pool
-    try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
-    return try Data(contentsOf: file)
+  // MARK: - Files that go from world to world
+
+  /// Stores that no world uses just now: to open one takes longer than a simulation.
+  private static let spare = Mutex<[SQLiteStorage]>([])
+
+  /// Closes and removes the files that worlds have left.
+  static func removeSpares() {
+    for storage in spare.withLock({ spare in
+      defer { spare = [] }
+      return spare
+    }) {
+      try? storage.pool.close()
+      try? FileManager.default.removeItem(at: URL(fileURLWithPath: storage.name).deletingLastPathComponent())
+    }
+  }
+
+  private static func makeStorage() throws -> SQLiteStorage {
+    try SQLiteStorage(path: makeFolder().appendingPathComponent("device.sqlite").path)
+  }
+
+  /// Takes everything out of a store, so that it is as when it was made.
+  private static func empty(_ storage: SQLiteStorage) throws {
+    if let assets = storage.assetFolder { try? FileManager.default.removeItem(at: assets) }
+    try storage.pool.write { database in
+      let names = try database.cachedStatement(
+        sql: """
+          SELECT name FROM sqlite_schema
+          WHERE type = 'table' AND name NOT LIKE 'operationTexts%' AND name <> 'grdb_migrations'
+          """
+      )
+      // First what makes a deletion be noted for an app, and what goes along with it by triggers.
+      let tables = ["meta", "operations", "records"] + (try String.fetchAll(names))
+      var steps = ["PRAGMA defer_foreign_keys = ON"] + tables.map { "DELETE FROM \($0)" }
+      steps.append("INSERT INTO operationTexts(operationTexts) VALUES ('delete-all')")
+      steps.append("INSERT INTO activity(one) VALUES (1)")
+      for step in steps { try database.cachedStatement(sql: step).execute() }
+    }
   }
 }

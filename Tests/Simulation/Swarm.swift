@@ -16,8 +16,11 @@ struct Swarm: Sendable {
   private(set) var tokenExpiry = 0.0
   private(set) var accountEvent = 0.0
   private(set) var zoneEvent = 0.0
+  private(set) var appTrouble = 0.0
   /// How long the trouble lasts.
   let steps: Int
+  /// How many records everybody edits: the fewer, the more they are fought for.
+  let records: Int
   /// Whether records have files.
   let hasAssets: Bool
   /// Which deletions are held back.
@@ -25,6 +28,7 @@ struct Swarm: Sendable {
 
   init(_ random: inout SplitMix64) {
     deletionGuard = random.below(4) == 0 ? nil : DeletionGuard(count: 2 + random.below(3), share: 0.3)
+    records = 1 + random.below(5)
     hasAssets = random.below(4) == 0
     steps = 5 + random.below(random.below(8) == 0 ? 100 : 20)
     for fault in Fault.allCases { rates[fault] = Self.rate(&random) }
@@ -33,6 +37,7 @@ struct Swarm: Sendable {
     tokenExpiry = Self.rate(&random)
     accountEvent = Self.rate(&random)
     zoneEvent = Self.rate(&random)
+    appTrouble = Self.rate(&random) * 3
   }
 
   /// 0 to 30 %, and in two cases of five nothing.

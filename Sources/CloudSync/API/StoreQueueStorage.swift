@@ -9,12 +9,22 @@ import Foundation
 @MainActor
 public final class StoreQueueStorage: CloudKitQueueStorage {
   private let store: SyncStore
-  private let zoneID: CKRecordZone.ID
+  private let zones: [ZoneKey]
 
-  /// - Parameter zoneID: where the records lie that are named without a zone; nil is the zone that the store has for such.
+  /// - Parameter zoneID: where the records lie that are named without a zone. Nil: where the store knows one of that name, in
+  ///   the zone that it has for changes without one or in the default zone; a name that it does not know is the default zone's.
   public init(_ store: SyncStore, zoneID: CKRecordZone.ID? = nil) {
     self.store = store
-    self.zoneID = zoneID ?? RecordKey(store.scope.zoneForChangesWithoutOne, "").recordID.zoneID
+    zones = zoneID.map { [ZoneKey($0)] } ?? [store.scope.zoneForChangesWithoutOne, .defaultZone]
+  }
+
+  /// A record that is named without a zone.
+  private func key(_ name: String) throws(StoreError) -> RecordKey {
+    let keys = zones.map { RecordKey($0, name) }
+    let known = try store.read { ledger in
+      try keys.first { try ledger.operation(for: $0) != nil || ledger.changeTag($0) != nil }
+    }
+    return known ?? keys[keys.count - 1]
   }
 
   /// Accepts a save with its record's data, or a delete: on disk on return.
@@ -23,12 +33,9 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
   public func enqueue(_ operation: QueuedCloudKitOperation) throws {
     switch (operation.operationType, operation.recordData, operation.recordID) {
     case ("save", let data?, _):
-      guard let record = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data) else {
-        throw Self.refusal("The data of the save hold no record.")
-      }
-      try store.save([record])
+      try store.save([Self.record(data)])
     case ("delete", _, let name?):
-      try store.delete([CKRecord.ID(recordName: name, zoneID: zoneID)])
+      try store.delete([key(name).recordID])
     default:
       throw Self.refusal(
         "A \(operation.operationType) needs \(operation.operationType == "save" ? "data" : "a record")."
@@ -60,7 +67,7 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     if let id = Self.number(operation.id) {
       _ = try store.perform(.discard, on: .ids([id]), actor: "app")
     } else if let name = operation.recordID {
-      let key = RecordKey(CKRecord.ID(recordName: name, zoneID: zoneID))
+      let key = try operation.recordData.map { RecordKey(try Self.record($0).recordID) } ?? key(name)
       guard let known = try store.read({ try $0.operation(for: key)?.id }) else { return }
       _ = try store.perform(.discard, on: .ids([known]), actor: "app")
     }
@@ -90,6 +97,13 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
       status: Self.status(row.state),
       errorMessage: row.errorMessage
     )
+  }
+
+  private static func record(_ data: Data) throws -> CKRecord {
+    guard let record = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data) else {
+      throw refusal("The data of the save hold no record.")
+    }
+    return record
   }
 
   private static func status(_ state: OperationState) -> String {

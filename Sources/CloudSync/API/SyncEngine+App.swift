@@ -101,7 +101,9 @@ extension SyncEngine {
   /// A record as this machine has it: the server's with the queued changes in it; nil where there is none, or where it is
   /// to be deleted.
   public nonisolated func record(_ recordID: CKRecord.ID) throws(StoreError) -> CKRecord? {
-    try store.current(recordID)
+    let record = try store.current(recordID)
+    configuration.origin?.adoptAssets(of: record.map { [$0] } ?? [])
+    return record
   }
 
   /// What happens from now on; each time it is asked for, a sequence of its own.

@@ -31,6 +31,7 @@ extension SyncEngine.Configuration {
     case .webAuth, nil: identity = nil
     }
     pushes = container.notifications
+    origin = container.database(with: databaseScope)
     let base = storePath ?? StorePath.standard(scope, ProcessInfo.processInfo.environment)
     if identity == nil { owner = user?.recordName }
     location = (base, scope)

@@ -143,7 +143,7 @@ extension SyncStore {
 
   /// What became of an asset's need.
   enum AssetOutcome: Sendable {
-    case granted(WireAsset)
+    case granted(WireAsset, at: Int64)
     /// No record of the zone has these bytes any more: they have to be uploaded.
     case notThere
     /// No trying again helps.
@@ -163,20 +163,24 @@ extension SyncStore {
   ) throws(StoreError) -> Int {
     return try write(lease) { ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
+      for zone in Set(outcomes.map(\.need.key.zoneKey)) { try ledger.noteServed(zone) }
       var failed = 0
       for (need, outcome) in outcomes {
         guard var operation = try ledger.operation(need.operation), operation.state != .failed,
           let index = operation.assets.firstIndex(where: { $0.isSame(as: need.asset) })
         else { continue }
         switch outcome {
-        case .granted(let descriptor): operation.grant(index, descriptor, now: now)
+        case .granted(let descriptor, let time): operation.grant(index, descriptor, at: time)
         case .notThere:
           operation.assets[index].place = nil
           if operation.assets[index].digest == nil {
             operation.fail("ASSET_NOT_AVAILABLE", "the server does not have the bytes for \(need.asset.field) any more")
           }
         case .refused(let code, let reason): operation.fail(code, reason)
-        case .failed(let error): operation.putOff(error, now: now, random: random)
+        case .failed(let error):
+          let what = "bring the file of \(need.asset.field)"
+          try Retention.addAttempt(of: operation, error, to: what, startedAt: now, seconds: 0, ledger)
+          operation.putOff(error, now: now, random: random)
         case .zoneMissing(let error):
           try ZoneLoss.meet(&operation, error, reconciliation)
         }
@@ -242,9 +246,9 @@ extension QueuedOperation {
   }
 
   /// Takes a descriptor with its receipt: from now on the changes name the bytes as the server does.
-  fileprivate mutating func grant(_ index: Int, _ descriptor: WireAsset, now: Int64) {
+  fileprivate mutating func grant(_ index: Int, _ descriptor: WireAsset, at time: Int64) {
     let old = assets[index].value
-    assets[index].granted = QueuedAsset.Grant(asset: descriptor, at: now)
+    assets[index].granted = QueuedAsset.Grant(asset: descriptor, at: time)
     assets[index].checksum = descriptor.fileChecksum
     assets[index].size = descriptor.size ?? assets[index].size
     let (field, position, new) = (assets[index].field, assets[index].position, assets[index].value)

@@ -22,7 +22,7 @@ final class FirstAnswer<Value: Sendable, Failure: Error>: Sendable {
 final class OverdueCalls: Sendable {
   private let count = Mutex(0)
 
-  var isOverdue: Bool { count.withLock { $0 > 0 } }
+  var number: Int { count.withLock(\.self) }
 
   func began() { count.withLock { $0 += 1 } }
   func ended() { count.withLock { $0 -= 1 } }

@@ -13,24 +13,27 @@ extension SyncEngine {
     var isAsPlanned = true
     for draft in drafts {
       let record = CKRecord(draft.key, type: draft.type, fields: draft.fields, tag: draft.tag)
+      let changes: FieldChanges
       do {
-        let answer = try await ask { try await delegate.syncEngine(self, willSend: record) }
+        // Others need not wait for one whose question is not answered.
+        let answer = try await ask(besidesOverdue: 7) { try await delegate.syncEngine(self, willSend: record) }
         guard answer.recordID == record.recordID, answer.recordType == record.recordType else {
           throw StoreError(.invalid, "the app returned another record than it was asked about")
         }
         let fields = try answer.queueFields()
-        let changes = FieldChanges(values: fields, cleared: Set(draft.fields.keys).subtracting(fields.keys))
+        changes = FieldChanges(values: fields, cleared: Set(draft.fields.keys).subtracting(fields.keys))
           .effective(on: draft.fields)
-        if changes.isEmpty {
-          approvals[draft.id] = draft.generation
-        } else {
-          approvals[draft.id] = try store.amend(draft, changes, lease)
-          isAsPlanned = false
-        }
       } catch {
         // Ours; one that the app throws is an error of its own.
         try Task.checkCancellation()
         try store.keepBack(draft, error, random: configuration.random(), lease)
+        isAsPlanned = false
+        continue
+      }
+      if changes.isEmpty {
+        approvals[draft.id] = draft.generation
+      } else {
+        approvals[draft.id] = try store.amend(draft, changes, lease)
         isAsPlanned = false
       }
     }

@@ -12,8 +12,9 @@ extension SyncEngine {
     var patience = Duration.seconds(1)
     while !Task.isCancelled {
       do {
-        let end = try store.deliveryTrouble()?.nextAt
-        if end.map({ $0 <= store.now() }) ?? true { try await deliver() }
+        let trouble = try store.deliveryTrouble()
+        // Trouble in the future was before the clock was set back.
+        if trouble.map({ $0.nextAt <= store.now() || $0.at > store.now() }) ?? true { try await deliver() }
         let next = try store.deliveryTrouble()?.nextAt
         let left = next.map { Duration.milliseconds(max(1, $0 - store.now())) }
         patience = .seconds(1)
@@ -46,16 +47,18 @@ extension SyncEngine {
     guard let delegate else { return }
     try store.startDelivering()
     while !Task.isCancelled {
-      let batch = try store.nextDelivery(types: delegate.recordTypesInDependencyOrder)
+      let limit = try store.deliveryTrouble()?.limit ?? 200
+      let batch = try store.nextDelivery(types: delegate.recordTypesInDependencyOrder, limit: limit)
       guard !batch.numbers.isEmpty else { break }
       let changes = batch.changes
+      configuration.origin?.adoptAssets(of: changes.modifications)
       let count = changes.modifications.count + changes.deletions.count
       do {
         if count > 0 { try await ask { try await delegate.syncEngine(self, didReceive: changes) } }
       } catch {
         guard !Task.isCancelled else { return }
         let reason = "the app did not take \(count) changes: \(Self.reason(error))"
-        try store.deliveryFailed(reason, random: configuration.random())
+        try store.deliveryFailed(batch, reason, random: configuration.random())
         return broadcast.send(.deliveryFailed(reason))
       }
       try store.delivered(batch)
@@ -86,10 +89,16 @@ extension SyncEngine {
 
   // MARK: - One answer
 
-  /// What a delegate answers, within its bound. A call that is overdue is cancelled; until it has ended, no other is made.
-  func ask<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+  /// What a delegate answers, within its bound. A call that is overdue is cancelled.
+  ///
+  /// - Parameter others: how many overdue calls that have not ended another one is made beside; none, where they could come
+  ///   into each other's way.
+  func ask<Value: Sendable>(
+    besidesOverdue others: Int = 0,
+    _ body: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
     let patience = configuration.delegatePatience
-    guard !overdue.isOverdue else { throw NoAnswer(seconds: patience, wasAsked: false) }
+    guard overdue.number <= others else { throw NoAnswer(seconds: patience, wasAsked: false) }
     let call = Task { try await body() }
     let (overdue, wakeup) = (overdue, deliveryWakeup)
     return try await withTaskCancellationHandler {

@@ -54,11 +54,18 @@ extension SyncStore {
         operation.generation == letter.generation, let replacement
       {
         let mirror = try ledger.record(operation.key)
-        let known = mirror?.fields ?? [:]
+        // Onto what is queued, which may clear fields and have rules that no record shows. What it was made on stays what it
+        // was made on: the app has not seen what others have written since.
         let cleared = Set(letter.fields.keys).subtracting(replacement.keys)
-        operation.changes = FieldChanges(values: replacement, cleared: cleared).effective(on: known)
-        operation.base = known.filter { operation.changes.names.contains($0.key) }
-        operation.baseTag = mirror?.changeTag
+        let edit = FieldChanges(values: replacement, cleared: cleared).effective(on: letter.fields)
+        for name in edit.names.subtracting(operation.changes.names) { operation.base[name] = letter.fields[name] }
+        operation.changes.apply(edit)
+        if mirror?.changeTag != operation.baseTag || mirror?.changeTag != letter.tag { operation.needsReadBack = true }
+        // What is taken back need not be sent, unless an unanswered request may yet write it.
+        if !operation.isUnanswered {
+          let base = operation.base
+          for name in edit.names where operation.changes[name] == base[name] { operation.changes.forget(name) }
+        }
         operation.generation += 1
         operation.editedAt = now
         operation.attempts = 0

@@ -121,6 +121,13 @@ package enum Backoff {
     return ceiling / 2 + ceiling / 2 * random
   }
 
+  /// Seconds that one operation waits for the server: as long as it asked, after a second failure twice that, and so on, up to
+  /// an hour more than asked.
+  package static func seconds(asked: Double, attempt: Int) -> Double {
+    let asked = min(max(asked, 0), 315_360_000)
+    return min(asked * Double(1 << min(max(attempt - 1, 0), 12)), asked + 3600)
+  }
+
   /// Seconds a scope waits: never less than the server asked, more where it repeats itself, jitter upward only.
   ///
   /// - Parameters:

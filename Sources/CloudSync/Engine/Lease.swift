@@ -23,15 +23,14 @@ package struct Lease: Sendable {
     let lock = candidate ?? store.storage.driverLock()
     let isFree = lock.take()
     let now = store.now()
-    if !isFree, !holderIsSilent {
+    if !isFree {
       // Somebody who waits for a driver looks often: looking must not write, for each write wakes all who watch.
-      let expiresAt = try store.read { try $0.lease()?.expiresAt }
-      guard let expiresAt, expiresAt < now else { return nil }
+      let holder = try store.read { try $0.lease() }
+      guard isSilent(holder, now, holderIsSilent) else { return nil }
     }
     let fence: Int64? = try store.write { ledger in
       let holder = try ledger.lease()
-      let isExpired = holder?.expiresAt.map { $0 < now } ?? false
-      guard isFree || isExpired || holderIsSilent else { return nil }
+      guard isFree || isSilent(holder, now, holderIsSilent) else { return nil }
       let fence = (holder?.fence ?? 0) + 1
       let process = ProcessInfo.processInfo
       try ledger.put(
@@ -45,6 +44,14 @@ package struct Lease: Sendable {
       return fence
     }
     return fence.map { Lease(fence: $0, lock: lock) }
+  }
+
+  /// Whether a holder whose lock is held gives no sign of life. One that renews its lease is at work, however long that takes;
+  /// one that rests says nothing either, and is silent only if whoever asks has waited for it in vain.
+  private static func isSilent(_ holder: LeaseHolder?, _ now: Int64, _ hasNotAnswered: Bool) -> Bool {
+    guard let expiresAt = holder?.expiresAt else { return hasNotAnswered }
+    // Further ahead than a lease lasts: the clock was set back since, and a holder that lives renews it within one.
+    return expiresAt < now || expiresAt > now + 2 * duration
   }
 
   /// Throws unless this process is still the driver; extends its lease.

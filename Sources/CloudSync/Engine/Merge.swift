@@ -46,12 +46,15 @@ package struct Merge: Hashable, Sendable {
   ///   - isBaseKnown: false where the changes were made without knowing the server's record: a clear of a field is then
   ///     meant, whatever is there.
   ///   - uncertain: fields of which nobody can tell whether the server's value has ours in it: a person has to say.
+  ///   - contested: fields that a request of ours which may still arrive would set otherwise: they are sent also where the
+  ///     server holds what is wanted.
   ///   - rules: those of fields for which the changes bring none.
   package init(
     _ changes: FieldChanges,
     base: [String: FieldValue],
     isBaseKnown: Bool = true,
     uncertain: Set<String> = [],
+    contested: Set<String> = [],
     server: [String: FieldValue],
     policy: ConflictPolicy,
     rules: [String: MergeRule] = [:],
@@ -67,6 +70,10 @@ package struct Merge: Hashable, Sendable {
         continue
       }
       let rule = changes.rules[name] ?? rules[name] ?? .value
+      if contested.contains(name), rule == .value, theirs == base[name] {
+        remaining.merge(name, local, changes.rules[name])
+        continue
+      }
       let joined = rule.joined(base: base[name], local: local, server: theirs)
       // Set back to what it was, or equal on both sides: nothing of ours to send. Two that counted alike have both counted.
       if local == base[name], isBaseKnown || local != nil || joined != nil { continue }

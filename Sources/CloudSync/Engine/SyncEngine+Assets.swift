@@ -60,7 +60,7 @@ extension SyncEngine {
         }
         for (index, job) in jobs.enumerated() {
           if index >= Self.width, let done = await group.next() { take(done) }
-          group.addTask { (job.need, await Self.upload(job.need, to: job.address, client, over: transport)) }
+          group.addTask { (job.need, await Self.upload(job.need, to: job.address, client, over: transport, store)) }
         }
         for await done in group { take(done) }
         return supplied
@@ -75,6 +75,7 @@ extension SyncEngine {
     }
     let client = client
     let database = database
+    let askedAt = store.now()
     let assets: [WireAsset]
     do {
       assets = try await request(lease) { () async throws(WebServicesError) in
@@ -88,7 +89,7 @@ extension SyncEngine {
     return needs.map { need in
       // The checksum tells that it is these bytes, whatever the field holds by now.
       let found = assets.first { $0.receipt != nil && $0.fileChecksum == need.asset.checksum }
-      return (need, found.map { .granted($0) } ?? .notThere)
+      return (need, found.map { .granted($0, at: askedAt) } ?? .notThere)
     }
   }
 
@@ -141,7 +142,8 @@ extension SyncEngine {
     _ need: Need,
     to address: String,
     _ client: WebServicesClient,
-    over transport: (any CKAssetTransport)?
+    over transport: (any CKAssetTransport)?,
+    _ store: SyncStore
   ) async -> SyncStore.AssetOutcome {
     guard let file = need.file else { return .notThere }
     let field = need.asset.field
@@ -155,7 +157,8 @@ extension SyncEngine {
       }
     }
     do {
-      return .granted(try await client.uploadAsset(file, to: address, over: transport))
+      // The receipt's age counts from here, not from when the last file of the batch is through.
+      return .granted(try await client.uploadAsset(file, to: address, over: transport), at: store.now())
     } catch {
       return outcome(of: error, file, field)
     }
@@ -174,8 +177,10 @@ extension SyncEngine {
       return .failed(WebServicesError(.throttled, reason, retryAfter: error.retryAfterSeconds ?? 1))
     case .serviceUnavailable:
       return .failed(WebServicesError(.tryAgainLater, reason, retryAfter: error.retryAfterSeconds))
-    case .networkUnavailable, .networkFailure, .operationCancelled:
+    case .networkUnavailable, .operationCancelled:
       return .failed(WebServicesError(.networkError, reason, effect: .notSent))
+    // A file that breaks off each time must not be begun anew for ever.
+    case .networkFailure: return .failed(WebServicesError(.networkError, reason, effect: .unknown))
     default: return .failed(WebServicesError(.unexpectedServerResponse, reason))
     }
   }

@@ -14,7 +14,7 @@ extension SyncEngine {
       // Cut short by us: nobody is to blame, and it is asked again.
       try Task.checkCancellation()
       let verdict = try result.get()
-      try store.take(verdict.answer(within: patience), to: conflict, lease)
+      try store.take(verdict.answer(to: conflict.change, within: patience), to: conflict, lease)
       if case .silence = verdict { return }
     }
   }
@@ -56,13 +56,17 @@ private enum Verdict: Sendable {
     }
   }
 
-  func answer(within patience: Duration) -> SyncStore.ConflictAnswer {
+  func answer(to change: ConflictingChange, within patience: Duration) -> SyncStore.ConflictAnswer {
     switch self {
     case .decision(.server): return .take(.server)
     case .decision(.client): return .take(.local)
     case .decision(.merged(let record)):
+      guard record.recordID == change.recordID, record.recordType == change.recordType else {
+        return .none("the app returned another record than it was asked about")
+      }
       do {
-        return .merged(try record.queueFields())
+        let parent: Set<String> = record.changedParent == nil ? [] : [FieldChanges.parent]
+        return .merged(try record.queueFields(), touched: parent.union(record.changedKeys()))
       } catch {
         return .none("the app's record cannot be sent: \(error.localizedDescription)")
       }

@@ -71,6 +71,7 @@ extension SyncEngine {
         if wasBroken { _ = try store.recoverInFlight(held) }
         wasBroken = false
         if listening == nil { listening = listen(inbox) }
+        try store.shortenWaits(held)
         let isDue = polls.isDue(at: store.now(), isPushed: inbox.isListening)
         let next = try outlook(pollIsDue: isDue || inbox.isFull)
         if case .work = next {
@@ -89,7 +90,12 @@ extension SyncEngine {
           try store.finishPasses(requests.ids, summary, held)
           isOurs = true
           if summary.error != nil { inbox.fill() }
-          if isDue || summary.reachedEnd { polls.polled(at: store.now(), reachedEnd: summary.reachedEnd) }
+          if isDue || summary.reachedEnd {
+            polls.polled(at: store.now(), reachedEnd: summary.reachedEnd)
+          } else {
+            // What a push told of has not come: no other push will tell of it.
+            polls.distrustPush()
+          }
           if configuration.pushes != nil, try await !subscribe(held) { polls.distrustPush() }
         } else {
           let end = next.end(nextPoll: polls.next(isPushed: inbox.isListening))
@@ -154,6 +160,25 @@ enum Outlook {
   }
 }
 
+/// A pass as whoever asked for it is told, with what stopped it.
+private struct FinishedPass: Codable {
+  var summary: PassSummary
+  var code: String?
+  var reason: String?
+  var retryAfter: Double?
+
+  init(_ summary: PassSummary) {
+    self.summary = summary
+    (code, reason, retryAfter) = (summary.error?.code.name, summary.error?.reason, summary.error?.retryAfter)
+  }
+
+  var whole: PassSummary {
+    var whole = summary
+    whole.error = code.map { WebServicesError(ServerErrorCode($0), reason ?? "", retryAfter: retryAfter) }
+    return whole
+  }
+}
+
 /// Passes that processes ask the driver for.
 extension SyncStore {
   enum PassState {
@@ -176,7 +201,7 @@ extension SyncStore {
     try read { ledger in
       guard let pass = try ledger.pass(id) else { return .finished(PassSummary()) }
       if let summary = pass.summary, pass.finishedAt != nil {
-        return .finished(try JSONDecoder().decode(PassSummary.self, from: Data(summary.utf8)))
+        return .finished(try JSONDecoder().decode(FinishedPass.self, from: Data(summary.utf8)).whole)
       }
       return pass.startedAt == nil ? .requested : .started
     }
@@ -201,7 +226,7 @@ extension SyncStore {
   func finishPasses(_ ids: [Int64], _ summary: PassSummary, _ lease: Lease) throws(StoreError) {
     guard !ids.isEmpty else { return }
     try write(lease) { ledger, now in
-      let text = String(decoding: try JSONEncoder().encode(summary), as: UTF8.self)
+      let text = String(decoding: try JSONEncoder().encode(FinishedPass(summary)), as: UTF8.self)
       for id in ids {
         guard var pass = try ledger.pass(id) else { continue }
         pass.finishedAt = now

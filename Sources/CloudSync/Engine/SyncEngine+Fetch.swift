@@ -3,7 +3,7 @@ import CloudKit
 /// Reading the feeds to their ends.
 extension SyncEngine {
   /// More pages than this in one reading mean a feed that never ends.
-  private static let pageLimit = 100_000
+  static let pageLimit = 100_000
 
   /// - Returns: whether every feed was read to its end; a zone in trouble holds up itself only.
   func fetch(_ lease: Lease, types: [String], sweeps: Sweeps, _ summary: inout PassSummary) async throws -> Bool {
@@ -21,7 +21,8 @@ extension SyncEngine {
         if !isRead { isComplete = false }
       }
     }
-    for pull in try store.pulls(types: types, lease) {
+    let pulls = try store.pulls(types: types, lease)
+    for pull in pulls {
       let isRead = try await reading(.feed(of: pull.zone, type: pull.type), of: pull.zone, lease, &summary) { summary in
         // Where nothing was known before, there is nothing to have been deleted.
         let isKnown = try self.store.read { try $0.recordTypes(in: pull.zone).contains(pull.type) }
@@ -29,6 +30,10 @@ extension SyncEngine {
         if isKnown, self.isDue(pull, sweeps) { try await self.sweep(pull, lease, &summary) }
       }
       if !isRead { isComplete = false }
+    }
+    // Of all types together: a purge of everything is a little of each.
+    for zone in Set(pulls.map(\.zone)) {
+      summary.deleted += try store.concludeSweeps(of: zone, policy: configuration.merging, lease)
     }
     return isComplete
   }
@@ -48,6 +53,8 @@ extension SyncEngine {
       try await body(&summary)
       try store.release(feed, lease)
       return true
+    } catch let failed as SendingFailed {
+      throw failed.error
     } catch let held as Held {
       summary.lastItemError = held.error
       try store.hold(held.scope, held.error, random: configuration.random(), lease)
@@ -64,17 +71,6 @@ extension SyncEngine {
   private struct Held: Error {
     let scope: WaitScope
     let error: WebServicesError
-  }
-
-  private func isDue(_ pull: Pull, _ sweeps: Sweeps) -> Bool {
-    switch sweeps {
-    case .never: return false
-    case .always: return true
-    case .whenDue: break
-    }
-    guard let sweptAt = pull.sweptAt, configuration.sweepInterval > 0 else { return true }
-    // Also where the clock was set back behind the last one.
-    return abs(Double(store.now() - sweptAt)) >= configuration.sweepInterval * 1000
   }
 
   // MARK: - Change feeds
@@ -113,10 +109,17 @@ extension SyncEngine {
     let database = database
     var token = try store.startReading(zone, lease)
     var hasRestarted = false
-    for _ in 0..<Self.pageLimit {
+    for pages in 0..<Self.pageLimit {
+      if pages > 0 { try await sendMeanwhile(afterPages: pages, lease, &summary) }
       try Task.checkCancellation()
-      let answer = try await request(lease) { [token] () async throws(WebServicesError) in
-        try await client.zoneChanges(zone.wire, since: token, in: database)
+      let answer: WireZoneChangesResult
+      do {
+        answer = try await request(lease) { [token] () async throws(WebServicesError) in
+          try await client.zoneChanges(zone.wire, since: token, in: database)
+        }
+      } catch {
+        guard error.refusesToken else { throw error }
+        answer = .failure(zone.wire, error)
       }
       summary.requests += 1
       switch answer {
@@ -127,8 +130,11 @@ extension SyncEngine {
         try store.restartReading(zone, lease)
         token = nil
         hasRestarted = true
-      case .failure(_, let error):
+      // The server's word to leave the zone alone holds for what is sent to it, too; other trouble with its feed does not.
+      case .failure(_, let error) where [.throttled, .tryAgainLater].contains(error.code):
         throw Held(scope: .zone(zone), error: error)
+      case .failure(_, let error):
+        throw Held(scope: .feed(of: zone), error: error)
       case .changes(let page):
         let effect = try store.apply(page, to: zone, since: token, policy: configuration.merging, lease)
         guard !effect.isStale else {
@@ -148,106 +154,7 @@ extension SyncEngine {
     throw Self.stalled("changes/zone")
   }
 
-  // MARK: - By modification time
-
-  /// Reads what was modified since the watermark, oldest first, so that each page raises the watermark. A reading that
-  /// is cut off goes on from there with a new query: an old continuation marker would skip what changed behind it.
-  private func read(_ pull: Pull, _ lease: Lease, _ summary: inout PassSummary) async throws {
-    let modified = WireFieldName.system("modifiedTimestamp")
-    let filters = pull.watermark.map { watermark in
-      [WireFilter(modified, "GREATER_THAN_OR_EQUALS", .timestamp(max(0, watermark - Pull.overlap)))]
-    }
-    let query = WireQuery(
-      recordType: pull.type,
-      filterBy: filters ?? [],
-      sortBy: [WireSort(modified, ascending: true)]
-    )
-    let client = client
-    let database = database
-    var marker: String?
-    for _ in 0..<Self.pageLimit {
-      try Task.checkCancellation()
-      let page: WireRecords
-      do {
-        page = try await request(lease) { [marker] () async throws(WebServicesError) in
-          try await client.query(query, zone: pull.zone.wire, continuing: marker, in: database)
-        }
-      } catch {
-        // The type does not exist on the server (yet): nothing to read.
-        if error.isUnknownType {
-          summary.requests += 1
-          if !summary.unknownTypes.contains(pull.type) { summary.unknownTypes.append(pull.type) }
-          return
-        }
-        throw error
-      }
-      summary.requests += 1
-      let next = page.continuationMarker
-      let effect = try store.apply(page.records, of: pull, policy: configuration.merging, lease)
-      summary.fetched += effect.changed
-      try store.setFetched(summary.fetched + summary.deleted, lease)
-      if let failure = effect.failure { throw failure }
-      guard let next else { return }
-      guard next != marker else { throw Self.stalled("records/query") }
-      marker = next
-    }
-  }
-
-  /// Finds deletions, and edits that the index showed too late: reads names and tags of all records, then looks up one by
-  /// one those that are missing or differ, since a query may lag behind.
-  private func sweep(_ pull: Pull, _ lease: Lease, _ summary: inout PassSummary) async throws {
-    let client = client
-    let database = database
-    // What is left of it at the end was not seen as it is known here.
-    var suspects = try store.tagsInMirror(of: pull)
-    guard !suspects.isEmpty else { return }
-    var strangers: Set<String> = []
-    var marker: String?
-    for _ in 0..<Self.pageLimit {
-      try Task.checkCancellation()
-      let page: WireRecords
-      do {
-        page = try await request(lease) { [marker] () async throws(WebServicesError) in
-          try await client.query(
-            WireQuery(recordType: pull.type),
-            zone: pull.zone.wire,
-            desiredKeys: [],
-            continuing: marker,
-            in: database
-          )
-        }
-      } catch {
-        guard error.isUnknownType else { throw error }
-        break
-      }
-      summary.requests += 1
-      for case .record(let record) in page.records {
-        switch suspects[record.recordName] {
-        case nil: strangers.insert(record.recordName)
-        case record.recordChangeTag: suspects[record.recordName] = nil
-        default: break
-        }
-      }
-      guard let next = page.continuationMarker else { break }
-      guard next != marker else { throw Self.stalled("records/query") }
-      marker = next
-    }
-    let names = strangers.union(suspects.keys).sorted()
-    for start in stride(from: 0, to: names.count, by: 200) {
-      let part = Array(names[start..<min(start + 200, names.count)])
-      summary.requests += 1
-      let results = try await request(lease) { () async throws(WebServicesError) in
-        try await client.lookup(part, zone: pull.zone.wire, in: database)
-      }
-      let effect = try store.applySweep(results, of: pull, policy: configuration.merging, lease)
-      summary.fetched += effect.changed
-      summary.deleted += effect.deleted
-      if let failure = effect.failure { throw failure }
-    }
-    summary.deleted += try store.markSwept(pull, policy: configuration.merging, lease)
-  }
-
-  private static func stalled(_ operation: String) -> WebServicesError {
+  static func stalled(_ operation: String) -> WebServicesError {
     WebServicesError(.unexpectedServerResponse, "\(operation) gave the same position twice; stopped reading")
   }
 }
@@ -261,13 +168,10 @@ extension WebServicesError {
     }
   }
 
-  /// A query for a record type that the schema does not have.
-  fileprivate var isUnknownType: Bool { code == .notFound }
-
   /// A change token that the server no longer takes. There is no code for it on the wire, only reasons (reference 5.7).
   var refusesToken: Bool {
     guard case .badRequest = code else { return code.name == "CHANGE_TOKEN_EXPIRED" }
     let reason = reason.lowercased()
-    return reason.contains("continuation") || reason.contains("sync token") || reason.contains("synctoken")
+    return reason.contains("continuation") || reason.contains("token")
   }
 }

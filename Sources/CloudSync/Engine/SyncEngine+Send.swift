@@ -2,13 +2,13 @@ import CloudKit
 
 /// Sending what the planner says is next, and writing down what became of it.
 extension SyncEngine {
-  /// Sends until nothing more can be sent now. Whether anything was.
+  /// Sends until nothing more can be sent now, or it is the feeds' turn. Whether anything was.
   func send(_ lease: Lease, _ summary: inout PassSummary) async throws -> Bool {
     try await settleConflicts(lease)
     var hasSent = false
     let total = try store.sendableCount()
     rate.start(total: total, at: store.now())
-    while true {
+    for _ in 0..<configuration.turn.requests {
       try Task.checkCancellation()
       let (workload, planner) = try store.workload(typeOrder: typeOrder)
       switch planner.plan(workload) {
@@ -25,6 +25,24 @@ extension SyncEngine {
       try store.setProgress(rate.progress(at: store.now()), lease)
       if try store.mayRequest() == false { throw Interrupted() }
     }
+    return hasSent
+  }
+
+  /// Sends what there is between two pages of a long reading.
+  func sendMeanwhile(afterPages pages: Int, _ lease: Lease, _ summary: inout PassSummary) async throws {
+    guard pages.isMultiple(of: configuration.turn.pages) else { return }
+    do {
+      guard try await send(lease, &summary) else { return }
+    } catch let error as WebServicesError {
+      throw SendingFailed(error: error)
+    }
+    summary.hasSentMeanwhile = true
+    try store.setActivity(.fetching, lease)
+  }
+
+  /// What was to be sent failed while a feed was read, which is not to blame.
+  struct SendingFailed: Error {
+    let error: WebServicesError
   }
 
   private func sendBatch(
@@ -66,6 +84,7 @@ extension SyncEngine {
     }
     let outcomes = Interpreter.outcomes(of: operations, answer)
     try settle(operations, outcomes, seconds, lease, &summary)
+    noteDeleted(operations, outcomes)
     for (zone, targets) in Interpreter.doubtfulTargets(of: operations, outcomes) {
       try await lookUpTargets(zone, targets, of: operations, outcomes, lease, &summary)
     }
@@ -150,7 +169,7 @@ extension SyncEngine {
     let keys = try store.keys(ids)
     let client = client
     let database = database
-    let (answer, _) = await timed(lease) { () async throws(WebServicesError) in
+    let (answer, seconds) = await timed(lease) { () async throws(WebServicesError) in
       try await client.lookup(keys.map(\.name), zone: zone.wire, in: database)
     }
     summary.requests += 1
@@ -160,7 +179,8 @@ extension SyncEngine {
     case .failure(let error) where error.code == .zoneNotFound:
       return summary.failed += try store.finishReadBack(ids, inLost: zone, error, policy: configuration.merging, lease)
     case .failure(let error) where error.mayBeForOneRecord:
-      let settled = try store.finishReadBack(ids, refused: error, random: configuration.random(), lease)
+      let random = configuration.random()
+      let settled = try store.finishReadBack(ids, refused: error, seconds: seconds, random: random, lease)
       summary.failed += settled.failed
       summary.lastItemError = error
       return
@@ -186,6 +206,7 @@ extension SyncEngine {
       found: found,
       failures: failures,
       policy: configuration.merging,
+      seconds: seconds,
       random: configuration.random(),
       lease
     )

@@ -27,7 +27,10 @@ extension SyncEngine {
     var zones = Set(try store.zones().filter { $0.records > 0 || $0.key.isDefaultZone }.map(\.key))
     zones.formUnion(try await zonesOfServer())
     var differences: [ZoneDifference] = []
-    for zone in zones.sorted() { differences.append(try await verify(zone)) }
+    for zone in zones.sorted() {
+      if let wait = try store.serversWait(in: .zone(zone)) { throw wait }
+      differences.append(try await verify(zone))
+    }
     return differences
   }
 

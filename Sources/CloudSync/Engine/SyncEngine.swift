@@ -38,12 +38,17 @@ public actor SyncEngine {
     public var watchdogInterval: Double
     /// Seconds between sweeps for deletions where there is no change feed, while driving.
     public var sweepInterval: Double
+    /// Pages that are read in a row where there is something to be sent, and requests that are sent before what others
+    /// changed is read: neither direction holds the other up for long.
+    package var turn = (pages: 25, requests: 100)
     /// Seconds that the delegate is given for one answer.
     public var delegatePatience: Double
     /// What tells sign-ins apart, such as a hash of the token that a person configured; nil: nothing.
     package var signIn: String?
     /// Where pushes come in; nil: nowhere.
     package var pushes: CKNotificationSequence?
+    /// Where the files of assets are downloaded from that records of the store have; nil: from nowhere.
+    var origin: CKDatabase?
     /// The user whose store is meant, where the credential does not tell; it is theirs from the moment it is opened.
     var owner: String?
     /// The file of the store where the engine is to open it: that of whoever came first, beside which others have theirs.
@@ -105,6 +110,8 @@ public actor SyncEngine {
   var isSignedOut = false
   /// The app has been asked what becomes of the queue.
   var hasAskedForPolicy = false
+  /// Records that were deleted from here where there is no change feed, and when.
+  var deletedHere: [RecordKey: Int64] = [:]
   /// The subscriptions that the server was seen to hold, and when.
   var subscribed: (identifiers: Set<String>, at: Int64)?
   var subscriptionsRefusedAt: Int64?
@@ -145,6 +152,8 @@ public actor SyncEngine {
       broadcast.send(.syncEnded(summary))
     }
     do {
+      try store.shortenWaits(lease)
+      try store.noteTime(lease)
       try await authenticate(lease)
       var readAt = store.now()
       var isComplete = try await fetch(lease, types: types, sweeps: sweeps, &summary)
@@ -161,14 +170,16 @@ public actor SyncEngine {
         hasAuthenticated = true
       }
       var hasSent = try await send(lease, &summary)
+      hasSent = hasSent || summary.hasSentMeanwhile
       // What was sent comes back in the feeds; what comes may leave merged records to be sent.
       while hasSent {
         readAt = store.now()
         // A delete takes along what referred to the record by `DELETE_SELF`, which only a feed or a sweep tells.
         let mayHaveTakenMore = summary.hasSentDeletes
-        summary.hasSentDeletes = false
+        (summary.hasSentDeletes, summary.hasSentMeanwhile) = (false, false)
         isComplete = try await fetch(lease, types: [], sweeps: mayHaveTakenMore ? sweeps : .never, &summary)
         hasSent = try await send(lease, &summary)
+        hasSent = hasSent || summary.hasSentMeanwhile
       }
       // Without a type to read, nothing is known of what the server holds.
       isComplete = isComplete && !store.knowsNoTypes
@@ -311,6 +322,8 @@ public struct PassSummary: Sendable, Hashable, Codable {
   package var lastItemError: WebServicesError?
   /// Deletes went to the server since the feeds were last read.
   var hasSentDeletes = false
+  /// Something was sent between two pages of the last reading.
+  var hasSentMeanwhile = false
 
   package init() {}
 

@@ -89,7 +89,9 @@ package struct Conflict: Hashable, Sendable {
 
   /// What becomes of the change where somebody says what the record is to be. What was changed here without a conflict goes
   /// up with it, unless the record gives these fields another value than the server's.
-  package func resolution(merged record: [String: FieldValue]) -> Resolution {
+  ///
+  /// - Parameter touched: fields of which the record says so itself, also where it has none of them or the server's value.
+  package func resolution(merged record: [String: FieldValue], touched: Set<String> = []) -> Resolution {
     if kind == .delete {
       let edit = FieldChanges(from: serverFields, to: record)
       return Resolution(.save, edit.isEmpty ? nil : edit, FieldChanges())
@@ -97,6 +99,7 @@ package struct Conflict: Hashable, Sendable {
     if isDeletedOnServer { return resolution(leaving: FieldChanges(values: record)) }
     var left = changes.only(changes.names.subtracting(fields.map(\.name)))
     left.apply(FieldChanges(from: serverFields, to: record))
+    for name in touched { left[name] = record[name] }
     return resolution(leaving: left)
   }
 

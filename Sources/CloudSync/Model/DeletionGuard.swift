@@ -5,9 +5,9 @@ import Foundation
 ///
 /// A zone that is gone with records in it is always held back, and a part of a zone where it is both numbers at least.
 public struct DeletionGuard: Hashable, Sendable {
-  /// So many records that the reading of a feed finds deleted.
+  /// So many records that readings of the feed find deleted within an hour.
   public var count: Int
-  /// This part of the zone's records, from 0 to 1.
+  /// This part of the records that the zone had at the beginning of that hour, from 0 to 1.
   public var share: Double
 
   /// A guard; by default for half of a zone, and a hundred records.

@@ -91,6 +91,9 @@ package struct FieldChanges: Hashable, Sendable {
     return result
   }
 
+  /// Bytes that an operation with these changes adds to a request, about.
+  var requestBytes: Int { byteCount + 200 }
+
   /// Bytes of the values on the wire, about.
   package var byteCount: Int {
     values.reduce(into: cleared.reduce(0) { $0 + $1.utf8.count + 20 }) {

@@ -62,7 +62,7 @@ extension QueuedOperation {
       enqueuedAt: now,
       editedAt: now,
       conflictAt: nil,
-      bytes: changes.byteCount + 200,
+      bytes: changes.requestBytes,
       group: group
     )
   }

@@ -27,12 +27,36 @@ struct DeletionHold {
     if known.heldSince != nil { return [] }
     let records = try ledger.recordCount(of: zone)
     let names = try ledger.namesGone(zone)
-    guard limit.holds(count, of: records), try limit.holds(own(names, zone), of: records) else { return names }
+    let own = try own(names, zone)
+    // What went a moment ago counts, too: a purge may come in many small parts.
+    var losses = try losses(zone, records)
+    let lost = min(losses.deleted, losses.records - records)
+    guard limit.holds(lost + own, of: losses.records) else {
+      losses.deleted += own
+      try ledger.setValue(Self.lossesKey(zone), "\(losses.since) \(losses.records) \(losses.deleted)")
+      return names
+    }
     known.heldSince = now
     try ledger.put(known)
-    let deleted = "the server deleted \(count) of the \(records) records of zone \(zone.zone)"
+    let deleted = "the server deleted \(lost + count) of the \(losses.records) records of zone \(zone.zone)"
     try EventLog.add("zone", "\(deleted); they are kept here until somebody decides", now: now, ledger)
     return []
+  }
+
+  private static func lossesKey(_ zone: ZoneKey) -> String { "losses \(zone.owner)/\(zone.zone)" }
+
+  /// How many records the zone had when deletions began to come, an hour ago at most, and how many have come true since.
+  private func losses(_ zone: ZoneKey, _ records: Int) throws -> (since: Int64, records: Int, deleted: Int) {
+    let noted = try ledger.value(Self.lossesKey(zone))?.split(separator: " ").compactMap { Int64($0) } ?? []
+    guard noted.count == 3, noted[0] <= now, now - noted[0] < 3_600_000, noted[1] >= records else {
+      return (now, records, 0)
+    }
+    return (noted[0], Int(noted[1]), Int(noted[2]))
+  }
+
+  /// Forgets what was lost, once somebody has decided about it.
+  static func startOver(_ zone: ZoneKey, _ ledger: any Ledger) throws {
+    if try ledger.value(lossesKey(zone)) != nil { try ledger.setValue(lossesKey(zone), nil) }
   }
 
   /// Lets deletions come true. Where none is left, nothing is held back any more.

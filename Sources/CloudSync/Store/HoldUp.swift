@@ -19,7 +19,8 @@ struct HoldUp {
     isPaused = try ledger.isPaused()
     deletions = try ledger.zoneDeletions()
     held = try ledger.zones().filter { $0.heldSince != nil }.reduce(into: [:]) { $0[$1.key] = $1.state == .deleted }
-    gone = Set(try rows.map(\.key).filter { try !$0.name.isEmpty && ledger.isGone($0) })
+    let pending = rows.filter { $0.state == .pending && !$0.key.name.isEmpty }
+    gone = Set(try pending.map(\.key).filter(ledger.isGone))
     var waits: [WaitScope: (until: Int64, code: String)] = [:]
     for wait in try ledger.waits(after: now) { waits[wait.scope] = (wait.until, wait.code) }
     self.waits = waits

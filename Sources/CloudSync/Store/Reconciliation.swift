@@ -99,6 +99,7 @@ struct Reconciliation {
       base: base,
       isBaseKnown: operation.baseTag != nil,
       uncertain: uncertain,
+      contested: operation.fieldsStillOnTheirWay,
       server: server.fields,
       policy: operation.conflictsEndlessly ? .manual : policy.policy,
       rules: rules,
@@ -159,9 +160,7 @@ struct Reconciliation {
       return try ledger.update(operation)
     }
     if operation.isHeldByPerson {
-      operation.recreate(from: known?.fields ?? [:])
-      operation.base = [:]
-      operation.remark("the record was deleted on the server since, this makes it anew")
+      operation.outlive(known?.fields ?? [:], now: now)
       return try ledger.update(operation)
     }
     let whole = FieldChanges(values: operation.changes.applied(to: known?.fields ?? [:]))
@@ -171,9 +170,7 @@ struct Reconciliation {
       try ledger.end(operation, .merged, "deleted on the server", now: now)
     case .client, .newest:
       // When a record was deleted is not known, so `newest` keeps what somebody wrote.
-      operation.recreate(from: known?.fields ?? [:])
-      operation.base = [:]
-      operation.becomePending("deleted on the server, to be created again", now: now)
+      operation.outlive(known?.fields ?? [:], now: now)
       try ledger.update(operation)
     case .manual:
       operation.recreate(from: known?.fields ?? [:])
@@ -273,7 +270,7 @@ extension QueuedOperation {
     isUnanswered = false
   }
 
-  /// A save is on its way, or its answer was lost: it may still be carried out, as may those before it.
+  /// A save was sent that the server is not known to have taken: it may still be carried out, as may those before it.
   mutating func remember(sent changes: FieldChanges) {
     guard sentChanges.last != changes else { return }
     // Older ones are forgotten.
@@ -287,7 +284,8 @@ extension QueuedOperation {
   fileprivate mutating func base(reckoningWithSentOn server: MirrorRecord, _ rules: [String: MergeRule])
     -> (base: [String: FieldValue], uncertain: Set<String>)
   {
-    guard !sentChanges.isEmpty, !isUnanswered || server.changeTag != baseTag else { return (base, []) }
+    let isNews = !isUnanswered || server.changeTag != baseTag || state == .conflict
+    guard !sentChanges.isEmpty, isNews else { return (base, []) }
     var (result, uncertain) = (base, Set<String>())
     for name in sentChanges.reduce(into: Set(), { $0.formUnion($1.names) }) {
       let theirs = server.fields[name]
@@ -300,8 +298,21 @@ extension QueuedOperation {
         uncertain.insert(name)
       }
     }
+    let doubtful = uncertain.isEmpty ? [] : sentChanges.map { $0.only(uncertain) }.filter { !$0.isEmpty }
     forgetSent()
+    // Until a person has decided: the next edit by others does not tell either whether it has counted.
+    (sentChanges, isUnanswered) = (doubtful, !doubtful.isEmpty)
     return (result, uncertain)
+  }
+
+  /// Fields that an unanswered request may yet set to another value than is wanted by now.
+  fileprivate var fieldsStillOnTheirWay: Set<String> {
+    var names: Set<String> = []
+    guard isUnanswered else { return names }
+    for sent in sentChanges {
+      for name in sent.names.intersection(changes.names) where sent[name] != changes[name] { names.insert(name) }
+    }
+    return names
   }
 
   /// Sendable again; where the server asked for a wait, after its end.
@@ -319,7 +330,7 @@ extension QueuedOperation {
     let asked = error.retryAfter ?? 0
     state = .waiting
     isServersWait = asked > 0
-    nextAttemptAt = now + Backoff.milliseconds(max(own, asked))
+    nextAttemptAt = now + Backoff.milliseconds(max(own, Backoff.seconds(asked: asked, attempt: attempts)))
     reason = "\(error.code.name), attempt \(attempts) of \(maxAttempts)"
   }
 
@@ -343,6 +354,18 @@ extension QueuedOperation {
     // The files of assets went with the server's record, but for those that the edit brings.
     let fields = fields.filter { $0.value.assets?.isEmpty ?? true }
     changes = FieldChanges(values: changes.applied(to: fields))
+    base = [:]
     baseTag = nil
+  }
+
+  /// The server has deleted the record, with these fields, and the edit stays: it makes the record anew, unless a person
+  /// holds it as soon as that can be.
+  mutating func outlive(_ fields: [String: FieldValue], now: Int64) {
+    recreate(from: fields)
+    if isHeldByPerson {
+      remark("the record was deleted on the server since, this makes it anew")
+    } else {
+      becomePending("deleted on the server, to be created again", now: now)
+    }
   }
 }

@@ -1,3 +1,5 @@
+import CloudKit
+
 /// How much is kept of what happened. What is queued never ends by age or number, dead letters included, nor do rows in
 /// quarantine.
 enum Retention {
@@ -25,9 +27,28 @@ enum Retention {
     if endings < portion, commands < portion { try ledger.setValue("retainedAt", String(now)) }
   }
 
-  /// Adds an attempt in the place of one that is too much.
-  static func add(_ attempt: Attempt, of operation: Int64, _ ledger: any Ledger) throws {
-    try ledger.add(attempt, of: operation)
-    if attempt.number > attempts { try ledger.removeAttempts(of: operation, through: attempt.number - attempts) }
+  /// Adds a failed attempt of an operation: a request that it was in, or one that was to prepare it.
+  ///
+  /// - Parameter what: what the attempt was to do where it did not send the operation.
+  static func addAttempt(
+    of operation: QueuedOperation,
+    _ error: WebServicesError,
+    to what: String? = nil,
+    startedAt: Int64,
+    seconds: Double,
+    _ ledger: any Ledger
+  ) throws {
+    let number = try ledger.lastAttemptNumber(of: operation.id) + 1
+    let attempt = Attempt(
+      number: number,
+      at: startedAt,
+      seconds: seconds,
+      code: error.code.name,
+      message: what.map { "\($0): \(error.reason)" } ?? error.reason,
+      response: error.response
+    )
+    try ledger.add(attempt, of: operation.id)
+    // In the place of one that is too much.
+    if number > attempts { try ledger.removeAttempts(of: operation.id, through: number - attempts) }
   }
 }

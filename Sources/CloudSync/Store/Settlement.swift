@@ -63,7 +63,7 @@ struct Settlement {
       result.acknowledged += 1
       try Self.acknowledgeZone(operation, reconciliation)
     case .failed(let error, let disposition):
-      try addAttempt(operation, error)
+      try Retention.addAttempt(of: operation, error, startedAt: startedAt, seconds: seconds, ledger)
       if disposition == .acknowledge {
         result.acknowledged += 1
         operation.kind == .delete || sent.kind == .delete
@@ -251,7 +251,7 @@ struct Settlement {
     operation.suspicion = number
     guard isWhole else { return wait(scope, error) }
     let known = try ledger.wait(scope)
-    let isToBlame = wasSuspect && known.map { $0.seconds >= Self.longWait } ?? true
+    let isToBlame = wasSuspect && known.map { $0.seconds >= Throttles.longWait } ?? true
     if isToBlame { operation.attempts += 1 }
     if operation.attempts >= operation.maxAttempts {
       return operation.fail(error.code.name, ofGroup + error.reason)
@@ -262,9 +262,6 @@ struct Settlement {
     // Others go first when that wait is over: they tell whether it is this record's doing.
     operation.nextAttemptAt = (operation.nextAttemptAt ?? now) + Backoff.milliseconds(2 * (known?.seconds ?? 1) + 1)
   }
-
-  /// Seconds after which a server that fails without a pause is not waited for any more with patience.
-  private static let longWait = 300.0
 
   /// A request that was refused whole clears all under the same suspicion that were not in it.
   private func clearOthers() throws {
@@ -299,18 +296,6 @@ struct Settlement {
     case .quota: operation.kind == .save || sent.contains { $0.kind == .save } ? .quota : .zone(operation.key.zoneKey)
     case .throttle: error.httpStatus == nil ? .zone(operation.key.zoneKey) : .database
     }
-  }
-
-  private func addAttempt(_ operation: QueuedOperation, _ error: WebServicesError) throws {
-    let attempt = Attempt(
-      number: try ledger.lastAttemptNumber(of: operation.id) + 1,
-      at: startedAt,
-      seconds: seconds,
-      code: error.code.name,
-      message: error.reason,
-      response: error.response
-    )
-    try Retention.add(attempt, of: operation.id, ledger)
   }
 
   /// What concerns the request as a whole: scopes that wait now or are free again, and its size.

@@ -86,9 +86,9 @@ extension SyncStore {
       let passes: Bool
       switch error.code {
       case .networkError: (scope, passes) = (.network, true)
-      case .throttled, .tryAgainLater: (scope, passes) = (.database, true)
+      case .throttled: (scope, passes) = (.database, true)
       case .authenticationFailed, .authenticationRequired: (scope, passes) = (.account, true)
-      default: (scope, passes) = (.database, error.retryAfter != nil)
+      default: (scope, passes) = (.database, try Throttles.passes(error, in: .database, ledger))
       }
       try Throttles.set(scope, error, now: now, random: random, ledger)
       try ledger.noteError(error, stands: !passes, now: now)
@@ -105,11 +105,11 @@ extension SyncStore {
     }
   }
 
-  /// The wait that the server asked everybody for, while it lasts.
-  func serversWait() throws(StoreError) -> WebServicesError? {
+  /// The wait that the server asked everybody for, or for one zone, while it lasts.
+  func serversWait(in scope: WaitScope = .database) throws(StoreError) -> WebServicesError? {
     let now = now()
     return try read { ledger in
-      guard let wait = try ledger.wait(.database), !wait.isOwn, wait.until > now else { return nil }
+      guard let wait = try ledger.wait(scope), !wait.isOwn, wait.until > now else { return nil }
       let seconds = Double(wait.until - now) / 1000
       return WebServicesError(ServerErrorCode(wait.code), wait.message, retryAfter: seconds)
     }
@@ -173,6 +173,26 @@ extension SyncStore {
     }
   }
 
+  /// Notes for whom changes are kept in a store that is nobody's yet, so that they are not sent as somebody else.
+  ///
+  /// - Parameters:
+  ///   - signIn: what tells sign-ins apart.
+  ///   - isChosen: whether a person named this very store, with whatever is in it.
+  /// - Returns: how many changes of another sign-in it holds, which keep it from being this one's; 0: it is.
+  package func claim(signIn: String, isChosen: Bool) throws(StoreError) -> Int {
+    let isClaimed = try read { ledger in
+      if let owner = try ledger.value("identity"), owner != Self.nobody { return true }
+      return try ledger.value("signIn") == signIn
+    }
+    if isClaimed { return 0 }
+    return try write { ledger in
+      let others = try ledger.value("signIn") == nil ? 0 : ledger.queueTotals().values.reduce(0) { $0 + $1.count }
+      guard isChosen || others == 0 else { return others }
+      try ledger.setValue("signIn", signIn)
+      return 0
+    }
+  }
+
   // MARK: - Zones made by the engine
 
   /// Takes the answer to the creation of zones that changes wait for.
@@ -191,13 +211,26 @@ extension SyncStore {
         case .failure(_, let error) where error.code == .badRequest || error.code == .accessDenied:
           try Self.failChanges(of: zone, error, now: now, ledger)
         case .failure(_, let error):
-          try Throttles.set(.zone(zone), error, now: now, random: random, ledger)
+          try Self.hold(zone, error, now: now, random: random, ledger)
         case nil:
           let error = WebServicesError(.unexpectedServerResponse, "the answer does not mention zone \(zone.zone)")
-          try Throttles.set(.zone(zone), error, now: now, random: random, ledger)
+          try Self.hold(zone, error, now: now, random: random, ledger)
         }
       }
     }
+  }
+
+  /// A zone cannot be made now: what is meant for it waits.
+  private static func hold(
+    _ zone: ZoneKey,
+    _ error: WebServicesError,
+    now: Int64,
+    random: Double,
+    _ ledger: any Ledger
+  ) throws {
+    try Throttles.set(.zone(zone), error, now: now, random: random, ledger)
+    let message = "zone \(zone.zone) cannot be made yet: \(error.code.name): \(error.reason)"
+    try EventLog.add("error", message, now: now, ledger)
   }
 
   /// Changes of a zone that the server will not make: no waiting helps them.

@@ -124,8 +124,18 @@ extension SyncStore {
       }
       try ledger.update(operation)
     case .discard:
-      try ledger.end(operation, .discarded, "discarded by an operator", now: now)
+      let reason = "discarded by an operator"
+      let isReadable = operation.errorCode != StoreError.unreadable
+      if !operation.key.name.isEmpty, isReadable {
+        try ledger.add(DroppedChange(operation.changes, of: operation, reason, at: now))
+      }
+      try ledger.setValue(waitKey(operation), nil)
+      try ledger.end(operation, .discarded, reason, now: now)
     case .pause:
+      // A wait that the server asked for goes on meanwhile.
+      if operation.isServersWait, let end = operation.nextAttemptAt {
+        try ledger.setValue(waitKey(operation), String(end))
+      }
       operation.state = .paused
       operation.nextAttemptAt = nil
       operation.reason = "paused by an operator"
@@ -133,9 +143,16 @@ extension SyncStore {
     case .resume:
       operation.state = .pending
       operation.reason = "resumed by an operator"
+      if let end = try ledger.value(waitKey(operation)).flatMap({ Int64($0) }) {
+        try ledger.setValue(waitKey(operation), nil)
+        if end > now { (operation.state, operation.nextAttemptAt, operation.isServersWait) = (.waiting, end, true) }
+      }
       try ledger.update(operation)
     }
   }
+
+  /// Under this name the store has the end of the server's wait that a paused operation is in.
+  private static func waitKey(_ operation: QueuedOperation) -> String { "wait \(operation.id)" }
 
   /// Ends own back-offs now. Touches nothing failed or paused, and never cuts a server's wait short.
   package func flush(actor: String) throws(StoreError) -> Int {

@@ -77,6 +77,8 @@ extension SyncStore {
     }
     guard let left = resolution.left else { return try ledger.end(operation, .merged, reason, now: now) }
     operation.kind = resolution.kind
+    // A creation that the server does not show may be on its way still.
+    if server != nil { operation.forgetSent() }
     operation.changes = left
     operation.base = server?.fields.filter { left.names.contains($0.key) || operation.kind == .delete } ?? [:]
     operation.baseTag = server?.changeTag
@@ -99,8 +101,8 @@ extension SyncStore {
   /// What the app said.
   enum ConflictAnswer: Hashable, Sendable {
     case take(ConflictSide)
-    /// The whole record as it is to be.
-    case merged([String: FieldValue])
+    /// The whole record as it is to be, with the names of the fields that were set or cleared in it.
+    case merged([String: FieldValue], touched: Set<String>)
     /// It stays on the desk, for this reason.
     case none(String)
   }
@@ -127,8 +129,9 @@ extension SyncStore {
       let resolution: Resolution
       switch answer {
       case .take(let side): resolution = conflict.resolution(side)
-      case .merged(let record):
-        resolution = conflict.resolution(merged: record.mapValues { $0.canonical(in: operation.key.zoneKey) })
+      case .merged(let record, let touched):
+        let fields = record.mapValues { $0.canonical(in: operation.key.zoneKey) }
+        resolution = conflict.resolution(merged: fields, touched: touched)
       case .none(let reason):
         operation.askedAbout = open.version
         operation.reason = reason

@@ -23,6 +23,19 @@ extension SyncStore {
     }
   }
 
+  /// What a decision about a zone's deletions concerns besides: how many of the records have edits that are queued, and how
+  /// many have files that went with the server's records.
+  package func heldContents(of zone: ZoneKey) throws(StoreError) -> (edits: Int, withFiles: Int) {
+    try read { ledger in
+      try ledger.namesGone(zone).reduce(into: (edits: 0, withFiles: 0)) { contents, name in
+        let key = RecordKey(zone, name)
+        if try ledger.operation(for: key) != nil { contents.edits += 1 }
+        let fields = try ledger.record(key)?.fields.values
+        if fields?.contains(where: { $0.assets?.isEmpty == false }) == true { contents.withFiles += 1 }
+      }
+    }
+  }
+
   /// Lets come true what the server deleted in a zone. Queued edits of its records go by the policy, those of a zone that is
   /// gone become dead letters that `retry` makes anew.
   ///
@@ -79,8 +92,8 @@ extension SyncStore {
         group: nil,
         now: now
       )
-      creation.recreate(from: record.fields)
-      creation.reason = "deleted on the server, to be created again"
+      creation.outlive(record.fields, now: now)
+      creation.bytes = creation.changes.requestBytes
       _ = try ledger.insert(creation)
       return true
     }
@@ -88,13 +101,7 @@ extension SyncStore {
       try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
       return false
     }
-    operation.recreate(from: record.fields)
-    operation.base = [:]
-    if operation.isHeldByPerson {
-      operation.remark("the record was deleted on the server since, this makes it anew")
-    } else {
-      operation.becomePending("deleted on the server, to be created again", now: now)
-    }
+    operation.outlive(record.fields, now: now)
     try ledger.update(operation)
     return true
   }
@@ -114,6 +121,7 @@ extension SyncStore {
           guard isFirst else { return (0, 0) }
           throw StoreError(.invalid, "zone \(zone.zone) holds no deletions back; `cktop zones list` shows which do")
         }
+        if isFirst { try DeletionHold.startOver(zone, ledger) }
         if isFirst { try audit(verb, "zone \(zone.zone)", ledger.goneCount(zone), actor, now: now, ledger) }
         let done = try body(known, ledger.namesGone(zone, limit: Self.slice), now, ledger)
         return (done, try ledger.goneCount(zone))

@@ -109,7 +109,7 @@ extension SyncStore {
     let others = try ledger.keys(inGroup: group).compactMap { try ledger.operation(for: $0) }
       .filter { $0.id != operation.id }
     guard !others.isEmpty else { return nil }
-    let bytes = others.reduce(operation.changes.byteCount + 200) { $0 + $1.bytes }
+    let bytes = others.reduce(operation.changes.requestBytes) { $0 + $1.bytes }
     guard bytes > Planner.byteLimit else { return nil }
     return "its atomic group would have \(bytes) bytes; a request takes \(Planner.byteLimit)"
   }

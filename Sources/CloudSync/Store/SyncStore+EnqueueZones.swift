@@ -24,13 +24,8 @@ extension SyncStore {
         try edited(&same, group: nil, now: now, ledger)
         return .enqueued(same.id)
       }
-      let known = try ledger.zone(zone)
-      switch kind {
-      case .zoneSave:
-        if known?.state == .ready, !queued.contains(where: { $0.kind == .zoneDelete }) { return .unchanged }
-      default:
-        break
-      }
+      let isThere = try ledger.zone(zone)?.state == .ready && !queued.contains { $0.kind == .zoneDelete }
+      if kind == .zoneSave, isThere { return .unchanged }
       if queued.contains(where: { $0.state == .inFlight && (kind == .zoneDelete || $0.kind == .zoneDelete) }) {
         return .refused("changes of zone \(zone.zone) are on their way; try again in a moment")
       }

@@ -43,6 +43,8 @@ extension SyncStore {
           try ledger.zone(key)?.token != zone.syncToken || zone.syncToken == nil
         {
           try ledger.needsFetch(key)
+          // Until it has been read, also should this process end before.
+          try ledger.changeActivity { $0.reachedEnd = false }
         }
       }
       try ledger.setValue("databaseToken", page.syncToken)
@@ -146,9 +148,11 @@ extension SyncStore {
     if !rest.isEmpty {
       // Many: others write in between, and the token is last.
       _ = try writeInSlices(rest, lease) { slice, ledger, now in
-        let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger))
-        while let name = slice.next() { try hold.carryOut([name], of: zone) }
-        if slice.isLast, try ledger.zone(zone)?.token == token { try Self.advance(zone, page, now: now, ledger) }
+        let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
+        while let name = slice.next() { try reconciliation.takeDeletion(of: RecordKey(zone, name)) }
+        guard slice.isLast else { return }
+        try DeletionHold.release(zone, ledger)
+        if try ledger.zone(zone)?.token == token { try Self.advance(zone, page, now: now, ledger) }
       }
     }
     return parts.reduce(into: PageEffect()) { $0.add($1.effect) }
@@ -255,16 +259,23 @@ extension SyncStore {
     }.reduce(into: PageEffect()) { $0.add($1) }
   }
 
-  /// The end of a sweep.
-  ///
-  /// - Returns: how many records it found deleted.
-  func markSwept(_ pull: Pull, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
+  /// The end of a sweep, by which records that are gone have been marked.
+  func markSwept(_ pull: Pull, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       try ledger.markSwept(pull, now: now)
       try DeletionHold.release(pull.zone, ledger)
+    }
+  }
+
+  /// What the sweeps of a zone have marked comes true, or is held back.
+  ///
+  /// - Returns: how many records are deleted by that.
+  func concludeSweeps(of zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
+    guard try read({ try $0.goneCount(zone) > 0 && $0.zone(zone)?.heldSince == nil }) else { return 0 }
+    return try write(lease) { ledger, now in
       let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger))
-      let names = try hold.conclude(pull.zone)
-      try hold.carryOut(names, of: pull.zone)
+      let names = try hold.conclude(zone)
+      try hold.carryOut(names, of: zone)
       return names.count
     }
   }

@@ -32,6 +32,10 @@ extension SyncStore {
         try ledger.update(operation)
       case .failure(_, let error) where error.code != .zoneNotFound:
         settled.error = error
+        if let scope = error.scopeOfLookUp(operation.key.zoneKey) {
+          try Throttles.set(scope, error, now: now, random: random, ledger)
+          break
+        }
         operation.attempts += 1
         operation.backOff(error, now: now, random: random)
         if operation.attempts >= operation.maxAttempts {

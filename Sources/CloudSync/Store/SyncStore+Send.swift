@@ -134,6 +134,7 @@ extension SyncStore {
     found: [RecordKey: MirrorRecord?],
     failures: [RecordKey: WebServicesError] = [:],
     policy: MergePolicy,
+    seconds: Double = 0,
     random: Double = 0,
     _ lease: Lease
   ) throws(StoreError) -> Settled {
@@ -143,7 +144,7 @@ extension SyncStore {
       for id in ids {
         guard var operation = try ledger.operation(id), operation.needsReadBack else { continue }
         if let error = failures[operation.key] {
-          try failReadBack(&operation, error, now: now, random: random, ledger)
+          try failReadBack(&operation, error, seconds, now: now, random: random, ledger)
           if operation.state == .failed { result.failed += 1 }
           result.error = error
           continue
@@ -189,10 +190,13 @@ extension SyncStore {
   }
 
   /// A look-up was refused whole: one of the names in it may be why, so it is tried by halves.
-  func finishReadBack(_ ids: [Int64], refused error: WebServicesError, random: Double, _ lease: Lease)
-    throws(StoreError)
-    -> Settled
-  {
+  func finishReadBack(
+    _ ids: [Int64],
+    refused error: WebServicesError,
+    seconds: Double = 0,
+    random: Double,
+    _ lease: Lease
+  ) throws(StoreError) -> Settled {
     return try write(lease) { ledger, now in
       var result = Settled()
       result.error = error
@@ -209,7 +213,7 @@ extension SyncStore {
         let wasSuspect = operation.suspicion != nil
         operation.suspicion = ids.min().map { -$0 }
         if operations.count == 1, wasSuspect || error.code == .badRequest {
-          try failReadBack(&operation, error, now: now, random: random, ledger)
+          try failReadBack(&operation, error, seconds, now: now, random: random, ledger)
           if operation.state == .failed { result.failed += 1 }
         } else {
           operation.reason = "\(error.code.name) of a request that was to read it back"
@@ -224,16 +228,18 @@ extension SyncStore {
   private func failReadBack(
     _ operation: inout QueuedOperation,
     _ error: WebServicesError,
+    _ seconds: Double,
     now: Int64,
     random: Double,
     _ ledger: any Ledger
   ) throws {
     operation.errorCode = error.code.name
     operation.errorMessage = error.reason
-    if error.code == .throttled || (error.code == .tryAgainLater && error.retryAfter != nil) {
-      let zone = WaitScope.zone(operation.key.zoneKey)
-      try Throttles.set(zone, error, now: now, random: random, ledger)
-      operation.reason = "to be read back, held by \(error.code.name): \(zone.name)"
+    let startedAt = now - Int64(seconds * 1000)
+    try Retention.addAttempt(of: operation, error, to: "read it back", startedAt: startedAt, seconds: seconds, ledger)
+    if let scope = error.scopeOfLookUp(operation.key.zoneKey) {
+      try Throttles.set(scope, error, now: now, random: random, ledger)
+      operation.reason = "to be read back, held by \(error.code.name): \(scope.name)"
     } else {
       operation.attempts += 1
       if operation.attempts >= operation.maxAttempts {
@@ -258,6 +264,18 @@ extension SyncStore {
         row.phase = nil
       }
       return count
+    }
+  }
+}
+
+extension WebServicesError {
+  /// What has to wait where one element of a look-up is refused for no fault of its own; nil where it is its own.
+  func scopeOfLookUp(_ zone: ZoneKey) -> WaitScope? {
+    switch code {
+    case .throttled: .zone(zone)
+    case .tryAgainLater: retryAfter == nil ? nil : .zone(zone)
+    case .authenticationRequired, .authenticationFailed: .account
+    default: nil
     }
   }
 }

@@ -155,6 +155,8 @@ extension StoreStatus {
     if queue.conflicts > 0 { parts.append("\(queue.conflicts) in conflict") }
     if queue.paused > 0 { parts.append("\(queue.paused) paused") }
     if queue.pending > 0 { parts.append("\(queue.pending) to be sent") }
+    // Nobody syncs, so whoever sent them is gone.
+    if queue.inFlight > 0 { parts.append("\(queue.inFlight) sent, to be looked up for want of an answer") }
     if let holds = heldSummary { parts.append(holds) }
     if parts.isEmpty { return lastSuccessAt == nil ? "never synced" : "everything is sent" }
     return parts.joined(separator: ", ")

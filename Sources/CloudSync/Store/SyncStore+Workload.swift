@@ -5,7 +5,8 @@ extension SyncStore {
   /// How many operations of a zone are looked at for one request: enough to fill it.
   private static let window = 400
 
-  /// Every so many requests, what waits in a circle has its turn before what is free.
+  /// Every so many requests, what waits in a circle has its turn before what is free, and half-way between the files of
+  /// assets have theirs.
   private static let ringTurns: Int64 = 32
 
   /// - Parameter typeOrder: in which order types go where no reference decides.
@@ -33,10 +34,13 @@ extension SyncStore {
     workload.missingZones = try ledger.zonesToMake(now: now)
     workload.readBacks = try ledger.candidates(CandidateQuery(kind: .readBacks, now: now, limit: window))
     guard case .rest = planner.plan(workload) else { return workload }
-    try addCandidates(to: &workload, for: planner, typeOrder, now: now, ledger)
-    if case .rest = planner.plan(workload) {
-      workload.uploads = try ledger.candidates(CandidateQuery(kind: .uploads, now: now, limit: window))
+    let uploads = CandidateQuery(kind: .uploads, now: now, limit: window)
+    if try ledger.turn() % ringTurns == ringTurns / 2 {
+      workload.uploads = try ledger.candidates(uploads)
+      guard case .rest = planner.plan(workload) else { return workload }
     }
+    try addCandidates(to: &workload, for: planner, typeOrder, now: now, ledger)
+    if case .rest = planner.plan(workload) { workload.uploads = try ledger.candidates(uploads) }
     return workload
   }
 

@@ -31,6 +31,17 @@ enum Throttles {
     )
   }
 
+  /// Whether an error is nothing but a reason to wait: the server said so, or fails over everything and has not done so for
+  /// long.
+  static func passes(_ error: WebServicesError, in scope: WaitScope, _ ledger: any Ledger) throws -> Bool {
+    if error.retryAfter != nil { return true }
+    guard error.httpStatus ?? 0 >= 500 else { return false }
+    return try ledger.wait(scope)?.seconds ?? 0 < longWait
+  }
+
+  /// Seconds after which a server that fails without a pause is not waited for any more with patience.
+  static let longWait = 300.0
+
   static func clear(_ scope: WaitScope, _ ledger: any Ledger) throws {
     try ledger.removeWait(scope)
   }

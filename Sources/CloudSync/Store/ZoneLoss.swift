@@ -32,6 +32,8 @@ enum ZoneLoss {
     } else {
       try ledger.setState(zone, .unconfirmed)
       operation.reason = "waits for zone \(zone.zone)"
+      // Made a moment ago, and not there: it is not made again at once.
+      if operation.attempts > 1 { operation.backOff(error, now: reconciliation.now, random: 0.5) }
     }
   }
 
@@ -67,7 +69,6 @@ enum ZoneLoss {
       case .save where operation.baseTag != nil:
         let known = try ledger.record(operation.key)
         operation.recreate(from: known?.fields ?? [:])
-        operation.base = [:]
         try ledger.update(operation)
       case .save, .delete, .zoneSave, .zoneDelete: continue
       }

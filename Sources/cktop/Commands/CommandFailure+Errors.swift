@@ -22,6 +22,8 @@ extension CommandFailure {
       what = "the server answered \(error.code.name)\(reason); try again\(wait)"
     case .personNeeded where error.redirectURL != nil:
       what = "nobody is signed in; open \(error.redirectURL ?? "") and put the token into CLOUDKIT_WEB_AUTH_TOKEN"
+    case .personNeeded where error.code == .quotaExceeded:
+      what = "there is no room left\(reason); make some, and what waits goes on by itself"
     case .personNeeded:
       what = "the server refused with \(error.code.name)\(reason); check the credential with cktop account"
     default:
@@ -32,6 +34,17 @@ extension CommandFailure {
 
   init(_ error: CKCredentialError) {
     self.init("\(error.message.withoutFullStop); cktop config check shows where it comes from", .personNeeded)
+  }
+}
+
+extension String {
+  /// As a shell takes it for one word, in a command that is suggested.
+  var asArgument: String {
+    let isPlain = unicodeScalars.allSatisfy { scalar in
+      scalar.isASCII
+        && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || "_-.".contains(Character(scalar)))
+    }
+    return isPlain && !isEmpty ? self : "'\(replacing("'", with: "'\\''"))'"
   }
 }
 

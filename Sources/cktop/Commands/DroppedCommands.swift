@@ -6,7 +6,7 @@ import CloudSync
 struct ConflictsDropped: Verb {
   static let configuration = CommandConfiguration(
     commandName: "dropped",
-    abstract: "What conflicts cost: values that were not sent and that can be had back, newest first."
+    abstract: "What conflicts cost and operators discarded, and can be had back, newest first."
   )
 
   @Flag(help: "A JSON object a line.") var json = false

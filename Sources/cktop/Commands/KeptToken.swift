@@ -58,6 +58,11 @@ struct KeptToken: Sendable {
     if rename(temporary, path) != 0 { try? FileManager.default.removeItem(atPath: temporary) }
   }
 
+  /// Drops the kept token, which turned out to be somebody else's: the configured one is tried next time.
+  ///
+  /// - Returns: whether there was one.
+  func forget() -> Bool { read() != nil && (try? FileManager.default.removeItem(atPath: path)) != nil }
+
   private var origin: String { Self.origin(of: configured) }
 
   /// What is written down of a configured token: its hash.

@@ -79,6 +79,9 @@ struct PassEnd {
       let advice = row.state == .conflict ? "cktop conflicts show \(row.id)" : "cktop queue show \(row.id)"
       CommandFailure("\(what): \(why); \(advice)", status).report()
     }
+    if found.total > Self.listed {
+      CommandFailure("and \(found.total - Self.listed) more; cktop queue list tells all", status).report()
+    }
     for held in state.heldDeletions {
       let zone = held.zoneID.zoneName
       let what =
@@ -86,12 +89,9 @@ struct PassEnd {
         ? "zone \(zone) was deleted on the server, its \(held.records) records are kept here"
         : "\(held.records) records of zone \(zone) were deleted on the server, they are kept here"
       CommandFailure(
-        "\(what) until you decide: cktop zones restore \(zone), or cktop zones accept \(zone)",
+        "\(what) until you decide: cktop zones restore \(zone.asArgument), or cktop zones accept \(zone.asArgument)",
         status
       ).report()
-    }
-    if found.total > Self.listed {
-      CommandFailure("and \(found.total - Self.listed) more; cktop queue list tells all", status).report()
     }
   }
 }

@@ -38,15 +38,16 @@ struct QueueSelection: ParsableArguments {
     try report(verb, try store.perform(verb, on: confirmed, dryRun: dryRun, actor: "cli"))
   }
 
-  /// Discarding cannot be undone, so somebody has to mean it: exactly what was asked about, and not what has come since.
+  /// What is discarded is never sent by itself, so somebody has to mean it: exactly what was asked about, and not what has
+  /// come since.
   private func confirmed(_ store: SyncStore, _ selection: Selection) throws -> Selection? {
     if yes { return selection }
     guard Question.canBeAsked else {
-      throw CommandFailure.usage("discarding cannot be undone; give --yes to do it, or --dry-run to look first")
+      throw CommandFailure.usage("this takes changes out of the queue; give --yes to do it, or --dry-run to look first")
     }
     let found = try store.perform(.discard, on: selection, dryRun: true, actor: "cli").changed
     guard !found.isEmpty else { return selection }
-    return Question.ask("Discard \(found.count) operations for good?") ? .ids(found) : nil
+    return Question.ask("Discard \(found.count) operations?") ? .ids(found) : nil
   }
 
   private func report(_ verb: QueueVerb, _ result: CommandResult) throws {
@@ -105,7 +106,8 @@ struct QueueRetry: Verb {
 struct QueueDiscard: Verb {
   static let configuration = CommandConfiguration(
     commandName: "discard",
-    abstract: "Takes operations out of the queue for good."
+    abstract: "Takes operations out of the queue, so that they are not sent.",
+    discussion: "Until its record is edited again a change can be had back by 'cktop conflicts undo' with its number."
   )
   @OptionGroup var selection: QueueSelection
   @OptionGroup var options: StoreOptions

@@ -107,7 +107,22 @@ struct Session: Sendable {
     guard let storePath = try await findStore(scope) else {
       throw CommandFailure.usage("no store is named; give --store or --container")
     }
-    return try SyncStore(path: storePath, scope: scope)
+    let store = try SyncStore(path: storePath, scope: scope)
+    try claim(store)
+    return store
+  }
+
+  /// What was queued before anybody synced is sent as nobody but who queued it, unless a person names the store.
+  private func claim(_ store: SyncStore) throws {
+    guard let signIn else { return }
+    let others = try store.claim(signIn: signIn, isChosen: settings.store?.source != .standard)
+    guard others > 0 else { return }
+    throw CommandFailure(
+      "\(store.path) holds \(others == 1 ? "a change" : "\(others) changes") queued with another sign-in that never reached "
+        + "the server; --store \(store.path.asArgument) goes on with it as whoever is signed in now, --store OTHER leaves "
+        + "it alone",
+      .personNeeded
+    )
   }
 
   /// Refuses a changing verb in read-only mode.
@@ -138,9 +153,24 @@ struct Session: Sendable {
     }
   }
 
+  /// Where the newest web-auth token is kept; nil without a user.
+  private var kept: KeptToken? {
+    guard case .webAuth(_, let token)? = try? settings.credential() else { return nil }
+    let path = storePath ?? settings.store.map { unknownUsersPath($0.value, KeptToken.origin(of: token)) }
+    return path.map { KeptToken(storePath: $0, configured: token) }
+  }
+
+  /// A store that is somebody else's is no damaged store: a person has to say who we are, unless it is the server that has
+  /// given us somebody else's token. That is not kept.
+  func failure(ofStrangers error: StoreError) -> CommandFailure {
+    guard kept?.forget() == true else { return CommandFailure(error.message, .personNeeded) }
+    let next = "the token that was kept beside the store was theirs and is dropped, try again with your own"
+    return CommandFailure("\(error.message); \(next)", .personNeeded)
+  }
+
   /// A client of the configured server, with the credential and the token that was kept for it.
   func client(_ scope: SyncStore.Scope) throws -> WebServicesClient {
-    var kept: KeptToken?
+    let kept = kept
     let credential: CKCredential
     switch try settings.credential() {
     case .serverToServer(let keyID, let file):
@@ -154,10 +184,7 @@ struct Session: Sendable {
     case .apiToken(let token):
       credential = .apiToken(token)
     case .webAuth(let apiToken, let webAuthToken):
-      let path = storePath ?? settings.store.map { unknownUsersPath($0.value, KeptToken.origin(of: webAuthToken)) }
-      let file = path.map { KeptToken(storePath: $0, configured: webAuthToken) }
-      credential = .webAuth(apiToken: apiToken, webAuthToken: file?.read() ?? KeptToken.repaired(webAuthToken))
-      kept = file
+      credential = .webAuth(apiToken: apiToken, webAuthToken: kept?.read() ?? KeptToken.repaired(webAuthToken))
     case .none:
       throw CommandFailure(
         "no credential is configured; set CLOUDKIT_KEY_ID and CLOUDKIT_KEY_FILE, or CLOUDKIT_API_TOKEN",

@@ -47,7 +47,7 @@ struct StatusText {
     for held in status.heldDeletions {
       let zone = held.zoneID.zoneName
       let what = held.isWholeZone ? "the server deleted zone \(zone)," : "the server deleted much of zone \(zone),"
-      let ways = "cktop zones restore \(zone) or cktop zones accept \(zone)"
+      let ways = "cktop zones restore \(zone.asArgument) or cktop zones accept \(zone.asArgument)"
       lines.append(fact("Held back", "\(what) \(held.records) records; \(ways)"))
     }
     if let problem = status.deliveryProblem { lines.append(fact("Delivery", problem.message)) }

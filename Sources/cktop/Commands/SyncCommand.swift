@@ -18,7 +18,12 @@ struct SyncCommand: Verb {
   )
 
   @Flag(help: "Drive until stopped.") var watch = false
-  @Option(help: ArgumentHelp("Record types to read where there is no change feed.", valueName: "A,B"))
+  @Option(
+    help: ArgumentHelp(
+      "Record types to read where there is no change feed: in the public database and in default zones.",
+      valueName: "A,B"
+    )
+  )
   var types: String?
   @Flag(help: "The summary as one JSON object.") var json = false
   @OptionGroup var options: StoreOptions
@@ -28,9 +33,9 @@ struct SyncCommand: Verb {
     let store = try await session.storeToChange()
     let engine = try session.engine(store)
     if watch {
-      try await drive(engine, store, types)
+      try await drive(engine, store, types, session)
     } else {
-      try await pass(engine, store, types)
+      try await pass(engine, store, types, session)
     }
   }
 
@@ -44,7 +49,7 @@ struct SyncCommand: Verb {
 
   // MARK: - One pass
 
-  private func pass(_ engine: SyncEngine, _ store: SyncStore, _ types: [String]) async throws {
+  private func pass(_ engine: SyncEngine, _ store: SyncStore, _ types: [String], _ session: Session) async throws {
     let startedAt = SyncStore.currentTime
     let bar = ProgressBar.start(store)
     let result: Result<PassSummary, any Error>
@@ -54,7 +59,7 @@ struct SyncCommand: Verb {
       result = .failure(error)
     }
     await bar?.stop()
-    let summary = try identityChecked(result)
+    let summary = try identityChecked(result, session)
     let status = try store.status()
     let end = PassEnd(summary, status, startedAt: startedAt, failedForPerson: try store.failuresForPerson())
     OutputStream.standard.line(json ? end.json.line : end.line.visible)
@@ -71,28 +76,23 @@ struct SyncCommand: Verb {
     try end.status.end()
   }
 
-  /// A store that is somebody else's is no damaged store: a person has to say who we are.
-  private func identityChecked(_ result: Result<PassSummary, any Error>) throws -> PassSummary {
+  private func identityChecked<Value>(_ result: Result<Value, any Error>, _ session: Session) throws -> Value {
     do {
       return try result.get()
     } catch let error as StoreError where error.kind == .otherScope {
-      throw CommandFailure(error.message, .personNeeded)
+      throw session.failure(ofStrangers: error)
     }
   }
 
   // MARK: - Until stopped
 
-  private func drive(_ engine: SyncEngine, _ store: SyncStore, _ types: [String]) async throws {
+  private func drive(_ engine: SyncEngine, _ store: SyncStore, _ types: [String], _ session: Session) async throws {
     let driving = Task { try await engine.drive(types: types) }
     let signals = StopSignals { driving.cancel() }
     let bar = ProgressBar.start(store)
     let result = await driving.result
     await bar?.stop()
     signals.end()
-    do {
-      try result.get()
-    } catch let error as StoreError where error.kind == .otherScope {
-      throw CommandFailure(error.message, .personNeeded)
-    }
+    try identityChecked(result, session)
   }
 }

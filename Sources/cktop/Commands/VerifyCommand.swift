@@ -25,7 +25,7 @@ struct VerifyCommand: Verb {
     do {
       differences = try await session.engine(store).verify()
     } catch let error as StoreError where error.kind == .otherScope {
-      throw CommandFailure(error.message, .personNeeded)
+      throw session.failure(ofStrangers: error)
     } catch let error as WebServicesError {
       // 1 says that there are differences; that is not known where the server could not be read to the end.
       let failure = CommandFailure(error)

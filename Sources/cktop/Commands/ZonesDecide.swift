@@ -16,7 +16,7 @@ struct ZonesAccept: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try decision.perform("accept", "Delete them here, too?", session) { store, zone in
+    try decision.perform(.accept, session) { store, zone in
       try store.acceptDeletions(in: zone, policy: MergePolicy(session.settings.policy.value), actor: "cli")
     }
   }
@@ -33,9 +33,7 @@ struct ZonesRestore: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try decision.perform("restore", "Put them back on the server, without the files of their assets?", session) {
-      store,
-      zone in
+    try decision.perform(.restore, session) { store, zone in
       try store.restoreDeletions(in: zone, actor: "cli")
     }
   }
@@ -49,12 +47,33 @@ struct DeletionDecision: ParsableArguments {
   @Flag(help: "Ask no questions.") var yes = false
   @Flag(help: "What was done as a JSON object.") var json = false
 
-  fileprivate func perform(
-    _ verb: String,
-    _ question: String,
-    _ session: Session,
-    _ decide: (SyncStore, ZoneKey) throws -> Int
-  ) throws {
+  /// What can be decided.
+  fileprivate enum Choice: String {
+    case accept, restore
+
+    var question: String {
+      switch self {
+      case .accept: "Delete them here, too?"
+      case .restore: "Put them back on the server, without the files of their assets?"
+      }
+    }
+
+    /// What goes with the records, or does not come back with them.
+    func besides(_ contents: (edits: Int, withFiles: Int), isWholeZone: Bool) -> String {
+      switch self {
+      case .accept where contents.edits > 0 && isWholeZone:
+        "; \(contents.edits) with queued edits stay as dead letters, which retry makes anew"
+      case .accept where contents.edits > 0: "; queued edits of \(contents.edits) of them go by the conflict policy"
+      case .restore where contents.withFiles > 0: "; \(contents.withFiles) of them had files, which are gone"
+      case .accept, .restore: ""
+      }
+    }
+
+    var plan: String { self == .accept ? "let go" : "enqueue anew" }
+    var past: String { self == .accept ? "let go" : "enqueued anew" }
+  }
+
+  fileprivate func perform(_ choice: Choice, _ session: Session, _ decide: (SyncStore, ZoneKey) throws -> Int) throws {
     if !dryRun { try session.refuseIfReadOnly() }
     let store = try session.storeToRead()
     let zones = try store?.zones().filter { $0.key.zone == name && (owner == nil || $0.key.owner == owner) } ?? []
@@ -66,25 +85,24 @@ struct DeletionDecision: ParsableArguments {
       throw CommandFailure.usage("zones of several owners have that name; give one with --owner: \(owners)")
     }
     let what = "\(held.records) \(held.records == 1 ? "record" : "records")"
-    if dryRun {
-      return report(verb, "would \(verb == "accept" ? "let go" : "enqueue anew") \(what)", zone.key, held.records)
-    }
+    let besides = choice.besides(try store.heldContents(of: zone.key), isWholeZone: held.isWholeZone)
+    if dryRun { return report(choice, "would \(choice.plan) \(what) in zone \(name)\(besides)", held.records) }
     if !yes {
       guard Question.canBeAsked else {
         throw CommandFailure.usage("this cannot be undone; give --yes to do it, or --dry-run to look first")
       }
-      guard Question.ask("The server deleted \(what) of zone \(name). \(question)") else { return }
+      guard Question.ask("The server deleted \(what) of zone \(name)\(besides). \(choice.question)") else { return }
     }
     let count = try decide(store, zone.key)
-    let rest =
-      verb == "restore" && count < held.records ? "; the others are to be deleted here, too, or on their way" : ""
-    report(verb, "\(verb == "accept" ? "let go" : "enqueued anew") \(count) of \(what)", zone.key, count, rest)
+    let isPart = choice == .restore && count < held.records
+    let rest = isPart ? "; the others are to be deleted here, too, or on their way" : ""
+    report(choice, "\(choice.past) \(count) of \(what) in zone \(name)\(besides)\(rest)", count)
   }
 
-  private func report(_ verb: String, _ line: String, _ zone: ZoneKey, _ count: Int, _ rest: String = "") {
+  private func report(_ choice: Choice, _ line: String, _ count: Int) {
     let object: JSONObject = [
-      "verb": .text(verb), "dryRun": .bool(dryRun), "zone": .text(zone.zone), "records": .integer(Int64(count)),
+      "verb": .text(choice.rawValue), "dryRun": .bool(dryRun), "zone": .text(name), "records": .integer(Int64(count)),
     ]
-    OutputStream.standard.line(json ? object.line : "\(line) in zone \(zone.zone)\(rest)".visible)
+    OutputStream.standard.line(json ? object.line : line.visible)
   }
 }

@@ -86,7 +86,7 @@ import Testing
     let (gate, opener) = AsyncStream.makeStream(of: Void.self)
     let delegate = TestDelegate(willSend: { record in
       // Deaf to cancellation.
-      if record.recordID.recordName == "deaf" { await Task.detached { for await _ in gate {} }.value }
+      if record.recordID.recordName.hasPrefix("deaf") { await Task.detached { for await _ in gate {} }.value }
       if record.recordID.recordName == "bad" { throw TestDelegate.Refusal() }
       return record
     })
@@ -94,11 +94,12 @@ import Testing
     let bad = try patient.store.accept(world.put("bad", [:]))
     try await patient.sync()
     let device = try world.device("store", delegatePatience: 0.05, delegate: delegate)
-    let deaf = try device.store.accept(world.put("deaf", [:]))
+    // So many may be overdue before nobody else is asked about.
+    let deaf = try (0..<8).map { try device.store.accept(world.put("deaf\($0)", [:])) }
     let next = try device.store.accept(world.put("next", [:]))
 
     try await device.engine.syncNow()
-    #expect(try device.store.operation(deaf).attempts == 1)
+    #expect(try deaf.map { try device.store.operation($0).attempts } == Array(repeating: 1, count: 8))
     #expect(try device.store.operation(next).attempts == 0)
     #expect(try device.store.operation(next).state == .waiting && device.store.operation(bad).state == .failed)
     #expect(delegate.state.withLock { $0.offers } == [])
@@ -144,6 +145,71 @@ import Testing
 
     #expect(world.onServer("a") == ["x": .int64(7)])
     #expect(try device.store.endings() == ["save a acknowledged"])
+  }
+
+  @Test func `what a dead letter clears and how its fields are merged outlasts a repair`() async throws {
+    let delegate = TestDelegate(repair: { record in
+      record["z"] = 3
+      return record
+    })
+    let device = try world.device("store", delegate: delegate)
+    try device.store.accept(world.put("a", ["x": .int64(1), "y": .int64(1)]))
+    try await device.engine.syncNow()
+    world.emulator.faults = FaultPlan(rules: [
+      FaultRule(when: FaultCondition(operation: "records/modify", recordName: "a", limit: 1), then: .poison)
+    ])
+    let edit = FieldChanges(values: ["x": .int64(2)], cleared: ["y"], rules: ["x": .counter])
+    let id = try device.store.accept(Change(world.key("a"), .save(type: "Note", edit)))
+
+    try await device.engine.syncNow()
+    #expect(try device.store.operation(id).changes.rules == ["x": .counter])
+    try await device.engine.syncNow()
+
+    #expect(world.onServer("a") == ["x": .int64(2), "z": .int64(3)])
+  }
+
+  @Test func `a repair does not pass over what others wrote since the failed edit was made`() async throws {
+    let delegate = TestDelegate(repair: { record in
+      record["y"] = 7
+      return record
+    })
+    let (mine, theirs) = (try world.device("mine", policy: .manual, delegate: delegate), try world.device("theirs"))
+    try mine.store.accept(world.put("a", ["x": .int64(0)]))
+    try await mine.engine.syncNow()
+    try await theirs.sync()
+    world.emulator.faults = FaultPlan(rules: [
+      FaultRule(when: FaultCondition(operation: "records/modify", recordName: "a", limit: 1), then: .poison)
+    ])
+    let id = try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    _ = try await mine.engine.syncOnce()
+    #expect(try mine.store.operation(id).state == .failed)
+    world.clock.advance(10)
+    try theirs.store.accept(world.put("a", ["x": .int64(5)]))
+    try await theirs.sync()
+
+    try await mine.engine.syncNow()
+    try await mine.engine.syncNow()
+
+    #expect(try mine.store.queue() == ["save a conflict"])
+    #expect(try mine.store.conflicts().flatMap { $0.fields.map(\.name) } == ["x"])
+    #expect(world.onServer("a")?["x"] == .int64(5))
+  }
+
+  @Test func `an app that is silent about one record holds up no other of the same request`() async throws {
+    let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+    defer { opener.finish() }
+    let delegate = TestDelegate(willSend: { record in
+      // Deaf to cancellation.
+      if record.recordID.recordName == "a" { await Task.detached { for await _ in gate {} }.value }
+      return record
+    })
+    let device = try world.device("store", delegatePatience: 0.02, delegate: delegate)
+    _ = try device.store.enqueue(["a", "b", "c"].map { world.put($0, [:]) })
+
+    try await device.sync()
+
+    #expect(try device.store.queue() == ["save a waiting"])
+    #expect(world.onServer("b") != nil && world.onServer("c") != nil)
   }
 
   @Test func `a dead letter that the app cannot repair is left alone, also its bad replacement`() async throws {

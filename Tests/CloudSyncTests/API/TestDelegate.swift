@@ -28,15 +28,19 @@ final class TestDelegate: SyncEngineDelegate {
   let repair: @Sendable (CKRecord) -> CKRecord?
   let policy: SignOutPolicy
   let recordTypesInDependencyOrder: [String]
+  /// Records with which it takes nothing.
+  let refused: Set<String>
 
   init(
     types: [String] = [],
+    refusing refused: Set<String> = [],
     policy: SignOutPolicy = .keep,
     willSend: @escaping @Sendable (CKRecord) async throws -> CKRecord = { $0 },
     receive: @escaping @Sendable (_ call: Int) async throws -> Void = { _ in },
     repair: @escaping @Sendable (CKRecord) -> CKRecord? = { _ in nil }
   ) {
     recordTypesInDependencyOrder = types
+    self.refused = refused
     self.policy = policy
     self.willSend = willSend
     self.receive = receive
@@ -54,6 +58,7 @@ final class TestDelegate: SyncEngineDelegate {
       return state.calls
     }
     try await receive(call)
+    if changes.modifications.contains(where: { refused.contains($0.recordID.recordName) }) { throw Refusal() }
     state.withLock { state in
       for record in changes.modifications {
         state.taken.append(record.recordID.recordName)

@@ -9,7 +9,7 @@ import Testing
 /// The emulator's asset hosts behind a wire that tests can cut, counting what goes over it.
 private final class AssetWire: CKAssetTransport {
   private let inner: EmulatorTransport
-  private let state = Mutex((uploads: 0, isCut: false))
+  private let state = Mutex((uploads: 0, isCut: false, breaks: false))
 
   init(_ world: World) {
     inner = EmulatorTransport(world.emulator, now: { [clock = world.clock] in clock.date }, sleep: { _ in })
@@ -19,12 +19,16 @@ private final class AssetWire: CKAssetTransport {
 
   func cut(_ isCut: Bool) { state.withLock { $0.isCut = isCut } }
 
+  /// From now on each upload breaks off in the middle.
+  func breakOff() { state.withLock { $0.breaks = true } }
+
   func upload(file: URL, to address: URL) async throws(CKTransportError) -> CKTransportResponse {
-    let isCut = state.withLock { state in
+    let (isCut, breaks) = state.withLock { state in
       state.uploads += 1
-      return state.isCut
+      return (state.isCut, state.breaks)
     }
     if isCut { throw CKTransportError(.notSent, "there is no network") }
+    if breaks { throw CKTransportError(.unknown, "the connection broke") }
     return try await inner.upload(file: file, to: address)
   }
 
@@ -261,5 +265,59 @@ private final class AssetWire: CKAssetTransport {
 
     #expect(sizes("r") == [5])
     #expect(wire.uploads == 1)
+  }
+
+  @Test func `a file that breaks off each time is tried less and less, and in the end left to a person`() async throws {
+    wire.breakOff()
+    let id = try device.store.accept(photo("a", try file("photo", "bytes")))
+    var waits: [Int64] = []
+    while try device.store.operation(id).state != .failed, waits.count < 20 {
+      try await device.sync()
+      guard let end = try device.store.operation(id).nextAttemptAt else { break }
+      waits.append(end - world.clock.now)
+      world.clock.advance(to: end)
+    }
+
+    #expect(waits == [500, 1000, 2000, 4000, 8000, 16_000, 32_000])
+    #expect(try device.store.queue() == ["save a failed"])
+    #expect(wire.uploads == 8)
+  }
+
+  @Test func `files have their turn also where there is always something to be sent`() throws {
+    try device.store.accept(photo("a", try file("photo", "bytes")))
+    try device.store.accept(world.put("b", [:]))
+    let steps = try (0..<32).map { turn in
+      try device.store.storage.write { ledger in
+        try ledger.setState(world.key("a").zoneKey, .ready)
+        try ledger.setValue("turn", String(turn))
+      }
+      let (workload, planner) = try device.store.workload()
+      if case .supplyAssets = planner.plan(workload) { return true }
+      return false
+    }
+
+    #expect(steps.count { $0 } == 1)
+  }
+
+  @Test func `the file of an asset that came can be downloaded, by the delegate's record and by the engine's`()
+    async throws
+  {
+    try device.store.accept(photo("a", try file("photo", "bytes")))
+    try await device.sync()
+    let container = CKContainer(
+      identifier: World.container,
+      credential: .webAuth(apiToken: "token", webAuthToken: world.user),
+      transport: EmulatorTransport(world.emulator, now: { [clock = world.clock] in clock.date })
+    )
+    let delegate = TestDelegate()
+    let configuration = try SyncEngine.Configuration(container: container, storePath: world.folder.path("app.sqlite"))
+    let engine = try SyncEngine(configuration, delegate: delegate)
+    try await engine.syncNow()
+
+    let id = world.key("a").recordID
+    for record in [delegate.state.withLock { $0.records["a"] }, try engine.record(id)] {
+      let asset = try #require(record?["photo"] as? CKAsset)
+      #expect(try Data(contentsOf: try await asset.download()) == Data("bytes".utf8))
+    }
   }
 }

@@ -1,6 +1,7 @@
 import CloudKit
 import Foundation
 import GRDB
+import Synchronization
 import Testing
 
 @testable import CloudSync
@@ -85,5 +86,25 @@ import Testing
     #expect(try store.mirror("b") == ["x": .int64(1)])
     #expect(try store.status().isInSync)
     #expect(try store.count("SELECT count(*) FROM quarantine WHERE source = 'records'") == 1)
+  }
+
+  @Test func `an app is given no record that could not be read, and the whole one once it has been read again`()
+    async throws
+  {
+    let delegate = TestDelegate()
+    let mine = try world.device("mine", delegate: delegate)
+    try await mine.engine.syncNow()
+    let theirs = try world.device("theirs")
+    try await theirs.sync()
+    try theirs.store.accept(world.put("b", ["x": .int64(2)]))
+    try await theirs.sync()
+    _ = try await mine.engine.syncOnce()
+    try spoil("UPDATE records SET fields = '{' WHERE name = 'b'")
+
+    try await mine.engine.deliver()
+    #expect(delegate.state.withLock { $0.records["b"]?["x"] as? Int } == 1)
+    try await mine.engine.syncNow()
+
+    #expect(delegate.state.withLock { $0.records["b"]?["x"] as? Int } == 2)
   }
 }

@@ -99,7 +99,10 @@ import Testing
       try ledger.removePasses(finishedBefore: time - 300)
     case 25: try ledger.startDelivering()
     case 26:
-      if let delivery = try ledger.delivery(of: key) { try ledger.removeDeliveries([delivery.number]) }
+      let isTaken = random.below(2) == 0
+      if let delivery = try ledger.delivery(of: key) {
+        try isTaken ? ledger.removeDeliveries([delivery.number]) : ledger.postponeDeliveries([delivery.number])
+      }
     default:
       try ledger.add(
         Attempt(number: 1, at: time, seconds: 0.5, code: "BUSY", message: "later", response: "{}"),

@@ -126,7 +126,8 @@ struct StoreDump: Equatable {
     }
     recordTotals = try ledger.recordTotals()
     fieldTypes = try Self.types.map { try ledger.fieldTypes(of: $0) }
-    deliveries = try ledger.deliveries(limit: 100).sorted { $0.key < $1.key }.map { delivery in
+    deliveries = try (ledger.deliveries(isGone: false, limit: 100) + ledger.deliveries(isGone: true, limit: 100)).sorted
+    { $0.key < $1.key }.map { delivery in
       var delivery = delivery
       delivery.number = 0
       return delivery

@@ -74,9 +74,9 @@ import Testing
       var operation = try #require(try ledger.operation(dead))
       operation.fail("BAD_REQUEST", "no")
       try ledger.update(operation)
-      for number in 1...150 {
-        let attempt = Attempt(number: number, at: 0, seconds: 0, code: nil, message: nil, response: nil)
-        try Retention.add(attempt, of: dead, ledger)
+      for _ in 1...150 {
+        let error = WebServicesError(.internalError, "no")
+        try Retention.addAttempt(of: operation, error, startedAt: 0, seconds: 0, ledger)
       }
       for number in 1...1500 {
         var ended = operation

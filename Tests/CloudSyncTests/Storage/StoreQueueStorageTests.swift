@@ -94,4 +94,17 @@ import Testing
     let keys = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any]).keys
     #expect(Set(keys).isSuperset(of: ["id", "operationType", "recordData", "recordID", "timestamp", "maxRetries"]))
   }
+
+  @Test func `a record of the default zone is deleted and removed there`() async throws {
+    let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "apple"))
+    let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
+    let save = QueuedCloudKitOperation(operationType: "save", recordData: data, recordID: "apple", recordType: "Note")
+    try storage.enqueue(save)
+    #expect(try store.operations().rows.map(\.key.zone) == ["_defaultZone"])
+
+    try storage.remove(save)
+    #expect(try store.operations().rows.isEmpty)
+    try storage.enqueue(QueuedCloudKitOperation(operationType: "delete", recordID: "apple"))
+    #expect(try store.operations().rows.map(\.key.zone) == ["_defaultZone"])
+  }
 }

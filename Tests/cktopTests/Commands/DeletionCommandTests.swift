@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import cktop
+
 @Suite struct DeletionCommandTests {
   /// A machine that has two records of a zone which somebody else deleted since.
   private func lost() async throws -> (cloud: Cloud, mine: Machine) {
@@ -43,9 +45,18 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test(arguments: [("notes", "notes"), ("a b", "'a b'"), ("it's", #"'it'\''s'"#), ("", "''"), ("$x", "'$x'")])
+  func `a command that is suggested can be given to a shell`(_ name: String, _ word: String) {
+    #expect(name.asArgument == word)
+  }
+
   @Test func `what is accepted is gone, and there is nothing more to decide`() async throws {
     let (cloud, mine) = try await lost()
     _ = try await mine.run("sync")
+    try await mine.succeed("records", "put", "--type", "Note", "--name", "a", "--zone", "notes", "x=9")
+    let plan = try await mine.succeed("zones", "accept", "notes", "--dry-run").output
+    #expect(plan.contains("would let go 2 records in zone notes; 1 with queued edits stay as dead letters"))
+    try await mine.succeed("queue", "discard", "--all", "--yes")
 
     try await mine.succeed("zones", "accept", "notes", "--yes")
 

@@ -12,7 +12,7 @@ extension Ledger {
   func update(_ operation: QueuedOperation) throws {
     var operation = operation
     operation.assets = operation.assets.kept(by: operation.changes)
-    operation.bytes = operation.changes.byteCount + 200
+    operation.bytes = operation.changes.requestBytes
     operation.isServersWait = operation.isServersWait && operation.nextAttemptAt != nil
     try replace(operation, references: operation.references)
   }

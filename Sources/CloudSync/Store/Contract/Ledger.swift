@@ -158,11 +158,14 @@ package protocol Ledger: AnyObject {
   /// Begins to note what an app has to be told of: now everything that the mirror has, from then on each record that
   /// changed in the mirror or whose operation ended. Nothing where it has begun already.
   func startDelivering() throws
-  /// What is noted, oldest first; of a record that is noted again, the last only.
-  func deliveries(limit: Int) throws -> [Delivery]
+  /// What is noted of records that are there, in the mirror or by a queued save, or of those that are gone: oldest first, of
+  /// a record that is noted again the last only.
+  func deliveries(isGone: Bool, limit: Int) throws -> [Delivery]
   func delivery(of key: RecordKey) throws -> Delivery?
   /// Forgets what has been taken. What was noted again since has another number.
   func removeDeliveries(_ numbers: [Int64]) throws
+  /// Puts what is noted behind all else, in this order.
+  func postponeDeliveries(_ numbers: [Int64]) throws
   func deliveryCount() throws -> Int
 
   // MARK: - Lists and counts

@@ -10,8 +10,12 @@ extension MemoryLedger {
     }
   }
 
-  func deliveries(limit: Int) throws -> [Delivery] {
-    Array(deliveryRows.rows.values.sorted { $0.number < $1.number }.prefix(limit))
+  func deliveries(isGone: Bool, limit: Int) throws -> [Delivery] {
+    if deliveryRows.rows.isEmpty { return [] }
+    let rows = try deliveryRows.rows.values.filter { row in
+      try (records[row.key] != nil || operation(for: row.key)?.kind == .save) != isGone
+    }
+    return Array(rows.sorted { $0.number < $1.number }.prefix(limit))
   }
 
   func delivery(of key: RecordKey) throws -> Delivery? { deliveryRows[key] }
@@ -19,6 +23,13 @@ extension MemoryLedger {
   func removeDeliveries(_ numbers: [Int64]) throws {
     let numbers = Set(numbers)
     for (key, row) in deliveryRows.rows where numbers.contains(row.number) { deliveryRows[key] = nil }
+  }
+
+  func postponeDeliveries(_ numbers: [Int64]) throws {
+    for number in numbers {
+      guard let row = deliveryRows.rows.values.first(where: { $0.number == number }) else { continue }
+      noteDelivery(row.key, type: row.type, lastFields: row.lastFields)
+    }
   }
 
   func deliveryCount() throws -> Int { deliveryRows.rows.count }

@@ -49,7 +49,9 @@ extension MemoryLedger {
     Array(try mirror.names(of: zone).filter { try isGone(RecordKey(zone, $0)) }.sorted().prefix(limit))
   }
 
-  func goneCount(_ zone: ZoneKey) throws -> Int { try namesGone(zone).count }
+  func goneCount(_ zone: ZoneKey) throws -> Int {
+    try mirror.names(of: zone).count { try isGone(RecordKey(zone, $0)) }
+  }
 
   func isGone(_ key: RecordKey) throws -> Bool { records[key].map { $0.epoch < 0 } ?? false }
 

@@ -75,13 +75,11 @@ enum Quarantine {
     let arguments: StatementArguments = [key.zone, key.owner, key.name]
     guard try keep("records", condition, arguments, reason, now, database) != nil else { return }
     let ledger = SQLiteLedger(database)
-    let isNoted = "SELECT EXISTS (SELECT 1 FROM deliveries WHERE \(condition))"
-    let wasNoted = try Bool.fetchOne(database, sql: isNoted, arguments: arguments) ?? false
     // No tag that the server gives: whatever it has is news.
     let update = "UPDATE records SET fields = '{}', changeTag = 'unreadable' WHERE \(condition)"
     try database.execute(sql: update, arguments: arguments)
-    // An app is not told of what is not so.
-    if !wasNoted { try database.execute(sql: "DELETE FROM deliveries WHERE \(condition)", arguments: arguments) }
+    // An app is not told of what is not so. What is read again, or found deleted, is noted again.
+    try database.execute(sql: "DELETE FROM deliveries WHERE \(condition)", arguments: arguments)
     if key.zoneKey.isDefaultZone {
       for var pull in try ledger.pulls() where pull.zone == key.zoneKey {
         pull.watermark = nil

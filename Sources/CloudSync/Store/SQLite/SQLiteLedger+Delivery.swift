@@ -9,8 +9,17 @@ extension SQLiteLedger {
     try setValue("delivers", "1")
   }
 
-  func deliveries(limit: Int) throws -> [Delivery] {
-    try rows("SELECT * FROM deliveries ORDER BY number LIMIT ?", [limit]).map(Delivery.init(row:))
+  func deliveries(isGone: Bool, limit: Int) throws -> [Delivery] {
+    let isThis = "zone = noted.zone AND owner = noted.owner AND name = noted.name"
+    return try rows(
+      """
+      SELECT * FROM deliveries AS noted
+      WHERE (EXISTS (SELECT 1 FROM records WHERE \(isThis))
+        OR EXISTS (SELECT 1 FROM operations WHERE \(isThis) AND operation = 'save')) <> ?
+      ORDER BY number LIMIT ?
+      """,
+      [isGone, limit]
+    ).map(Delivery.init(row:))
   }
 
   func delivery(of key: RecordKey) throws -> Delivery? {
@@ -20,6 +29,18 @@ extension SQLiteLedger {
 
   func removeDeliveries(_ numbers: [Int64]) throws {
     for number in numbers { try run("DELETE FROM deliveries WHERE number = ?", [number]) }
+  }
+
+  func postponeDeliveries(_ numbers: [Int64]) throws {
+    for number in numbers {
+      try run(
+        """
+        INSERT OR REPLACE INTO deliveries(zone, owner, name, type, fields)
+          SELECT zone, owner, name, type, fields FROM deliveries WHERE number = ?
+        """,
+        [number]
+      )
+    }
   }
 
   func deliveryCount() throws -> Int { try one("SELECT count(*) FROM deliveries") ?? 0 }

@@ -1,0 +1,161 @@
+import CloudKit
+
+/// Reading zones that have no change feed: by modification time, and by sweeps for what is gone.
+extension SyncEngine {
+  /// Reads what was modified since the watermark, oldest first, so that each page raises the watermark. A reading that
+  /// is cut off goes on from there with a new query: an old continuation marker would skip what changed behind it.
+  func read(_ pull: Pull, _ lease: Lease, _ summary: inout PassSummary) async throws {
+    let modified = WireFieldName.system("modifiedTimestamp")
+    let filters = pull.watermark.map { watermark in
+      [WireFilter(modified, "GREATER_THAN_OR_EQUALS", .timestamp(max(0, watermark - Pull.overlap)))]
+    }
+    let query = WireQuery(
+      recordType: pull.type,
+      filterBy: filters ?? [],
+      sortBy: [WireSort(modified, ascending: true)]
+    )
+    let client = client
+    let database = database
+    var marker: String?
+    for pages in 0..<Self.pageLimit {
+      if pages > 0 { try await sendMeanwhile(afterPages: pages, lease, &summary) }
+      try Task.checkCancellation()
+      let page: WireRecords
+      do {
+        page = try await request(lease) { [marker] () async throws(WebServicesError) in
+          try await client.query(query, zone: pull.zone.wire, continuing: marker, in: database)
+        }
+      } catch {
+        // The type does not exist on the server (yet): nothing to read.
+        if error.isUnknownType {
+          summary.requests += 1
+          if !summary.unknownTypes.contains(pull.type) { summary.unknownTypes.append(pull.type) }
+          return
+        }
+        throw error
+      }
+      summary.requests += 1
+      let next = page.continuationMarker
+      let records = try await withoutDeleted(page.records, pull.zone, lease, &summary)
+      let effect = try store.apply(records, of: pull, policy: configuration.merging, lease)
+      summary.fetched += effect.changed
+      try store.setFetched(summary.fetched + summary.deleted, lease)
+      if let failure = effect.failure { throw failure }
+      guard let next else { return }
+      guard next != marker else { throw Self.stalled("records/query") }
+      marker = next
+    }
+  }
+
+  /// Finds deletions, and edits that the index showed too late: reads names and tags of all records, then looks up one by
+  /// one those that are missing or differ, since a query may lag behind.
+  func sweep(_ pull: Pull, _ lease: Lease, _ summary: inout PassSummary) async throws {
+    let client = client
+    let database = database
+    // What is left of it at the end was not seen as it is known here.
+    var suspects = try store.tagsInMirror(of: pull)
+    guard !suspects.isEmpty else { return }
+    var strangers: Set<String> = []
+    var marker: String?
+    for _ in 0..<Self.pageLimit {
+      try Task.checkCancellation()
+      let page: WireRecords
+      do {
+        page = try await request(lease) { [marker] () async throws(WebServicesError) in
+          try await client.query(
+            WireQuery(recordType: pull.type),
+            zone: pull.zone.wire,
+            desiredKeys: [],
+            continuing: marker,
+            in: database
+          )
+        }
+      } catch {
+        guard error.isUnknownType else { throw error }
+        break
+      }
+      summary.requests += 1
+      for case .record(let record) in page.records {
+        switch suspects[record.recordName] {
+        case nil: strangers.insert(record.recordName)
+        case record.recordChangeTag: suspects[record.recordName] = nil
+        default: break
+        }
+      }
+      guard let next = page.continuationMarker else { break }
+      guard next != marker else { throw Self.stalled("records/query") }
+      marker = next
+    }
+    let names = strangers.union(suspects.keys).sorted()
+    for start in stride(from: 0, to: names.count, by: 200) {
+      let part = Array(names[start..<min(start + 200, names.count)])
+      summary.requests += 1
+      let results = try await request(lease) { () async throws(WebServicesError) in
+        try await client.lookup(part, zone: pull.zone.wire, in: database)
+      }
+      let effect = try store.applySweep(results, of: pull, policy: configuration.merging, lease)
+      summary.fetched += effect.changed
+      summary.deleted += effect.deleted
+      if let failure = effect.failure { throw failure }
+    }
+    try store.markSwept(pull, lease)
+  }
+
+  // MARK: - What was deleted here
+
+  /// Remembers which records were deleted from here where only queries tell what there is: their index may show them for a
+  /// while still.
+  func noteDeleted(_ operations: [QueuedOperation], _ outcomes: [Int64: Outcome]) {
+    let now = store.now()
+    deletedHere = deletedHere.filter { abs(now - $0.value) < 3_600_000 }
+    for operation in operations where (operation.sentKind ?? operation.kind) == .delete {
+      guard operation.key.zoneKey.isDefaultZone, outcomes[operation.id]?.isDone == true else { continue }
+      deletedHere[operation.key] = now
+    }
+  }
+
+  /// What a query showed, without the records that were deleted from here a while ago: these are looked up by name, which
+  /// tells whether somebody has made them anew.
+  private func withoutDeleted(
+    _ results: [WireRecordResult],
+    _ zone: ZoneKey,
+    _ lease: Lease,
+    _ summary: inout PassSummary
+  ) async throws -> [WireRecordResult] {
+    guard !deletedHere.isEmpty else { return results }
+    var doubtful: Set<String> = []
+    for case .record(let record) in results where deletedHere[RecordKey(zone, record.recordName)] != nil {
+      doubtful.insert(record.recordName)
+    }
+    guard !doubtful.isEmpty else { return results }
+    let (names, client, database) = (doubtful.sorted(), client, database)
+    summary.requests += 1
+    let current = try await request(lease) { () async throws(WebServicesError) in
+      try await client.lookup(names, zone: zone.wire, in: database)
+    }
+    return results.filter { !doubtful.contains($0.recordName ?? "") }
+      + current.filter { result in
+        switch result {
+        case .record: true
+        case .failure(_, let error): error.code != .notFound
+        case .deleted: false
+        }
+      }
+  }
+
+  func isDue(_ pull: Pull, _ sweeps: Sweeps) -> Bool {
+    switch sweeps {
+    case .never: return false
+    case .always: return true
+    case .whenDue: break
+    }
+    guard let sweptAt = pull.sweptAt, configuration.sweepInterval > 0 else { return true }
+    // Also where the clock was set back behind the last one.
+    return abs(Double(store.now() - sweptAt)) >= configuration.sweepInterval * 1000
+  }
+}
+
+extension WebServicesError {
+  /// A query for a record type that the schema does not have.
+  fileprivate var isUnknownType: Bool { code == .notFound }
+}

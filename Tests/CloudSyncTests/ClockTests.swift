@@ -1,0 +1,71 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// Clocks that are set back after something has begun to wait.
+@Suite(.eachStorage) struct ClockTests {
+  private let world: World
+  private let device: TestDevice
+
+  init() throws {
+    world = try World()
+    device = try world.device("store")
+  }
+
+  @Test func `a wait that was noted by a clock hours ahead is as long as the server asked, and no longer`() async throws
+  {
+    try await device.sync()
+    world.clock.advance(7200)
+    device.transport.interfere { operation, _, _ in
+      operation == "changes/database"
+        ? .answer(status: 429, #"{"serverErrorCode":"THROTTLED","reason":"wait","retryAfter":30}"#) : .pass
+    }
+    try device.store.accept(world.put("a", [:]))
+    try await device.sync()
+    #expect(try device.store.status().state == .waiting)
+    device.transport.interfere(nil)
+
+    world.clock.advance(-7200)
+    try await device.sync()
+    #expect(world.onServer("a") == nil, "the server's wait is begun anew, not forgotten")
+    world.clock.advance(34)
+    try await device.sync()
+
+    #expect(world.onServer("a") != nil)
+    #expect(try device.store.events(limit: 50).contains { $0.message.contains("set back by 72") })
+  }
+
+  @Test func `an item's wait is shortened likewise, and one that is noted after the change is left alone`() async throws
+  {
+    let answer = #"{"records":[{"recordName":"a","serverErrorCode":"INTERNAL_ERROR","reason":"no","retryAfter":60}]}"#
+    try device.store.accept(world.put("first", [:]))
+    try await device.sync()
+    world.clock.advance(7200)
+    device.transport.interfere { operation, _, _ in
+      operation == "records/modify" ? .answer(status: 200, answer) : .pass
+    }
+    let id = try device.store.accept(world.put("a", [:]))
+    try await device.sync()
+    let noted = try #require(try device.store.operation(id).nextAttemptAt)
+    #expect(noted > world.clock.now + 50_000)
+
+    world.clock.advance(-7200)
+    try await device.sync()
+
+    let left = try #require(try device.store.operation(id).nextAttemptAt) - world.clock.now
+    #expect(left > 50_000 && left < 200_000)
+  }
+
+  @Test func `a lease that seems to last for hours is silent`() throws {
+    let other = try world.open("store")
+    world.clock.advance(7200)
+    let lease = try #require(try Lease.acquire(device.store))
+    world.clock.advance(-7200)
+
+    #expect(try Lease.acquire(other) != nil)
+    #expect(throws: StoreError.self) { try lease.renew(device.store) }
+  }
+}
