@@ -3,7 +3,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct AdminTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct AdminTests {
   private static func serve(
     _ fixture: Fixture,
     _ access: AdminAccess? = AdminAccess(),

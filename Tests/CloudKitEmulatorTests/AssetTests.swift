@@ -59,7 +59,7 @@ extension Fixture {
   }
 }
 
-@Suite(.inMemoryAndOnFile) struct AssetTests {
+@Suite(.serialized, .inMemoryAndOnFile) struct AssetTests {
   @Test func `a file goes up, into a record, and comes down`() throws {
     let fixture = try Fixture.withZone()
 

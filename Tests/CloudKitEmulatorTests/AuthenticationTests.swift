@@ -3,7 +3,7 @@ import Crypto
 import Foundation
 import Testing
 
-@Suite struct AuthenticationTests {
+@Suite(.serialized) struct AuthenticationTests {
   /// The public key and signature of the test vector in the reference, made with openssl.
   static let publicKey =
     "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAENiuLqxMHrlm5zu+odG5a/5XYdNA1HdHZphl1sZUCnQiSOgEjR1dq2Hh9BuIonB+U8JVzzboAmYrZ3HTPj7XDAA=="

@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite struct ConcurrencyTests {
+@Suite(.serialized) struct ConcurrencyTests {
   @Test func `200 tasks move amounts between records in atomic batches, and none is lost or torn`() async throws {
     let fixture = try Fixture.withZone()
     let accounts = ["a", "b", "c", "d"]

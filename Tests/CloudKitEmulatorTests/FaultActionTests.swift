@@ -3,7 +3,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite struct FaultActionTests {
+@Suite(.serialized) struct FaultActionTests {
   private static let save = #"{"zoneID":{"zoneName":"notes"},"operations":[\#(Fixture.save("a"))]}"#
 
   @Test func `a connection breaks before the commit, after it, in the middle of the answer, or never comes about`()

@@ -3,7 +3,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite struct FaultTests {
+@Suite(.serialized) struct FaultTests {
   static func fixture(_ rules: FaultRule...) throws -> Fixture {
     let fixture = try Fixture.withZone()
     fixture.emulator.faults = FaultPlan(rules: rules)

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite struct FileTests {
+@Suite(.serialized) struct FileTests {
   static func write(_ path: String) throws -> (Fixture, token: String) {
     let fixture = try Fixture(path: path)
     try fixture.createZone("notes")

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Random records and predicates: `evaluate(with:)` on this machine against the server's answer to the same predicate.
-@Suite struct PredicateAgreementTests {
+@Suite(.serialized) struct PredicateAgreementTests {
   @Test(arguments: 0..<UInt64(40)) func `evaluating here and asking the server agree`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
     let fixture = try Fixture()

@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite(.inMemoryAndOnFile) struct ProtocolTests {
+@Suite(.serialized, .inMemoryAndOnFile) struct ProtocolTests {
   @Test(arguments: [
     "/", "/database/1/iCloud.test/development/private/subscriptions/get",
     "/device/1/iCloud.test/development/zones/list",

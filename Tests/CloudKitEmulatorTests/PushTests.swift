@@ -43,7 +43,7 @@ extension Fixture {
   }
 }
 
-@Suite(.timeLimit(.minutes(15))) struct PushTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct PushTests {
   @Test func `a write to a zone is told to its subscribers, once per batch`() throws {
     let fixture = try Fixture.withZone()
     try fixture.createZone("other")
@@ -244,7 +244,7 @@ extension Fixture {
   }
 }
 
-@Suite(.timeLimit(.minutes(15))) struct CourierServerTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct CourierServerTests {
   @Test func `a long poll over HTTP hangs until a write`() async throws {
     let fixture = try Fixture.withZone()
     _ = try fixture.subscribe(Fixture.querySubscription("q"))

@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite(.inMemoryAndOnFile) struct QueryTests {
+@Suite(.serialized, .inMemoryAndOnFile) struct QueryTests {
   /// Four notes that every comparator can tell apart.
   static func fixture() throws -> Fixture {
     let fixture = try Fixture.withZone()

@@ -4,7 +4,7 @@ import GRDB
 import Testing
 
 /// A read that fails is told to whoever wanted to read, and to nobody else.
-@Suite struct ReadFailureTests {
+@Suite(.serialized) struct ReadFailureTests {
   private static let ana = EmulatorDatabase.private(of: "ana", "iCloud.test")
 
   @Test func `what is looked at from outside costs no request anything`() async throws {

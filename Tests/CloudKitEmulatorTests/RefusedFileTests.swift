@@ -4,7 +4,7 @@ import GRDB
 import Testing
 
 /// What is wrong with a file is said in one line, and a file that is refused stays as it is.
-@Suite struct RefusedFileTests {
+@Suite(.serialized) struct RefusedFileTests {
   @Test(
     arguments: [
       "UPDATE database SET path = 'x' WHERE path LIKE '%private%'", "UPDATE schema SET text = 'x'",

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Whatever requests have brought into a data file, it opens again.
-@Suite struct ReopeningTests {
+@Suite(.serialized) struct ReopeningTests {
   @Test(
     arguments: [
       #"{"value":{"recordName":"b"},"type":"REFERENCE","isEncrypted":true}"#,

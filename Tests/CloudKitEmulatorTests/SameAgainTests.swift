@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What is made up is the same for the same requests, and still never made up twice.
-@Suite struct SameAgainTests {
+@Suite(.serialized) struct SameAgainTests {
   @Test func `after a restart at an equal time, subscriptions and tokens without a name get other ones`() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory.appendingPathComponent("data.sqlite").path

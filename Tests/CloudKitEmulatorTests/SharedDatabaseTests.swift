@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite(.inMemoryAndOnFile) struct SharedDatabaseTests {
+@Suite(.serialized, .inMemoryAndOnFile) struct SharedDatabaseTests {
   @Test func `a participant sees the hierarchy, its share and nothing else`() throws {
     let shared = try Shared().accepted()
 

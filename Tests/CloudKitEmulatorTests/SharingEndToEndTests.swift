@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Sharing as a program does it, from the owner's first save to the guest's last.
-@Suite struct SharingEndToEndTests {
+@Suite(.serialized) struct SharingEndToEndTests {
   private let emulator: Emulator
   private let zone = CKRecordZone.ID(zoneName: "lists")
 

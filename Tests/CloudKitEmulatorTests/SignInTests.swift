@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite struct SignInTests {
+@Suite(.serialized) struct SignInTests {
   static func open(_ fixture: Fixture, _ query: String) throws -> EmulatorResponse {
     try fixture.open("/sign-in?\(query)")
   }

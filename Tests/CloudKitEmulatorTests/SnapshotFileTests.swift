@@ -4,7 +4,7 @@ import GRDB
 import Testing
 
 /// Snapshots that are written to files and read from them.
-@Suite struct SnapshotFileTests {
+@Suite(.serialized) struct SnapshotFileTests {
   @Test func `a snapshot that cannot be written whole leaves nothing behind`() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory.appendingPathComponent("data.sqlite").path

@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite(.inMemoryAndOnFile) struct SnapshotTests {
+@Suite(.serialized, .inMemoryAndOnFile) struct SnapshotTests {
   private static let ana = EmulatorDatabase.private(of: "ana", "iCloud.test")
 
   /// A shared list with an asset, a query subscription and a deleted zone.

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The store in memory and the store in a file answer alike, byte for byte, whatever is asked of them.
-@Suite struct StoreTests {
+@Suite(.serialized) struct StoreTests {
   private static let types = ["Note", "Task"]
 
   /// A request at random about few records, so that they meet.

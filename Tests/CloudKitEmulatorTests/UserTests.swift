@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite(.inMemoryAndOnFile) struct UserTests {
+@Suite(.serialized, .inMemoryAndOnFile) struct UserTests {
   static let ana = EmulatorUser(
     name: "ana",
     emailAddress: "Ana@example.org",

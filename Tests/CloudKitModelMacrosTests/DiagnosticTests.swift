@@ -1,7 +1,7 @@
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-@Suite struct DiagnosticTests {
+@Suite(.serialized) struct DiagnosticTests {
   @Test(arguments: ["enum", "actor", "protocol"])
   func `only structs and classes are models`(kind: String) {
     expectRefusal(

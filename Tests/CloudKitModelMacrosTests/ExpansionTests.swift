@@ -1,7 +1,7 @@
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-@Suite struct ExpansionTests {
+@Suite(.serialized) struct ExpansionTests {
   @Test func `a struct gets its conformances in an extension`() {
     expectExpansion(
       of: """

@@ -5,7 +5,7 @@ import Observation
 import Testing
 
 /// Real types with the macro: their fields on the wire, and back.
-@Suite struct ModelTests {
+@Suite(.serialized) struct ModelTests {
   @Test func `a model of every shape of property comes back as it was`() throws {
     var kitchen = Kitchen(id: UUID(), a: "1", b: "2", url: URL(string: "https://example.com"), kind: .big)
     kitchen.in = [1, 2]

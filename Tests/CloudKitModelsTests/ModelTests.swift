@@ -3,7 +3,7 @@ import CloudKitModels
 import Foundation
 import Testing
 
-@Suite struct ModelTests {
+@Suite(.serialized) struct ModelTests {
   private let name = "8B0B5C0E-6E2D-4B43-9F2B-0D6E5B3D7A11"
 
   @Test func `a new record has the type's name, the model's identity and the encoder's zone`() throws {

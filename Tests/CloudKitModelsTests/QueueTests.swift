@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Models through the queue, to a server and back.
-@Suite struct QueueTests {
+@Suite(.serialized) struct QueueTests {
   private let notes = CKRecordZone.ID(zoneName: "notes")
   private let cloud: Cloud
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Models whose shape is no record's: each throws, none traps.
-@Suite struct ShapeTests {
+@Suite(.serialized) struct ShapeTests {
   private class Parent: Codable {
     var inherited = 1
     init() {}

@@ -77,7 +77,7 @@ private let nested: [Row] = [
 
 private func json(_ text: String) -> FieldValue { .bytes(Data(text.utf8)) }
 
-@Suite struct ValueTests {
+@Suite(.serialized) struct ValueTests {
   @Test(arguments: scalars + lists + nested)
   private func `a value goes to the wire in its type and comes back as it was`(row: Row) throws {
     #expect(try row.encoded() == row.wire)

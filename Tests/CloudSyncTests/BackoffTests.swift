@@ -1,7 +1,7 @@
 import CloudSync
 import Testing
 
-@Suite struct BackoffTests {
+@Suite(.serialized) struct BackoffTests {
   @Test func `own back-off doubles from half a second to five minutes`() {
     let shortest = (1...12).map { Backoff.seconds(afterAttempt: $0, random: 0) }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudSync
 
 /// What operators tell the queue to do.
-@Suite struct CommandTests {
+@Suite(.serialized) struct CommandTests {
   private let world: World
   private let store: SyncStore
 

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Two devices that change the same record.
-@Suite(.eachStorage) struct ConflictPolicyTests {
+@Suite(.serialized, .eachStorage) struct ConflictPolicyTests {
   private struct Pair {
     let world: World
     let mine: TestDevice

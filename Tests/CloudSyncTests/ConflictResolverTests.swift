@@ -7,7 +7,7 @@ import Testing
 @testable import CloudSync
 
 /// Conflicts that the app itself settles.
-@Suite struct ConflictResolverTests {
+@Suite(.serialized) struct ConflictResolverTests {
   private struct Refusal: Error, CustomStringConvertible { let description = "no idea" }
 
   /// This device is about to say that `x` is 2 and `y` is 5, where another has made `x` 1 already.

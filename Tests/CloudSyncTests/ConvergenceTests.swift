@@ -6,7 +6,7 @@ import Testing
 
 /// Devices with nothing but the merge between them and one record of a server that checks tags: whoever comes first, all
 /// end with the same bytes.
-@Suite struct ConvergenceTests {
+@Suite(.serialized) struct ConvergenceTests {
   /// An edit of one device at its own time.
   private struct Edit {
     var device: Int

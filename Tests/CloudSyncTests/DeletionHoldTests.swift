@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// What the server deletes comes true here where it is little; where it is much, or a zone, somebody decides.
-@Suite(.eachStorage) struct DeletionHoldTests {
+@Suite(.serialized, .eachStorage) struct DeletionHoldTests {
   private let world: World
   private let mine: TestDevice
   private let theirs: TestDevice

@@ -3,7 +3,7 @@ import CloudSync
 import Testing
 
 /// The table of what every error means, cell by cell.
-@Suite struct DispositionTests {
+@Suite(.serialized) struct DispositionTests {
   /// One letter for each disposition, so that the table can be read.
   private static let letters: [(Disposition, Character)] = [
     (.acknowledge, "A"), (.wait(.network), "N"), (.wait(.account), "C"), (.wait(.quota), "Q"),

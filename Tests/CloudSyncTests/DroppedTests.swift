@@ -5,7 +5,7 @@ import Testing
 @testable import CloudSync
 
 /// What conflicts cost can be seen, and had back.
-@Suite struct DroppedTests {
+@Suite(.serialized) struct DroppedTests {
   /// This device's `mine` lost against `theirs`, both of them edits of record `a` with `x` and `y` 0.
   private func lost(
     _ policy: ConflictPolicy = .server,

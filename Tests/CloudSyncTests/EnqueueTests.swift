@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Accepting changes: what merges into what, and what is refused.
-@Suite struct EnqueueTests {
+@Suite(.serialized) struct EnqueueTests {
   private let world: World
   private let store: SyncStore
 

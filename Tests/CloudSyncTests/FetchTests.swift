@@ -7,7 +7,7 @@ import Testing
 @testable import CloudSync
 
 /// Reading what others did, with and without a change feed.
-@Suite struct FetchTests {
+@Suite(.serialized) struct FetchTests {
   private let world: World
   private let mine: TestDevice
   private let theirs: TestDevice

@@ -7,7 +7,7 @@ import Testing
 @testable import CloudSync
 
 /// What is on its way: edits that meet it, and answers that never come.
-@Suite(.eachStorage) struct FlightTests {
+@Suite(.serialized, .eachStorage) struct FlightTests {
   private let world: World
   private let device: TestDevice
   private var store: SyncStore { device.store }

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudSync
 
 /// Atomic groups: their size, and what their members say of each other.
-@Suite struct GroupTests {
+@Suite(.serialized) struct GroupTests {
   private let world: World
   private let store: SyncStore
 

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudSync
 
 /// Lists, pages, searches and details.
-@Suite struct InspectTests {
+@Suite(.serialized) struct InspectTests {
   private let world: World
   private let device: TestDevice
   private var store: SyncStore { device.store }

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Records that make the request fail which they are in, and what they do to others: nothing.
-@Suite struct IsolationTests {
+@Suite(.serialized) struct IsolationTests {
   private let world: World
   private let device: TestDevice
   private var store: SyncStore { device.store }

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Requests that arrive after everybody has given them up, and answers about zones that never come.
-@Suite struct LateTests {
+@Suite(.serialized) struct LateTests {
   private let world: World
   private let device: TestDevice
   private var store: SyncStore { device.store }

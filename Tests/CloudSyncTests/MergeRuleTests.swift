@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudSync
 
-@Suite struct MergeRuleTests {
+@Suite(.serialized) struct MergeRuleTests {
   private func merge(
     _ rule: MergeRule,
     _ base: FieldValue?,

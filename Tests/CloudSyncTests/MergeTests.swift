@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudSync
 
-@Suite struct MergeTests {
+@Suite(.serialized) struct MergeTests {
   @Test func `what a server spells anew in each answer is nobody's edit`() throws {
     let (own, shared) = (ZoneKey(zone: "notes"), ZoneKey(zone: "notes", owner: "_bob"))
     let asset = WireAsset(fileChecksum: "sum", size: 3)

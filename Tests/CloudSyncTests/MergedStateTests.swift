@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// What merging leaves in the store: counted once, parked where it belongs, never ended by somebody else.
-@Suite struct MergedStateTests {
+@Suite(.serialized) struct MergedStateTests {
   /// Two devices that both know record `a` with `x` 0 and `n` 10.
   private func pair(_ policy: ConflictPolicy = .server) async throws -> (
     world: World, mine: TestDevice, theirs: TestDevice

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudSync
 
-@Suite struct FieldChangesTests {
+@Suite(.serialized) struct FieldChangesTests {
   @Test func `a later change wins field by field`() {
     var changes = FieldChanges(values: ["a": .int64(1), "b": .int64(1)], cleared: ["c"])
 
@@ -57,7 +57,7 @@ import Testing
   }
 }
 
-@Suite struct InterpreterTests {
+@Suite(.serialized) struct InterpreterTests {
   private let zone = ZoneKey(zone: "notes")
 
   private func operation(
@@ -180,7 +180,7 @@ import Testing
   }
 }
 
-@Suite struct ConflictTests {
+@Suite(.serialized) struct ConflictTests {
   private let key = RecordKey(ZoneKey(zone: "notes"), "x")
 
   private func conflict(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudSync
 
-@Suite struct PlannerTests {
+@Suite(.serialized) struct PlannerTests {
   private let zone = ZoneKey(zone: "notes")
   private let other = ZoneKey(zone: "other")
 

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Pushes, and the polls that do not rely on them.
-@Suite(.timeLimit(.minutes(15))) struct PushTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct PushTests {
   private func subscriptions(_ device: TestDevice) async throws -> [WireSubscription] {
     let client = await device.engine.client
     return try await client.listSubscriptions(in: await device.engine.database).compactMap { result in

@@ -3,7 +3,7 @@ import CloudSync
 import Testing
 
 /// What waits in a circle always goes, and what the planner asks for is what the server takes.
-@Suite struct RingTests {
+@Suite(.serialized) struct RingTests {
   private let zone = ZoneKey(zone: "notes")
   private let other = ZoneKey(zone: "other")
 

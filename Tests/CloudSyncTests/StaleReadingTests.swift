@@ -5,7 +5,7 @@ import Testing
 @testable import CloudSync
 
 /// Edits made on what their caller read, which is not what the store has by then.
-@Suite struct StaleReadingTests {
+@Suite(.serialized) struct StaleReadingTests {
   private let world: World
   private let mine: TestDevice
   private let theirs: TestDevice

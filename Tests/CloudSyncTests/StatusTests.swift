@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// From facts to one word: the truth table of `status`.
-@Suite struct StatusTests {
+@Suite(.serialized) struct StatusTests {
   private static func status(_ change: (inout StoreStatus) -> Void) -> StoreStatus {
     var status = StoreStatus(generatedAt: 100)
     status.lastSuccessAt = 50

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// The file itself: what it promises, what is refused and left as it was.
-@Suite struct StoreFileTests {
+@Suite(.serialized) struct StoreFileTests {
   private let world: World
 
   init() throws { world = try World() }

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Waiting is not failing: throttles, quota, account, no network.
-@Suite(.eachStorage) struct WaitTests {
+@Suite(.serialized, .eachStorage) struct WaitTests {
   private let world: World
   private let device: TestDevice
   private var store: SyncStore { device.store }

@@ -10,7 +10,7 @@ import Testing
 /// A disk that fails: what it costs, and that the work goes on when it is over.
 ///
 /// `SEEDS=1000 swift test --filter DiskError` fails a thousand calls of each kind one by one.
-@Suite struct DiskErrorTests {
+@Suite(.serialized) struct DiskErrorTests {
   private static let calls: [(call: powercut_call, error: Int32)] = [
     (POWERCUT_WRITE, powercut_error_write), (POWERCUT_WRITE, powercut_error_full), (POWERCUT_SYNC, powercut_error_sync),
     (POWERCUT_READ, powercut_error_read),

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudSync
 
 /// A disk without room, as the kernel tells it to a real process.
-@Suite struct FullDiskTests {
+@Suite(.serialized) struct FullDiskTests {
   @Test func `a file that may not grow refuses changes and keeps those accepted until there is room`() async {
     await #expect(processExitsWith: .success) {
       let scope = SyncStore.Scope(container: "iCloud.full", environment: "development", database: .private)

@@ -6,7 +6,7 @@ import Testing
 /// of 512 bytes, or there in another order.
 ///
 /// `SEEDS=20 swift test --filter PowerCut` cuts twenty histories at every boundary; otherwise one is cut at some.
-@Suite struct PowerCutTests {
+@Suite(.serialized) struct PowerCutTests {
   private struct Finding {
     var cuts = 0
     var losses: [String] = []

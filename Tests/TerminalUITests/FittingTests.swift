@@ -1,7 +1,7 @@
 import TerminalUI
 import Testing
 
-@Suite struct FittingTests {
+@Suite(.serialized) struct FittingTests {
   @Test(arguments: [
     ("hello", 5, "hello"), ("hello!", 5, "hell…"), ("hello", 1, "…"), ("hello", 0, ""), ("hello", -3, ""),
     ("한국어", 5, "한국…"), ("한국어", 4, "한…"), ("한국어", 2, "…"), ("", 3, ""),

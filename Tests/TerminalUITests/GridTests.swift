@@ -1,7 +1,7 @@
 import TerminalUI
 import Testing
 
-@Suite struct GridTests {
+@Suite(.serialized) struct GridTests {
   @Test func `what lies outside is left out`() {
     var grid = Grid(Size(width: 4, height: 2))
 

@@ -1,7 +1,7 @@
 import TerminalUI
 import Testing
 
-@Suite struct InputLineTests {
+@Suite(.serialized) struct InputLineTests {
   private func line(_ keys: [Key], text: String = "") -> InputLine {
     var line = InputLine(text: text)
     for key in keys {

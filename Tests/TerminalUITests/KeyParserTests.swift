@@ -1,7 +1,7 @@
 import TerminalUI
 import Testing
 
-@Suite struct KeyParserTests {
+@Suite(.serialized) struct KeyParserTests {
   private func keys(_ text: String) -> [Key] {
     var parser = KeyParser()
     return parser.feed(text.utf8) + parser.flush()

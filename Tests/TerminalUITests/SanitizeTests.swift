@@ -1,7 +1,7 @@
 import TerminalUI
 import Testing
 
-@Suite struct SanitizeTests {
+@Suite(.serialized) struct SanitizeTests {
   @Test func `an escape sequence is shown instead of obeyed`() {
     #expect(sanitize("\u{1B}[31mred") == "␛[31mred")
     #expect(sanitize("\u{1B}[31mred", .ascii) == "^[[31mred")

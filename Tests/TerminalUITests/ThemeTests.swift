@@ -7,7 +7,7 @@ extension Theme: CustomTestStringConvertible {
   public var testDescription: String { name }
 }
 
-@Suite struct ThemeTests {
+@Suite(.serialized) struct ThemeTests {
   @Test func `the themes that are compiled in are found by name`() throws {
     #expect(Theme.builtIn.map(\.name) == ["midnight", "paper"])
     #expect(try Theme.load(named: "paper", directories: []).background == .light)

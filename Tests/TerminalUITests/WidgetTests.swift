@@ -1,7 +1,7 @@
 import TerminalUI
 import Testing
 
-@Suite struct WidgetTests {
+@Suite(.serialized) struct WidgetTests {
   private static let everyWidget: [any Widget] = [
     Box(title: "Queue", note: "12", isFocused: true),
     Table(

@@ -7,7 +7,7 @@ import Testing
 let everyInterestingScalar = [0...0x1FFFF, 0x2FF80...0x30080, 0xE0000...0xE0200, 0x10FF00...0x10FFFF]
   .flatMap { (range: ClosedRange<UInt32>) in range.compactMap(Unicode.Scalar.init) }
 
-@Suite struct WidthTests {
+@Suite(.serialized) struct WidthTests {
   @Test(arguments: [
     ("abc", 3), ("", 0), ("한국어", 6), ("日本", 4), ("e\u{301}", 1), ("ｆｕｌｌ", 8), ("👍", 2), ("…", 1),
   ])

@@ -7,7 +7,7 @@ import Testing
 
 /// Records that an app fetched, edited and handed to the queue.
 @MainActor
-@Suite struct SavingRecordTests {
+@Suite(.serialized) struct SavingRecordTests {
   private static let container = "iCloud.test"
   private let emulator: Emulator
   private let folder: TemporaryFolder

@@ -3,7 +3,7 @@ import Testing
 
 /// The arrows between the rooms, held against the `import` lines. The compiler would let a target import what its
 /// dependencies depend on.
-@Suite struct WallTests {
+@Suite(.serialized) struct WallTests {
   private static let system: Set<String> = [
     "Darwin", "Dispatch", "Foundation", "Glibc", "Musl", "Observation", "Synchronization",
   ]

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Both positions of the switches about reading; the numbers are those of the questions.
-@Suite struct ReadAssumptionTests {
+@Suite(.serialized) struct ReadAssumptionTests {
   @Test func `9, the envelope of users/caller`() throws {
     let keys = { (fixture: Fixture) in
       let object = try fixture.post("users/caller", database: "public").object

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Both positions of the switches about requests and credentials; the numbers are those of the questions.
-@Suite struct RequestAssumptionTests {
+@Suite(.serialized) struct RequestAssumptionTests {
   @Test func `2, what is signed for no body`() throws {
     let outcomes = { (setting: EmulatorAssumptions.EmptyBodySignature) in
       let key = P256.Signing.PrivateKey()

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Both positions of the switches about writing records and about the schema; the numbers are those of the questions.
-@Suite struct WriteAssumptionTests {
+@Suite(.serialized) struct WriteAssumptionTests {
   @Test func `1, the shape of an atomic failure`() throws {
     let fail = { (fixture: Fixture) in
       try fixture.modify(Fixture.save("a"), Fixture.save("gone", type: "update"), atomic: true)

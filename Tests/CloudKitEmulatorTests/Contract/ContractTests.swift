@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What a program may rely on, whichever way its requests go.
-@Suite struct ContractTests {
+@Suite(.serialized) struct ContractTests {
   /// A zone of the test's own, gone afterwards.
   private func inZone(
     _ name: String,

@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite struct LoadTests {
+@Suite(.serialized) struct LoadTests {
   @Test(.timeLimit(.minutes(15)), arguments: [ContractRoute.inProcess, .http])
   func `a thousand loads at once all finish`(route: ContractRoute) async throws {
     try await route.run { container in

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Pushes from a save on one device to the loop of another, in process and over HTTP.
-@Suite struct NotificationContractTests {
+@Suite(.serialized) struct NotificationContractTests {
   @Test(.timeLimit(.minutes(15)), arguments: [ContractRoute.inProcess, .http])
   func `a save of another device is told to whoever waits for it`(route: ContractRoute) async throws {
     try await route.run { container in

@@ -3,7 +3,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite struct RecordOperationTests {
+@Suite(.serialized) struct RecordOperationTests {
   private let bench: OperationBench
   private let trace = Trace()
 

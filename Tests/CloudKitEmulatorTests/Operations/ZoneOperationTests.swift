@@ -3,7 +3,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite struct ZoneOperationTests {
+@Suite(.serialized) struct ZoneOperationTests {
   private let bench: OperationBench
   private let trace = Trace()
 

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The matrix of section 1.3 and the life of tokens of 1.4.
-@Suite struct CredentialReferenceTests {
+@Suite(.serialized) struct CredentialReferenceTests {
   /// Status by credential: an API token alone, with a web-auth token, and a server-to-server key.
   static let matrix: [(path: String, body: String, statuses: [Int])] = [
     ("public/records/lookup", #"{"records":[]}"#, [200, 200, 200]),

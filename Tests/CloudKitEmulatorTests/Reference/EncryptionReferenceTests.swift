@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Section 3.5: fields that are encrypted.
-@Suite struct EncryptionReferenceTests {
+@Suite(.serialized) struct EncryptionReferenceTests {
   static let zone = #""zoneID":{"zoneName":"notes"}"#
 
   /// A schema with encrypted and plain fields.

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The examples of sections 2.4, 5.1, 5.2 and 5.3, and the values of section 3.
-@Suite struct RecordReferenceTests {
+@Suite(.serialized) struct RecordReferenceTests {
   static let zone = #""zoneID":{"zoneName":"notes"}"#
 
   static func prepared() throws -> Curl {

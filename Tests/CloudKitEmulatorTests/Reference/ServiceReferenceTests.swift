@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The examples of sections 5.4, 5.8, 5.9, 5.10 and 5.11.
-@Suite struct ServiceReferenceTests {
+@Suite(.serialized) struct ServiceReferenceTests {
   @Test func `5_3 and 5_4, the example of a share, resolved and accepted`() throws {
     let curl = try Curl()
     try curl.fixture.createZone("notes")

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Sections 1.1 and 1.2, and the first bullets of the checklist: paths, methods, bodies and headers.
-@Suite struct TransportReferenceTests {
+@Suite(.serialized) struct TransportReferenceTests {
   static let operations: [(path: String, body: String?)] = [
     ("private/records/query", #"{"query":{"recordType":"Note"}}"#),
     ("private/records/lookup", #"{"records":[]}"#), ("private/records/modify", #"{"operations":[]}"#),
@@ -163,7 +163,7 @@ import Testing
 }
 
 /// The comparison that the other suites here rest on.
-@Suite struct AnswerComparisonTests {
+@Suite(.serialized) struct AnswerComparisonTests {
   @Test(arguments: [
     (#"{"zones":[{"zoneID":{"zoneName":"_defaultZone"},"atomic":false}],"moreComing":false}"#, true),
     (#"{"zones":["*"],"syncToken":"*","nothing":null}"#, true), (#"{"zones":[]}"#, false),

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The examples of sections 5.5, 5.6, 5.7 and of the deprecated 5.12.
-@Suite struct ZoneReferenceTests {
+@Suite(.serialized) struct ZoneReferenceTests {
   @Test func `5_5, the example of a new zone`() throws {
     let curl = try Curl()
 

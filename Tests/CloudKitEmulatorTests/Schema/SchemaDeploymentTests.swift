@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What a schema may become, in development and in production, and where it is kept.
-@Suite struct SchemaDeploymentTests {
+@Suite(.serialized) struct SchemaDeploymentTests {
   static let container = "iCloud.test"
 
   static func schema(_ fields: String, _ more: String = "") -> String {

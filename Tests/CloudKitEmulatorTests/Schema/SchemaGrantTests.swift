@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Who may do what in the public database.
-@Suite struct SchemaGrantTests {
+@Suite(.serialized) struct SchemaGrantTests {
   static let world = "ckAPIToken=token"
 
   static func user(_ name: String) -> String { "ckAPIToken=token&ckWebAuthToken=\(name)" }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Queries want the indexes that the schema declares.
-@Suite struct SchemaIndexTests {
+@Suite(.serialized) struct SchemaIndexTests {
   static func fixture(_ fields: String) throws -> Fixture {
     var configuration = EmulatorConfiguration()
     configuration.assumptions.developmentLearnsSchema = false

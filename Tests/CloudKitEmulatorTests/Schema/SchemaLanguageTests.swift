@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The schema language, read and written.
-@Suite struct SchemaLanguageTests {
+@Suite(.serialized) struct SchemaLanguageTests {
   static let container = "iCloud.test"
 
   /// A schema that uses everything the grammar has, in no particular order or spelling.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct AssetAddressTests {
+@Suite(.serialized) struct AssetAddressTests {
   @Test(arguments: [
     (
       "https://cvws.icloud-content.com/B/AX/${f}?o=A%2Bb&e=1700000000&r=x{y}",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct AssetDownloadTests {
+@Suite(.serialized) struct AssetDownloadTests {
   private let scratch: ScratchFolder
   private let host = AssetHost()
   private let id = CKRecord.ID(recordName: "n", zoneID: CKRecordZone.ID(zoneName: "notes"))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct AssetFolderTests {
+@Suite(.serialized) struct AssetFolderTests {
   private let scratch: ScratchFolder
 
   init() throws { scratch = try ScratchFolder() }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct AssetUploadTests {
+@Suite(.serialized) struct AssetUploadTests {
   private let scratch: ScratchFolder
   private let host = AssetHost()
   private let zone = CKRecordZone.ID(zoneName: "notes")

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Code as it is written for Apple's framework. That it compiles is most of the test.
-@Suite struct AppleCodeTests {
+@Suite(.serialized) struct AppleCodeTests {
   private func requireSendable<Value: Sendable>(_ type: Value.Type) {}
 
   @Test func `the types that Apple's are sendable are sendable`() {

@@ -3,7 +3,7 @@ import Crypto
 import Foundation
 import Testing
 
-@Suite struct CredentialTests {
+@Suite(.serialized) struct CredentialTests {
 
   @Test func `the signature of the protocol's example is valid for its message`() throws {
     let spki =

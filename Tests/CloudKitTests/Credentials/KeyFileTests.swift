@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite struct KeyFileTests {
+@Suite(.serialized) struct KeyFileTests {
   /// Writes a file with a mode, hands its path out, and removes it.
   private func withFile<Result>(_ text: String, mode: Int, _ body: (String) throws -> Result) throws -> Result {
     let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path

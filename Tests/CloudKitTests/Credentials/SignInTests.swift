@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite struct SignInTests {
+@Suite(.serialized) struct SignInTests {
   private func token(_ credential: CKCredential) -> String? {
     if case .webAuth("api", let token) = credential { token } else { nil }
   }

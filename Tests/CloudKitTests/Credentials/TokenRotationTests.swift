@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// How the web-auth token is replaced, kept and dropped.
-@Suite struct TokenRotationTests {
+@Suite(.serialized) struct TokenRotationTests {
   /// A server that accepts the last token it gave out and nothing else, as the documentation has it.
   private final class StrictServer: CKTransport {
     private struct State {

@@ -3,7 +3,7 @@ import Testing
 @testable import CloudKit
 
 /// Which token a refused request may be sent again with.
-@Suite struct WebAuthSessionTests {
+@Suite(.serialized) struct WebAuthSessionTests {
   private let session = WebAuthSession(token: "first", rotated: { _ in }, refused: nil)
 
   @Test func `a request that is refused with an older token goes again with the newer one of the same user`() throws {

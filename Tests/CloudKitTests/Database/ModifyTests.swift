@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct ModifyTests {
+@Suite(.serialized) struct ModifyTests {
   private let zone = CKRecordZone.ID(zoneName: "notes")
 
   private func fetched(_ name: String, tag: String = "1a", title: String = "old") -> CKRecord {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct ModifyWaveTests {
+@Suite(.serialized) struct ModifyWaveTests {
   /// Answers nobody before a number of requests is under way, then everybody.
   private final class Gate: CKTransport {
     private struct State {

@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite struct ReadTests {
+@Suite(.serialized) struct ReadTests {
   private let note = #"{"recordName":"n","recordType":"Note","recordChangeTag":"1","fields":{}}"#
 
   @Test func `records are looked up zone by zone, each with its own result`() async throws {

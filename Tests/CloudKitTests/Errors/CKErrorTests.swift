@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct CKErrorTests {
+@Suite(.serialized) struct CKErrorTests {
   private func code(_ code: ServerErrorCode, _ context: FailureContext, effect: WebServicesError.Effect = .refused)
     -> CKError.Code
   {

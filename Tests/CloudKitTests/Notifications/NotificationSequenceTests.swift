@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct NotificationSequenceTests {
+@Suite(.serialized) struct NotificationSequenceTests {
   private static let box =
     #"{"apnsEnvironment":"development","apnsToken":"t","webcourierURL":"https://courier.test:443/aps?tok=t&ttl=43200"}"#
   private static func push(_ id: String) -> ScriptedServer.Answer {

@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite struct NotificationTests {
+@Suite(.serialized) struct NotificationTests {
   private func dictionary(_ json: String) throws -> [AnyHashable: Any] {
     try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [AnyHashable: Any])
   }

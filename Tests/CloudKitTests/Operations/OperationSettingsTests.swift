@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct OperationSettingsTests {
+@Suite(.serialized) struct OperationSettingsTests {
   @Test func `requests share the time of their operation`() {
     let start = ContinuousClock.now
     var settings = OperationSettings()

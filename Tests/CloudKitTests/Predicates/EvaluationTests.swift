@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct EvaluationTests {
+@Suite(.serialized) struct EvaluationTests {
   private let record: CKRecord = {
     let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "note-1"))
     record["title"] = "The Red Fox"

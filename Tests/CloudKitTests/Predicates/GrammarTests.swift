@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct GrammarTests {
+@Suite(.serialized) struct GrammarTests {
   private func value(_ format: String, _ arguments: Any...) -> FieldValue? {
     guard case .comparison(let comparison) = PredicateParser.node(format: format, arguments: arguments),
       case .value(let value) = comparison.right

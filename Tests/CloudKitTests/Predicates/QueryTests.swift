@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct QueryTests {
+@Suite(.serialized) struct QueryTests {
   private let place = CLLocation(wire: WireLocation(latitude: 1, longitude: 2))
 
   private func query() -> CKQuery {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct TranslationTests {
+@Suite(.serialized) struct TranslationTests {
   @Test func `each operator becomes its filter`() throws {
     let table: [(NSPredicate, String, FieldValue)] = [
       (NSPredicate(format: "age == %d", 3), "EQUALS", .int64(3)),

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKit
 
 /// Archives with Apple's class names and layout.
-@Suite struct AppleArchiveTests {
+@Suite(.serialized) struct AppleArchiveTests {
   private typealias Value = AppleArchive.Value
 
   private static let created = Date(timeIntervalSinceReferenceDate: 500_000_000.25)

@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite struct ArchiveTests {
+@Suite(.serialized) struct ArchiveTests {
   private let zone = CKRecordZone.ID(zoneName: "notes", ownerName: "_owner")
 
   private func record() -> CKRecord {

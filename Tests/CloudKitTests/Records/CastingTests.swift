@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite struct CastingTests {
+@Suite(.serialized) struct CastingTests {
   private func record(_ fields: [String: FieldValue]) -> CKRecord {
     CKRecord(wire: WireRecord(recordName: "n", recordType: "Note", fields: fields), zoneID: .default)
   }

@@ -6,7 +6,7 @@ import Testing
 ///
 /// Two kinds of damage end the process inside Foundation, before CloudKit is asked, and are not tried: bytes that are no
 /// well-formed property list, and a class that is no class (`$class` refers to another thing).
-@Suite struct DamagedArchiveTests {
+@Suite(.serialized) struct DamagedArchiveTests {
   private static func archive() throws -> [String: Any] {
     let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n"))
     record["title"] = "Milk"

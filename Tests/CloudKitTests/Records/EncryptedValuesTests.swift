@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite struct EncryptedValuesTests {
+@Suite(.serialized) struct EncryptedValuesTests {
   private func read(_ json: String) throws -> [String: FieldValue] { try [String: FieldValue](json: Data(json.utf8)) }
   private func text(_ value: FieldValue) throws -> String { String(decoding: try value.json(), as: UTF8.self) }
 

@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite struct WireRoundTripTests {
+@Suite(.serialized) struct WireRoundTripTests {
   private let everything: [String: FieldValue] = [
     "string": .string("Milk"), "int": .int64(.max), "double": .double(3), "bytes": .bytes(Data([0, 255])),
     "timestamp": .timestamp(-62_135_596_800_000), "empty": .list(.timestamp, []),

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite struct AcceptTests {
+@Suite(.serialized) struct AcceptTests {
   private func result(status: String, owner: Bool = false, extra: String = "") -> String {
     """
     {"shortGUID":{"value":"0AbC","shouldFetchRootRecord":true},"containerIdentifier":"iCloud.test",

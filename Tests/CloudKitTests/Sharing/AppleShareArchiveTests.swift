@@ -5,7 +5,7 @@ import Testing
 @testable import CloudKit
 
 /// Shares and those who take part, in archives with Apple's class names and layout.
-@Suite struct AppleShareArchiveTests {
+@Suite(.serialized) struct AppleShareArchiveTests {
   private typealias Value = AppleArchive.Value
 
   private static func id(_ name: String) -> Value {

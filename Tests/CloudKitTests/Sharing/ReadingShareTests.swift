@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite struct ReadingShareTests {
+@Suite(.serialized) struct ReadingShareTests {
   @Test func `a share comes as a share from lookups, queries and changes`() async throws {
     let records = #""records":[\#(ShareFixtures.share(others: [ShareFixtures.guest]))]"#
     let server = ScriptedServer(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct SavingShareTests {
+@Suite(.serialized) struct SavingShareTests {
   private let zone = ShareFixtures.zone
 
   private func code(_ result: Result<some Any, any Error>?) -> CKError.Code? {

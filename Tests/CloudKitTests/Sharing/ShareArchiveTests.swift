@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite struct ShareArchiveTests {
+@Suite(.serialized) struct ShareArchiveTests {
   private func archived<Object: NSObject & NSSecureCoding>(_ object: Object) throws -> Object? {
     let data = try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
     return try NSKeyedUnarchiver.unarchivedObject(ofClass: Object.self, from: data)

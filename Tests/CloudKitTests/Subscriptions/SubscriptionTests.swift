@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite struct SubscriptionTests {
+@Suite(.serialized) struct SubscriptionTests {
   private let zone = CKRecordZone.ID(zoneName: "notes")
 
   private func saved(_ subscription: CKSubscription) async throws -> JSONValue {

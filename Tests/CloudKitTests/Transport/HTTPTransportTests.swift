@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-@Suite struct HTTPTransportTests {
+@Suite(.serialized) struct HTTPTransportTests {
   private let request = CKTransportRequest(
     method: "POST",
     path: "/database/1/iCloud.test/development/public/records/query",
@@ -14,12 +14,13 @@ import Testing
     body: Data(#"{"a":1}"#.utf8)
   )
 
-  private func transport(_ port: Int, timeout: Duration = .seconds(20), largestAnswer: Int = 1 << 20) -> CKHTTPTransport
+  private func transport(_ port: Int, timeout: Duration = .seconds(120), largestAnswer: Int = 1 << 20)
+    -> CKHTTPTransport
   {
     CKHTTPTransport(
       baseURL: URL(string: "http://127.0.0.1:\(port)")!,
       timeout: timeout,
-      connectTimeout: .seconds(10),
+      connectTimeout: .seconds(120),
       largestAnswer: largestAnswer
     )
   }

@@ -4,7 +4,7 @@ import Logging
 import Synchronization
 import Testing
 
-@Suite struct InstrumentsTests {
+@Suite(.serialized) struct InstrumentsTests {
   /// Keeps what is logged.
   private final class Log: Sendable {
     let lines = Mutex<[(level: Logger.Level, text: String)]>([])

@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite struct RecordingTests {
+@Suite(.serialized) struct RecordingTests {
   private static let note = #"{"records":[{"recordName":"n","recordType":"Note","recordChangeTag":"1","fields":{}}]}"#
 
   /// Runs a body with the path of a file that is gone afterwards.

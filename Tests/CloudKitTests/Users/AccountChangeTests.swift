@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite struct AccountChangeTests {
+@Suite(.serialized) struct AccountChangeTests {
   private let refusal = ScriptedServer.Answer.json(
     #"{"serverErrorCode":"AUTHENTICATION_REQUIRED","reason":"request needs authorization","redirectURL":"https://a.b/in"}"#,
     status: 421

@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite struct UserTests {
+@Suite(.serialized) struct UserTests {
   @Test func `users are found by what they were looked for, in the server's spelling or ours`() async throws {
     let server = ScriptedServer(
       .json(

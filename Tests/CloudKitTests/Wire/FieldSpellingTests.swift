@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Section 3 of the protocol: how fields come, and that they go back as they came.
-@Suite struct FieldSpellingTests {
+@Suite(.serialized) struct FieldSpellingTests {
   private static let place: WireLocation = {
     var place = WireLocation(latitude: 1, longitude: -2.5)
     (place.altitude, place.timestamp) = (10, -1500)

@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-@Suite struct JSONReaderTests {
+@Suite(.serialized) struct JSONReaderTests {
   private static let values: [(String, JSONValue)] = [
     ("null", .null), (" \t\r\ntrue ", .bool(true)), ("[false]", .array([.bool(false)])),
     ("\u{FEFF}[1]", .array([.int(1)])), ("[]", .array([])), ("{}", .object([:])), (#""""#, .string("")),

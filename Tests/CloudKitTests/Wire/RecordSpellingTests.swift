@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Section 2 of the protocol: how records and errors come, and what requests look like.
-@Suite struct RecordSpellingTests {
+@Suite(.serialized) struct RecordSpellingTests {
   @Test func `a full record is read whole, whatever else it carries`() throws {
     let answer = try WireRecords(
       json: Data(

@@ -37,7 +37,7 @@ private final class AssetWire: CKAssetTransport {
   }
 }
 
-@Suite struct AssetQueueTests {
+@Suite(.serialized) struct AssetQueueTests {
   private let world: World
   private let wire: AssetWire
   private let device: TestDevice

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudSync
 
-@Suite struct AssetVaultTests {
+@Suite(.serialized) struct AssetVaultTests {
   private let folder = TestFolder()
   private var vault: AssetVault { AssetVault(folder: folder.url.appendingPathComponent("store.sqlite.assets")) }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import CloudSync
 
 /// The SQL and the pure evaluation are two spellings of one meaning: every expression picks the same rows by both.
-@Suite struct FilterAgreementTests {
+@Suite(.serialized) struct FilterAgreementTests {
   private static let now: Int64 = 1_000_000_000
 
   private static let rows: [FilterRow] = {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CloudSync
 
-@Suite struct FilterParsingTests {
+@Suite(.serialized) struct FilterParsingTests {
   private static let columns = "state, type, zone, name, operation, error, attempts, age, message"
 
   private static let meanings: [(String, String, [QueueFilter.Argument])] = [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudSync
 
-@Suite struct FieldAssignmentTests {
+@Suite(.serialized) struct FieldAssignmentTests {
   private static let berlin = WireLocation(latitude: 52.52, longitude: 13.4)
 
   /// Argument, type the field is known to have, value; nil clears.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudSync
 
-@Suite struct ImportPlanTests {
+@Suite(.serialized) struct ImportPlanTests {
   private func plan(
     _ lines: [String],
     id: String? = "id",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CloudSync
 
-@Suite struct RFC3339Tests {
+@Suite(.serialized) struct RFC3339Tests {
   private static let times: [(Int64, String)] = [
     (0, "1970-01-01T00:00:00.000Z"),
     (-1, "1969-12-31T23:59:59.999Z"),

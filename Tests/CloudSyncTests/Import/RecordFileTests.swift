@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudSync
 
-@Suite struct RecordFileTests {
+@Suite(.serialized) struct RecordFileTests {
   private func rows(_ text: String, _ name: String) throws -> [ImportRow] {
     let file = try RecordFile(Data(text.utf8), name: name)
     #expect(file.refusals == [])

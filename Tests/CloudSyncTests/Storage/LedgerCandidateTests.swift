@@ -4,7 +4,7 @@ import Testing
 @testable import CloudSync
 
 /// Which operations every storage offers for sending.
-@Suite struct LedgerCandidateTests {
+@Suite(.serialized) struct LedgerCandidateTests {
   private let folder = TestFolder()
 
   private func write(_ kind: StorageKind, _ body: (any Ledger) throws -> Void) throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import CloudSync
 
 /// What every storage does about operations.
-@Suite struct LedgerQueueTests {
+@Suite(.serialized) struct LedgerQueueTests {
   private let folder = TestFolder()
 
   private func write(_ kind: StorageKind, _ body: (any Ledger) throws -> Void) throws {

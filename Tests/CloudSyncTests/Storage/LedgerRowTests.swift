@@ -4,7 +4,7 @@ import Testing
 @testable import CloudSync
 
 /// What every storage does about all rows that are no operations.
-@Suite struct LedgerRowTests {
+@Suite(.serialized) struct LedgerRowTests {
   private let folder = TestFolder()
 
   private func write(_ kind: StorageKind, _ body: (any Ledger) throws -> Void) throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import CloudSync
 
 /// A row that somebody edited by hand, or that a fault of ours wrote: it is set aside, everything else goes on.
-@Suite struct QuarantineTests {
+@Suite(.serialized) struct QuarantineTests {
   private let world: World
   private let device: TestDevice
   private var store: SyncStore { device.store }

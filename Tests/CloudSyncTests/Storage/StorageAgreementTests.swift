@@ -5,7 +5,7 @@ import Testing
 
 /// Whatever is done to them, all storages say the same: every primitive, in random histories of transactions that
 /// end well or are taken back.
-@Suite struct StorageAgreementTests {
+@Suite(.serialized) struct StorageAgreementTests {
   @Test(arguments: 1...12)
   func `any history of transactions leaves the same rows in every storage`(seed: Int) throws {
     let folder = TestFolder()

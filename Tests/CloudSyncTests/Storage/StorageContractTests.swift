@@ -5,7 +5,7 @@ import Testing
 @testable import CloudSync
 
 /// What every storage does about transactions, drivers and watchers.
-@Suite struct StorageContractTests {
+@Suite(.serialized) struct StorageContractTests {
   private let folder = TestFolder()
 
   private func open(_ kind: StorageKind) throws -> any QueueStorage { try TestStorages(kind).open("store", in: folder) }

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Keeping a file for years: damage is found whatever the size, what a migration changes is copied first, logs end.
-@Suite struct StoreKeepingTests {
+@Suite(.serialized) struct StoreKeepingTests {
   private let folder = TestFolder()
 
   @Test func `an existing store is copied before a migration changes it`() throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudSync
 
 /// A store's queue behind the interface of others.
-@MainActor @Suite struct StoreQueueStorageTests {
+@MainActor @Suite(.serialized) struct StoreQueueStorageTests {
   private let world: World
   private let store: SyncStore
   private let storage: any CloudKitQueueStorage

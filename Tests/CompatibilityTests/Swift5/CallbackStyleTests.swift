@@ -66,7 +66,7 @@ class Defaults {
   init(_ container: CKContainer) { self.container = container }
 }
 
-@Suite struct CallbackStyleTests {
+@Suite(.serialized) struct CallbackStyleTests {
   /// Waits for a handler in the old form.
   private func value<Value>(
     _ call: (@escaping (Value?, Error?) -> Void) -> Void

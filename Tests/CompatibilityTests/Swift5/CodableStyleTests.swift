@@ -26,7 +26,7 @@ private struct Settings: Codable, Equatable {
 /// Compares as XCTest does: with generic optionals.
 private func areEqual<T: Equatable>(_ one: T?, _ other: T?) -> Bool { one == other }
 
-@Suite struct CodableStyleTests {
+@Suite(.serialized) struct CodableStyleTests {
   @Test func `Swift's values and Foundation's are record values`() {
     let values: [Any] = [
       "text", 1, Int8(1), Int16(1), Int32(1), Int64(1), UInt(1), UInt8(1), UInt16(1), UInt32(1), UInt64(1), true, 1.5,

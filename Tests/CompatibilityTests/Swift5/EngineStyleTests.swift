@@ -98,7 +98,7 @@ final class Engine: ObservableObject {
   }
 }
 
-@Suite struct EngineStyleTests {
+@Suite(.serialized) struct EngineStyleTests {
   private let zoneID = CKRecordZone.ID(zoneName: "Project", ownerName: CKCurrentUserDefaultName)
 
   @Test func `changes are fetched from the point where the last fetch ended`() async throws {

@@ -25,7 +25,7 @@ private func advice(for error: CKError) -> String {
   }
 }
 
-@Suite struct ErrorStyleTests {
+@Suite(.serialized) struct ErrorStyleTests {
   @Test func `every code is switched over`() {
     #expect(advice(for: CKError(.zoneBusy)) == "later")
     #expect(advice(for: CKError(.quotaExceeded)) == "refused")

@@ -3,7 +3,7 @@ import Testing
 
 // Names that apps use beside those of the libraries: older forms, key-value coding, subscriptions in one expression.
 
-@Suite struct NeighbourTests {
+@Suite(.serialized) struct NeighbourTests {
   @Test func `fields are set and read as dictionaries`() {
     let record = CKRecord(recordType: "Note")
     record["gone"] = "soon"

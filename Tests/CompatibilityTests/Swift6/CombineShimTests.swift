@@ -2,7 +2,7 @@ import Combine
 import Foundation
 import Testing
 
-@Suite struct CombineShimTests {
+@Suite(.serialized) struct CombineShimTests {
   private enum Trouble: Error, Equatable { case some }
 
   @Test func `a passthrough subject hands on what comes while somebody listens, then its end`() {

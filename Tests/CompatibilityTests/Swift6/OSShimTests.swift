@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import os
 
-@Suite struct OSShimTests {
+@Suite(.serialized) struct OSShimTests {
   /// Keeps what is logged.
   private struct Handler: LogHandler {
     let lines: Lines

@@ -109,7 +109,7 @@ private struct Post: RecordModel, Equatable {
   }
 }
 
-@Suite struct QueryBuilderStyleTests {
+@Suite(.serialized) struct QueryBuilderStyleTests {
   @Test func `models are saved and found by what their fields hold`() async throws {
     let database = try emulatedContainer().publicCloudDatabase
     let ana = CKRecord.Reference(recordID: CKRecord.ID(recordName: "ana"), action: .none)

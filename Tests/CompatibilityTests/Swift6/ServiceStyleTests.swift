@@ -125,7 +125,7 @@ private final class Keeper: ServiceDelegate {
 }
 
 @MainActor
-@Suite struct ServiceStyleTests {
+@Suite(.serialized) struct ServiceStyleTests {
   @Test func `published properties tell their values and the object its changes`() async throws {
     let service = Service(container: try emulatedContainer())
     var statuses: [Service.Status] = []
@@ -178,7 +178,7 @@ private final class Keeper: ServiceDelegate {
   }
 }
 
-@Suite struct NetworkShimTests {
+@Suite(.serialized) struct NetworkShimTests {
   @Test func `a monitor tells the path once after its start, and nothing after its end`() async throws {
     let monitor = NWPathMonitor()
     let queue = DispatchQueue(label: "example.monitor")

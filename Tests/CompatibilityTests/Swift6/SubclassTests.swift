@@ -64,7 +64,7 @@ private final class CountingOperation: CKModifyRecordsOperation, @unchecked Send
   }
 }
 
-@Suite struct SubclassTests {
+@Suite(.serialized) struct SubclassTests {
   @Test func `a subclass of a record stands its own system values in`() {
     let record: CKRecord = StandInRecord(recordType: "Note", name: "n", user: "ana")
     record["title"] = "Milk"

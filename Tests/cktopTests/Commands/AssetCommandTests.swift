@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct AssetCommandTests {
+@Suite(.serialized) struct AssetCommandTests {
   @Test func `a file is put, sent and told of by its size; its copy is sent though it is gone`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)

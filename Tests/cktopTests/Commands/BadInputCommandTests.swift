@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct BadInputCommandTests {
+@Suite(.serialized) struct BadInputCommandTests {
   private static let settings = ["CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_URL": "http://127.0.0.1:9"]
 
   @Test func `with nothing configured one line names the demo`() async throws {

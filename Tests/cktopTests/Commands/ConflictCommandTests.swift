@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct ConflictCommandTests {
+@Suite(.serialized) struct ConflictCommandTests {
   /// Two machines that changed the same field, the second with `--policy manual`.
   private func conflict() async throws -> (cloud: Cloud, first: Machine, second: Machine, id: Int) {
     let cloud = try await Cloud()

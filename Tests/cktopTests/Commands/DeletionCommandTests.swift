@@ -3,7 +3,7 @@ import Testing
 
 @testable import cktop
 
-@Suite struct DeletionCommandTests {
+@Suite(.serialized) struct DeletionCommandTests {
   /// A machine that has two records of a zone which somebody else deleted since.
   private func lost() async throws -> (cloud: Cloud, mine: Machine) {
     let cloud = try await Cloud()

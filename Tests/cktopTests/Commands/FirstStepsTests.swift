@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct FirstStepsTests {
+@Suite(.serialized) struct FirstStepsTests {
   @Test func `a put is queued, sent by sync, and then read back`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)

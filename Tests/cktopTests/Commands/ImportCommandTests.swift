@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct ImportCommandTests {
+@Suite(.serialized) struct ImportCommandTests {
   private static let cities = """
     {"code": "baku", "label": "Baku", "country": "AZ", "twin": "vienna"}
     {"code": "vienna", "label": "Wien", "country": "AT", "twin": "baku"}

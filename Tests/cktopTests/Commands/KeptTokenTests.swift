@@ -4,7 +4,7 @@ import Testing
 @testable import cktop
 
 /// The token that is kept beside a store.
-@Suite struct KeptTokenTests {
+@Suite(.serialized) struct KeptTokenTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

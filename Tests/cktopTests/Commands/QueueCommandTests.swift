@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct QueueCommandTests {
+@Suite(.serialized) struct QueueCommandTests {
   private static let poison = """
     [[rules]]
     when = { operation = "records/modify", recordName = "bad", limit = 1 }

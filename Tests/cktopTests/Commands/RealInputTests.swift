@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// A real data set from end to end: Debian's iso-codes, some five thousand records that refer to each other.
-@Suite struct RealInputTests {
+@Suite(.serialized) struct RealInputTests {
   private static let source = "/usr/share/iso-codes/json/iso_3166-2.json"
   static let isInstalled = FileManager.default.fileExists(atPath: source)
 

@@ -3,7 +3,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-@Suite struct ServeCommandTests {
+@Suite(.serialized) struct ServeCommandTests {
   @Test func `a server's file outlives it`() async throws {
     let folder = try TemporaryFolder()
     let file = folder.path("cloud.sqlite")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct ServerKeyCommandTests {
+@Suite(.serialized) struct ServerKeyCommandTests {
   /// A machine with a new key, and a cloud that knows it.
   private func keyed() async throws -> (Cloud, Machine, [String: String]) {
     let home = try Machine([:])

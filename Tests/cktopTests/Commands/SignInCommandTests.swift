@@ -4,7 +4,7 @@ import Testing
 @testable import cktop
 
 /// Whose changes are sent as whom.
-@Suite struct SignInCommandTests {
+@Suite(.serialized) struct SignInCommandTests {
   private let ben = ["CLOUDKIT_WEB_AUTH_TOKEN": "ben"]
 
   @Test func `what was queued before anybody synced waits for who queued it`() async throws {

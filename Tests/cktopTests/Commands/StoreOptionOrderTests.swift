@@ -2,7 +2,7 @@ import Testing
 
 @testable import cktop
 
-@Suite struct StoreOptionOrderTests {
+@Suite(.serialized) struct StoreOptionOrderTests {
   private static let cases: [([String], [String])] = [
     ([], []),
     (["status"], ["status"]),

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct WatchCommandTests {
+@Suite(.serialized) struct WatchCommandTests {
   @Test(.timeLimit(.minutes(15)))
   func `a driver sends what others enqueue, serves their sync, and ends at SIGTERM`() async throws {
     let cloud = try await Cloud()

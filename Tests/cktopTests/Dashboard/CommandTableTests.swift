@@ -3,7 +3,7 @@ import Testing
 
 @testable import cktop
 
-@Suite struct CommandTableTests {
+@Suite(.serialized) struct CommandTableTests {
   @Test func `every command stands in the table once, with a key and a help`() {
     for command in DashboardCommand.allCases {
       let entries = DashboardCommand.table.filter { $0.command == command }

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 @testable import cktop
 
-@Suite struct DashboardViewTests {
+@Suite(.serialized) struct DashboardViewTests {
   private func draw(
     _ size: Size,
     _ model: DashboardModel = Sample.model(),

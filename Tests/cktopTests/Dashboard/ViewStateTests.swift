@@ -5,7 +5,7 @@ import Testing
 @testable import CloudSync
 @testable import cktop
 
-@Suite struct ViewStateTests {
+@Suite(.serialized) struct ViewStateTests {
   private let layout = DashboardLayout(Size(width: 80, height: 24), focus: .queue)
 
   private func state(at row: Int) -> ViewState {
@@ -80,7 +80,7 @@ import Testing
   }
 }
 
-@Suite struct FormatTests {
+@Suite(.serialized) struct FormatTests {
   @Test func `a time is spelt whole, with its date when that is not today's`() {
     #expect(Sample.format.time(Sample.now, now: Sample.now) == "03:04:05")
     #expect(Sample.format.time(Sample.now - 86_400_000, now: Sample.now) == "2026-01-01 03:04:05")

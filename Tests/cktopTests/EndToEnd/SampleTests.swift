@@ -4,7 +4,7 @@ import Testing
 
 @testable import cktop
 
-@Suite struct SampleTests {
+@Suite(.serialized) struct SampleTests {
   @Test func `the program of the guide keeps notes and lists them in their order`() async throws {
     let server = EmulatorServer(try Emulator())
     let port = try await server.start()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import cktop
 
-@Suite struct CommandEndTests {
+@Suite(.serialized) struct CommandEndTests {
   private struct Root: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "cktop", version: "1.2.3")
     @OptionGroup var store: StoreOptions

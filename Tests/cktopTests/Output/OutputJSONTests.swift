@@ -4,7 +4,7 @@ import Testing
 
 @testable import cktop
 
-@Suite struct OutputJSONTests {
+@Suite(.serialized) struct OutputJSONTests {
   @Test func `keys keep their order and unknown values are null`() {
     var object: JSONObject = ["store": "x", "lastSuccessAt": .time(nil), "driver": nil, "inSync": false]
     object["progress"] = ["done": 120, "perSecond": 210.5, "etaSeconds": .seconds(.milliseconds(2300))]

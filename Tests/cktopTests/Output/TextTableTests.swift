@@ -2,7 +2,7 @@ import Testing
 
 @testable import cktop
 
-@Suite struct TextTableTests {
+@Suite(.serialized) struct TextTableTests {
   private var table: TextTable {
     var table = TextTable([
       .init(title: "NAME", mayShrink: true), .init(title: "COUNT", alignment: .right),

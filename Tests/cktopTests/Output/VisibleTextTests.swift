@@ -2,7 +2,7 @@ import Testing
 
 @testable import cktop
 
-@Suite struct VisibleTextTests {
+@Suite(.serialized) struct VisibleTextTests {
   private static let texts: [(String, String)] = [
     ("plain", "plain"),
     ("\u{1B}[31mred\u{7}", "␛[31mred␇"),

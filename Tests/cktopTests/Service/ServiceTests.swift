@@ -8,7 +8,7 @@ import Testing
 
 /// The service as apps use it: from what is public, on the main actor.
 @MainActor
-@Suite(.timeLimit(.minutes(15))) struct ServiceTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct ServiceTests {
   private let emulator: Emulator
   private let folder: TemporaryFolder
   private let zone = CKRecordZone.ID(zoneName: "notes")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import cktop
 
-@Suite struct SettingsTests {
+@Suite(.serialized) struct SettingsTests {
   private static let path = "/home/ada/.config/cktop/config.toml"
 
   private func settings(
