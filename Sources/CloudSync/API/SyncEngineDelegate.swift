@@ -60,6 +60,12 @@ public struct ReceivedChanges: Sendable {
   public var modifications: [CKRecord] = []
   /// Records that are gone; those that referred to others first.
   public var deletions: [Deletion] = []
+  /// Zones that are gone, after all that was in them; why is nothing that the server tells (reference 5.7). Of a zone that held
+  /// records nothing is delivered before ``SyncEngine/acceptDeletions(in:)``.
+  public var deletedZones: [CKRecordZone.ID] = []
+
+  /// How many there are of all kinds.
+  var count: Int { modifications.count + deletions.count + deletedZones.count }
 }
 
 /// Why a change became a dead letter.

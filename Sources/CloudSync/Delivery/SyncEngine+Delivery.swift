@@ -52,7 +52,7 @@ extension SyncEngine {
       guard !batch.numbers.isEmpty else { break }
       let changes = batch.changes
       configuration.origin?.adoptAssets(of: changes.modifications)
-      let count = changes.modifications.count + changes.deletions.count
+      let count = changes.count
       do {
         if count > 0 { try await ask { try await delegate.syncEngine(self, didReceive: changes) } }
       } catch {

@@ -87,6 +87,12 @@ extension SyncStore {
     var gone: [(order: DeliveryOrder.Item, deletion: ReceivedChanges.Deletion)] = []
     for delivery in try ledger.deliveries(isGone: true, limit: largestDelivery) {
       batch.numbers.append(delivery.number)
+      if delivery.key.name.isEmpty {
+        // One that was made anew since is there.
+        let state = try ledger.zone(delivery.key.zoneKey)?.state
+        if state == nil || state == .deleted { batch.changes.deletedZones.append(delivery.key.recordID.zoneID) }
+        continue
+      }
       if try ledger.operation(for: delivery.key)?.kind == .delete { continue }
       let references = (delivery.lastFields ?? [:]).references(from: delivery.key)
       gone.append(

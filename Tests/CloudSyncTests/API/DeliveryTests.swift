@@ -119,6 +119,27 @@ import Testing
     #expect(try mine.store.status().deliveryProblem != nil)
   }
 
+  @Test(.eachStorage) func `a zone that is gone is told after what was in it, unless it is there again`() async throws {
+    let world = try World()
+    let theirs = try world.device("theirs")
+    for zone in ["gone", "remade", "held"] { try theirs.store.accept(world.put("a", zone: zone, [:])) }
+    try await theirs.sync()
+    let delegate = TestDelegate()
+    let mine = try world.device("mine", deletionGuard: nil, delegate: delegate)
+    try await mine.engine.syncNow()
+    for zone in ["gone", "remade"] { _ = try theirs.store.enqueueZoneDeletion(ZoneKey(zone: zone)) }
+    try await theirs.sync()
+    try await mine.sync()
+    try theirs.store.accept(world.put("b", zone: "remade", [:]))
+    try await theirs.sync()
+
+    try await mine.engine.syncNow()
+    _ = try mine.store.enqueueZoneDeletion(ZoneKey(zone: "held"))
+    try await mine.engine.syncNow()
+
+    #expect(delegate.taken == ["a", "a", "a", "b", "-a", "-a", "-gone/", "-a", "-held/"])
+  }
+
   @Test func `what was not taken outlives the process`() async throws {
     let theirs = try world.device("theirs")
     try theirs.store.accept(world.put("theirs", [:]))

@@ -68,6 +68,7 @@ final class TestDelegate: SyncEngineDelegate {
         state.taken.append("-\(deletion.recordID.recordName)")
         state.records[deletion.recordID.recordName] = nil
       }
+      for zone in changes.deletedZones { state.taken.append("-\(zone.zoneName)/") }
     }
   }
 

@@ -99,6 +99,7 @@ import Testing
       try ledger.removePasses(finishedBefore: time - 300)
     case 25: try ledger.startDelivering()
     case 26:
+      if random.below(3) == 0 { try ledger.noteGone(zone) }
       let isTaken = random.below(2) == 0
       if let delivery = try ledger.delivery(of: key) {
         try isTaken ? ledger.removeDeliveries([delivery.number]) : ledger.postponeDeliveries([delivery.number])

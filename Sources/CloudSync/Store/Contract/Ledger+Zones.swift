@@ -61,6 +61,7 @@ extension Ledger {
   /// Forgets a zone's records and feed, since the server deleted it.
   func forgetContents(_ key: ZoneKey) throws {
     try removeRecords(of: key)
+    try noteGone(key)
     try forgetFeed(key, heldSince: nil)
   }
 

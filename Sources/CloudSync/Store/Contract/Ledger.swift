@@ -167,6 +167,8 @@ package protocol Ledger: AnyObject {
   /// Puts what is noted behind all else, in this order.
   func postponeDeliveries(_ numbers: [Int64]) throws
   func deliveryCount() throws -> Int
+  /// Notes that a zone is gone, as a delivery without a record's name. Nothing where no app is to be told.
+  func noteGone(_ zone: ZoneKey) throws
 
   // MARK: - Lists and counts
 

@@ -32,6 +32,8 @@ extension MemoryLedger {
     }
   }
 
+  func noteGone(_ zone: ZoneKey) throws { noteDelivery(RecordKey(zone, ""), type: "", lastFields: nil) }
+
   func deliveryCount() throws -> Int { deliveryRows.rows.count }
 
   /// Notes that a record changed, where there is an app to be told.

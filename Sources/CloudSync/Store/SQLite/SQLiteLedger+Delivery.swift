@@ -43,6 +43,12 @@ extension SQLiteLedger {
     }
   }
 
+  func noteGone(_ zone: ZoneKey) throws {
+    guard try value("delivers") != nil else { return }
+    try run("DELETE FROM deliveries WHERE zone = ? AND owner = ? AND name = ''", [zone.zone, zone.owner])
+    try run("INSERT INTO deliveries(zone, owner, name, type) VALUES (?, ?, '', '')", [zone.zone, zone.owner])
+  }
+
   func deliveryCount() throws -> Int { try one("SELECT count(*) FROM deliveries") ?? 0 }
 }
 
