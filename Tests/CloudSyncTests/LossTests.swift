@@ -175,6 +175,32 @@ import Testing
     #expect(try mine.store.queue().isEmpty)
   }
 
+  @Test func `a change whose answer was lost outlives a server that fails for a while`() async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    let id = try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    mine.transport.interfere { operation, _, _ in
+      switch operation {
+      case "records/modify": .lost
+      case "records/lookup": .answer(status: 500, "")
+      default: .pass
+      }
+    }
+    let lease = try #require(try Lease.acquire(mine.store))
+
+    for _ in 0..<120 {
+      _ = try await mine.engine.pass(lease)
+      world.clock.advance(5)
+    }
+    let during = try mine.store.operation(id)
+    mine.transport.interfere(nil)
+    world.clock.advance(400)
+    _ = try await mine.engine.pass(lease)
+
+    #expect(during.state != .failed && during.attempts <= 1)
+    #expect(world.onServer("a") == ["x": .int64(1)])
+  }
+
   @Test func `a record that alone makes the server fail ends as a dead letter, and the others go`() async throws {
     let world = try World()
     let mine = try world.device("mine")

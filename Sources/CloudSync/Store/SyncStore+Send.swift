@@ -200,6 +200,8 @@ extension SyncStore {
     return try write(lease) { ledger, now in
       var result = Settled()
       result.error = error
+      // The server may fail over everything: that is no operation's fault, unless others get through or it has lasted for long.
+      let isPassing = try ledger.wait(.database).map { $0.seconds < Throttles.longWait } ?? false
       if error.code != .badRequest { try Throttles.set(.database, error, now: now, random: random, ledger) }
       let operations = try ids.compactMap { try ledger.operation($0) }.filter(\.needsReadBack)
       for number in Set(operations.compactMap(\.suspicion)).filter({ $0 < 0 }) {
@@ -212,7 +214,7 @@ extension SyncStore {
       for var operation in operations {
         let wasSuspect = operation.suspicion != nil
         operation.suspicion = ids.min().map { -$0 }
-        if operations.count == 1, wasSuspect || error.code == .badRequest {
+        if operations.count == 1, (wasSuspect && !isPassing) || error.code == .badRequest {
           try failReadBack(&operation, error, seconds, now: now, random: random, ledger)
           if operation.state == .failed { result.failed += 1 }
         } else {
