@@ -109,6 +109,26 @@ import Testing
     #expect(world.onServer("a") == nil)
   }
 
+  @Test(.eachStorage) func `what was queued for a zone that is to be deleted can be had back`() async throws {
+    let world = try World()
+    let device = try world.device("mine")
+    try device.store.accept(world.put("a", ["x": .int64(0)]))
+    try await device.sync()
+    let ids = [
+      try device.store.accept(world.put("a", ["x": .int64(1)])), try device.store.accept(world.put("new", [:])),
+    ]
+    let zone = world.key("a").zoneKey
+
+    _ = try device.store.enqueueZoneDeletion(zone)
+    _ = try device.store.enqueueZone(zone)
+    #expect(Set(try device.store.dropped().map(\.operation)) == Set(ids))
+    for id in ids { _ = try device.store.undo(id, actor: "ana") }
+    try await device.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(1)])
+    #expect(world.onServer("new") == [:])
+  }
+
   @Test func `what a person drops on the desk can be had back too, and a preview tells it before`() async throws {
     let (world, device, id) = try await lost(.manual, theirs: { $0.put("a", ["x": .int64(1), "y": .int64(1)]) }) {
       $0.put("a", ["x": .int64(2), "y": .int64(2), "z": .int64(2)])

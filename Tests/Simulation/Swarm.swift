@@ -27,7 +27,7 @@ struct Swarm: Sendable {
   let deletionGuard: DeletionGuard?
 
   init(_ random: inout SplitMix64) {
-    deletionGuard = random.below(4) == 0 ? nil : DeletionGuard(count: 2 + random.below(3), share: 0.3)
+    deletionGuard = random.below(4) == 0 ? nil : DeletionGuard(count: 1 + random.below(3), share: 0.2)
     records = 1 + random.below(5)
     hasAssets = random.below(4) == 0
     steps = 5 + random.below(random.below(8) == 0 ? 100 : 20)

@@ -48,7 +48,9 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     // One that has gone on its way since it was looked at is not taken out: the next one is.
     while let row = try oldest() {
       let first = try operation(row)
-      if try store.perform(.discard, on: .ids([row.id]), actor: "app").changed == [row.id] { return first }
+      if try store.perform(.discard, on: .ids([row.id]), isFinal: true, actor: "app").changed == [row.id] {
+        return first
+      }
     }
     return nil
   }
@@ -65,11 +67,11 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
   /// One of the store's that has ended is gone, whatever has been enqueued for its record since.
   public func remove(_ operation: QueuedCloudKitOperation) throws {
     if let id = Self.number(operation.id) {
-      _ = try store.perform(.discard, on: .ids([id]), actor: "app")
+      _ = try store.perform(.discard, on: .ids([id]), isFinal: true, actor: "app")
     } else if let name = operation.recordID {
       let key = try operation.recordData.map { RecordKey(try Self.record($0).recordID) } ?? key(name)
       guard let known = try store.read({ try $0.operation(for: key)?.id }) else { return }
-      _ = try store.perform(.discard, on: .ids([known]), actor: "app")
+      _ = try store.perform(.discard, on: .ids([known]), isFinal: true, actor: "app")
     }
   }
 
@@ -77,7 +79,7 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
   public func count() throws -> Int { try store.read { try $0.operationCount(in: .pending) } }
 
   /// Takes all operations out, but for those on their way to the server.
-  public func clear() throws { _ = try store.perform(.discard, on: .all, actor: "app") }
+  public func clear() throws { _ = try store.perform(.discard, on: .all, isFinal: true, actor: "app") }
 
   /// All operations, in whatever state, oldest first.
   public func getAllOperations() throws -> [QueuedCloudKitOperation] { try store.operations().rows.map(operation) }

@@ -165,12 +165,17 @@ extension SyncStore {
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       for zone in Set(outcomes.map(\.need.key.zoneKey)) { try ledger.noteServed(zone) }
       var failed = 0
+      // Of several files of a record that fail together one counts, and that the line is bad is no record's fault.
+      var putOff: Set<Int64> = []
+      let isLineGood = outcomes.contains { if case .granted = $0.outcome { true } else { false } }
       for (need, outcome) in outcomes {
         guard var operation = try ledger.operation(need.operation), operation.state != .failed,
           let index = operation.assets.firstIndex(where: { $0.isSame(as: need.asset) })
         else { continue }
         switch outcome {
-        case .granted(let descriptor, let time): operation.grant(index, descriptor, at: time)
+        case .granted(let descriptor, let time):
+          operation.lostRounds = 0
+          operation.grant(index, descriptor, at: time)
         case .notThere:
           operation.assets[index].place = nil
           if operation.assets[index].digest == nil {
@@ -180,7 +185,8 @@ extension SyncStore {
         case .failed(let error):
           let what = "bring the file of \(need.asset.field)"
           try Retention.addAttempt(of: operation, error, to: what, startedAt: now, seconds: 0, ledger)
-          operation.putOff(error, now: now, random: random)
+          guard putOff.insert(operation.id).inserted else { continue }
+          operation.putOff(error, isLineGood: isLineGood, now: now, random: random)
         case .zoneMissing(let error):
           try ZoneLoss.meet(&operation, error, reconciliation)
         }
@@ -259,13 +265,17 @@ extension QueuedOperation {
     changes[field] = value.replacingAssets(with: descriptors)
   }
 
-  /// An asset that did not get through: the operation waits, and has its attempts counted where no one asked for the wait.
-  fileprivate mutating func putOff(_ error: WebServicesError, now: Int64, random: Double) {
+  /// An asset that did not get through: the operation waits, ever longer. An attempt is counted where nobody asked for the
+  /// wait and others get through, or that has lasted for long.
+  fileprivate mutating func putOff(_ error: WebServicesError, isLineGood: Bool, now: Int64, random: Double) {
     errorCode = error.code.name
     errorMessage = error.reason
-    // What never left is nobody's failure.
-    if error.retryAfter == nil, error.code != .networkError || error.effect != .notSent { attempts += 1 }
+    lostRounds += 1
+    let isLong = Backoff.seconds(afterAttempt: lostRounds, random: 1) >= Throttles.longWait
+    if error.retryAfter == nil, error.code != .networkError || (error.effect != .notSent && (isLineGood || isLong)) {
+      attempts += 1
+    }
     if attempts >= maxAttempts { return fail(error.code.name, error.reason) }
-    if state != .paused, state != .conflict { backOff(error, now: now, random: random) }
+    if state != .paused, state != .conflict { backOff(error, rounds: lostRounds, now: now, random: random) }
   }
 }

@@ -15,7 +15,9 @@ extension SyncEngine {
         let trouble = try store.deliveryTrouble()
         // Trouble in the future was before the clock was set back.
         if trouble.map({ $0.nextAt <= store.now() || $0.at > store.now() }) ?? true { try await deliver() }
-        let next = try store.deliveryTrouble()?.nextAt
+        let next = try store.deliveryTrouble().map {
+          $0.isAside ? min($0.retryAt ?? .max, max($0.nextAt, store.now() + 1)) : $0.nextAt
+        }
         let left = next.map { Duration.milliseconds(max(1, $0 - store.now())) }
         patience = .seconds(1)
         // Without the system's watch the store has to be looked at.
@@ -47,23 +49,30 @@ extension SyncEngine {
     guard let delegate else { return }
     try store.startDelivering()
     while !Task.isCancelled {
-      let limit = try store.deliveryTrouble()?.limit ?? 200
-      let batch = try store.nextDelivery(types: delegate.recordTypesInDependencyOrder, limit: limit)
-      guard !batch.numbers.isEmpty else { break }
+      let batch = try store.nextDelivery(types: delegate.recordTypesInDependencyOrder)
+      if !batch.blocked.isEmpty { try store.setAside(batch.blocked, random: configuration.random()) }
+      guard !batch.numbers.isEmpty else {
+        if batch.blocked.isEmpty { break } else { continue }
+      }
       let changes = batch.changes
       configuration.origin?.adoptAssets(of: changes.modifications)
       let count = changes.count
       do {
         if count > 0 { try await ask { try await delegate.syncEngine(self, didReceive: changes) } }
+      } catch let silence as NoAnswer where !silence.wasAsked {
+        // It is asked when the earlier call has ended.
+        return
       } catch {
         guard !Task.isCancelled else { return }
         let reason = "the app did not take \(count) changes: \(Self.reason(error))"
-        try store.deliveryFailed(batch, reason, random: configuration.random())
-        return broadcast.send(.deliveryFailed(reason))
+        let goesOn = try store.deliveryFailed(batch, reason, random: configuration.random())
+        broadcast.send(.deliveryFailed(reason))
+        if goesOn { continue } else { return }
       }
       try store.delivered(batch)
       broadcast.send(.delivered(count))
     }
+    try store.deliveryEnded()
     try await offerDeadLetters(to: delegate)
   }
 

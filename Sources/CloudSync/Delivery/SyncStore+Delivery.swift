@@ -7,6 +7,8 @@ extension SyncStore {
   struct DeliveryBatch: Sendable {
     var numbers: [Int64] = []
     var changes = ReceivedChanges()
+    /// What has to wait for something that is set aside.
+    var blocked: [Int64] = []
   }
 
   /// Begins to note what changes. Looking whether it has begun writes nothing.
@@ -17,28 +19,42 @@ extension SyncStore {
 
   /// What has not been taken, in the order in which it is to be taken: the oldest of what is there, with what it refers to,
   /// and once nothing of that is left what is gone.
-  ///
-  /// - Parameter limit: how many of the oldest; what they refer to comes besides.
-  func nextDelivery(types: [String], limit: Int = 200) throws(StoreError) -> DeliveryBatch {
+  func nextDelivery(types: [String]) throws(StoreError) -> DeliveryBatch {
     let order = DeliveryOrder(types: types)
+    let now = now()
     let isDriven = storage.isDriven
     return try read { ledger in
+      let trouble = DeliveryTrouble(stored: try ledger.value(Self.troubleKey))?.seen(at: now) ?? DeliveryTrouble()
       // In the middle of a reading what something refers to may not have come yet.
-      let isReading = try isDriven && ledger.activity().state == Activity.fetching.rawValue
-      let (batch, isWaiting) = try Self.modifications(order, limit, isReading: isReading, ledger)
-      return batch.numbers.isEmpty && !isWaiting ? try Self.deletions(order, ledger) : batch
+      let isReading = try isDriven && ledger.value(Self.readingKey) != nil
+      let (batch, isWaiting) = try modifications(order, trouble, isReading: isReading, ledger)
+      guard batch.numbers.isEmpty, batch.blocked.isEmpty, !isWaiting else { return batch }
+      return try deletions(order, trouble, ledger)
     }
   }
 
-  /// - Returns: what is to be taken now, and whether there is more of which something has to come first.
-  private static func modifications(_ order: DeliveryOrder, _ limit: Int, isReading: Bool, _ ledger: any Ledger) throws
-    -> (batch: DeliveryBatch, isWaiting: Bool)
+  /// The oldest that are noted and not set aside.
+  private func deliveries(isGone: Bool, _ limit: Int, _ trouble: DeliveryTrouble, _ ledger: any Ledger) throws
+    -> [Delivery]
   {
-    var noted = try ledger.deliveries(isGone: false, limit: limit)
+    let aside = trouble.setAside ?? []
+    let noted = try ledger.deliveries(isGone: isGone, limit: limit + aside.count)
+    return Array(noted.lazy.filter { !aside.contains($0.number) }.prefix(limit))
+  }
+
+  /// - Returns: what is to be taken now, and whether there is more of which something has to come first.
+  private func modifications(
+    _ order: DeliveryOrder,
+    _ trouble: DeliveryTrouble,
+    isReading: Bool,
+    _ ledger: any Ledger
+  ) throws -> (batch: DeliveryBatch, isWaiting: Bool) {
+    var noted = try deliveries(isGone: false, trouble.limit, trouble, ledger)
     var chosen = Set(noted.map(\.key))
     var batch = DeliveryBatch()
     var present: [(number: Int64, order: DeliveryOrder.Item, record: CKRecord)] = []
     var incomplete: Set<RecordKey> = []
+    var blocked: Set<RecordKey> = []
     var next = 0
     while next < noted.count {
       let delivery = noted[next]
@@ -63,46 +79,71 @@ extension SyncStore {
       )
       if isReading, try references.contains(where: { try !ledger.isThere($0) }) { incomplete.insert(delivery.key) }
       // What it refers to comes with it, however late that was noted.
-      guard noted.count < largestDelivery else { continue }
       for target in references where !chosen.contains(target) {
-        guard let delivery = try ledger.delivery(of: target) else { continue }
-        chosen.insert(target)
-        noted.append(delivery)
+        guard noted.count < Self.largestDelivery, let other = try ledger.delivery(of: target) else { continue }
+        if trouble.setAside?.contains(other.number) == true {
+          blocked.insert(delivery.key)
+        } else {
+          chosen.insert(target)
+          noted.append(other)
+        }
       }
     }
-    // What refers to something that waits, waits as well.
-    var waiting: Set<RecordKey> = []
-    while !incomplete.isSubset(of: waiting) {
-      waiting.formUnion(incomplete)
-      incomplete = Set(present.map(\.order).filter { !$0.references.isDisjoint(with: waiting) }.map(\.key))
-    }
-    present.removeAll { waiting.contains($0.order.key) }
+    blocked = Self.dependants(on: blocked, among: present.map(\.order))
+    incomplete = Self.dependants(on: incomplete, among: present.map(\.order)).subtracting(blocked)
+    batch.blocked = present.filter { blocked.contains($0.order.key) }.map(\.number)
+    present.removeAll { blocked.contains($0.order.key) || incomplete.contains($0.order.key) }
     batch.numbers += present.map(\.number)
     batch.changes.modifications = order.sorted(present.map(\.order)).map { present[$0].record }
-    return (batch, !waiting.isEmpty)
+    return (batch, !incomplete.isEmpty)
   }
 
-  private static func deletions(_ order: DeliveryOrder, _ ledger: any Ledger) throws -> DeliveryBatch {
+  /// These, and whatever refers to them, by however many steps.
+  private static func dependants(on keys: Set<RecordKey>, among items: [DeliveryOrder.Item]) -> Set<RecordKey> {
+    var found = keys
+    var isGrowing = !keys.isEmpty
+    while isGrowing {
+      let count = found.count
+      for item in items where !item.references.isDisjoint(with: found) { found.insert(item.key) }
+      isGrowing = found.count > count
+    }
+    return found
+  }
+
+  private func deletions(_ order: DeliveryOrder, _ trouble: DeliveryTrouble, _ ledger: any Ledger) throws
+    -> DeliveryBatch
+  {
     var batch = DeliveryBatch()
-    var gone: [(order: DeliveryOrder.Item, deletion: ReceivedChanges.Deletion)] = []
-    for delivery in try ledger.deliveries(isGone: true, limit: largestDelivery) {
-      batch.numbers.append(delivery.number)
+    var gone: [(number: Int64, order: DeliveryOrder.Item)] = []
+    var zones: [(number: Int64, zoneID: CKRecordZone.ID)] = []
+    for delivery in try deliveries(isGone: true, Self.largestDelivery, trouble, ledger) {
       if delivery.key.name.isEmpty {
         // One that was made anew since is there.
         let state = try ledger.zone(delivery.key.zoneKey)?.state
-        if state == nil || state == .deleted { batch.changes.deletedZones.append(delivery.key.recordID.zoneID) }
-        continue
-      }
-      if try ledger.operation(for: delivery.key)?.kind == .delete { continue }
-      let references = (delivery.lastFields ?? [:]).references(from: delivery.key)
-      gone.append(
-        (
-          DeliveryOrder.Item(key: delivery.key, type: delivery.type, references: references),
-          ReceivedChanges.Deletion(recordID: delivery.key.recordID, recordType: delivery.type)
+        let isGone = state == nil || state == .deleted
+        if isGone {
+          zones.append((delivery.number, delivery.key.recordID.zoneID))
+        } else {
+          batch.numbers.append(delivery.number)
+        }
+      } else if try ledger.operation(for: delivery.key)?.kind == .delete {
+        batch.numbers.append(delivery.number)
+      } else {
+        let references = (delivery.lastFields ?? [:]).references(from: delivery.key)
+        gone.append(
+          (delivery.number, DeliveryOrder.Item(key: delivery.key, type: delivery.type, references: references))
         )
-      )
+      }
     }
-    batch.changes.deletions = order.sorted(gone.map(\.order)).reversed().map { gone[$0].deletion }
+    // Of what the app does not take the first ones, in their order; zones when nothing else is left.
+    let limit = trouble.attempts > 1 ? trouble.limit : Self.largestDelivery
+    let first = order.sorted(gone.map(\.order)).reversed().prefix(limit).map { gone[$0] }
+    batch.changes.deletions = first.map {
+      ReceivedChanges.Deletion(recordID: $0.order.key.recordID, recordType: $0.order.type)
+    }
+    let last = first.count == gone.count ? zones.prefix(limit - first.count) : []
+    batch.changes.deletedZones = last.map(\.zoneID)
+    batch.numbers += first.map(\.number) + last.map(\.number)
     return batch
   }
 
@@ -110,50 +151,76 @@ extension SyncStore {
   private static let largestDelivery = 5_000
 
   func delivered(_ batch: DeliveryBatch) throws(StoreError) {
+    let now = now()
     try write { ledger in
       try ledger.removeDeliveries(batch.numbers)
-      try ledger.setValue("delivery", nil)
+      try Self.changeTrouble(now, ledger) { $0.take() }
     }
+  }
+
+  /// Nothing is left that can be taken now: where nothing is set aside, all is well.
+  func deliveryEnded() throws(StoreError) {
+    guard let trouble = try deliveryTrouble(), !trouble.isAside else { return }
+    try write { try $0.setValue(Self.troubleKey, nil) }
+  }
+
+  // MARK: - While feeds are read
+
+  static let readingKey = "reading"
+
+  /// Notes that feeds are being read, where there is an app to be told of what comes.
+  func setReading(_ isReading: Bool, _ lease: Lease) throws(StoreError) {
+    let isNoted = try read { try $0.value("delivers") == nil ? isReading : $0.value(Self.readingKey) != nil }
+    guard isNoted != isReading else { return }
+    try write(lease) { ledger, now in try ledger.setValue(Self.readingKey, isReading ? "1" : nil) }
   }
 
   // MARK: - An app that does not take them
 
+  static let troubleKey = "delivery"
+
   /// Why the app was not done with what it was last given, and when it is asked again.
-  struct DeliveryTrouble: Codable, Hashable, Sendable {
-    var attempts: Int
-    var reason: String
-    var at: Int64
-    var nextAt: Int64
-
-    /// How many records are tried next: all once more, then ever fewer, to find the one that the app does not take.
-    var limit: Int { max(1, 200 >> (2 * min(max(attempts - 1, 0), 4))) }
-  }
-
   func deliveryTrouble() throws(StoreError) -> DeliveryTrouble? {
-    try read { try DeliveryTrouble(stored: $0.value("delivery")) }
+    try read { try DeliveryTrouble(stored: $0.value(Self.troubleKey)) }
   }
 
-  /// Notes that the app did not take a batch. One record alone has to be what it is about: it comes last from now on, so that
-  /// the others need not wait for it.
-  func deliveryFailed(_ batch: DeliveryBatch, _ reason: String, random: Double) throws(StoreError) {
+  /// Notes that the app did not take a batch.
+  ///
+  /// - Returns: whether another one may be tried at once.
+  func deliveryFailed(_ batch: DeliveryBatch, _ reason: String, random: Double) throws(StoreError) -> Bool {
+    let now = now()
+    return try write { ledger in
+      try EventLog.add("delivery", reason, now: now, ledger)
+      var trouble = DeliveryTrouble(stored: try ledger.value(Self.troubleKey))?.seen(at: now) ?? DeliveryTrouble()
+      let goesOn = trouble.refuse(batch.numbers, reason, now: now, random: random)
+      try ledger.setValue(Self.troubleKey, trouble.stored)
+      return goesOn
+    }
+  }
+
+  /// Sets aside what refers to something that is.
+  func setAside(_ numbers: [Int64], random: Double) throws(StoreError) {
     let now = now()
     try write { ledger in
-      let known = DeliveryTrouble(stored: try ledger.value("delivery"))
-      let attempts = (known?.attempts ?? 0) + 1
-      if known?.limit == 1, batch.changes.deletions.isEmpty { try ledger.postponeDeliveries(batch.numbers) }
-      let wait = Backoff.milliseconds(Backoff.seconds(afterAttempt: attempts, random: random))
-      let trouble = DeliveryTrouble(attempts: attempts, reason: reason, at: now, nextAt: now + wait)
-      try ledger.setValue("delivery", String(decoding: try JSONEncoder().encode(trouble), as: UTF8.self))
-      try EventLog.add("delivery", reason, now: now, ledger)
+      try Self.changeTrouble(now, ledger) { $0.put(aside: numbers, now: now, random: random) }
     }
+  }
+
+  private static func changeTrouble(_ now: Int64, _ ledger: any Ledger, _ body: (inout DeliveryTrouble) -> Void) throws
+  {
+    guard var trouble = DeliveryTrouble(stored: try ledger.value(troubleKey))?.seen(at: now) else { return }
+    body(&trouble)
+    try ledger.setValue(troubleKey, trouble.stored)
   }
 }
 
-extension SyncStore.DeliveryTrouble {
+extension DeliveryTrouble {
   init?(stored: String?) {
     guard let stored, let value = try? JSONDecoder().decode(Self.self, from: Data(stored.utf8)) else { return nil }
     self = value
   }
+
+  fileprivate var stored: String? { (try? JSONEncoder().encode(self)).map { String(decoding: $0, as: UTF8.self) } }
 }
 
 extension Ledger {

@@ -38,7 +38,7 @@ extension SyncEngine {
     // Whoever has signed in meanwhile may be the user.
     guard policy == .discard, !isOtherSignIn else { return }
     try lease.renew(store)
-    _ = try store.perform(.discard, on: .all, actor: "app, signed out")
+    _ = try store.perform(.discard, on: .all, isFinal: true, actor: "app, signed out")
   }
 
   /// Somebody else is signed in while the store is driven: nothing goes before its user is back.

@@ -8,6 +8,20 @@ extension SyncEngine {
   /// - Returns: whether every feed was read to its end; a zone in trouble holds up itself only.
   func fetch(_ lease: Lease, types: [String], sweeps: Sweeps, _ summary: inout PassSummary) async throws -> Bool {
     try store.setActivity(.fetching, lease)
+    try store.setReading(true, lease)
+    do {
+      let isComplete = try await readFeeds(lease, types: types, sweeps: sweeps, &summary)
+      try store.setReading(false, lease)
+      return isComplete
+    } catch {
+      try? store.setReading(false, lease)
+      throw error
+    }
+  }
+
+  private func readFeeds(_ lease: Lease, types: [String], sweeps: Sweeps, _ summary: inout PassSummary) async throws
+    -> Bool
+  {
     var isComplete = true
     if database != .public {
       let isRead = try await reading(.feed(of: nil), lease, &summary) { summary in
@@ -55,6 +69,8 @@ extension SyncEngine {
       return true
     } catch let failed as SendingFailed {
       throw failed.error
+    } catch is MadeToWait {
+      return false
     } catch let held as Held {
       summary.lastItemError = held.error
       try store.hold(held.scope, held.error, random: configuration.random(), lease)
@@ -110,7 +126,7 @@ extension SyncEngine {
     var token = try store.startReading(zone, lease)
     var hasRestarted = false
     for pages in 0..<Self.pageLimit {
-      if pages > 0 { try await sendMeanwhile(afterPages: pages, lease, &summary) }
+      if pages > 0 { try await sendMeanwhile(reading: .feed(of: zone), of: zone, lease, &summary) }
       try Task.checkCancellation()
       let answer: WireZoneChangesResult
       do {

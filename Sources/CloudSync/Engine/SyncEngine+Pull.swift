@@ -17,8 +17,9 @@ extension SyncEngine {
     let client = client
     let database = database
     var marker: String?
+    let feed = WaitScope.feed(of: pull.zone, type: pull.type)
     for pages in 0..<Self.pageLimit {
-      if pages > 0 { try await sendMeanwhile(afterPages: pages, lease, &summary) }
+      if pages > 0 { try await sendMeanwhile(reading: feed, of: pull.zone, lease, &summary) }
       try Task.checkCancellation()
       let page: WireRecords
       do {
@@ -36,7 +37,10 @@ extension SyncEngine {
       }
       summary.requests += 1
       let next = page.continuationMarker
-      let records = try await withoutDeleted(page.records, pull.zone, lease, &summary)
+      // What has never been read was not deleted from here.
+      let records =
+        pull.watermark == nil
+        ? page.records : try await withoutDeleted(page.records, pull.zone, lease, &summary)
       let effect = try store.apply(records, of: pull, policy: configuration.merging, lease)
       summary.fetched += effect.changed
       try store.setFetched(summary.fetched + summary.deleted, lease)
@@ -57,7 +61,9 @@ extension SyncEngine {
     guard !suspects.isEmpty else { return }
     var strangers: Set<String> = []
     var marker: String?
-    for _ in 0..<Self.pageLimit {
+    let feed = WaitScope.feed(of: pull.zone, type: pull.type)
+    for pages in 0..<Self.pageLimit {
+      if pages > 0 { try await sendMeanwhile(reading: feed, of: pull.zone, lease, &summary) }
       try Task.checkCancellation()
       let page: WireRecords
       do {
@@ -101,19 +107,6 @@ extension SyncEngine {
     try store.markSwept(pull, lease)
   }
 
-  // MARK: - What was deleted here
-
-  /// Remembers which records were deleted from here where only queries tell what there is: their index may show them for a
-  /// while still.
-  func noteDeleted(_ operations: [QueuedOperation], _ outcomes: [Int64: Outcome]) {
-    let now = store.now()
-    deletedHere = deletedHere.filter { abs(now - $0.value) < 3_600_000 }
-    for operation in operations where (operation.sentKind ?? operation.kind) == .delete {
-      guard operation.key.zoneKey.isDefaultZone, outcomes[operation.id]?.isDone == true else { continue }
-      deletedHere[operation.key] = now
-    }
-  }
-
   /// What a query showed, without the records that were deleted from here a while ago: these are looked up by name, which
   /// tells whether somebody has made them anew.
   private func withoutDeleted(
@@ -122,11 +115,7 @@ extension SyncEngine {
     _ lease: Lease,
     _ summary: inout PassSummary
   ) async throws -> [WireRecordResult] {
-    guard !deletedHere.isEmpty else { return results }
-    var doubtful: Set<String> = []
-    for case .record(let record) in results where deletedHere[RecordKey(zone, record.recordName)] != nil {
-      doubtful.insert(record.recordName)
-    }
+    let doubtful = try store.deletedLately(results, in: zone)
     guard !doubtful.isEmpty else { return results }
     let (names, client, database) = (doubtful.sorted(), client, database)
     summary.requests += 1

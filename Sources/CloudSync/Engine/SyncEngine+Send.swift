@@ -8,7 +8,10 @@ extension SyncEngine {
     var hasSent = false
     let total = try store.sendableCount()
     rate.start(total: total, at: store.now())
-    for _ in 0..<configuration.turn.requests {
+    summary.hasMoreToSend = false
+    var left = configuration.turn.requests
+    while left > 0 {
+      left -= 1
       try Task.checkCancellation()
       let (workload, planner) = try store.workload(typeOrder: typeOrder)
       switch planner.plan(workload) {
@@ -16,7 +19,10 @@ extension SyncEngine {
       case .makeZones(let zones): try await makeZones(zones, lease)
       case .sendZoneOperation(let id): try await sendZoneOperation(id, lease, &summary)
       case .readBack(let zone, let ids): try await readBack(zone, ids, lease, &summary)
-      case .supplyAssets(let zone, let ids): try await supplyAssets(zone, ids, lease, &summary)
+      case .supplyAssets(let zone, let ids):
+        try await supplyAssets(zone, ids, lease, &summary)
+        // Up to 100 MB at a time.
+        left -= 10
       case .lookUpZone(let id): try await lookUpZone(id, lease, &summary)
       case .send(let zone, let ids, let atomic, let deferring):
         try await sendBatch(zone, ids, atomic: atomic, deferring: deferring, lease, &summary)
@@ -25,12 +31,20 @@ extension SyncEngine {
       try store.setProgress(rate.progress(at: store.now()), lease)
       if try store.mayRequest() == false { throw Interrupted() }
     }
+    summary.hasMoreToSend = true
     return hasSent
   }
 
-  /// Sends what there is between two pages of a long reading.
-  func sendMeanwhile(afterPages pages: Int, _ lease: Lease, _ summary: inout PassSummary) async throws {
-    guard pages.isMultiple(of: configuration.turn.pages) else { return }
+  /// Sends what there is between two pages of a long reading, now and then, unless the server or the network is in trouble.
+  ///
+  /// - Throws: `MadeToWait` where the feed itself is to be left alone since.
+  func sendMeanwhile(reading feed: WaitScope, of zone: ZoneKey, _ lease: Lease, _ summary: inout PassSummary)
+    async throws
+  {
+    summary.pages += 1
+    guard summary.pages.isMultiple(of: configuration.turn.pages), hasAuthenticated, try !store.isInTrouble() else {
+      return
+    }
     do {
       guard try await send(lease, &summary) else { return }
     } catch let error as WebServicesError {
@@ -38,7 +52,11 @@ extension SyncEngine {
     }
     summary.hasSentMeanwhile = true
     try store.setActivity(.fetching, lease)
+    if try store.isHeld(feed, of: zone) { throw MadeToWait() }
   }
+
+  /// What was sent met a wait that the feed, which was being read, has to keep as well.
+  struct MadeToWait: Error {}
 
   /// What was to be sent failed while a feed was read, which is not to blame.
   struct SendingFailed: Error {
@@ -84,7 +102,6 @@ extension SyncEngine {
     }
     let outcomes = Interpreter.outcomes(of: operations, answer)
     try settle(operations, outcomes, seconds, lease, &summary)
-    noteDeleted(operations, outcomes)
     for (zone, targets) in Interpreter.doubtfulTargets(of: operations, outcomes) {
       try await lookUpTargets(zone, targets, of: operations, outcomes, lease, &summary)
     }

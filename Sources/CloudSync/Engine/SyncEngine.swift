@@ -110,8 +110,6 @@ public actor SyncEngine {
   var isSignedOut = false
   /// The app has been asked what becomes of the queue.
   var hasAskedForPolicy = false
-  /// Records that were deleted from here where there is no change feed, and when.
-  var deletedHere: [RecordKey: Int64] = [:]
   /// The subscriptions that the server was seen to hold, and when.
   var subscribed: (identifiers: Set<String>, at: Int64)?
   var subscriptionsRefusedAt: Int64?
@@ -170,23 +168,23 @@ public actor SyncEngine {
         hasAuthenticated = true
       }
       var hasSent = try await send(lease, &summary)
-      hasSent = hasSent || summary.hasSentMeanwhile
       // What was sent comes back in the feeds; what comes may leave merged records to be sent.
-      while hasSent {
+      while hasSent || summary.hasSentMeanwhile {
         readAt = store.now()
-        // A delete takes along what referred to the record by `DELETE_SELF`, which only a feed or a sweep tells.
-        let mayHaveTakenMore = summary.hasSentDeletes
-        (summary.hasSentDeletes, summary.hasSentMeanwhile) = (false, false)
+        // A delete takes along what referred to the record by `DELETE_SELF`, which only a feed or a sweep tells: once all
+        // are sent.
+        let mayHaveTakenMore = summary.hasSentDeletes && !summary.hasMoreToSend
+        if mayHaveTakenMore { summary.hasSentDeletes = false }
+        summary.hasSentMeanwhile = false
         isComplete = try await fetch(lease, types: [], sweeps: mayHaveTakenMore ? sweeps : .never, &summary)
         hasSent = try await send(lease, &summary)
-        hasSent = hasSent || summary.hasSentMeanwhile
       }
       // Without a type to read, nothing is known of what the server holds.
       isComplete = isComplete && !store.knowsNoTypes
       if summary.sent > 0 || !hasSweptAssets { try store.sweepAssets() }
       hasSweptAssets = true
       summary.reachedEnd = isComplete
-      try store.passEnded(readAt: readAt, isComplete: isComplete, lease)
+      try store.passEnded(readAt: readAt, isComplete: isComplete, error: summary.lastItemError, lease)
     } catch let error as WebServicesError {
       if Task.isCancelled {
         // Cut short by us: the network is not to blame.
@@ -206,7 +204,7 @@ public actor SyncEngine {
       }
     } catch is Interrupted {
       // Paused, or inside a wait: the store says so, nothing failed.
-      try store.passInterrupted(lease)
+      try store.passInterrupted(error: summary.lastItemError, lease)
     }
     try store.setActivity(.idle, lease)
     return summary
@@ -324,6 +322,10 @@ public struct PassSummary: Sendable, Hashable, Codable {
   var hasSentDeletes = false
   /// Something was sent between two pages of the last reading.
   var hasSentMeanwhile = false
+  /// Sending ended for the feeds' turn, not because nothing was left.
+  var hasMoreToSend = false
+  /// Pages of feeds with others behind them.
+  var pages = 0
 
   package init() {}
 

@@ -325,12 +325,15 @@ extension QueuedOperation {
   }
 
   /// Backs off after a passing failure, its attempt counted already.
-  mutating func backOff(_ error: WebServicesError, now: Int64, random: Double) {
-    let own = Backoff.seconds(afterAttempt: attempts, random: random)
+  ///
+  /// - Parameter rounds: how often in a row it has, where not every time counts as an attempt.
+  mutating func backOff(_ error: WebServicesError, rounds: Int? = nil, now: Int64, random: Double) {
+    let rounds = rounds ?? attempts
+    let own = Backoff.seconds(afterAttempt: rounds, random: random)
     let asked = error.retryAfter ?? 0
     state = .waiting
     isServersWait = asked > 0
-    nextAttemptAt = now + Backoff.milliseconds(max(own, Backoff.seconds(asked: asked, attempt: attempts)))
+    nextAttemptAt = now + Backoff.milliseconds(max(own, Backoff.seconds(asked: asked, attempt: rounds)))
     reason = "\(error.code.name), attempt \(attempts) of \(maxAttempts)"
   }
 

@@ -22,7 +22,7 @@ enum Retention {
     let limit = now - age
     let endings = try ledger.removeHistory(endedBefore: limit, keeping: endings, limit: portion)
     let commands = try ledger.removeCommands(before: limit, keeping: commands, limit: portion)
-    try ledger.removeDropped(closedAndBefore: limit)
+    try ledger.removeDropped(before: limit)
     // There may be more: the next pass goes on.
     if endings < portion, commands < portion { try ledger.setValue("retainedAt", String(now)) }
   }

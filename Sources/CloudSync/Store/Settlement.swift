@@ -195,6 +195,14 @@ struct Settlement {
     case .vanished where try ledger.isGone(operation.key):
       operation.reason = "its record was deleted on the server, which is held back"
     case .vanished:
+      // Where the feed has not been read to its end, it may be one of very many that are gone: its end decides.
+      if reconciliation.policy.deletionGuard != nil, try ledger.zone(operation.key.zoneKey)?.needsFetch == true,
+        try ledger.changeTag(operation.key) != nil
+      {
+        try DeletionHold(reconciliation: reconciliation).note(operation.key)
+        operation.reason = "its record was deleted on the server"
+        break
+      }
       return try reconciliation.rebase(operation, onto: nil, epoch: 0)
     case .zoneMissing where operation.kind == .delete:
       return try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)

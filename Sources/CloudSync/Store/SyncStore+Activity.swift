@@ -55,13 +55,15 @@ extension SyncStore {
   /// - Parameters:
   ///   - readAt: when the last reading of the feeds began; a change accepted later was not yet sent by then.
   ///   - isComplete: whether every feed was read to its end.
-  func passEnded(readAt: Int64, isComplete: Bool, _ lease: Lease) throws(StoreError) {
+  ///   - error: the last that an operation or a feed met, for people.
+  func passEnded(readAt: Int64, isComplete: Bool, error: WebServicesError?, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       for scope in [WaitScope.network, .account, .database] { try Throttles.clear(scope, ledger) }
       try ledger.changeActivity { row in
         row.perSecond = nil
         // What was accepted later than now was accepted before the clock was set back.
         if let acceptedAt = row.lastEnqueueAt, acceptedAt > now { row.lastEnqueueAt = readAt }
+        if let error { row.note(error, now: now) }
         row.reachedEnd = isComplete && row.lastEnqueueAt ?? 0 <= readAt
         guard isComplete else { return }
         row.lastSuccessAt = now
@@ -72,9 +74,12 @@ extension SyncStore {
   }
 
   /// The end of a pass that a pause or a wait cut short.
-  func passInterrupted(_ lease: Lease) throws(StoreError) {
+  func passInterrupted(error: WebServicesError? = nil, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
-      try ledger.changeActivity { $0.reachedEnd = false }
+      try ledger.changeActivity { row in
+        if let error { row.note(error, now: now) }
+        row.reachedEnd = false
+      }
     }
   }
 
@@ -102,6 +107,13 @@ extension SyncStore {
     return try read { ledger in
       if try ledger.isPaused() { return false }
       return try ![WaitScope.network, .account, .database].contains { try ledger.isWaiting($0, now: now) }
+    }
+  }
+
+  /// Whether everything was told to wait, or failed, and nothing has got through since.
+  func isInTrouble() throws(StoreError) -> Bool {
+    try read { ledger in
+      try [WaitScope.network, .account, .database].contains { try ledger.wait($0) != nil }
     }
   }
 
@@ -180,12 +192,13 @@ extension SyncStore {
   ///   - isChosen: whether a person named this very store, with whatever is in it.
   /// - Returns: how many changes of another sign-in it holds, which keep it from being this one's; 0: it is.
   package func claim(signIn: String, isChosen: Bool) throws(StoreError) -> Int {
-    let isClaimed = try read { ledger in
+    func isClaimed(_ ledger: any Ledger) throws -> Bool {
       if let owner = try ledger.value("identity"), owner != Self.nobody { return true }
       return try ledger.value("signIn") == signIn
     }
-    if isClaimed { return 0 }
+    if try read(isClaimed) { return 0 }
     return try write { ledger in
+      if try isClaimed(ledger) { return 0 }
       let others = try ledger.value("signIn") == nil ? 0 : ledger.queueTotals().values.reduce(0) { $0 + $1.count }
       guard isChosen || others == 0 else { return others }
       try ledger.setValue("signIn", signIn)

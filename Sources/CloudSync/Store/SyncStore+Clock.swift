@@ -22,7 +22,7 @@ extension SyncStore {
       }
       for var operation in try ledger.operations(in: .waiting) {
         guard let end = operation.nextAttemptAt, end > now else { continue }
-        let setAt = try ledger.attempts(of: operation.id).last?.at ?? last
+        let setAt = try ledger.attempts(of: operation.id).first?.at ?? last
         guard setAt > now else { continue }
         operation.nextAttemptAt = max(now, end - (setAt - now))
         try ledger.update(operation)

@@ -44,15 +44,19 @@ extension SyncStore {
   ///
   /// - Parameters:
   ///   - dryRun: tells what would be done and does nothing.
+  ///   - isFinal: whether what is discarded cannot be had back.
   ///   - actor: who, for the audit log.
   package func perform(
     _ verb: QueueVerb,
     on selection: Selection,
     dryRun: Bool = false,
+    isFinal: Bool = false,
     actor: String
   ) throws(StoreError) -> CommandResult {
     let now = now()
     if !dryRun { try recoverFromDeadDriver() }
+    // What a dead driver left in flight would be recovered first.
+    let isDriven = storage.isDriven
     return try write { ledger in
       var result = CommandResult()
       for id in try ids(selection, now: now, ledger) {
@@ -60,13 +64,14 @@ extension SyncStore {
           result.unknown.append(id)
           continue
         }
+        if dryRun, !isDriven, operation.state == .inFlight { operation.state = .pending }
         if let reason = Self.obstacle(to: verb, operation) {
           result.skipped[id] = reason
           continue
         }
         result.changed.append(id)
         if dryRun { continue }
-        try Self.apply(verb, &operation, now: now, ledger)
+        try Self.apply(verb, &operation, isFinal: isFinal, now: now, ledger)
       }
       guard !dryRun else { return result }
       if selection == .all, verb == .pause || verb == .resume {
@@ -106,9 +111,13 @@ extension SyncStore {
     }
   }
 
-  private static func apply(_ verb: QueueVerb, _ operation: inout QueuedOperation, now: Int64, _ ledger: any Ledger)
-    throws
-  {
+  private static func apply(
+    _ verb: QueueVerb,
+    _ operation: inout QueuedOperation,
+    isFinal: Bool,
+    now: Int64,
+    _ ledger: any Ledger
+  ) throws {
     switch verb {
     case .retry:
       operation.becomePending("retried by an operator", now: now)
@@ -125,8 +134,7 @@ extension SyncStore {
       try ledger.update(operation)
     case .discard:
       let reason = "discarded by an operator"
-      let isReadable = operation.errorCode != StoreError.unreadable
-      if !operation.key.name.isEmpty, isReadable {
+      if !isFinal, !operation.key.name.isEmpty, operation.errorCode != StoreError.unreadable {
         try ledger.add(DroppedChange(operation.changes, of: operation, reason, at: now))
       }
       try ledger.setValue(waitKey(operation), nil)
@@ -134,7 +142,7 @@ extension SyncStore {
     case .pause:
       // A wait that the server asked for goes on meanwhile.
       if operation.isServersWait, let end = operation.nextAttemptAt {
-        try ledger.setValue(waitKey(operation), String(end))
+        try ledger.setValue(waitKey(operation), "\(now) \(end)")
       }
       operation.state = .paused
       operation.nextAttemptAt = nil
@@ -143,15 +151,18 @@ extension SyncStore {
     case .resume:
       operation.state = .pending
       operation.reason = "resumed by an operator"
-      if let end = try ledger.value(waitKey(operation)).flatMap({ Int64($0) }) {
+      let kept = try ledger.value(waitKey(operation))?.split(separator: " ").compactMap { Int64($0) } ?? []
+      if kept.count == 2 {
         try ledger.setValue(waitKey(operation), nil)
+        // A clock that was set back meanwhile makes it no longer.
+        let end = min(kept[1], now + kept[1] - kept[0])
         if end > now { (operation.state, operation.nextAttemptAt, operation.isServersWait) = (.waiting, end, true) }
       }
       try ledger.update(operation)
     }
   }
 
-  /// Under this name the store has the end of the server's wait that a paused operation is in.
+  /// Under this name the store has when an operation was paused in a server's wait, and the wait's end.
   private static func waitKey(_ operation: QueuedOperation) -> String { "wait \(operation.id)" }
 
   /// Ends own back-offs now. Touches nothing failed or paused, and never cuts a server's wait short.

@@ -46,6 +46,16 @@ extension SyncStore {
       if known.state == .deleted {
         let records = try ledger.recordCount(of: zone)
         try ZoneLoss.accept(zone, now: now, ledger)
+        // What is queued for it is a person's from now on.
+        for var operation in try ledger.operations(of: zone) where operation.kind == .save && !operation.isHeldByPerson
+        {
+          guard operation.state != .inFlight, operation.state != .failed else { continue }
+          operation.fail(
+            ServerErrorCode.zoneNotFound.name,
+            "zone \(zone.zone) was deleted on the server; retry makes it anew"
+          )
+          try ledger.update(operation)
+        }
         return records
       }
       let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger))

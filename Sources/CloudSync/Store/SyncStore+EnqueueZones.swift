@@ -7,9 +7,15 @@ extension SyncStore {
     try enqueueZoneOperation(zone, .zoneSave)
   }
 
-  /// Accepts the deletion of a zone with all its records; queued changes of the zone end as superseded.
+  /// Accepts the deletion of a zone with all its records; queued changes of the zone end as superseded, and can be had back
+  /// as what was dropped.
   package func enqueueZoneDeletion(_ zone: ZoneKey) throws(StoreError) -> Accepted {
     try enqueueZoneOperation(zone, .zoneDelete)
+  }
+
+  /// How many changes of records of a zone are queued.
+  package func queuedChanges(in zone: ZoneKey) throws(StoreError) -> Int {
+    try read { try $0.operations(of: zone).count { !$0.key.name.isEmpty } }
   }
 
   private func enqueueZoneOperation(_ zone: ZoneKey, _ kind: OperationKind) throws(StoreError) -> Accepted {
@@ -31,6 +37,9 @@ extension SyncStore {
       }
       for operation in queued where kind == .zoneDelete || operation.kind == .zoneDelete {
         let detail = kind == .zoneDelete ? "its zone is to be deleted" : "the zone is to stay"
+        if kind == .zoneDelete, !operation.key.name.isEmpty, operation.errorCode != StoreError.unreadable {
+          try ledger.add(DroppedChange(operation.changes, of: operation, detail, at: now))
+        }
         try ledger.end(operation, .superseded, detail, now: now)
       }
       try ledger.insertZone(zone, state: .unconfirmed)

@@ -160,7 +160,8 @@ extension SyncStore {
 
   private static func advance(_ zone: ZoneKey, _ page: WireZoneChanges, now: Int64, _ ledger: any Ledger) throws {
     try ledger.setToken(zone, page.syncToken, atEnd: !page.moreComing, now: now)
-    try Throttles.clear(.zone(zone), ledger)
+    // What is sent may have been told to wait since the page was asked for.
+    if try !ledger.isWaiting(.zone(zone), now: now) { try Throttles.clear(.zone(zone), ledger) }
   }
 
   /// Reads a zone from the beginning, since the server no longer knows its token. Queued changes are untouched.
@@ -210,6 +211,20 @@ extension SyncStore {
   /// The record types that are read by modification time.
   func pulledTypes() throws(StoreError) -> [String] {
     try read { ledger in Array(Set(try ledger.pulls().map(\.type))).sorted() }
+  }
+
+  /// Names of the records among these that the mirror does not have and that were deleted from here within the last hour: an
+  /// index may show them for a while still.
+  func deletedLately(_ results: [WireRecordResult], in zone: ZoneKey) throws(StoreError) -> Set<String> {
+    let since = now() - 3_600_000
+    return try read { ledger in
+      var names: Set<String> = []
+      for case .record(let record) in results {
+        let key = RecordKey(zone, record.recordName)
+        if try ledger.changeTag(key) == nil, try ledger.wasDeleted(key, since: since) { names.insert(key.name) }
+      }
+      return names
+    }
   }
 
   func apply(

@@ -260,6 +260,8 @@ extension SyncStore {
         reason: "sent before a restart, to be read back",
         zoneReason: "sent before a restart, to be sent again"
       )
+      // Nor is it being read any more.
+      if try ledger.value(Self.readingKey) != nil { try ledger.setValue(Self.readingKey, nil) }
       try ledger.changeActivity { row in
         guard row.state != Activity.idle.rawValue else { return }
         row.state = Activity.idle.rawValue

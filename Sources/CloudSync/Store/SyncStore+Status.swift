@@ -67,7 +67,7 @@ extension SyncStore {
     }
     let activity = try ledger.activity()
     status.undelivered = try ledger.deliveryCount()
-    if let trouble = DeliveryTrouble(stored: try ledger.value("delivery")) {
+    if let trouble = DeliveryTrouble(stored: try ledger.value(Self.troubleKey)) {
       status.deliveryProblem = StoreStatus.Failure(code: "APP", message: trouble.reason, at: trouble.at)
     }
     status.lastSuccessAt = activity.lastSuccessAt

@@ -35,7 +35,7 @@ enum Throttles {
   /// long.
   static func passes(_ error: WebServicesError, in scope: WaitScope, _ ledger: any Ledger) throws -> Bool {
     if error.retryAfter != nil { return true }
-    guard error.httpStatus ?? 0 >= 500 else { return false }
+    guard error.code == .tryAgainLater || error.httpStatus ?? 0 >= 500 else { return false }
     return try ledger.wait(scope)?.seconds ?? 0 < longWait
   }
 

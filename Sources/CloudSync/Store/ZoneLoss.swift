@@ -33,7 +33,9 @@ enum ZoneLoss {
       try ledger.setState(zone, .unconfirmed)
       operation.reason = "waits for zone \(zone.zone)"
       // Made a moment ago, and not there: it is not made again at once.
-      if operation.attempts > 1 { operation.backOff(error, now: reconciliation.now, random: 0.5) }
+      if operation.attempts > 1, !operation.isHeldByPerson {
+        operation.backOff(error, now: reconciliation.now, random: 0.5)
+      }
     }
   }
 

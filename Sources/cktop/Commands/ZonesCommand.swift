@@ -67,7 +67,10 @@ struct ZonesDelete: Verb {
   static let configuration = CommandConfiguration(
     commandName: "delete",
     abstract: "Enqueues the deletion of a zone with all its records.",
-    discussion: "Queued changes of the zone end as superseded. Until the next sync, zones create takes it back."
+    discussion: """
+      Until the next sync, zones create takes it back. Queued changes of the zone are not sent; 'cktop conflicts dropped' \
+      lists them, and 'cktop conflicts undo' enqueues them again.
+      """
   )
 
   @Argument(help: "The zone's name.") var name: String
@@ -77,7 +80,13 @@ struct ZonesDelete: Verb {
   func run(_ session: Session) async throws {
     try ZoneName.check(name)
     let zone = ZoneKey(zone: name)
-    try ZoneName.report(zone, try await session.storeToChange().enqueueZoneDeletion(zone), json: json)
+    let store = try await session.storeToChange()
+    let dropped = try store.queuedChanges(in: zone)
+    let accepted = try store.enqueueZoneDeletion(zone)
+    try ZoneName.report(zone, accepted, json: json)
+    guard dropped > 0, case .enqueued = accepted else { return }
+    let changes = dropped == 1 ? "a queued change of it is" : "\(dropped) queued changes of it are"
+    OutputStream.error.line("\(changes) not sent; cktop conflicts dropped lists what can be had back")
   }
 }
 

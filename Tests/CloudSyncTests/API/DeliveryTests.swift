@@ -86,7 +86,7 @@ import Testing
     func next() throws -> [String] {
       try mine.store.nextDelivery(types: []).changes.modifications.map(\.recordID.recordName)
     }
-    try mine.store.setActivity(.fetching, lease)
+    try mine.store.setReading(true, lease)
     for (name, target) in [("c", "b"), ("b", "a"), ("free", nil)] { try come(name, to: target) }
     #expect(try next() == ["free"])
     try mine.store.delivered(mine.store.nextDelivery(types: []))
@@ -97,7 +97,7 @@ import Testing
 
     // Whoever read is gone, or has read to the end: what is missing does not come any more.
     try come("orphan", to: "nobody")
-    try mine.store.setActivity(.idle, lease)
+    try mine.store.setReading(false, lease)
     #expect(try next() == ["a", "b", "c", "orphan"])
     lease.release(mine.store)
   }
@@ -112,11 +112,24 @@ import Testing
     let delegate = TestDelegate(refusing: ["r7"])
     let mine = try world.device("mine", delegate: delegate)
 
-    for _ in 0..<40 { try await mine.engine.syncNow() }
+    // The whole twice, then its parts, and the others at once.
+    for _ in 0..<6 { try await mine.engine.syncNow() }
 
     #expect(Set(delegate.taken).count == 59 && !delegate.taken.contains("r7") && !delegate.taken.contains("child"))
     #expect(try mine.store.status().undelivered == 2)
     #expect(try mine.store.status().deliveryProblem != nil)
+    _ = try theirs.store.enqueue([world.delete("r8"), world.put("late", [:])])
+    try await theirs.sync()
+    try await mine.engine.syncNow()
+    #expect(delegate.taken.suffix(2) == ["late", "-r8"])
+    let calls = delegate.calls
+    delegate.accepts()
+    try await mine.engine.syncNow()
+    #expect(delegate.calls == calls)
+    world.clock.advance(400)
+    try await mine.engine.syncNow()
+    #expect(delegate.taken.suffix(2) == ["r7", "child"])
+    #expect(try mine.store.status().deliveryProblem == nil)
   }
 
   @Test(.eachStorage) func `a zone that is gone is told after what was in it, unless it is there again`() async throws {

@@ -29,7 +29,10 @@ final class TestDelegate: SyncEngineDelegate {
   let policy: SignOutPolicy
   let recordTypesInDependencyOrder: [String]
   /// Records with which it takes nothing.
-  let refused: Set<String>
+  private let refused: Mutex<Set<String>>
+
+  /// Takes everything from now on.
+  func accepts() { refused.withLock { $0 = [] } }
 
   init(
     types: [String] = [],
@@ -40,7 +43,7 @@ final class TestDelegate: SyncEngineDelegate {
     repair: @escaping @Sendable (CKRecord) -> CKRecord? = { _ in nil }
   ) {
     recordTypesInDependencyOrder = types
-    self.refused = refused
+    self.refused = Mutex(refused)
     self.policy = policy
     self.willSend = willSend
     self.receive = receive
@@ -58,6 +61,7 @@ final class TestDelegate: SyncEngineDelegate {
       return state.calls
     }
     try await receive(call)
+    let refused = refused.withLock { $0 }
     if changes.modifications.contains(where: { refused.contains($0.recordID.recordName) }) { throw Refusal() }
     state.withLock { state in
       for record in changes.modifications {

@@ -278,9 +278,12 @@ private final class AssetWire: CKAssetTransport {
       world.clock.advance(to: end)
     }
 
-    #expect(waits == [500, 1000, 2000, 4000, 8000, 16_000, 32_000])
+    // The line may be bad: it is no record's fault before that has lasted for long.
+    #expect(
+      waits == [500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000] + Array(repeating: 150_000, count: 7)
+    )
     #expect(try device.store.queue() == ["save a failed"])
-    #expect(wire.uploads == 8)
+    #expect(wire.uploads == 17)
   }
 
   @Test func `files have their turn also where there is always something to be sent`() throws {

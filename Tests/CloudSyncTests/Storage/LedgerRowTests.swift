@@ -216,8 +216,8 @@ import Testing
         try ledger.add(DroppedChange(FieldChanges(), of: .save(name), "dropped", at: time))
       }
       for name in ["a", "c"] { try ledger.closeDropped(of: RecordKey(.one, name)) }
-      try ledger.removeDropped(closedAndBefore: 5)
-      #expect(try ledger.dropped(of: 0).map(\.key.name) == ["b", "c"])
+      try ledger.removeDropped(before: 5)
+      #expect(try ledger.dropped(of: 0).map(\.key.name) == ["c"])
     }
   }
 

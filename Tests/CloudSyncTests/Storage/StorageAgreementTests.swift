@@ -100,10 +100,7 @@ import Testing
     case 25: try ledger.startDelivering()
     case 26:
       if random.below(3) == 0 { try ledger.noteGone(zone) }
-      let isTaken = random.below(2) == 0
-      if let delivery = try ledger.delivery(of: key) {
-        try isTaken ? ledger.removeDeliveries([delivery.number]) : ledger.postponeDeliveries([delivery.number])
-      }
+      if let delivery = try ledger.delivery(of: key) { try ledger.removeDeliveries([delivery.number]) }
     default:
       try ledger.add(
         Attempt(number: 1, at: time, seconds: 0.5, code: "BUSY", message: "later", response: "{}"),

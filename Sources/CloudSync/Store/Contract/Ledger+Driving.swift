@@ -12,9 +12,7 @@ extension Ledger {
   /// Shows an error; where nothing but a pass that ends well overcomes it, it `stands`.
   func noteError(_ error: WebServicesError, stands: Bool, now: Int64) throws {
     try changeActivity { row in
-      row.errorCode = error.code.name
-      row.errorMessage = error.reason
-      row.errorAt = now
+      row.note(error, now: now)
       row.errorStands = stands
       row.reachedEnd = false
     }
@@ -34,5 +32,14 @@ enum EventLog {
   static func add(_ kind: String, _ message: String, now: Int64, _ ledger: any Ledger) throws {
     let id = try ledger.addEvent(kind, message, at: now)
     try ledger.removeEvents(through: id - kept)
+  }
+}
+
+extension DriverActivity {
+  /// Keeps what went wrong last.
+  mutating func note(_ error: WebServicesError, now: Int64) {
+    errorCode = error.code.name
+    errorMessage = error.reason
+    errorAt = now
   }
 }

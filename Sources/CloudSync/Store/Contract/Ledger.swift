@@ -130,6 +130,8 @@ package protocol Ledger: AnyObject {
   func history(of operation: Int64) throws -> HistoryEntry?
   /// Newest first.
   func history(limit: Int) throws -> [HistoryEntry]
+  /// Whether a deletion of the record has been acknowledged since a time.
+  func wasDeleted(_ key: RecordKey, since time: Int64) throws -> Bool
   /// Removes what ended before a time, or longer ago than so many others, with its attempts: from the oldest on, up to the
   /// first that stays, and no more than `limit`. Returns how many that were.
   func removeHistory(endedBefore time: Int64, keeping count: Int, limit: Int) throws -> Int
@@ -150,8 +152,8 @@ package protocol Ledger: AnyObject {
   func openDropped(limit: Int) throws -> [DroppedChange]
   /// Nothing that was dropped of the record so far can be undone any more.
   func closeDropped(of key: RecordKey) throws
-  /// Removes what was dropped before a time and cannot be undone any more.
-  func removeDropped(closedAndBefore time: Int64) throws
+  /// Removes what was dropped before a time; it cannot be undone any more.
+  func removeDropped(before time: Int64) throws
 
   // MARK: - Delivery
 
@@ -164,8 +166,6 @@ package protocol Ledger: AnyObject {
   func delivery(of key: RecordKey) throws -> Delivery?
   /// Forgets what has been taken. What was noted again since has another number.
   func removeDeliveries(_ numbers: [Int64]) throws
-  /// Puts what is noted behind all else, in this order.
-  func postponeDeliveries(_ numbers: [Int64]) throws
   func deliveryCount() throws -> Int
   /// Notes that a zone is gone, as a delivery without a record's name. Nothing where no app is to be told.
   func noteGone(_ zone: ZoneKey) throws

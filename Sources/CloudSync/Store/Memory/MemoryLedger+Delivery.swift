@@ -25,13 +25,6 @@ extension MemoryLedger {
     for (key, row) in deliveryRows.rows where numbers.contains(row.number) { deliveryRows[key] = nil }
   }
 
-  func postponeDeliveries(_ numbers: [Int64]) throws {
-    for number in numbers {
-      guard let row = deliveryRows.rows.values.first(where: { $0.number == number }) else { continue }
-      noteDelivery(row.key, type: row.type, lastFields: row.lastFields)
-    }
-  }
-
   func noteGone(_ zone: ZoneKey) throws { noteDelivery(RecordKey(zone, ""), type: "", lastFields: nil) }
 
   func deliveryCount() throws -> Int { deliveryRows.rows.count }

@@ -82,6 +82,12 @@ extension MemoryLedger {
     droppedRows[singles.counters.dropped] = dropped
   }
 
+  func wasDeleted(_ key: RecordKey, since time: Int64) throws -> Bool {
+    history.rows.values.contains { entry in
+      entry.key == key && entry.kind == .delete && entry.ending == .acknowledged && entry.endedAt >= time
+    }
+  }
+
   func dropped(of operation: Int64) throws -> [DroppedChange] {
     droppedRows.newest(.max).reversed().filter { $0.operation == operation }
   }
@@ -96,8 +102,8 @@ extension MemoryLedger {
     }
   }
 
-  func removeDropped(closedAndBefore time: Int64) throws {
-    for (id, dropped) in droppedRows.rows where !dropped.isOpen && dropped.at < time { droppedRows[id] = nil }
+  func removeDropped(before time: Int64) throws {
+    for (id, dropped) in droppedRows.rows where dropped.at < time { droppedRows[id] = nil }
   }
 }
 

@@ -31,18 +31,6 @@ extension SQLiteLedger {
     for number in numbers { try run("DELETE FROM deliveries WHERE number = ?", [number]) }
   }
 
-  func postponeDeliveries(_ numbers: [Int64]) throws {
-    for number in numbers {
-      try run(
-        """
-        INSERT OR REPLACE INTO deliveries(zone, owner, name, type, fields)
-          SELECT zone, owner, name, type, fields FROM deliveries WHERE number = ?
-        """,
-        [number]
-      )
-    }
-  }
-
   func noteGone(_ zone: ZoneKey) throws {
     guard try value("delivers") != nil else { return }
     try run("DELETE FROM deliveries WHERE zone = ? AND owner = ? AND name = ''", [zone.zone, zone.owner])

@@ -97,6 +97,14 @@ extension SQLiteLedger {
     }
   }
 
+  func wasDeleted(_ key: RecordKey, since time: Int64) throws -> Bool {
+    let sql = """
+      SELECT EXISTS (SELECT 1 FROM history
+        WHERE operation = 'delete' AND name = ? AND zone = ? AND owner = ? AND ending = 'acknowledged' AND endedAt >= ?)
+      """
+    return try one(sql, [key.name, key.zone, key.owner, time]) ?? false
+  }
+
   // MARK: - What was dropped
 
   func add(_ dropped: DroppedChange) throws {
@@ -128,7 +136,7 @@ extension SQLiteLedger {
     )
   }
 
-  func removeDropped(closedAndBefore time: Int64) throws {
-    try run("DELETE FROM dropped WHERE isOpen = 0 AND at < ?", [time])
+  func removeDropped(before time: Int64) throws {
+    try run("DELETE FROM dropped WHERE at < ?", [time])
   }
 }

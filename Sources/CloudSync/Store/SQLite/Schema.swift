@@ -27,6 +27,9 @@ enum Schema {
     migrator.registerMigration("8 counts") { try $0.execute(sql: counts) }
     migrator.registerMigration("9 texts") { try $0.execute(sql: texts) }
     migrator.registerMigration("10 holding") { try $0.execute(sql: holding) }
+    migrator.registerMigration("11 deletions") { database in
+      try database.execute(sql: "CREATE INDEX historyOfDeletions ON history(name) WHERE operation = 'delete'")
+    }
     return migrator
   }()
 
