@@ -62,6 +62,14 @@ import Testing
     #expect(try store.status().isPaused == false)
   }
 
+  @Test(arguments: QueueVerb.allCases)
+  func `a dry run tells what is done to what a dead driver left on its way`(_ verb: QueueVerb) throws {
+    let told = try store.perform(verb, on: .all, dryRun: true, actor: "ana")
+    let done = try store.perform(verb, on: .all, actor: "ana")
+
+    #expect(told == done)
+  }
+
   @Test func `exactly the selected operations are touched`() throws {
     let result = try whileDriven { try store.perform(.discard, on: .ids([1, 99, 3, 1]), actor: "ana") }
 

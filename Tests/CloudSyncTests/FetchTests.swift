@@ -1,7 +1,6 @@
 import CloudKit
 import CloudKitEmulator
 import Foundation
-import Synchronization
 import Testing
 
 @testable import CloudSync
@@ -312,32 +311,6 @@ import Testing
     try await mine.sync()
 
     #expect(try mine.store.records().total == 0)
-  }
-
-  @Test(arguments: [DatabaseName.private, .public])
-  func `a long reading and a long sending make way for each other`(_ database: DatabaseName) async throws {
-    let world = try World(database) { $0.pageLimit = 2 }
-    let theirs = try world.device("theirs")
-    _ = try theirs.store.enqueue((0..<20).map { world.put("r\($0)", [:]) })
-    try await theirs.sync()
-    let mine = try world.device("mine", turn: (pages: 3, requests: 2))
-    let order = Mutex<[Character]>([])
-    mine.transport.interfere { operation, _, _ in
-      switch operation {
-      case "records/modify": order.withLock { $0.append("w") }
-      case "changes/zone", "records/query": order.withLock { $0.append("r") }
-      default: break
-      }
-      return .pass
-    }
-    _ = try mine.store.enqueue((0..<900).map { world.put("m\($0)", [:]) })
-
-    let summary = try await mine.sync(["Note"])
-
-    #expect(summary.reachedEnd && summary.sent == 900)
-    #expect(try mine.store.records(mirrorOnly: true).total == 920)
-    // Three pages, as many requests as there may be in a row, and again.
-    #expect(String(order.withLock { $0 }).hasPrefix("rrrwwrrrwwrrrwr"))
   }
 
   @Test(arguments: [false, true])

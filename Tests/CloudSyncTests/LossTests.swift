@@ -361,6 +361,23 @@ import Testing
     #expect(try mine.store.read { try $0.value("wait \(id)") } == nil)
   }
 
+  @Test func `what went wrong last is told, also where it struck one record alone`() async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("a", [:]))
+    mine.transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number == 1 else { return .pass }
+      let failure = #"{"recordName": "a", "serverErrorCode": "BAD_REQUEST", "reason": "no"}"#
+      return .answer(status: 200, #"{"records": [\#(failure)]}"#)
+    }
+
+    try await mine.sync()
+
+    let status = try mine.store.status()
+    #expect(status.lastError?.code == "BAD_REQUEST" && status.lastError?.message == "no")
+    #expect(status.state == .idle)
+  }
+
   @Test func `a wait of the zone is kept in a comparison of the zone`() async throws {
     let world = try World()
     let mine = try world.device("mine")

@@ -88,9 +88,9 @@ struct ConflictsResolve: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    if !dryRun { try session.refuseIfReadOnly() }
     let choices = try choices()
-    guard let store = try session.storeToRead(), try store.conflict(id) != nil else {
+    guard let store = try dryRun ? session.storeToRead() : session.storeToCommand(), try store.conflict(id) != nil
+    else {
       throw CommandFailure.noConflict(id)
     }
     let preview = try store.preview(id, take: take, fields: choices)

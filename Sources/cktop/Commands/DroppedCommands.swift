@@ -43,8 +43,7 @@ struct ConflictsUndo: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try session.refuseIfReadOnly()
-    guard let store = try session.storeToRead(), try store.detail(of: id)?.dropped.contains(where: \.isOpen) == true
+    guard let store = try session.storeToCommand(), try store.detail(of: id)?.dropped.contains(where: \.isOpen) == true
     else {
       throw CommandFailure(
         "nothing that was dropped of \(id) can be undone; cktop conflicts dropped lists what can",

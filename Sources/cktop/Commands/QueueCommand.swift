@@ -103,8 +103,7 @@ struct QueueFlush: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try session.refuseIfReadOnly()
-    let count = try session.storeToRead()?.flush(actor: "cli") ?? 0
+    let count = try session.storeToCommand()?.flush(actor: "cli") ?? 0
     let object: JSONObject = ["flushed": .integer(Int64(count))]
     OutputStream.standard.line(json ? object.line : "flushed \(count)")
   }

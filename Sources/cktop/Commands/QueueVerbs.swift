@@ -25,10 +25,10 @@ struct QueueSelection: ParsableArguments {
   /// Does a verb to the selected operations and tells what was done.
   func perform(_ verb: QueueVerb, _ session: Session) async throws {
     let selection = try selection()
-    if !dryRun { try session.refuseIfReadOnly() }
     // Pausing and resuming all holds for what comes later too, so it needs a store to hold in.
     let needsStore = !dryRun && selection == .all && (verb == .pause || verb == .resume)
-    guard let store = try needsStore ? await session.storeToChange() : session.storeToRead() else {
+    let known = try dryRun ? session.storeToRead() : session.storeToCommand()
+    guard let store = try needsStore ? await session.storeToChange() : known else {
       var nothing = CommandResult()
       nothing.unknown = ids
       return try report(verb, nothing)
@@ -62,7 +62,10 @@ struct QueueSelection: ParsableArguments {
       OutputStream.standard.line(object.line)
     } else {
       let left = skipped.isEmpty ? "" : ", left \(skipped.count) alone"
-      OutputStream.standard.line("\(dryRun ? "would \(verb.rawValue)" : verb.past) \(result.changed.count)\(left)")
+      let all = self.all && !dryRun ? verb.ofAll : ""
+      OutputStream.standard.line(
+        "\(dryRun ? "would \(verb.rawValue)" : verb.past) \(result.changed.count)\(left)\(all)"
+      )
       if dryRun { OutputStream.standard.lines(result.changed.map(String.init)) }
     }
     for id in result.unknown {
@@ -79,6 +82,15 @@ struct QueueSelection: ParsableArguments {
 }
 
 extension QueueVerb {
+  /// What it means for what is not queued yet.
+  fileprivate var ofAll: String {
+    switch self {
+    case .pause: "; nothing is sent or read until cktop queue resume --all"
+    case .resume: "; syncing goes on"
+    case .retry, .discard: ""
+    }
+  }
+
   /// What has been done.
   fileprivate var past: String {
     switch self {

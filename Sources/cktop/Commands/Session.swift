@@ -100,6 +100,14 @@ struct Session: Sendable {
     return try SyncStore(path: storePath, scope: scope)
   }
 
+  /// The store for a verb that commands what is queued: nil where there is none, and none is made. Refused in read-only mode.
+  func storeToCommand() throws -> SyncStore? {
+    try refuseIfReadOnly()
+    guard let store = try storeToRead() else { return nil }
+    try claim(store)
+    return store
+  }
+
   /// The store for a verb that changes something, made where there is none. Refused in read-only mode.
   func storeToChange() async throws -> SyncStore {
     try refuseIfReadOnly()
@@ -163,7 +171,7 @@ struct Session: Sendable {
   /// A store that is somebody else's is no damaged store: a person has to say who we are, unless it is the server that has
   /// given us somebody else's token. That is not kept.
   func failure(ofStrangers error: StoreError) -> CommandFailure {
-    guard kept?.forget() == true else { return CommandFailure(error.message, .personNeeded) }
+    guard found.usesKeptToken, kept?.forget() == true else { return CommandFailure(error.message, .personNeeded) }
     let next = "the token that was kept beside the store was theirs and is dropped, try again with your own"
     return CommandFailure("\(error.message); \(next)", .personNeeded)
   }
@@ -184,7 +192,9 @@ struct Session: Sendable {
     case .apiToken(let token):
       credential = .apiToken(token)
     case .webAuth(let apiToken, let webAuthToken):
-      credential = .webAuth(apiToken: apiToken, webAuthToken: kept?.read() ?? KeptToken.repaired(webAuthToken))
+      let known = kept?.read()
+      if known != nil { found.usesKeptToken = true }
+      credential = .webAuth(apiToken: apiToken, webAuthToken: known ?? KeptToken.repaired(webAuthToken))
     case .none:
       throw CommandFailure(
         "no credential is configured; set CLOUDKIT_KEY_ID and CLOUDKIT_KEY_FILE, or CLOUDKIT_API_TOKEN",
@@ -221,10 +231,16 @@ struct Session: Sendable {
 
 /// What a session finds out once.
 private final class FoundStore: Sendable {
-  private let value = Mutex<String?>(nil)
+  private let value = Mutex<(path: String?, usesKeptToken: Bool)>((nil, false))
 
   var path: String? {
-    get { value.withLock { $0 } }
-    set { value.withLock { $0 = newValue } }
+    get { value.withLock { $0.path } }
+    set { value.withLock { $0.path = newValue } }
+  }
+
+  /// Whether the token that was kept beside the store by an earlier run is sent, not the configured one.
+  var usesKeptToken: Bool {
+    get { value.withLock { $0.usesKeptToken } }
+    set { value.withLock { $0.usesKeptToken = newValue } }
   }
 }

@@ -263,7 +263,8 @@ final class Dashboard {
       state.overlay = .question(
         ViewState.Question(
           title: "Discard",
-          text: "Discard the \(operation.kind.rawValue) of \(name)? It has not reached the server and would be lost.",
+          text:
+            "Discard the \(operation.kind.rawValue) of \(name)? It has not reached the server and is not sent then.",
           operations: [operation.id]
         )
       )
