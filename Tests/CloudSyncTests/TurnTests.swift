@@ -34,6 +34,24 @@ import Testing
     #expect(String(order.withLock { $0 }).hasPrefix("rrrwwrrrwwrrrwr"))
   }
 
+  /// Found by simulation, seed 20023994.
+  @Test func `what goes along with a delete that ends a turn is found gone, too`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine", turn: (pages: 25, requests: 1))
+    try mine.store.accept(world.put("owner", [:]))
+    let reference = FieldValue.reference(WireReference(recordName: "owner", action: "DELETE_SELF"))
+    try mine.store.accept(world.put("owned", ["to": reference]))
+    try await mine.sync()
+    #expect(try mine.store.records(mirrorOnly: true).total == 2)
+    try mine.store.accept(world.delete("owner"))
+
+    try await mine.sync()
+
+    #expect(world.onServer("owned") == nil)
+    #expect(try mine.store.records(mirrorOnly: true).total == 0)
+    #expect(try mine.store.status().isInSync)
+  }
+
   @Test func `an edit that is sent in the middle of a purge's feed does not escape what holds the purge back`()
     async throws
   {

@@ -169,7 +169,7 @@ public actor SyncEngine {
       }
       var hasSent = try await send(lease, &summary)
       // What was sent comes back in the feeds; what comes may leave merged records to be sent.
-      while hasSent || summary.hasSentMeanwhile {
+      while hasSent || summary.hasSentMeanwhile || summary.hasSentDeletes {
         readAt = store.now()
         // A delete takes along what referred to the record by `DELETE_SELF`, which only a feed or a sweep tells: once all
         // are sent.

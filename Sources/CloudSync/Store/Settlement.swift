@@ -12,6 +12,7 @@ struct Settlement {
   private let outcomes: [Int64: Outcome]
   private var waits: [WaitScope: WebServicesError] = [:]
   private var tooLarge = false
+  private var epochs: [ZoneKey: Int64] = [:]
 
   private var ledger: any Ledger { reconciliation.ledger }
   private var now: Int64 { reconciliation.now }
@@ -44,8 +45,15 @@ struct Settlement {
 
   /// Writes the outcome of one operation, if there is any.
   mutating func settle(_ sent: QueuedOperation) throws {
-    guard let outcome = outcomes[sent.id], var operation = try ledger.operation(sent.id), operation.state == .inFlight
-    else { return }
+    guard let outcome = outcomes[sent.id] else { return }
+    if case .saved(let record) = outcome, !sent.isPart, try ledger.isInFlight(sent.id, generation: sent.generation) {
+      // As it was sent: it need not be read to be ended.
+      result.acknowledged += 1
+      try SyncStore.noteAssets(of: sent, in: record, ledger)
+      try ledger.put(record, epoch: try epoch(sent.key.zoneKey))
+      return try ledger.end(sent, .acknowledged, "the server holds it", now: now)
+    }
+    guard var operation = try ledger.operation(sent.id), operation.state == .inFlight else { return }
     let generation = operation.sentGeneration
     operation.sentGeneration = nil
     operation.sentKind = nil
@@ -55,7 +63,7 @@ struct Settlement {
       if !sent.isPart { result.acknowledged += 1 }
       (operation.sentChanges, operation.isUnanswered) = ([sent.changes], false)
       try SyncStore.noteAssets(of: sent, in: record, ledger)
-      try acknowledgeSave(operation, record, of: sent)
+      try acknowledgePart(operation, record, of: sent)
     case .deleted:
       result.acknowledged += 1
       try acknowledgeDelete(operation, isCurrent: generation == operation.generation)
@@ -77,12 +85,20 @@ struct Settlement {
 
   // MARK: - Acknowledging only what was sent
 
-  private func acknowledgeSave(_ operation: QueuedOperation, _ record: MirrorRecord, of sent: QueuedOperation) throws {
-    try ledger.put(record, epoch: try ledger.epoch(operation.key.zoneKey))
+  /// The number of the reading that sees the zone's records now.
+  private mutating func epoch(_ zone: ZoneKey) throws -> Int64 {
+    if let known = epochs[zone] { return known }
+    let epoch = try ledger.epoch(zone)
+    epochs[zone] = epoch
+    return epoch
+  }
+
+  /// Takes that the server saved what has been edited since, or a part of it.
+  private mutating func acknowledgePart(_ operation: QueuedOperation, _ record: MirrorRecord, of sent: QueuedOperation)
+    throws
+  {
+    try ledger.put(record, epoch: try epoch(operation.key.zoneKey))
     let isCurrent = sent.sentGeneration == operation.generation
-    guard sent.isPart || !isCurrent else {
-      return try ledger.end(operation, .acknowledged, "the server holds it", now: now)
-    }
     // Edited while it was on its way: what the server does not hold yet stays, based on what it holds.
     var operation = operation
     operation.baseTag = record.changeTag
@@ -95,7 +111,7 @@ struct Settlement {
     operation.reason = isCurrent ? "its links follow" : "edited while it was sent, ready to send"
     // An edit made meanwhile on an older reading is still to be compared.
     if operation.kind == .save, operation.needsReadBack {
-      return try reconciliation.rebase(operation, onto: record, epoch: try ledger.epoch(operation.key.zoneKey))
+      return try reconciliation.rebase(operation, onto: record, epoch: try epoch(operation.key.zoneKey))
     }
     operation.forgetSent()
     if operation.kind == .save {

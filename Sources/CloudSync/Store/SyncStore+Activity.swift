@@ -16,6 +16,8 @@ extension SyncStore {
   }
 
   func setActivity(_ activity: Activity, _ lease: Lease) throws(StoreError) {
+    // What is so already is not written with a sync of the disk.
+    guard try read({ try $0.activity().state }) != activity.rawValue else { return }
     try write(lease) { ledger, now in
       try ledger.changeActivity { row in
         guard row.state != activity.rawValue else { return }

@@ -7,6 +7,8 @@ package protocol Ledger: AnyObject {
 
   func operation(_ id: Int64) throws -> QueuedOperation?
   func operation(for key: RecordKey) throws -> QueuedOperation?
+  /// Whether an operation is on its way in the generation that was sent.
+  func isInFlight(_ id: Int64, generation: Int64) throws -> Bool
   /// Operations of a zone, those on the zone itself included, oldest first.
   func operations(of zone: ZoneKey) throws -> [QueuedOperation]
   /// Operations on records of a zone that build on what the server held: deletes, and saves on a record with a tag.

@@ -2,6 +2,10 @@
 extension MemoryLedger {
   func operation(_ id: Int64) throws -> QueuedOperation? { operations[id]?.operation }
 
+  func isInFlight(_ id: Int64, generation: Int64) throws -> Bool {
+    try operation(id).map { $0.state == .inFlight && $0.generation == generation } ?? false
+  }
+
   func operation(for key: RecordKey) throws -> QueuedOperation? {
     queue.byKey[key].flatMap { operations[$0]?.operation }
   }

@@ -7,6 +7,11 @@ extension SQLiteLedger {
   }
 
   /// Mostly there is none, and a number is asked for with less ado than a row of many columns.
+  func isInFlight(_ id: Int64, generation: Int64) throws -> Bool {
+    let sql = "SELECT EXISTS (SELECT 1 FROM operations WHERE id = ? AND state = 'inFlight' AND generation = ?)"
+    return try one(sql, [id, generation]) ?? false
+  }
+
   func operation(for key: RecordKey) throws -> QueuedOperation? {
     let id: Int64? = try one(
       "SELECT id FROM operations WHERE zone = ? AND owner = ? AND name = ?",

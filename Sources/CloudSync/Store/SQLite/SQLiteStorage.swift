@@ -64,7 +64,10 @@ package final class SQLiteStorage: QueueStorage {
     let pool = try DatabasePool(path: path, configuration: configuration)
     if isNew { try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path) }
     // GRDB's WAL set-up resets the pragma to NORMAL, under which a power cut may undo an acknowledged change.
-    try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+    // The log is copied into the file once it has 16 MB: pages that many commits change are copied once for all of them, and
+    // fewer commits have to do it.
+    let settings = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000"
+    try pool.writeWithoutTransaction { try $0.execute(sql: settings) }
     if !isNew { try keepCopy(of: pool, path) }
     try Schema.migrator.migrate(pool)
     return pool
