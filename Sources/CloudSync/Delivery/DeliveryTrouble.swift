@@ -27,6 +27,11 @@ struct DeliveryTrouble: Codable, Hashable, Sendable {
   private static let patience = 100
 
   var isAside: Bool { setAside?.isEmpty == false }
+  /// Whether more can be set aside.
+  var hasRoom: Bool { setAside?.count ?? 0 < Self.largest }
+
+  /// When something can be tried next; nil: nothing waits for a time.
+  func next(after now: Int64) -> Int64? { [nextAt, retryAt ?? 0].filter { $0 > now }.min() }
 
   /// How many records are tried next.
   var limit: Int { max(1, 200 >> (2 * min(max(attempts - 1, 0), 4))) }
@@ -47,11 +52,12 @@ struct DeliveryTrouble: Codable, Hashable, Sendable {
     (self.reason, at) = (reason, now)
     refusals = (refusals ?? 0) + 1
     attempts += 1
-    if wasAlone, setAside?.count ?? 0 < Self.largest {
+    let isStuck = wasAlone && !hasRoom
+    if wasAlone, hasRoom {
       put(aside: batch, now: now, random: random)
       attempts = 0
     }
-    let goesOn = (isAside || isFinding == true) && !(refusals ?? 0).isMultiple(of: Self.patience)
+    let goesOn = (isAside || isFinding == true) && !isStuck && !(refusals ?? 0).isMultiple(of: Self.patience)
     let wait = goesOn ? 0 : Backoff.seconds(afterAttempt: isAside ? 10 : attempts, random: random)
     nextAt = now + Backoff.milliseconds(wait)
     return goesOn

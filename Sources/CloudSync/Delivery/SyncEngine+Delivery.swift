@@ -15,9 +15,7 @@ extension SyncEngine {
         let trouble = try store.deliveryTrouble()
         // Trouble in the future was before the clock was set back.
         if trouble.map({ $0.nextAt <= store.now() || $0.at > store.now() }) ?? true { try await deliver() }
-        let next = try store.deliveryTrouble().map {
-          $0.isAside ? min($0.retryAt ?? .max, max($0.nextAt, store.now() + 1)) : $0.nextAt
-        }
+        let next = try store.deliveryTrouble()?.next(after: store.now())
         let left = next.map { Duration.milliseconds(max(1, $0 - store.now())) }
         patience = .seconds(1)
         // Without the system's watch the store has to be looked at.
@@ -50,9 +48,9 @@ extension SyncEngine {
     try store.startDelivering()
     while !Task.isCancelled {
       let batch = try store.nextDelivery(types: delegate.recordTypesInDependencyOrder)
-      if !batch.blocked.isEmpty { try store.setAside(batch.blocked, random: configuration.random()) }
+      let hasRoom = try batch.blocked.isEmpty || store.setAside(batch.blocked, random: configuration.random())
       guard !batch.numbers.isEmpty else {
-        if batch.blocked.isEmpty { break } else { continue }
+        if batch.blocked.isEmpty || !hasRoom { break } else { continue }
       }
       let changes = batch.changes
       configuration.origin?.adoptAssets(of: changes.modifications)

@@ -93,8 +93,10 @@ extension SyncStore {
     incomplete = Self.dependants(on: incomplete, among: present.map(\.order)).subtracting(blocked)
     batch.blocked = present.filter { blocked.contains($0.order.key) }.map(\.number)
     present.removeAll { blocked.contains($0.order.key) || incomplete.contains($0.order.key) }
-    batch.numbers += present.map(\.number)
-    batch.changes.modifications = order.sorted(present.map(\.order)).map { present[$0].record }
+    // Alone is alone: what it refers to is tried before it.
+    let taken = order.sorted(present.map(\.order)).prefix(trouble.limit == 1 ? 1 : .max).map { present[$0] }
+    batch.numbers += taken.map(\.number)
+    batch.changes.modifications = taken.map(\.record)
     return (batch, !incomplete.isEmpty)
   }
 
@@ -199,11 +201,15 @@ extension SyncStore {
   }
 
   /// Sets aside what refers to something that is.
-  func setAside(_ numbers: [Int64], random: Double) throws(StoreError) {
+  ///
+  /// - Returns: whether there was room.
+  func setAside(_ numbers: [Int64], random: Double) throws(StoreError) -> Bool {
     let now = now()
+    guard try deliveryTrouble()?.hasRoom ?? true else { return false }
     try write { ledger in
       try Self.changeTrouble(now, ledger) { $0.put(aside: numbers, now: now, random: random) }
     }
+    return true
   }
 
   private static func changeTrouble(_ now: Int64, _ ledger: any Ledger, _ body: (inout DeliveryTrouble) -> Void) throws
