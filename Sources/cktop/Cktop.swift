@@ -26,6 +26,7 @@ struct Cktop: AsyncParsableCommand {
     // What is written here is the user's own: stores, logs beside them, keys, the emulator's data.
     umask(0o077)
     do {
+      try requireText()
       var command = try parseAsRoot(StoreOptions.afterVerb(Array(CommandLine.arguments.dropFirst())))
       if var asynchronous = command as? any AsyncParsableCommand {
         try await asynchronous.run()
@@ -36,6 +37,16 @@ struct Cktop: AsyncParsableCommand {
       let end = CommandEnd(error, of: Self.self)
       end.write()
       Foundation.exit(end.code)
+    }
+  }
+
+  /// Refuses arguments that are no text: they would be read as others, and kept and sent like that.
+  private static func requireText() throws(CommandFailure) {
+    for (index, argument) in UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
+      .enumerated()
+    {
+      guard let argument, String(validatingCString: argument) == nil else { continue }
+      throw .usage("argument \(index) is not UTF-8; give it as UTF-8, or import it from a file")
     }
   }
 }

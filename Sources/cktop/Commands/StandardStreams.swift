@@ -48,9 +48,18 @@ struct OutputStream: Sendable {
         var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&poller, 1, -1)
       } else if errno != EINTR {
-        exit(descriptor == STDOUT_FILENO ? 128 + SIGPIPE : 1)
+        giveUp(errno)
       }
     }
+  }
+
+  /// Ends the process: quietly where the reader has gone, with a line where an output is cut off that somebody relies on.
+  private func giveUp(_ code: Int32) -> Never {
+    guard descriptor == STDOUT_FILENO, code != EPIPE else { exit(descriptor == STDOUT_FILENO ? 128 + SIGPIPE : 1) }
+    let reason = String(cString: strerror(code))
+    let message = "the output cannot be written and is cut off (\(reason)); make room, or send it elsewhere"
+    CommandFailure(message, .itemsFailed).report()
+    exit(CommandStatus.itemsFailed.rawValue)
   }
 }
 

@@ -12,6 +12,41 @@ import Testing
     #expect(try await machine.run("--version").status == 0)
   }
 
+  @Test func `an output that is cut off is told`() async throws {
+    let machine = try Machine()
+    let error = machine.folder.path("error")
+    let process = try Child(
+      Binary.cktop().path,
+      ["themes"],
+      environment: machine.environment,
+      in: machine.folder.url.path,
+      output: "/dev/full",
+      error: error
+    )
+
+    #expect(await process.end() == .exited(1))
+    #expect(try String(contentsOfFile: error, encoding: .utf8).hasPrefix("cktop: the output cannot be written"))
+  }
+
+  @Test func `an argument that is no text is refused, not changed`() async throws {
+    let machine = try Machine(Self.settings)
+    let error = machine.folder.path("error")
+    let process = try Child(
+      "/bin/sh",
+      ["-c", #"exec "$0" records put --type Task --name a "x=$(printf 'a\377b')""#, Binary.cktop().path],
+      environment: machine.environment,
+      in: machine.folder.url.path,
+      output: machine.folder.path("output"),
+      error: error
+    )
+
+    #expect(await process.end() == .exited(2))
+    #expect(
+      try String(contentsOfFile: error, encoding: .utf8)
+        == "cktop: argument 7 is not UTF-8; give it as UTF-8, or import it from a file\n"
+    )
+  }
+
   @Test func `looking at a store that does not exist shows nothing and makes nothing`() async throws {
     let machine = try Machine(Self.settings)
 
