@@ -24,7 +24,7 @@ extension SyncStore {
     let now = now()
     let isDriven = storage.isDriven
     return try read { ledger in
-      let trouble = DeliveryTrouble(stored: try ledger.value(Self.troubleKey))?.seen(at: now) ?? DeliveryTrouble()
+      let trouble = try Self.trouble(now, ledger) ?? DeliveryTrouble()
       // In the middle of a reading what something refers to may not have come yet.
       let isReading = try isDriven && ledger.value(Self.readingKey) != nil
       let (batch, isWaiting) = try modifications(order, trouble, isReading: isReading, ledger)
@@ -193,7 +193,7 @@ extension SyncStore {
     let now = now()
     return try write { ledger in
       try EventLog.add("delivery", reason, now: now, ledger)
-      var trouble = DeliveryTrouble(stored: try ledger.value(Self.troubleKey))?.seen(at: now) ?? DeliveryTrouble()
+      var trouble = try Self.trouble(now, ledger) ?? DeliveryTrouble()
       let goesOn = trouble.refuse(batch.numbers, reason, now: now, random: random)
       try ledger.setValue(Self.troubleKey, trouble.stored)
       return goesOn
@@ -212,9 +212,14 @@ extension SyncStore {
     return true
   }
 
+  /// The trouble as it is at a time.
+  private static func trouble(_ now: Int64, _ ledger: any Ledger) throws -> DeliveryTrouble? {
+    DeliveryTrouble(stored: try ledger.value(troubleKey))?.seen(at: now)
+  }
+
   private static func changeTrouble(_ now: Int64, _ ledger: any Ledger, _ body: (inout DeliveryTrouble) -> Void) throws
   {
-    guard var trouble = DeliveryTrouble(stored: try ledger.value(troubleKey))?.seen(at: now) else { return }
+    guard var trouble = try trouble(now, ledger) else { return }
     body(&trouble)
     try ledger.setValue(troubleKey, trouble.stored)
   }

@@ -14,41 +14,61 @@ extension SyncEngine {
       filterBy: filters ?? [],
       sortBy: [WireSort(modified, ascending: true)]
     )
+    let isKnown = try await readPages(query, of: pull, lease, &summary) { page, summary in
+      // What has never been read was not deleted from here.
+      let records =
+        pull.watermark == nil
+        ? page.records : try await self.withoutDeleted(page.records, pull.zone, lease, &summary)
+      let effect = try self.store.apply(records, of: pull, policy: self.configuration.merging, lease)
+      summary.fetched += effect.changed
+      try self.store.setFetched(summary.fetched + summary.deleted, lease)
+      if let failure = effect.failure { throw failure }
+    }
+    guard !isKnown else { return }
+    summary.requests += 1
+    if !summary.unknownTypes.contains(pull.type) { summary.unknownTypes.append(pull.type) }
+  }
+
+  /// Reads what a query finds, page by page.
+  ///
+  /// - Returns: false where the type does not exist on the server (yet): then there is nothing to read.
+  private func readPages(
+    _ query: WireQuery,
+    desiredKeys: [String]? = nil,
+    of pull: Pull,
+    _ lease: Lease,
+    _ summary: inout PassSummary,
+    _ take: (WireRecords, inout PassSummary) async throws -> Void
+  ) async throws -> Bool {
     let client = client
     let database = database
-    var marker: String?
     let feed = WaitScope.feed(of: pull.zone, type: pull.type)
+    var marker: String?
     for pages in 0..<Self.pageLimit {
       if pages > 0 { try await sendMeanwhile(reading: feed, of: pull.zone, lease, &summary) }
       try Task.checkCancellation()
       let page: WireRecords
       do {
         page = try await request(lease) { [marker] () async throws(WebServicesError) in
-          try await client.query(query, zone: pull.zone.wire, continuing: marker, in: database)
+          try await client.query(
+            query,
+            zone: pull.zone.wire,
+            desiredKeys: desiredKeys,
+            continuing: marker,
+            in: database
+          )
         }
       } catch {
-        // The type does not exist on the server (yet): nothing to read.
-        if error.isUnknownType {
-          summary.requests += 1
-          if !summary.unknownTypes.contains(pull.type) { summary.unknownTypes.append(pull.type) }
-          return
-        }
-        throw error
+        guard error.isUnknownType else { throw error }
+        return false
       }
       summary.requests += 1
-      let next = page.continuationMarker
-      // What has never been read was not deleted from here.
-      let records =
-        pull.watermark == nil
-        ? page.records : try await withoutDeleted(page.records, pull.zone, lease, &summary)
-      let effect = try store.apply(records, of: pull, policy: configuration.merging, lease)
-      summary.fetched += effect.changed
-      try store.setFetched(summary.fetched + summary.deleted, lease)
-      if let failure = effect.failure { throw failure }
-      guard let next else { return }
+      try await take(page, &summary)
+      guard let next = page.continuationMarker else { return true }
       guard next != marker else { throw Self.stalled("records/query") }
       marker = next
     }
+    return true
   }
 
   /// Finds deletions, and edits that the index showed too late: reads names and tags of all records, then looks up one by
@@ -60,27 +80,7 @@ extension SyncEngine {
     var suspects = try store.tagsInMirror(of: pull)
     guard !suspects.isEmpty else { return }
     var strangers: Set<String> = []
-    var marker: String?
-    let feed = WaitScope.feed(of: pull.zone, type: pull.type)
-    for pages in 0..<Self.pageLimit {
-      if pages > 0 { try await sendMeanwhile(reading: feed, of: pull.zone, lease, &summary) }
-      try Task.checkCancellation()
-      let page: WireRecords
-      do {
-        page = try await request(lease) { [marker] () async throws(WebServicesError) in
-          try await client.query(
-            WireQuery(recordType: pull.type),
-            zone: pull.zone.wire,
-            desiredKeys: [],
-            continuing: marker,
-            in: database
-          )
-        }
-      } catch {
-        guard error.isUnknownType else { throw error }
-        break
-      }
-      summary.requests += 1
+    _ = try await readPages(WireQuery(recordType: pull.type), desiredKeys: [], of: pull, lease, &summary) { page, _ in
       for case .record(let record) in page.records {
         switch suspects[record.recordName] {
         case nil: strangers.insert(record.recordName)
@@ -88,9 +88,6 @@ extension SyncEngine {
         default: break
         }
       }
-      guard let next = page.continuationMarker else { break }
-      guard next != marker else { throw Self.stalled("records/query") }
-      marker = next
     }
     let names = strangers.union(suspects.keys).sorted()
     for start in stride(from: 0, to: names.count, by: 200) {

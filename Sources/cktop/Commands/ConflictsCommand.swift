@@ -89,7 +89,7 @@ struct ConflictsResolve: Verb {
 
   func run(_ session: Session) async throws {
     let choices = try choices()
-    guard let store = try dryRun ? session.storeToRead() : session.storeToCommand(), try store.conflict(id) != nil
+    guard let store = try session.storeToCommand(dryRun: dryRun), try store.conflict(id) != nil
     else {
       throw CommandFailure.noConflict(id)
     }

@@ -27,8 +27,7 @@ struct QueueSelection: ParsableArguments {
     let selection = try selection()
     // Pausing and resuming all holds for what comes later too, so it needs a store to hold in.
     let needsStore = !dryRun && selection == .all && (verb == .pause || verb == .resume)
-    let known = try dryRun ? session.storeToRead() : session.storeToCommand()
-    guard let store = try needsStore ? await session.storeToChange() : known else {
+    guard let store = try needsStore ? await session.storeToChange() : session.storeToCommand(dryRun: dryRun) else {
       var nothing = CommandResult()
       nothing.unknown = ids
       return try report(verb, nothing)

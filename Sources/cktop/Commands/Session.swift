@@ -101,7 +101,10 @@ struct Session: Sendable {
   }
 
   /// The store for a verb that commands what is queued: nil where there is none, and none is made. Refused in read-only mode.
-  func storeToCommand() throws -> SyncStore? {
+  ///
+  /// - Parameter dryRun: it is only to be told what would be done, which is looking.
+  func storeToCommand(dryRun: Bool = false) throws -> SyncStore? {
+    if dryRun { return try storeToRead() }
     try refuseIfReadOnly()
     guard let store = try storeToRead() else { return nil }
     try claim(store)

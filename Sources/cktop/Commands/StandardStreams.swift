@@ -55,7 +55,8 @@ struct OutputStream: Sendable {
 
   /// Ends the process: quietly where the reader has gone, with a line where an output is cut off that somebody relies on.
   private func giveUp(_ code: Int32) -> Never {
-    guard descriptor == STDOUT_FILENO, code != EPIPE else { exit(descriptor == STDOUT_FILENO ? 128 + SIGPIPE : 1) }
+    guard descriptor == STDOUT_FILENO else { exit(1) }
+    guard code != EPIPE else { exit(128 + SIGPIPE) }
     let reason = String(cString: strerror(code))
     let message = "the output cannot be written and is cut off (\(reason)); make room, or send it elsewhere"
     CommandFailure(message, .itemsFailed).report()

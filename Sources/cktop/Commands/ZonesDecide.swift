@@ -74,7 +74,7 @@ struct DeletionDecision: ParsableArguments {
   }
 
   fileprivate func perform(_ choice: Choice, _ session: Session, _ decide: (SyncStore, ZoneKey) throws -> Int) throws {
-    let store = try dryRun ? session.storeToRead() : session.storeToCommand()
+    let store = try session.storeToCommand(dryRun: dryRun)
     let zones = try store?.zones().filter { $0.key.zone == name && (owner == nil || $0.key.owner == owner) } ?? []
     guard let store, let zone = zones.first(where: { $0.held != nil }), let held = zone.held else {
       throw CommandFailure.usage("zone \(name) holds no deletions back; cktop zones list shows which do")

@@ -6,12 +6,12 @@ extension SQLiteLedger {
     try row("SELECT \(QueuedOperation.columns) FROM operations WHERE id = ?", [id]).map(QueuedOperation.init(row:))
   }
 
-  /// Mostly there is none, and a number is asked for with less ado than a row of many columns.
   func isInFlight(_ id: Int64, generation: Int64) throws -> Bool {
     let sql = "SELECT EXISTS (SELECT 1 FROM operations WHERE id = ? AND state = 'inFlight' AND generation = ?)"
     return try one(sql, [id, generation]) ?? false
   }
 
+  /// Mostly there is none, and a number is asked for with less ado than a row of many columns.
   func operation(for key: RecordKey) throws -> QueuedOperation? {
     let id: Int64? = try one(
       "SELECT id FROM operations WHERE zone = ? AND owner = ? AND name = ?",
