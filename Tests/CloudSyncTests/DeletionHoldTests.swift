@@ -7,9 +7,9 @@ import Testing
 
 /// What the server deletes comes true here where it is little; where it is much, or a zone, somebody decides.
 @Suite(.serialized, .eachStorage) struct DeletionHoldTests {
-  private let world: World
-  private let mine: TestDevice
-  private let theirs: TestDevice
+  let world: World
+  let mine: TestDevice
+  let theirs: TestDevice
   private let zone: ZoneKey
 
   init() throws {
@@ -20,20 +20,19 @@ import Testing
   }
 
   /// Both devices have these records.
-  private func share(_ count: Int, _ fields: (Int) -> [String: FieldValue] = { ["x": .int64(Int64($0))] }) async throws
-  {
+  func share(_ count: Int, _ fields: (Int) -> [String: FieldValue] = { ["x": .int64(Int64($0))] }) async throws {
     _ = try mine.store.enqueue((0..<count).map { world.put("r\($0)", fields($0)) })
     try await mine.sync()
     try await theirs.sync()
   }
 
   /// Another device deletes records.
-  private func delete(_ numbers: Range<Int>) async throws {
+  func delete(_ numbers: Range<Int>) async throws {
     _ = try theirs.store.enqueue(numbers.map { world.delete("r\($0)") })
     try await theirs.sync()
   }
 
-  private func accept() throws -> Int {
+  func accept() throws -> Int {
     try mine.store.acceptDeletions(in: zone, policy: MergePolicy(.server), actor: "test")
   }
 
@@ -406,59 +405,5 @@ import Testing
     try await mine.sync()
 
     #expect(world.onServer("r0") == ["x": .int64(0)])
-  }
-
-  @Test func `a purge that comes in small parts is held back once it is large`() async throws {
-    try await share(20)
-    for part in 0..<5 {
-      try await delete(part * 3..<part * 3 + 3)
-      world.clock.advance(60)
-      try await mine.sync()
-    }
-
-    // Nine are gone, and from then on it is half of what there was.
-    #expect(try mine.store.records(mirrorOnly: true).total == 11)
-    #expect(try mine.store.heldDeletions().map(\.records) == [6])
-    _ = try accept()
-    world.clock.advance(60)
-    try await delete(15..<17)
-    try await mine.sync()
-    #expect(try mine.store.heldDeletions().isEmpty)
-    #expect(try mine.store.records(mirrorOnly: true).total == 3)
-  }
-
-  @Test func `records that come and go are no purge`() async throws {
-    try await share(10)
-    for round in 0..<8 {
-      let names = (0..<4).map { "t\(round)-\($0)" }
-      _ = try theirs.store.enqueue(names.map { world.put($0, [:]) })
-      try await theirs.sync()
-      try await mine.sync()
-      _ = try theirs.store.enqueue(names.map { world.delete($0) })
-      try await theirs.sync()
-      world.clock.advance(60)
-      try await mine.sync()
-    }
-
-    #expect(try mine.store.heldDeletions().isEmpty)
-    #expect(try mine.store.records(mirrorOnly: true).total == 10)
-  }
-
-  @Test func `a purge of several types where there is no feed is held back as one`() async throws {
-    let world = try World(.public)
-    let mine = try world.device("mine", deletionGuard: DeletionGuard(count: 6, share: 0.5))
-    let theirs = try world.device("theirs")
-    let names = ["A", "B", "C", "D"].flatMap { type in (0..<2).map { (type, "\(type)\($0)") } }
-    _ = try theirs.store.enqueue(names.map { world.put($0.1, type: $0.0, [:]) })
-    try await theirs.sync()
-    try await mine.sync(["A", "B", "C", "D"])
-    #expect(try mine.store.records(mirrorOnly: true).total == 8)
-    _ = try theirs.store.enqueue(names.dropLast().map { world.delete($0.1) })
-    try await theirs.sync()
-
-    try await mine.sync()
-
-    #expect(try mine.store.records(mirrorOnly: true).total == 8)
-    #expect(try mine.store.heldDeletions().map(\.records) == [7])
   }
 }

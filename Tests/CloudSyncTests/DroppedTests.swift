@@ -84,11 +84,17 @@ import Testing
     #expect(world.onServer("a") == nil)
   }
 
-  @Test(.eachStorage) func `what an operator discarded can be had back until the next edit`() async throws {
+  /// A device whose record `a` with `x` 0 is on the server.
+  private func known() async throws -> (world: World, device: TestDevice) {
     let world = try World()
     let device = try world.device("mine")
     try device.store.accept(world.put("a", ["x": .int64(0)]))
     try await device.sync()
+    return (world, device)
+  }
+
+  @Test(.eachStorage) func `what an operator discarded can be had back until the next edit`() async throws {
+    let (world, device) = try await known()
     let ids = [
       try device.store.accept(world.put("a", ["x": .int64(1)])), try device.store.accept(world.put("new", [:])),
       try device.store.accept(world.put("edited", [:])),
@@ -110,10 +116,7 @@ import Testing
   }
 
   @Test(.eachStorage) func `what was queued for a zone that is to be deleted can be had back`() async throws {
-    let world = try World()
-    let device = try world.device("mine")
-    try device.store.accept(world.put("a", ["x": .int64(0)]))
-    try await device.sync()
+    let (world, device) = try await known()
     let ids = [
       try device.store.accept(world.put("a", ["x": .int64(1)])), try device.store.accept(world.put("new", [:])),
     ]

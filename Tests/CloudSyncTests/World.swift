@@ -47,6 +47,13 @@ enum Interference: Sendable {
   /// The request is carried out and its answer lost.
   case answerLost
   case answer(status: Int, String)
+
+  /// An answer that refuses a record alone.
+  static func refusing(_ name: String, _ code: String, _ reason: String, retryAfter: Int? = nil) -> Interference {
+    let wait = retryAfter.map { #", "retryAfter": \#($0)"# } ?? ""
+    let failure = #"{"recordName": "\#(name)", "serverErrorCode": "\#(code)", "reason": "\#(reason)"\#(wait)}"#
+    return .answer(status: 200, #"{"records": [\#(failure)]}"#)
+  }
 }
 
 /// The emulator behind a wire that tests can cut, counting what goes over it.
