@@ -143,9 +143,12 @@ struct Reconciliation {
     try ledger.removeRecord(operation.key)
     // Deleted on both sides, and then made anew here.
     if operation.isRecreation {
-      // It may have been sent itself.
+      // It may have been sent itself, or what it replaces may still be made: that is to go all the same.
       let sent = operation.isUnanswered ? operation.sentChanges : []
+      let names = sent.reduce(into: Set()) { $0.formUnion($1.names) }
+      let cleared = operation.changes.only(operation.changes.cleared.intersection(names))
       operation.startOver()
+      operation.changes.apply(cleared)
       (operation.sentChanges, operation.isUnanswered) = (sent, !sent.isEmpty)
       goOn(&operation, "ready to send")
       return try ledger.update(operation)
