@@ -209,6 +209,9 @@ import Testing
     WaitScope.network, .account, .quota, .database, .zone(ZoneKey(zone: "a")), .zone(ZoneKey(zone: "a", owner: "_b")),
     .zone(ZoneKey(zone: "a:b")), .zone(ZoneKey(zone: "a%3Ab", owner: "c:d")), .zone(ZoneKey(zone: "%%:/")),
     .feed(of: ZoneKey(zone: "a:b"), type: "Note"),
+    // What combines with the colon before it, or stands behind what is spelled otherwise.
+    .zone(ZoneKey(zone: "\u{301}a", owner: "\u{FE0F}b")), .zone(ZoneKey(zone: "a:\u{301}/\u{200D}%\u{20E3}")),
+    .feed(of: ZoneKey(zone: "\u{301}a")),
   ])
   func `a scope survives its name`(_ scope: WaitScope) {
     #expect(WaitScope(name: scope.name) == scope)

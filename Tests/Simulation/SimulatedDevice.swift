@@ -19,6 +19,7 @@ final class SimulatedDevice {
   let app: SimulatedApp?
   private let scope: SyncStore.Scope
   private let turn: (pages: Int, requests: Int)
+  private let isWaitedFor: Bool
 
   /// Memory keeps no files.
   var keeping: AssetKeeping { storage.assetFolder == nil ? .referenced : .copied }
@@ -33,7 +34,8 @@ final class SimulatedDevice {
     _ merging: MergePolicy,
     clock: SimulatedClock,
     wire: SimulatedWire,
-    app: SimulatedApp?
+    app: SimulatedApp?,
+    isWaitedFor: Bool
   ) throws {
     self.name = name
     self.storage = storage
@@ -42,14 +44,16 @@ final class SimulatedDevice {
     self.clock = clock
     self.wire = wire
     self.scope = scope
+    self.isWaitedFor = isWaitedFor
     // Half of them look at the queue after each page, and at the feeds after every second request.
     turn = name.utf8.reduce(0) { $0 + Int($1) }.isMultiple(of: 2) ? (1, 2) : (25, 100)
     let user = SimulatedWorld.user
-    (process, store, engine) = try Self.start(storage, scope, merging, turn, clock, wire, app, user: user)
+    let process = SimulatedStorage(storage, isWaitedFor: isWaitedFor)
+    (self.process, store, engine) = try Self.start(process, scope, merging, turn, clock, wire, app, user: user)
   }
 
   private static func start(
-    _ storage: any QueueStorage,
+    _ process: SimulatedStorage,
     _ scope: SyncStore.Scope,
     _ merging: MergePolicy,
     _ turn: (pages: Int, requests: Int),
@@ -58,7 +62,6 @@ final class SimulatedDevice {
     _ app: SimulatedApp?,
     user: String?
   ) throws -> (SimulatedStorage, SyncStore, SyncEngine) {
-    let process = SimulatedStorage(storage)
     wire.start(process, as: user)
     let store = try SyncStore(process, scope: scope) { clock.now }
     let client = WebServicesClient(
@@ -133,7 +136,8 @@ final class SimulatedDevice {
   /// A new process: nothing but the storage remains.
   func restart() throws {
     process.die()
-    (process, store, engine) = try Self.start(storage, scope, merging, turn, clock, wire, app, user: user)
+    let next = SimulatedStorage(storage, isWaitedFor: isWaitedFor)
+    (process, store, engine) = try Self.start(next, scope, merging, turn, clock, wire, app, user: user)
   }
 
   func signIn(as user: String?) throws {

@@ -15,9 +15,14 @@ final class SimulatedStorage: QueueStorage {
   }
 
   let inner: any QueueStorage
+  private let isWaitedFor: Bool
   private let state = Mutex(State())
 
-  init(_ inner: any QueueStorage) { self.inner = inner }
+  /// - Parameter isWaitedFor: whether somebody always waits to write, so that transactions are as short as can be.
+  init(_ inner: any QueueStorage, isWaitedFor: Bool) {
+    self.inner = inner
+    self.isWaitedFor = isWaitedFor
+  }
 
   var isDead: Bool { state.withLock(\.isDead) }
 
@@ -36,8 +41,7 @@ final class SimulatedStorage: QueueStorage {
 
   var name: String { inner.name }
   var assetFolder: URL? { inner.assetFolder }
-  /// Somebody always waits.
-  func yields(after rows: Int) -> Bool { rows >= 2 }
+  func yields(after rows: Int) -> Bool { isWaitedFor && rows >= 2 }
   var isDriven: Bool { inner.isDriven }
   func driverLock() -> any DriverLock { inner.driverLock() }
 

@@ -57,7 +57,18 @@ final class SimulatedWorld {
       let merging = MergePolicy(policy, deletionGuard: swarm.deletionGuard)
       let app = hasApps ? SimulatedApp(seed: seed &* 37 &+ UInt64(index), settles: settles) : nil
       let storage = try folder.storage(name)
-      devices.append(try SimulatedDevice(name, storage, scope, merging, clock: clock, wire: wire, app: app))
+      devices.append(
+        try SimulatedDevice(
+          name,
+          storage,
+          scope,
+          merging,
+          clock: clock,
+          wire: wire,
+          app: app,
+          isWaitedFor: (seed / 2 + UInt64(index)) % 3 > 0
+        )
+      )
     }
   }
 

@@ -26,6 +26,20 @@ struct Rate: Sendable {
   }
 }
 
+/// Which progress those who look have been shown.
+struct ShownProgress: Sendable {
+  /// Milliseconds between two writings.
+  private static let interval: Int64 = 250
+
+  var last: (at: Int64, progress: Progress)?
+
+  /// Whether this one is to be shown: another phase, one that has begun anew, or after a while.
+  func isDue(_ progress: Progress, now: Int64) -> Bool {
+    guard let last, last.progress.phase == progress.phase, last.progress.done <= progress.done else { return true }
+    return abs(now - last.at) >= Self.interval
+  }
+}
+
 /// How far the present phase of a pass is.
 package struct Progress: Hashable, Sendable {
   /// What is being done.
@@ -50,6 +64,9 @@ package struct Progress: Hashable, Sendable {
     self.total = total
     self.perSecond = perSecond
   }
+
+  /// What has been read: how much there is, nobody knows.
+  init(fetched count: Int) { self.init(phase: .fetch, done: count, total: count) }
 
   /// Seconds until all is done at the present rate.
   package var etaSeconds: Double? {

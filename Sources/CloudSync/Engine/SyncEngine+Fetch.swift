@@ -159,7 +159,7 @@ extension SyncEngine {
         }
         summary.fetched += effect.changed
         summary.deleted += effect.deleted
-        try store.setFetched(summary.fetched + summary.deleted, lease)
+        try store.setProgress(Progress(fetched: summary.fetched + summary.deleted), lease)
         if let failure = effect.failure { throw failure }
         guard page.moreComing else { return }
         // Empty pages with more to come are normal; a token that stands still is not.

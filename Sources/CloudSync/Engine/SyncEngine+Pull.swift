@@ -21,7 +21,7 @@ extension SyncEngine {
         ? page.records : try await self.withoutDeleted(page.records, pull.zone, lease, &summary)
       let effect = try self.store.apply(records, of: pull, policy: self.configuration.merging, lease)
       summary.fetched += effect.changed
-      try self.store.setFetched(summary.fetched + summary.deleted, lease)
+      try self.store.setProgress(Progress(fetched: summary.fetched + summary.deleted), lease)
       if let failure = effect.failure { throw failure }
     }
     guard !isKnown else { return }

@@ -96,9 +96,12 @@ package enum WaitScope: Hashable, Sendable {
     case "account": self = .account
     case "quota": self = .quota
     case "database": self = .database
-    case _ where name.hasPrefix("feed:"): self = .feed(String(name.dropFirst("feed:".count)))
+    // Scalar by scalar, here and below: a zone's name may begin with what combines with the colon before it.
+    case _ where name.utf8.starts(with: "feed:".utf8):
+      self = .feed(String(name.unicodeScalars.dropFirst("feed:".count)))
     default:
-      let parts = name.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map { Self.plain($0) }
+      let parts = name.unicodeScalars.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        .map { Self.plain($0) }
       self = .zone(ZoneKey(zone: parts.count > 1 ? parts[1] : name, owner: parts.count > 2 ? parts[2] : ""))
     }
   }
@@ -119,27 +122,29 @@ package enum WaitScope: Hashable, Sendable {
     zone.owner.isEmpty ? escaped(zone.zone) : "\(escaped(zone.zone)):\(escaped(zone.owner))"
   }
 
-  private static let escapes: [Character: String] = ["%": "%25", ":": "%3A", "/": "%2F"]
+  private static let escapes: [Unicode.Scalar: String] = ["%": "%25", ":": "%3A", "/": "%2F"]
 
   private static func escaped(_ text: String) -> String {
-    var result = ""
-    for character in text { result += escapes[character] ?? String(character) }
-    return result
+    var result = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      if let escape = escapes[scalar] { result += escape.unicodeScalars } else { result.append(scalar) }
+    }
+    return String(result)
   }
 
-  private static func plain(_ text: Substring) -> String {
-    var result = ""
+  private static func plain(_ text: Substring.UnicodeScalarView) -> String {
+    var result = String.UnicodeScalarView()
     var rest = text
-    while let character = rest.first {
-      if let escape = escapes.first(where: { rest.hasPrefix($0.value) }) {
+    while let scalar = rest.first {
+      if let escape = escapes.first(where: { rest.starts(with: $0.value.unicodeScalars) }) {
         result.append(escape.key)
         rest = rest.dropFirst(escape.value.count)
       } else {
-        result.append(character)
+        result.append(scalar)
         rest = rest.dropFirst()
       }
     }
-    return result
+    return String(result)
   }
 }
 

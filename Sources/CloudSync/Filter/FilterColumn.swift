@@ -1,6 +1,6 @@
 /// A column that a filter expression may name, spelled as the command line spells it.
 enum FilterColumn: String, CaseIterable, Hashable, Sendable {
-  case state, type, zone, name, operation, error, attempts, age, message
+  case state, type, zone, name, operation, error, attempts, age, message, payload
 
   /// What a column is compared with.
   enum Kind: Hashable {
@@ -16,7 +16,7 @@ enum FilterColumn: String, CaseIterable, Hashable, Sendable {
     switch self {
     case .state: .oneOf(["pending", "inFlight", "waiting", "failed", "paused", "conflict"])
     case .operation: .oneOf(["save", "delete", "zoneSave", "zoneDelete"])
-    case .type, .zone, .name, .error, .message: .text
+    case .type, .zone, .name, .error, .message, .payload: .text
     case .attempts: .integer
     case .age: .age
     }
@@ -28,6 +28,7 @@ enum FilterColumn: String, CaseIterable, Hashable, Sendable {
     case .error: "errorCode"
     case .message: "errorMessage"
     case .age: "enqueuedAt"
+    case .payload: "changes"
     case .state, .type, .zone, .name, .operation, .attempts: rawValue
     }
   }

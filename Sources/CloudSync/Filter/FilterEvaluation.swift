@@ -10,6 +10,8 @@ package struct FilterRow: Hashable, Sendable {
   package var attempts: Int64
   /// Milliseconds since 1970.
   package var enqueuedAt: Int64
+  /// What is to be sent, in the JSON that the store keeps.
+  package var payload: String
 
   package init(
     state: String,
@@ -20,7 +22,8 @@ package struct FilterRow: Hashable, Sendable {
     error: String?,
     message: String?,
     attempts: Int64,
-    enqueuedAt: Int64
+    enqueuedAt: Int64,
+    payload: String
   ) {
     self.state = state
     self.type = type
@@ -31,6 +34,7 @@ package struct FilterRow: Hashable, Sendable {
     self.message = message
     self.attempts = attempts
     self.enqueuedAt = enqueuedAt
+    self.payload = payload
   }
 }
 
@@ -89,6 +93,7 @@ extension FilterRow {
     case .message: message.map(FilterValue.text)
     case .attempts: .integer(attempts)
     case .age: .integer(enqueuedAt)
+    case .payload: .text(payload)
     }
   }
 }

@@ -19,6 +19,15 @@ package enum OperationState: String, Hashable, Sendable, CaseIterable, Codable {
   case paused
   /// On the conflict desk. Leaves by a resolution.
   case conflict
+
+  /// What an operation is in this state, for people.
+  var spelled: String {
+    switch self {
+    case .inFlight: "in flight"
+    case .conflict: "in conflict"
+    case .pending, .waiting, .failed, .paused: rawValue
+    }
+  }
 }
 
 /// An accepted change on its way to the server. There is at most one for a record: later edits merge into it and raise

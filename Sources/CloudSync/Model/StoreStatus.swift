@@ -16,6 +16,8 @@ package struct StoreStatus: Hashable, Sendable {
     package var conflicts = 0
     package var bytes = 0
     package var oldestPendingAt: Int64?
+    /// By state, zone and type.
+    package var parts: [QueuePart] = []
 
     /// What `retry` would act on.
     package var retryable: Int { failed + waiting }
@@ -96,6 +98,24 @@ package struct StoreStatus: Hashable, Sendable {
     case .offline, .error, .paused: return false
     case .idle, .sending, .fetching, .waiting: return lastSuccessAt >= lastEnqueueAt ?? 0
     }
+  }
+}
+
+/// Operations of one state, zone and type.
+package struct QueuePart: Hashable, Sendable {
+  package var state: OperationState
+  package var zone: ZoneKey
+  /// Empty for operations on zones, and for deletions of what is not known.
+  package var type: String
+  package var count: Int
+  package var bytes: Int
+
+  package init(state: OperationState, zone: ZoneKey, type: String, count: Int, bytes: Int) {
+    self.state = state
+    self.zone = zone
+    self.type = type
+    self.count = count
+    self.bytes = bytes
   }
 }
 

@@ -13,6 +13,8 @@ struct Settlement {
   private var waits: [WaitScope: WebServicesError] = [:]
   private var tooLarge = false
   private var epochs: [ZoneKey: Int64] = [:]
+  /// What the server holds as it was sent, and is still to be taken out of the queue.
+  private var ended: [QueuedOperation] = []
 
   private var ledger: any Ledger { reconciliation.ledger }
   private var now: Int64 { reconciliation.now }
@@ -36,23 +38,34 @@ struct Settlement {
   /// A request of one operation cannot be split, nor can an atomic group.
   private var isWhole: Bool { sent.count == 1 || sent.contains { $0.group != nil } }
 
-  /// Writes what was refused, and what concerns the request as a whole.
-  mutating func settleRefusals() throws {
+  /// Writes what this transaction takes: the first one what was refused, and what concerns the request as a whole, each then
+  /// as many of what was done as there is time for.
+  mutating func settle(_ done: inout TransactionSlice<QueuedOperation>) throws {
+    if done.isFirst { try settleRefusals() }
+    while let operation = done.next() { try settle(operation) }
+    try finishEnding()
+  }
+
+  private mutating func settleRefusals() throws {
     try clearOthers()
     for operation in sent where outcomes[operation.id]?.isSuccess == false { try settle(operation) }
     try finish()
   }
 
   /// Writes the outcome of one operation, if there is any.
-  mutating func settle(_ sent: QueuedOperation) throws {
+  private mutating func settle(_ sent: QueuedOperation) throws {
     guard let outcome = outcomes[sent.id] else { return }
     if case .saved(let record) = outcome, !sent.isPart, try ledger.isInFlight(sent.id, generation: sent.generation) {
       // As it was sent: it need not be read to be ended.
       result.acknowledged += 1
       try SyncStore.noteAssets(of: sent, in: record, ledger)
+      ended.append(sent)
       try ledger.put(record, epoch: try epoch(sent.key.zoneKey))
-      return try ledger.end(sent, .acknowledged, "the server holds it", now: now)
+      if ended.count == SyncStore.writtenAtOnce { try finishEnding() }
+      return
     }
+    // Whoever looks at the queue finds nothing in it that has ended.
+    try finishEnding()
     guard var operation = try ledger.operation(sent.id), operation.state == .inFlight else { return }
     let generation = operation.sentGeneration
     operation.sentGeneration = nil
@@ -81,6 +94,13 @@ struct Settlement {
         try fail(&operation, sent, error, disposition)
       }
     }
+  }
+
+  /// Takes what has ended out of the queue.
+  private mutating func finishEnding() throws {
+    guard !ended.isEmpty else { return }
+    try ledger.end(ended, .acknowledged, "the server holds it", now: now)
+    ended = []
   }
 
   // MARK: - Acknowledging only what was sent

@@ -1,4 +1,5 @@
 import CloudKit
+import Synchronization
 
 /// What the driver says of itself, for every process that looks.
 extension SyncStore {
@@ -28,9 +29,14 @@ extension SyncStore {
         row.perSecond = nil
       }
     }
+    shown.withLock { $0.last = nil }
   }
 
+  /// Shows how far the present phase is: the beginning of each at once, and then a few times a second, for each writing waits
+  /// for the disk. What is shown lags behind by no more than one request.
   func setProgress(_ progress: Progress, _ lease: Lease) throws(StoreError) {
+    let now = now()
+    guard shown.withLock({ $0.isDue(progress, now: now) }) else { return }
     try write(lease) { ledger, now in
       try ledger.changeActivity { row in
         row.phase = progress.phase.rawValue
@@ -39,17 +45,7 @@ extension SyncStore {
         row.perSecond = progress.perSecond
       }
     }
-  }
-
-  func setFetched(_ count: Int, _ lease: Lease) throws(StoreError) {
-    try write(lease) { ledger, now in
-      try ledger.changeActivity { row in
-        row.phase = Progress.Phase.fetch.rawValue
-        row.done = count
-        row.total = count
-        row.perSecond = nil
-      }
-    }
+    shown.withLock { $0.last = (now, progress) }
   }
 
   /// The end of a pass: the fact behind `inSync`.
@@ -143,7 +139,7 @@ extension SyncStore {
 
   func keys(_ ids: [Int64]) throws(StoreError) -> [RecordKey] {
     try read { ledger in
-      try ids.compactMap { try ledger.operation($0)?.key }
+      try ledger.operations(ids).map(\.key)
     }
   }
 

@@ -100,14 +100,14 @@ extension SyncStore {
       if operation.errorCode == StoreError.unreadable {
         return "it cannot be read; discard it, or edit the record again"
       }
-      return operation.state == .failed || operation.state == .waiting ? nil : "it is \(operation.state.rawValue)"
+      return operation.state == .failed || operation.state == .waiting ? nil : "it is \(operation.state.spelled)"
     case .discard: return nil
     case .pause:
       switch operation.state {
       case .pending, .waiting: return nil
-      case .inFlight, .failed, .paused, .conflict: return "it is \(operation.state.rawValue)"
+      case .inFlight, .failed, .paused, .conflict: return "it is \(operation.state.spelled)"
       }
-    case .resume: return operation.state == .paused ? nil : "it is \(operation.state.rawValue)"
+    case .resume: return operation.state == .paused ? nil : "it is \(operation.state.spelled)"
     }
   }
 

@@ -20,21 +20,25 @@ extension SyncStore {
   ) throws(StoreError) -> [QueuedOperation] {
     if atomic {
       return try write(lease) { ledger, now in
-        let ready = try ids.compactMap { try Self.ready($0, atomic: true, approved, now: now, ledger) }
+        let ready = try ledger.operations(ids).compactMap {
+          try Self.ready($0, atomic: true, approved, now: now, ledger)
+        }
         guard ready.count == ids.count, try ready.first?.group.map(ledger.groupSize) ?? ready.count == ready.count
         else {
           return []
         }
         if let zone = ready.first?.key.zoneKey { try ledger.noteServed(zone) }
-        return try ready.map { try Self.begin($0, deferring[$0.id, default: []], ledger) }
+        return try Self.begin(ready, deferring, ledger)
       }
     }
     return try writeInSlices(ids, lease) { slice, ledger, now in
       var sent: [QueuedOperation] = []
-      while let id = slice.next() {
-        guard let operation = try Self.ready(id, atomic: false, approved, now: now, ledger) else { continue }
-        if slice.isFirst, sent.isEmpty { try ledger.noteServed(operation.key.zoneKey) }
-        sent.append(try Self.begin(operation, deferring[id, default: []], ledger))
+      while let ids = slice.next(Self.writtenAtOnce) {
+        let ready = try ledger.operations(ids).compactMap {
+          try Self.ready($0, atomic: false, approved, now: now, ledger)
+        }
+        if slice.isFirst, sent.isEmpty, let zone = ready.first?.key.zoneKey { try ledger.noteServed(zone) }
+        sent += try Self.begin(ready, deferring, ledger)
       }
       return sent
     }.flatMap(\.self)
@@ -42,48 +46,54 @@ extension SyncStore {
 
   /// The operation if it can still go: an operator may have paused or discarded it since the plan was made.
   private static func ready(
-    _ id: Int64,
+    _ operation: QueuedOperation,
     atomic: Bool,
     _ approved: [Int64: Int64]?,
     now: Int64,
     _ ledger: any Ledger
   ) throws -> QueuedOperation? {
-    guard var operation = try ledger.operation(id), operation.state == .pending || operation.state == .waiting,
-      !operation.needsReadBack
-    else { return nil }
+    guard operation.state == .pending || operation.state == .waiting, !operation.needsReadBack else { return nil }
     // What has become part of a group since goes with all of it or not at all.
     if !atomic, operation.group != nil { return nil }
     // Edited since: the app looks at it anew.
-    if let approved, operation.kind == .save, operation.type != nil, approved[id] != operation.generation { return nil }
+    if let approved, operation.kind == .save, operation.type != nil, approved[operation.id] != operation.generation {
+      return nil
+    }
     // Receipts that have grown too old meanwhile are asked for again.
     guard operation.assets.contains(where: { !$0.isGranted(at: now) }) else { return operation }
+    var operation = operation
     operation.forgetGrants(at: now)
     try ledger.update(operation)
     return nil
   }
 
-  /// Marks an operation in flight.
+  /// Marks operations in flight.
   ///
-  /// - Parameter blockers: what it goes ahead of.
-  /// - Returns: the operation as it is to be sent.
-  private static func begin(_ operation: QueuedOperation, _ blockers: Set<Int64>, _ ledger: any Ledger) throws
-    -> QueuedOperation
+  /// - Parameter deferring: what some of them go ahead of.
+  /// - Returns: the operations as they are to be sent.
+  private static func begin(_ ready: [QueuedOperation], _ deferring: [Int64: Set<Int64>], _ ledger: any Ledger) throws
+    -> [QueuedOperation]
   {
-    var sent = operation.ahead(of: Set(try blockers.compactMap { try ledger.operation($0)?.key }))
-    sent.state = .inFlight
-    sent.reason = "on its way"
-    sent.nextAttemptAt = nil
-    sent.sentGeneration = operation.generation
-    sent.sentKind = sent.kind
-    try ledger.markInFlight(operation.id, reason: sent.reason)
-    guard sent.isPart || operation.kind == .zoneDelete, var kept = try ledger.operation(operation.id) else {
+    let reason = "on its way"
+    let sent = try ready.map { operation in
+      let blockers = try ledger.operations(Array(deferring[operation.id, default: []])).map(\.key)
+      var sent = operation.ahead(of: Set(blockers))
+      sent.state = .inFlight
+      sent.reason = reason
+      sent.nextAttemptAt = nil
+      sent.sentGeneration = operation.generation
+      sent.sentKind = sent.kind
       return sent
     }
-    kept.sentKind = sent.kind
-    if sent.isPart { kept.remember(sent: sent.changes) }
-    // Which state of the zone is to be deleted: only that one may be deleted again where no answer comes.
-    if operation.kind == .zoneDelete { kept.baseTag = try ledger.zone(operation.key.zoneKey)?.token }
-    try ledger.update(kept)
+    try ledger.markInFlight(sent.map(\.id), reason: reason)
+    for sent in sent where sent.isPart || sent.kind == .zoneDelete {
+      guard var kept = try ledger.operation(sent.id) else { continue }
+      kept.sentKind = sent.kind
+      if sent.isPart { kept.remember(sent: sent.changes) }
+      // Which state of the zone is to be deleted: only that one may be deleted again where no answer comes.
+      if kept.kind == .zoneDelete { kept.baseTag = try ledger.zone(kept.key.zoneKey)?.token }
+      try ledger.update(kept)
+    }
     return sent
   }
 
@@ -122,8 +132,7 @@ extension SyncStore {
         sent: sent,
         outcomes: outcomes
       )
-      if slice.isFirst { try settlement.settleRefusals() }
-      while let operation = slice.next() { try settlement.settle(operation) }
+      try settlement.settle(&slice)
       return settlement.result
     }.reduce(into: Settled()) { $0.add($1) }
   }
@@ -203,7 +212,7 @@ extension SyncStore {
       // The server may fail over everything: that is no operation's fault, unless others get through or it has lasted for long.
       let isPassing = try ledger.wait(.database).map { $0.seconds < Throttles.longWait } ?? false
       if error.code != .badRequest { try Throttles.set(.database, error, now: now, random: random, ledger) }
-      let operations = try ids.compactMap { try ledger.operation($0) }.filter(\.needsReadBack)
+      let operations = try ledger.operations(ids).filter(\.needsReadBack)
       for number in Set(operations.compactMap(\.suspicion)).filter({ $0 < 0 }) {
         guard let zone = operations.first?.key.zoneKey else { break }
         for var other in try ledger.operations(of: zone, underSuspicion: number) where !ids.contains(other.id) {

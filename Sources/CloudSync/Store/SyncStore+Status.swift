@@ -31,6 +31,7 @@ extension SyncStore {
       case .conflict: status.queue.conflicts = totals.count
       }
     }
+    status.queue.parts = try ledger.queueParts()
     status.nextActionAt = try ledger.nextBackOffEnd(after: .min)
     if status.nextActionAt != nil { status.nextAction = "retry" }
   }

@@ -61,23 +61,28 @@ extension SyncStore {
     rings.limit = Int.max
     let ringsGoFirst = try ledger.turn() % ringTurns == ringTurns - 1
     if ringsGoFirst {
-      try set(try ledger.candidates(rings), in: &workload, ledger)
+      try set(try ledger.candidates(rings).map { try waiting($0, ledger) }, in: &workload, ledger)
       if case .send = planner.plan(workload) { return }
     }
     for zone in try ledger.zonesToServe(now: now, savesAreHeld: savesAreHeld) {
       try set(try candidates(of: zone, query, ledger), in: &workload, ledger)
       if case .send = planner.plan(workload) { return }
     }
-    try set(ringsGoFirst ? [] : try ledger.candidates(rings), in: &workload, ledger)
+    let entangled = ringsGoFirst ? [] : try ledger.candidates(rings)
+    try set(try entangled.map { try waiting($0, ledger) }, in: &workload, ledger)
   }
 
   private static func set(_ candidates: [Workload.Candidate], in workload: inout Workload, _ ledger: any Ledger) throws
   {
     workload.candidates = candidates
-    for index in candidates.indices {
-      workload.candidates[index].blockers = Set(try ledger.blockers(of: candidates[index].id))
-    }
     for group in Set(candidates.compactMap(\.group)) { workload.groupSizes[group] = try ledger.groupSize(group) }
+  }
+
+  /// The candidate with what it waits for.
+  private static func waiting(_ candidate: Workload.Candidate, _ ledger: any Ledger) throws -> Workload.Candidate {
+    var candidate = candidate
+    candidate.blockers = Set(try ledger.blockers(of: candidate.id))
+    return candidate
   }
 
   /// What was in a refused request, the oldest operations that wait for nothing, their groups, then what waits for these,
@@ -102,6 +107,7 @@ extension SyncStore {
       found += next
       frontier = next.map(\.id)
     }
-    return found
+    let freeIDs = Set(free.map(\.id))
+    return try found.map { freeIDs.contains($0.id) ? $0 : try waiting($0, ledger) }
   }
 }

@@ -1,5 +1,6 @@
 package import CloudKit
 import Foundation
+import Synchronization
 
 /// The state of one database's sync: mirror, queue, attempts, conflicts, feeds, waits, lease.
 ///
@@ -28,6 +29,8 @@ public final class SyncStore: Sendable {
   let storage: any QueueStorage
   package let scope: Scope
   let now: @Sendable () -> Int64
+  /// What this process has shown of its progress.
+  let shown = Mutex(ShownProgress())
 
   /// What messages call the store: for a file, its path.
   package var path: String { storage.name }

@@ -55,8 +55,11 @@ struct ConflictsShow: Verb {
   private func lines(_ conflict: Conflict) -> [String] {
     var lines = ["conflict \(conflict.id): \(conflict.type) \(conflict.key.name) in zone \(conflict.key.zone)"]
     lines.append("  \(conflict.reason)")
-    if conflict.kind == .delete { lines.append("  deleted here, changed on the server") }
-    if conflict.isDeletedOnServer { lines.append("  changed here, deleted on the server") }
+    // Mostly the reason says it.
+    if !conflict.reason.contains("deleted") {
+      if conflict.kind == .delete { lines.append("  deleted here, changed on the server") }
+      if conflict.isDeletedOnServer { lines.append("  changed here, deleted on the server") }
+    }
     for field in conflict.fields {
       let values = [field.base, field.local, field.server].map { $0?.text ?? "(none)" }
       lines.append("  \(field.name): base \(values[0]) | local \(values[1]) | server \(values[2])")
@@ -97,7 +100,9 @@ struct ConflictsResolve: Verb {
     if !dryRun { _ = try store.resolve(id, take: take, fields: choices, actor: "cli") }
     if json { return OutputStream.standard.line(object(preview).line) }
     let rest = preview.left.map {
-      preview.kind == .delete ? "the deletion is to be sent" : "\($0.names.count) fields are to be sent"
+      let count = $0.names.count
+      let fields = count == 1 ? "1 field is to be sent" : "\(count) fields are to be sent"
+      return preview.kind == .delete ? "the deletion is to be sent" : fields
     }
     OutputStream.standard.line("\(dryRun ? "would settle" : "settled") \(id): \(rest ?? "the server's record stands")")
     if dryRun { OutputStream.standard.lines(lines(preview).map(\.visible)) }

@@ -21,8 +21,9 @@ struct WhereOption: ParsableArguments {
     help: ArgumentHelp(
       "Only operations for which this holds, as in \"state = 'failed' and age > 1h\".",
       discussion: """
-        SQL-like over state, type, zone, name, operation, error, attempts, age, message with = != < <= > >= like in \
-        is null and or not ( ), text in single quotes, ages as 90s 5m 1h 2d.
+        SQL-like over state, type, zone, name, operation, error, attempts, age, message, payload with = != < <= > >= \
+        like in is null and or not ( ), text in single quotes, ages as 90s 5m 1h 2d. The payload is what is to be sent, \
+        in the JSON that the store keeps: "payload like '%Lisbon%'".
         """,
       valueName: "expr"
     )

@@ -43,6 +43,11 @@ struct StatusText {
       lines.append(fact("Progress", "\(progress.phase.rawValue) \(progress.amount) of \(progress.whole)\(eta)"))
     }
     lines.append(fact("Queue", queue))
+    let zones = sums { $0.zone.owner.isEmpty ? $0.zone.zone : "\($0.zone.zone) of \($0.zone.owner)" }
+    let types = sums { $0.type.isEmpty ? "(no type)" : $0.type }
+    for (name, parts) in [("  by zone", zones), ("  by type", types)] where parts.count > 1 {
+      lines.append(fact(name, parts.joined(separator: ", ")))
+    }
     lines.append(fact("Records", records))
     for held in status.heldDeletions {
       let zone = held.zoneID.zoneName
@@ -84,6 +89,15 @@ struct StatusText {
     ]
     let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     return parts.isEmpty ? "empty" : "\(queue.total) (\(parts.joined(separator: ", "))), \(queue.bytes) bytes"
+  }
+
+  /// How much of the queue there is of each, by its name.
+  private func sums(_ name: (QueuePart) -> String) -> [String] {
+    let parts = Dictionary(grouping: status.queue.parts, by: name).sorted { $0.key < $1.key }
+    return parts.map { name, parts in
+      let (count, bytes) = parts.reduce((0, 0)) { ($0.0 + $1.count, $0.1 + $1.bytes) }
+      return "\(name) \(count) (\(bytes) bytes)"
+    }
   }
 
   private var records: String {

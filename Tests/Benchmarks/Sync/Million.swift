@@ -62,6 +62,7 @@ struct Million {
     for (kind, filter, limit) in [
       ("indexed", "state = 'failed'", 50.0), ("indexed", "type = 'Task'", 50), ("indexed", "zone = 'Bench'", 50),
       ("indexed", "error = 'THROTTLED'", 50), ("text", "name like '%999%'", 100), ("anything", "attempts >= 3", 1000),
+      ("anything", "payload like '%number 999999%'", 1000),
     ] {
       let parsed = try QueueFilter(parsing: filter)
       let value = try median { _ = try store.operations(matching: parsed, limit: 50) }

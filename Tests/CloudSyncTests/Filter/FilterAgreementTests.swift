@@ -22,7 +22,8 @@ import Testing
         error: index % 5 == 0 ? nil : index % 5 == 1 ? "QUOTA_EXCEEDED" : "NETWORK_ERROR",
         message: texts[(index / 5) % texts.count].map { "quota \($0)" },
         attempts: Int64(index % 7) - 1,
-        enqueuedAt: now - ages[index % ages.count]
+        enqueuedAt: now - ages[index % ages.count],
+        payload: #"{"title":"\#(texts[(index / 7) % texts.count] ?? "")"}"#
       )
     }
   }()
@@ -31,7 +32,7 @@ import Testing
     var atoms: [String] = []
     let comparisons = ["=", "!=", "<", "<=", ">", ">="]
     for text in ["Task", "", "é", "TÄSK", "🙂", "zzz"] {
-      for column in ["type", "zone", "name", "message"] {
+      for column in ["type", "zone", "name", "message", "payload"] {
         atoms += comparisons.map { "\(column) \($0) '\(text)'" }
         atoms += ["\(column) in ('\(text)', 'task')", "\(column) not in ('\(text)')"]
       }
@@ -40,7 +41,7 @@ import Testing
       "", "%", "_", "%%", "t%", "%K", "t_sk", "T__K", "%%a%_%b%", "50%", "a_b", "täsk", "tÄsk", "_\u{301}",
       "%tas%", "quota t%", "%UOTA_TÄ%", "tÄs%", "%a\nb", "%ota \"%",
     ] {
-      for column in ["type", "name", "message", "error"] {
+      for column in ["type", "name", "message", "error", "payload"] {
         atoms += ["\(column) like '\(pattern)'", "\(column) not like '\(pattern)'"]
       }
     }
@@ -100,16 +101,16 @@ import Testing
         sql: """
           CREATE TABLE operations (id INTEGER PRIMARY KEY, state TEXT NOT NULL, type TEXT, zone TEXT NOT NULL, name TEXT,
             operation TEXT NOT NULL, errorCode TEXT, errorMessage TEXT, attempts INTEGER NOT NULL,
-            enqueuedAt INTEGER NOT NULL) STRICT;
+            enqueuedAt INTEGER NOT NULL, changes TEXT NOT NULL) STRICT;
           \(Schema.texts)
           """
       )
       for (index, row) in rows.enumerated() {
         try database.execute(
-          sql: "INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          sql: "INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
           arguments: [
             index, row.state, row.type, row.zone, row.name, row.operation, row.error, row.message, row.attempts,
-            row.enqueuedAt,
+            row.enqueuedAt, row.payload,
           ]
         )
       }

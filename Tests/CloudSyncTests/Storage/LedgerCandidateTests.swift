@@ -63,6 +63,36 @@ import Testing
   }
 
   @Test(arguments: StorageKind.allCases)
+  func `a zone of whatever name waits, and no other for it`(kind: StorageKind) throws {
+    let zones = [
+      ZoneKey(zone: "a:b/c%25"), ZoneKey(zone: "a:b/c%", owner: "b"), ZoneKey(zone: "\u{301}a"),
+      ZoneKey(zone: "a:\u{301}", owner: "\u{FE0F}b"), ZoneKey(zone: "a'\"\\", owner: "1"), ZoneKey(zone: "1"),
+    ]
+    for held in zones {
+      try write(kind) { ledger in
+        for zone in zones {
+          _ = try ledger.insert(.save("r", in: zone))
+          try ledger.setState(zone, .unconfirmed)
+        }
+        try ledger.put(ScopeWait(scope: .zone(held), until: 50, seconds: 1, code: "C", message: "m", isOwn: true))
+        for zone in zones {
+          let found = try names(ledger, CandidateQuery(kind: .free(zone), now: 49, limit: 9))
+          #expect(found == (zone == held ? [] : ["r"]), "\(zone) while \(held) waits")
+        }
+        let others = Set(zones.filter { $0 != held })
+        #expect(try Set(ledger.zonesToMake(now: 49)) == others)
+        #expect(try Set(ledger.zonesToServe(now: 49, savesAreHeld: false)) == others)
+        #expect(try Set(ledger.zonesToServe(now: 50, savesAreHeld: false)) == Set(zones))
+        // As it was, for the next.
+        for zone in zones { try ledger.forgetContents(zone) }
+        try ledger.removeOperations(try ledger.operationIDs(matching: nil, now: 0))
+        for zone in zones { try ledger.removeZone(zone) }
+        try ledger.removeWait(.zone(held))
+      }
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
   func `read-backs apart, saves not where they are held, groups whole or not at all`(kind: StorageKind) throws {
     try write(kind) { ledger in
       var lost = QueuedOperation.save("lost")

@@ -54,11 +54,27 @@ import Testing
   func `no number is given twice, and none to two operations of one record`(kind: StorageKind) throws {
     try write(kind) { ledger in
       let first = try ledger.insert(.save("a"))
-      try ledger.removeOperation(first)
+      try ledger.removeOperations([first])
       let second = try ledger.insert(.save("a"))
       #expect(second == first + 1)
 
       #expect(throws: (any Error).self) { _ = try ledger.insert(.save("a")) }
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func `operations are found in the order in which they are asked for, and removed in their own`(kind: StorageKind)
+    throws
+  {
+    try write(kind) { ledger in
+      try ledger.startDelivering()
+      let ids = try ["a", "b", "c", "d"].map { try ledger.insert(.save($0)) }
+      #expect(try ledger.operations([ids[2], 99, ids[0]]).map(\.key.name) == ["c", "a"])
+      #expect(try ledger.operations([]).isEmpty)
+
+      try ledger.removeOperations([ids[3], 99, ids[1]])
+      #expect(try ledger.operations(ids).map(\.key.name) == ["a", "c"])
+      #expect(try ledger.deliveries(isGone: true, limit: 9).map(\.key.name) == ["b", "d"])
     }
   }
 
@@ -132,8 +148,7 @@ import Testing
       held.isServersWait = false
       let own = try ledger.insert(held)
 
-      try ledger.markInFlight(sent, reason: "on its way")
-      try ledger.markInFlight(sentZone, reason: "on its way")
+      try ledger.markInFlight([sent, sentZone], reason: "on its way")
       #expect(try ledger.operations(in: .inFlight).map(\.sentGeneration) == [1, 1])
       #expect(try ledger.recoverInFlight(reason: "look", zoneReason: "again") == 2)
       #expect(try ledger.operation(sent)?.needsReadBack == true)

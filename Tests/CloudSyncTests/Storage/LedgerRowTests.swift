@@ -253,6 +253,12 @@ import Testing
       )
       #expect(try ledger.fieldTypes(of: "Note") == ["title": "STRING", "kept": "INT64"])
       #expect(try ledger.queueTotals() == [.pending: QueueTotals(count: 3, bytes: 30, oldest: 100)])
+      #expect(
+        try ledger.queueParts() == [
+          QueuePart(state: .pending, zone: .one, type: "Note", count: 2, bytes: 20),
+          QueuePart(state: .pending, zone: .one, type: "Task", count: 1, bytes: 10),
+        ]
+      )
       #expect(try ledger.operations(matching: QueueQuery(text: "MADE", now: 0), offset: 0, limit: nil).rows.count == 1)
       #expect(try ledger.operations(matching: QueueQuery(now: 0), offset: 1, limit: 1).rows.map(\.id) == [2])
       #expect(try ledger.queuedTypes(in: .one) == ["Note", "Task"])

@@ -62,9 +62,13 @@ import Testing
       guard let known = try ledger.operation(id) else { return }
       try ledger.end(known, .merged, "so it was", now: time)
       if !known.key.name.isEmpty { try ledger.add(DroppedChange(known.changes, of: known, "dropped", at: time)) }
+      guard random.below(3) == 0 else { return }
+      // Not in their order.
+      let some = ids.reversed().filter { _ in random.below(4) == 0 }
+      try ledger.end(try ledger.operations(some), .acknowledged, "all at once", now: time)
     case 12:
-      let state = try ledger.operation(id)?.state
-      if state == .pending || state == .waiting { try ledger.markInFlight(id, reason: "on its way") }
+      let sendable = try ledger.operations(ids).filter { $0.state == .pending || $0.state == .waiting }
+      try ledger.markInFlight(sendable.map(\.id).filter { _ in random.below(3) == 0 }, reason: "on its way")
     case 13: _ = try ledger.recoverInFlight(reason: "record", zoneReason: "zone")
     case 14: _ = try ledger.endBackOffs(now: time, reason: "flushed")
     case 15: try ledger.join("g", to: "h")

@@ -24,7 +24,7 @@ import Testing
       try storage.write { ledger in
         let id = try ledger.insert(.save("b", referringTo: "a"))
         #expect(id == 2)
-        try ledger.markInFlight(1, reason: "on its way")
+        try ledger.markInFlight([1], reason: "on its way")
         try ledger.put(.note("a", tag: "2"), epoch: 2)
         try ledger.put(.note("c", type: "Task"), epoch: 2)
         try ledger.removeRecord(RecordKey(.one, "a"))

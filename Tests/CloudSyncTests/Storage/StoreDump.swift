@@ -51,6 +51,7 @@ struct StoreDump: Equatable {
   var dropped: [DroppedChange]
   var lists: [Window<QueueRow>]
   var totals: [OperationState: QueueTotals]
+  var parts: [QueuePart]
   var recordLists: [Window<RecordRow>]
   var named: [[RecordRow]]
   var recordTotals: [RecordTotal]
@@ -115,6 +116,7 @@ struct StoreDump: Equatable {
     dropped = try ledger.openDropped(limit: 100) + (0...highest).flatMap { try ledger.dropped(of: $0) }
     lists = try Self.lists.map { try ledger.operations(matching: $0.query, offset: $0.offset, limit: $0.limit) }
     totals = try ledger.queueTotals()
+    parts = try ledger.queueParts()
     recordLists = try Self.recordQueries.flatMap { query in
       [
         try ledger.records(matching: query, offset: 0, limit: nil),
@@ -150,7 +152,9 @@ struct StoreDump: Equatable {
   }
 
   private static let lists: [(query: QueueQuery, offset: Int, limit: Int?)] = {
-    let filters = ["state = 'pending' or attempts > 1", "name like 'A' and age > 0s", "error is null"]
+    let filters = [
+      "state = 'pending' or attempts > 1", "name like 'A' and age > 0s", "error is null", "payload like '%a%'",
+    ]
     return [(QueueQuery(now: 0), 0, nil), (QueueQuery(now: 0), 1, 2), (QueueQuery(text: "NoTe", now: 0), 0, nil)]
       + filters.compactMap { text in
         (try? QueueFilter(parsing: text)).map { (QueueQuery(filter: $0, text: "e", now: 900), 0, nil) }

@@ -19,19 +19,26 @@ extension Ledger {
 
   /// Takes an operation out of the queue and writes down how it ended, in the same transaction.
   func end(_ operation: QueuedOperation, _ ending: Ending, _ detail: String, now: Int64) throws {
-    try add(
-      HistoryEntry(
-        id: operation.id,
-        kind: operation.kind,
-        key: operation.key,
-        type: operation.type,
-        ending: ending,
-        detail: detail,
-        enqueuedAt: operation.enqueuedAt,
-        endedAt: now
+    try end([operation], ending, detail, now: now)
+  }
+
+  /// Takes operations out of the queue, which ended alike.
+  func end(_ operations: [QueuedOperation], _ ending: Ending, _ detail: String, now: Int64) throws {
+    for operation in operations {
+      try add(
+        HistoryEntry(
+          id: operation.id,
+          kind: operation.kind,
+          key: operation.key,
+          type: operation.type,
+          ending: ending,
+          detail: detail,
+          enqueuedAt: operation.enqueuedAt,
+          endedAt: now
+        )
       )
-    )
-    try removeOperation(operation.id)
+    }
+    try removeOperations(operations.map(\.id))
   }
 }
 

@@ -6,6 +6,8 @@ package protocol Ledger: AnyObject {
   // MARK: - Queue
 
   func operation(_ id: Int64) throws -> QueuedOperation?
+  /// Those of these operations that there are, in the same order.
+  func operations(_ ids: [Int64]) throws -> [QueuedOperation]
   func operation(for key: RecordKey) throws -> QueuedOperation?
   /// Whether an operation is on its way in the generation that was sent.
   func isInFlight(_ id: Int64, generation: Int64) throws -> Bool
@@ -22,9 +24,10 @@ package protocol Ledger: AnyObject {
   func insert(_ operation: QueuedOperation, references: Set<RecordKey>) throws -> Int64
   /// Writes an operation back, except what never changes: its key, its `enqueuedAt` and its `maxAttempts`.
   func replace(_ operation: QueuedOperation, references: Set<RecordKey>) throws
-  func removeOperation(_ id: Int64) throws
-  /// Marks a pending or waiting operation as being on its way as it is now.
-  func markInFlight(_ id: Int64, reason: String) throws
+  /// Removes operations, the oldest first. Many at once cost far less than each by itself.
+  func removeOperations(_ ids: [Int64]) throws
+  /// Marks pending or waiting operations as being on their way as they are now.
+  func markInFlight(_ ids: [Int64], reason: String) throws
   /// Makes the members of one atomic group members of another.
   func join(_ old: String, to group: String) throws
   /// The queued deletions of zones.
@@ -178,6 +181,8 @@ package protocol Ledger: AnyObject {
   /// Identifiers of the operations that a filter means, oldest first; nil means all.
   func operationIDs(matching filter: QueueFilter?, now: Int64) throws -> [Int64]
   func queueTotals() throws -> [OperationState: QueueTotals]
+  /// The queue by state, zone and type, in this order; only what there is.
+  func queueParts() throws -> [QueuePart]
   func records(matching query: RecordQuery, offset: Int, limit: Int?) throws -> Window<RecordRow>
   /// Records of this name in whatever zone.
   func records(named name: String, mirrorOnly: Bool) throws -> [RecordRow]

@@ -28,8 +28,11 @@ extension MemoryLedger {
 
   func operationIDs(matching filter: QueueFilter?, now: Int64) throws -> [Int64] {
     guard let filter else { return Array(queue.all) }
-    return queue.all.filter { id in
-      operations[id].map { filter.matches(FilterRow($0.operation), now: now) } ?? false
+    let needsPayload = filter.columns.contains(.payload)
+    return try queue.all.filter { id in
+      guard let operation = operations[id]?.operation else { return false }
+      let payload = needsPayload ? try JSONColumn.text(operation.changes) : ""
+      return filter.matches(FilterRow(operation, payload: payload), now: now)
     }
   }
 
@@ -43,6 +46,19 @@ extension MemoryLedger {
       totals[operation.state]?.oldest = min(oldest, operation.enqueuedAt)
     }
     return totals
+  }
+
+  func queueParts() throws -> [QueuePart] {
+    var parts: [[String]: QueuePart] = [:]
+    for operation in operations.rows.values.map(\.operation) {
+      let (zone, type) = (operation.key.zoneKey, operation.type ?? "")
+      let place = [operation.state.rawValue, zone.zone, zone.owner, type]
+      var part = parts[place] ?? QueuePart(state: operation.state, zone: zone, type: type, count: 0, bytes: 0)
+      part.count += 1
+      part.bytes += operation.bytes
+      parts[place] = part
+    }
+    return parts.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
   }
 
   // MARK: - Records
@@ -137,7 +153,7 @@ private struct SoughtText {
 }
 
 extension FilterRow {
-  init(_ operation: QueuedOperation) {
+  init(_ operation: QueuedOperation, payload: String) {
     self.init(
       state: operation.state.rawValue,
       type: operation.type,
@@ -147,7 +163,8 @@ extension FilterRow {
       error: operation.errorCode,
       message: operation.errorMessage,
       attempts: Int64(operation.attempts),
-      enqueuedAt: operation.enqueuedAt
+      enqueuedAt: operation.enqueuedAt,
+      payload: payload
     )
   }
 }

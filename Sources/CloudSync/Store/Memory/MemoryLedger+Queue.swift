@@ -2,6 +2,8 @@
 extension MemoryLedger {
   func operation(_ id: Int64) throws -> QueuedOperation? { operations[id]?.operation }
 
+  func operations(_ ids: [Int64]) throws -> [QueuedOperation] { ids.compactMap { operations[$0]?.operation } }
+
   func isInFlight(_ id: Int64, generation: Int64) throws -> Bool {
     try operation(id).map { $0.state == .inFlight && $0.generation == generation } ?? false
   }
@@ -52,7 +54,9 @@ extension MemoryLedger {
     set(operation.id, Operation(operation: operation, references: references))
   }
 
-  func removeOperation(_ id: Int64) throws {
+  func removeOperations(_ ids: [Int64]) throws { for id in ids.sorted() { removeOperation(id) } }
+
+  private func removeOperation(_ id: Int64) {
     let operation = operations[id]?.operation
     set(id, nil)
     // An edit that was given up leaves the app with what nobody else has.
@@ -62,14 +66,16 @@ extension MemoryLedger {
     noteDelivery(operation.key, type: known?.type ?? operation.type ?? "", lastFields: known?.lastFields)
   }
 
-  func markInFlight(_ id: Int64, reason: String) throws {
-    change(id) { operation in
-      operation.state = .inFlight
-      operation.reason = reason
-      operation.nextAttemptAt = nil
-      operation.isServersWait = false
-      operation.sentGeneration = operation.generation
-      operation.sentKind = operation.kind
+  func markInFlight(_ ids: [Int64], reason: String) throws {
+    for id in ids {
+      change(id) { operation in
+        operation.state = .inFlight
+        operation.reason = reason
+        operation.nextAttemptAt = nil
+        operation.isServersWait = false
+        operation.sentGeneration = operation.generation
+        operation.sentKind = operation.kind
+      }
     }
   }
 

@@ -7,7 +7,9 @@ extension SQLiteLedger {
     let condition: String
     // Where few are meant of very many, by the index that has just these.
     var index = ""
-    var arguments: StatementArguments = ["now": query.now, "limit": query.limit]
+    var arguments: StatementArguments = [
+      "now": query.now, "limit": query.limit, "held": try heldZones(now: query.now),
+    ]
     switch query.kind {
     case .zoneOperations:
       index = "INDEXED BY operationsOfZones"
@@ -91,8 +93,7 @@ extension SQLiteLedger {
   /// zone's deletion is meant for the zone that comes after it.
   private static let sendable = """
     (state = 'pending' OR (state = 'waiting' AND nextAttemptAt <= :now))
-      AND 'zone:' || \(escaped("zone")) || CASE owner WHEN '' THEN '' ELSE ':' || \(escaped("owner")) END
-        NOT IN (SELECT scope FROM throttles WHERE until > :now)
+      AND (zone, owner) NOT IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:held))
       AND (name IS NULL OR (zone, owner) NOT IN
         (SELECT zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'
           UNION ALL SELECT zone, owner FROM zones WHERE state = 'deleted' AND heldSince IS NOT NULL)
@@ -102,13 +103,16 @@ extension SQLiteLedger {
           WHERE goneZone = zone AND goneOwner = owner AND goneName = name))
     """
 
-  private static func json(_ values: some Encodable) throws -> String {
+  static func json(_ values: some Encodable) throws -> String {
     String(decoding: try JSONEncoder().encode(values), as: UTF8.self)
   }
 
-  /// As in the name of a `WaitScope`.
-  private static func escaped(_ column: String) -> String {
-    "replace(replace(replace(\(column), '%', '%25'), ':', '%3A'), '/', '%2F')"
+  /// The zones that wait.
+  private func heldZones(now: Int64) throws -> String {
+    let zones = try waits(after: now).compactMap { wait in
+      if case .zone(let zone) = wait.scope { [zone.zone, zone.owner] } else { nil }
+    }
+    return try Self.json(zones)
   }
 
   private func ready(_ query: CandidateQuery) -> String {
@@ -133,7 +137,7 @@ extension SQLiteLedger {
           WHERE o.zone = z.zone AND o.owner = z.owner AND o.state IN ('pending', 'waiting') AND \(ready(query)))
         ORDER BY served, owner, zone
       """,
-      ["now": now]
+      ["now": now, "held": try heldZones(now: now)]
     ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
   }
 
@@ -145,7 +149,7 @@ extension SQLiteLedger {
           WHERE o.zone = z.zone AND o.owner = z.owner AND o.name IS NOT NULL AND \(Self.sendable))
         ORDER BY owner, zone
       """,
-      ["now": now]
+      ["now": now, "held": try heldZones(now: now)]
     ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
   }
 

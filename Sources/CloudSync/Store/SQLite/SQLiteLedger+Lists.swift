@@ -78,6 +78,14 @@ extension SQLiteLedger {
     return totals
   }
 
+  func queueParts() throws -> [QueuePart] {
+    try rows("SELECT * FROM queueCounts WHERE count > 0 ORDER BY state, zone, owner, type").compactMap { row in
+      guard let state = OperationState(rawValue: row["state"]) else { return nil }
+      let zone = ZoneKey(zone: row["zone"], owner: row["owner"])
+      return QueuePart(state: state, zone: zone, type: row["type"], count: row["count"], bytes: row["bytes"])
+    }
+  }
+
   // MARK: - Records
 
   func records(matching query: RecordQuery, offset: Int, limit: Int?) throws -> Window<RecordRow> {

@@ -6,6 +6,14 @@ extension SQLiteLedger {
     try row("SELECT \(QueuedOperation.columns) FROM operations WHERE id = ?", [id]).map(QueuedOperation.init(row:))
   }
 
+  func operations(_ ids: [Int64]) throws -> [QueuedOperation] {
+    guard !ids.isEmpty else { return [] }
+    let sql = "SELECT \(QueuedOperation.columns) FROM operations WHERE id IN (SELECT value FROM json_each(?))"
+    let found = try rows(sql, [try Self.json(ids)]).map(QueuedOperation.init(row:))
+    let places = Dictionary(uniqueKeysWithValues: found.indices.map { (found[$0].id, $0) })
+    return ids.compactMap { id in places[id].map { found[$0] } }
+  }
+
   func isInFlight(_ id: Int64, generation: Int64) throws -> Bool {
     let sql = "SELECT EXISTS (SELECT 1 FROM operations WHERE id = ? AND state = 'inFlight' AND generation = ?)"
     return try one(sql, [id, generation]) ?? false
@@ -116,15 +124,20 @@ extension SQLiteLedger {
     }
   }
 
-  func removeOperation(_ id: Int64) throws { try run("DELETE FROM operations WHERE id = ?", [id]) }
+  /// Row by row, the index of texts would be written anew for each.
+  func removeOperations(_ ids: [Int64]) throws {
+    guard !ids.isEmpty else { return }
+    try run("DELETE FROM operations WHERE id IN (SELECT value FROM json_each(?))", [try Self.json(ids)])
+  }
 
-  func markInFlight(_ id: Int64, reason: String) throws {
+  func markInFlight(_ ids: [Int64], reason: String) throws {
+    guard !ids.isEmpty else { return }
     try run(
       """
       UPDATE operations SET state = 'inFlight', reason = ?, nextAttemptAt = NULL, isServersWait = 0,
-        sentGeneration = generation, sentOperation = operation WHERE id = ?
+        sentGeneration = generation, sentOperation = operation WHERE id IN (SELECT value FROM json_each(?))
       """,
-      [reason, id]
+      [reason, try Self.json(ids)]
     )
   }
 

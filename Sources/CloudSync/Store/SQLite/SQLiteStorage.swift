@@ -172,7 +172,7 @@ package final class SQLiteStorage: QueueStorage {
   }
 
   package func yields(after rows: Int) -> Bool {
-    rows % 16 == 0 && waiting.load(ordering: .relaxed) > 0
+    rows % SyncStore.writtenAtOnce == 0 && waiting.load(ordering: .relaxed) > 0
   }
 
   /// Does a transaction again once a row in its way has been set aside.

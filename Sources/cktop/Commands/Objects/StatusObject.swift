@@ -62,6 +62,16 @@ struct StatusObject {
       "failed": .integer(Int64(queue.failed)), "paused": .integer(Int64(queue.paused)),
       "conflicts": .integer(Int64(queue.conflicts)), "retryable": .integer(Int64(queue.retryable)),
       "bytes": .integer(Int64(queue.bytes)), "oldestPendingAt": .time(queue.oldestPendingAt),
+      "parts": .array(
+        queue.parts.map { part in
+          [
+            "state": .text(part.state.rawValue), "zone": .text(part.zone.zone),
+            "owner": part.zone.owner.isEmpty ? .null : .text(part.zone.owner),
+            "recordType": part.type.isEmpty ? .null : .text(part.type), "count": .integer(Int64(part.count)),
+            "bytes": .integer(Int64(part.bytes)),
+          ]
+        }
+      ),
     ]
   }
 
