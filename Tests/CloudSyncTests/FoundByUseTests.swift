@@ -47,6 +47,61 @@ import Testing
     #expect(mine.transport.count("changes/zone") == 0)
   }
 
+  @Test func `a text that is spelled otherwise is another text, wherever it stands`() async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    let (composed, decomposed) = ("\u{e9}", "e\u{301}")
+    func fields(_ text: String) -> [String: FieldValue] {
+      ["s": .string(text), "l": .list(.string, [.string(text)]), "e": .encrypted(.string(text))]
+    }
+    try mine.store.accept(world.put("a", fields(composed)))
+    try await mine.sync()
+
+    let id = try mine.store.accept(world.put("a", fields(decomposed)))
+    #expect(try mine.store.operation(id).changes.names == ["s", "l", "e"])
+    // Taken back before it was sent, and changed once more.
+    try mine.store.accept(world.put("a", ["s": .string(composed)]))
+    try mine.store.accept(world.put("a", ["s": .string(decomposed)]))
+    let sent = try mine.store.operation(id).changes["s"]
+    guard case .string(let text)? = sent else { throw StoreError(.invalid, "no text") }
+    #expect(Array(text.utf8) == Array(decomposed.utf8))
+    #expect(JSONValue.string(composed) != .string(decomposed))
+  }
+
+  @Test func `of a zone without feed nothing is said to be equal while no type of it is known`() async throws {
+    let world = try World()
+    let (mine, theirs) = (try world.device("mine"), try world.device("theirs"))
+    try mine.store.accept(world.put("a", zone: "_defaultZone", ["x": .int64(1)]))
+    try await mine.sync()
+    try await theirs.sync()
+
+    let before = try await theirs.engine.verify()
+    try await theirs.sync(["Note"])
+    let after = try await theirs.engine.verify()
+
+    #expect(before.map(\.isCompared) == [false])
+    #expect(after.map(\.isCompared) == [true] && after.map(\.recordCount) == [1])
+  }
+
+  @Test func `what a dead driver sent is said to be unknown, also where it is discarded`() async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    let sent = try mine.store.accept(world.put("sent", ["x": .int64(1)]))
+    let other = try mine.store.accept(world.put("other", ["x": .int64(1)]))
+    let lease = try #require(try Lease.acquire(mine.store))
+    _ = try mine.store.begin([sent], lease)
+    #expect(try mine.store.operations().rows.first?.reason == "on its way")
+    lease.release(mine.store)
+
+    let reason = "sent before its driver ended; the next sync looks it up"
+    #expect(try mine.store.operations().rows.first?.reason == reason)
+    #expect(try mine.store.detail(of: sent)?.operation?.reason == reason)
+    let dry = try mine.store.perform(.discard, on: .all, dryRun: true, actor: "test")
+    let done = try mine.store.perform(.discard, on: .all, actor: "test")
+    #expect(dry.unanswered == [sent] && done.unanswered == [sent])
+    #expect(done.changed == [sent, other])
+  }
+
   @Test func `many that make the same new store at once all get it`() async throws {
     let world = try World()
 

@@ -23,6 +23,23 @@ package enum FieldValue: Hashable, Sendable {
   /// loses nothing.
   indirect case other(type: String, JSONValue)
 
+  /// Texts are equal where their bytes are: two spellings of one text, which Swift takes for equal, are two values.
+  package static func == (left: FieldValue, right: FieldValue) -> Bool {
+    switch (left, right) {
+    case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+    case (.int64(let left), .int64(let right)), (.timestamp(let left), .timestamp(let right)): left == right
+    case (.double(let left), .double(let right)): left == right
+    case (.bytes(let left), .bytes(let right)): left == right
+    case (.location(let left), .location(let right)): left == right
+    case (.reference(let left), .reference(let right)): left == right
+    case (.asset(let left), .asset(let right)): left == right
+    case (.list(let type, let left), .list(let otherType, let right)): type == otherType && left == right
+    case (.encrypted(let left), .encrypted(let right)): left == right
+    case (.other(let type, let left), .other(let otherType, let right)): type == otherType && left == right
+    default: false
+    }
+  }
+
   /// The wire's type tag, such as `STRING` or `REFERENCE_LIST`.
   package var wireType: String {
     switch self {

@@ -11,6 +11,8 @@ package struct ZoneDifference: Hashable, Sendable {
   package var different: [String] = []
   /// Records that the server holds.
   package var recordCount = 0
+  /// False where nothing tells what there might be: the zone has no feed, and no record type of it is known.
+  package var isCompared = true
 
   package var isEmpty: Bool { onlyLocal.isEmpty && onlyServer.isEmpty && different.isEmpty }
 }
@@ -38,6 +40,7 @@ extension SyncEngine {
     let server = try await recordsOfServer(in: zone)
     let mirror = try mirrorRecords(zone)
     var difference = ZoneDifference(zone: zone, recordCount: server.count)
+    difference.isCompared = try hasFeed(zone) || !store.knownTypes(in: zone).isEmpty
     var suspects = Set(mirror.keys).symmetricDifference(server.keys)
     for (name, record) in mirror { if let other = server[name], !record.isSame(as: other) { suspects.insert(name) } }
     // Queries lag behind writes, and a driver may have synced while this read: what differs is looked at once more.
@@ -57,6 +60,8 @@ extension SyncEngine {
     }
     return difference
   }
+
+  private func hasFeed(_ zone: ZoneKey) -> Bool { database != .public && !zone.isDefaultZone }
 
   private func mirrorRecords(_ zone: ZoneKey) throws -> [String: MirrorRecord] {
     var records: [String: MirrorRecord] = [:]
@@ -84,7 +89,7 @@ extension SyncEngine {
   ///
   /// - Parameter types: types to read besides those that the store knows, where there is no feed.
   package func recordsOfServer(in zone: ZoneKey, types: [String] = []) async throws -> [String: MirrorRecord] {
-    if database != .public, !zone.isDefaultZone { return try await recordsOfFeed(zone) }
+    if hasFeed(zone) { return try await recordsOfFeed(zone) }
     var records: [String: MirrorRecord] = [:]
     for type in Set(try store.knownTypes(in: zone) + types).sorted() {
       try await read(WireQuery(recordType: type), zone, into: &records)

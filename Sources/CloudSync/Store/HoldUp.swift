@@ -4,6 +4,8 @@ import CloudKit
 /// rewritten for these; they are explained when they are looked at.
 struct HoldUp {
   private let isPaused: Bool
+  /// Whether a process drives the store.
+  private let isDriven: Bool
   /// The queued deletions of zones.
   private let deletions: [ZoneKey: Int64]
   /// Zones of which something is held back, and whether that is all.
@@ -15,7 +17,8 @@ struct HoldUp {
   private let holders: [String: [Int64]]
 
   /// - Parameter rows: what is to be explained.
-  init(of rows: [QueueRow], now: Int64, _ ledger: any Ledger) throws {
+  init(of rows: [QueueRow], isDriven: Bool, now: Int64, _ ledger: any Ledger) throws {
+    self.isDriven = isDriven
     isPaused = try ledger.isPaused()
     deletions = try ledger.zoneDeletions()
     held = try ledger.zones().filter { $0.heldSince != nil }.reduce(into: [:]) { $0[$1.key] = $1.state == .deleted }
@@ -41,8 +44,9 @@ struct HoldUp {
 
   /// The row with what it really waits for as its reason.
   func explained(_ row: QueueRow) -> QueueRow {
-    guard row.state == .pending, row.blockedBy.isEmpty else { return row }
     var row = row
+    if row.state == .inFlight, !isDriven { row.reason = "sent before its driver ended; the next sync looks it up" }
+    guard row.state == .pending, row.blockedBy.isEmpty else { return row }
     if isPaused {
       row.reason = "syncing is paused"
     } else if !row.key.name.isEmpty, let deletion = deletions[row.key.zoneKey] {

@@ -34,6 +34,8 @@ package struct CommandResult: Hashable, Sendable {
   package var skipped: [Int64: String] = [:]
   /// Selected identifiers that name no operation in the queue.
   package var unknown: [Int64] = []
+  /// Of those changed the ones that were sent without an answer: the server may have taken them.
+  package var unanswered: [Int64] = []
 
   package init() {}
 }
@@ -64,12 +66,14 @@ extension SyncStore {
           result.unknown.append(id)
           continue
         }
+        let isUnanswered = operation.isUnanswered || operation.state == .inFlight
         if dryRun, !isDriven, operation.state == .inFlight { operation.state = .pending }
         if let reason = Self.obstacle(to: verb, operation) {
           result.skipped[id] = reason
           continue
         }
         result.changed.append(id)
+        if isUnanswered { result.unanswered.append(id) }
         if dryRun { continue }
         try Self.apply(verb, &operation, isFinal: isFinal, now: now, ledger)
       }

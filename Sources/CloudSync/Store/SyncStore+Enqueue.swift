@@ -137,7 +137,8 @@ extension SyncStore {
   ) throws -> Accepted {
     let key = change.key
     if let known = queued?.type ?? mirror?.type, known != type {
-      return .refused("\(key.name) is a record of type \(known), not \(type)")
+      let next = queued?.kind == .delete ? "; it can be made anew once its deletion is sent, by cktop sync" : ""
+      return .refused("\(key.name) is a record of type \(known), not \(type)\(next)")
     }
     let onServer = mirror?.fields ?? [:]
     // After a queued delete there is nothing: the new record has just the fields named now.

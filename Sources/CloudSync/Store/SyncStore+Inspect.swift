@@ -14,10 +14,11 @@ extension SyncStore {
     limit: Int? = nil
   ) throws(StoreError) -> Window<QueueRow> {
     let now = now()
+    let isDriven = storage.isDriven
     return try read { ledger in
       let query = QueueQuery(filter: filter, text: text, now: now)
       var window = try ledger.operations(matching: query, offset: offset, limit: limit)
-      let holdUp = try HoldUp(of: window.rows, now: now, ledger)
+      let holdUp = try HoldUp(of: window.rows, isDriven: isDriven, now: now, ledger)
       window.rows = window.rows.map(holdUp.explained)
       return window
     }
@@ -26,12 +27,13 @@ extension SyncStore {
   /// Everything about one operation; nil where the queue and the history know no such identifier.
   package func detail(of id: Int64) throws(StoreError) -> OperationDetail? {
     let now = now()
+    let isDriven = storage.isDriven
     return try read { ledger in
       let attempts = try ledger.attempts(of: id)
       if var operation = try ledger.operation(id) {
         operation.blockedBy = try ledger.blockers(of: id)
         let row = QueueRow(operation)
-        let explained = try HoldUp(of: [row], now: now, ledger).explained(row)
+        let explained = try HoldUp(of: [row], isDriven: isDriven, now: now, ledger).explained(row)
         (operation.reason, operation.blockedBy) = (explained.reason, explained.blockedBy)
         return OperationDetail(
           operation: operation,

@@ -57,6 +57,7 @@ struct QueueSelection: ParsableArguments {
         "changed": .array(result.changed.map(OutputJSON.integer)),
         "skipped": .array(skipped.map { ["id": .integer($0.key), "reason": .text($0.value)] }),
         "unknown": .array(result.unknown.map(OutputJSON.integer)),
+        "unanswered": .array(result.unanswered.map(OutputJSON.integer)),
       ]
       OutputStream.standard.line(object.line)
     } else {
@@ -66,6 +67,12 @@ struct QueueSelection: ParsableArguments {
         "\(dryRun ? "would \(verb.rawValue)" : verb.past) \(result.changed.count)\(left)\(all)"
       )
       if dryRun { OutputStream.standard.lines(result.changed.map(String.init)) }
+      if verb == .discard, !result.unanswered.isEmpty {
+        let numbers = result.unanswered.map(String.init).joined(separator: ", ")
+        OutputStream.standard.line(
+          "sent without an answer: \(numbers); what the server has taken of that comes back with the next sync"
+        )
+      }
     }
     for id in result.unknown {
       CommandFailure("there is no operation \(id) in the queue; cktop queue list names them", .itemsFailed).report()

@@ -48,7 +48,8 @@ extension ZoneDifference {
   fileprivate var json: JSONObject {
     [
       "zone": .text(zone.zone), "owner": zone.owner.isEmpty ? .null : .text(zone.owner),
-      "records": .integer(Int64(recordCount)), "onlyLocal": .integer(Int64(onlyLocal.count)),
+      "records": .integer(Int64(recordCount)), "compared": .bool(isCompared),
+      "onlyLocal": .integer(Int64(onlyLocal.count)),
       "onlyServer": .integer(Int64(onlyServer.count)), "different": .integer(Int64(different.count)),
       "onlyLocalNames": .array(onlyLocal.map(OutputJSON.text)),
       "onlyServerNames": .array(onlyServer.map(OutputJSON.text)),
@@ -57,6 +58,9 @@ extension ZoneDifference {
   }
 
   fileprivate var lines: [String] {
+    guard isCompared else {
+      return ["\(zone.zone): not compared, no record type of it is known; cktop sync --types A,B reads some"]
+    }
     guard !isEmpty else { return ["\(zone.zone): equal, \(recordCount) records"] }
     let counts = "\(onlyLocal.count) only here, \(onlyServer.count) only on the server, \(different.count) different"
     return ["\(zone.zone): \(counts)"] + onlyLocal.map { "  only here: \($0)" }

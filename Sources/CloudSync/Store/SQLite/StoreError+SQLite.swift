@@ -34,14 +34,14 @@ extension StoreError {
     case .SQLITE_CORRUPT:
       self.init(.damaged, "the store \(path) is damaged; restore a copy or move the file away")
     case .SQLITE_FULL:
-      self.init(.diskFull, "the disk is full; free some space and try again, nothing was changed", passes: true)
+      self.init(.diskFull, "the disk is full; free some space and try again, this was not stored", passes: true)
     case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_CANTOPEN, .SQLITE_AUTH:
       self.init(.cannotOpen, "the store \(path) cannot be opened for writing; check the path and its rights")
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init(.cannotOpen, "the store \(path) is locked by another program; try again", passes: true)
     case .SQLITE_IOERR:
       let what = error.message ?? "input or output error"
-      let message = "the disk fails at the store \(path) (\(what)); see to it and try again, nothing was changed"
+      let message = "the disk fails at the store \(path) (\(what)); see to it and try again, this was not stored"
       self.init(.cannotOpen, message, passes: true)
     default:
       let what = error.message ?? error.resultCode.description
