@@ -4,6 +4,8 @@ package import CloudKit
 package struct ImportedRecord: Hashable, Sendable {
   package let line: Int
   package let name: String
+  /// Where an export has it; nil: where all go.
+  package let zone: ZoneKey?
   package let fields: [String: FieldValue]
 }
 
@@ -19,18 +21,23 @@ package struct ImportPlan: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - file: The rows, with the lines that are refused already.
+  ///   - recordType: What the records are; exported ones say it themselves, and others are refused.
+  ///   - keepsZones: Whether exported records go where the export has them, and not where all go.
   ///   - idField: The field that names the record; without one, `makeName` does.
   ///   - references: Fields that refer to a record, with the type of that record.
   ///   - knownTypes: Wire types of the fields that the mirror or the queue already has.
   ///   - makeName: Makes a new record name.
   package init(
     _ file: RecordFile,
+    recordType: String,
+    keepsZones: Bool = true,
     idField: String?,
     references: [String: String],
     knownTypes: [String: String],
     makeName: () -> String
   ) throws(FieldError) {
     let reader = RowReader(
+      recordType: recordType,
       idField: idField,
       references: Set(references.keys),
       known: try Self.known(knownTypes, references: references)
@@ -41,7 +48,9 @@ package struct ImportPlan: Hashable, Sendable {
     var drafts: [RowReader.Draft] = []
     for row in file.rows {
       do throws(FieldError) {
-        drafts.append(try reader.draft(row, makeName: makeName))
+        var draft = try reader.draft(row, makeName: makeName)
+        if !keepsZones { draft.zone = nil }
+        drafts.append(draft)
       } catch {
         refuse(row.line, error)
       }
@@ -57,18 +66,18 @@ package struct ImportPlan: Hashable, Sendable {
       }
     }
     // By bytes: two spellings that Swift takes for equal are two records to the server.
-    var lines: [[UInt8]: Int] = [:]
+    var lines: [ZoneKey?: [[UInt8]: Int]] = [:]
     let types = columns.compactMapValues(\.result)
     for draft in fitting {
       do throws(FieldError) {
         let record = try reader.record(draft, types)
-        if let earlier = lines[Array(draft.name.utf8)] {
+        if let earlier = lines[draft.zone]?[Array(draft.name.utf8)] {
           throw FieldError(
-            field: idField,
+            field: draft.zone == nil ? idField : "recordName",
             "'\(draft.name)' names the record of line \(earlier) already; keep one of the two"
           )
         }
-        lines[Array(draft.name.utf8)] = draft.line
+        lines[draft.zone, default: [:]][Array(draft.name.utf8)] = draft.line
         records.append(record)
       } catch {
         refuse(draft.line, error)

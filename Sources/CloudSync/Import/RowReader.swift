@@ -3,16 +3,25 @@ import CloudKit
 /// Turns one row of a file into a record, in three steps that the whole file takes together.
 struct RowReader {
   /// The type a field has in the mirror or the queue.
-  enum KnownType: Hashable {
+  enum KnownType: Hashable, CustomStringConvertible {
     case writable(WireTypeTag)
     /// A type that this version cannot write.
     case foreign(String)
+
+    var description: String {
+      switch self {
+      case .writable(let type): type.description
+      case .foreign(let type): type
+      }
+    }
   }
 
   /// A row whose settled fields are read and whose others wait for the type of their column.
   struct Draft {
     var line: Int
     var name: String
+    /// Where an export has the record; nil: where all go.
+    var zone: ZoneKey?
     var settled: [String: FieldValue] = [:]
     var open: [String: SourceValue] = [:]
   }
@@ -20,12 +29,14 @@ struct RowReader {
   /// CloudKit's bound for a record without its assets.
   static let maximumBytes = 1_048_576
 
+  let recordType: String
   let idField: String?
   let references: Set<String>
   let known: [String: KnownType]
 
   /// Checks names and structure, and reads the fields whose type is known.
   func draft(_ row: ImportRow, makeName: () -> String) throws(FieldError) -> Draft {
+    if let exported = ExportedRow(row) { return try draft(exported, line: row.line) }
     for name in row.fields.keys.sorted() where !NameRule.isFieldName(name) {
       throw FieldError(field: name, NameRule.fieldNameProblem(name))
     }
@@ -33,13 +44,43 @@ struct RowReader {
     for (field, value) in row.fields.sorted(by: { $0.key < $1.key }) {
       switch known[field] {
       case .foreign(let type) where value != .null:
-        throw FieldError(field: field, "\(field) is of type \(type), which this version cannot write; leave it out")
+        throw Self.unwritable(field, type)
       case .writable(let type): draft.settled[field] = try value.read(as: type, field: field)
       case _ where references.contains(field): draft.settled[field] = try reference(value, field)
       default:
         if let problem = value.structuralProblem { throw FieldError(field: field, "\(field) \(problem)") }
         draft.open[field] = value
       }
+    }
+    return draft
+  }
+
+  private static func unwritable(_ field: String, _ type: String) -> FieldError {
+    FieldError(field: field, "\(field) is of type \(type), which this version cannot write; leave it out")
+  }
+
+  /// What was exported says itself of what types its fields are.
+  private func draft(_ row: ExportedRow, line: Int) throws(FieldError) -> Draft {
+    guard row.recordType == recordType else {
+      throw FieldError(field: nil, "the record is a \(row.recordType); import it with --type \(row.recordType)")
+    }
+    if let problem = NameRule.recordNameProblem(row.name) {
+      throw FieldError(field: "recordName", "recordName names no record: \(problem)")
+    }
+    var draft = Draft(line: line, name: row.name, zone: row.zone)
+    for (field, content) in row.fields.sorted(by: { $0.key < $1.key }) {
+      guard NameRule.isFieldName(field) else { throw FieldError(field: field, NameRule.fieldNameProblem(field)) }
+      if content.value == .list([]) {
+        draft.settled[field] = .list(.unknown, [])
+        continue
+      }
+      guard let type = WireTypeTag(content.type) else {
+        throw Self.unwritable(field, content.type)
+      }
+      if let known = known[field], known != .writable(type) {
+        throw FieldError(field: field, "\(field) is \(known) already, and \(type) here; leave it out")
+      }
+      draft.settled[field] = try content.value.read(as: type, field: field)
     }
     return draft
   }
@@ -68,7 +109,7 @@ struct RowReader {
     guard size <= Self.maximumBytes else {
       throw FieldError(field: nil, "the record has \(size) bytes and CloudKit takes 1 MB; shorten it or split it")
     }
-    return ImportedRecord(line: draft.line, name: draft.name, fields: fields)
+    return ImportedRecord(line: draft.line, name: draft.name, zone: draft.zone, fields: fields)
   }
 
   private func name(of row: ImportRow) throws(FieldError) -> String? {

@@ -58,5 +58,16 @@ struct ConflictsUndo: Verb {
     }
     let text = operation.map { "enqueued as \($0)" } ?? "the record is as it was to be already"
     OutputStream.standard.line("undone \(id): \(text)")
+    let queued = try operation.flatMap { try store.detail(of: $0)?.operation }
+    OutputStream.standard.lines((queued.map(replacements) ?? []).map(\.visible))
+  }
+
+  /// What is to be sent, beside what the server holds now: somebody may have written it since.
+  private func replacements(_ operation: QueuedOperation) -> [String] {
+    if operation.kind == .delete { return ["  the record is to be deleted"] }
+    return operation.changes.names.sorted().map { name in
+      let (value, known) = (operation.changes[name]?.text ?? "(cleared)", operation.base[name]?.text ?? "(none)")
+      return "  \(name): \(value) in place of \(known)"
+    }
   }
 }

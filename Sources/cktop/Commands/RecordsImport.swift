@@ -10,7 +10,8 @@ struct RecordsImport: Verb {
     discussion: """
       A field has the type that mirror or queue know it by, else the one that fits the whole column. Lines that \
       cannot be imported are listed with their numbers, the rest is enqueued. \
-      Importing again enqueues only what differs.
+      Importing again enqueues only what differs. What 'cktop records export' wrote is read as it is: by its names, its \
+      types and, without --zone, into its zones.
 
         cktop records import cities.csv --type City --id code --reference country=Country
       """
@@ -20,7 +21,7 @@ struct RecordsImport: Verb {
   @Option(help: "The record type.") var type: String
   @Option(name: .customLong("id"), help: "The field that names the record; without it, names are made.") var idField:
     String?
-  @Option(help: "The zone; without it the standard one.") var zone: String?
+  @Option(help: "The zone; without it the standard one, or an export's own.") var zone: String?
   @Option(
     name: .customLong("reference"),
     help: ArgumentHelp(
@@ -44,6 +45,8 @@ struct RecordsImport: Verb {
     let store = try await session.storeToChange()
     let plan = try ImportPlan(
       records,
+      recordType: type,
+      keepsZones: zone == nil,
       idField: idField,
       references: references,
       knownTypes: try store.knownFieldTypes(of: type),
@@ -67,6 +70,10 @@ struct RecordsImport: Verb {
       if file == "-" { return try FileHandle.standardInput.readToEnd() ?? Data() }
       return try Data(contentsOf: URL(fileURLWithPath: file))
     } catch {
+      var isFolder: ObjCBool = false
+      if FileManager.default.fileExists(atPath: file, isDirectory: &isFolder), isFolder.boolValue {
+        throw .usage("\(file) is a folder; name one file")
+      }
       throw .usage("\(file) cannot be read (\((error as NSError).localizedDescription)); check the path and its rights")
     }
   }
@@ -75,7 +82,9 @@ struct RecordsImport: Verb {
     var result = ImportResult(plan)
     for start in stride(from: 0, to: plan.records.count, by: Self.batch) {
       let part = plan.records[start..<min(start + Self.batch, plan.records.count)]
-      let changes = part.map { Change(RecordKey(zone, $0.name), .save(type: type, FieldChanges(values: $0.fields))) }
+      let changes = part.map { record in
+        Change(RecordKey(record.zone ?? zone, record.name), .save(type: type, FieldChanges(values: record.fields)))
+      }
       for (record, accepted) in zip(part, try store.enqueue(changes)) {
         switch accepted {
         case .enqueued: result.enqueued += 1

@@ -12,7 +12,14 @@ import Testing
     known: [String: String] = [:]
   ) throws -> ImportPlan {
     let file = try RecordFile(Data(lines.joined(separator: "\n").utf8), name: "x.ndjson")
-    return try ImportPlan(file, idField: id, references: references, knownTypes: known, makeName: { "made" })
+    return try ImportPlan(
+      file,
+      recordType: "Note",
+      idField: id,
+      references: references,
+      knownTypes: known,
+      makeName: { "made" }
+    )
   }
 
   /// Values of one column, line by line, and what each becomes; nil omits.
@@ -143,7 +150,7 @@ import Testing
   @Test func `without an id field every record gets a new name`() throws {
     var count = 0
     let file = try RecordFile(Data("a\n1\n2\n".utf8), name: "x.csv")
-    let plan = try ImportPlan(file, idField: nil, references: [:], knownTypes: [:]) {
+    let plan = try ImportPlan(file, recordType: "Note", idField: nil, references: [:], knownTypes: [:]) {
       count += 1
       return "made-\(count)"
     }
@@ -201,6 +208,7 @@ import Testing
 
     let plan = try ImportPlan(
       RecordFile(Data(text.utf8), name: "x.csv"),
+      recordType: "Note",
       idField: "id",
       references: [:],
       knownTypes: ["tags": "STRING_LIST"],
@@ -222,9 +230,88 @@ import Testing
 
   @Test func `a column of quoted numbers with empty quotes stays a column of numbers`() throws {
     let file = try RecordFile(Data("\"a\",\"b\"\n\"1\",\"x\"\n\"\",\"y\"\n".utf8), name: "x.csv")
-    let plan = try ImportPlan(file, idField: "b", references: [:], knownTypes: [:], makeName: { "" })
+    let plan = try ImportPlan(
+      file,
+      recordType: "Note",
+      idField: "b",
+      references: [:],
+      knownTypes: [:],
+      makeName: { "" }
+    )
 
     #expect(plan.records.map(\.fields) == [["a": .int64(1), "b": .string("x")], ["b": .string("y")]])
+  }
+
+  /// A line as `records export` writes it.
+  private static func exported(_ fields: String, name: String = "n", type: String = "Note", owner: String = "null")
+    -> String
+  {
+    #"{"recordName":"\#(name)","recordType":"\#(type)","zone":"z","owner":\#(owner),"changeTag":"1","#
+      + #""fields":{\#(fields)},"createdAt":null,"pending":false}"#
+  }
+
+  @Test func `what was exported comes back with its names, its zones and its types`() throws {
+    let fields =
+      #""i":{"type":"INT64","value":1},"d":{"type":"DOUBLE","value":1},"s":{"type":"STRING","value":"2"},"#
+      + #""t":{"type":"TIMESTAMP","value":5},"b":{"type":"BYTES","value":"AQ=="},"#
+      + #""l":{"type":"STRING_LIST","value":["1"]},"e":{"type":"UNKNOWN_LIST","value":[]},"#
+      + #""p":{"type":"LOCATION","value":{"latitude":1.5,"longitude":2}},"#
+      + #""r":{"type":"REFERENCE","value":{"recordName":"o","action":"DELETE_SELF"}}"#
+
+    let plan = try plan(
+      [Self.exported(fields, name: "a"), Self.exported("", name: "b", owner: "\"_ana\""), #"{"id": "c", "i": 3}"#]
+    )
+
+    #expect(plan.refusals == [])
+    #expect(plan.records.map(\.name) == ["a", "b", "c"])
+    #expect(plan.records.map(\.zone) == [ZoneKey(zone: "z"), ZoneKey(zone: "z", owner: "_ana"), nil])
+    #expect(
+      plan.records[0].fields == [
+        "i": .int64(1), "d": .double(1), "s": .string("2"), "t": .timestamp(5), "b": .bytes(Data([1])),
+        "l": .list(.string, [.string("1")]), "e": .list(.unknown, []),
+        "p": .location(WireLocation(latitude: 1.5, longitude: 2)),
+        "r": .reference(WireReference(recordName: "o", action: "DELETE_SELF")),
+      ]
+    )
+  }
+
+  @Test func `of what was exported the rest is taken where a line cannot be`() throws {
+    let lines = [
+      Self.exported("", name: "city", type: "City"), Self.exported("", name: ""),
+      Self.exported(#""x":{"type":"ASSETID","value":{"size":3}}"#), Self.exported(#""x":{"type":"NEW","value":3}"#),
+      Self.exported(#""known":{"type":"INT64","value":3}"#), Self.exported("", name: "twice"),
+      Self.exported("", name: "twice"), Self.exported("", name: "twice", owner: "\"_ana\""),
+    ]
+
+    let plan = try plan(lines, known: ["known": "STRING"])
+
+    #expect(plan.records.map(\.line) == [6, 8])
+    #expect(
+      plan.refusals.map(\.message) == [
+        "the record is a City; import it with --type City",
+        "recordName names no record: " + (NameRule.recordNameProblem("") ?? ""),
+        "x is ASSETID, which cannot be given as text; leave it out",
+        "x is of type NEW, which this version cannot write; leave it out",
+        "known is STRING already, and INT64 here; leave it out",
+        "'twice' names the record of line 6 already; keep one of the two",
+      ]
+    )
+  }
+
+  @Test func `exported records go where all go where that is wanted`() throws {
+    let file = try RecordFile(Data(Self.exported("").utf8), name: "x.ndjson")
+    let plan = try ImportPlan(
+      file,
+      recordType: "Note",
+      keepsZones: false,
+      idField: nil,
+      references: [:],
+      knownTypes: [:],
+      makeName: { "made" }
+    )
+
+    #expect(plan.records.map(\.zone) == [nil])
+    #expect(plan.records.map(\.name) == ["n"])
   }
 
   @Test func `options for references are read and contradictions refused`() throws {

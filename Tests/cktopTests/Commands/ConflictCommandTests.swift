@@ -97,6 +97,19 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `what is had back is shown beside what it takes the place of`() async throws {
+    let (cloud, first, second, id) = try await conflict()
+    try await second.succeed("conflicts", "resolve", "\(id)", "--take", "server")
+    try await first.succeed("records", "put", "--name", "t1", "title=newer")
+    try await first.succeed("sync")
+    try await second.succeed("sync")
+
+    let text = try await second.succeed("conflicts", "undo", "\(id)").output
+
+    #expect(text.hasSuffix("\n  note: mine in place of theirs\n  title: mine in place of newer\n"))
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `wrong choices are usage errors and change nothing`() async throws {
     let (cloud, _, second, id) = try await conflict()
 

@@ -8,6 +8,44 @@ import Testing
     """
   private static let countries = #"[{"code": "AZ", "people": 10}, {"code": "AT", "people": 9.1}]"#
 
+  @Test func `what one machine exports another imports, into the same zones, and nothing differs`() async throws {
+    let cloud = try await Cloud()
+    let first = try Machine(cloud)
+    try await first.succeed(
+      "records",
+      "put",
+      "--type",
+      "City",
+      "--name",
+      "baku",
+      "--zone",
+      "towns",
+      "label=Baku",
+      "people:DOUBLE=2",
+      "twin:REFERENCE=wien",
+      "since:TIMESTAMP=2026-01-31T12:00:00Z"
+    )
+    try await first.succeed("records", "put", "--type", "City", "--name", "wien", "label=Wien")
+    let export = try await first.succeed("records", "export", "--type", "City").output
+    let other = try Machine(try await Cloud())
+    let file = try other.folder.write(export, to: "cities.ndjson")
+
+    let result = try await other.succeed("records", "import", file, "--type", "City", "--json").object()
+    #expect(result["enqueued"] as? Int == 2)
+    let again = try await other.succeed("records", "import", file, "--type", "City", "--json").object()
+    #expect(again["unchanged"] as? Int == 2)
+    func contents(_ machine: Machine) async throws -> [Data] {
+      try await machine.succeed("records", "export").objects().map { record in
+        let kept = record.filter { ["recordName", "zone", "fields"].contains($0.key) }
+        return try JSONSerialization.data(withJSONObject: kept, options: .sortedKeys)
+      }
+    }
+    #expect(try await contents(other) == contents(first))
+    let folder = try await other.fail(2, "records", "import", other.folder.url.path, "--type", "City")
+    #expect(folder.contains("is a folder"))
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `references come in any order, and a second store that fetches all is equal`() async throws {
     let cloud = try await Cloud()
     let first = try Machine(cloud)
