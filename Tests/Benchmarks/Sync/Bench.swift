@@ -62,7 +62,15 @@ final class Bench {
 final class DistantServer: CKTransport {
   private let emulator: EmulatorTransport
   private let distance: Duration
-  private let state = Mutex((requests: 0, time: Duration.zero, first: nil as ContinuousClock.Instant?))
+  private struct State {
+    var requests = 0
+    var time = Duration.zero
+    var first: ContinuousClock.Instant?
+    /// When the last request that wrote records was answered.
+    var written: ContinuousClock.Instant?
+    var pauses: [Duration] = []
+  }
+  private let state = Mutex(State())
 
   /// - Parameter distance: the round trip.
   init(_ distance: Duration) throws {
@@ -76,16 +84,23 @@ final class DistantServer: CKTransport {
   var time: Duration { state.withLock(\.time) }
   /// When the first request came.
   var first: ContinuousClock.Instant? { state.withLock(\.first) }
+  /// What lay between a request that wrote records and the next one.
+  var pauses: [Duration] { state.withLock(\.pauses) }
 
   func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
     let start = ContinuousClock.now
+    let writes = request.path.hasSuffix("records/modify")
     defer {
       state.withLock {
         $0.requests += 1
         $0.time += start.duration(to: .now)
+        if writes { $0.written = .now }
       }
     }
-    state.withLock { $0.first = $0.first ?? start }
+    state.withLock {
+      $0.first = $0.first ?? start
+      if writes, let written = $0.written { $0.pauses.append(written.duration(to: start)) }
+    }
     try? await Task.sleep(for: distance)
     return try await emulator.send(request)
   }
