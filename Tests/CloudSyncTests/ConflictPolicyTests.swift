@@ -72,14 +72,7 @@ import Testing
     pair.mine.transport.interfere { operation, number, _ in
       // Another device is faster by a moment.
       if operation == "records/modify", number == 2 {
-        _ = try? world.emulator.save(
-          in: world.server,
-          zone: "cktop",
-          recordType: "Note",
-          recordName: "a",
-          fields: ["x": .int64(1)],
-          at: world.clock.date.addingTimeInterval(-5)
-        )
+        try? world.saveOnServer("a", ["x": .int64(1)], at: world.clock.date.addingTimeInterval(-5))
       }
       return .pass
     }

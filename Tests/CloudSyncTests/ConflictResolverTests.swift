@@ -207,14 +207,7 @@ import Testing
     let (world, mine, _) = try await world { _ in .client }
     mine.transport.interfere { operation, number, _ in
       if operation == "records/modify" {
-        _ = try? world.emulator.save(
-          in: world.server,
-          zone: "cktop",
-          recordType: "Note",
-          recordName: "a",
-          fields: ["x": .int64(Int64(100 + number))],
-          at: world.clock.date
-        )
+        try? world.saveOnServer("a", ["x": .int64(Int64(100 + number))])
       }
       return .pass
     }

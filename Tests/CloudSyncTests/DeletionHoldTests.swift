@@ -10,7 +10,7 @@ import Testing
   let world: World
   let mine: TestDevice
   let theirs: TestDevice
-  private let zone: ZoneKey
+  let zone: ZoneKey
 
   init() throws {
     world = try World { $0.pageLimit = 4 }
@@ -175,81 +175,6 @@ import Testing
 
     #expect(try mine.store.heldDeletions() == [])
     #expect(try mine.store.mirror("r12") == nil)
-  }
-
-  @Test func `neither a retry nor a zone made anew ends the hold of a zone that is gone`() async throws {
-    try await share(3)
-    try mine.store.accept(world.put("r1", ["y": .int64(9)]))
-    try world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
-    try await mine.sync()
-
-    _ = try mine.store.perform(.retry, on: .all, actor: "test")
-    _ = try mine.store.enqueueZone(zone)
-    try await mine.sync()
-    try await mine.sync()
-
-    #expect(try mine.store.heldDeletions().map(\.records) == [3])
-    #expect(try mine.store.queue() == ["save r1 pending"])
-    #expect(try mine.store.restoreDeletions(in: zone, actor: "test") == 3)
-    try await mine.sync()
-    #expect(world.onServer("r1") == ["x": .int64(1), "y": .int64(9)])
-  }
-
-  @Test func `a zone that is gone is kept with its records, nothing is sent to it, and it is made anew on demand`()
-    async throws
-  {
-    try await share(2)
-    try mine.store.accept(world.put("r1", ["y": .int64(9)]))
-    try world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
-
-    try await mine.sync()
-    let modifications = mine.transport.count("records/modify")
-    world.clock.advance(3600)
-    try await mine.sync()
-
-    #expect(mine.transport.count("records/modify") == modifications)
-    #expect(try mine.store.records(mirrorOnly: true).total == 2)
-    #expect(try mine.store.heldDeletions().map(\.isWholeZone) == [true])
-    #expect(try mine.store.operations().rows[0].reason.contains("zone cktop was deleted on the server"))
-    #expect(try mine.store.zones().map(\.held?.records) == [2])
-
-    #expect(try mine.store.restoreDeletions(in: zone, actor: "test") == 2)
-    try await mine.sync()
-    #expect(world.onServer("r0") == ["x": .int64(0)])
-    #expect(world.onServer("r1") == ["x": .int64(1), "y": .int64(9)])
-    #expect(try mine.store.status().isInSync)
-  }
-
-  @Test func `a zone that goes while something is on its way to it is kept, too`() async throws {
-    try await share(2)
-    try mine.store.accept(world.put("r1", ["y": .int64(9)]))
-    mine.transport.interfere { [world, zone] operation, _, _ in
-      if operation == "records/modify" {
-        try? world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
-      }
-      return .pass
-    }
-
-    try await mine.sync()
-
-    #expect(try mine.store.queue() == ["save r1 pending"])
-    #expect(try mine.store.heldDeletions().map(\.records) == [2])
-  }
-
-  @Test func `a zone without records goes at once, and so does one whose deletion was asked for here`() async throws {
-    try await share(1)
-    _ = try mine.store.enqueueZone(ZoneKey(zone: "empty"))
-    try await mine.sync()
-    _ = try mine.store.enqueueZoneDeletion(zone)
-    for name in ["empty", zone.zone] {
-      try world.emulator.deleteZone(name, in: world.server, at: world.clock.date)
-    }
-
-    try await mine.sync()
-
-    #expect(try mine.store.heldDeletions() == [])
-    #expect(try mine.store.records(mirrorOnly: true).total == 0)
-    #expect(try mine.store.queue() == [])
   }
 
   @Test func `what merely goes along with a record deleted here is not held back`() async throws {

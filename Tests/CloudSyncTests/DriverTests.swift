@@ -68,14 +68,7 @@ import Testing
     // Two of the three had arrived.
     try world.emulator.createZone("cktop", in: world.server, at: world.clock.date)
     for name in ["r0", "r2"] {
-      try world.emulator.save(
-        in: world.server,
-        zone: "cktop",
-        recordType: "Note",
-        recordName: name,
-        fields: ["x": .int64(1)],
-        at: world.clock.date
-      )
+      try world.saveOnServer(name, ["x": .int64(1)])
     }
     let device = try world.device("store")
 

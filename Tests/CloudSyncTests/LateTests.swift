@@ -190,21 +190,14 @@ import Testing
     try store.accept(world.put("a", zone: "notes", ["x": .int64(1)]))
     try await device.sync()
     _ = try store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
-    let (emulator, server, now) = (world.emulator, world.server, world.clock.date)
+    let now = world.clock.date
     loseZoneDeletion(.answerLost)
     let other = try world.device("other")
     let hook = transport
-    hook.interfere { operation, number, _ in
+    hook.interfere { [world] operation, number, _ in
       if operation == "zones/lookup" {
-        try? emulator.createZone("notes", in: server, at: now)
-        _ = try? emulator.save(
-          in: server,
-          zone: "notes",
-          recordType: "Note",
-          recordName: "theirs",
-          fields: ["x": .int64(2)],
-          at: now
-        )
+        try? world.emulator.createZone("notes", in: world.server, at: now)
+        try? world.saveOnServer("theirs", zone: "notes", ["x": .int64(2)], at: now)
       }
       return operation == "zones/modify" && number == 2 ? .answerLost : .pass
     }

@@ -123,14 +123,7 @@ import Testing
     mine.transport.interfere { operation, number, _ in
       guard operation == "records/modify", number == 2 else { return .pass }
       // Somebody else counts five at the same moment; whether ours came before or never cannot be seen.
-      _ = try? world.emulator.save(
-        in: world.server,
-        zone: "cktop",
-        recordType: "Note",
-        recordName: "a",
-        fields: ["n": .int64(15)],
-        at: world.clock.date
-      )
+      try? world.saveOnServer("a", ["n": .int64(15)])
       return .lost
     }
     let id = try mine.store.accept(count(world, to: 12))
@@ -169,14 +162,7 @@ import Testing
     let id = try mine.store.accept(world.put("a", ["x": .int64(1)]))
     mine.transport.interfere { operation, number, _ in
       if operation == "records/modify" {
-        _ = try? world.emulator.save(
-          in: world.server,
-          zone: "cktop",
-          recordType: "Note",
-          recordName: "a",
-          fields: ["x": .int64(Int64(100 + number))],
-          at: world.clock.date
-        )
+        try? world.saveOnServer("a", ["x": .int64(Int64(100 + number))])
       }
       return .pass
     }
@@ -197,14 +183,7 @@ import Testing
     let id = try mine.store.accept(world.put("a", ["mine": .int64(1)]))
     mine.transport.interfere { operation, number, _ in
       if operation == "records/modify" {
-        _ = try? world.emulator.save(
-          in: world.server,
-          zone: "cktop",
-          recordType: "Note",
-          recordName: "a",
-          fields: ["x": .int64(Int64(100 + number))],
-          at: world.clock.date
-        )
+        try? world.saveOnServer("a", ["x": .int64(Int64(100 + number))])
       }
       return .pass
     }
@@ -220,14 +199,7 @@ import Testing
     mine.transport.interfere { operation, number, _ in
       guard operation == "records/modify", number <= 12 else { return .pass }
       guard number == 12 else { return .lost }
-      _ = try? world.emulator.save(
-        in: world.server,
-        zone: "cktop",
-        recordType: "Note",
-        recordName: "a",
-        fields: ["x": .int64(1)],
-        at: world.clock.date
-      )
+      try? world.saveOnServer("a", ["x": .int64(1)])
       return .pass
     }
     let id = try mine.store.accept(world.put("a", ["x": .int64(2)]))

@@ -54,26 +54,12 @@ import Testing
     let early = world.clock.date
     world.clock.advance(1000)
     for name in ["edited", "same"] {
-      try world.emulator.save(
-        in: world.server,
-        user: "ben",
-        recordType: "Note",
-        recordName: name,
-        fields: ["x": .int64(1)],
-        at: world.clock.date
-      )
+      try world.saveOnServer(name, by: "ben", ["x": .int64(1)])
     }
     try await mine.sync(["Note"])
     // They bear a time that was read long ago.
     for name in ["edited", "late"] {
-      try world.emulator.save(
-        in: world.server,
-        user: "ben",
-        recordType: "Note",
-        recordName: name,
-        fields: ["x": .int64(2)],
-        at: early
-      )
+      try world.saveOnServer(name, by: "ben", ["x": .int64(2)], at: early)
     }
 
     let summary = try await mine.sync()
@@ -112,17 +98,10 @@ import Testing
     world.clock.advance(10)
     try mine.store.accept(world.delete("a"))
     if isMadeAnew {
-      mine.transport.interfere {
-        [server = world.server, emulator = world.emulator, date = world.clock.date] operation, number, _ in
+      let date = world.clock.date
+      mine.transport.interfere { operation, _, _ in
         guard operation == "records/query" else { return .pass }
-        _ = try? emulator.save(
-          in: server,
-          user: "ben",
-          recordType: "Note",
-          recordName: "a",
-          fields: ["x": .int64(2)],
-          at: date
-        )
+        try? world.saveOnServer("a", by: "ben", ["x": .int64(2)], at: date)
         return index
       }
     }

@@ -20,17 +20,6 @@ import Testing
     _ = try await client.modifySubscriptions(gone, in: await device.engine.database)
   }
 
-  private func save(_ name: String, zone: String = "cktop", in world: World) throws {
-    try world.emulator.save(
-      in: world.server,
-      zone: zone,
-      recordType: "Note",
-      recordName: name,
-      fields: [:],
-      at: world.clock.date
-    )
-  }
-
   /// Until the device has subscribed and its courier's request hangs.
   private func settled(_ device: TestDevice, in world: World) async throws {
     try await eventually(device.store) { try device.store.events(limit: 50).contains { $0.kind == "push" } }
@@ -44,7 +33,7 @@ import Testing
 
     try await whileDriving(device) {
       try await settled(device, in: world)
-      try save("theirs", in: world)
+      try world.saveOnServer("theirs", [:])
       try await eventually(device.store) { try device.store.mirror("theirs") != nil }
     }
 
@@ -63,7 +52,7 @@ import Testing
       let listening = await device.engine.listen(inbox)
       while world.emulator.waitingPolls < 2 { await Task.yield() }
       #expect(!inbox.isListening)
-      try save("theirs", in: world)
+      try world.saveOnServer("theirs", [:])
       while !inbox.isFull { await Task.yield() }
       #expect(inbox.isListening)
       listening?.cancel()
@@ -98,11 +87,11 @@ import Testing
       // What comes to the first zone while the second is read is news to no feed of that pass.
       device.transport.interfere { operation, _, body in
         if operation == "changes/zone", body.contains(#""b""#), world.onServer("late", zone: "a") == nil {
-          try? save("late", zone: "a", in: world)
+          try? world.saveOnServer("late", zone: "a", [:])
         }
         return .pass
       }
-      for zone in ["a", "b"] { try save("first", zone: zone, in: world) }
+      for zone in ["a", "b"] { try world.saveOnServer("first", zone: zone, [:]) }
       try await eventually(device.store) { try !device.store.records(named: "late").isEmpty }
     }
   }
@@ -148,7 +137,7 @@ import Testing
       try await settled(device, in: world)
       try await unsubscribe(device)
       let start = try #require(try device.store.status().lastSuccessAt)
-      try save("theirs", in: world)
+      try world.saveOnServer("theirs", [:])
       let passes = device.transport.count("changes/database")
       world.clock.advance(to: start + 299_000)
       // The driver looks at its clock and sleeps on.

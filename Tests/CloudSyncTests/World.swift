@@ -242,6 +242,29 @@ final class World: Sendable {
 
   func delete(_ name: String, zone: String? = nil) -> Change { Change(key(name, zone: zone), .delete) }
 
+  /// Saves a record on the server, past every device and whatever is there.
+  ///
+  /// - Parameters:
+  ///   - user: who it was; nil: the user of the devices.
+  ///   - date: when it was; nil: now.
+  func saveOnServer(
+    _ name: String,
+    zone: String? = nil,
+    by user: String? = nil,
+    _ fields: [String: EmulatorValue],
+    at date: Date? = nil
+  ) throws {
+    _ = try emulator.save(
+      in: server,
+      zone: key(name, zone: zone).zone,
+      user: user,
+      recordType: "Note",
+      recordName: name,
+      fields: fields,
+      at: date ?? clock.date
+    )
+  }
+
   /// The server's fields of a record, as the store spells them; nil where there is none.
   func onServer(_ name: String, zone: String? = nil) -> [String: EmulatorValue]? {
     emulator.record(name, in: server, zone: key(name, zone: zone).zone)?.fields

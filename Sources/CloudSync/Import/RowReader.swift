@@ -64,19 +64,14 @@ struct RowReader {
     guard row.recordType == recordType else {
       throw FieldError(field: nil, "the record is a \(row.recordType); import it with --type \(row.recordType)")
     }
-    if let problem = NameRule.recordNameProblem(row.name) {
-      throw FieldError(field: "recordName", "recordName names no record: \(problem)")
-    }
-    var draft = Draft(line: line, name: row.name, zone: row.zone)
+    var draft = Draft(line: line, name: try checked(row.name, by: "recordName"), zone: row.zone)
     for (field, content) in row.fields.sorted(by: { $0.key < $1.key }) {
       guard NameRule.isFieldName(field) else { throw FieldError(field: field, NameRule.fieldNameProblem(field)) }
       if content.value == .list([]) {
         draft.settled[field] = .list(.unknown, [])
         continue
       }
-      guard let type = WireTypeTag(content.type) else {
-        throw Self.unwritable(field, content.type)
-      }
+      guard let type = WireTypeTag(content.type) else { throw Self.unwritable(field, content.type) }
       if let known = known[field], known != .writable(type) {
         throw FieldError(field: field, "\(field) is \(known) already, and \(type) here; leave it out")
       }
@@ -123,8 +118,13 @@ struct RowReader {
     case .bool, .list, .object:
       throw FieldError(field: idField, "\(idField) names the record; give it a text or a number")
     }
+    return try checked(name, by: idField)
+  }
+
+  /// A name that a record can have.
+  private func checked(_ name: String, by field: String) throws(FieldError) -> String {
     if let problem = NameRule.recordNameProblem(name) {
-      throw FieldError(field: idField, "\(idField) names no record: \(problem)")
+      throw FieldError(field: field, "\(field) names no record: \(problem)")
     }
     return name
   }

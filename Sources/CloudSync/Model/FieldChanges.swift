@@ -157,3 +157,8 @@ extension FieldValue {
     }
   }
 }
+
+extension [FieldChanges] {
+  /// All fields that any of them touches.
+  var names: Set<String> { reduce(into: []) { $0.formUnion($1.names) } }
+}

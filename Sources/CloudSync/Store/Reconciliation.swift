@@ -145,8 +145,7 @@ struct Reconciliation {
     if operation.isRecreation {
       // It may have been sent itself, or what it replaces may still be made: that is to go all the same.
       let sent = operation.isUnanswered ? operation.sentChanges : []
-      let names = sent.reduce(into: Set()) { $0.formUnion($1.names) }
-      let cleared = operation.changes.only(operation.changes.cleared.intersection(names))
+      let cleared = operation.changes.only(operation.changes.cleared.intersection(sent.names))
       operation.startOver()
       operation.changes.apply(cleared)
       (operation.sentChanges, operation.isUnanswered) = (sent, !sent.isEmpty)
@@ -290,7 +289,7 @@ extension QueuedOperation {
     let isNews = !isUnanswered || server.changeTag != baseTag || state == .conflict
     guard !sentChanges.isEmpty, isNews else { return (base, []) }
     var (result, uncertain) = (base, Set<String>())
-    for name in sentChanges.reduce(into: Set(), { $0.formUnion($1.names) }) {
+    for name in sentChanges.names {
       let theirs = server.fields[name]
       let sent = sentChanges.filter { $0.names.contains(name) }
       if sent.contains(where: { $0[name] == theirs }) {

@@ -178,7 +178,7 @@ extension SyncStore {
     operation.assets += assets
     if isRecreation {
       // What an unanswered save may have written goes too: the new record has nothing of the old one.
-      let old = operation.sentChanges.reduce(into: Set(onServer.keys)) { $0.formUnion($1.names) }
+      let old = operation.sentChanges.names.union(onServer.keys)
       for name in old where !changes.names.contains(name) { changes[name] = nil }
       operation.isRecreation = true
       operation.kind = .save

@@ -47,7 +47,7 @@ extension ZoneDifference {
   /// The zone's differences as the documentation has it, with the names.
   fileprivate var json: JSONObject {
     [
-      "zone": .text(zone.zone), "owner": zone.owner.isEmpty ? .null : .text(zone.owner),
+      "zone": .text(zone.zone), "owner": .unlessEmpty(zone.owner),
       "records": .integer(Int64(recordCount)), "compared": .bool(isCompared),
       "onlyLocal": .integer(Int64(onlyLocal.count)),
       "onlyServer": .integer(Int64(onlyServer.count)), "different": .integer(Int64(different.count)),

@@ -21,7 +21,10 @@ final class DemoWorld: DemoControls {
   private var random: SplitMix64
   private var ticks = 0
   private var samples = 0
+  private var poisons = 0
   private var isWorking = false
+  /// Whether the elements have arrived: nobody corrects a stock that he has not seen.
+  private var hasRead = false
   private let database = EmulatorDatabase.private(of: user, container)
 
   /// Starts the emulator and opens a store in a folder of its own.
@@ -122,6 +125,8 @@ final class DemoWorld: DemoControls {
   /// Another quarter of a second in the laboratory; nothing happens while syncing is paused.
   func tick(isPaused: Bool) {
     guard !isPaused, !isWorking else { return }
+    if !hasRead { hasRead = (try? store.zones())?.contains { $0.tokenAt != nil } ?? false }
+    guard hasRead else { return }
     ticks += 1
     if ticks % 3 == 0 { editHere() }
     if ticks % 4 == 1 { editElsewhere() }
@@ -206,7 +211,9 @@ final class DemoWorld: DemoControls {
       disagree()
       return "two devices disagree"
     case "x":
-      enqueue([stockHere("number", .string("not a number"))])
+      poisons += 1
+      let key = RecordKey(zone: Self.zone, name: "poison-\(poisons)")
+      enqueue([Change(key, .save(type: "Element", FieldChanges(values: ["number": .string("not a number")])))])
       return "a record of the wrong type is queued"
     case "o":
       var condition = FaultCondition()

@@ -15,6 +15,9 @@ enum OutputJSON: Hashable, Sendable {
   /// A text, or null where it is unknown.
   static func optional(_ text: String?) -> OutputJSON { text.map(OutputJSON.text) ?? .null }
 
+  /// A text, or null where none is what an empty one means: the owner of one's own zone, for example.
+  static func unlessEmpty(_ text: String) -> OutputJSON { optional(text.isEmpty ? nil : text) }
+
   static func optional(_ integer: (some BinaryInteger)?) -> OutputJSON {
     integer.map { .integer(Int64($0)) } ?? .null
   }

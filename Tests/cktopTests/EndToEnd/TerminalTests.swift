@@ -16,7 +16,7 @@ import Testing
     try await terminal.screen { $0.contains("1 failed") }
     try await terminal.type("/", "failed")
     try await terminal.type("Enter")
-    try await terminal.screen { $0.contains("/failed") && $0.contains("! failed") }
+    try await terminal.screen { $0.contains(/.failed ─+ 1\s/) && $0.contains("! failed") }
     try await terminal.type("Enter")
     try await terminal.screen { $0.contains("Operation ") && $0.contains("BAD_REQUEST") }
     try await terminal.type("q")
@@ -91,13 +91,19 @@ private struct Tmux {
     try await call(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])
   }
 
-  /// Reads the screen until it shows what is wanted; the test's time limit bounds the wait.
+  /// Reads the screen until it shows what is wanted; the test's time limit bounds the wait, and then the screen is told.
   @discardableResult
-  func screen(_ isWanted: (String) -> Bool) async throws -> String {
+  func screen(
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ isWanted: (String) -> Bool
+  ) async throws -> String {
     while true {
       let text = try await call(["capture-pane", "-p"])
       if isWanted(text) { return text }
-      try await Task.sleep(for: .milliseconds(50))
+      do { try await Task.sleep(for: .milliseconds(50)) } catch {
+        Issue.record("the wanted did not come; the screen shows\n\(text)", sourceLocation: sourceLocation)
+        throw error
+      }
     }
   }
 

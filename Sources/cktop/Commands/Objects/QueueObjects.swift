@@ -7,7 +7,7 @@ extension QueueRow {
     [
       "id": .integer(id), "operation": .text(kind.rawValue), "recordType": .optional(type),
       "recordName": kind.isOfZone ? .null : .text(key.name), "zone": .text(key.zone),
-      "owner": key.owner.isEmpty ? .null : .text(key.owner), "state": .text(state.rawValue), "reason": .text(reason),
+      "owner": .unlessEmpty(key.owner), "state": .text(state.rawValue), "reason": .text(reason),
       "attempts": .integer(Int64(attempts)), "maxAttempts": .integer(Int64(maxAttempts)),
       "nextAttemptAt": .time(nextAttemptAt), "blockedBy": .array(blockedBy.map(OutputJSON.integer)),
       "error": .error(errorCode, errorMessage), "bytes": .integer(Int64(bytes)), "enqueuedAt": .time(enqueuedAt),

@@ -25,7 +25,7 @@ extension MirrorRecord {
   fileprivate func json(changeTag: String?) -> JSONObject {
     [
       "recordName": .text(key.name), "recordType": .text(type), "zone": .text(key.zone),
-      "owner": key.owner.isEmpty ? .null : .text(key.owner), "changeTag": .optional(changeTag),
+      "owner": .unlessEmpty(key.owner), "changeTag": .optional(changeTag),
       "fields": .fields(fields), "createdAt": .time(createdAt), "modifiedAt": .time(modifiedAt),
       "modifiedBy": .optional(modifiedBy),
     ]
@@ -36,7 +36,7 @@ extension ZoneRow {
   /// The zone as the documentation has it.
   var json: JSONObject {
     [
-      "zone": .text(key.zone), "owner": key.owner.isEmpty ? .null : .text(key.owner),
+      "zone": .text(key.zone), "owner": .unlessEmpty(key.owner),
       "records": .integer(Int64(records)), "tokenAt": .time(tokenAt), "lastFetchAt": .time(lastFetchAt),
       "state": .text(state), "heldDeletions": held.map { .integer(Int64($0.records)) } ?? .null,
     ]

@@ -66,8 +66,8 @@ struct StatusObject {
         queue.parts.map { part in
           [
             "state": .text(part.state.rawValue), "zone": .text(part.zone.zone),
-            "owner": part.zone.owner.isEmpty ? .null : .text(part.zone.owner),
-            "recordType": part.type.isEmpty ? .null : .text(part.type), "count": .integer(Int64(part.count)),
+            "owner": .unlessEmpty(part.zone.owner),
+            "recordType": .unlessEmpty(part.type), "count": .integer(Int64(part.count)),
             "bytes": .integer(Int64(part.bytes)),
           ]
         }

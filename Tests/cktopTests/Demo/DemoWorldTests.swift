@@ -1,0 +1,36 @@
+import CloudSync
+import Testing
+
+@testable import cktop
+
+/// What happens in the demonstration's laboratory, on machines of any speed.
+@MainActor
+@Suite(.serialized) struct DemoWorldTests {
+  @Test func `what the poison key queues is refused, however early it is pressed`() async throws {
+    let world = try await DemoWorld(seed: 1)
+    _ = world.press("x")
+    while try world.store.status().queue.total == 600 { await Task.yield() }
+
+    let pass = try await world.engine.syncNow()
+
+    #expect(pass.failed == 1)
+    let left = try world.store.operations(text: "", offset: 0, limit: 10).rows
+    #expect(left.map(\.state) == [.failed])
+    #expect(left.map(\.errorCode) == ["BAD_REQUEST"])
+    await world.close()
+  }
+
+  @Test func `stocks are corrected only after the elements were read`() async throws {
+    let world = try await DemoWorld(seed: 1)
+    for _ in 0..<100 { world.tick(isPaused: false) }
+    #expect(try world.store.status().queue.total == 600)
+    try await world.engine.syncNow()
+
+    while try world.store.status().queue.total == 0 {
+      world.tick(isPaused: false)
+      await Task.yield()
+    }
+
+    await world.close()
+  }
+}
