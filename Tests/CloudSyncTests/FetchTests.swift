@@ -220,5 +220,51 @@ import Testing
     #expect(try !mine.store.status().isInSync)
   }
 
+  @Test(arguments: [#""zoneID":{"zoneName":"one"},"#, ""])
+  func `a zone that the database's feed fails to tell of is asked itself`(_ name: String) async throws {
+    try theirs.store.accept(world.put("a", zone: "one", [:]))
+    try await theirs.sync()
+    try await mine.sync()
+    try theirs.store.accept(world.put("b", zone: "one", [:]))
+    try await theirs.sync()
+    mine.transport.interfere { operation, number, _ in
+      operation == "changes/database"
+        ? .answer(
+          status: 200,
+          #"{"zones":[{\#(name)"serverErrorCode":"INTERNAL_ERROR"}],"syncToken":"t\#(number)","moreComing":false}"#
+        ) : .pass
+    }
+
+    try await mine.sync()
+
+    #expect(try mine.store.mirror("b") == [:])
+  }
+
+  @Test func `a record that comes without its tag keeps the feed where it is`() async throws {
+    try await share(1)
+    let token = try mine.store.zones().map(\.tokenAt)
+    mine.transport.interfere { operation, _, _ in
+      operation == "changes/zone"
+        ? .answer(
+          status: 200,
+          #"{"zones":[{"zoneID":{"zoneName":"cktop"},"syncToken":"later","moreComing":false,"records":[{"recordName":"odd","recordType":"Note","fields":{}}]}]}"#
+        ) : .pass
+    }
+    try theirs.store.accept(world.put("new", [:]))
+    try await theirs.sync()
+    world.clock.advance(1)
+
+    let summary = try await mine.sync()
+
+    #expect(!summary.reachedEnd)
+    #expect(try mine.store.zones().map(\.tokenAt) == token)
+    #expect(try !mine.store.status().isInSync)
+    #expect(try mine.store.status().throttles.map(\.message).contains { $0.contains("odd") })
+    mine.transport.interfere(nil)
+    world.clock.advance(600)
+    try await mine.sync()
+    #expect(try mine.store.mirror("new") == [:])
+  }
+
   // MARK: - Without a change feed
 }

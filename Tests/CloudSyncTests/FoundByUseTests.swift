@@ -171,4 +171,43 @@ import Testing
     #expect(world.onServer("b", zone: "good") != nil)
     #expect(try mine.store.queue().isEmpty)
   }
+
+  @Test(arguments: ["QUOTA_EXCEEDED", "INTERNAL_ERROR"], [true, false])
+  func `a zone that cannot be made now holds up no other`(code: String, isMissing: Bool) async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("b", zone: "good", ["x": .int64(1)]))
+    try await mine.sync()
+    try mine.store.accept(world.put("a", zone: "bad", ["x": .int64(1)]))
+    if isMissing { try mine.store.accept(world.put("c", zone: "third", ["x": .int64(1)])) }
+    try mine.store.accept(world.delete("b", zone: "good"))
+    mine.transport.interfere { operation, _, body in
+      guard operation == "zones/modify", body.contains("bad") else { return .pass }
+      return .answer(status: code == "INTERNAL_ERROR" ? 500 : 413, #"{"serverErrorCode": "\#(code)", "reason": "not now"}"#)
+    }
+
+    try await mine.sync()
+
+    #expect(world.onServer("b", zone: "good") == nil)
+    #expect((world.onServer("c", zone: "third") != nil) == isMissing)
+    #expect(try mine.store.queue() == ["save a pending"])
+    #expect(try mine.store.status().throttles.map(\.scope) == ["zone:bad"])
+  }
+
+  @Test(arguments: ["nan", "inf", "-inf", "-5", "1e300", "soon"])
+  func `a wait that is no number ends nothing and parks nobody`(_ header: String) async throws {
+    let store = try World().open("store")
+    for code in [ServerErrorCode.authenticationFailed, .quotaExceeded, .throttled] {
+      var error = WebServicesError(code, "no", retryAfter: Double(header))
+      error.retryAfter = Double(header)
+      let wait = try #require([nil, 315_576_000].contains(error.retryAfter) ? error.retryAfter ?? 0 : nil)
+      #expect(wait == (header == "1e300" ? 315_576_000 : 0))
+      try store.write { ledger in
+        try Throttles.set(.account, error, now: store.now(), random: 0, ledger)
+        try Throttles.set(.quota, error, now: store.now(), random: 0, ledger)
+        try Throttles.set(.database, error, now: store.now(), random: 0, ledger)
+      }
+    }
+    #expect(try store.status().throttles.count == 3)
+  }
 }

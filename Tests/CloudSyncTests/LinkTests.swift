@@ -5,7 +5,7 @@ import Testing
 @testable import CloudSync
 
 /// Rings of references against a server, and references to what is not there.
-@Suite(.serialized) struct LinkTests {
+@Suite(.serialized, .eachStorage) struct LinkTests {
   private let world: World
   private let device: TestDevice
   private var store: SyncStore { device.store }
@@ -18,6 +18,51 @@ import Testing
 
   private func link(_ name: String, zone: String? = nil, _ action: String = "VALIDATE") -> FieldValue {
     .reference(WireReference(recordName: name, zoneID: zone.map { WireZoneID(zoneName: $0) }, action: action))
+  }
+
+  /// The server deletes with a folder whatever refers to it by `DELETE_SELF`.
+  @Test(arguments: [false, true])
+  func `a record that is moved out of a folder outlives it, whatever holds the move up`(isPaused: Bool) async throws {
+    _ = try store.enqueue([world.put("old", [:]), world.put("new", [:])])
+    try store.accept(world.put("note", ["folder": link("old", "DELETE_SELF")]))
+    try await device.sync()
+    let move = try store.accept(world.put("note", ["folder": link("new", "DELETE_SELF")]))
+    let removal = try store.accept(world.delete("old"))
+    #expect(try store.operation(removal).blockedBy == [move])
+
+    if isPaused {
+      _ = try store.perform(.pause, on: .ids([move]), actor: "test")
+      try await device.sync()
+      #expect(try store.queue() == ["save note paused", "delete old pending"])
+      _ = try store.perform(.resume, on: .ids([move]), actor: "test")
+    }
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect(world.onServer("old") == nil)
+    #expect(world.onServer("note")?["folder"] == .reference(EmulatorReference(recordName: "new", action: .deleteSelf)))
+  }
+
+  @Test func `a record that lets go of another by an edit on its way outlives it`() async throws {
+    _ = try store.enqueue([world.put("old", [:]), world.put("new", [:]), world.put("note", [:])])
+    try await device.sync()
+    try store.accept(world.put("note", ["folder": link("old", "DELETE_SELF")]))
+    transport.interfere { operation, _, _ in operation == "records/modify" ? .answerLost : .pass }
+    try await device.sync()
+    transport.interfere(nil)
+    let move = try store.accept(world.put("note", ["folder": link("new", "DELETE_SELF")]))
+    let removal = try store.accept(world.delete("old"))
+
+    #expect(try store.operation(removal).blockedBy == [move])
+  }
+
+  @Test func `a delete goes before a save that is to refer to what it deletes, as before`() async throws {
+    _ = try store.enqueue([world.put("old", [:]), world.put("note", [:])])
+    try await device.sync()
+    let removal = try store.accept(world.delete("old"))
+    try store.accept(world.put("note", ["folder": link("old", "NONE")]))
+
+    #expect(try store.operation(removal).blockedBy == [])
   }
 
   @Test(arguments: ["NONE", "VALIDATE"])

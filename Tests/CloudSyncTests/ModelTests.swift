@@ -119,6 +119,32 @@ import Testing
     #expect(outcomes[2] == .failed(error, .deadLetter))
   }
 
+  @Test func `an error without a name is not that of a record that the answer names`() {
+    let outcomes = Interpreter.outcomes(
+      of: [operation(1, "a"), operation(2, "b")],
+      .success([.failure(recordName: nil, WebServicesError(.badRequest, "no")), saved("a")])
+    )
+
+    #expect(outcomes[1]?.isSuccess == true)
+    #expect(disposition(outcomes[2]) == .readBack)
+  }
+
+  @Test func `two spellings of an accent are two records`() {
+    let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+    let error = WebServicesError(.badRequest, "no")
+
+    let outcomes = Interpreter.outcomes(
+      of: [operation(1, composed), operation(2, decomposed)],
+      .success([saved(decomposed), .failure(recordName: composed, error)])
+    )
+
+    #expect(outcomes[1] == .failed(error, .deadLetter))
+    #expect(outcomes[2]?.isSuccess == true)
+    #expect(RecordKey(zone, composed) != RecordKey(zone, decomposed))
+    #expect(RecordKey(zone, decomposed) < RecordKey(zone, composed))
+    #expect(ZoneKey(zone: composed) != ZoneKey(zone: decomposed))
+  }
+
   @Test func `what the answer leaves open is read back`() {
     let sent = [operation(1, "a"), operation(2, "b"), operation(3, "c", .delete), operation(4, "d")]
 

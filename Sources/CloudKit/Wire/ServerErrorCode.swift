@@ -51,8 +51,10 @@ package struct WebServicesError: Error, Hashable, Sendable {
 
   package var code: ServerErrorCode
   package var reason: String
-  /// Seconds the server asks to wait.
-  package var retryAfter: Double?
+  /// Seconds the server asks to wait: a number from 0 to ten years, or nil where what it wrote is none.
+  package var retryAfter: Double? {
+    didSet { retryAfter = Self.sound(retryAfter) }
+  }
   package var effect: Effect
   package var httpStatus: Int?
   /// Where a person signs in (421 only).
@@ -70,8 +72,14 @@ package struct WebServicesError: Error, Hashable, Sendable {
   ) {
     self.code = code
     self.reason = reason
-    self.retryAfter = retryAfter
+    self.retryAfter = Self.sound(retryAfter)
     self.effect = effect
     self.httpStatus = httpStatus
+  }
+
+  /// Headers and bodies are anybody's: `nan`, `inf` and numbers below zero are no time to wait for.
+  private static func sound(_ seconds: Double?) -> Double? {
+    guard let seconds, seconds.isFinite, seconds >= 0 else { return nil }
+    return min(seconds, 315_576_000)
   }
 }

@@ -34,10 +34,13 @@ package enum Interpreter {
     case .failure(let error):
       return failAll(sent, error)
     }
-    var byName: [String: WireRecordResult] = [:]
-    for (index, result) in results.enumerated() {
-      let name = result.recordName ?? (index < sent.count ? sent[index].key.name : nil)
-      if let name { byName[name] = result }
+    // One request is of one zone.
+    var byKey: [RecordKey: WireRecordResult] = [:]
+    for result in results {
+      if let name = result.recordName, let zone = sent.first?.key.zoneKey { byKey[RecordKey(zone, name)] = result }
+    }
+    for (operation, result) in zip(sent, results) where result.recordName == nil && byKey[operation.key] == nil {
+      byKey[operation.key] = result
     }
     var outcomes: [Int64: Outcome] = [:]
     let blamesNobody =
@@ -46,7 +49,7 @@ package enum Interpreter {
         if case .failure(_, let error) = result { error.code == .atomicError } else { false }
       }
     for operation in sent {
-      outcomes[operation.id] = outcome(of: operation, byName[operation.key.name], blamesNobody: blamesNobody)
+      outcomes[operation.id] = outcome(of: operation, byKey[operation.key], blamesNobody: blamesNobody)
     }
     return outcomes
   }

@@ -192,6 +192,7 @@ extension SyncEngine {
     summary.requests += 1
     var found: [RecordKey: MirrorRecord?] = [:]
     var failures: [RecordKey: WebServicesError] = [:]
+    var nameless: WebServicesError?
     switch answer {
     case .failure(let error) where error.code == .zoneNotFound:
       return summary.failed += try store.finishReadBack(ids, inLost: zone, error, policy: configuration.merging, lease)
@@ -211,11 +212,13 @@ extension SyncEngine {
         case .deleted(let name): found[RecordKey(zone, name)] = .some(nil)
         case .failure(let name?, let error) where error.code == .notFound: found[RecordKey(zone, name)] = .some(nil)
         case .failure(let name?, let error): failures[RecordKey(zone, name)] = error
-        case .failure(nil, let error): throw error
+        case .failure(nil, let error) where error.concernsEverything: throw error
+        case .failure(nil, let error): nameless = error
         }
       }
       for key in keys where found[key] == nil && failures[key] == nil {
-        failures[key] = WebServicesError(.unexpectedServerResponse, "the answer does not tell of \(key.name)")
+        failures[key] =
+          nameless ?? WebServicesError(.unexpectedServerResponse, "the answer does not tell of \(key.name)")
       }
     }
     let settled = try store.finishReadBack(

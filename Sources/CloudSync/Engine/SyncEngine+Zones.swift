@@ -12,8 +12,8 @@ extension SyncEngine {
         try await client.modifyZones(zones.map { WireZoneOperation(.create, $0.wire) }, in: database)
       }
     } catch {
-      guard error.code == .badRequest else { throw error }
-      // One of them is to blame: alone, it is known which.
+      guard !error.concernsEverything else { throw error }
+      // What hinders a zone from being made hinders nothing else; and alone, it is known which of them it is.
       guard zones.count == 1 else {
         for zone in zones { try await makeZones([zone], lease) }
         return
@@ -43,8 +43,14 @@ extension SyncEngine {
     guard let zone = try store.keys([id]).first?.zoneKey else { return }
     let client = client
     let database = database
-    let results = try await request(lease) { () async throws(WebServicesError) in
-      try await client.lookupZones([zone.wire], in: database)
+    let results: [WireZoneResult]
+    do {
+      results = try await request(lease) { () async throws(WebServicesError) in
+        try await client.lookupZones([zone.wire], in: database)
+      }
+    } catch {
+      guard !error.concernsEverything else { throw error }
+      results = [.failure(zone.wire, error)]
     }
     summary.requests += 1
     let settled = try store.finishZoneLookUp(

@@ -1,6 +1,9 @@
 package import CloudKit
 
 /// Which record: zone, the zone's owner, and name. Names are unique in a zone, not in a database.
+///
+/// Names are compared by their bytes, as files and servers compare them: Swift takes two spellings of an accented letter
+/// for one text.
 package struct RecordKey: Hashable, Sendable, Comparable {
   package var zone: String
   /// Empty for zones of the current user; the wire leaves the owner out then.
@@ -19,12 +22,17 @@ package struct RecordKey: Hashable, Sendable, Comparable {
 
   package var zoneKey: ZoneKey { ZoneKey(zone: zone, owner: owner) }
 
+  package static func == (left: RecordKey, right: RecordKey) -> Bool {
+    left.name.utf8.elementsEqual(right.name.utf8) && left.zoneKey == right.zoneKey
+  }
+
   package static func < (left: RecordKey, right: RecordKey) -> Bool {
-    (left.zone, left.owner, left.name) < (right.zone, right.owner, right.name)
+    guard left.zoneKey == right.zoneKey else { return left.zoneKey < right.zoneKey }
+    return left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
   }
 }
 
-/// Which zone.
+/// Which zone. Names are compared by their bytes.
 package struct ZoneKey: Hashable, Sendable, Comparable {
   package var zone: String
   /// Empty for zones of the current user.
@@ -44,7 +52,14 @@ package struct ZoneKey: Hashable, Sendable, Comparable {
     WireZoneID(zoneName: zone, ownerRecordName: owner.isEmpty ? nil : owner)
   }
 
+  package static func == (left: ZoneKey, right: ZoneKey) -> Bool {
+    left.zone.utf8.elementsEqual(right.zone.utf8) && left.owner.utf8.elementsEqual(right.owner.utf8)
+  }
+
   package static func < (left: ZoneKey, right: ZoneKey) -> Bool {
-    (left.zone, left.owner) < (right.zone, right.owner)
+    guard left.zone.utf8.elementsEqual(right.zone.utf8) else {
+      return left.zone.utf8.lexicographicallyPrecedes(right.zone.utf8)
+    }
+    return left.owner.utf8.lexicographicallyPrecedes(right.owner.utf8)
   }
 }

@@ -33,7 +33,11 @@ extension SyncStore {
     return try write(lease) { ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       var lost = 0
-      for case .zone(let zone) in page.zones {
+      for result in page.zones {
+        guard case .zone(let zone) = result else {
+          try Self.readWhatFailed(result, isShared: isShared, ledger)
+          continue
+        }
         // In the private database every zone is one's own; the server names the owner there, we do not.
         let owner = isShared ? zone.zoneID.ownerRecordName ?? "" : ""
         let key = ZoneKey(zone: zone.zoneID.zoneName, owner: owner)
@@ -50,6 +54,16 @@ extension SyncStore {
       try ledger.setValue("databaseToken", page.syncToken)
       return lost
     }
+  }
+
+  /// The feed could not tell of a zone, and the token moves on: its own feed is asked, or that of every zone where none is
+  /// named.
+  private static func readWhatFailed(_ result: WireZoneResult, isShared: Bool, _ ledger: any Ledger) throws {
+    guard case .failure(let name, _) = result else { return }
+    let named = name.map { ZoneKey(zone: $0.zoneName, owner: isShared ? $0.ownerRecordName ?? "" : "") }
+    let zones = try named.map { [$0] } ?? ledger.zones().filter { $0.state == .ready }.map(\.key)
+    for zone in zones where !zone.isDefaultZone { try ledger.needsFetch(zone) }
+    try ledger.changeActivity { $0.reachedEnd = false }
   }
 
   /// Starts over with the database's feed after its token was refused. What happened since it was given is not told any
@@ -296,7 +310,13 @@ extension SyncStore {
   }
 
   private func hasFailed(_ results: [WireRecordResult]) -> Bool {
-    results.contains { if case .failure = $0 { true } else { false } }
+    results.contains { result in
+      switch result {
+      case .record(let wire): wire.recordType == nil || wire.recordChangeTag == nil
+      case .deleted: false
+      case .failure: true
+      }
+    }
   }
 
   private func take(
@@ -310,7 +330,11 @@ extension SyncStore {
     while let result = results.next() {
       switch result {
       case .record(let wire):
-        guard let record = MirrorRecord(wire, in: zone) else { continue }
+        guard let record = MirrorRecord(wire, in: zone) else {
+          let reason = "\(wire.recordName): the feed holds it without its type or tag"
+          effect.failure = WebServicesError(.unexpectedServerResponse, reason)
+          continue
+        }
         let known = try reconciliation.ledger.changeTag(record.key)
         try reconciliation.take(record, epoch: epoch, isWhole: isWhole)
         if known != record.changeTag { effect.changed += 1 }

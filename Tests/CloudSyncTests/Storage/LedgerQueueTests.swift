@@ -45,7 +45,7 @@ import Testing
       moved.key = RecordKey(.one, "elsewhere")
       moved.enqueuedAt = 1
       moved.maxAttempts = 1
-      try ledger.replace(moved, references: [])
+      try ledger.replace(moved, RecordLinks())
       #expect(try ledger.operation(for: operation.key) == operation)
     }
   }
@@ -89,7 +89,7 @@ import Testing
       for (index, change) in changes.enumerated() {
         var operation = QueuedOperation.save("a", id: id)
         change(&operation)
-        #expect(throws: (any Error).self, "\(index)") { try ledger.replace(operation, references: []) }
+        #expect(throws: (any Error).self, "\(index)") { try ledger.replace(operation, RecordLinks()) }
       }
     }
   }

@@ -5,7 +5,7 @@ extension Ledger {
   func insert(_ operation: QueuedOperation) throws -> Int64 {
     var operation = operation
     operation.assets = operation.assets.kept(by: operation.changes)
-    return try insert(operation, references: operation.references)
+    return try insert(operation, operation.links)
   }
 
   /// Writes an operation back, and the references where the changes can have changed.
@@ -14,7 +14,7 @@ extension Ledger {
     operation.assets = operation.assets.kept(by: operation.changes)
     operation.bytes = operation.changes.requestBytes
     operation.isServersWait = operation.isServersWait && operation.nextAttemptAt != nil
-    try replace(operation, references: operation.references)
+    try replace(operation, operation.links)
   }
 
   /// Takes an operation out of the queue and writes down how it ended, in the same transaction.
@@ -43,13 +43,16 @@ extension Ledger {
 }
 
 extension QueuedOperation {
-  /// On save, what the new values refer to; on delete, what the record referred to on the server.
-  fileprivate var references: Set<RecordKey> {
+  fileprivate var links: RecordLinks {
     // A record may refer to itself; it need not wait for itself.
     switch kind {
-    case .save: changes.values.references(from: key)
-    case .delete: base.references(from: key)
-    case .zoneSave, .zoneDelete: []
+    case .save:
+      let targets = changes.values.references(from: key)
+      let former = base.filter { changes.names.contains($0.key) }
+      let held = sentChanges.reduce(into: former.references(from: key)) { $0.formUnion($1.values.references(from: key)) }
+      return RecordLinks(targets: targets, released: held.subtracting(targets))
+    case .delete: return RecordLinks(targets: base.references(from: key))
+    case .zoneSave, .zoneDelete: return RecordLinks()
     }
   }
 }

@@ -1,8 +1,8 @@
 /// What becomes of zones.
 extension Ledger {
-  /// Makes the zone known; a zone that is known keeps its state.
+  /// Makes the zone known; a zone that is known keeps its state. The default zone is there without being made.
   func insertZone(_ key: ZoneKey, state: ZoneState) throws {
-    if try zone(key) == nil { try put(KnownZone(key, state: state)) }
+    if try zone(key) == nil { try put(KnownZone(key, state: key.isDefaultZone ? .ready : state)) }
   }
 
   func setState(_ key: ZoneKey, _ state: ZoneState) throws {

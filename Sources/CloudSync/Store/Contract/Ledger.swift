@@ -20,10 +20,10 @@ package protocol Ledger: AnyObject {
   /// Operations of a zone under one suspicion, oldest first.
   func operations(of zone: ZoneKey, underSuspicion number: Int64) throws -> [QueuedOperation]
   func keys(inGroup group: String) throws -> [RecordKey]
-  /// Adds an operation that refers to these records, and gives it the next identifier: none is ever given twice.
-  func insert(_ operation: QueuedOperation, references: Set<RecordKey>) throws -> Int64
+  /// Adds an operation with what it links to, and gives it the next identifier: none is ever given twice.
+  func insert(_ operation: QueuedOperation, _ links: RecordLinks) throws -> Int64
   /// Writes an operation back, except what never changes: its key, its `enqueuedAt` and its `maxAttempts`.
-  func replace(_ operation: QueuedOperation, references: Set<RecordKey>) throws
+  func replace(_ operation: QueuedOperation, _ links: RecordLinks) throws
   /// Removes operations, the oldest first. Many at once cost far less than each by itself.
   func removeOperations(_ ids: [Int64]) throws
   /// Marks pending or waiting operations as being on their way as they are now.

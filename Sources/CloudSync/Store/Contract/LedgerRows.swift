@@ -196,6 +196,19 @@ package struct QueueTotals: Hashable, Sendable {
   package var oldest: Int64?
 }
 
+/// The other records that decide when an operation can be sent.
+package struct RecordLinks: Hashable, Sendable {
+  /// Of a save, what the new values refer to; of a delete, what the record referred to on the server.
+  package var targets: Set<RecordKey> = []
+  /// What the server's record refers to, or may, and a save lets go of: until then its deletion would be this record's.
+  package var released: Set<RecordKey> = []
+
+  package init(targets: Set<RecordKey> = [], released: Set<RecordKey> = []) {
+    self.targets = targets
+    self.released = released
+  }
+}
+
 /// Records of one zone name and type, counted.
 package struct RecordTotal: Hashable, Sendable {
   package var zone: String

@@ -106,7 +106,7 @@ extension MemoryLedger {
   private func eachBlocker(of row: Operation, _ body: (Int64) -> Void) {
     switch row.operation.kind {
     case .save:
-      for target in row.references {
+      for target in row.links.targets {
         guard let id = queue.byKey[target], id != row.operation.id, let other = operations[id]?.operation else {
           continue
         }
@@ -116,6 +116,7 @@ extension MemoryLedger {
       for id in queue.byReference[row.operation.key] ?? SortedElements() where id != row.operation.id {
         if operations[id]?.operation.kind == .delete { body(id) }
       }
+      for id in queue.byRelease[row.operation.key] ?? SortedElements() where id != row.operation.id { body(id) }
     case .zoneSave, .zoneDelete: return
     }
   }
@@ -128,8 +129,11 @@ extension MemoryLedger {
         if operations[other]?.operation.kind == .save { body(other) }
       }
     }
+    for target in row.links.released {
+      if let other = queue.byKey[target], other != id, operations[other]?.operation.kind == .delete { body(other) }
+    }
     if row.operation.kind == .delete {
-      for target in row.references {
+      for target in row.links.targets {
         if let other = queue.byKey[target], other != id, operations[other]?.operation.kind == .delete { body(other) }
       }
     }
@@ -173,7 +177,7 @@ private struct Choice {
           kind: operation.kind,
           zone: operation.key.zoneKey,
           bytes: operation.bytes,
-          references: operation.kind == .save ? row.references.count : 0,
+          references: operation.kind == .save ? row.links.targets.count : 0,
           assets: operation.assets.count,
           group: operation.group,
           suspicion: operation.suspicion

@@ -30,7 +30,7 @@ extension MemoryLedger {
     ids?.compactMap { operations[$0]?.operation } ?? []
   }
 
-  func insert(_ operation: QueuedOperation, references: Set<RecordKey>) throws -> Int64 {
+  func insert(_ operation: QueuedOperation, _ links: RecordLinks) throws -> Int64 {
     try check(operation)
     if queue.byKey[operation.key] != nil {
       throw StoreError(.invalid, "\(operation.key.name) has an operation in the queue already")
@@ -39,11 +39,11 @@ extension MemoryLedger {
     var operation = operation
     operation.id = singles.counters.operation
     operation.blockedBy = []
-    set(operation.id, Operation(operation: operation, references: references))
+    set(operation.id, Operation(operation: operation, links: links))
     return operation.id
   }
 
-  func replace(_ operation: QueuedOperation, references: Set<RecordKey>) throws {
+  func replace(_ operation: QueuedOperation, _ links: RecordLinks) throws {
     guard let known = operations[operation.id]?.operation else { return }
     try check(operation)
     var operation = operation
@@ -51,7 +51,7 @@ extension MemoryLedger {
     operation.enqueuedAt = known.enqueuedAt
     operation.maxAttempts = known.maxAttempts
     operation.blockedBy = []
-    set(operation.id, Operation(operation: operation, references: references))
+    set(operation.id, Operation(operation: operation, links: links))
   }
 
   func removeOperations(_ ids: [Int64]) throws { for id in ids.sorted() { removeOperation(id) } }

@@ -2,7 +2,7 @@
 final class MemoryLedger: Ledger {
   struct Operation {
     var operation: QueuedOperation
-    var references: Set<RecordKey>
+    var links: RecordLinks
   }
 
   struct Record {

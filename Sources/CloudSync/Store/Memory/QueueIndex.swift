@@ -22,6 +22,8 @@ struct QueueIndex {
   private(set) var dues = SortedElements<Due>()
   /// The operations that refer to a record.
   private(set) var byReference: [RecordKey: SortedElements<Int64>] = [:]
+  /// The saves that let go of a record.
+  private(set) var byRelease: [RecordKey: SortedElements<Int64>] = [:]
 
   /// Follows a row from what it was to what it is; nil is that it is not there.
   mutating func move(_ id: Int64, from old: MemoryLedger.Operation?, to new: MemoryLedger.Operation?) {
@@ -50,9 +52,11 @@ struct QueueIndex {
     }
     if before?.needsReadBack != after?.needsReadBack { Self.put(id, after?.needsReadBack ?? false, in: &readBacks) }
     if before?.needsUpload != after?.needsUpload { Self.put(id, after?.needsUpload ?? false, in: &uploads) }
-    if old?.references != new?.references {
-      for target in old?.references ?? [] { Self.put(id, false, in: &byReference[target]) }
-      for target in new?.references ?? [] { Self.put(id, true, in: &byReference[target]) }
+    if old?.links != new?.links {
+      for target in old?.links.targets ?? [] { Self.put(id, false, in: &byReference[target]) }
+      for target in old?.links.released ?? [] { Self.put(id, false, in: &byRelease[target]) }
+      for target in new?.links.targets ?? [] { Self.put(id, true, in: &byReference[target]) }
+      for target in new?.links.released ?? [] { Self.put(id, true, in: &byRelease[target]) }
     }
   }
 

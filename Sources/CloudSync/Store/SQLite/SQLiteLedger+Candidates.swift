@@ -67,7 +67,7 @@ extension SQLiteLedger {
     return try rows(
       """
       SELECT id, operation, zone, owner, bytes, atomicGroup, suspicion,
-        CASE operation WHEN 'save' THEN (SELECT count(*) FROM refs WHERE operation = o.id) ELSE 0 END AS links,
+        CASE operation WHEN 'save' THEN (SELECT count(*) FROM refs WHERE operation = o.id AND isReleased = 0) ELSE 0 END AS links,
         CASE WHEN json_valid(assets) THEN json_array_length(assets) ELSE 0 END AS assets
       FROM operations o \(index) WHERE \(condition) ORDER BY \(order) LIMIT :limit
       """,

@@ -62,7 +62,7 @@ extension SQLiteLedger {
       .map { RecordKey(zone: $0["zone"], owner: $0["owner"], name: $0["name"]) }
   }
 
-  func insert(_ operation: QueuedOperation, references: Set<RecordKey>) throws -> Int64 {
+  func insert(_ operation: QueuedOperation, _ links: RecordLinks) throws -> Int64 {
     try run(
       """
       INSERT INTO operations(operation, type, changes, base, baseTag, state, reason, generation, sentGeneration,
@@ -77,11 +77,11 @@ extension SQLiteLedger {
       ]
     )
     let id = database.lastInsertedRowID
-    try insert(references, of: id)
+    try insert(links, of: id)
     return id
   }
 
-  func replace(_ operation: QueuedOperation, references: Set<RecordKey>) throws {
+  func replace(_ operation: QueuedOperation, _ links: RecordLinks) throws {
     try run(
       """
       UPDATE operations SET operation = ?, type = ?, changes = ?, base = ?, baseTag = ?, state = ?, reason = ?,
@@ -94,7 +94,7 @@ extension SQLiteLedger {
       try values(operation) + [operation.id]
     )
     try run("DELETE FROM refs WHERE operation = ?", [operation.id])
-    try insert(references, of: operation.id)
+    try insert(links, of: operation.id)
   }
 
   /// What may change of an operation, in the order of the two statements above.
@@ -115,12 +115,14 @@ extension SQLiteLedger {
     ]
   }
 
-  private func insert(_ references: Set<RecordKey>, of id: Int64) throws {
-    for target in references {
-      try run(
-        "INSERT INTO refs(operation, zone, owner, name) VALUES (?, ?, ?, ?)",
-        [id, target.zone, target.owner, target.name]
-      )
+  private func insert(_ links: RecordLinks, of id: Int64) throws {
+    for (targets, isReleased) in [(links.targets, false), (links.released, true)] {
+      for target in targets {
+        try run(
+          "INSERT INTO refs(operation, zone, owner, name, isReleased) VALUES (?, ?, ?, ?, ?)",
+          [id, target.zone, target.owner, target.name, isReleased]
+        )
+      }
     }
   }
 

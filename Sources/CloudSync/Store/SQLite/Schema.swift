@@ -30,6 +30,7 @@ enum Schema {
     migrator.registerMigration("11 deletions") { database in
       try database.execute(sql: "CREATE INDEX historyOfDeletions ON history(name) WHERE operation = 'delete'")
     }
+    migrator.registerMigration("12 releasing") { try $0.execute(sql: releasing) }
     return migrator
   }()
 
@@ -97,6 +98,25 @@ enum Schema {
     CREATE INDEX recordsGone ON records(zone, owner, name) WHERE epoch < 0;
     -- Of one operation several requests may be on their way, or lost.
     UPDATE operations SET sentChanges = json_array(json(sentChanges)) WHERE json_valid(sentChanges);
+    """
+
+  private static let releasing = """
+    -- Not what the record will refer to, but what it refers to until the save has let go of it.
+    ALTER TABLE refs ADD COLUMN isReleased INTEGER NOT NULL DEFAULT 0;
+
+    -- A delete also waits for the saves that free others from what is to be deleted: the server deletes with a record
+    -- whatever refers to it by DELETE_SELF, and does not delete what is referred to by VALIDATE.
+    DROP VIEW blockers;
+    CREATE VIEW blockers(operation, blocker) AS
+      SELECT o.id, b.id FROM operations o
+        JOIN refs r ON r.operation = o.id AND r.isReleased = 0
+        JOIN operations b ON b.zone = r.zone AND b.owner = r.owner AND b.name = r.name
+        WHERE o.operation = 'save' AND b.operation = 'save' AND b.baseTag IS NULL AND b.id <> o.id
+      UNION ALL
+      SELECT o.id, a.id FROM operations o
+        JOIN refs r ON r.zone = o.zone AND r.owner = o.owner AND r.name = o.name
+        JOIN operations a ON a.id = r.operation AND a.operation = iif(r.isReleased, 'save', 'delete')
+        WHERE o.operation = 'delete' AND a.id <> o.id;
     """
 
   private static let assets = """
