@@ -122,6 +122,21 @@ import Testing
     #expect(try mine.store.status().state == .idle)
   }
 
+  @Test(arguments: [
+    ("changes/zone", #"{"zones":[{"zoneID":{"zoneName":"cktop"},"records":[],"moreComing":true}]}"#),
+    ("changes/database", #"{"zones":[],"moreComing":true}"#),
+  ]) func `a page with more to come and no token to ask for it with ends the reading`(feed: String, page: String)
+    async throws
+  {
+    try await share(1)
+    try theirs.store.accept(world.put("r0", ["x": .int64(9)]))
+    try await theirs.sync()
+    mine.transport.interfere { operation, _, _ in operation == feed ? .answer(status: 200, page) : .pass }
+
+    #expect(try await !mine.sync().reachedEnd)
+    #expect(mine.transport.count(feed) < 10)
+  }
+
   @Test func `a zone deleted by another device takes its records once that is accepted, and keeps queued changes`()
     async throws
   {

@@ -183,7 +183,8 @@ import Testing
     try mine.store.accept(world.delete("b", zone: "good"))
     mine.transport.interfere { operation, _, body in
       guard operation == "zones/modify", body.contains("bad") else { return .pass }
-      return .answer(status: code == "INTERNAL_ERROR" ? 500 : 413, #"{"serverErrorCode": "\#(code)", "reason": "not now"}"#)
+      let status = code == "INTERNAL_ERROR" ? 500 : 413
+      return .answer(status: status, #"{"serverErrorCode": "\#(code)", "reason": "not now"}"#)
     }
 
     try await mine.sync()

@@ -138,14 +138,9 @@ import Testing
       try await unsubscribe(device)
       let start = try #require(try device.store.status().lastSuccessAt)
       try world.saveOnServer("theirs", [:])
-      let passes = device.transport.count("changes/database")
-      world.clock.advance(to: start + 299_000)
-      // The driver looks at its clock and sleeps on.
-      try device.store.accept(world.put("mine", type: "Note", [:]))
-      try await eventually(device.store) { try device.store.queue() == [] }
-      #expect(device.transport.count("changes/database") >= passes)
-      world.clock.advance(1)
-      try device.store.askForPass()
+      world.clock.advance(to: start + 300_000)
+      // Nobody asks for a pass and there is nothing to send: the driver looks at its clock.
+      _ = try device.store.flush(actor: "test")
       try await eventually(device.store) { try device.store.mirror("theirs") != nil }
     }
   }

@@ -6,8 +6,8 @@ extension SyncEngine {
   private typealias Need = SyncStore.AssetNeed
   private typealias Supplied = (need: SyncStore.AssetNeed, outcome: SyncStore.AssetOutcome)
 
-  /// Bytes that are asked addresses for at once: what a slow line carries before the addresses are too old.
-  private static let batchBytes: Int64 = 100 << 20
+  /// Bytes that are asked addresses for at once, or one file: what is queued meanwhile, and the feeds, wait for them.
+  private static let batchBytes: Int64 = 16 << 20
   /// Files that are under way at the same time.
   private static let width = 4
 

@@ -114,9 +114,9 @@ extension SyncEngine {
       summary.requests += 1
       summary.deleted += try store.apply(page, policy: configuration.merging, lease)
       guard page.moreComing else { return }
-      // A token that stands still would be asked for ever.
-      guard page.syncToken != token else { throw Self.stalled("changes/database") }
-      token = page.syncToken
+      // A token that stands still, or that is none, would be asked for ever.
+      guard let next = page.syncToken, next != token else { throw Self.stalled("changes/database") }
+      token = next
     }
   }
 
@@ -163,8 +163,8 @@ extension SyncEngine {
         if let failure = effect.failure { throw failure }
         guard page.moreComing else { return }
         // Empty pages with more to come are normal; a token that stands still is not.
-        guard page.syncToken != token else { throw Self.stalled("changes/zone") }
-        token = page.syncToken
+        guard let next = page.syncToken, next != token else { throw Self.stalled("changes/zone") }
+        token = next
       }
     }
     throw Self.stalled("changes/zone")

@@ -21,7 +21,7 @@ extension SyncEngine {
       case .readBack(let zone, let ids): try await readBack(zone, ids, lease, &summary)
       case .supplyAssets(let zone, let ids):
         try await supplyAssets(zone, ids, lease, &summary)
-        // Up to 100 MB at a time.
+        // Up to 16 MB, or one file, at a time.
         left -= 10
       case .lookUpZone(let id): try await lookUpZone(id, lease, &summary)
       case .send(let zone, let ids, let atomic, let deferring):

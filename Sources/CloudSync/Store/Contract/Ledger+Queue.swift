@@ -49,8 +49,11 @@ extension QueuedOperation {
     case .save:
       let targets = changes.values.references(from: key)
       let former = base.filter { changes.names.contains($0.key) }
-      let held = sentChanges.reduce(into: former.references(from: key)) { $0.formUnion($1.values.references(from: key)) }
-      return RecordLinks(targets: targets, released: held.subtracting(targets))
+      // What was sent and not answered may be there as well.
+      let released = sentChanges.map(\.values).reduce(former.references(from: key)) { released, sent in
+        released.union(sent.references(from: key))
+      }
+      return RecordLinks(targets: targets, released: released.subtracting(targets))
     case .delete: return RecordLinks(targets: base.references(from: key))
     case .zoneSave, .zoneDelete: return RecordLinks()
     }
