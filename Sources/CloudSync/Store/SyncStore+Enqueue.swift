@@ -212,7 +212,7 @@ extension SyncStore {
     let base = isOther ? (change.base ?? [:]).compactMapValues { $0 } : mirror?.fields ?? [:]
     let baseTag = change.baseTag ?? mirror?.changeTag
     guard var operation = queued else {
-      let operation = QueuedOperation(
+      var operation = QueuedOperation(
         deleting: change.key,
         type: mirror?.type,
         base: base,
@@ -220,6 +220,8 @@ extension SyncStore {
         group: group,
         now: now
       )
+      // Without a tag nothing would guard a record that is made anew before the request arrives.
+      operation.needsReadBack = baseTag == nil
       return .enqueued(try ledger.insert(operation))
     }
     // A dead letter is what a person wants done again.
