@@ -122,6 +122,17 @@ import Testing
     #expect(kind("empty") == nil)
   }
 
+  @Test func `a store that was emptied is no new one`() throws {
+    do { try world.open("store").accept(world.put("a", [:])) }
+    for file in ["store.sqlite-wal", "store.sqlite-shm"] { unlink(world.folder.path(file)) }
+    try Data().write(to: URL(fileURLWithPath: world.folder.path("store.sqlite")))
+
+    #expect(kind("store.sqlite") == .damaged)
+    #expect(try bytes("store.sqlite") == Data())
+    unlink(world.folder.path("store.sqlite.driver"))
+    #expect(kind("store.sqlite") == nil)
+  }
+
   @Test func `a store whose making was cut off is made`() throws {
     do {
       let queue = try DatabaseQueue(path: world.folder.path("begun"))

@@ -147,13 +147,14 @@ extension SyncEngine {
   ) async -> SyncStore.AssetOutcome {
     guard let file = need.file else { return .notThere }
     let field = need.asset.field
-    // A noted file is not ours: its bytes may be others by now.
-    if need.asset.path != nil, let digest = need.asset.digest {
+    // A noted file is not ours, and disks forget: its bytes may be others by now, and what is sent is referred to for good.
+    if let digest = need.asset.digest {
+      let what = need.asset.path == nil ? "the store's copy" : "the file"
       guard let content = try? AssetVault.content(of: file) else {
-        return .refused(code: "ASSET_FILE_NOT_FOUND", reason: "the file \(file.path) for \(field) is gone")
+        return .refused(code: "ASSET_FILE_NOT_FOUND", reason: "\(what) \(file.path) for \(field) is gone")
       }
       guard content.digest == digest else {
-        return .refused(code: "ASSET_FILE_MODIFIED", reason: "the file \(file.path) for \(field) has changed since")
+        return .refused(code: "ASSET_FILE_MODIFIED", reason: "\(what) \(file.path) for \(field) has changed since")
       }
     }
     do {

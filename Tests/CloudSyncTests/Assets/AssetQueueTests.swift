@@ -183,6 +183,23 @@ private final class AssetWire: CKAssetTransport {
     #expect(kept.isEmpty)
   }
 
+  @Test(arguments: ["othr!", "fiv"])
+  func `a copy that the disk has damaged is not sent, and can be put again`(damage: String) async throws {
+    let photo = photo("r", try file("photo", "five!"))
+    let id = try device.store.accept(photo)
+    let copy = world.folder.path("a.sqlite.assets/\(try #require(kept.first))")
+    try Data(damage.utf8).write(to: URL(fileURLWithPath: copy))
+    try await device.sync()
+    let failed = try device.store.operation(id)
+
+    #expect(failed.errorCode == "ASSET_FILE_MODIFIED")
+    #expect(failed.reason.contains(copy))
+    #expect(wire.uploads == 0)
+    try device.store.accept(photo)
+    try await device.sync()
+    #expect(sizes("r") == [5])
+  }
+
   @Test func `a file that is not there is refused at once`() throws {
     let nowhere = URL(fileURLWithPath: world.folder.path("nowhere"))
     guard case .refused(let reason)? = try device.store.enqueue([photo("r", nowhere)]).first else {

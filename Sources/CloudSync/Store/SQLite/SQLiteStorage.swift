@@ -50,9 +50,18 @@ package final class SQLiteStorage: QueueStorage {
       withIntermediateDirectories: true,
       attributes: [.posixPermissions: 0o700]
     )
+    let isThere = FileManager.default.fileExists(atPath: path)
+    // SQLite takes an empty file for a new one; what was in this one is lost, and is not to be forgotten as well.
+    if isThere, StoreLock.isMade(path), try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 0 {
+      let remedy = "put a copy back, or remove \(StoreLock.path(path)) to begin anew"
+      throw StoreError(.damaged, "the store \(path) is empty, and it was not: \(remedy)")
+    }
     // A stranger's file is left alone, without so much as a lock file beside it.
-    guard !FileManager.default.fileExists(atPath: path) || StoreLock.isKnown(path) else { return try openOrMake(path) }
-    return try StoreLock.whileMaking(path) { try openOrMake(path) }
+    let pool =
+      isThere && !StoreLock.isKnown(path)
+      ? try openOrMake(path) : try StoreLock.whileMaking(path) { try openOrMake(path) }
+    StoreLock.noteMade(path)
+    return pool
   }
 
   private static func openOrMake(_ path: String) throws -> DatabasePool {

@@ -77,6 +77,21 @@ final class StoreLock: DriverLock {
   /// Whether a store has been made or is being made here, as far as its lock file tells.
   static func isKnown(_ storePath: String) -> Bool { FileManager.default.fileExists(atPath: path(storePath)) }
 
+  /// Writes down in the lock file that the store beside it is made.
+  static func noteMade(_ storePath: String) {
+    guard !isMade(storePath) else { return }
+    let descriptor = open(path(storePath), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { return }
+    _ = write(descriptor, "made\n", 5)
+    close(descriptor)
+  }
+
+  /// Whether a store has been made here, whatever has become of it.
+  static func isMade(_ storePath: String) -> Bool {
+    var status = stat()
+    return stat(path(storePath), &status) == 0 && status.st_size > 0
+  }
+
   /// Does a lock command on this lock's byte; the kernel's word on the lock's type, or nil where it refused.
   private func control(_ command: Int32, _ type: Int16) -> Int16? {
     guard descriptor >= 0 else { return nil }
