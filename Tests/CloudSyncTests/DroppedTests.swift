@@ -166,4 +166,25 @@ import Testing
     #expect(local.dropped == nil)
     #expect(throws: StoreError.self) { try device.store.preview(id, take: .local, fields: ["q": .server]) }
   }
+
+  @Test func `a deletion is taken whole, however the fields are chosen`() async throws {
+    let (world, device, id) = try await lost(.manual, theirs: { $0.put("a", ["x": .int64(1), "y": .int64(1)]) }) {
+      $0.delete("a")
+    }
+    let names = try #require(try device.store.conflict(id)).fields.map(\.name)
+    #expect(names.count > 1)
+
+    let kept = Dictionary(uniqueKeysWithValues: names.map { ($0, ConflictSide.server) })
+    #expect(try device.store.preview(id, take: .local, fields: kept).left == nil)
+    #expect(throws: StoreError.self) {
+      try device.store.resolve(id, take: .local, fields: [names[0]: .server], actor: "ana")
+    }
+    // As the dashboard's desk says it: every field by itself.
+    let deleted = Dictionary(uniqueKeysWithValues: names.map { ($0, ConflictSide.local) })
+    _ = try device.store.resolve(id, take: .server, fields: deleted, actor: "ana")
+    try await device.sync()
+
+    #expect(world.onServer("a") == nil)
+    #expect(try device.store.queue() == [])
+  }
 }

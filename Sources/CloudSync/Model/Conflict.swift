@@ -70,7 +70,8 @@ package struct Conflict: Hashable, Sendable {
   package func resolution(_ take: ConflictSide, _ choices: [String: ConflictSide] = [:]) -> Resolution {
     let take = take == .newest ? newest : take
     if kind == .delete {
-      return take == .local ? Resolution(kind, FieldChanges()) : Resolution(kind, nil, FieldChanges())
+      let isDeleted = sides(take, choices) == [.local]
+      return isDeleted ? Resolution(kind, FieldChanges()) : Resolution(kind, nil, FieldChanges())
     }
     // A record that the server deleted is taken whole or not at all.
     if isDeletedOnServer, choices.isEmpty, take == .server { return Resolution(kind, nil, changes) }
@@ -85,6 +86,17 @@ package struct Conflict: Hashable, Sendable {
       }
     }
     return resolution(leaving: left)
+  }
+
+  /// Whether these choices would delete some fields and keep others: a deletion is taken whole or not at all.
+  package func tears(_ take: ConflictSide, _ choices: [String: ConflictSide]) -> Bool {
+    kind == .delete && sides(take, choices).count > 1
+  }
+
+  /// The sides that are taken, the base being as good as the server's here.
+  private func sides(_ take: ConflictSide, _ choices: [String: ConflictSide]) -> Set<ConflictSide> {
+    let chosen = fields.isEmpty ? [take] : fields.map { choices[$0.name] ?? take }
+    return Set(chosen.map { ($0 == .newest ? newest : $0) == .local ? .local : .server })
   }
 
   /// What becomes of the change where somebody says what the record is to be. What was changed here without a conflict goes

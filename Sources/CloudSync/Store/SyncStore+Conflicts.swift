@@ -61,6 +61,12 @@ extension SyncStore {
       let names = conflict.fields.map(\.name).joined(separator: ", ")
       throw StoreError(.invalid, "field \(stranger) is not in conflict \(id); its fields are \(names)")
     }
+    if conflict.tears(take, fields) {
+      throw StoreError(
+        .invalid,
+        "conflict \(id) is a deletion, which is taken whole: choose local for all fields, to delete, or for none"
+      )
+    }
     return (operation, conflict.resolution(take, fields))
   }
 
