@@ -72,6 +72,12 @@ struct SyncCommand: Verb {
       OutputStream.error.line("cktop: the server knows no record type \(type) yet; check its spelling".visible)
     }
     if let failure = end.failure { failure.report() }
+    let dropped = try store.dropped().count { $0.at >= startedAt }
+    if dropped > 0 {
+      let what = dropped == 1 ? "1 change" : "\(dropped) changes"
+      let remedy = "cktop conflicts dropped lists what can be had back"
+      OutputStream.error.line("cktop: \(what) gave way to the server's; \(remedy)")
+    }
     try end.listFailures(store)
     try end.status.end()
   }

@@ -97,6 +97,28 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `a sync says that a change gave way to the server's`() async throws {
+    let cloud = try await Cloud()
+    let first = try Machine(cloud)
+    let second = try Machine(cloud)
+    try await first.succeed("records", "put", "--type", "Task", "--name", "t1", "title=old")
+    try await first.succeed("sync")
+    try await second.succeed("sync")
+    try await first.succeed("records", "put", "--name", "t1", "title=theirs")
+    try await first.succeed("sync")
+    try await second.succeed("records", "put", "--name", "t1", "title=mine")
+
+    let sync = try await second.run("sync")
+    let next = try await second.run("sync")
+
+    #expect(sync.status == 0)
+    #expect(
+      sync.error == "cktop: 1 change gave way to the server's; cktop conflicts dropped lists what can be had back\n"
+    )
+    #expect(next.error == "")
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `what is had back is shown beside what it takes the place of`() async throws {
     let (cloud, first, second, id) = try await conflict()
     try await second.succeed("conflicts", "resolve", "\(id)", "--take", "server")
