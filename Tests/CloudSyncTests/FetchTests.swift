@@ -131,7 +131,7 @@ import Testing
     try await share(1)
     try theirs.store.accept(world.put("r0", ["x": .int64(9)]))
     try await theirs.sync()
-    mine.transport.interfere { operation, _, _ in operation == feed ? .answer(status: 200, page) : .pass }
+    mine.transport.answer(feed, page)
 
     #expect(try await !mine.sync().reachedEnd)
     #expect(mine.transport.count(feed) < 10)
@@ -195,10 +195,8 @@ import Testing
     try await mine.sync()
     try theirs.store.accept(world.put("b", zone: "one", [:]))
     try await theirs.sync()
-    mine.transport.interfere { operation, _, _ in
-      operation == "changes/zone"
-        ? .answer(status: 200, #"{"zones":[{"zoneID":{"zoneName":"one"},"serverErrorCode":"INTERNAL_ERROR"}]}"#) : .pass
-    }
+    let trouble = #"{"zones":[{"zoneID":{"zoneName":"one"},"serverErrorCode":"INTERNAL_ERROR"}]}"#
+    mine.transport.answer("changes/zone", trouble)
     try mine.store.accept(world.put("mine", zone: "one", [:]))
 
     try await mine.sync()
@@ -258,13 +256,11 @@ import Testing
   @Test func `a record that comes without its tag keeps the feed where it is`() async throws {
     try await share(1)
     let token = try mine.store.zones().map(\.tokenAt)
-    mine.transport.interfere { operation, _, _ in
-      operation == "changes/zone"
-        ? .answer(
-          status: 200,
-          #"{"zones":[{"zoneID":{"zoneName":"cktop"},"syncToken":"later","moreComing":false,"records":[{"recordName":"odd","recordType":"Note","fields":{}}]}]}"#
-        ) : .pass
-    }
+    let odd = #"{"recordName":"odd","recordType":"Note","fields":{}}"#
+    mine.transport.answer(
+      "changes/zone",
+      #"{"zones":[{"zoneID":{"zoneName":"cktop"},"syncToken":"later","moreComing":false,"records":[\#(odd)]}]}"#
+    )
     try theirs.store.accept(world.put("new", [:]))
     try await theirs.sync()
     world.clock.advance(1)

@@ -201,8 +201,7 @@ import Testing
     for code in [ServerErrorCode.authenticationFailed, .quotaExceeded, .throttled] {
       var error = WebServicesError(code, "no", retryAfter: Double(header))
       error.retryAfter = Double(header)
-      let wait = try #require([nil, 315_576_000].contains(error.retryAfter) ? error.retryAfter ?? 0 : nil)
-      #expect(wait == (header == "1e300" ? 315_576_000 : 0))
+      #expect(error.retryAfter == (header == "1e300" ? 315_576_000 : nil))
       try store.write { ledger in
         try Throttles.set(.account, error, now: store.now(), random: 0, ledger)
         try Throttles.set(.quota, error, now: store.now(), random: 0, ledger)

@@ -76,6 +76,11 @@ final class TestTransport: CKTransport {
   /// Asked before each request, with its operation, its number among these from 1, and its body.
   func interfere(_ hook: Hook?) { state.withLock { $0.hook = hook } }
 
+  /// Answers an operation with this text from now on; all others pass.
+  func answer(_ wanted: String, status: Int = 200, _ text: String) {
+    interfere { operation, _, _ in operation == wanted ? .answer(status: status, text) : .pass }
+  }
+
   func count(_ operation: String) -> Int { state.withLock { $0.counts[operation] ?? 0 } }
   var total: Int { state.withLock { $0.counts.values.reduce(0, +) } }
   func bodies(_ operation: String) -> [String] {

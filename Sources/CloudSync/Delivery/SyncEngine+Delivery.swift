@@ -75,23 +75,33 @@ extension SyncEngine {
   }
 
   private func offerDeadLetters(to delegate: any SyncEngineDelegate) async throws {
-    for letter in try store.deadLettersToOffer() where !Task.isCancelled {
-      let record = CKRecord(letter.key, type: letter.type, fields: letter.fields, tag: letter.tag)
-      var repaired: CKRecord?
-      do {
-        repaired = try await ask { await delegate.syncEngine(self, repair: record, after: letter.failure) }
-      } catch let silence as NoAnswer where !silence.wasAsked {
-        return
-      } catch {
-        // An answer that does not come counts as none.
+    while true {
+      let letters = try store.deadLettersToOffer()
+      if letters.isEmpty { return }
+      for letter in letters {
+        guard try await offer(letter, to: delegate) else { return }
       }
-      guard !Task.isCancelled else { return }
-      var replacement: [String: FieldValue]?
-      if let repaired, repaired.recordID == record.recordID, repaired.recordType == letter.type {
-        replacement = try? repaired.queueFields()
-      }
-      try store.offered(letter, replacement)
     }
+  }
+
+  /// - Returns: whether others may be offered after it.
+  private func offer(_ letter: SyncStore.DeadLetter, to delegate: any SyncEngineDelegate) async throws -> Bool {
+    let record = CKRecord(letter.key, type: letter.type, fields: letter.fields, tag: letter.tag)
+    var repaired: CKRecord?
+    do {
+      repaired = try await ask { await delegate.syncEngine(self, repair: record, after: letter.failure) }
+    } catch let silence as NoAnswer where !silence.wasAsked {
+      return false
+    } catch {
+      // An answer that does not come counts as none.
+    }
+    guard !Task.isCancelled else { return false }
+    var replacement: [String: FieldValue]?
+    if let repaired, repaired.recordID == record.recordID, repaired.recordType == letter.type {
+      replacement = try? repaired.queueFields()
+    }
+    try store.offered(letter, replacement)
+    return true
   }
 
   // MARK: - One answer

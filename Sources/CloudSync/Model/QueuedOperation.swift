@@ -77,7 +77,8 @@ package struct QueuedOperation: Hashable, Sendable {
   package var enqueuedAt: Int64
   package var editedAt: Int64
   package var conflictAt: Int64?
-  /// The version of the conflict that the app was asked about without settling it.
+  /// The version of the conflict that the app was asked about without settling it, or the generation of the dead letter that
+  /// it was offered.
   package var askedAbout: String?
   package var bytes: Int
   /// Operations enqueued as one group are sent in one atomic request.

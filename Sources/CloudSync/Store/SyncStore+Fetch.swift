@@ -33,22 +33,19 @@ extension SyncStore {
     return try write(lease) { ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       var lost = 0
+      // In the private database every zone is one's own; the server names the owner there, we do not.
+      let key = { (id: WireZoneID) in ZoneKey(zone: id.zoneName, owner: isShared ? id.ownerRecordName ?? "" : "") }
       for result in page.zones {
-        guard case .zone(let zone) = result else {
-          try Self.readWhatFailed(result, isShared: isShared, ledger)
-          continue
-        }
-        // In the private database every zone is one's own; the server names the owner there, we do not.
-        let owner = isShared ? zone.zoneID.ownerRecordName ?? "" : ""
-        let key = ZoneKey(zone: zone.zoneID.zoneName, owner: owner)
-        if zone.deleted == true {
-          lost += try ZoneLoss.take(key, reconciliation)
-        } else if !key.isDefaultZone,
-          try ledger.zone(key)?.token != zone.syncToken || zone.syncToken == nil
-        {
-          try ledger.needsFetch(key)
-          // Until it has been read, also should this process end before.
-          try ledger.changeActivity { $0.reachedEnd = false }
+        switch result {
+        case .zone(let zone) where zone.deleted == true:
+          lost += try ZoneLoss.take(key(zone.zoneID), reconciliation)
+        case .zone(let zone):
+          let key = key(zone.zoneID)
+          let isUnread = try zone.syncToken == nil || ledger.zone(key)?.token != zone.syncToken
+          if isUnread { try Self.readSoon([key], ledger) }
+        // The feed could not tell of a zone, and the token moves on: the zone's own feed is asked.
+        case .failure(let id?, _): try Self.readSoon([key(id)], ledger)
+        case .failure(nil, _): try Self.readSoon(ledger.zones().filter { $0.state == .ready }.map(\.key), ledger)
         }
       }
       try ledger.setValue("databaseToken", page.syncToken)
@@ -56,13 +53,12 @@ extension SyncStore {
     }
   }
 
-  /// The feed could not tell of a zone, and the token moves on: its own feed is asked, or that of every zone where none is
-  /// named.
-  private static func readWhatFailed(_ result: WireZoneResult, isShared: Bool, _ ledger: any Ledger) throws {
-    guard case .failure(let name, _) = result else { return }
-    let named = name.map { ZoneKey(zone: $0.zoneName, owner: isShared ? $0.ownerRecordName ?? "" : "") }
-    let zones = try named.map { [$0] } ?? ledger.zones().filter { $0.state == .ready }.map(\.key)
-    for zone in zones where !zone.isDefaultZone { try ledger.needsFetch(zone) }
+  /// Zones have, or may have, news. A default zone has no feed.
+  private static func readSoon(_ zones: [ZoneKey], _ ledger: any Ledger) throws {
+    let zones = zones.filter { !$0.isDefaultZone }
+    guard !zones.isEmpty else { return }
+    for zone in zones { try ledger.needsFetch(zone) }
+    // Until they have been read, also should this process end before.
     try ledger.changeActivity { $0.reachedEnd = false }
   }
 

@@ -147,6 +147,40 @@ import Testing
     #expect(try device.store.endings() == ["save a acknowledged"])
   }
 
+  @Test func `every dead letter is offered once, however many there are`() async throws {
+    let sends = FaultCondition(operation: "records/modify")
+    world.emulator.faults = FaultPlan(rules: [FaultRule(when: sends, then: .poison)])
+    let delegate = TestDelegate(repair: { _ in nil })
+    let device = try world.device("store", delegate: delegate)
+    for index in 0..<210 { try device.store.accept(world.put("r\(index)", [:])) }
+
+    try await device.engine.syncNow()
+    try await device.engine.syncNow()
+
+    let offers = delegate.state.withLock { $0.offers }
+    #expect(offers.count == 210 && Set(offers).count == 210)
+  }
+
+  @Test func `a dead letter is offered anew when it fails after an edit, and not when it fails after a repair`()
+    async throws
+  {
+    let sends = FaultCondition(operation: "records/modify")
+    world.emulator.faults = FaultPlan(rules: [FaultRule(when: sends, then: .poison)])
+    let delegate = TestDelegate(repair: { record in
+      record["x"] = 7
+      return record
+    })
+    let device = try world.device("store", delegate: delegate)
+    try device.store.accept(world.put("a", ["x": .int64(1)]))
+    for _ in 0..<3 { try await device.engine.syncNow() }
+    #expect(delegate.state.withLock { $0.offers.count } == 1)
+
+    try device.store.accept(world.put("a", ["x": .int64(2)]))
+    for _ in 0..<3 { try await device.engine.syncNow() }
+
+    #expect(delegate.state.withLock { $0.offers.count } == 2)
+  }
+
   @Test func `what a dead letter clears and how its fields are merged outlasts a repair`() async throws {
     let delegate = TestDelegate(repair: { record in
       record["z"] = 3

@@ -51,6 +51,35 @@ import Testing
   }
 
   @Test(arguments: StorageKind.allCases)
+  func `failed saves are to be offered, oldest first, until they have been in the generation that they have`(
+    kind: StorageKind
+  ) throws {
+    try write(kind) { ledger in
+      func fail(_ name: String, _ change: (inout QueuedOperation) -> Void = { _ in }) throws -> Int64 {
+        var operation = QueuedOperation.save(name)
+        operation.state = .failed
+        operation.errorCode = "BAD_REQUEST"
+        change(&operation)
+        return try ledger.insert(operation)
+      }
+      let first = try fail("first")
+      let conflicted = try fail("conflicted") { $0.askedAbout = "1 tag" }
+      let edited = try fail("edited") { operation in
+        operation.isOffered = true
+        operation.generation = 2
+      }
+      let last = try fail("last") { $0.errorCode = nil }
+      _ = try fail("offered") { $0.isOffered = true }
+      _ = try fail("unreadable") { $0.errorCode = StoreError.unreadable }
+      _ = try fail("deleted") { $0.kind = .delete }
+      _ = try fail("pending") { $0.state = .pending }
+
+      #expect(try ledger.deadLettersToOffer(limit: 9).map(\.id) == [first, conflicted, edited, last])
+      #expect(try ledger.deadLettersToOffer(limit: 2).map(\.id) == [first, conflicted])
+    }
+  }
+
+  @Test(arguments: StorageKind.allCases)
   func `no number is given twice, and none to two operations of one record`(kind: StorageKind) throws {
     try write(kind) { ledger in
       let first = try ledger.insert(.save("a"))

@@ -100,6 +100,7 @@ private struct Tmux {
     while true {
       let text = try await call(["capture-pane", "-p"])
       if isWanted(text) { return text }
+      // Nothing tells when a terminal's screen has changed: it is looked at again, until the time limit cancels that.
       do { try await Task.sleep(for: .milliseconds(50)) } catch {
         Issue.record("the wanted did not come; the screen shows\n\(text)", sourceLocation: sourceLocation)
         throw error

@@ -38,6 +38,8 @@ package protocol Ledger: AnyObject {
   /// Makes pending what waits by its own back-off, or by a server's wait that is over; returns how many there were.
   func endBackOffs(now: Int64, reason: String) throws -> Int
   func operationCount(in state: OperationState) throws -> Int
+  /// Failed saves, but for unreadable ones, of which the app has not been offered the present generation: oldest first.
+  func deadLettersToOffer(limit: Int) throws -> [QueuedOperation]
 
   // MARK: - Choosing what to send
 

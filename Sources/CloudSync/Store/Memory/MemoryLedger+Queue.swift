@@ -20,6 +20,13 @@ extension MemoryLedger {
 
   func operations(in state: OperationState) throws -> [QueuedOperation] { all(queue.byState[state]) }
 
+  func deadLettersToOffer(limit: Int) throws -> [QueuedOperation] {
+    let letters = try operations(in: .failed).lazy.filter { operation in
+      operation.kind == .save && operation.errorCode != StoreError.unreadable && !operation.isOffered
+    }
+    return Array(letters.prefix(limit))
+  }
+
   func operations(of zone: ZoneKey, underSuspicion number: Int64) throws -> [QueuedOperation] {
     all(queue.byZone[zone]).filter { $0.suspicion == number }
   }

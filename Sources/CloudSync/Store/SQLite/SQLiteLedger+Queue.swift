@@ -50,6 +50,17 @@ extension SQLiteLedger {
       .map(QueuedOperation.init(row:))
   }
 
+  func deadLettersToOffer(limit: Int) throws -> [QueuedOperation] {
+    try rows(
+      """
+      SELECT \(QueuedOperation.columns) FROM operations INDEXED BY operationsToOffer
+      WHERE state = 'failed' AND operation = 'save' AND askedAbout IS NOT CAST(generation AS TEXT) AND errorCode IS NOT ?
+      ORDER BY id LIMIT ?
+      """,
+      [StoreError.unreadable, limit]
+    ).map(QueuedOperation.init(row:))
+  }
+
   func operations(of zone: ZoneKey, underSuspicion number: Int64) throws -> [QueuedOperation] {
     try rows(
       "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? AND suspicion = ? ORDER BY id",

@@ -31,6 +31,7 @@ enum Schema {
       try database.execute(sql: "CREATE INDEX historyOfDeletions ON history(name) WHERE operation = 'delete'")
     }
     migrator.registerMigration("12 releasing") { try $0.execute(sql: releasing) }
+    migrator.registerMigration("13 offering") { try $0.execute(sql: offering) }
     return migrator
   }()
 
@@ -117,6 +118,13 @@ enum Schema {
         JOIN refs r ON r.zone = o.zone AND r.owner = o.owner AND r.name = o.name
         JOIN operations a ON a.id = r.operation AND a.operation = iif(r.isReleased, 'save', 'delete')
         WHERE o.operation = 'delete' AND a.id <> o.id;
+    """
+
+  private static let offering = """
+    -- Which dead letters the app was offered used to be one value for all of them.
+    DELETE FROM meta WHERE key = 'offered';
+    CREATE INDEX operationsToOffer ON operations(id)
+      WHERE state = 'failed' AND operation = 'save' AND askedAbout IS NOT CAST(generation AS TEXT);
     """
 
   private static let assets = """
