@@ -283,4 +283,53 @@ import Testing
     #expect(row.state == .failed)
     #expect(row.reason == "EXISTS: the server holds a Task of this name, not a Note")
   }
+
+  @Test func `the desk shows what was edited of a record that the server deleted`() async throws {
+    let conflict = Conflict(
+      QueuedOperation.conflict(["x": .int64(1), "y": .int64(2)], base: ["x": .int64(1), "z": .int64(3)]),
+      server: nil
+    )
+
+    #expect(conflict.fields.map(\.name) == ["x", "y", "z"])
+    #expect(conflict.fields.map(\.local) == [.int64(1), .int64(2), nil])
+    #expect(conflict.fields.map(\.base) == [.int64(1), nil, .int64(3)])
+    #expect(conflict.resolution(.local).left?.values == ["x": .int64(1), "y": .int64(2)])
+    #expect(conflict.resolution(.local, ["y": .server, "z": .base]).left?.values == ["x": .int64(1), "z": .int64(3)])
+    #expect(conflict.resolution(.server).left == nil)
+  }
+
+  @Test func `the base is what the record was before both the delete and the edit`() async throws {
+    var deletion = QueuedOperation.conflict([:], base: ["x": .int64(1), "y": .int64(2)])
+    deletion.kind = .delete
+    let server = MirrorRecord(
+      key: deletion.key,
+      type: "Note",
+      changeTag: "2",
+      fields: ["x": .int64(3), "y": .int64(2), "z": .int64(4)]
+    )
+    let conflict = Conflict(deletion, server: server)
+
+    let base = conflict.resolution(.base)
+    #expect(base.kind == .save)
+    #expect(base.left == FieldChanges(values: ["x": .int64(1)], cleared: ["z"]))
+    #expect(conflict.resolution(.server).left == nil)
+    #expect(conflict.resolution(.server, ["x": .base]).left == FieldChanges(values: ["x": .int64(1)]))
+    #expect(conflict.resolution(.local).kind == .delete)
+  }
+}
+
+extension QueuedOperation {
+  fileprivate static func conflict(_ values: [String: FieldValue], base: [String: FieldValue]) -> QueuedOperation {
+    var operation = QueuedOperation(
+      saving: RecordKey(.one, "r"),
+      type: "Note",
+      FieldChanges(values: values),
+      base: base,
+      baseTag: "1",
+      group: nil,
+      now: 0
+    )
+    operation.enterConflict("both sides", now: 0)
+    return operation
+  }
 }

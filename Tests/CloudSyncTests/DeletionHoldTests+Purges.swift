@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitEmulator
 import Testing
 
 @testable import CloudSync
@@ -57,5 +58,58 @@ extension DeletionHoldTests {
 
     #expect(try mine.store.records(mirrorOnly: true).total == 8)
     #expect(try mine.store.heldDeletions().map(\.records) == [7])
+  }
+
+  @Test func `a purge that a refused reference meets first is held back like any other`() async throws {
+    try await share(10)
+    let child = world.put("child", ["of": .reference(WireReference(recordName: "r0", action: "VALIDATE"))])
+    try mine.store.accept(child)
+    let theirs = theirs, purge = (0..<7).map { world.delete("r\($0)") }
+    // After the feeds were read.
+    mine.transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number == 2 else { return .pass }
+      _ = try? theirs.store.enqueue(purge)
+      _ = try? await theirs.sync()
+      return .pass
+    }
+
+    try await mine.sync()
+
+    #expect(try mine.store.queue() == ["save child failed"])
+    #expect(try mine.store.heldDeletions().map(\.records) == [7])
+    #expect(try mine.store.records(mirrorOnly: true).total == 10)
+    #expect(try mine.store.restoreDeletions(in: zone, actor: "test") == 7)
+    try await mine.sync()
+    #expect(world.onServer("r0") == ["x": .int64(0)])
+  }
+
+  @Test func `what others delete is no mere consequence where its owner was never known here`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine", deletionGuard: DeletionGuard(count: 6, share: 0.5))
+    let theirs = try world.device("theirs", user: "ben")
+    let owner = FieldValue.reference(WireReference(recordName: "post", action: "DELETE_SELF"))
+    _ = try theirs.store.enqueue(
+      [world.put("post", type: "Post", [:])] + (0..<10).map { world.put("c\($0)", type: "Comment", ["of": owner]) }
+    )
+    try await theirs.sync()
+    try await mine.sync(["Comment"])
+    _ = try theirs.store.enqueue((0..<10).map { world.delete("c\($0)") })
+    try await theirs.sync()
+
+    #expect(try await mine.sync().deleted == 0)
+    #expect(try mine.store.heldDeletions().map(\.records) == [10])
+  }
+
+  @Test func `what goes along with what was deleted here is held back by nothing, also where it is told of later`()
+    async throws
+  {
+    let owner = FieldValue.reference(WireReference(recordName: "folder", action: "DELETE_SELF"))
+    try mine.store.accept(world.put("folder", [:]))
+    try await share(10) { _ in ["in": owner] }
+    try mine.store.accept(world.delete("folder"))
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions() == [])
+    #expect(try mine.store.records(mirrorOnly: true).total == 0)
   }
 }

@@ -80,4 +80,22 @@ extension DeletionHoldTests {
     #expect(try mine.store.records(mirrorOnly: true).total == 0)
     #expect(try mine.store.queue() == [])
   }
+
+  @Test func `a deletion that meets no zone has come true here as well`() async throws {
+    try await share(2)
+    let removal = try mine.store.accept(world.delete("r0"))
+    mine.transport.interfere { operation, _, _ in
+      operation == "records/modify" ? .answerLost : operation == "records/lookup" ? .offline : .pass
+    }
+    try await mine.sync()
+    #expect(try mine.store.operation(removal).needsReadBack)
+    _ = try world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
+    // The feed has not heard of it yet.
+    mine.transport.answer("changes/database", #"{"zones":[],"syncToken":"same","moreComing":false}"#)
+    world.clock.advance(600)
+    try await mine.sync()
+
+    #expect(try mine.store.endings() == ["save r0 acknowledged", "save r1 acknowledged", "delete r0 acknowledged"])
+    #expect(try mine.store.records(mirrorOnly: true).rows.map(\.record.key.name) == ["r1"])
+  }
 }

@@ -100,6 +100,35 @@ import Testing
     #expect(try theirs.store.records(mirrorOnly: true).total == 7)
   }
 
+  @Test func `what is in conflict stays held back until that is settled, for the server's side is nowhere else`()
+    async throws
+  {
+    let mine = try world.device(
+      "manual",
+      policy: .manual,
+      deletionGuard: DeletionGuard(count: 6, share: 0.5)
+    )
+    try await share(8)
+    try await mine.sync()
+    try theirs.store.accept(world.put("r1", ["x": .int64(3)]))
+    try await theirs.sync()
+    let edit = try mine.store.accept(world.put("r1", ["x": .int64(2)]))
+    try await mine.sync()
+    #expect(try mine.store.operation(edit).state == .conflict)
+    try await delete(0..<6)
+    try await mine.sync()
+
+    #expect(try mine.store.restoreDeletions(in: zone, actor: "test") == 5)
+    #expect(try mine.store.heldDeletions().map(\.records) == [1])
+    #expect(try mine.store.conflict(edit)?.fields.map(\.server) == [.int64(3)])
+    _ = try mine.store.resolve(edit, take: .server, actor: "test")
+    #expect(try mine.store.restoreDeletions(in: zone, actor: "test") == 1)
+
+    try await mine.sync()
+    #expect(world.onServer("r1") == ["x": .int64(3)])
+    #expect(try mine.store.status().isInSync)
+  }
+
   @Test func `an edit of what is held back waits, and goes with what is restored`() async throws {
     try await share(8)
     try mine.store.accept(world.put("r1", ["y": .int64(9)]))

@@ -43,6 +43,26 @@ import Testing
     #expect(world.onServer("note")?["folder"] == .reference(EmulatorReference(recordName: "new", action: .deleteSelf)))
   }
 
+  @Test(arguments: ["DELETE_SELF", "VALIDATE"])
+  func `a record that goes on referring to another without depending on it outlives it`(action: String) async throws {
+    try store.accept(world.put("folder", [:]))
+    try store.accept(world.put("note", ["folder": link("folder", action)]))
+    try await device.sync()
+    let edit = try store.accept(world.put("note", ["folder": link("folder", "NONE")]))
+    let removal = try store.accept(world.delete("folder"))
+    #expect(try store.operation(removal).blockedBy == [edit])
+    _ = try store.perform(.pause, on: .ids([edit]), actor: "test")
+    try await device.sync()
+    #expect(world.onServer("note") != nil && world.onServer("folder") != nil)
+
+    _ = try store.perform(.resume, on: .ids([edit]), actor: "test")
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect(world.onServer("folder") == nil)
+    #expect(world.onServer("note")?["folder"] == .reference(EmulatorReference(recordName: "folder", action: .none)))
+  }
+
   @Test func `a record that lets go of another by an edit on its way outlives it`() async throws {
     _ = try store.enqueue([world.put("old", [:]), world.put("new", [:]), world.put("note", [:])])
     try await device.sync()
@@ -54,6 +74,68 @@ import Testing
     let removal = try store.accept(world.delete("old"))
 
     #expect(try store.operation(removal).blockedBy == [move])
+  }
+
+  @Test func `a record that is moved out of a folder outlives it also where the server refuses the move`() async throws
+  {
+    _ = try store.enqueue([world.put("old", [:]), world.put("new", [:])])
+    try store.accept(world.put("note", ["folder": link("old", "DELETE_SELF")]))
+    try await device.sync()
+    world.emulator.faults = FaultPlan(rules: [
+      FaultRule(when: FaultCondition(operation: "records/modify", recordName: "note", limit: 1), then: .poison)
+    ])
+    let move = try store.accept(world.put("note", ["folder": link("new", "DELETE_SELF")]))
+    try store.accept(world.delete("old"))
+
+    try await device.sync()
+    #expect(try store.queue() == ["save note failed", "delete old pending"])
+    #expect(world.onServer("note") != nil)
+    _ = try store.perform(.retry, on: .ids([move]), actor: "test")
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect(world.onServer("note")?["folder"] == .reference(EmulatorReference(recordName: "new", action: .deleteSelf)))
+    #expect(world.emulator.statistics.recordsDeleted == 1)
+  }
+
+  /// The delete waits for the move, the move for the creation, and this one goes with the delete or not at all.
+  @Test(arguments: [false, true])
+  func `a record that is moved to what is made together with its folder's deletion outlives that`(isGrouped: Bool)
+    async throws
+  {
+    try store.accept(world.put("old", [:]))
+    try store.accept(world.put("note", ["folder": link("old", "DELETE_SELF"), "x": .int64(1)]))
+    try await device.sync()
+    _ = try store.enqueue([world.delete("old"), world.put("new", [:])], group: "g")
+    let move = world.put("note", ["folder": link("new", "DELETE_SELF")])
+    _ = try store.enqueue(isGrouped ? [move, world.put("other", [:])] : [move], group: isGrouped ? "h" : nil)
+
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect(world.onServer("old") == nil && world.onServer("new") != nil)
+    #expect(world.onServer("note")?["folder"] == .reference(EmulatorReference(recordName: "new", action: .deleteSelf)))
+    #expect(world.onServer("note")?["x"] == .int64(1))
+    // It has been there all the time.
+    #expect(world.emulator.statistics.recordsDeleted == 1)
+    #expect(transport.count("records/modify") < 8)
+  }
+
+  @Test func `groups each of which moves a record out of what the other deletes go`() async throws {
+    _ = try store.enqueue(["a", "b"].map { world.put($0, [:]) })
+    try store.accept(world.put("in-a", ["folder": link("a", "DELETE_SELF")]))
+    try store.accept(world.put("in-b", ["folder": link("b", "DELETE_SELF")]))
+    try await device.sync()
+    let none = { (name: String) in Change(world.key(name), .save(type: "Note", FieldChanges(cleared: ["folder"]))) }
+    _ = try store.enqueue([world.delete("a"), none("in-b")], group: "g")
+    _ = try store.enqueue([world.delete("b"), none("in-a")], group: "h")
+
+    try await device.sync()
+
+    #expect(try store.queue() == [])
+    #expect(world.onServer("a") == nil && world.onServer("b") == nil)
+    #expect(world.onServer("in-a") != nil && world.onServer("in-b") != nil)
+    #expect(try store.endings().allSatisfy { $0.hasSuffix("acknowledged") })
   }
 
   @Test func `a delete goes before a save that is to refer to what it deletes, as before`() async throws {

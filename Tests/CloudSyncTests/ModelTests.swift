@@ -298,7 +298,8 @@ import Testing
     #expect(delete.resolution(.local).left == FieldChanges())
     #expect(delete.resolution(.server).left == nil)
     #expect(delete.resolution(.newest).left == nil)
-    #expect(delete.resolution(.base).left == nil)
+    // Neither side: as it was before.
+    #expect(delete.resolution(.base).left == FieldChanges(values: ["a": .int64(0)]))
   }
 
   @Test func `an edit against a delete sends the whole record or nothing`() {

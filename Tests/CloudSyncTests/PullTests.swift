@@ -164,4 +164,37 @@ import Testing
     #expect(world.onServer("b") == nil)
     #expect(try mine.store.mirror("b") == nil)
   }
+
+  @Test func `records of a type that may be made and not be read go, and so does everything else`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    mine.transport.interfere { operation, _, body in
+      guard operation == "records/query", body.contains("Feedback") else { return .pass }
+      return .answer(status: 403, #"{"serverErrorCode":"ACCESS_DENIED","reason":"no READ"}"#)
+    }
+    try mine.store.accept(world.put("f", type: "Feedback", [:]))
+    try mine.store.accept(world.put("n", type: "Note", [:]))
+
+    let summary = try await mine.sync()
+
+    #expect(try mine.store.queue() == [])
+    #expect(world.onServer("f") != nil && world.onServer("n") != nil)
+    #expect(summary.error == nil && !summary.reachedEnd)
+    let status = try mine.store.status()
+    #expect(status.throttles.map(\.scope) == ["feed:_defaultZone/Feedback"] && !status.isInSync)
+    #expect(try mine.store.mirror("n") != nil)
+  }
+
+  @Test func `deletions in a private default zone come true, also where nothing was ever sent to it`() async throws {
+    let world = try World()
+    let (mine, theirs) = (try world.device("mine"), try world.device("theirs"))
+    _ = try theirs.store.enqueue(["a", "b"].map { world.put($0, zone: "_defaultZone", [:]) })
+    try await theirs.sync()
+    #expect(try await mine.sync(["Note"]).fetched == 2)
+    try theirs.store.accept(world.delete("a", zone: "_defaultZone"))
+    try await theirs.sync()
+
+    #expect(try await mine.sync().deleted == 1)
+    #expect(try mine.store.records(mirrorOnly: true).rows.map(\.record.key.name) == ["b"])
+  }
 }

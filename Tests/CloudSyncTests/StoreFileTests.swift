@@ -99,6 +99,17 @@ import Testing
     #expect(try bytes("damaged.sqlite") == data)
   }
 
+  @Test func `a row that somebody renames is sent by its new name`() async throws {
+    let device = try world.device("store")
+    try device.store.accept(world.put("r", ["x": .int64(1)]))
+    try device.store.execute("UPDATE operations SET name = 'renamed'")
+
+    try await device.sync()
+
+    #expect(try device.store.queue() == [])
+    #expect(world.onServer("renamed") != nil)
+  }
+
   @Test func `a path that cannot be opened is refused`() throws {
     try Data().write(to: URL(fileURLWithPath: world.folder.path("file")))
 

@@ -12,6 +12,12 @@ struct Intents {
   private var given: Set<RecordKey> = []
   /// The same of what a device writes to them.
   private var lost: [String: Set<RecordKey>] = [:]
+  /// The records that each has had for its owner.
+  private var owners: [RecordKey: Set<RecordKey>] = [:]
+  /// Records that have been deleted by the device whose they are.
+  private var deleted: Set<RecordKey> = []
+  /// How often something was deleted that others had let go of before.
+  private(set) var releases = 0
 
   static func isKept(_ name: String) -> Bool { name.hasPrefix("k") }
   static func isOwned(_ name: String) -> Bool { name.hasPrefix("o") }
@@ -24,7 +30,15 @@ struct Intents {
       }
     case .save(_, let changes) where Self.isOwned(change.key.name):
       records[change.key] = changes.applied(to: (records[change.key] ?? nil) ?? [:])
-    case .delete where Self.isOwned(change.key.name): records[change.key] = .some(nil)
+      guard let owner = owner(of: change.key) else { return }
+      owners[change.key, default: []].insert(owner)
+      // A deletion that is on its way takes it along.
+      if records[owner] == .some(nil) || given.contains(owner) { given.insert(change.key) }
+    case .delete where Self.isOwned(change.key.name):
+      if owners.contains(where: { $0.value.contains(change.key) && owner(of: $0.key) != change.key }) { releases += 1 }
+      records[change.key] = .some(nil)
+      deleted.insert(change.key)
+      giveUpWhatRefers(to: change.key)
     case .save, .delete: break
     }
   }
@@ -32,7 +46,24 @@ struct Intents {
   /// An operator threw a change away, or the world did something that no client can make good.
   mutating func giveUp(_ key: RecordKey, by device: SimulatedDevice?) {
     given.insert(key)
+    giveUpWhatRefers(to: key)
     if let device { fields[device.name]?[key] = nil }
+  }
+
+  /// The record with which this one is deleted.
+  func owner(of key: RecordKey) -> RecordKey? {
+    guard case .reference(let reference)? = (records[key] ?? nil)?["owner"], reference.action == "DELETE_SELF" else {
+      return nil
+    }
+    return RecordKey(key.zoneKey, reference.recordName)
+  }
+
+  /// Records that have had an owner and that nothing may delete: where the server has them, they stay.
+  var children: [RecordKey] { owners.keys.filter { !given.contains($0) && !deleted.contains($0) } }
+
+  /// A deletion takes along what refers to the record when it arrives.
+  private mutating func giveUpWhatRefers(to key: RecordKey) {
+    for child in owners.keys where owner(of: child) == key { given.insert(child) }
   }
 
   /// A device has forgotten what it sent and does not know the fate of.

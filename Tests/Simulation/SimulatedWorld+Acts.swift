@@ -70,6 +70,25 @@ extension SimulatedWorld {
     Change(random.below(2) == 0 ? loose() : owned(device), .delete)
   }
 
+  /// One record comes to be taken along by another of the same device; or lets go of it, which is then deleted.
+  func bindOrRelease(_ device: SimulatedDevice) throws {
+    let parent = RecordKey(zone(0), "o\(device.name.dropFirst(7))-0")
+    let child = RecordKey(zone(0), "o\(device.name.dropFirst(7))-2")
+    counter += 1
+    var change = FieldChanges(values: [device.field: .int64(counter)])
+    if intents.owner(of: child) == nil {
+      change["owner"] = reference(to: parent, "DELETE_SELF", from: child)
+      let makes = Change(parent, .save(type: "Note", FieldChanges(values: [device.field: .int64(counter)])))
+      try enqueue([makes, Change(child, .save(type: "Note", change))], device)
+    } else {
+      change["owner"] = random.below(2) == 0 ? nil : reference(to: parent, "NONE", from: child)
+      try enqueue([Change(child, .save(type: "Note", change)), Change(parent, .delete)], device)
+      // However long that takes, the other waits for it.
+      guard random.below(2) == 0 else { return }
+      for row in try device.store.operations().rows where row.key == child { try perform(.pause, row, device) }
+    }
+  }
+
   func enqueue(_ changes: [Change], group: String? = nil, _ device: SimulatedDevice) throws {
     let accepted = try device.store.enqueue(changes, group: group, assets: device.keeping)
     remember(changes, accepted, device)

@@ -8,6 +8,8 @@ import Foundation
 extension SimulatedWorld {
   /// Whatever happened, every row explains itself and every operation that is gone has one ending.
   func check(_ device: SimulatedDevice) throws {
+    for conflict in asked { try check(conflict.key, conflict.fields, conflict.device) }
+    asked = []
     let rows = try device.store.operations().rows
     if let mute = rows.first(where: \.reason.isEmpty) { throw violation("\(device.name): \(mute.id) has no reason") }
     let ended = try device.store.history(limit: 1_000_000).map(\.id)
@@ -20,7 +22,7 @@ extension SimulatedWorld {
     for row in rows { if let code = row.errorCode { census.count("error \(code)") } }
   }
 
-  private func records(of user: String) -> [RecordKey: EmulatorRecord] {
+  func records(of user: String) -> [RecordKey: EmulatorRecord] {
     let database: EmulatorDatabase =
       scope.database == .public ? .public(Self.container) : .private(of: user, Self.container)
     var records: [RecordKey: EmulatorRecord] = [:]

@@ -32,6 +32,9 @@ final class SimulatedWorld {
   let folder: StorageFolder
   private var held: [(device: String, request: CKTransportRequest)] = []
   private var deletedOnServer: Set<String> = []
+  /// What apps were asked about, to be judged once it is known what was edited meanwhile.
+  var asked: [(key: RecordKey, fields: [String], device: SimulatedDevice)] = []
+  private var seenOnServer: Set<RecordKey> = []
   var counter: Int64 = 0
 
   init(seed: UInt64, census: Census) throws {
@@ -84,13 +87,14 @@ final class SimulatedWorld {
   func run() async throws {
     for _ in 0..<swarm.steps { try await step(devices[random.below(devices.count)]) }
     try await heal()
+    if intents.releases > 0 { census.count("deleted without what it had let go of") }
     note(emulator.dump())
   }
 
   private func step(_ device: SimulatedDevice) async throws {
     switch random.below(20) {
     case 0...5: try enqueue([try change(device)], device)
-    case 6: try enqueue([deletion(device)], device)
+    case 6: try random.below(2) == 0 ? enqueue([deletion(device)], device) : bindOrRelease(device)
     case 7: try editGroup(device)
     case 8: try random.below(4) == 0 ? decide(device) : command(device)
     case 9: try resolve(device)
@@ -103,6 +107,7 @@ final class SimulatedWorld {
     default: try await troubledPass(device)
     }
     try check(device)
+    try watchChildren()
   }
 
   /// What happens to a device or to the server, if it does in this run.
@@ -190,7 +195,7 @@ final class SimulatedWorld {
     if let app = device.app?.takeNotes() {
       trace += app.trace.map { "  \($0)" }
       for rare in app.rare { census.count(rare) }
-      for conflict in app.conflicts { try check(conflict.key, conflict.fields, device) }
+      for conflict in app.conflicts { asked.append((conflict.key, conflict.fields, device)) }
     }
     switch end {
     case .died:
@@ -215,6 +220,19 @@ final class SimulatedWorld {
       return summary.sent + summary.failed + summary.fetched + summary.deleted > 0
     }
     return true
+  }
+
+  /// What has let go of its owner does not go with it, not even to be made anew afterwards.
+  private func watchChildren() throws {
+    let children = intents.children
+    guard !children.isEmpty else { return }
+    let server = records(of: Self.user)
+    for child in children {
+      if server[child] != nil { seenOnServer.insert(child) }
+      guard server[child] != nil || !seenOnServer.contains(child) else {
+        throw violation("\(child.zone)/\(child.name) is gone from the server")
+      }
+    }
   }
 
   /// A request of long ago arrives at last.

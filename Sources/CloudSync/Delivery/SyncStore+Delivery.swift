@@ -244,7 +244,11 @@ extension Ledger {
 
 extension [String: FieldValue] {
   /// The records that the fields of a record refer to, itself left out.
-  func references(from key: RecordKey) -> Set<RecordKey> {
-    Set(values.flatMap { $0.targets(in: key.zoneKey) }).subtracting([key])
+  ///
+  /// - Parameter binding: only those whose deletion concerns the record, for that takes it along or is refused for its sake.
+  func references(from key: RecordKey, binding: Bool = false) -> Set<RecordKey> {
+    let actions = binding ? ["DELETE_SELF", "VALIDATE"] : [nil]
+    let targets = values.flatMap { value in actions.flatMap { value.targets(in: key.zoneKey, action: $0) } }
+    return Set(targets).subtracting([key])
   }
 }

@@ -107,11 +107,14 @@ package struct Planner: Hashable, Sendable {
     var room = room
     var batch: [Int64] = []
     var taken: Set<Int64> = []
+    let saves = Set(candidates.lazy.filter { $0.kind == .save }.map(\.id))
     var rest = candidates
     while room.operations > 0 {
       let before = batch.count
       rest = rest.filter { candidate in
-        guard candidate.blockers.isSubset(of: taken), room.take(candidate) else { return true }
+        guard candidate.blockers.isSubset(of: taken), !candidate.mayTakeAlong(saves), room.take(candidate) else {
+          return true
+        }
         batch.append(candidate.id)
         taken.insert(candidate.id)
         return false
@@ -120,6 +123,12 @@ package struct Planner: Hashable, Sendable {
     }
     return batch
   }
+}
+
+extension Workload.Candidate {
+  /// Whether it would delete records along with its own, should one of these saves, which are to let go of that, be refused and
+  /// the rest of the request be carried out.
+  func mayTakeAlong(_ saves: Set<Int64>) -> Bool { kind == .delete && !blockers.isDisjoint(with: saves) }
 }
 
 /// What a request can still take.

@@ -82,9 +82,11 @@ struct Rings {
 
   private func step(_ ids: [Int64], of members: [Workload.Candidate], atomic: Bool) -> Step {
     let taken = Set(ids)
+    let saves = Set(members.lazy.filter { $0.kind == .save }.map(\.id))
     var deferring: [Int64: Set<Int64>] = [:]
     for member in members {
-      let later = member.blockers.subtracting(taken)
+      var later = member.blockers.subtracting(taken)
+      if !atomic, member.mayTakeAlong(saves) { later.formUnion(member.blockers.intersection(saves)) }
       if !later.isEmpty { deferring[member.id] = later }
     }
     return .send(members[0].zone, ids, atomic: atomic, deferring: deferring)

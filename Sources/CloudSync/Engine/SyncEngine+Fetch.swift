@@ -83,8 +83,8 @@ extension SyncEngine {
     }
   }
 
-  /// What a feed's trouble holds up, where that is more than the feed.
-  private struct Held: Error {
+  /// What a feed's trouble holds up, where the error alone would say otherwise.
+  struct Held: Error {
     let scope: WaitScope
     let error: WebServicesError
   }

@@ -59,6 +59,8 @@ extension SyncEngine {
           )
         }
       } catch {
+        // Records of one type may be made by everybody and read by nobody.
+        if error.code == .accessDenied { throw Held(scope: feed, error: error) }
         guard error.isUnknownType else { throw error }
         return false
       }

@@ -19,7 +19,8 @@ package struct Conflict: Hashable, Sendable {
   package var key: RecordKey
   package var type: String
   package var kind: OperationKind
-  /// Fields on which the two sides differ and that both changed; where there are none, those on which they differ.
+  /// Fields on which the two sides differ and that both changed; where there are none, those on which they differ. Of a record
+  /// that the server deleted, all that it would be made anew with, and what the edit cleared.
   package var fields: [Field]
   /// Whether there are such as both changed.
   package let isContested: Bool
@@ -33,6 +34,7 @@ package struct Conflict: Hashable, Sendable {
   package var isDeletedOnServer: Bool
 
   private let changes: FieldChanges
+  private let base: [String: FieldValue]
   private let serverFields: [String: FieldValue]
 
   package init(_ operation: QueuedOperation, server: MirrorRecord?) {
@@ -48,19 +50,17 @@ package struct Conflict: Hashable, Sendable {
     isDeletedOnServer = server == nil
     changes = operation.changes
     serverFields = server?.fields ?? [:]
-    let names =
-      operation.kind == .delete
-      ? Set(operation.base.keys).union(serverFields.keys)
-      : operation.changes.names
-    let base = operation.base
-    let changes = operation.changes
-    let different = names.sorted().compactMap { [serverFields] name -> Field? in
+    base = operation.base
+    let isWhole = operation.kind == .delete || server == nil
+    let names = isWhole ? changes.names.union(base.keys).union(serverFields.keys) : changes.names
+    let different = names.sorted().compactMap { [base, changes, serverFields] name -> Field? in
       let field = Field(name: name, base: base[name], local: changes[name], server: serverFields[name])
-      return field.local == field.server ? nil : field
+      let isCleared = server == nil && field.local != field.base
+      return field.local == field.server && !isCleared ? nil : field
     }
     let contested = different.filter { $0.base != $0.server }
     isContested = !contested.isEmpty
-    fields = contested.isEmpty ? different : contested
+    fields = contested.isEmpty || server == nil ? different : contested
   }
 
   /// The side that edited last, by the clocks of both.
@@ -70,8 +70,10 @@ package struct Conflict: Hashable, Sendable {
   package func resolution(_ take: ConflictSide, _ choices: [String: ConflictSide] = [:]) -> Resolution {
     let take = take == .newest ? newest : take
     if kind == .delete {
-      let isDeleted = sides(take, choices) == [.local]
-      return isDeleted ? Resolution(kind, FieldChanges()) : Resolution(kind, nil, FieldChanges())
+      if sides(take, choices) == [.local] { return Resolution(kind, FieldChanges()) }
+      var record = serverFields
+      for field in fields where (choices[field.name] ?? take) == .base { record[field.name] = field.base }
+      return resolution(merged: record)
     }
     // A record that the server deleted is taken whole or not at all.
     if isDeletedOnServer, choices.isEmpty, take == .server { return Resolution(kind, nil, changes) }

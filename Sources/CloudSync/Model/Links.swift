@@ -28,16 +28,26 @@ extension QueuedOperation {
   /// What can be sent of this operation while it still waits for those of `blockers`: a save without the fields that refer
   /// to them, and in place of a deletion an update that lets go of all that the record refers to, so that nobody has to
   /// wait for it. The rest is sent later.
-  func ahead(of blockers: Set<RecordKey>) -> QueuedOperation {
+  ///
+  /// - Parameter deleting: records that are to be deleted once this one has let go of them.
+  func ahead(of blockers: [QueuedOperation], deleting: Set<RecordKey> = []) -> QueuedOperation {
     guard !blockers.isEmpty else { return self }
     var part = self
     switch kind {
     case .save:
-      for (field, key) in changes.targets(in: key.zoneKey) where blockers.contains(key) { part.changes.forget(field) }
+      let keys = Set(blockers.map(\.key))
+      let formers = [base] + sentChanges.map(\.values)
+      for (field, target) in changes.targets(in: key.zoneKey) where keys.contains(target) {
+        part.changes.forget(field)
+        let former = formers.flatMap { $0[field]?.targets(in: key.zoneKey) ?? [] }
+        // They wait for that.
+        if !deleting.isDisjoint(with: former) { part.changes[field] = nil }
+      }
       part.isPart = part.changes != changes
     case .delete where baseTag != nil:
       let links = base.filter { $0.value.targets(in: key.zoneKey).contains { $0 != key } }
-      guard !links.isEmpty else { return self }
+      // What has to let go of the record would be deleted with it.
+      guard !links.isEmpty || blockers.contains(where: { $0.kind == .save }) else { return self }
       part.kind = .save
       part.changes = FieldChanges(cleared: Set(links.keys))
       part.isPart = true

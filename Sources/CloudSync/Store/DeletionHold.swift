@@ -73,7 +73,8 @@ struct DeletionHold {
     try ledger.put(known)
   }
 
-  /// How many of these records did not merely go along, by `DELETE_SELF`, with one whose deletion has come true here.
+  /// How many of these records did not merely go along, by `DELETE_SELF`, with one among them, or with one that was deleted
+  /// from here.
   private func own(_ names: [String], _ zone: ZoneKey) throws -> Int {
     var owners: [String: [RecordKey]] = [:]
     for name in names { owners[name] = try ledger.record(RecordKey(zone, name))?.owners }
@@ -83,7 +84,7 @@ struct DeletionHold {
       left = try left.filter { name in
         try !(owners[name] ?? []).contains { owner in
           let isKnown = owner.zoneKey == zone && owners[owner.name] != nil
-          return try isKnown ? !marked.contains(owner.name) : ledger.changeTag(owner) == nil
+          return try isKnown ? !marked.contains(owner.name) : ledger.wasDeleted(owner, since: 0)
         }
       }
       if left.count == marked.count { return left.count }

@@ -241,6 +241,7 @@ struct Settlement {
       }
       return try reconciliation.rebase(operation, onto: nil, epoch: 0)
     case .zoneMissing where operation.kind == .delete:
+      try ledger.removeRecord(operation.key)
       return try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
     case .zoneMissing:
       try ZoneLoss.meet(&operation, error, reconciliation)

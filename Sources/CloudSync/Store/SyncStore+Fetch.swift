@@ -209,6 +209,8 @@ extension SyncStore {
     return try write(lease) { ledger, now in
       var known = try ledger.pulls()
       for type in types { try ledger.insertPull(.defaultZone, type, among: &known) }
+      // Deletions that are found are held back, or not, by zone.
+      if !known.isEmpty { try ledger.insertZone(.defaultZone, state: .ready) }
       for zone in try ledger.zones() where zone.key.isDefaultZone {
         for type in try ledger.recordTypes(in: zone.key) + ledger.queuedTypes(in: zone.key) {
           try ledger.insertPull(zone.key, type, among: &known)

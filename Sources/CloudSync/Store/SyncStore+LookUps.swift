@@ -67,8 +67,10 @@ extension SyncStore {
   ) throws(StoreError) -> Int {
     return try write(lease) { ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
+      // They may be some of very many that are gone: the end of the feed decides.
       for key in absent.sorted() where try ledger.changeTag(key) != nil {
-        try reconciliation.takeDeletion(of: key)
+        try DeletionHold(reconciliation: reconciliation).note(key)
+        if !key.zoneKey.isDefaultZone { try ledger.needsFetch(key.zoneKey) }
       }
       var failed = 0
       for id in ids {

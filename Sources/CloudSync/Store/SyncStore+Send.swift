@@ -63,6 +63,11 @@ extension SyncStore {
     guard operation.assets.contains(where: { !$0.isGranted(at: now) }) else { return operation }
     var operation = operation
     operation.forgetGrants(at: now)
+    // Files that take longer than that to be uploaded would be uploaded for ever.
+    operation.attempts += 1
+    if operation.attempts >= operation.maxAttempts {
+      operation.fail("ASSET_UPLOAD_EXPIRED", "its files take longer to upload than the server keeps them for a save")
+    }
     try ledger.update(operation)
     return nil
   }
@@ -76,8 +81,10 @@ extension SyncStore {
   {
     let reason = "on its way"
     let sent = try ready.map { operation in
-      let blockers = try ledger.operations(Array(deferring[operation.id, default: []])).map(\.key)
-      var sent = operation.ahead(of: Set(blockers))
+      let blockers = try ledger.operations(Array(deferring[operation.id, default: []]))
+      let released = blockers.isEmpty ? [] : operation.links.released
+      let deleting = try released.filter { try ledger.operation(for: $0)?.kind == .delete }
+      var sent = operation.ahead(of: blockers, deleting: deleting)
       sent.state = .inFlight
       sent.reason = reason
       sent.nextAttemptAt = nil
@@ -186,6 +193,7 @@ extension SyncStore {
         guard var operation = try ledger.operation(id), operation.needsReadBack else { continue }
         operation.needsReadBack = false
         if operation.kind == .delete {
+          try ledger.removeRecord(operation.key)
           try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
           continue
         }

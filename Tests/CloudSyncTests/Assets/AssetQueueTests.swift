@@ -9,9 +9,11 @@ import Testing
 /// The emulator's asset hosts behind a wire that tests can cut, counting what goes over it.
 private final class AssetWire: CKAssetTransport {
   private let inner: EmulatorTransport
-  private let state = Mutex((uploads: 0, isCut: false, breaks: false))
+  private let state = Mutex((uploads: 0, isCut: false, breaks: false, seconds: 0.0))
+  private let clock: TestClock
 
   init(_ world: World) {
+    clock = world.clock
     inner = EmulatorTransport(world.emulator, now: { [clock = world.clock] in clock.date }, sleep: { _ in })
   }
 
@@ -19,14 +21,18 @@ private final class AssetWire: CKAssetTransport {
 
   func cut(_ isCut: Bool) { state.withLock { $0.isCut = isCut } }
 
+  /// From now on each upload takes so long.
+  func slowDown(to seconds: Double) { state.withLock { $0.seconds = seconds } }
+
   /// From now on each upload breaks off in the middle.
   func breakOff() { state.withLock { $0.breaks = true } }
 
   func upload(file: URL, to address: URL) async throws(CKTransportError) -> CKTransportResponse {
-    let (isCut, breaks) = state.withLock { state in
+    let (isCut, breaks, seconds) = state.withLock { state in
       state.uploads += 1
-      return (state.isCut, state.breaks)
+      return (state.isCut, state.breaks, state.seconds)
     }
+    clock.advance(seconds)
     if isCut { throw CKTransportError(.notSent, "there is no network") }
     if breaks { throw CKTransportError(.unknown, "the connection broke") }
     return try await inner.upload(file: file, to: address)
@@ -221,6 +227,28 @@ private final class AssetWire: CKAssetTransport {
     #expect(wire.uploads == 2)
     #expect(sizes("r") == [5])
     #expect(try device.store.queue().isEmpty)
+  }
+
+  @Test func `files that take longer to upload than their receipts live are not uploaded for ever`() async throws {
+    wire.slowDown(to: 850)
+    // Each of them as large as a step takes.
+    let large = String(repeating: "x", count: 17 << 20)
+    let id = try device.store.accept(photo("r", try file("one", large + "1"), try file("two", large + "2")))
+    try device.store.accept(world.put("plain", ["title": .string("x")]))
+
+    for _ in 0..<20 { try await device.sync() }
+
+    #expect(try device.store.queue() == ["save r failed"])
+    #expect(try device.store.operation(id).errorCode == "ASSET_UPLOAD_EXPIRED")
+    #expect(world.onServer("plain") != nil)
+    let uploads = wire.uploads
+    try await device.sync()
+    #expect(wire.uploads == uploads)
+    // A faster line, and somebody tries again.
+    wire.slowDown(to: 1)
+    _ = try device.store.perform(.retry, on: .all, actor: "test")
+    try await device.sync()
+    #expect(sizes("r") == [(17 << 20) + 1, (17 << 20) + 1])
   }
 
   @Test func `a lost answer is no conflict about the asset`() async throws {

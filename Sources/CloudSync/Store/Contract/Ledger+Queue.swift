@@ -43,17 +43,19 @@ extension Ledger {
 }
 
 extension QueuedOperation {
-  fileprivate var links: RecordLinks {
+  var links: RecordLinks {
     // A record may refer to itself; it need not wait for itself.
     switch kind {
     case .save:
-      let targets = changes.values.references(from: key)
-      let former = base.filter { changes.names.contains($0.key) }
       // What was sent and not answered may be there as well.
-      let released = sentChanges.map(\.values).reduce(former.references(from: key)) { released, sent in
-        released.union(sent.references(from: key))
+      let formers = [base.filter { changes.names.contains($0.key) }] + sentChanges.map(\.values)
+      let targets = changes.values.references(from: key)
+      let bound = changes.values.references(from: key, binding: true)
+      let released = formers.reduce(into: Set<RecordKey>()) { released, former in
+        released.formUnion(former.references(from: key).subtracting(targets))
+        released.formUnion(former.references(from: key, binding: true).subtracting(bound))
       }
-      return RecordLinks(targets: targets, released: released.subtracting(targets))
+      return RecordLinks(targets: targets.subtracting(released), released: released)
     case .delete: return RecordLinks(targets: base.references(from: key))
     case .zoneSave, .zoneDelete: return RecordLinks()
     }

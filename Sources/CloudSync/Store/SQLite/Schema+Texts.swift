@@ -18,6 +18,17 @@ extension Schema {
     END;
     """
 
+  /// Nobody but a person with another program changes a name; an index that does not know would refuse the row for ever.
+  static let renaming = """
+    DROP TRIGGER textChanged;
+    CREATE TRIGGER textChanged AFTER UPDATE OF name, errorMessage ON operations
+      WHEN old.name IS NOT new.name OR old.errorMessage IS NOT new.errorMessage
+    BEGIN
+      \(removeText)
+      INSERT INTO operationTexts(rowid, name, errorMessage) VALUES (new.id, new.name, new.errorMessage);
+    END;
+    """
+
   private static let removeText = """
     INSERT INTO operationTexts(operationTexts, rowid, name, errorMessage)
         VALUES ('delete', old.id, old.name, old.errorMessage);

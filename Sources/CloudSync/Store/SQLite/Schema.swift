@@ -32,6 +32,7 @@ enum Schema {
     }
     migrator.registerMigration("12 releasing") { try $0.execute(sql: releasing) }
     migrator.registerMigration("13 offering") { try $0.execute(sql: offering) }
+    migrator.registerMigration("14 renaming") { try $0.execute(sql: renaming) }
     return migrator
   }()
 
