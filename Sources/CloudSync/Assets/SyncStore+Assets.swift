@@ -16,7 +16,14 @@ extension SyncStore {
     guard changes.contains(where: { !$0.assets.isEmpty }) else { return try body(changes.map { _ in .success([]) }) }
     guard keeping == .copied, let vault else { return try body(changes.map { prepare($0, keeping) }) }
     do {
-      return try vault.whileKeeping { try body(changes.map { prepare($0, keeping) }) }
+      return try vault.whileKeeping {
+        let prepared = changes.map { prepare($0, keeping) }
+        for case .failure(let refusal) in prepared where refusal.isDiskFull {
+          let reason = "the disk is full; free some space and try again: \(refusal.reason)"
+          throw StoreError(.diskFull, reason, passes: true)
+        }
+        return try body(prepared)
+      }
     } catch let error as StoreError {
       throw error
     } catch {
@@ -43,6 +50,8 @@ extension SyncStore {
   /// Why a change is refused.
   struct Refusal: Error {
     var reason: String
+    /// No fault of the change.
+    var isDiskFull = false
   }
 
   private func prepare(_ source: AssetSource, _ field: String, _ position: Int, _ keeping: AssetKeeping) throws(Refusal)
@@ -61,7 +70,10 @@ extension SyncStore {
     do {
       content = try (keeping == .copied ? vault?.keep(file) : nil) ?? AssetVault.content(of: file)
     } catch {
-      throw Refusal(reason: "the file \(file.path) for \(field) cannot be kept: \(Self.text(error))")
+      throw Refusal(
+        reason: "the file \(file.path) for \(field) cannot be kept: \(Self.text(error))",
+        isDiskFull: (error as? CocoaError)?.code == .fileWriteOutOfSpace
+      )
     }
     guard content.size <= CKAsset.largestFile else {
       throw Refusal(

@@ -11,13 +11,17 @@ struct PassEnd {
   let error: WebServicesError?
   var failure: CommandFailure? { error.map { CommandFailure($0) } }
 
-  init(_ summary: PassSummary, _ state: StoreStatus, startedAt: Int64, failedForPerson: Int) {
+  /// - Parameters:
+  ///   - startedAt: milliseconds since 1970.
+  ///   - waitForCloud: how many rows wait because the cloud was not reached, or asked for it.
+  init(_ summary: PassSummary, _ state: StoreStatus, startedAt: Int64, failedForPerson: Int, waitForCloud: Int) {
     self.summary = summary
     self.state = state
     error = summary.error ?? (summary.reachedEnd ? nil : Self.standing(state, since: startedAt))
     var codes = [error.map { CommandFailure($0).status } ?? .done]
     if state.needsPerson || failedForPerson > 0 { codes.append(.personNeeded) }
-    if !state.throttles.isEmpty, state.queue.pending > 0 || !summary.reachedEnd { codes.append(.cloudUnreachable) }
+    let isHeld = !state.throttles.isEmpty && (state.queue.pending > 0 || !summary.reachedEnd)
+    if isHeld || waitForCloud > 0 { codes.append(.cloudUnreachable) }
     if state.queue.failed > 0 || state.queue.waiting > 0 { codes.append(.itemsFailed) }
     status = .combined(codes)
   }

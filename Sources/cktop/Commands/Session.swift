@@ -174,6 +174,14 @@ struct Session: Sendable {
   /// A store that is somebody else's is no damaged store: a person has to say who we are, unless it is the server that has
   /// given us somebody else's token. That is not kept.
   func failure(ofStrangers error: StoreError) -> CommandFailure {
+    if case .apiToken? = try? settings.credential() {
+      let place = storePath ?? "this store"
+      return CommandFailure(
+        "nobody is signed in, and \(place) is a user's; put the user's token into CLOUDKIT_WEB_AUTH_TOKEN, cktop account "
+          + "tells where to get one",
+        .personNeeded
+      )
+    }
     guard found.usesKeptToken, kept?.forget() == true else { return CommandFailure(error.message, .personNeeded) }
     let next = "the token that was kept beside the store was theirs and is dropped, try again with your own"
     return CommandFailure("\(error.message); \(next)", .personNeeded)

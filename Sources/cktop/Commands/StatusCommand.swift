@@ -79,4 +79,11 @@ extension SyncStore {
     let filter = try QueueFilter(parsing: "state = 'failed' and error in (\(codes))")
     return try operations(matching: filter, limit: 1).total
   }
+
+  /// Rows of their own back-off that met no cloud, or one that asked them to wait.
+  func waitsForCloud() throws -> Int {
+    let codes = "'NETWORK_ERROR', 'THROTTLED', 'TRY_AGAIN_LATER'"
+    let filter = try QueueFilter(parsing: "state = 'waiting' and error in (\(codes))")
+    return try operations(matching: filter, limit: 1).total
+  }
 }

@@ -61,7 +61,13 @@ struct SyncCommand: Verb {
     await bar?.stop()
     let summary = try identityChecked(result, session)
     let status = try store.status()
-    let end = PassEnd(summary, status, startedAt: startedAt, failedForPerson: try store.failuresForPerson())
+    let end = PassEnd(
+      summary,
+      status,
+      startedAt: startedAt,
+      failedForPerson: try store.failuresForPerson(),
+      waitForCloud: try store.waitsForCloud()
+    )
     OutputStream.standard.line(json ? end.json.line : end.line.visible)
     if store.knowsNoTypes, end.failure == nil {
       OutputStream.error.line(

@@ -31,6 +31,21 @@ import Testing
     #expect((row["reason"] as? String)?.contains("has changed since") == true)
   }
 
+  @Test(arguments: ["offline", "throttled"])
+  func `a file whose upload meets no network, or a wait, is no failure of its record`(trouble: String) async throws {
+    let cloud = try await Cloud(
+      faults: "[[rules]]\nwhen = { operation = \"upload\", limit = 1 }\nthen = \"\(trouble)\"\n"
+    )
+    let machine = try Machine(cloud)
+    let photo = try machine.folder.write("not quite a photo", to: "photo.jpg")
+    try await machine.succeed("records", "put", "--type", "Note", "photo:ASSETID=\(photo)")
+
+    let sync = try await machine.run("sync")
+
+    #expect(sync.status == 5)
+    #expect(try await machine.succeed("queue", "list", "--json").object()["state"] as? String == "waiting")
+  }
+
   @Test func `a file that is not there is one line, and nothing is enqueued`() async throws {
     let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_API_TOKEN": "t"])
     let line = try await machine.fail(2, "records", "put", "--type", "Note", "photo:ASSETID=/nowhere/at/all")

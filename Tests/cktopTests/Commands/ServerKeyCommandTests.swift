@@ -89,6 +89,8 @@ import Testing
     try await ana.fail(3, "verify", settings: ben)
 
     #expect(line.contains("belongs to"))
+    let nobody = store.merging(["CLOUDKIT_WEB_AUTH_TOKEN": ""]) { $1 }
+    #expect(try await ana.fail(3, "sync", settings: nobody).contains("nobody is signed in"))
   }
 
   @Test func `without a named store every user has one, and sends nobody else's changes`() async throws {
