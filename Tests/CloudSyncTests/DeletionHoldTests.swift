@@ -100,9 +100,7 @@ import Testing
     #expect(try theirs.store.records(mirrorOnly: true).total == 7)
   }
 
-  @Test func `what is in conflict stays held back until that is settled, for the server's side is nowhere else`()
-    async throws
-  {
+  @Test func `what is in conflict stays on the desk when it is restored, with what the server had`() async throws {
     let mine = try world.device(
       "manual",
       policy: .manual,
@@ -118,11 +116,12 @@ import Testing
     try await delete(0..<6)
     try await mine.sync()
 
-    #expect(try mine.store.restoreDeletions(in: zone, actor: "test") == 5)
-    #expect(try mine.store.heldDeletions().map(\.records) == [1])
-    #expect(try mine.store.conflict(edit)?.fields.map(\.server) == [.int64(3)])
-    _ = try mine.store.resolve(edit, take: .server, actor: "test")
-    #expect(try mine.store.restoreDeletions(in: zone, actor: "test") == 1)
+    #expect(try mine.store.restoreDeletions(in: zone, actor: "test") == 6)
+    try await mine.sync()
+    #expect(world.onServer("r0") == ["x": .int64(0)] && world.onServer("r1") == nil)
+    let field = try mine.store.conflict(edit)?.fields
+    #expect(field == [Conflict.Field(name: "x", base: .int64(3), local: .int64(2), server: nil)])
+    _ = try mine.store.resolve(edit, take: .base, actor: "test")
 
     try await mine.sync()
     #expect(world.onServer("r1") == ["x": .int64(3)])

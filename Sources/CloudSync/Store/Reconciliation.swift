@@ -175,9 +175,7 @@ struct Reconciliation {
       operation.outlive(known?.fields ?? [:], now: now)
       try ledger.update(operation)
     case .manual:
-      operation.recreate(from: known?.fields ?? [:])
-      operation.base = known?.fields ?? [:]
-      operation.enterConflict("edited here, deleted on the server", now: now)
+      operation.stayInConflict(withoutServer: known?.fields ?? [:], now: now)
       try ledger.update(operation)
     }
   }
@@ -361,6 +359,13 @@ extension QueuedOperation {
     changes = FieldChanges(values: changes.applied(to: fields))
     base = [:]
     baseTag = nil
+  }
+
+  /// The server has deleted the record, with these fields, and a person is to say whether the edit makes it anew, and how.
+  mutating func stayInConflict(withoutServer fields: [String: FieldValue], now: Int64) {
+    recreate(from: fields)
+    base = fields
+    enterConflict("edited here, deleted on the server", now: now)
   }
 
   /// The server has deleted the record, with these fields, and the edit stays: it makes the record anew, unless a person

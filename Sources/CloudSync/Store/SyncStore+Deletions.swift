@@ -67,8 +67,8 @@ extension SyncStore {
   /// Has the records that the server deleted in a zone made anew there, as they were last known here, with the queued edits
   /// in them; and the zone itself, if need be. The files of assets went with the server's records.
   ///
-  /// A record whose change is on its way just now, or on the conflict desk, stays held back until that is answered or settled:
-  /// what the server had of it is nowhere else.
+  /// A record whose change is on its way just now stays held back until that is answered. One in conflict stays on the desk,
+  /// where its base is from now on what the server had.
   ///
   /// - Returns: how many records are to be made.
   /// - Throws: `StoreError` of kind `invalid` where the zone holds nothing back.
@@ -87,11 +87,11 @@ extension SyncStore {
     }
   }
 
-  /// - Returns: whether it is to be made anew; one on its way is left to its answer, one in conflict to a person.
+  /// - Returns: whether it is to be made anew; one on its way is left to its answer.
   private static func restore(_ key: RecordKey, now: Int64, _ ledger: any Ledger) throws -> Bool {
     guard let record = try ledger.record(key) else { return false }
     let queued = try ledger.operation(for: key)
-    if queued?.state == .inFlight || queued?.state == .conflict { return false }
+    if queued?.state == .inFlight { return false }
     try ledger.removeRecord(key)
     guard var operation = queued else {
       var creation = QueuedOperation(
@@ -112,7 +112,11 @@ extension SyncStore {
       try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
       return false
     }
-    operation.outlive(record.fields, now: now)
+    if operation.state == .conflict {
+      operation.stayInConflict(withoutServer: record.fields, now: now)
+    } else {
+      operation.outlive(record.fields, now: now)
+    }
     try ledger.update(operation)
     return true
   }
