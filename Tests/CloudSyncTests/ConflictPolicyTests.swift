@@ -298,6 +298,20 @@ import Testing
     #expect(conflict.resolution(.server).left == nil)
   }
 
+  @Test func `the desk offers no files that went with what the server deleted`() async throws {
+    let asset = FieldValue.asset(WireAsset(fileChecksum: "c", size: 3))
+    let conflict = Conflict(
+      QueuedOperation.conflict(["x": .int64(1)], base: ["x": .int64(1), "file": asset]),
+      server: nil
+    )
+    var deletion = QueuedOperation.conflict([:], base: ["file": asset])
+    deletion.kind = .delete
+    let server = MirrorRecord(key: deletion.key, type: "Note", changeTag: "2", fields: ["x": .int64(3)])
+
+    #expect(conflict.fields.map(\.name) == ["x"])
+    #expect(Conflict(deletion, server: server).resolution(.base).left == FieldChanges(cleared: ["x"]))
+  }
+
   @Test func `the base is what the record was before both the delete and the edit`() async throws {
     var deletion = QueuedOperation.conflict([:], base: ["x": .int64(1), "y": .int64(2)])
     deletion.kind = .delete

@@ -112,4 +112,45 @@ extension DeletionHoldTests {
     #expect(try mine.store.heldDeletions() == [])
     #expect(try mine.store.records(mirrorOnly: true).total == 0)
   }
+
+  @Test func `a purge is held back also where the owner of what went was deleted here once, and made anew`()
+    async throws
+  {
+    let owner = FieldValue.reference(WireReference(recordName: "folder", action: "DELETE_SELF"))
+    try mine.store.accept(world.put("folder", [:]))
+    try await mine.sync()
+    try mine.store.accept(world.delete("folder"))
+    try await mine.sync()
+    try mine.store.accept(world.put("folder", [:]))
+    try await share(10) { _ in ["in": owner] }
+    try await delete(0..<10)
+
+    #expect(try await mine.sync().deleted == 0)
+    #expect(try mine.store.heldDeletions().map(\.records) == [10])
+  }
+
+  @Test func `what a refused reference finds gone is decided about by the next sweep, with all the rest`() async throws
+  {
+    let world = try World(.public)
+    let mine = try world.device("mine", deletionGuard: DeletionGuard(count: 6, share: 0.5))
+    let theirs = try world.device("theirs", user: "ben")
+    _ = try theirs.store.enqueue((0..<10).map { world.put("r\($0)", [:]) })
+    try await theirs.sync()
+    try await mine.sync(["Note"])
+    try mine.store.accept(world.put("child", ["of": .reference(WireReference(recordName: "r0", action: "VALIDATE"))]))
+    let purge = (0..<8).map { world.delete("r\($0)") }
+    mine.transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number == 1 else { return .pass }
+      _ = try? theirs.store.enqueue(purge)
+      _ = try? await theirs.sync()
+      return .pass
+    }
+
+    try await mine.sync()
+    #expect(try mine.store.queue() == ["save child failed"])
+    #expect(try mine.store.records(mirrorOnly: true).total == 10)
+    try await mine.sync()
+
+    #expect(try mine.store.heldDeletions().map(\.records) == [8])
+  }
 }

@@ -125,6 +125,16 @@ struct AssetVault: Sendable {
     guard fsync(descriptor) == 0 else { throw failure(folder) }
   }
 
+  /// Whether it is room that was missing, by whichever name Foundation says so.
+  static func isDiskFull(_ error: any Error) -> Bool {
+    let error = error as NSError
+    switch error.domain {
+    case NSCocoaErrorDomain: return error.code == CocoaError.fileWriteOutOfSpace.rawValue
+    case NSPOSIXErrorDomain: return error.code == Int(ENOSPC)
+    default: return false
+    }
+  }
+
   private static func failure(_ file: URL) -> CocoaError {
     let code: CocoaError.Code = errno == ENOSPC ? .fileWriteOutOfSpace : .fileWriteUnknown
     return CocoaError(code, userInfo: [NSFilePathErrorKey: file.path])

@@ -72,7 +72,7 @@ extension SyncStore {
     } catch {
       throw Refusal(
         reason: "the file \(file.path) for \(field) cannot be kept: \(Self.text(error))",
-        isDiskFull: (error as? CocoaError)?.code == .fileWriteOutOfSpace
+        isDiskFull: AssetVault.isDiskFull(error)
       )
     }
     guard content.size <= CKAsset.largestFile else {
@@ -108,6 +108,20 @@ extension SyncStore {
         return asset
       }
       var asset = asset
+      (asset.place, asset.checksum) = (known.place, known.checksum)
+      return asset
+    }
+  }
+
+  /// The assets as what is queued knows them: of those that a caller has read from a queued record the files are here.
+  static func adopted(_ assets: [QueuedAsset], in zone: ZoneKey, _ ledger: any Ledger) throws -> [QueuedAsset] {
+    try assets.map { asset in
+      guard asset.digest == nil, let place = asset.place, let checksum = asset.checksum,
+        let queued = try ledger.operation(for: RecordKey(zone, place.recordName)),
+        let known = queued.assets.first(where: { $0.digest != nil && $0.value.fileChecksum == checksum })
+      else { return asset }
+      var asset = asset
+      (asset.digest, asset.path, asset.size) = (known.digest, known.path, known.size)
       (asset.place, asset.checksum) = (known.place, known.checksum)
       return asset
     }
@@ -188,11 +202,10 @@ extension SyncStore {
         case .granted(let descriptor, let time):
           operation.lostRounds = 0
           operation.grant(index, descriptor, at: time)
-        case .notThere:
-          operation.assets[index].place = nil
-          if operation.assets[index].digest == nil {
-            operation.fail("ASSET_NOT_AVAILABLE", "the server does not have the bytes for \(need.asset.field) any more")
-          }
+          try Self.countLateness(of: &operation, now: now, ledger)
+        case .notThere where operation.assets[index].digest == nil:
+          operation.fail("ASSET_NOT_AVAILABLE", "the server does not have the bytes for \(need.asset.field) any more")
+        case .notThere: operation.assets[index].place = nil
         case .refused(let code, let reason): operation.fail(code, reason)
         case .failed(let error):
           let what = "bring the file of \(need.asset.field)"
@@ -210,6 +223,21 @@ extension SyncStore {
       }
       return failed
     }
+  }
+
+  /// Files that take longer to upload than their receipts live would be uploaded for ever: an attempt is counted where, once
+  /// the last one is here, the first is too old already. What goes as one is looked at as one.
+  private static func countLateness(of operation: inout QueuedOperation, now: Int64, _ ledger: any Ledger) throws {
+    let id = operation.id
+    let others = try operation.group.map { try ledger.keys(inGroup: $0).compactMap { try ledger.operation(for: $0) } }
+    let all = (others ?? []).filter { $0.id != id } + [operation]
+    guard !all.contains(where: \.needsUpload), all.contains(where: { $0.assets.contains { !$0.isGranted(at: now) } })
+    else { return }
+    let reason = "its files take longer to upload than the server keeps them for a save"
+    let error = WebServicesError(ServerErrorCode("ASSET_UPLOAD_EXPIRED"), reason)
+    try Retention.addAttempt(of: operation, error, to: "bring its files", startedAt: now, seconds: 0, ledger)
+    operation.attempts += 1
+    if operation.attempts >= operation.maxAttempts { operation.fail(error.code.name, reason) }
   }
 
   /// Notes where the bytes of a saved operation are now, so that others need no upload.

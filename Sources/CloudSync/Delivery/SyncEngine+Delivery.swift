@@ -46,6 +46,14 @@ extension SyncEngine {
   private func deliverAll() async throws {
     guard let delegate else { return }
     try store.startDelivering()
+    // What comes meanwhile goes before more dead letters.
+    repeat {
+      guard try await handOver(to: delegate) else { return }
+    } while try await offerDeadLetters(to: delegate)
+  }
+
+  /// - Returns: whether the app has taken all that there was.
+  private func handOver(to delegate: any SyncEngineDelegate) async throws -> Bool {
     while !Task.isCancelled {
       let batch = try store.nextDelivery(types: delegate.recordTypesInDependencyOrder)
       let hasRoom = try batch.blocked.isEmpty || store.setAside(batch.blocked, random: configuration.random())
@@ -59,29 +67,28 @@ extension SyncEngine {
         if count > 0 { try await ask { try await delegate.syncEngine(self, didReceive: changes) } }
       } catch let silence as NoAnswer where !silence.wasAsked {
         // It is asked when the earlier call has ended.
-        return
+        return false
       } catch {
-        guard !Task.isCancelled else { return }
+        guard !Task.isCancelled else { return false }
         let reason = "the app did not take \(count) changes: \(Self.reason(error))"
         let goesOn = try store.deliveryFailed(batch, reason, random: configuration.random())
         broadcast.send(.deliveryFailed(reason))
-        if goesOn { continue } else { return }
+        if goesOn { continue } else { return false }
       }
       try store.delivered(batch)
       broadcast.send(.delivered(count))
     }
     try store.deliveryEnded()
-    try await offerDeadLetters(to: delegate)
+    return true
   }
 
-  private func offerDeadLetters(to delegate: any SyncEngineDelegate) async throws {
-    while true {
-      let letters = try store.deadLettersToOffer()
-      if letters.isEmpty { return }
-      for letter in letters {
-        guard try await offer(letter, to: delegate) else { return }
-      }
+  /// - Returns: whether there may be more.
+  private func offerDeadLetters(to delegate: any SyncEngineDelegate) async throws -> Bool {
+    let letters = try store.deadLettersToOffer()
+    for letter in letters {
+      guard try await offer(letter, to: delegate) else { return false }
     }
+    return !letters.isEmpty
   }
 
   /// - Returns: whether others may be offered after it.

@@ -70,7 +70,7 @@ package struct Merge: Hashable, Sendable {
         continue
       }
       let rule = changes.rules[name] ?? rules[name] ?? .value
-      if contested.contains(name), rule == .value, theirs == base[name] {
+      if contested.contains(name), theirs == base[name] {
         remaining.merge(name, local, changes.rules[name])
         continue
       }

@@ -1,6 +1,7 @@
 /// Operations that wait for each other in a circle, and for nothing besides: nothing will ever free them, so they go as they
 /// are. Those that fit into one request go together; where they do not, since they are too many, of several zones or of
-/// atomic groups, links are left for later until the circle is open.
+/// atomic groups, links are left for later until the circle is open. A delete never goes in one request with a save that is to
+/// let go of its record: an update goes in its place.
 struct Rings {
   /// What can only be sent as one: an operation, or an atomic group.
   private struct Unit {

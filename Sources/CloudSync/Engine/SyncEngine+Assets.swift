@@ -82,8 +82,15 @@ extension SyncEngine {
         try await client.rereferenceAssets(places, zone: zone.wire, in: database).map(\.asset)
       }
     } catch {
-      // A refusal may concern one place: without it, each file goes by itself.
-      guard error.mayConcernOneRecord || error.code == .zoneNotFound else { throw error }
+      let isZones = error.code == .zoneNotFound
+      guard error.mayConcernOneRecord || isZones else { throw error }
+      // A refusal may concern one place: each half is asked for.
+      if !isZones, places.count > 1 {
+        let first = places.prefix(places.count / 2)
+        let isFirst = { (need: Need) in need.asset.place.map(first.contains) ?? false }
+        return try await rereference(needs.filter(isFirst), zone, lease)
+          + rereference(needs.filter { !isFirst($0) }, zone, lease)
+      }
       assets = []
     }
     return needs.map { need in

@@ -36,17 +36,30 @@ extension SyncEngine {
       }
     }
     let pulls = try store.pulls(types: types, lease)
+    var unswept: Set<ZoneKey> = []
     for pull in pulls {
       let isRead = try await reading(.feed(of: pull.zone, type: pull.type), of: pull.zone, lease, &summary) { summary in
         // Where nothing was known before, there is nothing to have been deleted.
         let isKnown = try self.store.read { try $0.recordTypes(in: pull.zone).contains(pull.type) }
-        try await self.read(pull, lease, &summary)
-        if isKnown, self.isDue(pull, sweeps) { try await self.sweep(pull, lease, &summary) }
+        do {
+          try await self.read(pull, lease, &summary)
+          guard isKnown else { return }
+          if self.isDue(pull, sweeps) {
+            try await self.sweep(pull, lease, &summary)
+          } else {
+            unswept.insert(pull.zone)
+          }
+        } catch is NotReadable {
+          if !summary.unreadableTypes.contains(pull.type) { summary.unreadableTypes.append(pull.type) }
+        }
       }
-      if !isRead { isComplete = false }
+      if !isRead {
+        isComplete = false
+        unswept.insert(pull.zone)
+      }
     }
     // Of all types together: a purge of everything is a little of each.
-    for zone in Set(pulls.map(\.zone)) {
+    for zone in Set(pulls.map(\.zone)).subtracting(unswept) {
       summary.deleted += try store.concludeSweeps(of: zone, policy: configuration.merging, lease)
     }
     return isComplete
@@ -83,8 +96,11 @@ extension SyncEngine {
     }
   }
 
-  /// What a feed's trouble holds up, where the error alone would say otherwise.
-  struct Held: Error {
+  /// Records of a type that may be made, perhaps by everybody, and not be read. That is nobody's trouble.
+  struct NotReadable: Error {}
+
+  /// What a feed's trouble holds up, where that is more than the feed.
+  private struct Held: Error {
     let scope: WaitScope
     let error: WebServicesError
   }

@@ -59,8 +59,7 @@ extension SyncEngine {
           )
         }
       } catch {
-        // Records of one type may be made by everybody and read by nobody.
-        if error.code == .accessDenied { throw Held(scope: feed, error: error) }
+        if error.code == .accessDenied { throw NotReadable() }
         guard error.isUnknownType else { throw error }
         return false
       }

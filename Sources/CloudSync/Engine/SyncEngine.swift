@@ -316,6 +316,8 @@ public struct PassSummary: Sendable, Hashable, Codable {
   public package(set) var reachedEnd = false
   /// Record types that were to be read and that the server does not know.
   package var unknownTypes: [String] = []
+  /// Record types that the server does not let us read.
+  package var unreadableTypes: [String] = []
   package var error: WebServicesError?
   package var lastItemError: WebServicesError?
   /// Deletes went to the server since the feeds were last read.

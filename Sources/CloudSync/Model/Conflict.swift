@@ -51,8 +51,10 @@ package struct Conflict: Hashable, Sendable {
     changes = operation.changes
     serverFields = server?.fields ?? [:]
     base = operation.base
-    let isWhole = operation.kind == .delete || server == nil
-    let names = isWhole ? changes.names.union(base.keys).union(serverFields.keys) : changes.names
+    var names = changes.names
+    if operation.kind == .delete { names.formUnion(serverFields.keys) }
+    // The files of assets went with the server's record, or with that version of it.
+    if operation.kind == .delete || server == nil { names.formUnion(base.filter { !$0.value.hasFiles }.keys) }
     let different = names.sorted().compactMap { [base, changes, serverFields] name -> Field? in
       let field = Field(name: name, base: base[name], local: changes[name], server: serverFields[name])
       let isCleared = server == nil && field.local != field.base
@@ -72,7 +74,9 @@ package struct Conflict: Hashable, Sendable {
     if kind == .delete {
       if sides(take, choices) == [.local] { return Resolution(kind, FieldChanges()) }
       var record = serverFields
-      for field in fields where (choices[field.name] ?? take) == .base { record[field.name] = field.base }
+      for field in fields where (choices[field.name] ?? take) == .base && field.base?.hasFiles != true {
+        record[field.name] = field.base
+      }
       return resolution(merged: record)
     }
     // A record that the server deleted is taken whole or not at all.
@@ -90,12 +94,13 @@ package struct Conflict: Hashable, Sendable {
     return resolution(leaving: left)
   }
 
-  /// Whether these choices would delete some fields and keep others: a deletion is taken whole or not at all.
+  /// Whether these choices would delete some fields and keep others: a deletion is taken whole or not at all, and the record
+  /// stays with the base's values as with the server's.
   package func tears(_ take: ConflictSide, _ choices: [String: ConflictSide]) -> Bool {
     kind == .delete && sides(take, choices).count > 1
   }
 
-  /// The sides that are taken, the base being as good as the server's here.
+  /// The sides that are taken: local is to delete, any other to keep.
   private func sides(_ take: ConflictSide, _ choices: [String: ConflictSide]) -> Set<ConflictSide> {
     let chosen = fields.isEmpty ? [take] : fields.map { choices[$0.name] ?? take }
     return Set(chosen.map { ($0 == .newest ? newest : $0) == .local ? .local : .server })
@@ -139,4 +144,9 @@ package struct Resolution: Hashable, Sendable {
     self.left = left
     self.dropped = dropped
   }
+}
+
+extension FieldValue {
+  /// Whether it names files, which nobody can give back that the server has let go of.
+  fileprivate var hasFiles: Bool { assets?.isEmpty == false }
 }

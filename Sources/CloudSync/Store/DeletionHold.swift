@@ -78,14 +78,15 @@ struct DeletionHold {
   private func own(_ names: [String], _ zone: ZoneKey) throws -> Int {
     var owners: [String: [RecordKey]] = [:]
     for name in names { owners[name] = try ledger.record(RecordKey(zone, name))?.owners }
+    var deletedHere: [RecordKey: Bool] = [:]
+    for owner in Set(owners.values.joined()) where owner.zoneKey != zone || owners[owner.name] == nil {
+      deletedHere[owner] = try ledger.changeTag(owner) == nil && ledger.wasDeleted(owner, since: 0)
+    }
     var left = names
     while true {
       let marked = Set(left)
-      left = try left.filter { name in
-        try !(owners[name] ?? []).contains { owner in
-          let isKnown = owner.zoneKey == zone && owners[owner.name] != nil
-          return try isKnown ? !marked.contains(owner.name) : ledger.wasDeleted(owner, since: 0)
-        }
+      left = left.filter { name in
+        !(owners[name] ?? []).contains { deletedHere[$0] ?? !marked.contains($0.name) }
       }
       if left.count == marked.count { return left.count }
     }

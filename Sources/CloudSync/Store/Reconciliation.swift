@@ -92,6 +92,12 @@ struct Reconciliation {
       operation.fail("EXISTS", message)
       return try ledger.update(operation)
     }
+    // It was deleted unseen, and made anew: what is there goes.
+    if operation.isRecreation, operation.baseTag == nil, operation.sentChanges.isEmpty {
+      operation.base = server.fields
+      operation.baseTag = server.changeTag
+      for name in server.fields.keys where !operation.changes.names.contains(name) { operation.changes[name] = nil }
+    }
     let rules = policy.rules[server.type]
     let (base, uncertain) = operation.base(reckoningWithSentOn: server, rules)
     let merge = Merge(
@@ -290,9 +296,11 @@ extension QueuedOperation {
     for name in sentChanges.names {
       let theirs = server.fields[name]
       let sent = sentChanges.filter { $0.names.contains(name) }
-      if sent.contains(where: { $0[name] == theirs }) {
+      let rule = changes.rules[name] ?? sent.last?.rules[name] ?? rules[name] ?? .value
+      // Others count to the same number, too: where an answer said that ours was not taken, that is what they did.
+      if sent.contains(where: { $0[name] == theirs }), isUnanswered || rule == .value {
         result[name] = theirs
-      } else if isUnanswered, theirs != base[name], sent.last?.rules[name] ?? rules[name] == .counter,
+      } else if isUnanswered, theirs != base[name], rule == .counter,
         MergeRule.counter.joined(base: base[name], local: sent.last?[name], server: theirs) != nil
       {
         uncertain.insert(name)

@@ -65,7 +65,8 @@ extension SyncStore {
     let accepted: Accepted
     switch change.kind {
     case .save(let type, var fields):
-      let assets = try Self.recognized(assets, in: change.key.zoneKey, ledger)
+      let zone = change.key.zoneKey
+      let assets = try Self.recognized(Self.adopted(assets, in: zone, ledger), in: zone, ledger)
       for (field, own) in Dictionary(grouping: assets, by: \.field) {
         let descriptors = own.map(\.value)
         fields[field] = fields[field]?.replacingAssets(with: descriptors) ?? descriptors.first.map(FieldValue.asset)
@@ -144,13 +145,15 @@ extension SyncStore {
     // After a queued delete there is nothing: the new record has just the fields named now.
     let isRecreation = queued?.kind == .delete
     let current = isRecreation ? [:] : queued?.changes.applied(to: onServer) ?? onServer
+    let fields = queued.map { fields.counted(from: change, onto: $0, current) } ?? fields
     var changes = fields.effective(on: current)
     // Nothing is known to be there, which is not to know that there is nothing: a clear is meant.
     if mirror == nil, !isRecreation, !fields.cleared.isEmpty {
       changes.apply(fields.only(fields.cleared.subtracting(queued?.changes.cleared ?? [])))
     }
     if queued == nil, mirror != nil, changes.isEmpty { return .unchanged }
-    if let queued, queued.kind == .save, changes.isEmpty, queued.state != .failed || queued.changes.isEmpty {
+    let joins = group != nil && queued?.group != group
+    if let queued, queued.kind == .save, changes.isEmpty, !joins, queued.state != .failed || queued.changes.isEmpty {
       return .unchanged
     }
     let size = changes.applied(to: current).reduce(0) { $0 + $1.key.utf8.count + $1.value.byteCount + 30 }
@@ -177,15 +180,18 @@ extension SyncStore {
     operation.assets.removeAll { fields.names.contains($0.field) }
     operation.assets += assets
     if isRecreation {
+      // What others made of the record after it was deleted here is still to be compared with that.
+      let isStale = operation.baseTag != nil && mirror.map { $0.changeTag != operation.baseTag } ?? false
+      let deleted = isStale ? operation.base : onServer
       // What an unanswered save may have written goes too: the new record has nothing of the old one.
-      let old = operation.sentChanges.names.union(onServer.keys)
+      let old = operation.sentChanges.names.union(deleted.keys).union(onServer.keys)
       for name in old where !changes.names.contains(name) { changes[name] = nil }
       operation.isRecreation = true
       operation.kind = .save
       operation.type = type
       operation.changes = changes
-      operation.base = onServer.filter { changes.names.contains($0.key) }
-      operation.baseTag = mirror?.changeTag
+      operation.base = deleted.filter { changes.names.contains($0.key) }
+      if isStale { operation.needsReadBack = true } else { operation.baseTag = mirror?.changeTag }
     } else {
       let added = changes.names.subtracting(operation.changes.names)
       for name in added { operation.base[name] = base[name] }
@@ -282,6 +288,25 @@ extension Change {
     var result = mirror?.fields ?? [:]
     guard let base, mirror == nil || baseTag != mirror?.changeTag else { return result }
     for (name, value) in base { result[name] = value }
+    return result
+  }
+}
+
+extension FieldChanges {
+  /// Counters and sets of a later edit that was made on an earlier one, as its author read that: what has been joined with it
+  /// since is not taken back.
+  fileprivate func counted(from change: Change, onto queued: QueuedOperation, _ current: [String: FieldValue])
+    -> FieldChanges
+  {
+    guard queued.kind == .save, let read = change.base else { return self }
+    var result = self
+    for name in names.intersection(queued.changes.names) {
+      let rule = rules[name] ?? queued.changes.rules[name] ?? .value
+      guard let read = read[name], read != current[name],
+        let joined = rule.joined(base: read, local: self[name], server: current[name])
+      else { continue }
+      result.merge(name, joined, rules[name])
+    }
     return result
   }
 }

@@ -63,11 +63,6 @@ extension SyncStore {
     guard operation.assets.contains(where: { !$0.isGranted(at: now) }) else { return operation }
     var operation = operation
     operation.forgetGrants(at: now)
-    // Files that take longer than that to be uploaded would be uploaded for ever.
-    operation.attempts += 1
-    if operation.attempts >= operation.maxAttempts {
-      operation.fail("ASSET_UPLOAD_EXPIRED", "its files take longer to upload than the server keeps them for a save")
-    }
     try ledger.update(operation)
     return nil
   }

@@ -77,6 +77,9 @@ struct SyncCommand: Verb {
     for type in summary.unknownTypes where types.contains(type) {
       OutputStream.error.line("cktop: the server knows no record type \(type) yet; check its spelling".visible)
     }
+    for type in summary.unreadableTypes where types.contains(type) {
+      OutputStream.error.line("cktop: the server does not let us read records of type \(type)".visible)
+    }
     if let failure = end.failure { failure.report() }
     let dropped = try store.dropped().count { $0.at >= startedAt }
     if dropped > 0 {

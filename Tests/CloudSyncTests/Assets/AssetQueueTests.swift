@@ -251,6 +251,49 @@ private final class AssetWire: CKAssetTransport {
     #expect(sizes("r") == [(17 << 20) + 1, (17 << 20) + 1])
   }
 
+  @Test func `a file that is queued outlasts its record's being read back and saved again, also in another record`()
+    async throws
+  {
+    let source = try file("photo", "five!")
+    device.transport.interfere { operation, _, _ in operation == "records/modify" ? .offline : .pass }
+    try device.store.accept(photo("r", source))
+    try await device.sync()
+    try FileManager.default.removeItem(at: source)
+    let record = try #require(try await device.engine.record(world.key("r").recordID))
+
+    let copy = CKRecord(recordType: "Note", recordID: world.key("copy").recordID)
+    copy["photo"] = record["photo"] as? CKAsset
+    record["second"] = record["photo"] as? CKAsset
+    record["photo"] = record["photo"] as? CKAsset
+    try device.engine.save([record, copy])
+    try device.store.sweepAssets()
+    device.transport.interfere(nil)
+    world.clock.advance(600)
+    try await device.sync()
+
+    #expect(try device.store.queue() == [])
+    #expect(sizes("r") == [5] && sizes("r", field: "second") == [5] && sizes("copy") == [5])
+  }
+
+  @Test func `a quota that is full for hours makes no dead letter of a record with files`() async throws {
+    let id = try device.store.accept(photo("r", try file("photo", "five!")))
+    device.transport.interfere { operation, _, _ in
+      guard operation == "records/modify" else { return .pass }
+      return .answer(status: 413, #"{"serverErrorCode":"QUOTA_EXCEEDED","reason":"full"}"#)
+    }
+    for _ in 0..<200 {
+      try await device.sync()
+      world.clock.advance(61)
+    }
+    #expect(try device.store.queue() == ["save r pending"])
+    #expect(try device.store.operation(id).attempts == 0)
+    device.transport.interfere(nil)
+
+    try await device.sync()
+
+    #expect(sizes("r") == [5])
+  }
+
   @Test func `a lost answer is no conflict about the asset`() async throws {
     try device.store.accept(photo("r", try file("photo", "five!")))
     device.transport.interfere { operation, number, _ in

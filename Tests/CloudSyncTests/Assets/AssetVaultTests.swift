@@ -69,4 +69,13 @@ import Testing
     #expect(throws: AssetVault.NoFile.self) { try AssetVault.content(of: URL(fileURLWithPath: pipe)) }
     #expect(throws: AssetVault.NoFile.self) { try vault.keep(folder.url) }
   }
+
+  @Test func `a disk without room is known by its error`() throws {
+    let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+    var found: (any Error)?
+    do { try full.write(contentsOf: Data([1])) } catch { found = error }
+
+    #expect(try AssetVault.isDiskFull(#require(found)))
+    #expect(!AssetVault.isDiskFull(CocoaError(.fileReadNoSuchFile)))
+  }
 }

@@ -49,7 +49,7 @@ package protocol Ledger: AnyObject {
   /// Zones that are not known to be on the server and that sendable changes wait for.
   func zonesToMake(now: Int64) throws -> [ZoneKey]
   /// The operations that one waits for, oldest first: a save for the creation of what it refers to, a delete for the
-  /// deletes of what referred to it.
+  /// deletes of what referred to it, and for the saves that let go of it.
   func blockers(of id: Int64) throws -> [Int64]
   func groupSize(_ group: String) throws -> Int
   /// When the earliest back-off ends, of those that end after a time.
