@@ -259,7 +259,7 @@ private final class AssetWire: CKAssetTransport {
     try device.store.accept(photo("r", source))
     try await device.sync()
     try FileManager.default.removeItem(at: source)
-    let record = try #require(try await device.engine.record(world.key("r").recordID))
+    let record = try #require(try device.engine.record(world.key("r").recordID))
 
     let copy = CKRecord(recordType: "Note", recordID: world.key("copy").recordID)
     copy["photo"] = record["photo"] as? CKAsset
