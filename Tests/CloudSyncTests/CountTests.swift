@@ -35,13 +35,8 @@ import Testing
     async throws
   {
     try await share()
-    let (theirs, other) = (theirs, count(to: 11))
-    mine.transport.interfere { operation, number, _ in
-      guard operation == "records/modify", number == 2 else { return .pass }
-      _ = try? theirs.store.accept(other)
-      _ = try? await theirs.sync()
-      return refusal.map { .answer(status: 429, $0) } ?? .pass
-    }
+    let end = refusal.map { Interference.answer(status: 429, $0) } ?? .pass
+    mine.beOvertaken(by: theirs, [count(to: 11)], atModify: 2, then: end)
     try mine.store.accept(count(to: 11))
     try await mine.sync()
     world.clock.advance(60)

@@ -64,14 +64,8 @@ extension DeletionHoldTests {
     try await share(10)
     let child = world.put("child", ["of": .reference(WireReference(recordName: "r0", action: "VALIDATE"))])
     try mine.store.accept(child)
-    let theirs = theirs, purge = (0..<7).map { world.delete("r\($0)") }
     // After the feeds were read.
-    mine.transport.interfere { operation, number, _ in
-      guard operation == "records/modify", number == 2 else { return .pass }
-      _ = try? theirs.store.enqueue(purge)
-      _ = try? await theirs.sync()
-      return .pass
-    }
+    mine.beOvertaken(by: theirs, (0..<7).map { world.delete("r\($0)") }, atModify: 2)
 
     try await mine.sync()
 
@@ -138,13 +132,7 @@ extension DeletionHoldTests {
     try await theirs.sync()
     try await mine.sync(["Note"])
     try mine.store.accept(world.put("child", ["of": .reference(WireReference(recordName: "r0", action: "VALIDATE"))]))
-    let purge = (0..<8).map { world.delete("r\($0)") }
-    mine.transport.interfere { operation, number, _ in
-      guard operation == "records/modify", number == 1 else { return .pass }
-      _ = try? theirs.store.enqueue(purge)
-      _ = try? await theirs.sync()
-      return .pass
-    }
+    mine.beOvertaken(by: theirs, (0..<8).map { world.delete("r\($0)") }, atModify: 1)
 
     try await mine.sync()
     #expect(try mine.store.queue() == ["save child failed"])

@@ -115,6 +115,20 @@ struct TestDevice {
 
   @discardableResult
   func sync(_ types: [String] = []) async throws -> PassSummary { try await engine.syncOnce(types: types) }
+
+  /// Has another device send changes while a request of this one with records to be saved or deleted is on its way.
+  ///
+  /// - Parameters:
+  ///   - number: which of these requests it is, from 1.
+  ///   - end: what becomes of the request.
+  func beOvertaken(by other: TestDevice, _ changes: [Change], atModify number: Int, then end: Interference = .pass) {
+    transport.interfere { operation, reached, _ in
+      guard operation == "records/modify", reached == number else { return .pass }
+      _ = try? other.store.enqueue(changes)
+      _ = try? await other.sync()
+      return end
+    }
+  }
 }
 
 /// An emulator, a clock and devices around them.

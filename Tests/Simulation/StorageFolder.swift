@@ -79,9 +79,10 @@ final class StorageFolder {
           WHERE type = 'table' AND name NOT LIKE 'operationTexts%' AND name <> 'grdb_migrations'
           """
       )
-      // First what makes a deletion be noted for an app, and what goes along with it by triggers.
+      // First what makes a deletion be noted for an app, and what goes along with it by triggers. No pragma: it would have
+      // every statement compiled anew.
       let tables = ["meta", "operations", "records"] + (try String.fetchAll(names))
-      var steps = ["PRAGMA defer_foreign_keys = ON"] + tables.map { "DELETE FROM \($0)" }
+      var steps = tables.map { "DELETE FROM \($0)" }
       steps.append("INSERT INTO operationTexts(operationTexts) VALUES ('delete-all')")
       steps.append("INSERT INTO activity(one) VALUES (1)")
       for step in steps { try database.cachedStatement(sql: step).execute() }

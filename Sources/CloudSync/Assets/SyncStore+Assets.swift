@@ -229,8 +229,8 @@ extension SyncStore {
   /// the last one is here, the first is too old already. What goes as one is looked at as one.
   private static func countLateness(of operation: inout QueuedOperation, now: Int64, _ ledger: any Ledger) throws {
     let id = operation.id
-    let others = try operation.group.map { try ledger.keys(inGroup: $0).compactMap { try ledger.operation(for: $0) } }
-    let all = (others ?? []).filter { $0.id != id } + [operation]
+    let members = try operation.group.map { try ledger.operations(inGroup: $0) } ?? []
+    let all = members.filter { $0.id != id } + [operation]
     guard !all.contains(where: \.needsUpload), all.contains(where: { $0.assets.contains { !$0.isGranted(at: now) } })
     else { return }
     let reason = "its files take longer to upload than the server keeps them for a save"

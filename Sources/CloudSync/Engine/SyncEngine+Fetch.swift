@@ -39,19 +39,7 @@ extension SyncEngine {
     var unswept: Set<ZoneKey> = []
     for pull in pulls {
       let isRead = try await reading(.feed(of: pull.zone, type: pull.type), of: pull.zone, lease, &summary) { summary in
-        // Where nothing was known before, there is nothing to have been deleted.
-        let isKnown = try self.store.read { try $0.recordTypes(in: pull.zone).contains(pull.type) }
-        do {
-          try await self.read(pull, lease, &summary)
-          guard isKnown else { return }
-          if self.isDue(pull, sweeps) {
-            try await self.sweep(pull, lease, &summary)
-          } else {
-            unswept.insert(pull.zone)
-          }
-        } catch is NotReadable {
-          if !summary.unreadableTypes.contains(pull.type) { summary.unreadableTypes.append(pull.type) }
-        }
+        if try await !self.readAndSweep(pull, sweeps, lease, &summary) { unswept.insert(pull.zone) }
       }
       if !isRead {
         isComplete = false
@@ -63,6 +51,23 @@ extension SyncEngine {
       summary.deleted += try store.concludeSweeps(of: zone, policy: configuration.merging, lease)
     }
     return isComplete
+  }
+
+  /// - Returns: whether what was deleted of it has been looked for, where there was anything to be deleted.
+  private func readAndSweep(_ pull: Pull, _ sweeps: Sweeps, _ lease: Lease, _ summary: inout PassSummary) async throws
+    -> Bool
+  {
+    // Where nothing was known before, there is nothing to have been deleted.
+    let isKnown = try store.read { try $0.recordTypes(in: pull.zone).contains(pull.type) }
+    do {
+      try await read(pull, lease, &summary)
+      guard isKnown else { return true }
+      guard isDue(pull, sweeps) else { return false }
+      try await sweep(pull, lease, &summary)
+    } catch is NotReadable {
+      if !summary.unreadableTypes.contains(pull.type) { summary.unreadableTypes.append(pull.type) }
+    }
+    return true
   }
 
   /// Reads one feed. One that cannot be read waits by itself: the others go on, and so does what is to be sent.

@@ -34,7 +34,6 @@ package struct Conflict: Hashable, Sendable {
   package var isDeletedOnServer: Bool
 
   private let changes: FieldChanges
-  private let base: [String: FieldValue]
   private let serverFields: [String: FieldValue]
 
   package init(_ operation: QueuedOperation, server: MirrorRecord?) {
@@ -50,12 +49,12 @@ package struct Conflict: Hashable, Sendable {
     isDeletedOnServer = server == nil
     changes = operation.changes
     serverFields = server?.fields ?? [:]
-    base = operation.base
+    let base = operation.base
     var names = changes.names
     if operation.kind == .delete { names.formUnion(serverFields.keys) }
     // The files of assets went with the server's record, or with that version of it.
     if operation.kind == .delete || server == nil { names.formUnion(base.filter { !$0.value.hasFiles }.keys) }
-    let different = names.sorted().compactMap { [base, changes, serverFields] name -> Field? in
+    let different = names.sorted().compactMap { [changes, serverFields] name -> Field? in
       let field = Field(name: name, base: base[name], local: changes[name], server: serverFields[name])
       let isCleared = server == nil && field.local != field.base
       return field.local == field.server && !isCleared ? nil : field

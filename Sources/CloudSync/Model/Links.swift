@@ -30,7 +30,7 @@ extension QueuedOperation {
   /// wait for it. The rest is sent later.
   ///
   /// - Parameter deleting: records that are to be deleted once this one has let go of them.
-  func ahead(of blockers: [QueuedOperation], deleting: Set<RecordKey> = []) -> QueuedOperation {
+  func ahead(of blockers: [QueuedOperation], deleting: Set<RecordKey>) -> QueuedOperation {
     guard !blockers.isEmpty else { return self }
     var part = self
     switch kind {

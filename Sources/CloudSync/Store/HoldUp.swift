@@ -29,7 +29,7 @@ struct HoldUp {
     self.waits = waits
     var holders: [String: [Int64]] = [:]
     for group in Set(rows.compactMap(\.group)) {
-      let members = try ledger.keys(inGroup: group).compactMap { try ledger.operation(for: $0) }
+      let members = try ledger.operations(inGroup: group)
       let ids = Set(members.map(\.id))
       holders[group] = try members.filter { member in
         switch member.state {

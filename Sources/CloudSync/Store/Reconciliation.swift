@@ -66,8 +66,7 @@ struct Reconciliation {
       goOn(&operation, "deletes what a request that was not answered may still make")
       try ledger.update(operation)
     case (.delete, nil):
-      try ledger.removeRecord(operation.key)
-      try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
+      try ledger.endDeletion(operation, now: now)
     case (.zoneSave, _), (.zoneDelete, _): preconditionFailure("A zone operation has no record to be rebased on.")
     }
   }

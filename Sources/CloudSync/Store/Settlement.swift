@@ -147,10 +147,8 @@ struct Settlement {
   }
 
   private func acknowledgeDelete(_ operation: QueuedOperation, isCurrent: Bool) throws {
+    guard !isCurrent, operation.kind == .save else { return try ledger.endDeletion(operation, now: now) }
     try ledger.removeRecord(operation.key)
-    guard !isCurrent, operation.kind == .save else {
-      return try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
-    }
     // Saved again while the delete was on its way: a new record.
     var operation = operation
     operation.startOver()
@@ -241,8 +239,7 @@ struct Settlement {
       }
       return try reconciliation.rebase(operation, onto: nil, epoch: 0)
     case .zoneMissing where operation.kind == .delete:
-      try ledger.removeRecord(operation.key)
-      return try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
+      return try ledger.endDeletion(operation, now: now)
     case .zoneMissing:
       try ZoneLoss.meet(&operation, error, reconciliation)
     case .sibling:

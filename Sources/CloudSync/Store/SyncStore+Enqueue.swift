@@ -94,7 +94,7 @@ extension SyncStore {
 
   /// A record of another group has brought that group with it: together they still have to fit into one request.
   private static func checkSize(of group: String, _ ledger: any Ledger) throws {
-    let members = try ledger.keys(inGroup: group).compactMap { try ledger.operation(for: $0) }
+    let members = try ledger.operations(inGroup: group)
     if members.count > Planner.requestLimit {
       throw StoreError(.invalid, "a group has \(members.count) changes; a request takes \(Planner.requestLimit)")
     }
@@ -107,8 +107,7 @@ extension SyncStore {
   /// Why a member of a group cannot be edited like this; nil where it can.
   private static func refusal(ofEdited operation: QueuedOperation, _ ledger: any Ledger) throws -> String? {
     guard let group = operation.group else { return nil }
-    let others = try ledger.keys(inGroup: group).compactMap { try ledger.operation(for: $0) }
-      .filter { $0.id != operation.id }
+    let others = try ledger.operations(inGroup: group).filter { $0.id != operation.id }
     guard !others.isEmpty else { return nil }
     let bytes = others.reduce(operation.changes.requestBytes) { $0 + $1.bytes }
     guard bytes > Planner.byteLimit else { return nil }

@@ -54,7 +54,7 @@ extension SyncStore {
   }
 
   /// Zones have, or may have, news. A default zone has no feed.
-  private static func readSoon(_ zones: [ZoneKey], _ ledger: any Ledger) throws {
+  static func readSoon(_ zones: [ZoneKey], _ ledger: any Ledger) throws {
     let zones = zones.filter { !$0.isDefaultZone }
     guard !zones.isEmpty else { return }
     for zone in zones { try ledger.needsFetch(zone) }

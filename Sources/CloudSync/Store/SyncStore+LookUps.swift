@@ -70,7 +70,7 @@ extension SyncStore {
       // They may be some of very many that are gone: the end of the feed decides.
       for key in absent.sorted() where try ledger.changeTag(key) != nil {
         try DeletionHold(reconciliation: reconciliation).note(key)
-        if !key.zoneKey.isDefaultZone { try ledger.needsFetch(key.zoneKey) }
+        try Self.readSoon([key.zoneKey], ledger)
       }
       var failed = 0
       for id in ids {

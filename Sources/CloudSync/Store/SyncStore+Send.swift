@@ -188,8 +188,7 @@ extension SyncStore {
         guard var operation = try ledger.operation(id), operation.needsReadBack else { continue }
         operation.needsReadBack = false
         if operation.kind == .delete {
-          try ledger.removeRecord(operation.key)
-          try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
+          try ledger.endDeletion(operation, now: now)
           continue
         }
         operation.forgetSent()

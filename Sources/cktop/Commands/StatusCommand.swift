@@ -75,15 +75,15 @@ extension SyncStore {
 
   /// Dead letters that only a person can help: refused for want of permission or quota.
   func failuresForPerson() throws -> Int {
-    let codes = "'ACCESS_DENIED', 'AUTHENTICATION_FAILED', 'AUTHENTICATION_REQUIRED', 'QUOTA_EXCEEDED'"
-    let filter = try QueueFilter(parsing: "state = 'failed' and error in (\(codes))")
-    return try operations(matching: filter, limit: 1).total
+    try count("failed", ["ACCESS_DENIED", "AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED", "QUOTA_EXCEEDED"])
   }
 
   /// Rows of their own back-off that met no cloud, or one that asked them to wait.
-  func waitsForCloud() throws -> Int {
-    let codes = "'NETWORK_ERROR', 'THROTTLED', 'TRY_AGAIN_LATER'"
-    let filter = try QueueFilter(parsing: "state = 'waiting' and error in (\(codes))")
+  func waitsForCloud() throws -> Int { try count("waiting", ["NETWORK_ERROR", "THROTTLED", "TRY_AGAIN_LATER"]) }
+
+  private func count(_ state: String, _ codes: [String]) throws -> Int {
+    let list = codes.map { "'\($0)'" }.joined(separator: ", ")
+    let filter = try QueueFilter(parsing: "state = '\(state)' and error in (\(list))")
     return try operations(matching: filter, limit: 1).total
   }
 }

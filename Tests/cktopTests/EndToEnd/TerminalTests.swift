@@ -31,7 +31,7 @@ import Testing
     try await terminal.type("L")
     try await terminal.type("Enter")
     // Others of the demo's own may follow it on the desk.
-    try await terminal.screen { !$0.contains(conflict) }
+    try await terminal.screen { !$0.contains(conflict) && ($0.contains("settled") || $0.contains("BASE")) }
     try await terminal.resize(columns: 20, rows: 5)
     try await terminal.screen { !$0.contains("─ 2 Queue") }
     try await terminal.resize(columns: 200, rows: 50)

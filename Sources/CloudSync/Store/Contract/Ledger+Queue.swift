@@ -17,6 +17,17 @@ extension Ledger {
     try replace(operation, operation.links)
   }
 
+  /// The members of an atomic group, oldest first.
+  func operations(inGroup group: String) throws -> [QueuedOperation] {
+    try keys(inGroup: group).compactMap { try operation(for: $0) }
+  }
+
+  /// A deletion has come true on the server: the record is no more here either.
+  func endDeletion(_ operation: QueuedOperation, now: Int64) throws {
+    try removeRecord(operation.key)
+    try end(operation, .acknowledged, "the server does not hold it", now: now)
+  }
+
   /// Takes an operation out of the queue and writes down how it ended, in the same transaction.
   func end(_ operation: QueuedOperation, _ ending: Ending, _ detail: String, now: Int64) throws {
     try end([operation], ending, detail, now: now)
