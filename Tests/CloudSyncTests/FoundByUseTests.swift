@@ -83,6 +83,34 @@ import Testing
     #expect(after.map(\.isCompared) == [true] && after.map(\.recordCount) == [1])
   }
 
+  @Test func `what the server does not tell of is not said to be missing there`() async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    for name in ["a", "b", "c"] { try mine.store.accept(world.put(name, [:])) }
+    try await mine.sync()
+    let zone = world.key("a").zoneKey
+    // As much as goes into an answer, then what was left out.
+    mine.transport.interfere { operation, number, _ in
+      operation == "records/lookup" && number == 1
+        ? .answer(
+          status: 200,
+          #"""
+          {"records":[{"recordName":"a","recordType":"Note","recordChangeTag":"1","fields":{}},
+          {"recordName":"b","serverErrorCode":"LIMIT_EXCEEDED","reason":"ask for this one again"},
+          {"recordName":"gone","serverErrorCode":"NOT_FOUND","reason":"Record not found"}]}
+          """#
+        ) : .pass
+    }
+
+    #expect(try await Set(mine.engine.lookUp(["a", "b", "gone"], in: zone).keys) == ["a", "b"])
+    #expect(mine.transport.count("records/lookup") == 2)
+    mine.transport.answer(
+      "records/lookup",
+      #"{"records":[{"recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"not yours"}]}"#
+    )
+    await #expect(throws: WebServicesError.self) { try await mine.engine.lookUp(["a"], in: zone) }
+  }
+
   @Test func `what a dead driver sent is said to be unknown, also where it is discarded`() async throws {
     let world = try World()
     let mine = try world.device("mine")

@@ -297,4 +297,20 @@ import Testing
 
     #expect(try store.queue() == [])
   }
+
+  @Test func `what a save refers to is not looked up inside a wait that came with its refusal`() async throws {
+    _ = try store.enqueue([world.put("other", [:]), world.put("child", ["of": link("gone")])])
+    let items = #"""
+      {"records":[{"recordName":"other","serverErrorCode":"THROTTLED","retryAfter":60},
+      {"recordName":"child","serverErrorCode":"VALIDATING_REFERENCE_ERROR","reason":"gone"}]}
+      """#
+    transport.interfere { operation, number, _ in
+      operation == "records/modify" && number == 1 ? .answer(status: 200, items) : .pass
+    }
+
+    try await device.sync()
+
+    #expect(transport.count("records/modify") == 1)
+    #expect(transport.count("records/lookup") == 0)
+  }
 }

@@ -34,6 +34,35 @@ import Testing
     #expect(try mine.store.queue().isEmpty)
   }
 
+  @Test(arguments: [false, true])
+  func `a zone is made where the feed tells of the deletion of the one before`(isCutOff: Bool) async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    try mine.store.accept(world.put("old", zone: "notes", [:]))
+    try await mine.sync()
+    _ = try mine.store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
+    if isCutOff {
+      try mine.store.accept(world.put("a", zone: "notes", [:]))
+      // Deleted, and not made anew before the pass ends.
+      mine.transport.interfere { operation, number, _ in operation == "zones/modify" && number == 3 ? .offline : .pass }
+      try await mine.sync()
+      #expect(world.onServer("old", zone: "notes") == nil && world.onServer("a", zone: "notes") == nil)
+    } else {
+      // Whatever was to be read after it was sent is read later.
+      mine.transport.interfere { operation, number, _ in
+        operation == "changes/database" && number == 3 ? .offline : .pass
+      }
+      try await mine.sync()
+      try mine.store.accept(world.put("a", zone: "notes", [:]))
+    }
+    world.clock.advance(400)
+
+    try await mine.sync()
+
+    #expect(world.onServer("a", zone: "notes") != nil)
+    #expect(try mine.store.queue() == [])
+  }
+
   @Test func `a feed that cannot be read holds up itself, not what is to be sent`() async throws {
     let world = try World(.public)
     // As schemas are in production: without indexes on the fields that every record has.

@@ -48,6 +48,62 @@ import Testing
     #expect(try mine.store.records().rows.map(\.record.key.name) == ["r0", "r2", "r4"])
   }
 
+  /// A pass as a driver makes them.
+  private func drive(_ device: TestDevice, _ types: [String] = []) async throws {
+    let lease = try #require(try Lease.acquire(device.store))
+    defer { lease.release(device.store) }
+    _ = try await device.engine.pass(lease, types: types, sweeps: .whenDue)
+  }
+
+  @Test func `a deletion is found whenever the types of records became known`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    let theirs = try world.device("theirs", user: "ben")
+    for type in ["Note", "Task"] {
+      _ = try theirs.store.enqueue((0..<5).map { world.put("\(type)\($0)", type: type, [:]) })
+    }
+    try await theirs.sync()
+    for type in ["Note", "Task"] {
+      try await drive(mine, [type])
+      try await drive(mine)
+      world.clock.advance(100)
+    }
+    try theirs.store.accept(world.delete("Note1"))
+    try await theirs.sync()
+
+    for _ in 0..<12 {
+      world.clock.advance(30)
+      try await drive(mine)
+    }
+
+    #expect(try mine.store.mirror("Note1") == nil)
+    #expect(try mine.store.records().total == 9)
+    // Names of both types at the beginning, and each 300 seconds; else one page for what is new.
+    #expect(mine.transport.count("records/query") < 60)
+  }
+
+  @Test func `a type that cannot be read keeps no deletion of another from coming true`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    let theirs = try world.device("theirs", user: "ben")
+    for type in ["Note", "Task"] {
+      _ = try theirs.store.enqueue((0..<5).map { world.put("\(type)\($0)", type: type, [:]) })
+    }
+    try await theirs.sync()
+    try await mine.sync(["Note", "Task"])
+    mine.transport.interfere { operation, _, body in
+      operation == "records/query" && body.contains("Task")
+        ? .answer(status: 400, #"{"serverErrorCode":"BAD_REQUEST","reason":"not indexed"}"#) : .pass
+    }
+    try theirs.store.accept(world.delete("Note1"))
+    try await theirs.sync()
+
+    try await mine.sync()
+
+    #expect(try mine.store.mirror("Note1") == nil)
+    #expect(try mine.store.records().total == 9)
+  }
+
   @Test func `an edit that the index showed too late, and a record, are found by a sweep`() async throws {
     let world = try World(.public)
     let mine = try world.device("mine")

@@ -284,6 +284,38 @@ import Testing
     #expect(try store.mirror("a") == ["new": .int64(2)])
   }
 
+  @Test func `what is the same as before its zone's deletion is in the new zone, too`() async throws {
+    let a = world.put("a", zone: "notes", ["old": .int64(1), "kept": .int64(1)])
+    let b = world.put("b", zone: "notes", ["x": .int64(1)])
+    _ = try store.enqueue([a, b])
+    try await device.sync()
+    _ = try store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
+    #expect(try store.record(a.key) == nil)
+
+    try store.accept(world.put("a", zone: "notes", ["old": .int64(2), "kept": .int64(1)]))
+    try store.accept(b)
+    #expect(try store.enqueue([b]) == [.unchanged])
+    try await device.sync()
+
+    #expect(world.onServer("a", zone: "notes") == ["old": .int64(2), "kept": .int64(1)])
+    #expect(world.onServer("b", zone: "notes") == ["x": .int64(1)])
+    #expect(try store.queue() == [])
+  }
+
+  @Test func `what was meant for a new zone is an edit where the zone stays after all`() async throws {
+    try store.accept(world.put("a", zone: "notes", ["x": .int64(1), "y": .int64(1)]))
+    try await device.sync()
+    _ = try store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
+    try store.accept(world.put("a", zone: "notes", ["x": .int64(2)]))
+    _ = try store.enqueueZone(ZoneKey(zone: "notes"))
+
+    try await device.sync()
+
+    let zones = try store.endings().filter { $0.hasPrefix("zone") }
+    #expect(zones == ["zoneDelete  superseded", "zoneSave  acknowledged"])
+    #expect(world.onServer("a", zone: "notes") == ["x": .int64(2), "y": .int64(1)])
+  }
+
   @Test func `a throttled zone operation is not sent again before its time`() async throws {
     world.emulator.faults = FaultPlan()
     _ = try store.enqueueZone(ZoneKey(zone: "notes"))

@@ -34,6 +34,28 @@ import Testing
     #expect(String(order.withLock { $0 }).hasPrefix("rrrwwrrrwwrrrwr"))
   }
 
+  @Test func `a pass ends where somebody writes all the time`() async throws {
+    let world = try World()
+    let mine = try world.device("mine")
+    let store = mine.store
+    let written = Mutex(0)
+    mine.transport.interfere { operation, _, _ in
+      guard operation == "changes/database" else { return .pass }
+      let number = written.withLock { number in
+        number += 1
+        return number
+      }
+      if number < 200 { _ = try? store.enqueue([world.put("r\(number)", [:])]) }
+      return .pass
+    }
+
+    let summary = try await mine.sync()
+
+    #expect(written.withLock { $0 } < 200)
+    #expect(summary.sent > 10 && summary.failure == nil)
+    #expect(try store.status().lastSuccessAt != nil)
+  }
+
   /// Found by simulation, seed 20023994.
   @Test func `what goes along with a delete that ends a turn is found gone, too`() async throws {
     let world = try World(.public)

@@ -207,7 +207,8 @@ final class World: Sendable {
       WebServicesClient.Configuration(
         container: Self.container,
         environment: "development",
-        credential: .webAuth(apiToken: "token", webAuthToken: user ?? self.user),
+        credential: identity == SyncStore.nobody
+          ? .apiToken("token") : .webAuth(apiToken: "token", webAuthToken: user ?? self.user),
         now: { [clock] in clock.date }
       ),
       transport: transport

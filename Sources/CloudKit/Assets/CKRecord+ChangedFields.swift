@@ -32,6 +32,8 @@ extension CKRecord {
     package var base: [String: FieldValue?]?
     /// The change tag that was read.
     package var changeTag: String?
+    /// Of a record that has one, the other fields, without assets.
+    package var unchanged: [String: FieldValue]
     fileprivate let state: RecordState
   }
 
@@ -60,8 +62,25 @@ extension CKRecord {
         return Dictionary(uniqueKeysWithValues: spelled.map { ($0, values[$0]) })
       },
       changeTag: state.changeTag,
+      unchanged: state.changeTag == nil
+        ? [:]
+        : try state.wireFields(
+          keys: state.fields.filter { $0.value.assets.isEmpty && !state.changedKeys.contains($0.key) }.map(\.key),
+          zoneID: zoneID
+        ),
       state: state
     )
+  }
+
+  /// Counts fields as set or cleared, and the parent as set, since the record was as another instance has it.
+  ///
+  /// - Parameter ancestor: the record as it was read; nil for one that was only made here.
+  package func countAsChanged(_ names: Set<String>, parent: Bool, since ancestor: CKRecord?) {
+    let read = ancestor.map { $0.state.withLock { $0.fields } }
+    state.withLock { state in
+      (state.ancestor, state.changedKeys, state.parentChanged) = (read, names, parent)
+      state.edits += 1
+    }
   }
 
   /// Takes changes that a queue has accepted as made: the next ones are made on top of them.

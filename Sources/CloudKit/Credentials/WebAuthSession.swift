@@ -8,7 +8,7 @@ final class WebAuthSession: Sendable {
   /// A token, and which sign-in it belongs to: an answer that was under way when the user changed is no news.
   struct Token: Sendable, Equatable {
     var text: String
-    fileprivate var signIn: Int
+    var signIn: Int
   }
 
   private struct State {

@@ -15,12 +15,15 @@ indirect enum PredicateNode: Hashable, Sendable {
   static let deepest = 64
 
   /// Whether all of it is known. Two predicates that are not may fail for the same reason and still be different.
-  var isReadable: Bool {
+  var isReadable: Bool { problem == nil }
+
+  /// Why it is not all known.
+  var problem: String? {
     switch self {
-    case .constant, .comparison: true
-    case .and(let parts), .or(let parts): parts.allSatisfy(\.isReadable)
-    case .not(let part): part.isReadable
-    case .unusable: false
+    case .constant, .comparison: nil
+    case .and(let parts), .or(let parts): parts.lazy.compactMap(\.problem).first
+    case .not(let part): part.problem
+    case .unusable(let reason): reason
     }
   }
 }

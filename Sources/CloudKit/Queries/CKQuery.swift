@@ -99,8 +99,13 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
     return "<CKQuery \(recordType) where \(PredicateText(node, values: values).text)\(sorted)>"
   }
 
+  /// Why the predicate says nothing, in words without its values; nil where it can be evaluated here.
+  package var problem: String? { node.problem }
+
   /// The query as the wire spells it.
-  func wire(zoneID: CKRecordZoneID) throws(CKError) -> WireQuery {
+  ///
+  /// - Throws: `CKError.invalidArguments` naming the part that the server cannot do.
+  package func wire(zoneID: CKRecordZoneID) throws(CKError) -> WireQuery {
     var query = WireQuery(recordType: recordType, filterBy: try node.filters(zoneID: zoneID))
     for descriptor in sortDescriptors ?? [] { query.sortBy.append(try descriptor.wireSort()) }
     return query

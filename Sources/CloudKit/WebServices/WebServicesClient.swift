@@ -76,6 +76,9 @@ package final class WebServicesClient: Sendable {
   /// Whether requests go out as a user who signed in.
   package var isSignedIn: Bool { webAuth.current != nil }
 
+  /// As which sign-in requests are to go out, or not at all; nil: as whichever there is.
+  @TaskLocal package static var requiredSignIn: Int?
+
   /// Rises with each sign-in and sign-out of a user: what was true of the one before need not be true of this one.
   package var signIn: Int { webAuth.signIn }
 
@@ -169,6 +172,9 @@ package final class WebServicesClient: Sendable {
     _ body: Data
   ) async throws(WebServicesError) -> CKTransportResponse {
     let token = webAuth.current
+    if let required = Self.requiredSignIn, required != token?.signIn ?? webAuth.signIn {
+      throw .otherSignIn(.notSent)
+    }
     let first = try await send(method, path, body, as: token)
     if let token {
       guard Self.refusesUser(first), let newer = webAuth.replacement(of: token) else { return first }
@@ -325,4 +331,11 @@ package final class WebServicesClient: Sendable {
   }
 
   private static let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
+}
+
+extension WebServicesError {
+  /// A request that belongs to somebody who is not signed in any more.
+  package static func otherSignIn(_ effect: Effect) -> WebServicesError {
+    WebServicesError(.authenticationRequired, "somebody signed in or out meanwhile", effect: effect)
+  }
 }

@@ -26,7 +26,11 @@ extension Change {
       changes[FieldChanges.parent] = parent.map { .parent($0.recordName) }
     }
     let kind = Kind.save(type: record.recordType, changes)
-    let change = Change(key, kind, assets: changed.assets, base: changed.base, baseTag: changed.changeTag)
+    var change = Change(key, kind, assets: changed.assets, base: changed.base, baseTag: changed.changeTag)
+    change.unchanged = changed.unchanged
+    if changed.changeTag != nil, let parent = record.parent, record.changedParent == nil {
+      change.unchanged[FieldChanges.parent] = .parent(parent.recordID.recordName)
+    }
     return (change, changed)
   }
 }
@@ -60,6 +64,15 @@ extension CKRecord {
     self.init(wire: wire, zoneID: key.recordID.zoneID)
   }
 
+  /// A record of a list, with its times.
+  package convenience init(_ record: MirrorRecord) {
+    var wire = WireRecord(recordName: record.key.name, recordType: record.type)
+    wire.take(record.fields)
+    wire.created = record.createdAt.map { WireStamp(timestamp: $0) }
+    wire.modified = record.modifiedAt.map { WireStamp(timestamp: $0, userRecordName: record.modifiedBy) }
+    self.init(wire: wire, zoneID: record.key.recordID.zoneID)
+  }
+
   /// All fields as mirror and queue have them.
   func queueFields() throws(CKError) -> [String: FieldValue] {
     let zone = RecordKey(recordID).zoneKey
@@ -80,6 +93,29 @@ extension SyncStore {
   /// Accepts deletions, all or none.
   package func delete(_ recordIDs: [CKRecord.ID]) throws(StoreError) {
     _ = try enqueue(recordIDs.map { Change(RecordKey($0), .delete) }, isWhole: true)
+  }
+
+  /// The record that a queued save asks for, with what it changes counted as changed; nil where it is queued no more.
+  func draft(_ id: Int64) throws -> CKRecord? {
+    let known = try read { ledger in
+      try ledger.operation(id).map { (operation: $0, server: try ledger.record($0.key)) }
+    }
+    guard let (operation, server) = known else { return nil }
+    let (key, type, changes) = (operation.key, operation.type ?? "", operation.changes)
+    let read = server?.fields ?? [:]
+    let record = CKRecord(key, type: type, fields: changes.applied(to: read), tag: server?.changeTag)
+    for (field, assets) in Dictionary(grouping: operation.assets, by: \.field) {
+      let files = assets.sorted { $0.position < $1.position }.compactMap(file(of:))
+      guard files.count == changes[field]?.assets?.count else { continue }
+      let values = files.map(CKAsset.init(fileURL:))
+      if case .asset? = changes[field] { record[field] = values[0] } else { record[field] = values }
+    }
+    record.countAsChanged(
+      changes.names.subtracting([FieldChanges.parent]),
+      parent: changes.names.contains(FieldChanges.parent),
+      since: server.map { CKRecord(key, type: type, fields: $0.fields, tag: $0.changeTag) }
+    )
+    return record
   }
 
   /// A record as this machine has it; nil where there is none, or where it is to be deleted.

@@ -5,7 +5,8 @@ import Foundation
 ///
 /// What is enqueued is on disk on return and is sent by whoever drives the store; nothing has to be dequeued for that.
 /// There is one operation for a record: a later one is merged into it. An operation that is taken out, whether to be sent
-/// by other means or not at all, ends as discarded; one that is on its way to the server stays.
+/// by other means or not at all, ends as discarded; one that is on its way to the server stays. What was dequeued can be
+/// enqueued again as it is: its record knows which of its fields are changes.
 @MainActor
 public final class StoreQueueStorage: CloudKitQueueStorage {
   private let store: SyncStore
@@ -48,7 +49,8 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     // One that has gone on its way since it was looked at is not taken out: the next one is.
     while let row = try oldest() {
       let first = try operation(row)
-      if try store.perform(.discard, on: .ids([row.id]), isFinal: true, actor: "app").changed == [row.id] {
+      // Not for good: its files are needed where it is enqueued again.
+      if try store.perform(.discard, on: .ids([row.id]), actor: "app").changed == [row.id] {
         return first
       }
     }
@@ -85,7 +87,7 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
   public func getAllOperations() throws -> [QueuedCloudKitOperation] { try store.operations().rows.map(operation) }
 
   private func operation(_ row: QueueRow) throws -> QueuedCloudKitOperation {
-    let record = row.kind == .save ? try store.current(row.key.recordID) : nil
+    let record = row.kind == .save ? try store.draft(row.id) : nil
     return QueuedCloudKitOperation(
       id: Self.identifier(row.id),
       operationType: row.kind.rawValue,

@@ -83,8 +83,9 @@ extension SyncEngine {
   @discardableResult
   public nonisolated func flush() throws(StoreError) -> Int { try store.flush(actor: "app") }
 
-  /// Accepts records to be saved, all or none: of each the fields that were set or cleared since it was fetched. They are
-  /// on disk when this returns.
+  /// Accepts records to be saved, all or none: of each the fields that were set or cleared since it was fetched, and of one
+  /// that has been deleted from here since then, or whose zone is to be, all but its assets. They are on disk when this
+  /// returns.
   ///
   /// - Throws: `CKError` for what cannot be kept or sent; `StoreError` where the store cannot take it.
   public nonisolated func save(_ records: [CKRecord]) throws {

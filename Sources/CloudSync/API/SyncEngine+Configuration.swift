@@ -27,7 +27,9 @@ extension SyncEngine.Configuration {
     )
     switch client.configuration.credential {
     case .serverToServerKey(let key): identity = "key:\(key.keyID)"
-    case .apiToken: identity = SyncStore.nobody
+    // Only the public database is there for nobody; whoever asks for another is somebody who signs in.
+    case .apiToken:
+      identity = databaseScope == .public && user == nil && !client.isSignedIn ? SyncStore.nobody : nil
     case .webAuth, nil: identity = nil
     }
     pushes = container.notifications

@@ -158,13 +158,16 @@ extension SyncStore {
         let assets = try Self.recognized(operation.assets, in: operation.key.zoneKey, ledger)
         for asset in assets where !asset.isGranted(at: now) {
           if asset.place == nil, let digest = asset.digest, !uploading.insert(digest).inserted { continue }
-          let copy = asset.digest.flatMap { vault?.file($0) }
-          let file = asset.path.map { URL(fileURLWithPath: $0) } ?? copy
-          needs.append(AssetNeed(operation: id, type: type, key: operation.key, asset: asset, file: file))
+          needs.append(AssetNeed(operation: id, type: type, key: operation.key, asset: asset, file: file(of: asset)))
         }
       }
       return needs
     }
+  }
+
+  /// Where the bytes of a queued asset are; nil where only the server has them.
+  func file(of asset: QueuedAsset) -> URL? {
+    asset.path.map { URL(fileURLWithPath: $0) } ?? asset.digest.flatMap { vault?.file($0) }
   }
 
   /// What became of an asset's need.

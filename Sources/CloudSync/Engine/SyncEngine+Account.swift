@@ -6,7 +6,7 @@ extension SyncEngine {
   func refuseStrangers() async throws {
     guard let owner = try store.owner(), owner != SyncStore.nobody else { return }
     let identity =
-      if let known = configuration.identity { known } else { try await client.caller().userRecordName }
+      if let identity { identity } else { try await client.caller().userRecordName }
     guard identity == owner else {
       throw StoreError(
         .otherScope,

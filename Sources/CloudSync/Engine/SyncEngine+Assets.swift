@@ -22,8 +22,7 @@ extension SyncEngine {
     try store.setActivity(.sending, lease)
     let known = needs.filter { $0.asset.place != nil }
     if !known.isEmpty {
-      let supplied = try await rereference(Array(known), zone, lease)
-      summary.requests += 1
+      let supplied = try await rereference(Array(known), zone, lease, &summary)
       summary.failed += try store.finishAssets(
         supplied,
         policy: configuration.merging,
@@ -69,30 +68,41 @@ extension SyncEngine {
   }
 
   /// Descriptors for bytes that are in the zone already.
-  private func rereference(_ needs: [Need], _ zone: ZoneKey, _ lease: Lease) async throws -> [Supplied] {
+  private func rereference(
+    _ needs: [Need],
+    _ zone: ZoneKey,
+    _ lease: Lease,
+    _ summary: inout PassSummary
+  ) async throws -> [Supplied] {
     let places = needs.compactMap(\.asset.place).reduce(into: [WireAssetPlace]()) { places, place in
       if !places.contains(place) { places.append(place) }
     }
     let client = client
     let database = database
     let askedAt = store.now()
+    summary.requests += 1
     let assets: [WireAsset]
     do {
       assets = try await request(lease) { () async throws(WebServicesError) in
         try await client.rereferenceAssets(places, zone: zone.wire, in: database).map(\.asset)
       }
     } catch {
-      let isZones = error.code == .zoneNotFound
-      guard error.mayConcernOneRecord || isZones else { throw error }
+      let first = places.prefix(places.count / 2)
+      let isFirst = { (need: Need) in need.asset.place.map(first.contains) ?? false }
+      switch error.meaning {
+      case .everything: throw error
+      case .fewer where places.count > 1: return try await rereference(needs.filter(isFirst), zone, lease, &summary)
+      case .fewer:
+        try giveUp(needs, error, lease, &summary)
+        return []
       // A refusal may concern one place: each half is asked for.
-      if !isZones, places.count > 1 {
-        let first = places.prefix(places.count / 2)
-        let isFirst = { (need: Need) in need.asset.place.map(first.contains) ?? false }
-        return try await rereference(needs.filter(isFirst), zone, lease)
-          + rereference(needs.filter { !isFirst($0) }, zone, lease)
+      case .one where places.count > 1:
+        return try await rereference(needs.filter(isFirst), zone, lease, &summary)
+          + rereference(needs.filter { !isFirst($0) }, zone, lease, &summary)
+      case .one, .zone: assets = []
       }
-      assets = []
     }
+    assetsGivenUp = 0
     return needs.map { need in
       // The checksum tells that it is these bytes, whatever the field holds by now.
       let found = assets.first { $0.receipt != nil && $0.fileChecksum == need.asset.checksum }
@@ -116,33 +126,57 @@ extension SyncEngine {
     let answer: [WireAssetAddress]
     do {
       answer = try await request(lease) { () async throws(WebServicesError) in
-        try await client.assetAddresses(tokens, zone: zone.wire, in: database)
+        let answer = try await client.assetAddresses(tokens, zone: zone.wire, in: database)
+        guard answer.count == tokens.count, zip(answer, tokens).allSatisfy({ $0.isFor($1) }) else {
+          throw WebServicesError(.unexpectedServerResponse, "the answer has not the addresses that were asked for")
+        }
+        return answer
       }
     } catch {
       if error.code == .quotaExceeded {
         try store.hold(.quota, error, random: configuration.random(), lease)
         return []
       }
-      let isZones = error.code == .zoneNotFound
-      guard error.mayConcernOneRecord || isZones else { throw error }
-      guard needs.count > 1, !isZones else {
-        let refused = needs.map { (need: $0, outcome: isZones ? .zoneMissing(error) : .failed(error)) as Supplied }
-        summary.failed += try store.finishAssets(
-          refused,
-          policy: configuration.merging,
-          random: configuration.random(),
-          lease
-        )
-        return []
-      }
       let half = needs.count / 2
-      return try await addresses(Array(needs[..<half]), zone, lease, &summary)
-        + addresses(Array(needs[half...]), zone, lease, &summary)
+      switch error.meaning {
+      case .everything: throw error
+      case .fewer where needs.count > 1: return try await addresses(Array(needs[..<half]), zone, lease, &summary)
+      case .fewer:
+        try giveUp(needs, error, lease, &summary)
+        return []
+      case .one where needs.count > 1:
+        return try await addresses(Array(needs[..<half]), zone, lease, &summary)
+          + addresses(Array(needs[half...]), zone, lease, &summary)
+      case .one: try put(off: needs, .failed(error), lease, &summary)
+      case .zone: try put(off: needs, .zoneMissing(error), lease, &summary)
+      }
+      return []
     }
-    guard answer.count == needs.count, zip(answer, tokens).allSatisfy({ $0.isFor($1) }) else {
-      throw WebServicesError(.unexpectedServerResponse, "the answer has not the addresses that were asked for")
-    }
+    assetsGivenUp = 0
     return zip(needs, answer).map { ($0, $1.url) }
+  }
+
+  /// The server fails over a single one: it is put off. Where it fails over one after the other, it is left alone for a while.
+  private func giveUp(_ needs: [Need], _ error: WebServicesError, _ lease: Lease, _ summary: inout PassSummary) throws {
+    try put(off: needs, .failed(error), lease, &summary)
+    assetsGivenUp += 1
+    guard assetsGivenUp >= 5 else { return }
+    assetsGivenUp = 0
+    throw error
+  }
+
+  private func put(
+    off needs: [Need],
+    _ outcome: SyncStore.AssetOutcome,
+    _ lease: Lease,
+    _ summary: inout PassSummary
+  ) throws {
+    summary.failed += try store.finishAssets(
+      needs.map { ($0, outcome) },
+      policy: configuration.merging,
+      random: configuration.random(),
+      lease
+    )
   }
 
   private static func upload(
@@ -191,5 +225,24 @@ extension SyncEngine {
     case .networkFailure: return .failed(WebServicesError(.networkError, reason, effect: .unknown))
     default: return .failed(WebServicesError(.unexpectedServerResponse, reason))
     }
+  }
+}
+
+extension WebServicesError {
+  /// What a failure to name addresses or descriptors means.
+  fileprivate enum Meaning {
+    case everything
+    /// The zone is missing.
+    case zone
+    /// One of what was asked for was refused, and with it all.
+    case one
+    /// The server fails, perhaps over one of what was asked for: fewer are asked for, one in the end.
+    case fewer
+  }
+
+  fileprivate var meaning: Meaning {
+    if code == .zoneNotFound { return .zone }
+    if mayConcernOneRecord { return .one }
+    return mayBeForOneRecord ? .fewer : .everything
   }
 }

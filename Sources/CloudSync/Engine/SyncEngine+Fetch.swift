@@ -36,38 +36,37 @@ extension SyncEngine {
       }
     }
     let pulls = try store.pulls(types: types, lease)
-    var unswept: Set<ZoneKey> = []
+    let toSweep = try pullsToSweep(pulls, sweeps)
     for pull in pulls {
       let isRead = try await reading(.feed(of: pull.zone, type: pull.type), of: pull.zone, lease, &summary) { summary in
-        if try await !self.readAndSweep(pull, sweeps, lease, &summary) { unswept.insert(pull.zone) }
+        do {
+          try await self.read(pull, lease, &summary)
+          if toSweep.contains(pull) { try await self.sweep(pull, lease, &summary) }
+        } catch is NotReadable {
+          if !summary.unreadableTypes.contains(pull.type) { summary.unreadableTypes.append(pull.type) }
+          try self.store.markSwept(pull, lease)
+        }
       }
-      if !isRead {
-        isComplete = false
-        unswept.insert(pull.zone)
-      }
+      if !isRead { isComplete = false }
     }
-    // Of all types together: a purge of everything is a little of each.
-    for zone in Set(pulls.map(\.zone)).subtracting(unswept) {
+    for zone in Set(toSweep.map(\.zone)) {
       summary.deleted += try store.concludeSweeps(of: zone, policy: configuration.merging, lease)
     }
     return isComplete
   }
 
-  /// - Returns: whether what was deleted of it has been looked for, where there was anything to be deleted.
-  private func readAndSweep(_ pull: Pull, _ sweeps: Sweeps, _ lease: Lease, _ summary: inout PassSummary) async throws
-    -> Bool
-  {
-    // Where nothing was known before, there is nothing to have been deleted.
-    let isKnown = try store.read { try $0.recordTypes(in: pull.zone).contains(pull.type) }
-    do {
-      try await read(pull, lease, &summary)
-      guard isKnown else { return true }
-      guard isDue(pull, sweeps) else { return false }
-      try await sweep(pull, lease, &summary)
-    } catch is NotReadable {
-      if !summary.unreadableTypes.contains(pull.type) { summary.unreadableTypes.append(pull.type) }
+  /// The feeds in which deletions are looked for now: all types of a zone together, since a purge of everything is a little
+  /// of each. One that cannot be read holds up none of the others.
+  private func pullsToSweep(_ pulls: [Pull], _ sweeps: Sweeps) throws -> [Pull] {
+    // Where nothing is known, there is nothing to have been deleted.
+    let known = try store.read { ledger in
+      try pulls.filter { try ledger.recordTypes(in: $0.zone).contains($0.type) }
     }
-    return true
+    let due = try known.filter { pull in
+      try isDue(pull, sweeps) && !store.isHeld(.feed(of: pull.zone, type: pull.type), of: pull.zone)
+    }
+    let zones = Set(due.map(\.zone))
+    return known.filter { zones.contains($0.zone) }
   }
 
   /// Reads one feed. One that cannot be read waits by itself: the others go on, and so does what is to be sent.

@@ -79,7 +79,7 @@ extension SyncEngine {
     let database = database
     // What is left of it at the end was not seen as it is known here.
     var suspects = try store.tagsInMirror(of: pull)
-    guard !suspects.isEmpty else { return }
+    guard !suspects.isEmpty else { return try store.markSwept(pull, lease) }
     var strangers: Set<String> = []
     _ = try await readPages(WireQuery(recordType: pull.type), desiredKeys: [], of: pull, lease, &summary) { page, _ in
       for case .record(let record) in page.records {

@@ -102,7 +102,9 @@ extension SyncEngine {
     }
     let outcomes = Interpreter.outcomes(of: operations, answer)
     try settle(operations, outcomes, seconds, lease, &summary)
-    for (zone, targets) in Interpreter.doubtfulTargets(of: operations, outcomes) {
+    // The saves back off by themselves, whether or not the answer lets us ask now.
+    for (zone, targets) in Interpreter.doubtfulTargets(of: operations, outcomes)
+    where try store.mayRequest() && store.serversWait(in: .zone(zone)) == nil {
       try await lookUpTargets(zone, targets, of: operations, outcomes, lease, &summary)
     }
   }
@@ -148,7 +150,7 @@ extension SyncEngine {
 
   /// Somebody else as whom records of a user's own database were saved: the account was switched behind us.
   private func stranger(in results: [WireRecordResult]) throws -> String? {
-    guard database == .private, configuration.identity == nil, let owner = try store.owner() else { return nil }
+    guard database == .private, identity == nil, let owner = try store.owner() else { return nil }
     for case .record(let record) in results {
       if let user = record.modified?.userRecordName, user != owner { return user }
     }

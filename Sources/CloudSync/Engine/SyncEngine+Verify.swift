@@ -1,4 +1,4 @@
-import CloudKit
+package import CloudKit
 
 /// How mirror and server differ in one zone.
 package struct ZoneDifference: Hashable, Sendable {
@@ -97,6 +97,15 @@ extension SyncEngine {
     return records
   }
 
+  /// Records of a zone that the server finds by a query, in no order.
+  ///
+  /// - Throws: `CKError.invalidArguments` for what the server cannot do; `WebServicesError`.
+  package func recordsOfServer(in zone: ZoneKey, matching query: CKQuery) async throws -> [MirrorRecord] {
+    var records: [String: MirrorRecord] = [:]
+    try await read(query.wire(zoneID: zone.zoneID), zone, into: &records)
+    return Array(records.values)
+  }
+
   private func recordsOfFeed(_ zone: ZoneKey) async throws -> [String: MirrorRecord] {
     var records: [String: MirrorRecord] = [:]
     var token: String?
@@ -106,7 +115,7 @@ extension SyncEngine {
       case .failure(_, let error) where error.code == .zoneNotFound: return [:]
       case .failure(_, let error): throw error
       case .changes(let page):
-        take(page.records, zone, into: &records)
+        try take(page.records, zone, into: &records)
         guard page.moreComing else { return records }
         guard page.syncToken != token else { throw Self.standstill("changes/zone") }
         token = page.syncToken
@@ -126,7 +135,7 @@ extension SyncEngine {
         if error.code == .notFound { return }
         throw error
       }
-      take(page.records, zone, into: &records)
+      try take(page.records, zone, into: &records)
       guard page.continuationMarker == nil || page.continuationMarker != marker else {
         throw Self.standstill("records/query")
       }
@@ -134,13 +143,15 @@ extension SyncEngine {
     } while marker != nil
   }
 
-  private func take(_ results: [WireRecordResult], _ zone: ZoneKey, into records: inout [String: MirrorRecord]) {
+  private func take(_ results: [WireRecordResult], _ zone: ZoneKey, into records: inout [String: MirrorRecord]) throws {
     for result in results {
       switch result {
       case .record(let wire): records[wire.recordName] = MirrorRecord(wire, in: zone)
       // A feed from the beginning still tells of what was deleted while it was read.
       case .deleted(let name): records[name] = nil
-      case .failure: continue
+      case .failure(_, let error) where error.code == .notFound: continue
+      // It is not known, which is not to know that there is nothing.
+      case .failure(_, let error): throw error
       }
     }
   }
@@ -148,16 +159,21 @@ extension SyncEngine {
   /// Records of a zone by name; names that the server does not know are absent.
   package func lookUp(_ names: [String], in zone: ZoneKey) async throws -> [String: MirrorRecord] {
     var records: [String: MirrorRecord] = [:]
-    for start in stride(from: 0, to: names.count, by: 200) {
-      let part = Array(names[start..<min(start + 200, names.count)])
-      let results: [WireRecordResult]
+    var left = names[...]
+    while !left.isEmpty {
+      let part = Array(left.prefix(200))
+      var results: [WireRecordResult]
       do {
         results = try await client.lookup(part, zone: zone.wire, in: database)
       } catch {
         if error.code == .zoneNotFound { return [:] }
         throw error
       }
-      take(results, zone, into: &records)
+      // What no longer went into the answer is asked for again, as long as anything goes.
+      let rest = results.compactMap(\.omitted)
+      if rest.count < part.count { results.removeAll { $0.omitted != nil } }
+      try take(results, zone, into: &records)
+      left = rest + left.dropFirst(part.count)
     }
     return records
   }
@@ -174,6 +190,13 @@ extension SyncStore {
       let pulled = try ledger.pulls().filter { $0.zone == zone }.map(\.type)
       return Set(try ledger.recordTypes(in: zone) + pulled).sorted()
     }
+  }
+}
+
+extension WireRecordResult {
+  /// The record's name, where the answer had no room for it.
+  fileprivate var omitted: String? {
+    if case .failure(let name, let error) = self, error.code == .limitExceeded { name } else { nil }
   }
 }
 

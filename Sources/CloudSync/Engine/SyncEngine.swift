@@ -104,6 +104,8 @@ public actor SyncEngine {
   var rate = Rate()
   var hasAuthenticated = false
   var hasSweptAssets = false
+  /// Assets in a row over which the server failed.
+  var assetsGivenUp = 0
   /// The sign-in that was found to be the store's user.
   var authenticatedSignIn: Int?
   /// Everybody has been told that the store's user is signed out.
@@ -132,6 +134,13 @@ public actor SyncEngine {
   }
 
   var client: WebServicesClient { configuration.client }
+
+  /// Who we are as far as the credential tells; nil where the server has to say. Nobody is somebody once they signed in.
+  var identity: String? {
+    let isUser = client.isSignedIn || client.hasSignedOut
+    return configuration.identity == SyncStore.nobody && isUser ? nil : configuration.identity
+  }
+
   var database: DatabaseName { store.scope.database }
   var typeOrder: TypeOrder { TypeOrder(delegate?.recordTypesInDependencyOrder ?? []) }
 
@@ -162,14 +171,17 @@ public actor SyncEngine {
         _ = try await request(lease) { () async throws(WebServicesError) in try await client.listZones(in: database) }
         summary.requests += 1
       }
-      if !hasAuthenticated, let identity = configuration.identity {
+      if !hasAuthenticated, let identity {
         // The server has answered to our credential: from now on the store is this identity's.
         try store.adopt(identity: identity, signIn: configuration.signIn, lease)
         hasAuthenticated = true
       }
       var hasSent = try await send(lease, &summary)
+      var rounds = 0
       // What was sent comes back in the feeds; what comes may leave merged records to be sent.
-      while hasSent || summary.hasSentMeanwhile || summary.hasSentDeletes {
+      // Somebody may write all the time: what else belongs to a pass, and whoever waits for its end, has a turn too.
+      while rounds < Self.roundLimit, hasSent || summary.hasSentMeanwhile || summary.hasSentDeletes {
+        if !summary.hasMoreToSend { rounds += 1 }
         readAt = store.now()
         // A delete takes along what referred to the record by `DELETE_SELF`, which only a feed or a sweep tells: once all
         // are sent.
@@ -198,7 +210,7 @@ public actor SyncEngine {
         try store.passInterrupted(lease)
       } else {
         try store.record(error, random: configuration.random(), lease)
-        if !client.isSignedIn, configuration.identity == nil {
+        if !client.isSignedIn, identity == nil {
           try await signedOut(lease, hasLeft: client.hasSignedOut)
         }
       }
@@ -209,6 +221,9 @@ public actor SyncEngine {
     try store.setActivity(.idle, lease)
     return summary
   }
+
+  /// Rounds after all was sent, of which conflicts and what waits for other records take a few.
+  private static let roundLimit = 30
 
   private func tellHeld() {
     guard let held = try? store.heldDeletions() else { return }
@@ -235,7 +250,7 @@ public actor SyncEngine {
     if signIn != authenticatedSignIn { hasAuthenticated = false }
     guard !hasAuthenticated else { return }
     authenticatedSignIn = signIn
-    if let known = configuration.identity { return try store.checkIdentity(known) }
+    if let identity { return try store.checkIdentity(identity) }
     try store.setActivity(.fetching, lease)
     let client = client
     let caller = try await request(lease) { () async throws(WebServicesError) in try await client.caller() }
@@ -267,13 +282,11 @@ public actor SyncEngine {
     let start = ContinuousClock.now
     let heart = beat(lease)
     defer { heart?.cancel() }
-    let result: Result<Value, WebServicesError>
-    do {
-      let value = try await body()
-      result = isOtherSignIn ? .failure(.otherSignIn(.unknown)) : .success(value)
-    } catch {
-      result = .failure(error)
+    var result: Result<Value, WebServicesError> = await WebServicesClient.$requiredSignIn.withValue(authenticatedSignIn)
+    {
+      do throws(WebServicesError) { return .success(try await body()) } catch { return .failure(error) }
     }
+    if case .success = result, isOtherSignIn { result = .failure(.otherSignIn(.unknown)) }
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     return (result, seconds)
   }
@@ -291,12 +304,6 @@ public actor SyncEngine {
         if !Task.isCancelled { try? lease.renew(store) }
       }
     }
-  }
-}
-
-extension WebServicesError {
-  fileprivate static func otherSignIn(_ effect: Effect) -> WebServicesError {
-    WebServicesError(.authenticationRequired, "somebody signed in or out meanwhile", effect: effect)
   }
 }
 

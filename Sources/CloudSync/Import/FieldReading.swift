@@ -80,7 +80,8 @@ extension SourceValue {
     var reference: WireReference
     switch self {
     case .text(let name): reference = WireReference(recordName: name)
-    case .number(let digits) where integer != nil: reference = WireReference(recordName: digits)
+    // A table tells no number from a name that looks like one.
+    case .number(let digits): reference = WireReference(recordName: digits)
     case .object(_, let source):
       guard let decoded = try? JSONDecoder().decode(WireReference.self, from: Data(source.utf8)) else { fallthrough }
       reference = decoded

@@ -66,7 +66,9 @@ struct RowReader {
     }
     var draft = Draft(line: line, name: try checked(row.name, by: "recordName"), zone: row.zone)
     for (field, content) in row.fields.sorted(by: { $0.key < $1.key }) {
-      guard NameRule.isFieldName(field) else { throw FieldError(field: field, NameRule.fieldNameProblem(field)) }
+      guard NameRule.isFieldName(field) || field == FieldChanges.parent else {
+        throw FieldError(field: field, NameRule.fieldNameProblem(field))
+      }
       if content.value == .list([]) {
         draft.settled[field] = .list(.unknown, [])
         continue
@@ -75,7 +77,12 @@ struct RowReader {
       if let known = known[field], known != .writable(type) {
         throw FieldError(field: field, "\(field) is \(known) already, and \(type) here; leave it out")
       }
-      draft.settled[field] = try content.value.read(as: type, field: field)
+      let value = try content.value.read(as: type, field: field)
+      draft.settled[field] = value
+      if field == FieldChanges.parent {
+        guard case .reference(let parent)? = value else { throw FieldError(field: field, "a parent is a REFERENCE") }
+        draft.settled[field] = .parent(parent.recordName)
+      }
     }
     return draft
   }

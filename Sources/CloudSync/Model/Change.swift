@@ -18,6 +18,9 @@ package struct Change: Hashable, Sendable {
   package var base: [String: FieldValue?]?
   /// The change tag that the caller read.
   package var baseTag: String?
+  /// The other fields of the record as the caller has them, without assets: they are saved with it where the record has been
+  /// deleted from here meanwhile.
+  package var unchanged: [String: FieldValue] = [:]
 
   package init(
     _ key: RecordKey,
@@ -37,6 +40,7 @@ package struct Change: Hashable, Sendable {
   var canonical: Change {
     var change = self
     change.base = base?.mapValues { $0?.canonical(in: key.zoneKey) }
+    change.unchanged = unchanged.mapValues { $0.canonical(in: key.zoneKey) }
     if case .save(let type, let changes) = kind { change.kind = .save(type: type, changes.canonical(in: key.zoneKey)) }
     return change
   }

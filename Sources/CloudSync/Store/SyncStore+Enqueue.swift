@@ -33,12 +33,14 @@ extension SyncStore {
     return try write { ledger in
       if let group { try Self.check(group, changes, ledger) }
       var zones: Set<ZoneKey> = []
+      let doomed = Set(try ledger.zoneDeletions().keys)
       let accepted = try zip(changes, assets).map { change, assets in
         if let refusal = refusal(of: change.key) { return Accepted.refused(refusal) }
         if case .failure(let refusal) = assets { return .refused(refusal.reason) }
         let zone = change.key.zoneKey
         if zones.insert(zone).inserted { try ledger.insertZone(zone, state: .unconfirmed) }
-        return try accept(change, try assets.get(), group: group, now: now, ledger)
+        let isDoomed = doomed.contains(zone)
+        return try accept(change, try assets.get(), group: group, isDoomed: isDoomed, now: now, ledger)
       }
       if isWhole || group != nil {
         for case .refused(let reason) in accepted { throw StoreError(.invalid, reason) }
@@ -52,26 +54,38 @@ extension SyncStore {
   }
 
   /// Accepts one change to a record of a known zone.
+  ///
+  /// - Parameter isDoomed: whether the zone is to be deleted before, with all that is in it now.
   func accept(
     _ change: Change,
     _ assets: [QueuedAsset],
     group: String?,
+    isDoomed: Bool,
     now: Int64,
     _ ledger: any Ledger
   ) throws -> Accepted {
     let queued = try ledger.operation(for: change.key)
     let mirror = try ledger.record(change.key)
-    let change = change.canonical
+    var change = change.canonical
     let accepted: Accepted
     switch change.kind {
     case .save(let type, var fields):
       let zone = change.key.zoneKey
+      // Nothing is there any more that was left unnamed because it was there.
+      let isDeleted =
+        try queued.map { $0.kind == .delete }
+        ?? (mirror == nil && change.baseTag != nil && ledger.wasDeleted(change.key, since: 0))
+      if isDeleted || isDoomed {
+        for (name, value) in change.unchanged where !fields.names.contains(name) { fields[name] = value }
+        if queued == nil, isDeleted { (change.base, change.baseTag) = (nil, nil) }
+      }
       let assets = try Self.recognized(Self.adopted(assets, in: zone, ledger), in: zone, ledger)
       for (field, own) in Dictionary(grouping: assets, by: \.field) {
         let descriptors = own.map(\.value)
         fields[field] = fields[field]?.replacingAssets(with: descriptors) ?? descriptors.first.map(FieldValue.asset)
       }
-      accepted = try acceptSave(change, type, fields, assets, queued, mirror, group: group, now: now, ledger)
+      let saving = Saving(change: change, type: type, fields: fields, assets: assets, group: group, isDoomed: isDoomed)
+      accepted = try accept(saving, queued, mirror, now: now, ledger)
     case .delete:
       accepted = try acceptDelete(change, queued, mirror, group: group, now: now, ledger)
     }
@@ -124,17 +138,25 @@ extension SyncStore {
 
   // MARK: - Save
 
-  private func acceptSave(
-    _ change: Change,
-    _ type: String,
-    _ fields: FieldChanges,
-    _ assets: [QueuedAsset],
+  /// A save as it is asked for.
+  private struct Saving {
+    var change: Change
+    var type: String
+    var fields: FieldChanges
+    var assets: [QueuedAsset]
+    var group: String?
+    /// Its zone is to be deleted before.
+    var isDoomed: Bool
+  }
+
+  private func accept(
+    _ saving: Saving,
     _ queued: QueuedOperation?,
     _ mirror: MirrorRecord?,
-    group: String?,
     now: Int64,
     _ ledger: any Ledger
   ) throws -> Accepted {
+    let (change, type, assets, group) = (saving.change, saving.type, saving.assets, saving.group)
     let key = change.key
     if let known = queued?.type ?? mirror?.type, known != type {
       let next = queued?.kind == .delete ? "; it can be made anew once its deletion is sent, by cktop sync" : ""
@@ -143,14 +165,15 @@ extension SyncStore {
     let onServer = mirror?.fields ?? [:]
     // After a queued delete there is nothing: the new record has just the fields named now.
     let isRecreation = queued?.kind == .delete
-    let current = isRecreation ? [:] : queued?.changes.applied(to: onServer) ?? onServer
-    let fields = queued.map { fields.counted(from: change, onto: $0, current) } ?? fields
+    let remains = saving.isDoomed ? [:] : onServer
+    let current = isRecreation ? [:] : queued?.changes.applied(to: remains) ?? remains
+    let fields = queued.map { saving.fields.counted(from: change, onto: $0, current) } ?? saving.fields
     var changes = fields.effective(on: current)
     // Nothing is known to be there, which is not to know that there is nothing: a clear is meant.
-    if mirror == nil, !isRecreation, !fields.cleared.isEmpty {
+    if mirror == nil || saving.isDoomed, !isRecreation, !fields.cleared.isEmpty {
       changes.apply(fields.only(fields.cleared.subtracting(queued?.changes.cleared ?? [])))
     }
-    if queued == nil, mirror != nil, changes.isEmpty { return .unchanged }
+    if queued == nil, mirror != nil, changes.isEmpty, !saving.isDoomed { return .unchanged }
     let joins = group != nil && queued?.group != group
     if let queued, queued.kind == .save, changes.isEmpty, !joins, queued.state != .failed || queued.changes.isEmpty {
       return .unchanged

@@ -43,14 +43,10 @@ extension SyncStore {
           dropped: try ledger.dropped(of: id)
         )
       }
-      guard let ended = try ledger.history(of: id) else { return nil }
-      return OperationDetail(
-        operation: nil,
-        server: nil,
-        attempts: attempts,
-        history: ended,
-        dropped: try ledger.dropped(of: id)
-      )
+      // What can be had back of it is kept longer than how it ended.
+      let (ended, dropped) = (try ledger.history(of: id), try ledger.dropped(of: id))
+      guard ended != nil || !dropped.isEmpty else { return nil }
+      return OperationDetail(operation: nil, server: nil, attempts: attempts, history: ended, dropped: dropped)
     }
   }
 
@@ -76,6 +72,19 @@ extension SyncStore {
   ) throws(StoreError) -> Window<RecordRow> {
     let query = RecordQuery(zone: zone, type: type, text: text, mirrorOnly: mirrorOnly)
     return try read { try $0.records(matching: query, offset: offset, limit: limit) }
+  }
+
+  /// The next records by zone, owner and name: a walk over all misses none that stays, whatever comes and goes meanwhile.
+  ///
+  /// - Parameter key: the last one that is known; nil to begin with.
+  package func records(
+    after key: RecordKey?,
+    zone: ZoneKey? = nil,
+    type: String? = nil,
+    mirrorOnly: Bool = false,
+    limit: Int
+  ) throws(StoreError) -> [RecordRow] {
+    try read { try $0.records(after: key, of: zone, type: type, mirrorOnly: mirrorOnly, limit: limit) }
   }
 
   /// Records of this name in whatever zone.

@@ -5,7 +5,8 @@ extension SyncStore {
   /// none, or where it is to be deleted.
   package func record(_ key: RecordKey) throws(StoreError) -> (type: String, fields: [String: FieldValue])? {
     try read { ledger in
-      let mirror = try ledger.record(key)
+      // What is in a zone that is to be deleted goes with it.
+      let mirror = try ledger.zoneDeletions()[key.zoneKey] == nil ? ledger.record(key) : nil
       let queued = try ledger.operation(for: key)
       if queued?.kind == .delete { return nil }
       guard let type = queued?.type ?? mirror?.type else { return nil }

@@ -46,6 +46,8 @@ enum ZoneLoss {
     let (ledger, now) = (reconciliation.ledger, reconciliation.now)
     guard let known = try ledger.zone(zone) else { return 0 }
     let records = try ledger.recordCount(of: zone)
+    // One that is still to be made is another than the one that was there once.
+    if known.state == .unconfirmed, records == 0, known.heldSince == nil { return 0 }
     // A deletion that is queued here is what was wanted.
     let isGuarded = try reconciliation.policy.deletionGuard != nil && ledger.zoneDeletions()[zone] == nil
     guard isGuarded, records > 0 else {

@@ -13,7 +13,7 @@ struct ConflictsDropped: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    guard let dropped = try session.storeToRead()?.dropped() else { return }
+    guard let dropped = try session.storeToRead()?.dropped(limit: .max) else { return }
     if json { return OutputStream.standard.lines(dropped.map(\.json.line)) }
     var table = TextTable([
       .init(title: "ID", alignment: .right), .init(title: "TYPE", mayShrink: true),

@@ -53,7 +53,8 @@ struct QueueList: Verb {
   func run(_ session: Session) async throws {
     let filter = try condition.filter()
     guard let store = try session.storeToRead() else { return }
-    let rows = try store.operations(matching: filter, limit: limit).rows
+    let redactor = Redactor(session.settings, storePath: session.storePath)
+    let rows = try store.operations(matching: filter, limit: limit).rows.map { redactor.redact($0) }
     if json { return OutputStream.standard.lines(rows.map(\.json.line)) }
     var table = TextTable([
       .init(title: "ID", alignment: .right), .init(title: "OPERATION"), .init(title: "TYPE", mayShrink: true),
@@ -87,8 +88,8 @@ struct QueueExport: Verb {
     let redactor = Redactor(session.settings, storePath: session.storePath)
     for row in try store.operations(matching: filter).rows {
       // Gone meanwhile: somebody sends.
-      guard let object = try store.detail(of: row.id)?.json(redactor) else { continue }
-      OutputStream.standard.line(object.line)
+      guard let detail = try store.detail(of: row.id), detail.operation != nil else { continue }
+      if let object = redactor.redact(detail).json { OutputStream.standard.line(object.line) }
     }
   }
 }

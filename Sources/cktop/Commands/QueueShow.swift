@@ -15,16 +15,16 @@ struct QueueShow: Verb {
 
   func run(_ session: Session) async throws {
     let redactor = Redactor(session.settings, storePath: session.storePath)
-    guard let detail = try session.storeToRead()?.detail(of: id), let object = detail.json(redactor) else {
+    guard let detail = try session.storeToRead()?.detail(of: id).map(redactor.redact), let object = detail.json else {
       throw CommandFailure("there is no operation \(id); cktop queue list names them", .itemsFailed)
     }
-    OutputStream.standard.lines(json ? [object.line] : lines(detail, redactor).map(\.visible))
+    OutputStream.standard.lines(json ? [object.line] : lines(detail).map(\.visible))
   }
 
-  private func lines(_ detail: OperationDetail, _ redactor: Redactor) -> [String] {
+  private func lines(_ detail: OperationDetail) -> [String] {
     var lines: [String] = []
     if let operation = detail.operation {
-      lines += head(operation, redactor)
+      lines += head(operation)
       for name in operation.changes.names.sorted() {
         let values = [operation.base[name], operation.changes[name], detail.server?.fields[name]]
           .map { $0?.text ?? "(none)" }
@@ -42,12 +42,12 @@ struct QueueShow: Verb {
     }
     for attempt in detail.attempts.reversed() {
       let error = attempt.code.map { "\($0): \(attempt.message ?? "")" } ?? "answered"
-      lines.append("  attempt \(attempt.number) at \(time(attempt.at)): \(redactor.redact(error))")
+      lines.append("  attempt \(attempt.number) at \(time(attempt.at)): \(error)")
     }
     return lines
   }
 
-  private func head(_ operation: QueuedOperation, _ redactor: Redactor) -> [String] {
+  private func head(_ operation: QueuedOperation) -> [String] {
     let row = QueueRow(operation)
     var lines = [
       "operation \(row.id): \(row.kind.rawValue) \(row.type ?? "") \(row.key.name) in zone \(row.key.zone)",
@@ -57,7 +57,7 @@ struct QueueShow: Verb {
     ]
     if let next = row.nextAttemptAt { lines.append("  next       \(time(next))") }
     if !row.blockedBy.isEmpty { lines.append("  waits for  \(row.blockedBy.map(String.init).joined(separator: ", "))") }
-    if let code = row.errorCode { lines.append("  error      \(code): \(redactor.redact(row.errorMessage ?? ""))") }
+    if let code = row.errorCode { lines.append("  error      \(code): \(row.errorMessage ?? "")") }
     return lines
   }
 

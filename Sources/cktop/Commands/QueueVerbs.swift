@@ -46,7 +46,8 @@ struct QueueSelection: ParsableArguments {
     }
     let found = try store.perform(.discard, on: selection, dryRun: true, actor: "cli").changed
     guard !found.isEmpty else { return selection }
-    return Question.ask("Discard \(found.count) operations?") ? .ids(found) : nil
+    guard Question.ask("Discard \(found.count) operations?") else { return nil }
+    return ids.isEmpty ? .ids(found) : selection
   }
 
   private func report(_ verb: QueueVerb, _ result: CommandResult) throws {

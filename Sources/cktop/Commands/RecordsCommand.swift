@@ -8,7 +8,8 @@ struct RecordsCommand: AsyncParsableCommand {
     commandName: "records",
     abstract: "Records: the mirror with pending edits laid over it, and changes to it.",
     subcommands: [
-      RecordsList.self, RecordsGet.self, RecordsPut.self, RecordsDelete.self, RecordsImport.self, RecordsExport.self,
+      RecordsList.self, RecordsGet.self, RecordsQuery.self, RecordsPut.self, RecordsDelete.self, RecordsImport.self,
+      RecordsExport.self,
     ],
     defaultSubcommand: RecordsList.self
   )
@@ -21,6 +22,12 @@ struct RecordSource: ParsableArguments {
 
   func validate() throws {
     if mirror, remote { throw ValidationError("--mirror and --remote exclude each other") }
+  }
+
+  /// The store to look into; nil where there is none yet. The server can be asked without one.
+  func store(_ session: Session) throws -> SyncStore? {
+    if let store = try session.storeToRead() { return store }
+    return remote ? try SyncStore(MemoryStorage(name: "none"), scope: session.scope()) : nil
   }
 }
 

@@ -13,7 +13,7 @@ struct RecordsGet: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let store = try session.storeToRead()
+    let store = try source.store(session)
     let zone = try zone.map { try store?.zoneKey(named: $0) ?? ZoneKey(zone: $0) }
     var found: [RecordRow] = []
     var missing: [String] = []

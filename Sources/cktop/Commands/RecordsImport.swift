@@ -43,6 +43,7 @@ struct RecordsImport: Verb {
     let references = try ImportPlan.references(parsing: references)
     let records = try RecordFile(data(), name: file == "-" ? "standard input" : file)
     let store = try await session.storeToChange()
+    var makesNames = false
     let plan = try ImportPlan(
       records,
       recordType: type,
@@ -50,10 +51,13 @@ struct RecordsImport: Verb {
       idField: idField,
       references: references,
       knownTypes: try store.knownFieldTypes(of: type),
-      makeName: { UUID().uuidString }
+      makeName: {
+        makesNames = true
+        return UUID().uuidString
+      }
     )
     let zone = try zone.map(store.zoneKey(named:)) ?? store.scope.zoneForChangesWithoutOne
-    let result = try enqueue(plan, zone, store)
+    let (result, failure) = enqueue(plan, zone, store)
     if json {
       OutputStream.standard.line(result.json.line)
     } else {
@@ -62,6 +66,7 @@ struct RecordsImport: Verb {
         result.refused.map { CommandFailure("line \($0.line): \($0.message)", .itemsFailed).line }
       )
     }
+    if let failure { throw result.interrupted(by: failure, makesNames: makesNames) }
     try (result.refused.isEmpty ? CommandStatus.done : .itemsFailed).end()
   }
 
@@ -78,14 +83,17 @@ struct RecordsImport: Verb {
     }
   }
 
-  private func enqueue(_ plan: ImportPlan, _ zone: ZoneKey, _ store: SyncStore) throws -> ImportResult {
+  /// - Returns: how far it went, with what stopped it, if anything did.
+  private func enqueue(_ plan: ImportPlan, _ zone: ZoneKey, _ store: SyncStore) -> (ImportResult, StoreError?) {
     var result = ImportResult(plan)
     for start in stride(from: 0, to: plan.records.count, by: Self.batch) {
       let part = plan.records[start..<min(start + Self.batch, plan.records.count)]
       let changes = part.map { record in
         Change(RecordKey(record.zone ?? zone, record.name), .save(type: type, FieldChanges(values: record.fields)))
       }
-      for (record, accepted) in zip(part, try store.enqueue(changes)) {
+      let all: [Accepted]
+      do { all = try store.enqueue(changes) } catch { return (result, error) }
+      for (record, accepted) in zip(part, all) {
         switch accepted {
         case .enqueued: result.enqueued += 1
         case .unchanged: result.unchanged += 1
@@ -95,7 +103,7 @@ struct RecordsImport: Verb {
       }
     }
     result.refused.sort { $0.line < $1.line }
-    return result
+    return (result, nil)
   }
 }
 
@@ -116,6 +124,14 @@ struct ImportResult {
   init(_ plan: ImportPlan) {
     read = plan.read
     refused = plan.refusals.map { Refusal(line: $0.line, field: $0.field, message: $0.message) }
+  }
+
+  /// What stopped an import, with what is to be known of what came before.
+  func interrupted(by error: StoreError, makesNames: Bool) -> CommandFailure {
+    let failure = CommandFailure(error)
+    guard enqueued > 0 else { return failure }
+    let next = makesNames ? "importing again makes them a second time, under other names" : "importing again goes on"
+    return CommandFailure("\(failure.message); \(enqueued) records are enqueued already, \(next)", .itemsFailed)
   }
 
   /// The result for people.

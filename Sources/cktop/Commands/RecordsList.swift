@@ -4,7 +4,7 @@ import CloudSync
 
 /// `cktop records list`.
 struct RecordsList: Verb {
-  static let configuration = CommandConfiguration(commandName: "list", abstract: "Records by zone, type and name.")
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "Records by zone and name.")
 
   @Option(help: "Only records of this type.") var type: String?
   @Option(help: "Only records of this zone.") var zone: String?
@@ -22,19 +22,28 @@ struct RecordsList: Verb {
     if json {
       try await listing.print(session) { $0.line }
     } else {
-      var table = TextTable([
-        .init(title: "NAME", mayShrink: true), .init(title: "TYPE", mayShrink: true),
-        .init(title: "ZONE", mayShrink: true),
-        .init(title: "STATE"), .init(title: "FIELDS", mayShrink: true),
-      ])
-      try await listing.each(session) { row in
-        let record = row.record
-        table.append([
-          record.key.name, record.type, record.key.zone, row.operationState?.rawValue ?? "", record.fields.text,
-        ])
-      }
-      OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
+      var rows: [RecordRow] = []
+      try await listing.each(session) { rows.append($0) }
+      OutputStream.standard.lines(rows.table)
     }
+  }
+}
+
+extension [RecordRow] {
+  /// The records as lines for people.
+  var table: [String] {
+    var table = TextTable([
+      .init(title: "NAME", mayShrink: true), .init(title: "TYPE", mayShrink: true),
+      .init(title: "ZONE", mayShrink: true),
+      .init(title: "STATE"), .init(title: "FIELDS", mayShrink: true),
+    ])
+    for row in self {
+      let record = row.record
+      table.append([
+        record.key.name, record.type, record.key.zone, row.operationState?.rawValue ?? "", record.fields.text,
+      ])
+    }
+    return table.lines(width: OutputStream.standard.width)
   }
 }
 
@@ -80,16 +89,16 @@ struct RecordListing {
 
   /// Calls `body` with each record; a store that does not exist has none.
   func each(_ session: Session, _ body: (RecordRow) throws -> Void) async throws {
-    guard let store = try session.storeToRead() else { return }
+    guard let store = try source.store(session) else { return }
     let zone = try zone.map(store.zoneKey(named:))
     if source.remote { return try await eachRemote(session, store, zone, body) }
-    var offset = 0
-    while offset < limit ?? .max {
-      let count = min(Self.page, (limit ?? .max) - offset)
-      let rows = try store.records(zone: zone, type: type, mirrorOnly: source.mirror, offset: offset, limit: count).rows
+    var (last, left): (RecordKey?, Int) = (nil, limit ?? .max)
+    while left > 0 {
+      let count = min(Self.page, left)
+      let rows = try store.records(after: last, zone: zone, type: type, mirrorOnly: source.mirror, limit: count)
       for row in rows { try body(row) }
-      offset += rows.count
-      if rows.count < count { return }
+      guard rows.count == count else { return }
+      (last, left) = (rows.last?.record.key, left - count)
     }
   }
 
@@ -100,6 +109,9 @@ struct RecordListing {
     _ body: (RecordRow) throws -> Void
   ) async throws {
     let engine = try session.engine(store)
+    if type == nil, store.knowsNoTypes {
+      OutputStream.error.line("cktop: no record type is known here, so nothing can be read; name one with --type")
+    }
     let zones = if let zone { [zone] } else { try await engine.zonesOfServer() }
     var left = limit ?? .max
     for zone in zones {

@@ -1,3 +1,4 @@
+import CloudSync
 import Foundation
 
 /// Takes secrets out of texts that came from elsewhere: answers of servers may quote what they were asked.
@@ -28,5 +29,30 @@ struct Redactor: Sendable {
       )
     }
     return text
+  }
+
+  /// An operation of a list without secrets.
+  func redact(_ row: QueueRow) -> QueueRow {
+    var row = row
+    row.reason = redact(row.reason)
+    row.errorMessage = row.errorMessage.map(redact)
+    return row
+  }
+
+  /// All that is known of an operation, without secrets.
+  func redact(_ detail: OperationDetail) -> OperationDetail {
+    let known = detail
+    var detail = detail
+    if let operation = known.operation {
+      detail.operation?.reason = redact(operation.reason)
+      detail.operation?.errorMessage = operation.errorMessage.map(redact)
+    }
+    if let ended = known.history { detail.history?.detail = redact(ended.detail) }
+    for index in detail.attempts.indices {
+      detail.attempts[index].message = detail.attempts[index].message.map(redact)
+      detail.attempts[index].response = detail.attempts[index].response.map(redact)
+    }
+    for index in detail.dropped.indices { detail.dropped[index].reason = redact(detail.dropped[index].reason) }
+    return detail
   }
 }

@@ -12,6 +12,9 @@ struct SyncCommand: Verb {
       With a live driver elsewhere, asks it for the pass and waits. The public database has no change feed: name the \
       record types to read once with --types, they are remembered.
 
+      --watch tells on standard error, where no terminal shows its progress, what happens: a line for each error, merge, \
+      zone and command, and for what the engine has come to.
+
       Exit codes: 0 done, 1 failures among the items, 3 a person is needed, 4 the store is unusable, 5 the cloud could \
       not be reached or a server's wait leaves rows.
       """
@@ -105,8 +108,10 @@ struct SyncCommand: Verb {
     let driving = Task { try await engine.drive(types: types) }
     let signals = StopSignals { driving.cancel() }
     let bar = ProgressBar.start(store)
+    let journal = bar == nil ? JournalWriter(store) : nil
     let result = await driving.result
     await bar?.stop()
+    await journal?.stop()
     signals.end()
     try identityChecked(result, session)
   }

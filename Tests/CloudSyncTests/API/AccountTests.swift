@@ -74,6 +74,44 @@ import Testing
     #expect(try third.store.status().queue.total == 0)
   }
 
+  @Test(arguments: [false, true])
+  func `who signs in to a container of nobody has a store, too, which is sent as nobody else`(isKept: Bool) async throws
+  {
+    let container = CKContainer(
+      identifier: World.container,
+      credential: .apiToken("token"),
+      transport: EmulatorTransport(world.emulator, now: { [world] in world.clock.date })
+    )
+    let base = world.folder.path("store.sqlite")
+    func engine(_ user: CKRecord.ID?) throws -> SyncEngine {
+      try SyncEngine(SyncEngine.Configuration(container: container, user: user, storePath: base))
+    }
+    func signIn(_ token: String) async throws -> CKRecord.ID {
+      try await container.signIn(callback: try #require(URL(string: "https://callback.test/?ckWebAuthToken=\(token)")))
+    }
+    let ana = try await signIn("ana")
+    let first = try engine(isKept ? nil : ana)
+    try await first.syncNow()
+    container.signOut()
+    try first.save([note("a")])
+
+    let ben = try await signIn("ben")
+    if isKept {
+      await #expect(throws: StoreError.self) { try await first.syncNow() }
+    } else {
+      let second = try engine(ben)
+      #expect(second.store.path != first.store.path)
+      try second.save([note("b")])
+      try await second.syncNow()
+    }
+    #expect(names(of: "ben") == (isKept ? [] : ["b"]) && names(of: "ana") == [])
+    _ = try await signIn("ana")
+    let again = try engine(isKept ? nil : ana)
+    #expect(again.store.path == first.store.path)
+    try await again.syncNow()
+    #expect(names(of: "ana") == ["a"])
+  }
+
   @Test func `a store is its user's before anything was synced`() async throws {
     let ana = try await container.userRecordID()
     let first = try engine(for: ana)
@@ -117,6 +155,19 @@ import Testing
     #expect(try engine.store.mirror("a") != nil && engine.store.mirror("b") == nil)
     #expect(try engine.store.status().throttles.isEmpty)
     await #expect(throws: StoreError.self) { try await engine.syncNow() }
+  }
+
+  @Test func `a request of one user does not go out as the next`() async throws {
+    let client = try container.webServices()
+    let anas = client.signIn
+    _ = try await signIn("ben")
+
+    let error = await #expect(throws: WebServicesError.self) {
+      try await WebServicesClient.$requiredSignIn.withValue(anas) { try await client.listZones(in: .private) }
+    }
+
+    #expect(error?.effect == .notSent)
+    #expect(try await client.listZones(in: .private).count == 1)
   }
 
   @Test func `a token that is refused gives nothing up`() async throws {

@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CloudSync
@@ -265,6 +266,32 @@ import Testing
 
     #expect(try device.store.endings() == ["save r acknowledged"])
     #expect(wire.uploads == 1)
+  }
+
+  @Test(arguments: [false, true], [(500, "INTERNAL_ERROR"), (200, "")])
+  func `a file over which the server fails holds up no other`(isKnown: Bool, answer: (Int, String)) async throws {
+    let same = try file("same", "bytes")
+    if isKnown {
+      try device.store.accept(photo("first", same))
+      try await device.sync()
+    }
+    for name in ["a", "bad", "c", "d"] {
+      try device.store.accept(photo(name, isKnown && name == "bad" ? same : try file(name, "bytes of \(name)")))
+    }
+    let wanted = isKnown ? "assets/rereference" : "assets/upload"
+    let broken = #"{"serverErrorCode":"\#(answer.1)","reason":"broken"}"#
+    let text = answer.1.isEmpty ? #"{"tokens":[],"assets":[]}"# : broken
+    device.transport.interfere { operation, _, body in
+      operation == wanted && (isKnown || body.contains("bad")) ? .answer(status: answer.0, text) : .pass
+    }
+
+    for _ in 0..<3 {
+      try await device.sync()
+      world.clock.advance(2)
+    }
+
+    for name in ["a", "c", "d"] { #expect(world.onServer(name) != nil) }
+    #expect(try isKnown || device.store.queue().map { $0.hasPrefix("save bad") } == [true])
   }
 
   @Test func `an asset host that cannot be reached holds its record alone, and spends its attempts`() async throws {

@@ -88,8 +88,8 @@ import Testing
     ("{\"id\": \"1\", \"photo\": \"x\"}", "photo", "photo is ASSETID, which cannot be given as text; leave it out"),
     ("{\"id\": \"1\", \"odd\": \"x\"}", "odd", "odd is of type ODD, which this version cannot write; leave it out"),
     (
-      "{\"id\": \"1\", \"country\": 1.5}", "country",
-      "country is REFERENCE and this value is DOUBLE; give the name of a record"
+      "{\"id\": \"1\", \"country\": true}", "country",
+      "country is REFERENCE and this value is INT64; give the name of a record"
     ),
     ("{\"id\": \"1\", \"country\": \"\"}", "country", "country refers to no record: a record name must not be empty"),
     ("{\"id\": \"good\"}", "id", "'good' names the record of line 1 already; keep one of the two"),
@@ -176,7 +176,7 @@ import Testing
     let plan = try plan(
       [
         "{\"id\": 1, \"c\": \"DE\"}", "{\"id\": 2, \"c\": 42}", "{\"id\": 3, \"c\": null}",
-        "{\"id\": 4, \"c\": [\"DE\", 1]}",
+        "{\"id\": 4, \"c\": [\"DE\", 1]}", "{\"id\": 5, \"c\": 1.10}",
       ],
       references: ["c": "Country"],
       known: ["c": "REFERENCE"]
@@ -186,6 +186,7 @@ import Testing
     #expect(
       plan.records.map { $0.fields["c"] } == [
         .reference(WireReference(recordName: "DE")), .reference(WireReference(recordName: "42")), nil,
+        .reference(WireReference(recordName: "1.10")),
       ]
     )
     #expect(plan.refusals.map(\.line) == [4])
@@ -256,7 +257,8 @@ import Testing
       + #""t":{"type":"TIMESTAMP","value":5},"b":{"type":"BYTES","value":"AQ=="},"#
       + #""l":{"type":"STRING_LIST","value":["1"]},"e":{"type":"UNKNOWN_LIST","value":[]},"#
       + #""p":{"type":"LOCATION","value":{"latitude":1.5,"longitude":2}},"#
-      + #""r":{"type":"REFERENCE","value":{"recordName":"o","action":"DELETE_SELF"}}"#
+      + #""r":{"type":"REFERENCE","value":{"recordName":"o","action":"DELETE_SELF"}},"#
+      + #""___parent":{"type":"REFERENCE","value":{"recordName":"f","action":"NONE"}}"#
 
     let plan = try plan(
       [Self.exported(fields, name: "a"), Self.exported("", name: "b", owner: "\"_ana\""), #"{"id": "c", "i": 3}"#]
@@ -270,7 +272,7 @@ import Testing
         "i": .int64(1), "d": .double(1), "s": .string("2"), "t": .timestamp(5), "b": .bytes(Data([1])),
         "l": .list(.string, [.string("1")]), "e": .list(.unknown, []),
         "p": .location(WireLocation(latitude: 1.5, longitude: 2)),
-        "r": .reference(WireReference(recordName: "o", action: "DELETE_SELF")),
+        "r": .reference(WireReference(recordName: "o", action: "DELETE_SELF")), FieldChanges.parent: .parent("f"),
       ]
     )
   }
@@ -281,6 +283,7 @@ import Testing
       Self.exported(#""x":{"type":"ASSETID","value":{"size":3}}"#), Self.exported(#""x":{"type":"NEW","value":3}"#),
       Self.exported(#""known":{"type":"INT64","value":3}"#), Self.exported("", name: "twice"),
       Self.exported("", name: "twice"), Self.exported("", name: "twice", owner: "\"_ana\""),
+      Self.exported(#""___parent":{"type":"STRING","value":"f"}"#),
     ]
 
     let plan = try plan(lines, known: ["known": "STRING"])
@@ -293,7 +296,7 @@ import Testing
         "x is ASSETID, which cannot be given as text; leave it out",
         "x is of type NEW, which this version cannot write; leave it out",
         "known is STRING already, and INT64 here; leave it out",
-        "'twice' names the record of line 6 already; keep one of the two",
+        "'twice' names the record of line 6 already; keep one of the two", "a parent is a REFERENCE",
       ]
     )
   }

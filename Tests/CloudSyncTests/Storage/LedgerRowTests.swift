@@ -244,6 +244,13 @@ import Testing
         ]
       )
       #expect(try ledger.records(matching: RecordQuery(text: "SAVE M"), offset: 0, limit: nil).total == 1)
+      let page = { (key: RecordKey?, zone: ZoneKey?, type: String?) in
+        try ledger.records(after: key, of: zone, type: type, mirrorOnly: false, limit: 2).map(\.record.key.name)
+      }
+      #expect(try page(nil, nil, nil) == ["edited", "made"])
+      // What goes between two pages moves none of the others.
+      #expect(try page(RecordKey(.one, "gone"), .one, nil) == ["made", "same"])
+      #expect(try page(RecordKey(.one, "edited"), nil, "Note") == ["same"])
       #expect(try ledger.records(named: "deleted", mirrorOnly: false) == [])
       #expect(try ledger.records(named: "deleted", mirrorOnly: true).count == 1)
       #expect(
@@ -252,6 +259,10 @@ import Testing
         ]
       )
       #expect(try ledger.fieldTypes(of: "Note") == ["title": "STRING", "kept": "INT64"])
+      var secret = MirrorRecord.note("secret", type: "Secret")
+      secret.fields = ["pin": .encrypted(.string("1")), "key": .encrypted(.bytes(Data([1])))]
+      try ledger.put(secret, epoch: 1)
+      #expect(try ledger.fieldTypes(of: "Secret") == ["pin": "ENCRYPTED_STRING", "key": "ENCRYPTED_BYTES"])
       #expect(try ledger.queueTotals() == [.pending: QueueTotals(count: 3, bytes: 30, oldest: 100)])
       #expect(
         try ledger.queueParts() == [

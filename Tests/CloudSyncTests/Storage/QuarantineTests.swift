@@ -57,6 +57,21 @@ import Testing
     #expect(try store.conflicts() == [])
   }
 
+  @Test(arguments: ["changes = '{'", "assets = assets || '?'"])
+  func `the file of an operation that cannot be read is kept with it`(spoilt: String) async throws {
+    let file = URL(fileURLWithPath: world.folder.path("photo"))
+    try Data("bytes".utf8).write(to: file)
+    let fields = FieldChanges(values: ["photo": .asset(WireAsset())])
+    let photo = Change(world.key("b"), .save(type: "Note", fields), assets: ["photo": [AssetSource(file: file)]])
+    #expect(try store.enqueue([photo]) == [.enqueued(2)])
+    try spoil("UPDATE operations SET \(spoilt) WHERE name = 'b'")
+
+    try await device.sync()
+
+    let vault = try #require(store.storage.assetFolder)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: vault.path).count == 1)
+  }
+
   @Test func `what cannot be read cannot be retried, only edited again or discarded`() async throws {
     try spoil("UPDATE operations SET changes = '{' WHERE name <> 'a'")
 

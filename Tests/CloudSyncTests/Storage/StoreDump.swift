@@ -53,6 +53,7 @@ struct StoreDump: Equatable {
   var totals: [OperationState: QueueTotals]
   var parts: [QueuePart]
   var recordLists: [Window<RecordRow>]
+  var walks: [[RecordRow]]
   var named: [[RecordRow]]
   var recordTotals: [RecordTotal]
   var fieldTypes: [[String: String]]
@@ -122,6 +123,13 @@ struct StoreDump: Equatable {
         try ledger.records(matching: query, offset: 0, limit: nil),
         try ledger.records(matching: query, offset: 1, limit: 2),
       ]
+    }
+    walks = try Self.recordQueries.filter(\.text.isEmpty).flatMap { query in
+      let page = { (key: RecordKey?, limit: Int) in
+        try ledger.records(after: key, of: query.zone, type: query.type, mirrorOnly: query.mirrorOnly, limit: limit)
+      }
+      let first = try page(nil, 2)
+      return [first, try page(first.last?.record.key, 100)]
     }
     named = try Self.names.flatMap { name in
       [try ledger.records(named: name, mirrorOnly: false), try ledger.records(named: name, mirrorOnly: true)]

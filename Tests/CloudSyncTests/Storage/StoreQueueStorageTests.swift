@@ -1,4 +1,5 @@
 import CloudKit
+import CloudKitEmulator
 import Foundation
 import Testing
 
@@ -40,6 +41,36 @@ import Testing
     #expect(try storage.dequeue()?.operationType == "delete")
     #expect(try storage.dequeue() == nil)
     #expect(try store.endings() == ["save a discarded", "delete b discarded"])
+  }
+
+  @Test(arguments: [false, true])
+  func `what was dequeued is the same change when it is enqueued again`(isKnown: Bool) async throws {
+    let device = try world.device("store")
+    if isKnown {
+      try device.store.accept(world.put("a", ["title": .string("old"), "kept": .int64(1)]))
+      try await device.sync()
+    }
+    let file = URL(fileURLWithPath: world.folder.path("photo"))
+    try Data("bytes".utf8).write(to: file)
+    let id = world.key("a").recordID
+    let edited = try store.current(id) ?? CKRecord(recordType: "Note", recordID: id)
+    edited["title"] = "new"
+    edited["photo"] = CKAsset(fileURL: file)
+    try store.save([edited])
+    try FileManager.default.removeItem(at: file)
+
+    let operation = try #require(try storage.dequeue())
+    #expect(try storage.count() == 0)
+    try storage.enqueue(operation)
+    try await device.sync()
+
+    #expect(world.onServer("a")?["title"] == .string("new"))
+    #expect(world.onServer("a")?["kept"] == (isKnown ? .int64(1) : nil))
+    guard case .asset(let asset)? = world.onServer("a")?["photo"] else {
+      Issue.record("there is no file")
+      return
+    }
+    #expect(asset.size == 5)
   }
 
   @Test func `what is enqueued is there for the next process, and is sent by whoever drives`() async throws {

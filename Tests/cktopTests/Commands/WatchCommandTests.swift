@@ -7,7 +7,8 @@ import Testing
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1")
-    let driver = try Child(Binary.cktop().path, ["sync", "--watch"], environment: machine.environment)
+    let log = machine.folder.path("driver.log")
+    let driver = try Child(Binary.cktop().path, ["sync", "--watch"], environment: machine.environment, error: log)
     try await machine.wait { $0["inSync"] as? Bool == true }
 
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t2", "a=1")
@@ -27,6 +28,8 @@ import Testing
     #expect(live["pid"] as? Int32 == driver.pid)
     #expect(live["live"] as? Bool == true)
     #expect(end == .exited(0))
+    let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+    #expect(lines.contains { $0.hasSuffix(" state in sync") })
     #expect(try cloud.items(of: "records/modify").reduce(0, +) == 3)
   }
 }

@@ -186,6 +186,9 @@ package protocol Ledger: AnyObject {
   /// The queue by state, zone and type, in this order; only what there is.
   func queueParts() throws -> [QueuePart]
   func records(matching query: RecordQuery, offset: Int, limit: Int?) throws -> Window<RecordRow>
+  /// The next records by zone, owner and name. What comes and goes between two calls moves none of the others.
+  func records(after key: RecordKey?, of zone: ZoneKey?, type: String?, mirrorOnly: Bool, limit: Int) throws
+    -> [RecordRow]
   /// Records of this name in whatever zone.
   func records(named name: String, mirrorOnly: Bool) throws -> [RecordRow]
   /// How many records there are by zone and type, with pending edits laid over the mirror.

@@ -64,6 +64,23 @@ extension MemoryLedger {
   // MARK: - Records
 
   func records(matching query: RecordQuery, offset: Int, limit: Int?) throws -> Window<RecordRow> {
+    let rows = try records(matching: query).sorted { left, right in
+      let (a, b) = (left.record, right.record)
+      return (a.key.zone, a.key.owner, a.type, a.key.name) < (b.key.zone, b.key.owner, b.type, b.key.name)
+    }
+    return Window(total: rows.count, offset: offset, rows: Array(rows.dropFirst(offset).prefix(limit ?? .max)))
+  }
+
+  func records(after key: RecordKey?, of zone: ZoneKey?, type: String?, mirrorOnly: Bool, limit: Int) throws
+    -> [RecordRow]
+  {
+    let place = { (key: RecordKey) in (key.zone, key.owner, key.name) }
+    let rows = try records(matching: RecordQuery(zone: zone, type: type, mirrorOnly: mirrorOnly))
+      .filter { row in key.map { place($0) < place(row.record.key) } ?? true }
+    return Array(rows.sorted { place($0.record.key) < place($1.record.key) }.prefix(limit))
+  }
+
+  private func records(matching query: RecordQuery) throws -> [RecordRow] {
     let text = SoughtText(query.text)
     let keys = try query.zone.map(keys(of:)) ?? Array(Set(records.rows.keys).union(queue.byKey.keys))
     var rows: [RecordRow] = []
@@ -77,11 +94,7 @@ extension MemoryLedger {
       }
       rows.append(row)
     }
-    rows.sort { left, right in
-      let (a, b) = (left.record, right.record)
-      return (a.key.zone, a.key.owner, a.type, a.key.name) < (b.key.zone, b.key.owner, b.type, b.key.name)
-    }
-    return Window(total: rows.count, offset: offset, rows: Array(rows.dropFirst(offset).prefix(limit ?? .max)))
+    return rows
   }
 
   private func keys(of zone: ZoneKey) throws -> [RecordKey] {

@@ -103,7 +103,7 @@ extension SQLiteLedger {
       conditions.append("name || ' ' || type || ' ' || fields || ' ' || coalesce(changes, '') LIKE ? ESCAPE '\\'")
       arguments += [Self.likePattern(query.text)]
     }
-    let source = query.mirrorOnly ? Self.mirrorSource : Self.overlaidSource
+    let source = ShownRecords.union(mirrorOnly: query.mirrorOnly)
     let condition = conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
     let total = try Int.fetchOne(
       list("SELECT count(*) FROM (\(source)) WHERE \(condition)", isUsual: query.text.isEmpty),
@@ -119,27 +119,40 @@ extension SQLiteLedger {
     return Window(total: total ?? 0, offset: offset, rows: rows)
   }
 
+  func records(after key: RecordKey?, of zone: ZoneKey?, type: String?, mirrorOnly: Bool, limit: Int) throws
+    -> [RecordRow]
+  {
+    var parts: [String] = []
+    var arguments = StatementArguments()
+    for source in ShownRecords.all(mirrorOnly: mirrorOnly) {
+      let of = source.table
+      var sql = source.sql
+      if let zone {
+        sql += " AND \(of).zone = ? AND \(of).owner = ?"
+        arguments += [zone.zone, zone.owner]
+      }
+      if let key {
+        sql += zone == nil ? " AND (\(of).zone, \(of).owner, \(of).name) > (?, ?, ?)" : " AND \(of).name > ?"
+        arguments += zone == nil ? [key.zone, key.owner, key.name] : [key.name]
+      }
+      if let type {
+        // Not by the index of types, which is not in this order.
+        sql += " AND +\(of).type = ?"
+        arguments += [type]
+      }
+      // Each source in the order of its own index, so that a page costs a page.
+      parts.append("SELECT * FROM (\(sql) ORDER BY \(of).zone, \(of).owner, \(of).name LIMIT ?)")
+      arguments += [limit]
+    }
+    let sql = parts.joined(separator: " UNION ALL ") + " ORDER BY zone, owner, name LIMIT ?"
+    return try rows(sql, arguments + [limit]).map(RecordRow.init(row:))
+  }
+
   func records(named name: String, mirrorOnly: Bool) throws -> [RecordRow] {
-    let source = mirrorOnly ? Self.mirrorSource : Self.overlaidSource
+    let source = ShownRecords.union(mirrorOnly: mirrorOnly)
     return try rows("SELECT * FROM (\(source)) WHERE name = ? ORDER BY zone, owner", [name])
       .map(RecordRow.init(row:))
   }
-
-  private static let mirrorSource = """
-    SELECT zone, owner, name, type, changeTag, fields, createdAt, modifiedAt, modifiedBy,
-      NULL AS operation, NULL AS operationId, NULL AS changes, NULL AS state FROM records
-    """
-
-  private static let overlaidSource = """
-    SELECT r.zone, r.owner, r.name, r.type, r.changeTag, r.fields, r.createdAt, r.modifiedAt, r.modifiedBy,
-      o.operation, o.id AS operationId, o.changes, o.state
-      FROM records r LEFT JOIN operations o ON o.zone = r.zone AND o.owner = r.owner AND o.name = r.name
-      WHERE o.operation IS NULL OR o.operation <> 'delete'
-    UNION ALL
-    SELECT o.zone, o.owner, o.name, o.type, NULL, '{}', NULL, NULL, NULL, o.operation, o.id, o.changes, o.state
-      FROM operations o WHERE o.operation = 'save' AND NOT EXISTS
-        (SELECT 1 FROM records r WHERE r.zone = o.zone AND r.owner = o.owner AND r.name = o.name)
-    """
 
   func recordTotals() throws -> [RecordTotal] {
     try rows(
@@ -154,9 +167,9 @@ extension SQLiteLedger {
     var types: [String: String] = [:]
     for row in try rows(
       """
-      SELECT DISTINCT f.key AS name, json_extract(f.value, '$.type') AS type
+      SELECT DISTINCT f.key AS name, \(Self.wireType) AS type
         FROM records r, json_each(iif(json_valid(r.fields), r.fields, '{}')) f WHERE r.type = ?1
-      UNION SELECT DISTINCT f.key, json_extract(f.value, '$.type')
+      UNION SELECT DISTINCT f.key, \(Self.wireType)
         FROM operations o, json_each(iif(json_valid(o.changes), o.changes, '{}'), '$.values') f WHERE o.type = ?1
       """,
       [type]
@@ -165,6 +178,51 @@ extension SQLiteLedger {
     }
     return types
   }
+
+  /// An encrypted value is kept as it is sent: as one of the plain type, marked.
+  private static let wireType =
+    "iif(json_extract(f.value, '$.isEncrypted'), 'ENCRYPTED_', '') || json_extract(f.value, '$.type')"
+}
+
+/// A part of the records as lists show them: what is asked of it goes after its condition.
+private struct ShownRecords {
+  let sql: String
+  /// The table that orders it.
+  let table: String
+
+  /// The mirror alone, or with pending edits laid over it.
+  static func all(mirrorOnly: Bool) -> [ShownRecords] { mirrorOnly ? [mirror] : [overlaid, created] }
+
+  static func union(mirrorOnly: Bool) -> String {
+    all(mirrorOnly: mirrorOnly).map(\.sql).joined(separator: " UNION ALL ")
+  }
+
+  private static let mirror = ShownRecords(
+    sql: """
+      SELECT r.zone, r.owner, r.name, r.type, r.changeTag, r.fields, r.createdAt, r.modifiedAt, r.modifiedBy,
+        NULL AS operation, NULL AS operationId, NULL AS changes, NULL AS state FROM records r WHERE 1
+      """,
+    table: "r"
+  )
+
+  private static let overlaid = ShownRecords(
+    sql: """
+      SELECT r.zone, r.owner, r.name, r.type, r.changeTag, r.fields, r.createdAt, r.modifiedAt, r.modifiedBy,
+        o.operation, o.id AS operationId, o.changes, o.state
+        FROM records r LEFT JOIN operations o ON o.zone = r.zone AND o.owner = r.owner AND o.name = r.name
+        WHERE (o.operation IS NULL OR o.operation <> 'delete')
+      """,
+    table: "r"
+  )
+
+  private static let created = ShownRecords(
+    sql: """
+      SELECT o.zone, o.owner, o.name, o.type, NULL, '{}', NULL, NULL, NULL, o.operation, o.id, o.changes, o.state
+        FROM operations o WHERE o.operation = 'save' AND o.name IS NOT NULL AND NOT EXISTS
+          (SELECT 1 FROM records r WHERE r.zone = o.zone AND r.owner = o.owner AND r.name = o.name)
+      """,
+    table: "o"
+  )
 }
 
 /// A filter as SQL with GRDB's arguments.

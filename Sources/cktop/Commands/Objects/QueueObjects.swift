@@ -31,10 +31,9 @@ extension OutputJSON {
 extension OperationDetail {
   /// The operation as `queue show` and `queue export` print it: the line of `queue list`, its payload, its
   /// difference to base and server, and every attempt.
-  func json(_ redactor: Redactor) -> JSONObject? {
-    guard let operation else { return history.map { ended($0, redactor) } }
+  var json: JSONObject? {
+    guard let operation else { return history.map(ended) }
     var object = QueueRow(operation).json
-    object["error"] = .error(operation.errorCode, operation.errorMessage.map(redactor.redact))
     object["payload"] = [
       "fields": .fields(operation.changes.values),
       "cleared": .array(operation.changes.cleared.sorted().map(OutputJSON.text)),
@@ -42,7 +41,7 @@ extension OperationDetail {
     object["difference"] = .array(difference(operation).map(OutputJSON.object))
     object["baseTag"] = .optional(operation.baseTag)
     object["serverTag"] = .optional(server?.changeTag)
-    object["attemptLog"] = attemptLog(redactor)
+    object["attemptLog"] = attemptLog
     object["ending"] = .null
     object["dropped"] = .array(dropped.map { .object($0.json) })
     return object
@@ -58,23 +57,23 @@ extension OperationDetail {
     }
   }
 
-  private func ended(_ entry: HistoryEntry, _ redactor: Redactor) -> JSONObject {
+  private func ended(_ entry: HistoryEntry) -> JSONObject {
     [
       "id": .integer(entry.id), "operation": .text(entry.kind.rawValue), "recordType": .optional(entry.type),
       "recordName": entry.kind.isOfZone ? .null : .text(entry.key.name), "zone": .text(entry.key.zone),
-      "state": .null, "ending": .text(entry.ending.rawValue), "detail": .text(redactor.redact(entry.detail)),
-      "enqueuedAt": .time(entry.enqueuedAt), "endedAt": .time(entry.endedAt), "attemptLog": attemptLog(redactor),
+      "state": .null, "ending": .text(entry.ending.rawValue), "detail": .text(entry.detail),
+      "enqueuedAt": .time(entry.enqueuedAt), "endedAt": .time(entry.endedAt), "attemptLog": attemptLog,
       "dropped": .array(dropped.map { .object($0.json) }),
     ]
   }
 
-  private func attemptLog(_ redactor: Redactor) -> OutputJSON {
+  private var attemptLog: OutputJSON {
     .array(
       attempts.reversed().map { attempt in
         [
           "number": .integer(Int64(attempt.number)), "at": .time(attempt.at), "seconds": .number(attempt.seconds),
-          "error": .error(attempt.code, attempt.message.map(redactor.redact)),
-          "response": .optional(attempt.response.map(redactor.redact)),
+          "error": .error(attempt.code, attempt.message),
+          "response": .optional(attempt.response),
         ]
       }
     )

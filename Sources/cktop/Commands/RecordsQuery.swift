@@ -1,0 +1,139 @@
+import ArgumentParser
+import CloudKit
+import CloudSync
+import Foundation
+
+/// `cktop records query`.
+struct RecordsQuery: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "query",
+    abstract: "Records that a query finds.",
+    discussion: """
+      A record type, then 'where' with a predicate as NSPredicate reads it, then 'sort by' with fields, each of them with \
+      'desc' after it where the greatest comes first. Both may be left out.
+
+        cktop records query "City where people > 100000 and name beginswith 'L' sort by people desc, name"
+
+      Here the whole grammar holds; with --remote what the server can do, which joins conditions with AND.
+      """
+  )
+
+  @Argument(help: ArgumentHelp("The query.", valueName: "type where … sort by …")) var query: String
+  @Option(help: "Only records of this zone.") var zone: String?
+  @Option(help: "At most so many.") var limit: Int?
+  @Flag(help: "A JSON object a line.") var json = false
+  @OptionGroup var source: RecordSource
+  @OptionGroup var options: StoreOptions
+
+  func validate() throws {
+    if let limit, limit < 0 { throw ValidationError("--limit must not be negative") }
+  }
+
+  func run(_ session: Session) async throws {
+    let query = try CKQuery(parsing: query)
+    guard let store = try source.store(session) else { return }
+    let found =
+      source.remote ? try await remoteRecords(query, session, store) : try await records(query, session)
+    let rows = query.sorted(found).prefix(limit ?? .max)
+    OutputStream.standard.lines(json ? rows.map(\.json.line) : Array(rows).table)
+  }
+
+  private func records(_ query: CKQuery, _ session: Session) async throws -> [RecordRow] {
+    var found: [RecordRow] = []
+    let all = RecordListing(type: query.recordType, zone: zone, limit: nil, source: source)
+    try await all.each(session) { row in
+      if query.predicate.evaluate(with: CKRecord(row.record)) { found.append(row) }
+    }
+    return found
+  }
+
+  private func remoteRecords(_ query: CKQuery, _ session: Session, _ store: SyncStore) async throws -> [RecordRow] {
+    let engine = try session.engine(store)
+    let zones = if let zone { [try store.zoneKey(named: zone)] } else { try await engine.zonesOfServer() }
+    var found: [MirrorRecord] = []
+    do {
+      for zone in zones { found += try await engine.recordsOfServer(in: zone, matching: query) }
+    } catch let error as CKError {
+      throw CommandFailure.usage("\(error.localizedDescription.withoutFullStop); leave out --remote to look here")
+    }
+    return found.sorted { $0.key < $1.key }.map(RecordRow.init(onServer:))
+  }
+}
+
+extension CKQuery {
+  /// Reads `TYPE where PREDICATE sort by FIELD desc, FIELD`.
+  convenience init(parsing text: String) throws(CommandFailure) {
+    let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
+    let type = String(text.prefix { !$0.isWhitespace })
+    guard NameRule.isFieldName(type) else {
+      throw .usage("a query begins with a record type; write City where name = 'Lisbon'")
+    }
+    let (head, order) = text.dropFirst(type.count).splitAtSorting
+    let condition: String
+    if let match = head.prefixMatch(of: /\s*where\b/.ignoresCase()) {
+      condition = String(head[match.range.upperBound...])
+    } else if head.allSatisfy(\.isWhitespace) {
+      condition = "TRUEPREDICATE"
+    } else {
+      let text = head.trimmingCharacters(in: .whitespaces)
+      throw .usage("after a record type comes 'where' or 'sort by', not '\(text)'; cktop help records query tells more")
+    }
+    self.init(recordType: type, predicate: NSPredicate(format: condition))
+    if let problem { throw .usage("the predicate cannot be read: \(problem); correct it") }
+    sortDescriptors = try order.map(Self.descriptors)
+  }
+
+  private static func descriptors(_ text: Substring) throws(CommandFailure) -> [NSSortDescriptor] {
+    var descriptors: [NSSortDescriptor] = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let words = part.split(whereSeparator: \.isWhitespace)
+      let way = words.dropFirst().first?.lowercased() ?? "asc"
+      guard let field = words.first, words.count <= 2, NameRule.isFieldName(String(field)),
+        ["asc", "ascending", "desc", "descending"].contains(way)
+      else { throw .usage("'sort by' takes fields, each with asc or desc after it; write sort by people desc, name") }
+      descriptors.append(NSSortDescriptor(key: String(field), ascending: way.hasPrefix("asc")))
+    }
+    return descriptors
+  }
+
+  /// Records in the order that the query asks for; of equal ones the first stays first.
+  fileprivate func sorted(_ rows: [RecordRow]) -> [RecordRow] {
+    guard let descriptors = sortDescriptors else { return rows }
+    return rows.enumerated().map { (place: $0.offset, row: $0.element, record: CKRecord($0.element.record)) }
+      .sorted { one, other in
+        for descriptor in descriptors {
+          switch descriptor.compare(one.record, to: other.record) {
+          case .orderedAscending: return true
+          case .orderedDescending: return false
+          case .orderedSame: continue
+          }
+        }
+        return one.place < other.place
+      }
+      .map(\.row)
+  }
+}
+
+extension Substring {
+  /// What comes before the last `sort by` outside of quotes, and what comes after it, if there is one.
+  fileprivate var splitAtSorting: (Substring, Substring?) {
+    var quote: Character?
+    var isEscaped = false
+    var last: Range<Index>?
+    for index in indices {
+      let character = self[index]
+      if isEscaped {
+        isEscaped = false
+      } else if let open = quote {
+        if character == "\\" { isEscaped = true } else if character == open { quote = nil }
+      } else if character == "'" || character == "\"" {
+        quote = character
+      } else if index == startIndex || self[self.index(before: index)].isWhitespace,
+        let match = self[index...].prefixMatch(of: /sort\s+by\b/.ignoresCase())
+      {
+        last = match.range
+      }
+    }
+    return last.map { (self[..<$0.lowerBound], self[$0.upperBound...]) } ?? (self, nil)
+  }
+}

@@ -1,0 +1,72 @@
+import CloudKit
+import Foundation
+import Testing
+
+@testable import cktop
+
+@Suite(.serialized) struct RecordQueryCommandTests {
+  @Test func `records are found and sorted, here as on the server`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    for (name, people) in [("Lisbon", 5), ("London", 9), ("Lima", 9), ("Berlin", 3)] {
+      try await machine.succeed("records", "put", "--type", "City", "--name", name, "name=\(name)", "people=\(people)")
+    }
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t", "name=Lost")
+    try await machine.succeed("sync")
+    try await machine.succeed("records", "put", "--type", "City", "--name", "Lisbon", "people=10")
+    let query = "City where people > 3 and name beginswith 'L' sort by people desc, name"
+
+    let here = try await machine.succeed("records", "query", query, "--json").objects()
+    let mirror = try await machine.succeed("records", "query", query, "--mirror", "--json").objects()
+    let remote = try await machine.succeed("records", "query", query, "--remote", "--json", "--limit", "2").objects()
+    let all = try await machine.succeed("records", "query", "City", "--zone", "cktop")
+
+    #expect(here.map { $0["recordName"] as? String } == ["Lisbon", "Lima", "London"])
+    #expect(mirror.map { $0["recordName"] as? String } == ["Lima", "London", "Lisbon"])
+    #expect(remote.map { $0["recordName"] as? String } == ["Lima", "London"])
+    #expect(all.lines.count == 5 && all.lines[1].contains("Berlin"))
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `a query that cannot be read says where, and one that the server cannot do says what`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "City", "--name", "a", "name=x")
+    try await machine.succeed("sync")
+    let either = "City where name = 'x' or people = 1"
+
+    #expect(try await machine.fail(2, "records", "query", "").contains("record type"))
+    #expect(try await machine.fail(2, "records", "query", "City wher x = 1").contains("'where'"))
+    #expect(try await machine.fail(2, "records", "query", "City where name = ").contains("position"))
+    #expect(try await machine.fail(2, "records", "query", "City sort by name up").contains("asc or desc"))
+    #expect(try await machine.succeed("records", "query", either).lines.count == 2)
+    #expect(try await machine.fail(2, "records", "query", either, "--remote").contains("OR"))
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test(arguments: [
+    ("City", "where TRUEPREDICATE"), ("City  WHERE a = 1", "where a == 1"),
+    ("City where a = 'sort by b' Sort  By c desc", "where a == \"sort by b\" sorted by c descending"),
+    ("City sort by a, b descending, c asc", "where TRUEPREDICATE sorted by a, b descending, c"),
+    ("City where a = 'it\\'s sort by x'", "where a == \"it's sort by x\""),
+  ])
+  func `a query is a type, a predicate and an order`(text: String, meaning: String) throws {
+    #expect(try CKQuery(parsing: text).debugDescription == "<CKQuery City \(meaning)>")
+  }
+
+  @Test func `the server is asked also where nothing is stored here`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "City", "--name", "a", "name=x")
+    try await machine.succeed("sync")
+    let other = try Machine(cloud)
+
+    #expect(try await other.succeed("records", "export", "--remote").objects().count == 1)
+    let record = try await other.succeed("records", "get", "a", "--remote", "--json").object()
+    #expect(record["recordName"] as? String == "a")
+    #expect(try await other.succeed("records", "query", "City", "--remote").lines.count == 2)
+    #expect(try await other.succeed("records", "list").lines.count <= 1)
+    try await Machine(["CLOUDKIT_CONTAINER": Machine.container]).fail(3, "records", "list", "--remote")
+    withExtendedLifetime(cloud) {}
+  }
+}

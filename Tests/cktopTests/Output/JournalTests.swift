@@ -1,0 +1,47 @@
+import Testing
+
+@testable import CloudSync
+@testable import cktop
+
+@Suite struct JournalTests {
+  @Test func `what is new is told once, oldest first, and no terminal is steered by it`() {
+    var journal = Journal(after: 7)
+    let events = [
+      EventRow(id: 9, at: 2000, kind: "merge", message: "a\u{1B}[2J: the server's won"),
+      EventRow(id: 8, at: 1000, kind: "error", message: "NETWORK_ERROR: cut"),
+      EventRow(id: 7, at: 0, kind: "error", message: "known"),
+    ]
+
+    #expect(
+      journal.lines(status(.offline, "cut"), events) == [
+        "1970-01-01T00:00:01.000Z error NETWORK_ERROR: cut",
+        "1970-01-01T00:00:02.000Z merge a␛[2J: the server's won",
+        "1970-01-01T00:00:03.000Z state offline: cut",
+      ]
+    )
+    #expect(journal.lines(status(.offline, "cut"), events).isEmpty)
+  }
+
+  @Test func `what the engine is at just now is not told, what it has come to is`() {
+    var journal = Journal(after: 0)
+    var queued = status(.idle, "1 to be sent")
+    queued.queue.pending = 1
+    let states = [
+      status(.fetching, "reading"), status(.idle, "1 failed"), queued, status(.sending, "sending"),
+      status(.idle, "1 failed"), status(.idle, "2 failed"),
+    ]
+
+    #expect(
+      states.flatMap { journal.lines($0, []) } == [
+        "1970-01-01T00:00:03.000Z state idle: 1 failed", "1970-01-01T00:00:03.000Z state idle: 2 failed",
+      ]
+    )
+  }
+
+  private func status(_ state: StoreStatus.State, _ reason: String) -> StoreStatus {
+    var status = StoreStatus(generatedAt: 3000)
+    status.state = state
+    status.reason = reason
+    return status
+  }
+}
