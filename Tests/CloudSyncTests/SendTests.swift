@@ -302,6 +302,57 @@ import Testing
     #expect(try store.queue() == [])
   }
 
+  @Test(arguments: [ConflictPolicy.server, .client, .newest, .manual], ["edit", "same", "delete", "zone"])
+  func `nothing that others did in a zone that is to be deleted concerns what is put into the next`(
+    policy: ConflictPolicy,
+    theirs: String
+  ) async throws {
+    let world = try World()
+    let (mine, other) = (try world.device("mine", policy: policy), try world.device("other"))
+    _ = try mine.store.enqueue(["a", "b"].map { world.put($0, zone: "notes", ["x": .int64(1), "y": .int64(1)]) })
+    try await mine.sync()
+    try await other.sync()
+    switch theirs {
+    case "edit": try other.store.accept(world.put("a", zone: "notes", ["x": .int64(5)]))
+    case "same": try other.store.accept(world.put("a", zone: "notes", ["x": .int64(2), "z": .int64(1)]))
+    case "delete": try other.store.accept(world.delete("a", zone: "notes"))
+    default: _ = try other.store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
+    }
+    try await other.sync()
+    _ = try mine.store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
+    _ = try mine.store.enqueue([
+      world.put("a", zone: "notes", ["x": .int64(2)]), world.put("b", zone: "notes", ["x": .int64(1), "y": .int64(1)]),
+    ])
+
+    try await mine.sync()
+
+    #expect(world.onServer("a", zone: "notes") == ["x": .int64(2)])
+    #expect(world.onServer("b", zone: "notes") == ["x": .int64(1), "y": .int64(1)])
+    #expect(try mine.store.queue() == [] && mine.store.dropped().isEmpty)
+    #expect(try mine.store.status().heldDeletions.isEmpty)
+  }
+
+  @Test(arguments: [ConflictPolicy.server, .client])
+  func `a record that is deleted and made anew stands as a whole against what others wrote, or gives way as one`(
+    policy: ConflictPolicy
+  ) async throws {
+    let world = try World()
+    let (mine, other) = (try world.device("mine", policy: policy), try world.device("other"))
+    try mine.store.accept(world.put("a", ["t": .int64(1), "u": .int64(2)]))
+    try await mine.sync()
+    try await other.sync()
+    try other.store.accept(world.put("a", ["t": .int64(50)]))
+    try await other.sync()
+
+    try mine.store.accept(world.delete("a"))
+    try mine.store.accept(world.put("a", ["t": .int64(1)]))
+    try await mine.sync()
+
+    #expect(world.onServer("a") == (policy == .client ? ["t": .int64(1)] : ["t": .int64(50), "u": .int64(2)]))
+    #expect(try mine.store.queue() == [])
+    #expect(try mine.store.dropped().map(\.key.name) == (policy == .client ? [] : ["a"]))
+  }
+
   @Test func `what was meant for a new zone is an edit where the zone stays after all`() async throws {
     try store.accept(world.put("a", zone: "notes", ["x": .int64(1), "y": .int64(1)]))
     try await device.sync()

@@ -53,6 +53,11 @@ struct Reconciliation {
   func rebase(_ operation: QueuedOperation, onto server: MirrorRecord?, epoch: Int64) throws {
     var operation = operation
     operation.needsReadBack = false
+    // It waits for the deletion of its zone, with which goes whatever there is now. Should the zone stay, the tag tells.
+    if try ledger.zoneDeletions()[operation.key.zoneKey] != nil {
+      if let server { try ledger.put(server, epoch: epoch) } else { try ledger.removeRecord(operation.key) }
+      return try ledger.update(operation)
+    }
     switch (operation.kind, server) {
     case (.save, let server?) where operation.isHeldByPerson, (.delete, let server?) where operation.isHeldByPerson:
       try keep(&operation, beside: server, epoch: epoch)
@@ -97,6 +102,7 @@ struct Reconciliation {
       operation.baseTag = server.changeTag
       for name in server.fields.keys where !operation.changes.names.contains(name) { operation.changes[name] = nil }
     }
+    if operation.replaces(server) { return try rebaseReplacement(&operation, of: server) }
     let rules = policy.rules[server.type]
     let (base, uncertain) = operation.base(reckoningWithSentOn: server, rules)
     let merge = Merge(
@@ -138,6 +144,27 @@ struct Reconciliation {
       let names = merge.conflicts.sorted().joined(separator: ", ")
       operation.enterConflict(names.isEmpty ? "both sides change it" : "both sides changed \(names)", now: now)
     }
+    try ledger.update(operation)
+  }
+
+  /// A record that was deleted here and made anew is one thing, which goes as a whole or not at all.
+  private func rebaseReplacement(_ operation: inout QueuedOperation, of server: MirrorRecord) throws {
+    operation.forgetSent()
+    let all = operation.changes
+    for name in server.fields.keys where !all.names.contains(name) { operation.changes[name] = nil }
+    let policy = operation.conflictsEndlessly ? .manual : policy.policy
+    let isLater = operation.editedAt >= server.modifiedAt ?? 0
+    if policy == .server || (policy == .newest && !isLater) {
+      try drop(all, of: operation, "edited on the server, the record made anew here was dropped")
+      return try ledger.end(operation, .merged, "edited on the server", now: now)
+    }
+    if policy == .manual {
+      operation.enterConflict("made anew here, edited on the server", now: now)
+    } else {
+      operation.base = server.fields
+      operation.becomePending("merged with the server's record, ready to send", now: now)
+    }
+    operation.baseTag = server.changeTag
     try ledger.update(operation)
   }
 
@@ -227,6 +254,14 @@ struct Reconciliation {
   private func drop(_ changes: FieldChanges, of operation: QueuedOperation, _ reason: String) throws {
     try EventLog.add("merge", "\(operation.key.name): \(reason)", now: now, ledger)
     try ledger.add(DroppedChange(changes, of: operation, reason, at: now))
+  }
+}
+
+extension QueuedOperation {
+  /// Whether it is to stand in place of what others have written since it was deleted here.
+  fileprivate func replaces(_ server: MirrorRecord) -> Bool {
+    isRecreation && baseTag != nil && baseTag != server.changeTag && sentChanges.isEmpty && base != server.fields
+      && changes.values != server.fields
   }
 }
 

@@ -95,7 +95,7 @@ extension SyncStore {
       .filter { zone == nil || $0.record.key.zoneKey == zone }
   }
 
-  /// The wire types of the fields of a record type, as mirror and queue know them; the latest record decides.
+  /// The wire types of the fields of a record type: as the mirror knows them, else as the queue does.
   package func knownFieldTypes(of type: String) throws(StoreError) -> [String: String] {
     try read { try $0.fieldTypes(of: type) }
   }

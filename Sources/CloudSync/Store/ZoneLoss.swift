@@ -65,11 +65,16 @@ enum ZoneLoss {
 
   /// Lets go what the mirror has of the zone.
   static func accept(_ zone: ZoneKey, now: Int64, _ ledger: any Ledger) throws {
+    let isDoomed = try ledger.zoneDeletions()[zone] != nil
     for id in try ledger.dependentOperations(of: zone) {
       guard var operation = try ledger.operation(id) else { continue }
       switch operation.kind {
       case .delete where operation.state != .inFlight:
         try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
+      // Accepted after the zone's deletion here: nothing of what was there is meant.
+      case .save where isDoomed:
+        operation.startOver()
+        try ledger.update(operation)
       case .save where operation.baseTag != nil:
         let known = try ledger.record(operation.key)
         operation.recreate(from: known?.fields ?? [:])

@@ -108,7 +108,8 @@ struct SyncCommand: Verb {
     let driving = Task { try await engine.drive(types: types) }
     let signals = StopSignals { driving.cancel() }
     let bar = ProgressBar.start(store)
-    let journal = bar == nil ? JournalWriter(store) : nil
+    let redactor = Redactor(session.settings, storePath: session.storePath)
+    let journal = bar == nil ? JournalWriter(store, redactor) : nil
     let result = await driving.result
     await bar?.stop()
     await journal?.stop()

@@ -259,6 +259,16 @@ import Testing
         ]
       )
       #expect(try ledger.fieldTypes(of: "Note") == ["title": "STRING", "kept": "INT64"])
+      // What was refused is no model for others, and the mirror knows better than the queue.
+      var wrong = QueuedOperation.save("wrong")
+      wrong.changes = FieldChanges(values: ["kept": .string("1"), "new": .string("1")])
+      let refused = try ledger.insert(wrong)
+      #expect(try ledger.fieldTypes(of: "Note") == ["title": "STRING", "kept": "INT64", "new": "STRING"])
+      wrong = try #require(try ledger.operation(refused))
+      wrong.fail("BAD_REQUEST", "no")
+      try ledger.update(wrong)
+      #expect(try ledger.fieldTypes(of: "Note") == ["title": "STRING", "kept": "INT64"])
+      try ledger.end(wrong, .discarded, "", now: 1)
       var secret = MirrorRecord.note("secret", type: "Secret")
       secret.fields = ["pin": .encrypted(.string("1")), "key": .encrypted(.bytes(Data([1])))]
       try ledger.put(secret, epoch: 1)

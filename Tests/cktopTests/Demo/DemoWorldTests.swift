@@ -5,15 +5,17 @@ import Testing
 
 /// What happens in the demonstration's laboratory, on machines of any speed.
 @MainActor
-@Suite(.serialized) struct DemoWorldTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct DemoWorldTests {
   @Test func `what the poison key queues is refused, however early it is pressed`() async throws {
     let world = try await DemoWorld(seed: 1)
     _ = world.press("x")
     while try world.store.status().queue.total == 600 { await Task.yield() }
 
-    let pass = try await world.engine.syncNow()
+    // The laboratory's time is real: on a machine that is busy a pass may be cut short by it.
+    var failed = 0
+    repeat { failed += try await world.engine.syncNow().failed } while try world.store.status().queue.pending > 0
 
-    #expect(pass.failed == 1)
+    #expect(failed == 1)
     let left = try world.store.operations(text: "", offset: 0, limit: 10).rows
     #expect(left.map(\.state) == [.failed])
     #expect(left.map(\.errorCode) == ["BAD_REQUEST"])

@@ -103,8 +103,8 @@ import Testing
     try await until { try store.status().lastSuccessAt != nil && store.driversRest().rest != nil }
     #expect(try store.status().driver?.pid == Int64(first.pid))
     let second = try start()
-    // It holds the file of the lock that it waits for, and the watch that tells of its closing.
-    try await until { Self.openFiles(of: second).filter { $0.hasSuffix("inotify") }.count == 2 }
+    // Besides its journal's watch and its own of the store it has the one that tells of the lock's being let go.
+    try await until { Self.openFiles(of: second).filter { $0.hasSuffix("inotify") }.count == 3 }
     return (first, second)
   }
 

@@ -38,6 +38,32 @@ import Testing
     )
   }
 
+  @Test func `what becomes a person's matter is told with its reason, once`() {
+    var journal = Journal(after: 0)
+    let key = RecordKey(ZoneKey(zone: "z"), "a")
+    let none = FieldChanges()
+    var operation = QueuedOperation(saving: key, type: "Task", none, base: [:], baseTag: nil, group: nil, now: 0)
+    operation.id = 7
+    operation.fail("BAD_REQUEST", "no such field")
+    let lines = journal.lines(status(.idle, "1 failed"), [], stuck: [QueueRow(operation)])
+
+    #expect(lines.first?.hasSuffix(" failed operation 7, save Task a in zone z: BAD_REQUEST: no such field") == true)
+    #expect(journal.lines(status(.idle, "1 failed"), [], stuck: [QueueRow(operation)]).isEmpty)
+  }
+
+  @Test func `an outage is told once, and its end when a pass has ended well`() {
+    var journal = Journal(after: 0)
+    var back = status(.idle, "everything is sent")
+    back.lastSuccessAt = 4000
+    let states = [status(.offline, "cut"), status(.idle, "everything is sent"), status(.offline, "cut"), back]
+
+    #expect(
+      states.flatMap { journal.lines($0, []) }.map { $0.split(separator: " ", maxSplits: 1)[1] } == [
+        "state offline: cut", "state idle: everything is sent",
+      ]
+    )
+  }
+
   private func status(_ state: StoreStatus.State, _ reason: String) -> StoreStatus {
     var status = StoreStatus(generatedAt: 3000)
     status.state = state

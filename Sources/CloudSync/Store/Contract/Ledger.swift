@@ -193,6 +193,7 @@ package protocol Ledger: AnyObject {
   func records(named name: String, mirrorOnly: Bool) throws -> [RecordRow]
   /// How many records there are by zone and type, with pending edits laid over the mirror.
   func recordTotals() throws -> [RecordTotal]
-  /// The wire types of the fields of a record type, as mirror and queue know them.
+  /// The wire types of the fields of a record type: as the mirror knows them, else as the queue does. What was refused says
+  /// nothing.
   func fieldTypes(of type: String) throws -> [String: String]
 }

@@ -140,11 +140,14 @@ extension MemoryLedger {
   }
 
   func fieldTypes(of type: String) throws -> [String: String] {
-    var types: [String: String] = [:]
-    let note = { (name: String, value: FieldValue) in types[name] = max(types[name] ?? "", value.wireType) }
-    for row in records.rows.values where row.record.type == type { row.record.fields.forEach(note) }
-    for row in operations.rows.values where row.operation.type == type { row.operation.changes.values.forEach(note) }
-    return types
+    var (mirrored, queued): ([String: String], [String: String]) = ([:], [:])
+    for row in records.rows.values where row.record.type == type {
+      for (name, value) in row.record.fields { mirrored[name] = max(mirrored[name] ?? "", value.wireType) }
+    }
+    for row in operations.rows.values where row.operation.type == type && row.operation.state != .failed {
+      for (name, value) in row.operation.changes.values { queued[name] = max(queued[name] ?? "", value.wireType) }
+    }
+    return queued.merging(mirrored) { $1 }
   }
 }
 

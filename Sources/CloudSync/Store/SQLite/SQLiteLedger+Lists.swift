@@ -164,17 +164,20 @@ extension SQLiteLedger {
   }
 
   func fieldTypes(of type: String) throws -> [String: String] {
-    var types: [String: String] = [:]
-    for row in try rows(
+    let mirrored = """
+      SELECT f.key AS name, max(\(Self.wireType)) AS type
+        FROM records r, json_each(iif(json_valid(r.fields), r.fields, '{}')) f WHERE r.type = ? GROUP BY f.key
       """
-      SELECT DISTINCT f.key AS name, \(Self.wireType) AS type
-        FROM records r, json_each(iif(json_valid(r.fields), r.fields, '{}')) f WHERE r.type = ?1
-      UNION SELECT DISTINCT f.key, \(Self.wireType)
-        FROM operations o, json_each(iif(json_valid(o.changes), o.changes, '{}'), '$.values') f WHERE o.type = ?1
-      """,
-      [type]
-    ) {
-      if let wireType = row["type"] as String? { types[row["name"]] = wireType }
+    let queued = """
+      SELECT f.key AS name, max(\(Self.wireType)) AS type
+        FROM operations o, json_each(iif(json_valid(o.changes), o.changes, '{}'), '$.values') f
+        WHERE o.type = ? AND o.state <> 'failed' GROUP BY f.key
+      """
+    var types: [String: String] = [:]
+    for sql in [queued, mirrored] {
+      for row in try rows(sql, [type]) {
+        if let wireType = row["type"] as String? { types[row["name"]] = wireType }
+      }
     }
     return types
   }
