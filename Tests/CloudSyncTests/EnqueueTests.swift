@@ -255,6 +255,18 @@ import Testing
     #expect(try store.enqueueZoneDeletion(ZoneKey(zone: "notes")) == .unchanged)
   }
 
+  @Test func `a zone that is to be deleted once more goes with what was put behind its deletion`() throws {
+    let first = try store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
+    try store.accept(world.put("a", zone: "notes", [:]))
+    try store.accept(world.put("b", zone: "other", [:]))
+
+    #expect(try store.enqueueZoneDeletion(ZoneKey(zone: "notes")) == first)
+
+    #expect(try store.queue() == ["zoneDelete  pending", "save b pending"])
+    #expect(try store.endings() == ["save a superseded"])
+    #expect(try store.dropped().map(\.key.name) == ["a"])
+  }
+
   @Test func `a zone that is wanted again supersedes its deletion`() throws {
     _ = try store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
     _ = try store.enqueueZone(ZoneKey(zone: "notes"))

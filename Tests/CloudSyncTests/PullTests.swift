@@ -55,14 +55,19 @@ import Testing
     _ = try await device.engine.pass(lease, types: types, sweeps: .whenDue)
   }
 
+  /// Five notes and five tasks, sent.
+  private func fill(_ device: TestDevice, of world: World) async throws {
+    for type in ["Note", "Task"] {
+      _ = try device.store.enqueue((0..<5).map { world.put("\(type)\($0)", type: type, [:]) })
+    }
+    try await device.sync()
+  }
+
   @Test func `a deletion is found whenever the types of records became known`() async throws {
     let world = try World(.public)
     let mine = try world.device("mine")
     let theirs = try world.device("theirs", user: "ben")
-    for type in ["Note", "Task"] {
-      _ = try theirs.store.enqueue((0..<5).map { world.put("\(type)\($0)", type: type, [:]) })
-    }
-    try await theirs.sync()
+    try await fill(theirs, of: world)
     for type in ["Note", "Task"] {
       try await drive(mine, [type])
       try await drive(mine)
@@ -86,10 +91,7 @@ import Testing
     let world = try World(.public)
     let mine = try world.device("mine")
     let theirs = try world.device("theirs", user: "ben")
-    for type in ["Note", "Task"] {
-      _ = try theirs.store.enqueue((0..<5).map { world.put("\(type)\($0)", type: type, [:]) })
-    }
-    try await theirs.sync()
+    try await fill(theirs, of: world)
     try await mine.sync(["Note", "Task"])
     mine.transport.interfere { operation, _, body in
       operation == "records/query" && body.contains("Task")

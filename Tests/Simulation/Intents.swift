@@ -16,6 +16,10 @@ struct Intents {
   private var owners: [RecordKey: Set<RecordKey>] = [:]
   /// Records that have been deleted by the device whose they are.
   private var deleted: Set<RecordKey> = []
+  /// What devices have counted together in a record, and put into its set.
+  private var tallies: [RecordKey: (count: Int64, elements: Set<Int64>)] = [:]
+  /// Records of which somebody has said what their counts are to be.
+  private var settled: Set<RecordKey> = []
   /// How often something was deleted that others had let go of before.
   private(set) var releases = 0
 
@@ -43,9 +47,21 @@ struct Intents {
     }
   }
 
+  mutating func accept(_ tally: Tally) {
+    var known = tallies[tally.key] ?? (0, [])
+    known.count += tally.step
+    known.elements.insert(tally.element)
+    if let removed = tally.removed { known.elements.remove(removed) }
+    tallies[tally.key] = known
+  }
+
+  /// What is counted in a record is no more the sum of what was accepted.
+  mutating func settle(_ key: RecordKey) { settled.insert(key) }
+
   /// An operator threw a change away, or the world did something that no client can make good.
   mutating func giveUp(_ key: RecordKey, by device: SimulatedDevice?) {
     given.insert(key)
+    settle(key)
     giveUpWhatRefers(to: key)
     if let device { fields[device.name]?[key] = nil }
   }
@@ -66,6 +82,24 @@ struct Intents {
     for child in owners.keys where owner(of: child) == key { given.insert(child) }
   }
 
+  /// A zone is deleted by the device of which everything is that is reckoned with in it.
+  mutating func deleteAll(in zone: ZoneKey) {
+    for key in records.keys where key.zoneKey == zone {
+      records[key] = .some(nil)
+      deleted.insert(key)
+    }
+  }
+
+  /// A zone's deletion came too late, or not at all.
+  mutating func giveUpAll(in zone: ZoneKey) {
+    for key in records.keys where key.zoneKey == zone { giveUp(key, by: nil) }
+  }
+
+  func names(in zone: ZoneKey) -> [String] { records.keys.filter { $0.zoneKey == zone }.map(\.name) }
+
+  /// Whether the last that its device wanted of a record was that it go.
+  func isDeleted(_ key: RecordKey) -> Bool { records[key] == .some(nil) }
+
   /// A device has forgotten what it sent and does not know the fate of.
   mutating func lose(_ key: RecordKey, by device: SimulatedDevice) {
     lost[device.name, default: []].insert(key)
@@ -84,6 +118,11 @@ struct Intents {
         let held = server[key]?[field] ?? "nothing"
         return (key, "\(device) wrote \(value) to \(key.zone)/\(key.name), the server holds \(held)")
       }
+    }
+    for (key, tally) in tallies.sorted(by: { $0.key < $1.key }) where !settled.contains(key) {
+      let wanted = ["\(tally.count)", FieldValue.list(.int64, tally.elements.sorted().map(FieldValue.int64)).text]
+      let held = [server[key]?[Tally.count] ?? "nothing", server[key]?[Tally.elements] ?? "{}"]
+      if held != wanted { return (key, "\(key.zone)/\(key.name) has counted \(held), not \(wanted)") }
     }
     for (key, fields) in records.sorted(by: { $0.key < $1.key }) where !given.contains(key) {
       let wanted = fields?.filter { $0.key != FieldChanges.parent }.mapValues(\.text)

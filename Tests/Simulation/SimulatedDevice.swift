@@ -17,6 +17,8 @@ final class SimulatedDevice {
   let merging: MergePolicy
   /// Nil: what is on the device is all that there is.
   let app: SimulatedApp?
+  /// Records as its app has them in hand since it read or saved them.
+  var drafts: [RecordKey: CKRecord] = [:]
   private let scope: SyncStore.Scope
   private let turn: (pages: Int, requests: Int)
   private let isWaitedFor: Bool
@@ -79,6 +81,7 @@ final class SimulatedDevice {
       client: client,
       assetTransport: wire,
       policy: merging.policy,
+      mergeRules: merging.rules,
       deletionGuard: merging.deletionGuard,
       conflictResolver: resolver,
       random: { 0.5 },
@@ -103,11 +106,13 @@ final class SimulatedDevice {
     case refused
   }
 
-  func pass(types: [String], deadlyWrite: (number: Int, afterwards: Bool)?) async throws -> PassEnd {
+  /// - Parameter drives: whether as a driver passes by itself, which ends no back-off before its time and looks for deletions
+  ///   where there is no feed only now and then.
+  func pass(types: [String], drives: Bool, deadlyWrite: (number: Int, afterwards: Bool)?) async throws -> PassEnd {
     wire.passBegins()
     process.die(atWrite: deadlyWrite?.number, afterwards: deadlyWrite?.afterwards ?? false)
     do {
-      let summary = try await engine.syncNow(recordTypes: types)
+      let summary = try await drives ? drive(types) : engine.syncNow(recordTypes: types)
       guard !process.isDead else {
         try restart()
         return .died
@@ -131,6 +136,15 @@ final class SimulatedDevice {
       default: throw error
       }
     }
+  }
+
+  private func drive(_ types: [String]) async throws -> PassSummary {
+    guard let lease = try Lease.acquire(store) else { return try await engine.syncNow(recordTypes: types) }
+    defer { lease.release(store) }
+    _ = try store.recoverInFlight(lease)
+    let summary = try await engine.pass(lease, types: types, sweeps: .whenDue)
+    try await engine.deliver()
+    return summary
   }
 
   /// A new process: nothing but the storage remains.
@@ -174,6 +188,7 @@ extension FieldValue {
     case .string(let text): "'\(text)'"
     case .reference(let reference): "->\(reference.recordName)"
     case .asset(let asset): "file of \(asset.size ?? 0)"
+    case .list(_, let values): "{\(values.map(\.text).sorted().joined(separator: ","))}"
     default: "?"
     }
   }
@@ -186,6 +201,7 @@ extension EmulatorValue {
     case .string(let text): "'\(text)'"
     case .reference(let reference): "->\(reference.recordName)"
     case .asset(let asset): "file of \(asset.size)"
+    case .list(_, let values): "{\(values.map(\.text).sorted().joined(separator: ","))}"
     default: "?"
     }
   }

@@ -29,6 +29,7 @@ final class SimulatedWire: CKTransport {
     var held: [CKTransportRequest] = []
     /// Records whose deletion has arrived at the server.
     var deleted: Set<String> = []
+    var deletedZones: Set<String> = []
     var violation: String?
   }
 
@@ -140,6 +141,10 @@ final class SimulatedWire: CKTransport {
   }
 
   private func note(_ request: CKTransportRequest) {
+    if request.path.hasSuffix("zones/modify") {
+      let zones = Batch(request.body).zonesDeleted
+      state.withLock { $0.notes.deletedZones.formUnion(zones) }
+    }
     guard request.path.hasSuffix("records/modify") else { return }
     let deleted = Batch(request.body).operations.filter { ($0["operationType"] as? String)?.hasSuffix("elete") == true }
     let names = deleted.compactMap { Batch.name($0) }
@@ -255,6 +260,12 @@ struct Batch {
   var operations: [[String: Any]] {
     get { json["operations"] as? [[String: Any]] ?? [] }
     set { json["operations"] = newValue }
+  }
+
+  /// The names of zones that it deletes, of a `zones/modify`.
+  var zonesDeleted: [String] {
+    operations.filter { $0["operationType"] as? String == "delete" }
+      .compactMap { (($0["zone"] as? [String: Any])?["zoneID"] as? [String: Any])?["zoneName"] as? String }
   }
 
   /// What it does, for people.

@@ -6,23 +6,33 @@ import Foundation
 
 /// What devices do, and what operators do on them.
 extension SimulatedWorld {
-  func zone(_ index: Int) -> ZoneKey {
-    scope.database == .public ? .defaultZone : [ZoneKey(zone: "A"), ZoneKey(zone: "B"), Self.fleeting][index]
+  var zones: [ZoneKey] {
+    scope.database == .public ? [.defaultZone] : [ZoneKey(zone: "A"), ZoneKey(zone: "B"), Self.fleeting, Self.renewed]
   }
 
+  func zone(_ index: Int) -> ZoneKey { zones[index % zones.count] }
+
+  /// One of those in which anything may be.
+  private func anyZone() -> ZoneKey { zone(random.below(swarm.zoneRenewal > 0 ? 4 : 3)) }
+
+  private func type(of key: RecordKey) -> String { Self.types[Int(key.name.utf8.last ?? 0) % 2] }
+
   private func kept(_ index: Int) -> RecordKey { RecordKey(zone(index % 2), "k\(index)") }
-  private func loose() -> RecordKey { RecordKey(zone(random.below(3)), "x\(random.below(4))") }
+  private func loose() -> RecordKey { RecordKey(anyZone(), "x\(random.below(4))") }
 
   private func owned(_ device: SimulatedDevice) -> RecordKey {
-    let index = random.below(3)
-    return RecordKey(zone(index % 2), "o\(device.name.dropFirst(7))-\(index)")
+    let index = random.below(device === devices[0] && swarm.zoneRenewal > 0 ? 4 : 3)
+    return RecordKey(index == 3 ? zone(3) : zone(index % 2), "o\(device.name.dropFirst(7))-\(index)")
   }
 
   /// Of records that begin with `k`, which are never deleted, every device writes a field of its own, besides the one
   /// that all of them fight for; those with `o` are one device's alone, those with `x` anybody's.
   func change(_ device: SimulatedDevice, in only: ZoneKey? = nil) throws -> Change {
     var key = [kept(random.below(swarm.records)), loose(), owned(device)][random.below(3)]
-    if let only, key.zoneKey != only { key = RecordKey(only, "x\(random.below(4))") }
+    if let only, key.zoneKey != only {
+      let isOwn = only == Self.renewed && device === devices[0] && random.below(2) == 0
+      key = RecordKey(only, isOwn ? "o\(device.name.dropFirst(7))-3" : "x\(random.below(4))")
+    }
     counter += 1
     // Now and then what it has been before: a value that is taken back.
     let value = random.below(6) == 0 ? Int64(random.below(2)) : counter
@@ -52,13 +62,13 @@ extension SimulatedWorld {
       }
     default: break
     }
-    guard swarm.hasAssets, random.below(3) == 0 else { return Change(key, .save(type: "Note", changes)) }
+    guard swarm.hasAssets, random.below(3) == 0 else { return Change(key, .save(type: type(of: key), changes)) }
     // Few files, so that some are on the server already, in this record or another.
     let size = 10 + random.below(3)
     let file = Intents.isKept(key.name) ? "file_\(device.field)" : "file"
     changes[file] = .asset(WireAsset(size: Int64(size)))
     let sources = [file: [AssetSource(file: try folder.file(of: size))]]
-    return Change(key, .save(type: "Note", changes), assets: sources)
+    return Change(key, .save(type: type(of: key), changes), assets: sources)
   }
 
   private func reference(to target: RecordKey, _ action: String, from key: RecordKey) -> FieldValue {
@@ -66,8 +76,81 @@ extension SimulatedWorld {
     return .reference(WireReference(recordName: target.name, zoneID: zone, action: action))
   }
 
-  func deletion(_ device: SimulatedDevice) -> Change {
-    Change(random.below(2) == 0 ? loose() : owned(device), .delete)
+  func deletion(_ device: SimulatedDevice) throws -> Change {
+    let key = random.below(3) == 0 ? loose() : owned(device)
+    if random.below(4) > 0, let record = try device.store.current(key.recordID) { device.drafts[key] = record }
+    return Change(key, .delete)
+  }
+
+  /// The app saves a record of the framework's: as it reads it now, or as it has kept it since it read or saved it.
+  func editRecord(_ device: SimulatedDevice) throws {
+    let inHand = device.drafts.keys.sorted()
+    // Those first that were deleted.
+    let gone = inHand.filter(intents.isDeleted)
+    let choice = gone.isEmpty ? inHand : gone
+    let any = [kept(random.below(swarm.records)), loose(), owned(device)][random.below(3)]
+    let key = choice.isEmpty || random.below(gone.isEmpty ? 2 : 4) == 0 ? any : choice[random.below(choice.count)]
+    let isDeleted = intents.isDeleted(key)
+    // Kept while it wrote otherwise, one of its own would be in conflict with that.
+    let mayBeOld = isDeleted || !Intents.isOwned(key.name)
+    let old = mayBeOld && random.below(4) > 0 ? device.drafts[key] : nil
+    let record =
+      try old ?? device.store.current(key.recordID) ?? CKRecord(recordType: type(of: key), recordID: key.recordID)
+    counter += 1
+    var changes = FieldChanges()
+    if old == nil || !Intents.isKept(key.name) { changes[device.field] = .int64(counter) }
+    if random.below(3) == 0 { changes["shared"] = random.below(2) == 0 ? nil : .int64(Int64(random.below(3))) }
+    for name in changes.names {
+      if case .int64(let number)? = changes[name] { record[name] = number } else { record[name] = nil as Int64? }
+    }
+    do { try device.store.save([record]) } catch let error as StoreError where error.kind == .invalid {
+      return note("\(device.name) cannot save \(key.name): \(error.message)")
+    }
+    device.drafts[key] = record
+    // It is there again with all that the app has of it, but for files.
+    if old != nil, isDeleted {
+      census.count("deleted record saved")
+      changes.apply(FieldChanges(values: try record.queueFields().filter { $0.value.assets == nil }))
+    } else if old != nil {
+      census.count("old reading saved")
+    }
+    let change = Change(key, .save(type: type(of: key), changes))
+    intents.accept(change, by: device)
+    note("\(device.name) saves\(old == nil ? "" : " what it kept of") \(change.text)")
+  }
+
+  func tally(_ device: SimulatedDevice) -> Tally {
+    let key = kept(random.below(swarm.records))
+    counter += 1
+    let step = [1, 1, 2, -1][random.below(4)]
+    return Tally(
+      key,
+      type: type(of: key),
+      step: Int64(step),
+      element: counter,
+      takesOut: random.below(3) == 0,
+      hasRules: swarm.changesHaveRules
+    )
+  }
+
+  func count(_ device: SimulatedDevice) throws {
+    guard let tally = try tally(device).accepted(by: device.store) else { return }
+    remember(tally, device)
+  }
+
+  func remember(_ tally: Tally, _ device: SimulatedDevice) {
+    intents.accept(tally)
+    note("\(device.name): \(tally.text)")
+  }
+
+  /// The zone goes with what is in it, and is filled anew, perhaps at once.
+  func renewZone(_ device: SimulatedDevice) throws {
+    let accepted = try device.store.enqueueZoneDeletion(Self.renewed)
+    note("\(device.name) deletes zone D: \(accepted)")
+    if case .refused = accepted { return }
+    census.count("zone to be made anew")
+    intents.deleteAll(in: Self.renewed)
+    for _ in 0..<random.below(4) { try enqueue([try change(device, in: Self.renewed)], device) }
   }
 
   /// One record comes to be taken along by another of the same device; or lets go of it, which is then deleted.
@@ -78,11 +161,11 @@ extension SimulatedWorld {
     var change = FieldChanges(values: [device.field: .int64(counter)])
     if intents.owner(of: child) == nil {
       change["owner"] = reference(to: parent, "DELETE_SELF", from: child)
-      let makes = Change(parent, .save(type: "Note", FieldChanges(values: [device.field: .int64(counter)])))
-      try enqueue([makes, Change(child, .save(type: "Note", change))], device)
+      let makes = Change(parent, .save(type: type(of: parent), FieldChanges(values: [device.field: .int64(counter)])))
+      try enqueue([makes, Change(child, .save(type: type(of: child), change))], device)
     } else {
       change["owner"] = random.below(2) == 0 ? nil : reference(to: parent, "NONE", from: child)
-      try enqueue([Change(child, .save(type: "Note", change)), Change(parent, .delete)], device)
+      try enqueue([Change(child, .save(type: type(of: child), change)), Change(parent, .delete)], device)
       // However long that takes, the other waits for it.
       guard random.below(2) == 0 else { return }
       for row in try device.store.operations().rows where row.key == child { try perform(.pause, row, device) }
@@ -105,7 +188,7 @@ extension SimulatedWorld {
   func editGroup(_ device: SimulatedDevice) throws {
     guard scope.database == .private else { return }
     counter += 1
-    let zone = zone(random.below(3))
+    let zone = anyZone()
     let changes = try (0..<(1 + random.below(3))).map { _ in try change(device, in: zone) }
     try enqueue(changes, group: "group-\(counter)", device)
   }
@@ -122,6 +205,7 @@ extension SimulatedWorld {
     let isUnanswered = operation.map { $0.isUnanswered || $0.state == .inFlight } ?? false
     let result = try device.store.perform(verb, on: .ids([row.id]), actor: "operator")
     if verb == .discard, result.changed == [row.id] {
+      if row.key.zoneKey == Self.renewed, row.key.name.isEmpty { intents.giveUpAll(in: Self.renewed) }
       intents.giveUp(row.key, by: device)
       // With it goes what was sent: if the server has taken that, it is a stranger's now.
       if isUnanswered { intents.lose(row.key, by: device) }
@@ -129,9 +213,26 @@ extension SimulatedWorld {
     note("\(device.name) \(verb.rawValue) \(row.id): \(result.changed)")
   }
 
+  /// Somebody has back what was dropped of a change, by an operator or by a policy.
+  func undo(_ device: SimulatedDevice) throws {
+    let dropped = try device.store.dropped().filter { !Intents.isOwned($0.key.name) || intents.isGivenUp($0.key) }
+    guard !dropped.isEmpty else { return }
+    let chosen = dropped[random.below(dropped.count)]
+    intents.giveUp(chosen.key, by: device)
+    census.count("undone")
+    do {
+      let accepted = try device.store.undo(chosen.operation, actor: "operator")
+      note("\(device.name) undoes \(chosen.operation): \(accepted)")
+    } catch {
+      guard error.kind == .invalid else { throw error }
+      note("\(device.name) cannot undo \(chosen.operation): \(error.message)")
+    }
+  }
+
   func resolve(_ device: SimulatedDevice) throws {
     for conflict in try device.store.conflicts() {
       try check(conflict.key, conflict.fields.map(\.name), device)
+      intents.settle(conflict.key)
       let side = ConflictSide.allCases[random.below(ConflictSide.allCases.count)]
       let left = try device.store.resolve(conflict.id, take: side, actor: "operator")
       note("\(device.name) resolves \(conflict.key.name) by \(side.rawValue): \(left?.names.sorted() ?? [])")

@@ -15,9 +15,11 @@ final class SimulatedWorld {
 
   static let user = "ana"
   static let container = "iCloud.simulation"
-  static let types = ["Note"]
+  static let types = ["Note", "Task"]
   /// The zone that comes and goes; what happens in it is nobody's loss.
   static let fleeting = ZoneKey(zone: "C")
+  /// The zone that nobody but the first device deletes, which means what is in it then and nothing that comes afterwards.
+  static let renewed = ZoneKey(zone: "D")
 
   let seed: UInt64
   let census: Census
@@ -51,13 +53,14 @@ final class SimulatedWorld {
     let settles = random.below(2) == 0 && hasApps
     let policy = settles ? .manual : ConflictPolicy.allCases[random.below(ConflictPolicy.allCases.count)]
     swarm = Swarm(&random)
+    let rules = swarm.changesHaveRules ? MergeRules() : Self.types.reduce(into: MergeRules()) { $0[$1] = Tally.rules }
     let judge = settles ? "app" : policy.rawValue
     note("seed \(seed): \(database.rawValue), policy \(judge), \(hasApps ? "apps, " : "")\(swarm.text)")
     for index in 0..<(2 + random.below(random.below(6) == 0 ? 7 : 2)) {
       let clock = SimulatedClock(world: clock)
       let wire = SimulatedWire(emulator, world: self.clock, clock: clock, seed: seed &* 31 &+ UInt64(index))
       let name = "device-\(index)"
-      let merging = MergePolicy(policy, deletionGuard: swarm.deletionGuard)
+      let merging = MergePolicy(policy, rules: rules, deletionGuard: swarm.deletionGuard)
       let app = hasApps ? SimulatedApp(seed: seed &* 37 &+ UInt64(index), settles: settles) : nil
       let storage = try folder.storage(name)
       devices.append(
@@ -93,11 +96,13 @@ final class SimulatedWorld {
 
   private func step(_ device: SimulatedDevice) async throws {
     switch random.below(20) {
-    case 0...5: try enqueue([try change(device)], device)
-    case 6: try random.below(2) == 0 ? enqueue([deletion(device)], device) : bindOrRelease(device)
+    case 0...2: try enqueue([try change(device)], device)
+    case 3: try count(device)
+    case 4, 5: try editRecord(device)
+    case 6: try random.below(2) == 0 ? enqueue([try deletion(device)], device) : bindOrRelease(device)
     case 7: try editGroup(device)
     case 8: try random.below(4) == 0 ? decide(device) : command(device)
-    case 9: try resolve(device)
+    case 9: try random.below(2) == 0 ? resolve(device) : undo(device)
     case 10:
       let seconds = [0.5, 5, 60, 3600][random.below(4)]
       note("clock +\(seconds)")
@@ -131,7 +136,8 @@ final class SimulatedWorld {
       note("\(device.name) is \(user ?? "nobody") now")
       try device.signIn(as: user)
     }
-    if random.happens(swarm.zoneEvent), scope.database == .private { try changeZone(device) }
+    if random.happens(swarm.zoneEvent * 2), scope.database == .private { try changeZone(device) }
+    if random.happens(swarm.zoneRenewal), scope.database == .private { try renewZone(devices[0]) }
   }
 
   private func changeZone(_ device: SimulatedDevice) throws {
@@ -156,16 +162,19 @@ final class SimulatedWorld {
     device.meet(random.below(3) == 0 ? nil : swarm)
     if random.below(3) == 0 {
       let edits = try (0..<(1 + random.below(3))).map { _ in
-        random.below(4) == 0 ? deletion(device) : try change(device)
+        random.below(4) == 0 ? try deletion(device) : try change(device)
       }
       // An app in a process of its own, which does not die with the driver.
       let clock = device.clock
       let store = try SyncStore(device.storage, scope: scope) { clock.now }
       let keeping = device.keeping
       let accepted = Mutex<[Accepted]>([])
+      let tally = random.below(3) == 0 ? tally(device) : nil
+      let counted = Mutex<Tally?>(nil)
       device.wire.whileInFlight {
         guard let result = try? store.enqueue(edits, assets: keeping) else { return }
         accepted.withLock { $0 = result }
+        if let tally = try? tally?.accepted(by: store) { counted.withLock { $0 = tally } }
       }
       try await pass(device)
       device.wire.whileInFlight(nil)
@@ -175,6 +184,7 @@ final class SimulatedWorld {
         census.count("edit in flight")
         note("\(device.name) edited \(edits.map(\.text)) while it sent: \(result)")
       }
+      if let tally = counted.withLock(\.self) { remember(tally, device) }
     } else {
       try await pass(device)
     }
@@ -185,17 +195,25 @@ final class SimulatedWorld {
   func pass(_ device: SimulatedDevice, mayDie: Bool = true) async throws -> Bool {
     let dies = mayDie && random.happens(swarm.death)
     let deadlyWrite = dies ? (number: 1 + random.below(25), afterwards: random.below(2) == 0) : nil
-    let end = try await device.pass(types: Self.types, deadlyWrite: deadlyWrite)
+    // What a store knows of a public database is what it was once told to read.
+    let told = mayDie && scope.database == .public ? random.below(4) : 3
+    let types = [[], ["Note"], ["Task"], Self.types][told]
+    let drives = mayDie && random.below(2) == 0
+    let end = try await device.pass(types: types, drives: drives, deadlyWrite: deadlyWrite)
     let notes = device.wire.takeNotes()
     trace += notes.trace.map { "  \($0)" }
     for rare in notes.rare { census.count(rare) }
     held += notes.held.map { (device.name, $0) }
     deletedOnServer.formUnion(notes.deleted)
+    if notes.deletedZones.contains(Self.renewed.zone) { deletedOnServer.formUnion(intents.names(in: Self.renewed)) }
     if let fault = notes.violation { throw violation("\(device.name): \(fault)") }
     if let app = device.app?.takeNotes() {
       trace += app.trace.map { "  \($0)" }
       for rare in app.rare { census.count(rare) }
-      for conflict in app.conflicts { asked.append((conflict.key, conflict.fields, device)) }
+      for conflict in app.conflicts {
+        asked.append((conflict.key, conflict.fields, device))
+        intents.settle(conflict.key)
+      }
     }
     switch end {
     case .died:
@@ -215,7 +233,8 @@ final class SimulatedWorld {
       )
       if try summary.reachedEnd && device.store.status().isInSync {
         census.count("in sync")
-        try compare(device)
+        // Between two sweeps it does not know of deletions.
+        if scope.database == .private || !drives { try compare(device) }
       }
       return summary.sent + summary.failed + summary.fetched + summary.deleted > 0
     }
@@ -240,13 +259,14 @@ final class SimulatedWorld {
     guard !held.isEmpty else { return }
     let (device, request) = held.remove(at: random.below(held.count))
     if random.below(3) == 0 { return note("a request of \(device) is lost for good") }
+    if Batch(request.body).zonesDeleted.contains(Self.renewed.zone) { intents.giveUpAll(in: Self.renewed) }
     for operation in Batch(request.body).operations {
       guard let name = Batch.name(operation), Intents.isOwned(name) else { continue }
       // Its deletion has been carried out, or found to be; that it is made again afterwards nobody can know before.
       if try deletedOnServer.contains(name) || hasDeleted(name)
         || operation["operationType"] as? String == "forceDelete"
       {
-        for index in 0..<2 { intents.giveUp(RecordKey(zone(index), name), by: nil) }
+        for zone in zones { intents.giveUp(RecordKey(zone, name), by: nil) }
       }
     }
     let date = clock.date
@@ -258,7 +278,7 @@ final class SimulatedWorld {
   /// Whether the device whose record it is has deleted it, and has nothing left to do about it.
   private func hasDeleted(_ name: String) throws -> Bool {
     let owner = devices.first { name.hasPrefix("o\($0.name.dropFirst(7))-") }
-    let key = (0..<2).map { RecordKey(zone($0), name) }.first { intents.records[$0] == .some(nil) }
+    let key = zones.map { RecordKey($0, name) }.first { intents.isDeleted($0) }
     guard let owner, let key else { return false }
     return try !owner.store.operations().rows.contains { $0.key == key }
   }

@@ -19,7 +19,8 @@ import Testing
   private static let rareStates = [
     "died", "died with rows in flight", "fenced", "refused as somebody else", "in sync", "edit in flight",
     "arrived late", "clock set back", "zone deleted by others", "deletions accepted",
-    "deletions restored", "upload", "assets/rereference", "row failed", "row conflict", "row paused",
+    "deletions restored", "zone to be made anew", "old reading saved", "deleted record saved", "undone",
+    "upload", "assets/rereference", "row failed", "row conflict", "row paused",
     "row waiting", "row blocked", "stalled write", "twice write", "answerLost write", "answerCut write",
     "itemQuota write", "itemPoisoned write", "quota write", "error VALIDATING_REFERENCE_ERROR",
     "app refuses to send", "app changes before it goes", "app does not take", "app repairs", "app is asked about",

@@ -16,6 +16,8 @@ struct Swarm: Sendable {
   private(set) var tokenExpiry = 0.0
   private(set) var accountEvent = 0.0
   private(set) var zoneEvent = 0.0
+  /// The chance that the zone of which one device alone decides is deleted and filled anew; 0: there is none.
+  private(set) var zoneRenewal = 0.0
   private(set) var appTrouble = 0.0
   /// How long the trouble lasts.
   let steps: Int
@@ -23,6 +25,8 @@ struct Swarm: Sendable {
   let records: Int
   /// Whether records have files.
   let hasAssets: Bool
+  /// Whether changes say how their fields are merged, or the engine does.
+  let changesHaveRules: Bool
   /// Which deletions are held back.
   let deletionGuard: DeletionGuard?
 
@@ -30,6 +34,7 @@ struct Swarm: Sendable {
     deletionGuard = random.below(4) == 0 ? nil : DeletionGuard(count: 1 + random.below(3), share: 0.2)
     records = 1 + random.below(5)
     hasAssets = random.below(4) == 0
+    changesHaveRules = random.below(2) == 0
     steps = 5 + random.below(random.below(8) == 0 ? 100 : 20)
     for fault in Fault.allCases { rates[fault] = Self.rate(&random) }
     death = Self.rate(&random)
@@ -37,6 +42,7 @@ struct Swarm: Sendable {
     tokenExpiry = Self.rate(&random)
     accountEvent = Self.rate(&random)
     zoneEvent = Self.rate(&random)
+    zoneRenewal = random.below(3) == 0 ? random.fraction() : 0
     appTrouble = Self.rate(&random) * 3
   }
 

@@ -32,7 +32,7 @@ extension CKRecord {
     package var base: [String: FieldValue?]?
     /// The change tag that was read.
     package var changeTag: String?
-    /// Of a record that has one, the other fields, without assets.
+    /// Of a record that was read, or handed to a queue before, the other fields, without assets.
     package var unchanged: [String: FieldValue]
     fileprivate let state: RecordState
   }
@@ -62,7 +62,7 @@ extension CKRecord {
         return Dictionary(uniqueKeysWithValues: spelled.map { ($0, values[$0]) })
       },
       changeTag: state.changeTag,
-      unchanged: state.changeTag == nil
+      unchanged: state.ancestor == nil && state.changeTag == nil
         ? [:]
         : try state.wireFields(
           keys: state.fields.filter { $0.value.assets.isEmpty && !state.changedKeys.contains($0.key) }.map(\.key),

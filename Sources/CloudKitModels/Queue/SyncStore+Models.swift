@@ -98,8 +98,12 @@ extension SyncStore {
       guard let type = step.recordType, let applied else { return Change(RecordKey(zone, id.recordName), .delete) }
       let changed = try applied.changedFields()
       let fields = FieldChanges(values: changed.set, cleared: changed.cleared, rules: step.rules)
-      let save = Change.Kind.save(type: type, fields)
-      return Change(RecordKey(zone, id.recordName), save, assets: changed.assets, base: try step.base(of: fields.names))
+      let read = try step.fieldsRead()
+      let base = read.map { read in Dictionary(uniqueKeysWithValues: fields.names.map { ($0, read[$0]) }) }
+      let key = RecordKey(zone, id.recordName)
+      var change = Change(key, .save(type: type, fields), assets: changed.assets, base: base)
+      change.unchanged = (read ?? [:]).filter { !fields.names.contains($0.key) && $0.value.assets == nil }
+      return change
     }
     _ = try enqueue(accepted, group: group, isWhole: true)
   }
@@ -128,11 +132,10 @@ extension CKModelChanges.Step {
     }
   }
 
-  /// The fields as they were before the edit, where that is known.
-  func base(of names: Set<String>) throws -> [String: FieldValue?]? {
+  /// All fields as they were before the edit, where that is known.
+  func fieldsRead() throws -> [String: FieldValue]? {
     guard case .edit(_, let original, _) = self else { return nil }
-    let values = try original.changedFields().set
-    return Dictionary(uniqueKeysWithValues: names.map { ($0, values[$0]) })
+    return try original.changedFields().set
   }
 
   /// What becomes of a record that is known, or not; nil where it is deleted.

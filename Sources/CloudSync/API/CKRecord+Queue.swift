@@ -28,7 +28,7 @@ extension Change {
     let kind = Kind.save(type: record.recordType, changes)
     var change = Change(key, kind, assets: changed.assets, base: changed.base, baseTag: changed.changeTag)
     change.unchanged = changed.unchanged
-    if changed.changeTag != nil, let parent = record.parent, record.changedParent == nil {
+    if changed.base != nil || changed.changeTag != nil, let parent = record.parent, record.changedParent == nil {
       change.unchanged[FieldChanges.parent] = .parent(parent.recordID.recordName)
     }
     return (change, changed)
@@ -64,9 +64,10 @@ extension CKRecord {
     self.init(wire: wire, zoneID: key.recordID.zoneID)
   }
 
-  /// A record of a list, with its times.
+  /// A record of a list, with its times, and with its change tag where the server has it.
   package convenience init(_ record: MirrorRecord) {
     var wire = WireRecord(recordName: record.key.name, recordType: record.type)
+    wire.recordChangeTag = record.changeTag.isEmpty ? nil : record.changeTag
     wire.take(record.fields)
     wire.created = record.createdAt.map { WireStamp(timestamp: $0) }
     wire.modified = record.modifiedAt.map { WireStamp(timestamp: $0, userRecordName: record.modifiedBy) }
@@ -118,9 +119,9 @@ extension SyncStore {
     return record
   }
 
-  /// A record as this machine has it; nil where there is none, or where it is to be deleted.
+  /// A record as this machine has it, with the server's change tag and times as far as they are known; nil where there is
+  /// none, or where it is to be deleted.
   package func current(_ recordID: CKRecord.ID) throws(StoreError) -> CKRecord? {
-    let key = RecordKey(recordID)
-    return try record(key).map { CKRecord(key, type: $0.type, fields: $0.fields) }
+    try record(RecordKey(recordID)).map { CKRecord($0) }
   }
 }

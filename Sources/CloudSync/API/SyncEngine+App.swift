@@ -83,9 +83,8 @@ extension SyncEngine {
   @discardableResult
   public nonisolated func flush() throws(StoreError) -> Int { try store.flush(actor: "app") }
 
-  /// Accepts records to be saved, all or none: of each the fields that were set or cleared since it was fetched, and of one
-  /// that has been deleted from here since then, or whose zone is to be, all but its assets. They are on disk when this
-  /// returns.
+  /// Accepts records to be saved, all or none: of each the fields that were set or cleared since it was read or saved, and of
+  /// one that is there no more, whoever deleted it or its zone, all but its assets. They are on disk when this returns.
   ///
   /// - Throws: `CKError` for what cannot be kept or sent; `StoreError` where the store cannot take it.
   public nonisolated func save(_ records: [CKRecord]) throws {
@@ -99,8 +98,8 @@ extension SyncEngine {
     try store.delete(recordIDs)
   }
 
-  /// A record as this machine has it: the server's with the queued changes in it; nil where there is none, or where it is
-  /// to be deleted.
+  /// A record as this machine has it: the server's, with its change tag and times, and the queued changes in it; nil where
+  /// there is none, or where it is to be deleted.
   public nonisolated func record(_ recordID: CKRecord.ID) throws(StoreError) -> CKRecord? {
     let record = try store.current(recordID)
     configuration.origin?.adoptAssets(of: record.map { [$0] } ?? [])

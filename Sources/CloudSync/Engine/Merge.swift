@@ -64,21 +64,23 @@ package struct Merge: Hashable, Sendable {
     for name in changes.names {
       let local = changes[name]
       let theirs = server[name]
+      // What a record that nobody has sent was here, nobody has taken away there.
+      let base = theirs == nil && !isBaseKnown ? nil : base[name]
       if uncertain.contains(name) {
         conflicts.insert(name)
         remaining.merge(name, local, changes.rules[name])
         continue
       }
       let rule = changes.rules[name] ?? rules[name] ?? .value
-      if contested.contains(name), theirs == base[name] {
+      if contested.contains(name), theirs == base {
         remaining.merge(name, local, changes.rules[name])
         continue
       }
-      let joined = rule.joined(base: base[name], local: local, server: theirs)
+      let joined = rule.joined(base: base, local: local, server: theirs)
       // Set back to what it was, or equal on both sides: nothing of ours to send. Two that counted alike have both counted.
-      if local == base[name], isBaseKnown || local != nil || joined != nil { continue }
+      if local == base, isBaseKnown || local != nil || joined != nil { continue }
       if theirs == local, rule != .counter || joined == nil { continue }
-      if theirs == base[name] {
+      if theirs == base {
         remaining.merge(name, local, changes.rules[name])
         continue
       }

@@ -23,23 +23,12 @@ extension SyncEngine {
     let known = needs.filter { $0.asset.place != nil }
     if !known.isEmpty {
       let supplied = try await rereference(Array(known), zone, lease, &summary)
-      summary.failed += try store.finishAssets(
-        supplied,
-        policy: configuration.merging,
-        random: configuration.random(),
-        lease
-      )
+      try finish(supplied, lease, &summary)
     }
     let files = needs.filter { $0.asset.place == nil }
     guard !files.isEmpty else { return }
     let addressed = try await addresses(Array(files), zone, lease, &summary)
-    let supplied = try await upload(addressed, lease)
-    summary.failed += try store.finishAssets(
-      supplied,
-      policy: configuration.merging,
-      random: configuration.random(),
-      lease
-    )
+    try finish(try await upload(addressed, lease), lease, &summary)
   }
 
   /// Uploads files, several at a time, and shows how many of their bytes are done.
@@ -147,8 +136,8 @@ extension SyncEngine {
       case .one where needs.count > 1:
         return try await addresses(Array(needs[..<half]), zone, lease, &summary)
           + addresses(Array(needs[half...]), zone, lease, &summary)
-      case .one: try put(off: needs, .failed(error), lease, &summary)
-      case .zone: try put(off: needs, .zoneMissing(error), lease, &summary)
+      case .one: try finish(needs.map { ($0, .failed(error)) }, lease, &summary)
+      case .zone: try finish(needs.map { ($0, .zoneMissing(error)) }, lease, &summary)
       }
       return []
     }
@@ -158,21 +147,16 @@ extension SyncEngine {
 
   /// The server fails over a single one: it is put off. Where it fails over one after the other, it is left alone for a while.
   private func giveUp(_ needs: [Need], _ error: WebServicesError, _ lease: Lease, _ summary: inout PassSummary) throws {
-    try put(off: needs, .failed(error), lease, &summary)
+    try finish(needs.map { ($0, .failed(error)) }, lease, &summary)
     assetsGivenUp += 1
     guard assetsGivenUp >= 5 else { return }
     assetsGivenUp = 0
     throw error
   }
 
-  private func put(
-    off needs: [Need],
-    _ outcome: SyncStore.AssetOutcome,
-    _ lease: Lease,
-    _ summary: inout PassSummary
-  ) throws {
+  private func finish(_ supplied: [Supplied], _ lease: Lease, _ summary: inout PassSummary) throws {
     summary.failed += try store.finishAssets(
-      needs.map { ($0, outcome) },
+      supplied,
       policy: configuration.merging,
       random: configuration.random(),
       lease

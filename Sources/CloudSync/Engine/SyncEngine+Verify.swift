@@ -185,7 +185,7 @@ extension SyncEngine {
 
 extension SyncStore {
   /// Record types that the store knows in a zone, or reads where there is no feed.
-  fileprivate func knownTypes(in zone: ZoneKey) throws(StoreError) -> [String] {
+  func knownTypes(in zone: ZoneKey) throws(StoreError) -> [String] {
     try read { ledger in
       let pulled = try ledger.pulls().filter { $0.zone == zone }.map(\.type)
       return Set(try ledger.recordTypes(in: zone) + pulled).sorted()

@@ -18,8 +18,8 @@ package struct Change: Hashable, Sendable {
   package var base: [String: FieldValue?]?
   /// The change tag that the caller read.
   package var baseTag: String?
-  /// The other fields of the record as the caller has them, without assets: they are saved with it where the record has been
-  /// deleted from here meanwhile.
+  /// The other fields of a record that the caller has read or saved before, without assets: they are saved with it where the
+  /// record is there no more, whoever deleted it.
   package var unchanged: [String: FieldValue] = [:]
 
   package init(

@@ -7,7 +7,8 @@ package enum ConflictSide: String, Hashable, Sendable, CaseIterable {
 
 /// A change that both sides made, as the conflict desk shows it: derived from the operation and the mirror.
 package struct Conflict: Hashable, Sendable {
-  /// One field with its three values; nil is absent.
+  /// One field with its three values; nil is absent. Of a counter of which nobody can tell whether a request that was not
+  /// answered has counted, the local value is the server's with all of ours added.
   package struct Field: Hashable, Sendable {
     package var name: String
     package var base: FieldValue?
@@ -35,6 +36,8 @@ package struct Conflict: Hashable, Sendable {
 
   private let changes: FieldChanges
   private let serverFields: [String: FieldValue]
+  /// Of such counters the server's value with what was counted after that request.
+  private let counted: [String: FieldValue]
 
   package init(_ operation: QueuedOperation, server: MirrorRecord?) {
     id = operation.id
@@ -54,12 +57,16 @@ package struct Conflict: Hashable, Sendable {
     if operation.kind == .delete { names.formUnion(serverFields.keys) }
     // The files of assets went with the server's record, or with that version of it.
     if operation.kind == .delete || server == nil { names.formUnion(base.filter { !$0.value.hasFiles }.keys) }
+    let missed = operation.doubtfulCounters(beside: server, since: { _, name in base[name] })
+    let counted = operation.doubtfulCounters(beside: server, since: { sent, name in sent[name] })
+    self.counted = counted
     let different = names.sorted().compactMap { [changes, serverFields] name -> Field? in
-      let field = Field(name: name, base: base[name], local: changes[name], server: serverFields[name])
+      let field = Field(name: name, base: base[name], local: missed[name] ?? changes[name], server: serverFields[name])
+      if counted[name] != nil { return field }
       let isCleared = server == nil && field.local != field.base
       return field.local == field.server && !isCleared ? nil : field
     }
-    let contested = different.filter { $0.base != $0.server }
+    let contested = different.filter { $0.base != $0.server || counted[$0.name] != nil }
     isContested = !contested.isEmpty
     fields = contested.isEmpty || server == nil ? different : contested
   }
@@ -86,7 +93,7 @@ package struct Conflict: Hashable, Sendable {
       if side == .newest { side = newest }
       switch side {
       case .local: left[field.name] = field.local
-      case .server: left[field.name] = field.server
+      case .server: left[field.name] = counted[field.name] ?? field.server
       case .base, .newest: left[field.name] = field.base
       }
     }
@@ -124,7 +131,7 @@ package struct Conflict: Hashable, Sendable {
   private func resolution(leaving changes: FieldChanges) -> Resolution {
     let left = changes.effective(on: serverFields)
     let result = left.applied(to: serverFields)
-    let dropped = self.changes.names.filter { self.changes[$0] != result[$0] }
+    let dropped = self.changes.names.filter { self.changes[$0] != result[$0] && counted[$0] == nil }
     return Resolution(kind, left.isEmpty ? nil : left, dropped.isEmpty ? nil : self.changes.only(dropped))
   }
 }
@@ -142,6 +149,24 @@ package struct Resolution: Hashable, Sendable {
     self.kind = kind
     self.left = left
     self.dropped = dropped
+  }
+}
+
+extension QueuedOperation {
+  /// What becomes of the counters of which nobody can tell whether a request that was not answered has counted.
+  ///
+  /// - Parameter base: from what on ours is still to be added to the server's value.
+  fileprivate func doubtfulCounters(
+    beside server: MirrorRecord?,
+    since base: (_ sent: FieldChanges, _ name: String) -> FieldValue?
+  ) -> [String: FieldValue] {
+    guard let server, state == .conflict, kind == .save, isUnanswered else { return [:] }
+    return sentChanges.reduce(into: [:]) { result, sent in
+      for name in sent.names.intersection(changes.names) {
+        let (local, theirs) = (changes[name], server.fields[name])
+        result[name] = MergeRule.counter.joined(base: base(sent, name), local: local, server: theirs) ?? nil
+      }
+    }
   }
 }
 

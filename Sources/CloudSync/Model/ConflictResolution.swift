@@ -32,7 +32,9 @@ public struct ConflictingChange: Hashable, Sendable {
     fields = conflict.fields.map(\.name)
     zone = operation.key.zoneKey
     base = operation.base
-    local = operation.kind == .delete ? nil : operation.changes.applied(to: server?.fields ?? [:])
+    var changes = operation.changes
+    for field in conflict.fields { changes[field.name] = field.local }
+    local = operation.kind == .delete ? nil : changes.applied(to: server?.fields ?? [:])
     self.server = server
   }
 

@@ -54,7 +54,7 @@ struct Reconciliation {
     var operation = operation
     operation.needsReadBack = false
     // It waits for the deletion of its zone, with which goes whatever there is now. Should the zone stay, the tag tells.
-    if try ledger.zoneDeletions()[operation.key.zoneKey] != nil {
+    if try ledger.isDoomed(operation.key.zoneKey) {
       if let server { try ledger.put(server, epoch: epoch) } else { try ledger.removeRecord(operation.key) }
       return try ledger.update(operation)
     }
@@ -315,46 +315,6 @@ extension QueuedOperation {
     guard sentChanges.last != changes else { return }
     // Older ones are forgotten.
     sentChanges = sentChanges.suffix(3) + [changes]
-  }
-
-  /// The base, where what our own unanswered request wrote is as good as the base, for nobody else touched it. A request
-  /// that may still be carried out is remembered.
-  ///
-  /// - Returns: also the counters of which nobody can tell whether that request has counted.
-  fileprivate mutating func base(reckoningWithSentOn server: MirrorRecord, _ rules: [String: MergeRule])
-    -> (base: [String: FieldValue], uncertain: Set<String>)
-  {
-    let isNews = !isUnanswered || server.changeTag != baseTag || state == .conflict
-    guard !sentChanges.isEmpty, isNews else { return (base, []) }
-    var (result, uncertain) = (base, Set<String>())
-    for name in sentChanges.names {
-      let theirs = server.fields[name]
-      let sent = sentChanges.filter { $0.names.contains(name) }
-      let rule = changes.rules[name] ?? sent.last?.rules[name] ?? rules[name] ?? .value
-      // Others count to the same number, too: where an answer said that ours was not taken, that is what they did.
-      if sent.contains(where: { $0[name] == theirs }), isUnanswered || rule == .value {
-        result[name] = theirs
-      } else if isUnanswered, theirs != base[name], rule == .counter,
-        MergeRule.counter.joined(base: base[name], local: sent.last?[name], server: theirs) != nil
-      {
-        uncertain.insert(name)
-      }
-    }
-    let doubtful = uncertain.isEmpty ? [] : sentChanges.map { $0.only(uncertain) }.filter { !$0.isEmpty }
-    forgetSent()
-    // Until a person has decided: the next edit by others does not tell either whether it has counted.
-    (sentChanges, isUnanswered) = (doubtful, !doubtful.isEmpty)
-    return (result, uncertain)
-  }
-
-  /// Fields that an unanswered request may yet set to another value than is wanted by now.
-  fileprivate var fieldsStillOnTheirWay: Set<String> {
-    var names: Set<String> = []
-    guard isUnanswered else { return names }
-    for sent in sentChanges {
-      for name in sent.names.intersection(changes.names) where sent[name] != changes[name] { names.insert(name) }
-    }
-    return names
   }
 
   /// Sendable again; where the server asked for a wait, after its end.

@@ -72,12 +72,15 @@ extension SyncStore {
     case .save(let type, var fields):
       let zone = change.key.zoneKey
       // Nothing is there any more that was left unnamed because it was there.
-      let isDeleted =
-        try queued.map { $0.kind == .delete }
-        ?? (mirror == nil && change.baseTag != nil && ledger.wasDeleted(change.key, since: 0))
-      if isDeleted || isDoomed {
-        for (name, value) in change.unchanged where !fields.names.contains(name) { fields[name] = value }
-        if queued == nil, isDeleted { (change.base, change.baseTag) = (nil, nil) }
+      if isDoomed || (queued.map { $0.kind == .delete } ?? (mirror == nil)) {
+        for (name, value) in change.unchanged where !fields.names.contains(name) {
+          fields[name] = value
+          change.base?[name] = value
+        }
+      }
+      // What was deleted from here is not to be compared with what is made anew.
+      if queued == nil, mirror == nil, change.base != nil, try ledger.wasDeleted(change.key, since: 0) {
+        (change.base, change.baseTag) = (nil, nil)
       }
       let assets = try Self.recognized(Self.adopted(assets, in: zone, ledger), in: zone, ledger)
       for (field, own) in Dictionary(grouping: assets, by: \.field) {

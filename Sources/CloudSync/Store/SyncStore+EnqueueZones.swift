@@ -25,22 +25,26 @@ extension SyncStore {
     let now = now()
     return try write { ledger in
       let queued = try ledger.operations(of: zone)
-      if var same = queued.first(where: { $0.kind == kind }) {
-        guard same.state == .failed || same.state == .waiting else { return .unchanged }
-        try edited(&same, group: nil, now: now, ledger)
-        return .enqueued(same.id)
-      }
+      let same = queued.first { $0.kind == kind }
       let isThere = try ledger.zone(zone)?.state == .ready && !queued.contains { $0.kind == .zoneDelete }
-      if kind == .zoneSave, isThere { return .unchanged }
-      if queued.contains(where: { $0.state == .inFlight && (kind == .zoneDelete || $0.kind == .zoneDelete) }) {
+      if kind == .zoneSave, same == nil, isThere { return .unchanged }
+      // What was put into the zone since its deletion was asked for goes when that is asked for again.
+      let ended = queued.filter { $0.id != same?.id && (kind == .zoneDelete || $0.kind == .zoneDelete) }
+      if ended.contains(where: { $0.state == .inFlight }) {
         return .refused("changes of zone \(zone.zone) are on their way; try again in a moment")
       }
-      for operation in queued where kind == .zoneDelete || operation.kind == .zoneDelete {
+      for operation in ended {
         let detail = kind == .zoneDelete ? "its zone is to be deleted" : "the zone is to stay"
         if kind == .zoneDelete, !operation.key.name.isEmpty, operation.errorCode != StoreError.unreadable {
           try ledger.add(DroppedChange(operation.changes, of: operation, detail, at: now))
         }
         try ledger.end(operation, .superseded, detail, now: now)
+      }
+      if var same {
+        let isHeld = same.state == .failed || same.state == .waiting
+        guard isHeld || !ended.isEmpty else { return .unchanged }
+        if isHeld { try edited(&same, group: nil, now: now, ledger) }
+        return .enqueued(same.id)
       }
       try ledger.insertZone(zone, state: .unconfirmed)
       try ledger.changeActivity { $0.lastEnqueueAt = now }

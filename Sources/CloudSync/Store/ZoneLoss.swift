@@ -49,7 +49,7 @@ enum ZoneLoss {
     // One that is still to be made is another than the one that was there once.
     if known.state == .unconfirmed, records == 0, known.heldSince == nil { return 0 }
     // A deletion that is queued here is what was wanted.
-    let isGuarded = try reconciliation.policy.deletionGuard != nil && ledger.zoneDeletions()[zone] == nil
+    let isGuarded = try reconciliation.policy.deletionGuard != nil && !ledger.isDoomed(zone)
     guard isGuarded, records > 0 else {
       try accept(zone, now: now, ledger)
       return records
@@ -65,7 +65,7 @@ enum ZoneLoss {
 
   /// Lets go what the mirror has of the zone.
   static func accept(_ zone: ZoneKey, now: Int64, _ ledger: any Ledger) throws {
-    let isDoomed = try ledger.zoneDeletions()[zone] != nil
+    let isDoomed = try ledger.isDoomed(zone)
     for id in try ledger.dependentOperations(of: zone) {
       guard var operation = try ledger.operation(id) else { continue }
       switch operation.kind {

@@ -22,6 +22,9 @@ extension Ledger {
     try keys(inGroup: group).compactMap { try operation(for: $0) }
   }
 
+  /// Whether a zone is to be deleted, with all that is in it now.
+  func isDoomed(_ zone: ZoneKey) throws -> Bool { try zoneDeletions()[zone] != nil }
+
   /// A deletion has come true on the server: the record is no more here either.
   func endDeletion(_ operation: QueuedOperation, now: Int64) throws {
     try removeRecord(operation.key)

@@ -84,7 +84,9 @@ extension MemoryLedger {
 
   func wasDeleted(_ key: RecordKey, since time: Int64) throws -> Bool {
     history.rows.values.contains { entry in
-      entry.key == key && entry.kind == .delete && entry.ending == .acknowledged && entry.endedAt >= time
+      guard entry.ending == .acknowledged, entry.endedAt >= time else { return false }
+      return entry.kind == .delete
+        ? entry.key == key : entry.kind == .zoneDelete && entry.key.zoneKey == key.zoneKey
     }
   }
 

@@ -100,9 +100,12 @@ extension SQLiteLedger {
   func wasDeleted(_ key: RecordKey, since time: Int64) throws -> Bool {
     let sql = """
       SELECT EXISTS (SELECT 1 FROM history
-        WHERE operation = 'delete' AND name = ? AND zone = ? AND owner = ? AND ending = 'acknowledged' AND endedAt >= ?)
+          WHERE operation = 'delete' AND name = ? AND zone = ? AND owner = ? AND ending = 'acknowledged' AND endedAt >= ?)
+        OR EXISTS (SELECT 1 FROM history
+          WHERE operation = 'zoneDelete' AND zone = ? AND owner = ? AND ending = 'acknowledged' AND endedAt >= ?)
       """
-    return try one(sql, [key.name, key.zone, key.owner, time]) ?? false
+    let (zone, owner) = (key.zone, key.owner)
+    return try one(sql, [key.name, zone, owner, time, zone, owner, time]) ?? false
   }
 
   // MARK: - What was dropped

@@ -33,6 +33,9 @@ enum Schema {
     migrator.registerMigration("12 releasing") { try $0.execute(sql: releasing) }
     migrator.registerMigration("13 offering") { try $0.execute(sql: offering) }
     migrator.registerMigration("14 renaming") { try $0.execute(sql: renaming) }
+    migrator.registerMigration("15 deletions of zones") { database in
+      try database.execute(sql: "CREATE INDEX historyOfZoneDeletions ON history(zone) WHERE operation = 'zoneDelete'")
+    }
     return migrator
   }()
 

@@ -1,0 +1,58 @@
+import CloudKit
+
+@testable import CloudSync
+
+/// A step of a count that all devices keep together, and an element into or out of a list that is a set: of what each of
+/// them adds nothing is lost, and nothing counts twice.
+struct Tally: Sendable {
+  static let count = "count"
+  static let elements = "elements"
+  static let rules: [String: MergeRule] = [count: .counter, elements: .elements]
+
+  let key: RecordKey
+  let type: String
+  let step: Int64
+  /// New in the world.
+  let element: Int64
+  /// Whether the first that is there is taken out.
+  let takesOut: Bool
+  /// Whether the change says how its fields are merged, in place of the engine.
+  let hasRules: Bool
+  /// What was taken out.
+  private(set) var removed: Int64?
+
+  init(_ key: RecordKey, type: String, step: Int64, element: Int64, takesOut: Bool, hasRules: Bool) {
+    self.key = key
+    self.type = type
+    self.step = step
+    self.element = element
+    self.takesOut = takesOut
+    self.hasRules = hasRules
+  }
+
+  /// Counts on from what the store has at this moment.
+  ///
+  /// - Returns: what was accepted; nil where it was refused.
+  func accepted(by store: SyncStore) throws -> Tally? {
+    let known = try store.record(key)?.fields ?? [:]
+    var tally = self
+    var count = step
+    if case .int64(let number)? = known[Self.count] { count += number }
+    var elements: [FieldValue] = []
+    if case .list(_, let values)? = known[Self.elements] { elements = values }
+    if takesOut, case .int64(let first)? = elements.first {
+      tally.removed = first
+      elements.removeFirst()
+    }
+    elements.append(.int64(element))
+    let changes = FieldChanges(
+      values: [Self.count: .int64(count), Self.elements: .list(.int64, elements)],
+      rules: hasRules ? Self.rules : [:]
+    )
+    let accepted = try store.enqueue([Change(key, .save(type: type, changes))])
+    if case .refused? = accepted.first { return nil }
+    return tally
+  }
+
+  var text: String { "\(key.zone)/\(key.name) counts \(step), +\(element)\(removed.map { " -\($0)" } ?? "")" }
+}
