@@ -35,6 +35,27 @@ import Testing
     #expect(try mine.store.records(mirrorOnly: true).rows.map(\.record.key.name) == ["r0", "r2"])
   }
 
+  @Test func `what was sent before a zone could be read, and went with it, is not taken for what the next one has`()
+    async throws
+  {
+    mine.transport.interfere { operation, _, _ in
+      operation == "changes/zone" ? .answer(status: 500, #"{"serverErrorCode":"INTERNAL_ERROR"}"#) : .pass
+    }
+    try mine.store.accept(world.put("old", ["x": .int64(0)]))
+    try await mine.sync()
+    #expect(try mine.store.mirror("old") != nil)
+    let zone = world.key("old").zone
+    try world.emulator.deleteZone(zone, in: world.server, at: world.clock.date)
+    try world.emulator.createZone(zone, in: world.server, at: world.clock.date)
+    try world.saveOnServer("new", ["x": .int64(1)])
+    mine.transport.interfere(nil)
+    world.clock.advance(600)
+
+    try await mine.sync()
+
+    #expect(try mine.store.records(mirrorOnly: true).rows.map(\.record.key.name) == ["new"])
+  }
+
   @Test func `one's own changes are not counted as fetched`() async throws {
     _ = try mine.store.enqueue((0..<10).map { world.put("r\($0)", [:]) })
 

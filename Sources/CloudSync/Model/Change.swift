@@ -18,6 +18,8 @@ package struct Change: Hashable, Sendable {
   package var base: [String: FieldValue?]?
   /// The change tag that the caller read.
   package var baseTag: String?
+  /// When that version was written, in milliseconds since 1970 by the server's clock.
+  package var readAt: Int64?
   /// The other fields of a record that the caller has read or saved before, without assets: they are saved with it where the
   /// record is there no more, whoever deleted it.
   package var unchanged: [String: FieldValue] = [:]

@@ -38,6 +38,8 @@ package struct Conflict: Hashable, Sendable {
   private let serverFields: [String: FieldValue]
   /// Of such counters the server's value with what was counted after that request.
   private let counted: [String: FieldValue]
+  /// The same with all of ours.
+  private let missed: [String: FieldValue]
 
   package init(_ operation: QueuedOperation, server: MirrorRecord?) {
     id = operation.id
@@ -59,7 +61,7 @@ package struct Conflict: Hashable, Sendable {
     if operation.kind == .delete || server == nil { names.formUnion(base.filter { !$0.value.hasFiles }.keys) }
     let missed = operation.doubtfulCounters(beside: server, since: { _, name in base[name] })
     let counted = operation.doubtfulCounters(beside: server, since: { sent, name in sent[name] })
-    self.counted = counted
+    (self.missed, self.counted) = (missed, counted)
     let different = names.sorted().compactMap { [changes, serverFields] name -> Field? in
       let field = Field(name: name, base: base[name], local: missed[name] ?? changes[name], server: serverFields[name])
       if counted[name] != nil { return field }
@@ -125,13 +127,17 @@ package struct Conflict: Hashable, Sendable {
     var left = changes.only(changes.names.subtracting(fields.map(\.name)))
     left.apply(FieldChanges(from: serverFields, to: record))
     for name in touched { left[name] = record[name] }
+    for (name, rule) in changes.rules where left.names.contains(name) { left.merge(name, left[name], rule) }
     return resolution(leaving: left)
   }
 
   private func resolution(leaving changes: FieldChanges) -> Resolution {
     let left = changes.effective(on: serverFields)
     let result = left.applied(to: serverFields)
-    let dropped = self.changes.names.filter { self.changes[$0] != result[$0] && counted[$0] == nil }
+    let dropped = self.changes.names.filter { name in
+      guard let counted = counted[name] else { return self.changes[name] != result[name] }
+      return result[name] != counted && result[name] != missed[name]
+    }
     return Resolution(kind, left.isEmpty ? nil : left, dropped.isEmpty ? nil : self.changes.only(dropped))
   }
 }

@@ -1,4 +1,4 @@
-import CloudKit
+package import CloudKit
 
 /// What a policy or a person dropped of an accepted change, so that it can be seen and undone.
 package struct DroppedChange: Hashable, Sendable {
@@ -9,6 +9,8 @@ package struct DroppedChange: Hashable, Sendable {
   package var type: String?
   /// What was not sent, or not any more; of a deletion nothing.
   package var changes: FieldChanges
+  /// On what those of its fields were changed that a rule merges: of a counter the difference is what was dropped.
+  package var base: [String: FieldValue]
   /// Where the bytes of assets among them are.
   package var assets: [QueuedAsset]
   package var reason: String
@@ -22,8 +24,19 @@ package struct DroppedChange: Hashable, Sendable {
     key = operation.key
     type = operation.type
     self.changes = changes
+    base = operation.base.filter { changes.rules[$0.key] != nil }
     assets = operation.assets.kept(by: changes)
     self.reason = reason
     at = time
+  }
+
+  /// What undoing it makes of a record as it is now: what a rule merges is added again to what others made of it.
+  func joined(with fields: [String: FieldValue]) -> FieldChanges {
+    var result = changes
+    for (name, rule) in changes.rules {
+      guard let joined = rule.joined(base: base[name], local: changes[name], server: fields[name]) else { continue }
+      result.merge(name, joined, rule)
+    }
+    return result
   }
 }

@@ -13,17 +13,17 @@ extension QueuedOperation {
     guard !sentChanges.isEmpty, isNews else { return (base, []) }
     var (result, uncertain) = (base, Set<String>())
     for name in sentChanges.names {
-      let theirs = server.fields[name]
+      let (before, theirs) = (base(of: name, beside: server), server.fields[name])
       let sent = sentChanges.filter { $0.names.contains(name) }
       let rule = changes.rules[name] ?? sent.last?.rules[name] ?? rules[name] ?? .value
-      if rule == .counter, MergeRule.counter.joined(base: base[name], local: sent.last?[name], server: theirs) != nil {
+      if rule == .counter, MergeRule.counter.joined(base: before, local: sent.last?[name], server: theirs) != nil {
         // Others count to the same number, too: where an answer said that ours was not taken, that is what they did. Where
         // there was none, what else was in the request tells.
         guard isUnanswered else { continue }
         let traces = sent.map { self.traces(of: $0, on: server, rules) }
         if state != .conflict, zip(sent, traces).contains(where: { $0[name] == theirs && !$1.contains(false) }) {
           result[name] = theirs
-        } else if state == .conflict || theirs != base[name] || traces.joined().contains(true) {
+        } else if state == .conflict || theirs != before || traces.joined().contains(true) {
           uncertain.insert(name)
         }
       } else if sent.contains(where: { $0[name] == theirs }), isUnanswered || rule == .value {
@@ -37,18 +37,26 @@ extension QueuedOperation {
     return (result, uncertain)
   }
 
+  /// A field as the change was made on it. What a record that nobody has sent was here, nobody has taken away there.
+  private func base(of name: String, beside server: MirrorRecord) -> FieldValue? {
+    baseTag == nil && server.fields[name] == nil ? nil : base[name]
+  }
+
   /// Of each field that a request was to change, whether the server's record shows it. Numbers that others count, too, tell
   /// nothing, nor do files.
   private func traces(of sent: FieldChanges, on server: MirrorRecord, _ rules: [String: MergeRule]) -> [Bool] {
     sent.names.compactMap { name in
-      let (before, wanted, there) = (base[name], sent[name], server.fields[name])
+      let (before, wanted, there) = (base(of: name, beside: server), sent[name], server.fields[name])
       guard wanted != before, wanted?.assets == nil else { return nil }
       switch sent.rules[name] ?? rules[name] ?? .value {
       case .counter: return nil
       case .value: return wanted == there
       case .elements:
-        let (before, wanted, there) = (before.elements, wanted.elements, there.elements)
-        return wanted.subtracting(before).isSubset(of: there) && before.subtracting(wanted).isDisjoint(with: there)
+        guard let before = before.elements, let wanted = wanted.elements, let there = there.elements else {
+          return wanted == there
+        }
+        let (added, removed) = (wanted.subtracting(before), before.subtracting(wanted))
+        return added.isEmpty && removed.isEmpty ? nil : added.isSubset(of: there) && removed.isDisjoint(with: there)
       }
     }
   }
@@ -65,6 +73,13 @@ extension QueuedOperation {
 }
 
 extension FieldValue? {
-  /// What is in a list, whatever its order.
-  fileprivate var elements: Set<FieldValue> { if case .list(_, let values)? = self { Set(values) } else { [] } }
+  /// What is in a list, whatever its order; nil of what is none.
+  fileprivate var elements: Set<FieldValue>? {
+    switch self {
+    case nil: []
+    case .list(_, let values): Set(values)
+    case .encrypted(let value): FieldValue?.some(value).elements
+    default: nil
+    }
+  }
 }

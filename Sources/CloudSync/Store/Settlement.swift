@@ -74,7 +74,6 @@ struct Settlement {
     switch outcome {
     case .saved(let record):
       if !sent.isPart { result.acknowledged += 1 }
-      (operation.sentChanges, operation.isUnanswered) = ([sent.changes], false)
       try SyncStore.noteAssets(of: sent, in: record, ledger)
       try acknowledgePart(operation, record, of: sent)
     case .deleted:
@@ -129,11 +128,12 @@ struct Settlement {
     operation.errorCode = nil
     operation.errorMessage = nil
     operation.reason = isCurrent ? "its links follow" : "edited while it was sent, ready to send"
+    operation.forgetSent()
     // An edit made meanwhile on an older reading is still to be compared.
     if operation.kind == .save, operation.needsReadBack {
+      for name in sent.changes.names { operation.base[name] = record.fields[name] }
       return try reconciliation.rebase(operation, onto: record, epoch: try epoch(operation.key.zoneKey))
     }
-    operation.forgetSent()
     if operation.kind == .save {
       operation.changes = operation.changes.effective(on: record.fields)
       guard !operation.changes.isEmpty else {

@@ -174,8 +174,9 @@ extension SyncStore {
       }
       var changes = FieldChanges()
       var assets: [QueuedAsset] = []
+      let known = try Self.record(last.key, ledger)?.fields ?? [:]
       for dropped in open {
-        changes.apply(dropped.changes)
+        changes.apply(dropped.joined(with: changes.applied(to: known)))
         assets.removeAll { dropped.changes.names.contains($0.field) }
         assets += dropped.assets
       }

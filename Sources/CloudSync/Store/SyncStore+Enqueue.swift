@@ -73,13 +73,14 @@ extension SyncStore {
       let zone = change.key.zoneKey
       // Nothing is there any more that was left unnamed because it was there.
       if isDoomed || (queued.map { $0.kind == .delete } ?? (mirror == nil)) {
-        for (name, value) in change.unchanged where !fields.names.contains(name) {
+        let named = fields.names.union(queued?.changes.names ?? [])
+        for (name, value) in change.unchanged where !named.contains(name) {
           fields[name] = value
           change.base?[name] = value
         }
       }
       // What was deleted from here is not to be compared with what is made anew.
-      if queued == nil, mirror == nil, change.base != nil, try ledger.wasDeleted(change.key, since: 0) {
+      if queued == nil, mirror == nil, try Self.wasDeletedHere(change, ledger) {
         (change.base, change.baseTag) = (nil, nil)
       }
       let assets = try Self.recognized(Self.adopted(assets, in: zone, ledger), in: zone, ledger)
@@ -95,6 +96,14 @@ extension SyncStore {
     // What was dropped before can be undone until the next edit.
     if case .enqueued = accepted { try ledger.closeDropped(of: change.key) }
     return accepted
+  }
+
+  /// Whether the version of a record that the caller has was deleted from here, by itself or with its zone.
+  private static func wasDeletedHere(_ change: Change, _ ledger: any Ledger) throws -> Bool {
+    guard change.baseTag != nil else { return false }
+    // The server's clock and ours may differ.
+    let since = (change.readAt ?? 0) - 86_400_000
+    return try ledger.wasDeleted(change.key, since: since) || ledger.wasDeleted(change.key.zoneKey, since: since)
   }
 
   /// An atomic request is of one custom zone, and holds what one request can.
@@ -351,7 +360,7 @@ extension QueuedOperation {
   /// Whether nothing is left of what a conflict was about. One that comes back endlessly is a person's all the same.
   fileprivate func isSettled(on server: MirrorRecord?) -> Bool {
     guard kind == .save else { return true }
-    guard let server, !conflictsEndlessly, changes.rules.isEmpty else { return false }
+    guard let server, !conflictsEndlessly else { return false }
     return !Conflict(self, server: server).isContested
   }
 

@@ -111,11 +111,12 @@ extension SyncStore {
     }
   }
 
-  /// The token to read a zone from; nil reads from the beginning, which is begun here if it is not under way.
+  /// The token to read a zone from; nil reads from the beginning, which is begun here: what was written since an earlier try
+  /// is not what this one sees.
   func startReading(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) -> String? {
     return try write(lease) { ledger, now in
       guard let known = try ledger.zone(zone) else { return nil }
-      if known.token == nil, !known.readingAll { try ledger.restart(zone) }
+      if known.token == nil { try ledger.restart(zone) }
       return known.token
     }
   }

@@ -138,4 +138,55 @@ import Testing
     #expect(world.onServer("a") == ["title": .string("second"), "body": .string("b"), "theirs": .int64(1)])
     #expect(try device.store.dropped().isEmpty)
   }
+
+  @Test func `what is queued behind a zone's deletion is not taken back by a record that was read before`() async throws
+  {
+    let first = try await record(.read)
+    let second = try #require(try device.engine.record(first.recordID))
+    _ = try device.store.enqueueZoneDeletion(world.key("a").zoneKey)
+    second["body"] = "new"
+    try device.engine.save([second])
+    first["title"] = "x"
+    try device.engine.save([first])
+
+    try await device.sync()
+
+    #expect(world.onServer("a") == ["title": .string("x"), "body": .string("new")])
+  }
+
+  @Test func `a record of which the app has kept the system fields is made anew after its deletion`() async throws {
+    let read = try await record(.read)
+    let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+    read.encodeSystemFields(with: archiver)
+    let kept = try #require(CKRecord(coder: try NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)))
+    try device.engine.delete([read.recordID])
+    try await device.sync()
+
+    kept["title"] = "kept"
+    try device.engine.save([kept])
+    try await device.sync()
+
+    #expect(world.onServer("a") == ["title": .string("kept")])
+  }
+
+  @Test func `a deletion of long ago does not decide about what was made since and others deleted`() async throws {
+    let zone = world.key("a").zoneKey
+    _ = try await record(.made)
+    _ = try device.store.enqueueZoneDeletion(zone)
+    try await device.sync()
+    world.clock.advance(30 * 86_400)
+    let inHand = try await record(.read)
+    try await world.device("theirs").sync()
+    let theirs = try world.device("theirs")
+    try theirs.store.accept(world.delete("a"))
+    try await theirs.sync()
+    try await device.sync()
+
+    inHand["title"] = "new"
+    try device.engine.save([inHand])
+    try await device.sync()
+
+    #expect(world.onServer("a") == nil)
+    #expect(try device.store.dropped().map(\.key.name) == ["a"])
+  }
 }

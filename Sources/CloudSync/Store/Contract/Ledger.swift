@@ -137,8 +137,10 @@ package protocol Ledger: AnyObject {
   func history(of operation: Int64) throws -> HistoryEntry?
   /// Newest first.
   func history(limit: Int) throws -> [HistoryEntry]
-  /// Whether a deletion of the record, or of its zone, has been acknowledged since a time.
+  /// Whether a deletion of the record has been acknowledged since a time.
   func wasDeleted(_ key: RecordKey, since time: Int64) throws -> Bool
+  /// Whether a deletion of the zone has been acknowledged since a time.
+  func wasDeleted(_ zone: ZoneKey, since time: Int64) throws -> Bool
   /// Removes what ended before a time, or longer ago than so many others, with its attempts: from the oldest on, up to the
   /// first that stays, and no more than `limit`. Returns how many that were.
   func removeHistory(endedBefore time: Int64, keeping count: Int, limit: Int) throws -> Int

@@ -84,9 +84,13 @@ extension MemoryLedger {
 
   func wasDeleted(_ key: RecordKey, since time: Int64) throws -> Bool {
     history.rows.values.contains { entry in
-      guard entry.ending == .acknowledged, entry.endedAt >= time else { return false }
-      return entry.kind == .delete
-        ? entry.key == key : entry.kind == .zoneDelete && entry.key.zoneKey == key.zoneKey
+      entry.key == key && entry.kind == .delete && entry.ending == .acknowledged && entry.endedAt >= time
+    }
+  }
+
+  func wasDeleted(_ zone: ZoneKey, since time: Int64) throws -> Bool {
+    history.rows.values.contains { entry in
+      entry.key.zoneKey == zone && entry.kind == .zoneDelete && entry.ending == .acknowledged && entry.endedAt >= time
     }
   }
 

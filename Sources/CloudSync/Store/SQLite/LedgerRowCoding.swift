@@ -62,10 +62,12 @@ extension DroppedChange {
   init(row: Row) throws {
     operation = row["operationId"]
     kind = OperationKind(rawValue: row["operation"]) ?? .save
-    key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])
+    let key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])
+    self.key = key
     type = row["type"]
     do {
       changes = try JSONColumn.value(row["changes"])
+      base = try (row["base"] as String?).map { try JSONColumn.fields($0, of: key) } ?? [:]
       assets = try JSONColumn.assets(row["assets"])
     } catch {
       throw UnreadableRow(.dropped(row["id"]), error)

@@ -100,12 +100,17 @@ extension SQLiteLedger {
   func wasDeleted(_ key: RecordKey, since time: Int64) throws -> Bool {
     let sql = """
       SELECT EXISTS (SELECT 1 FROM history
-          WHERE operation = 'delete' AND name = ? AND zone = ? AND owner = ? AND ending = 'acknowledged' AND endedAt >= ?)
-        OR EXISTS (SELECT 1 FROM history
-          WHERE operation = 'zoneDelete' AND zone = ? AND owner = ? AND ending = 'acknowledged' AND endedAt >= ?)
+        WHERE operation = 'delete' AND name = ? AND zone = ? AND owner = ? AND ending = 'acknowledged' AND endedAt >= ?)
       """
-    let (zone, owner) = (key.zone, key.owner)
-    return try one(sql, [key.name, zone, owner, time, zone, owner, time]) ?? false
+    return try one(sql, [key.name, key.zone, key.owner, time]) ?? false
+  }
+
+  func wasDeleted(_ zone: ZoneKey, since time: Int64) throws -> Bool {
+    let sql = """
+      SELECT EXISTS (SELECT 1 FROM history
+        WHERE operation = 'zoneDelete' AND zone = ? AND owner = ? AND ending = 'acknowledged' AND endedAt >= ?)
+      """
+    return try one(sql, [zone.zone, zone.owner, time]) ?? false
   }
 
   // MARK: - What was dropped
@@ -113,13 +118,13 @@ extension SQLiteLedger {
   func add(_ dropped: DroppedChange) throws {
     try run(
       """
-      INSERT INTO dropped(operationId, operation, zone, owner, name, type, changes, assets, reason, at, isOpen)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO dropped(operationId, operation, zone, owner, name, type, changes, base, assets, reason, at, isOpen)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         dropped.operation, dropped.kind.rawValue, dropped.key.zone, dropped.key.owner, dropped.key.name, dropped.type,
-        try JSONColumn.text(dropped.changes), try JSONColumn.text(of: dropped.assets), dropped.reason, dropped.at,
-        dropped.isOpen,
+        try JSONColumn.text(dropped.changes), dropped.base.isEmpty ? nil : try JSONColumn.text(dropped.base),
+        try JSONColumn.text(of: dropped.assets), dropped.reason, dropped.at, dropped.isOpen,
       ]
     )
   }

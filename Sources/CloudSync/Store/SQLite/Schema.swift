@@ -33,9 +33,7 @@ enum Schema {
     migrator.registerMigration("12 releasing") { try $0.execute(sql: releasing) }
     migrator.registerMigration("13 offering") { try $0.execute(sql: offering) }
     migrator.registerMigration("14 renaming") { try $0.execute(sql: renaming) }
-    migrator.registerMigration("15 deletions of zones") { database in
-      try database.execute(sql: "CREATE INDEX historyOfZoneDeletions ON history(zone) WHERE operation = 'zoneDelete'")
-    }
+    migrator.registerMigration("15 undoing") { try $0.execute(sql: undoing) }
     return migrator
   }()
 
@@ -48,6 +46,13 @@ enum Schema {
       reason TEXT NOT NULL,
       content TEXT NOT NULL
     ) STRICT;
+    """
+
+  /// What it takes to have back what was deleted or dropped.
+  private static let undoing = """
+    CREATE INDEX historyOfZoneDeletions ON history(zone) WHERE operation = 'zoneDelete';
+    -- On what the fields were changed that do not stand for themselves, such as counters.
+    ALTER TABLE dropped ADD COLUMN base TEXT;
     """
 
   /// What merging has to remember.
