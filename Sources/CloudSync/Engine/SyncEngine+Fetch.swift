@@ -103,10 +103,17 @@ extension SyncEngine {
   /// Records of a type that may be made, perhaps by everybody, and not be read. That is nobody's trouble.
   struct NotReadable: Error {}
 
-  /// What a feed's trouble holds up, where that is more than the feed.
-  private struct Held: Error {
+  /// What a feed's trouble holds up.
+  struct Held: Error {
     let scope: WaitScope
     let error: WebServicesError
+
+    /// - Parameter error: what was said of a feed, or of a record in it. The server's word to wait holds for what is sent to the
+    ///   zone, too; other trouble does not.
+    init(_ error: WebServicesError, _ zone: ZoneKey, type: String? = nil) {
+      self.error = error
+      scope = [.throttled, .tryAgainLater].contains(error.code) ? .zone(zone) : .feed(of: zone, type: type)
+    }
   }
 
   // MARK: - Change feeds
@@ -166,21 +173,20 @@ extension SyncEngine {
         try store.restartReading(zone, lease)
         token = nil
         hasRestarted = true
-      // The server's word to leave the zone alone holds for what is sent to it, too; other trouble with its feed does not.
-      case .failure(_, let error) where [.throttled, .tryAgainLater].contains(error.code):
-        throw Held(scope: .zone(zone), error: error)
       case .failure(_, let error):
-        throw Held(scope: .feed(of: zone), error: error)
+        throw Held(error, zone)
       case .changes(let page):
         let effect = try store.apply(page, to: zone, since: token, policy: configuration.merging, lease)
         guard !effect.isStale else {
+          // Deleted from here meanwhile: whoever makes it anew, the database's feed tells.
+          guard try store.read({ try $0.zone(zone) }) != nil else { return }
           token = try store.startReading(zone, lease)
           continue
         }
         summary.fetched += effect.changed
         summary.deleted += effect.deleted
         try store.setProgress(Progress(fetched: summary.fetched + summary.deleted), lease)
-        if let failure = effect.failure { throw failure }
+        if let failure = effect.failure { throw Held(failure, zone) }
         guard page.moreComing else { return }
         // Empty pages with more to come are normal; a token that stands still is not.
         guard let next = page.syncToken, next != token else { throw Self.stalled("changes/zone") }

@@ -15,14 +15,11 @@ extension SyncEngine {
       sortBy: [WireSort(modified, ascending: true)]
     )
     let isKnown = try await readPages(query, of: pull, lease, &summary) { page, summary in
-      // What has never been read was not deleted from here.
-      let records =
-        pull.watermark == nil
-        ? page.records : try await self.withoutDeleted(page.records, pull.zone, lease, &summary)
+      let records = try await self.withoutDeleted(page.records, pull.zone, lease, &summary)
       let effect = try self.store.apply(records, of: pull, policy: self.configuration.merging, lease)
       summary.fetched += effect.changed
       try self.store.setProgress(Progress(fetched: summary.fetched + summary.deleted), lease)
-      if let failure = effect.failure { throw failure }
+      if let failure = effect.failure { throw Held(failure, pull.zone, type: pull.type) }
     }
     guard !isKnown else { return }
     summary.requests += 1
@@ -100,7 +97,7 @@ extension SyncEngine {
       let effect = try store.applySweep(results, of: pull, policy: configuration.merging, lease)
       summary.fetched += effect.changed
       summary.deleted += effect.deleted
-      if let failure = effect.failure { throw failure }
+      if let failure = effect.failure { throw Held(failure, pull.zone, type: pull.type) }
     }
     try store.markSwept(pull, lease)
   }
@@ -124,7 +121,7 @@ extension SyncEngine {
       + current.filter { result in
         switch result {
         case .record: true
-        case .failure(_, let error): error.code != .notFound
+        case .failure(_, let error): error.code != .notFound && error.code != .accessDenied
         case .deleted: false
         }
       }

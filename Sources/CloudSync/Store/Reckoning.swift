@@ -26,6 +26,11 @@ extension QueuedOperation {
         } else if state == .conflict || theirs != before || traces.joined().contains(true) {
           uncertain.insert(name)
         }
+      } else if rule == .elements, isUnanswered,
+        let taken = sent.last(where: { trace(of: name, in: $0, rule, on: server) ?? false })
+      {
+        // Others may have put more into the set, or taken it out.
+        result[name] = taken[name]
       } else if sent.contains(where: { $0[name] == theirs }), isUnanswered || rule == .value {
         result[name] = theirs
       }
@@ -42,22 +47,29 @@ extension QueuedOperation {
     baseTag == nil && server.fields[name] == nil ? nil : base[name]
   }
 
-  /// Of each field that a request was to change, whether the server's record shows it. Numbers that others count, too, tell
-  /// nothing, nor do files.
+  /// Whether the server's record has something in it of what was sent and was not answered.
+  func mayShow(in server: MirrorRecord) -> Bool {
+    isUnanswered && sentChanges.contains { traces(of: $0, on: server, [:]).contains(true) }
+  }
+
   private func traces(of sent: FieldChanges, on server: MirrorRecord, _ rules: [String: MergeRule]) -> [Bool] {
-    sent.names.compactMap { name in
-      let (before, wanted, there) = (base(of: name, beside: server), sent[name], server.fields[name])
-      guard wanted != before, wanted?.assets == nil else { return nil }
-      switch sent.rules[name] ?? rules[name] ?? .value {
-      case .counter: return nil
-      case .value: return wanted == there
-      case .elements:
-        guard let before = before.elements, let wanted = wanted.elements, let there = there.elements else {
-          return wanted == there
-        }
-        let (added, removed) = (wanted.subtracting(before), before.subtracting(wanted))
-        return added.isEmpty && removed.isEmpty ? nil : added.isSubset(of: there) && removed.isDisjoint(with: there)
+    sent.names.compactMap { trace(of: $0, in: sent, sent.rules[$0] ?? rules[$0] ?? .value, on: server) }
+  }
+
+  /// Whether the server's record shows what a request was to change in a field; nil where that cannot be told: numbers are
+  /// counted by others, too, and of files the server says otherwise what they are.
+  private func trace(of name: String, in sent: FieldChanges, _ rule: MergeRule, on server: MirrorRecord) -> Bool? {
+    let (before, wanted, there) = (base(of: name, beside: server), sent[name], server.fields[name])
+    guard wanted != before, wanted?.assets == nil else { return nil }
+    switch rule {
+    case .counter: return nil
+    case .value: return wanted == there
+    case .elements:
+      guard let before = before.elements, let wanted = wanted.elements, let there = there.elements else {
+        return wanted == there
       }
+      let (added, removed) = (wanted.subtracting(before), before.subtracting(wanted))
+      return added.isEmpty && removed.isEmpty ? nil : added.isSubset(of: there) && removed.isDisjoint(with: there)
     }
   }
 
@@ -81,5 +93,16 @@ extension FieldValue? {
     case .encrypted(let value): FieldValue?.some(value).elements
     default: nil
     }
+  }
+}
+
+extension FieldChanges {
+  /// Whether these changes make the one of the other. Of files that is taken for granted.
+  func make(_ fields: [String: FieldValue], of base: [String: FieldValue]) -> Bool {
+    let made = applied(to: base)
+    return made.count == fields.count
+      && made.allSatisfy { name, value in
+        value == fields[name] || (value.assets != nil && fields[name]?.assets != nil)
+      }
   }
 }

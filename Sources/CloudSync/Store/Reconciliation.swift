@@ -223,8 +223,9 @@ struct Reconciliation {
     if operation.type == nil { operation.type = server.type }
     // Also where the tag is new only because of a save of our own whose answer was lost.
     let isUnchanged =
-      operation.baseTag == nil || operation.baseTag == server.changeTag || operation.base == server.fields
-      || operation.sentChanges.contains { $0.applied(to: operation.base) == server.fields }
+      (operation.baseTag == nil && operation.sentChanges.isEmpty) || operation.baseTag == server.changeTag
+      || operation.base == server.fields
+      || operation.sentChanges.contains { $0.make(server.fields, of: operation.base) }
     if server.changeTag != operation.baseTag { operation.forgetSent() }
     let deleteWins: Bool
     switch operation.conflictsEndlessly ? .manual : policy.policy {
@@ -260,8 +261,8 @@ struct Reconciliation {
 extension QueuedOperation {
   /// Whether it is to stand in place of what others have written since it was deleted here.
   fileprivate func replaces(_ server: MirrorRecord) -> Bool {
-    isRecreation && baseTag != nil && baseTag != server.changeTag && sentChanges.isEmpty && base != server.fields
-      && changes.values != server.fields
+    isRecreation && baseTag != nil && baseTag != server.changeTag && base != server.fields
+      && changes.values != server.fields && !mayShow(in: server)
   }
 }
 
@@ -347,7 +348,7 @@ extension QueuedOperation {
 
   /// Becomes the creation of a record that the server does not hold.
   mutating func startOver() {
-    changes = FieldChanges(values: changes.values)
+    changes = FieldChanges(values: changes.values, rules: changes.rules)
     base = [:]
     baseTag = nil
     forgetSent()
@@ -358,7 +359,7 @@ extension QueuedOperation {
   mutating func recreate(from fields: [String: FieldValue]) {
     // The files of assets went with the server's record, but for those that the edit brings.
     let fields = fields.filter { $0.value.assets?.isEmpty ?? true }
-    changes = FieldChanges(values: changes.applied(to: fields))
+    changes = FieldChanges(values: changes.applied(to: fields), rules: changes.rules)
     base = [:]
     baseTag = nil
   }

@@ -267,6 +267,14 @@ struct Settlement {
       operation.attempts += 1
       operation.fail(error.code.name, error.reason)
     }
+    // It failed as it was sent, which is not what it is by now.
+    if operation.state == .failed, operation.generation != sent.sentGeneration {
+      operation.becomePending("edited while it was sent, ready to send", now: now)
+      operation.attempts = 0
+      operation.errorCode = nil
+      operation.errorMessage = nil
+      if operation.kind == .delete, operation.baseTag == nil, !operation.isUnanswered { operation.needsReadBack = true }
+    }
     // Also where an answer says that the server did not take it: what was sent may arrive a second time, and be taken then.
     if sent.kind == .save { operation.remember(sent: sent.changes) }
     if operation.state == .failed { result.failed += 1 }

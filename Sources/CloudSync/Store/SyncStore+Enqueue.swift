@@ -265,7 +265,11 @@ extension SyncStore {
       return .enqueued(try ledger.insert(operation))
     }
     // A dead letter is what a person wants done again.
-    if operation.kind == .delete, operation.state != .failed { return .unchanged }
+    if operation.kind == .delete, operation.state != .failed {
+      guard let group, operation.group != group else { return .unchanged }
+      try edited(&operation, group: group, now: now, ledger)
+      return .enqueued(operation.id)
+    }
     let neverLeft =
       operation.kind == .save && operation.errorCode != StoreError.unreadable
       && mirror == nil && baseTag == nil && operation.baseTag == nil && operation.state != .inFlight
@@ -278,8 +282,10 @@ extension SyncStore {
     operation.kind = .delete
     operation.isRecreation = false
     operation.changes = FieldChanges()
-    operation.base = base
-    operation.baseTag = baseTag
+    // Where nothing is known to be there, the save may have been made on a reading.
+    if mirror != nil || change.baseTag != nil { (operation.base, operation.baseTag) = (base, baseTag) }
+    let isLeaving = operation.state == .inFlight || operation.isUnanswered
+    if operation.baseTag == nil, !isLeaving { operation.needsReadBack = true }
     try edited(&operation, group: group, now: now, ledger)
     return .enqueued(operation.id)
   }

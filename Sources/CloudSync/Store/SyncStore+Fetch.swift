@@ -41,7 +41,9 @@ extension SyncStore {
           lost += try ZoneLoss.take(key(zone.zoneID), reconciliation)
         case .zone(let zone):
           let key = key(zone.zoneID)
-          let isUnread = try zone.syncToken == nil || ledger.zone(key)?.token != zone.syncToken
+          let known = try ledger.zone(key)
+          // One that was gone in between is there again, though all that is in it may have been read by now.
+          let isUnread = zone.syncToken == nil || known?.token != zone.syncToken || known?.state == .deleted
           if isUnread { try Self.readSoon([key], ledger) }
         // The feed could not tell of a zone, and the token moves on: the zone's own feed is asked.
         case .failure(let id?, _): try Self.readSoon([key(id)], ledger)
@@ -226,15 +228,16 @@ extension SyncStore {
     try read { ledger in Array(Set(try ledger.pulls().map(\.type))).sorted() }
   }
 
-  /// Names of the records among these that the mirror does not have and that were deleted from here within the last hour: an
-  /// index may show them for a while still.
+  /// Names of the records among these that the mirror does not have and that were deleted from here within the last hour, or
+  /// are to be made from here: an index may show what was deleted for a while still.
   func deletedLately(_ results: [WireRecordResult], in zone: ZoneKey) throws(StoreError) -> Set<String> {
     let since = now() - 3_600_000
     return try read { ledger in
       var names: Set<String> = []
       for case .record(let record) in results {
         let key = RecordKey(zone, record.recordName)
-        if try ledger.changeTag(key) == nil, try ledger.wasDeleted(key, since: since) { names.insert(key.name) }
+        guard try ledger.changeTag(key) == nil else { continue }
+        if try ledger.operation(for: key) != nil || ledger.wasDeleted(key, since: since) { names.insert(key.name) }
       }
       return names
     }
@@ -276,9 +279,11 @@ extension SyncStore {
     policy: MergePolicy,
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
-    let known = results.map { result -> WireRecordResult in
-      guard case .failure(let name?, let error) = result, error.code == .notFound else { return result }
-      return WireRecordResult.deleted(recordName: name)
+    let known = results.compactMap { result -> WireRecordResult? in
+      guard case .failure(let name?, let error) = result else { return result }
+      // What we may not read any more stays as it was known last.
+      if error.code == .accessDenied { return nil }
+      return error.code == .notFound ? .deleted(recordName: name) : result
     }
     return try writeInSlices(known, lease) { slice, ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
