@@ -59,6 +59,33 @@ import Testing
     #expect(left > 50_000 && left < 200_000)
   }
 
+  @Test func `a back-off that was set without an attempt ends soon after the clock is right again`() async throws {
+    try device.store.accept(world.put("first", [:]))
+    try await device.sync()
+    let id = try device.store.accept(world.put("a", [:]))
+    device.transport.interfere { operation, _, _ in
+      operation == "records/modify" ? .refusing("a", "INTERNAL_ERROR", "no") : .pass
+    }
+    try await device.sync()
+    world.clock.advance(365 * 86_400)
+    device.transport.interfere { _, _, _ in .offline }
+    try await device.sync()
+    try device.store.write { ledger in
+      var operation = try #require(try ledger.operation(id))
+      operation.state = .waiting
+      operation.nextAttemptAt = world.clock.now + 60_000
+      try ledger.update(operation)
+    }
+    world.clock.advance(-365 * 86_400)
+    let lease = try #require(try Lease.acquire(device.store))
+    defer { lease.release(device.store) }
+
+    try device.store.shortenWaits(lease)
+
+    let end = try #require(try device.store.operation(id).nextAttemptAt)
+    #expect(end <= world.clock.now + 300_000)
+  }
+
   @Test func `a lease that seems to last for hours is silent`() throws {
     let other = try world.open("store")
     world.clock.advance(7200)

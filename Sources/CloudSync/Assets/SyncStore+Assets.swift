@@ -216,6 +216,7 @@ extension SyncStore {
           guard putOff.insert(operation.id).inserted else { continue }
           operation.putOff(error, isLineGood: isLineGood, now: now, random: random)
         case .zoneMissing(let error):
+          guard putOff.insert(operation.id).inserted else { continue }
           try ZoneLoss.meet(&operation, error, reconciliation)
         }
         if operation.state == .failed { failed += 1 }

@@ -115,9 +115,12 @@ extension WebServicesError {
 
 /// How long to wait before trying again.
 package enum Backoff {
+  /// The most seconds that is waited where the server asks for nothing.
+  package static let longest = 300.0
+
   /// Seconds before attempt `attempt + 1`: 1, 2, 4 … 300, with full jitter in the upper half.
   package static func seconds(afterAttempt attempt: Int, random: Double) -> Double {
-    let ceiling = min(300, Double(1 << min(max(attempt - 1, 0), 9)))
+    let ceiling = min(longest, Double(1 << min(max(attempt - 1, 0), 9)))
     return ceiling / 2 + ceiling / 2 * random
   }
 
@@ -137,7 +140,7 @@ package enum Backoff {
     // A wait of nothing is no wait at all: taken at its word, the next request would go at once, and so on.
     let asked = asked.flatMap { $0 > 0 ? min($0, 315_360_000) : nil }
     let grown = previous.map { min($0 * 2, (asked ?? 0) + 3600) } ?? 1
-    let wait = asked.map { previous == nil ? $0 : max($0, grown) } ?? min(grown, 300)
+    let wait = asked.map { previous == nil ? $0 : max($0, grown) } ?? min(grown, longest)
     return wait + wait * 0.1 * random
   }
 

@@ -108,6 +108,15 @@ package struct Conflict: Hashable, Sendable {
     kind == .delete && sides(take, choices).count > 1
   }
 
+  /// A field that these choices would give back a file which neither side has.
+  package func fileNobodyHas(_ take: ConflictSide, _ choices: [String: ConflictSide]) -> String? {
+    guard kind == .save else { return nil }
+    return fields.first { field in
+      (choices[field.name] ?? take) == .base && field.base?.hasFiles == true && field.base != field.server
+        && field.base != field.local
+    }?.name
+  }
+
   /// The sides that are taken: local is to delete, any other to keep.
   private func sides(_ take: ConflictSide, _ choices: [String: ConflictSide]) -> Set<ConflictSide> {
     let chosen = fields.isEmpty ? [take] : fields.map { choices[$0.name] ?? take }

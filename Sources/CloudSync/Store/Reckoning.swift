@@ -47,9 +47,10 @@ extension QueuedOperation {
     baseTag == nil && server.fields[name] == nil ? nil : base[name]
   }
 
-  /// Whether the server's record has something in it of what was sent and was not answered.
+  /// Whether the server's record has something in it of what was sent before, be it that an answer refused that: it may have
+  /// arrived a second time.
   func mayShow(in server: MirrorRecord) -> Bool {
-    isUnanswered && sentChanges.contains { traces(of: $0, on: server, [:]).contains(true) }
+    sentChanges.contains { traces(of: $0, on: server, [:]).contains(true) }
   }
 
   private func traces(of sent: FieldChanges, on server: MirrorRecord, _ rules: [String: MergeRule]) -> [Bool] {

@@ -104,6 +104,8 @@ struct Reconciliation {
     }
     if operation.replaces(server) { return try rebaseReplacement(&operation, of: server) }
     let rules = policy.rules[server.type]
+    // What a request that was not answered has used up is no good for the next one.
+    if operation.isUnanswered { operation.forgetGrants() }
     let (base, uncertain) = operation.base(reckoningWithSentOn: server, rules)
     let merge = Merge(
       operation.changes,
@@ -186,6 +188,7 @@ struct Reconciliation {
     }
     // A creation that the server does not hold was not done: it goes (again).
     guard operation.baseTag != nil else {
+      if operation.isUnanswered { operation.forgetGrants() }
       if operation.conflictsEndlessly, !operation.isHeldByPerson {
         operation.enterConflict("the server says that it exists, and shows nothing", now: now)
       } else if operation.state != .conflict {
@@ -351,6 +354,7 @@ extension QueuedOperation {
     changes = FieldChanges(values: changes.values, rules: changes.rules)
     base = [:]
     baseTag = nil
+    forgetGrants()
     forgetSent()
     isRecreation = false
   }
@@ -362,6 +366,7 @@ extension QueuedOperation {
     changes = FieldChanges(values: changes.applied(to: fields), rules: changes.rules)
     base = [:]
     baseTag = nil
+    forgetGrants()
   }
 
   /// The server has deleted the record, with these fields, and a person is to say whether the edit makes it anew, and how.

@@ -23,8 +23,14 @@ extension SyncStore {
       for var operation in try ledger.operations(in: .waiting) {
         guard let end = operation.nextAttemptAt, end > now else { continue }
         let setAt = try ledger.attempts(of: operation.id).first?.at ?? last
-        guard setAt > now else { continue }
-        operation.nextAttemptAt = max(now, end - (setAt - now))
+        if setAt > now {
+          operation.nextAttemptAt = max(now, end - (setAt - now))
+        } else if !operation.isServersWait {
+          // Set without an attempt, nobody knows when.
+          operation.nextAttemptAt = min(end, now + Backoff.milliseconds(Backoff.longest))
+        } else {
+          continue
+        }
         try ledger.update(operation)
       }
       try ledger.setValue(Self.key, String(now))

@@ -67,6 +67,9 @@ extension SyncStore {
         "conflict \(id) is a deletion, which is taken whole: choose local for all fields, to delete, or for none"
       )
     }
+    if let file = conflict.fileNobodyHas(take, fields) {
+      throw StoreError(.invalid, "the file that \(file) held before is not here any more; take local or server for it")
+    }
     return (operation, conflict.resolution(take, fields))
   }
 

@@ -101,8 +101,8 @@ extension SyncStore {
   /// Whether the version of a record that the caller has was deleted from here, by itself or with its zone.
   private static func wasDeletedHere(_ change: Change, _ ledger: any Ledger) throws -> Bool {
     guard change.baseTag != nil else { return false }
-    // The server's clock and ours may differ.
-    let since = (change.readAt ?? 0) - 86_400_000
+    // The server's clock and ours may differ, by a month at most.
+    let since = (change.readAt ?? 0) - 30 * 86_400_000
     return try ledger.wasDeleted(change.key, since: since) || ledger.wasDeleted(change.key.zoneKey, since: since)
   }
 

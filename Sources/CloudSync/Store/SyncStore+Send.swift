@@ -31,11 +31,23 @@ extension SyncStore {
         return try Self.begin(ready, deferring, ledger)
       }
     }
+    // Those that cannot go after all, and those that were to go behind them.
+    var left: Set<Int64> = []
     return try writeInSlices(ids, lease) { slice, ledger, now in
       var sent: [QueuedOperation] = []
       while let ids = slice.next(Self.writtenAtOnce) {
-        let ready = try ledger.operations(ids).compactMap {
+        var ready = try ledger.operations(ids).compactMap {
           try Self.ready($0, atomic: false, approved, now: now, ledger)
+        }
+        left.formUnion(Set(ids).subtracting(ready.map(\.id)))
+        var before = -1
+        while !left.isEmpty, left.count != before {
+          before = left.count
+          for operation in ready {
+            let blockers = Set(try ledger.blockers(of: operation.id)).subtracting(deferring[operation.id, default: []])
+            if !blockers.isDisjoint(with: left) { left.insert(operation.id) }
+          }
+          ready.removeAll { left.contains($0.id) }
         }
         if slice.isFirst, sent.isEmpty, let zone = ready.first?.key.zoneKey { try ledger.noteServed(zone) }
         sent += try Self.begin(ready, deferring, ledger)

@@ -14,6 +14,8 @@ enum ZoneLoss {
     let ledger = reconciliation.ledger
     let zone = operation.key.zoneKey
     let known = try ledger.zone(zone)
+    // Receipts are of the zone that was.
+    operation.forgetGrants()
     let wasOthers = known?.state == .ready && known?.createdHere == false
     if known?.state == .ready {
       _ = try take(zone, reconciliation)
@@ -79,7 +81,10 @@ enum ZoneLoss {
         let known = try ledger.record(operation.key)
         operation.recreate(from: known?.fields ?? [:])
         try ledger.update(operation)
-      case .save, .delete, .zoneSave, .zoneDelete: continue
+      case .save:
+        operation.forgetGrants()
+        try ledger.update(operation)
+      case .delete, .zoneSave, .zoneDelete: continue
       }
     }
     try ledger.forgetContents(zone)

@@ -174,7 +174,7 @@ import Testing
     _ = try await record(.made)
     _ = try device.store.enqueueZoneDeletion(zone)
     try await device.sync()
-    world.clock.advance(30 * 86_400)
+    world.clock.advance(60 * 86_400)
     let inHand = try await record(.read)
     try await world.device("theirs").sync()
     let theirs = try world.device("theirs")
