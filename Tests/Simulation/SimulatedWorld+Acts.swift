@@ -233,7 +233,8 @@ extension SimulatedWorld {
     for conflict in try device.store.conflicts() {
       try check(conflict.key, conflict.fields.map(\.name), device)
       intents.settle(conflict.key)
-      let side = ConflictSide.allCases[random.below(ConflictSide.allCases.count)]
+      let sides = ConflictSide.allCases.filter { conflict.fileNobodyHas($0, [:]) == nil }
+      let side = sides[random.below(sides.count)]
       let left = try device.store.resolve(conflict.id, take: side, actor: "operator")
       note("\(device.name) resolves \(conflict.key.name) by \(side.rawValue): \(left?.names.sorted() ?? [])")
     }
