@@ -17,6 +17,15 @@ import Testing
 
   private func tags(_ text: String) -> FieldValue { .list(.string, text.map { .string(String($0)) }) }
 
+  /// A device that knows record `a` with `n` 10.
+  private func known(_ policy: ConflictPolicy = .server) async throws -> TestDevice {
+    let device = try world.device("mine", policy: policy)
+    try device.store.accept(world.put("a", ["x": .int64(0), "n": .int64(10)]))
+    try await device.sync()
+    world.clock.advance(10)
+    return device
+  }
+
   /// A device that knows `n` 10, has counted 2 in a request whose answer was lost, and 1 since; others have made it 15.
   ///
   /// - Parameter last: what they make it while what was decided is on its way.
@@ -156,5 +165,55 @@ import Testing
 
     #expect(world.onServer("a") == ["n": .int64(4), "x": .int64(1)])
     #expect(try device.store.queue() == [])
+  }
+
+  /// Counted 2 in a request whose answer was lost, and 1 since; somebody else has counted to what was sent, or further.
+  @Test(arguments: [ConflictSide.local, .server], [12, 15] as [Int64])
+  func `a person says whether a lost count has counted, and what was counted since is added`(
+    _ side: ConflictSide,
+    _ number: Int64
+  ) async throws {
+    let (world, mine) = (world, try await known())
+    let store = mine.store
+    let more = world.put("a", ["n": .int64(13), "other": .int64(1)])
+    mine.transport.interfere { operation, count, _ in
+      guard operation == "records/modify", count == 2 else { return .pass }
+      try? world.saveOnServer("a", ["n": .int64(number)])
+      _ = try? store.accept(more)
+      return .lost
+    }
+    let counted = FieldChanges(values: ["n": .int64(12), "mine": .int64(1)], rules: ["n": .counter])
+    let id = try store.accept(Change(world.key("a"), .save(type: "Note", counted)))
+    try await mine.sync()
+
+    #expect(try store.conflict(id)?.fields.map(\.name) == ["n"])
+    _ = try store.resolve(id, take: side, actor: "test")
+    try await mine.sync()
+
+    let sum = FieldValue.int64(side == .local ? number + 3 : number + 1)
+    #expect(try store.mirror("a")?["n"] == sum)
+    #expect(try store.mirror("a")?["mine"] == .int64(1))
+    #expect(try store.mirror("a")?["other"] == .int64(1))
+    #expect(try store.dropped() == [])
+  }
+
+  @Test func `a count that came through and that others took back is not counted again unasked`() async throws {
+    let (world, mine) = (world, try await known(.client))
+    mine.transport.interfere { operation, number, _ in
+      operation == "records/modify" && number == 2 ? .answerLost : operation == "records/lookup" ? .offline : .pass
+    }
+    let counted = FieldChanges(values: ["n": .int64(12), "mine": .int64(1)], rules: ["n": .counter])
+    let id = try mine.store.accept(Change(world.key("a"), .save(type: "Note", counted)))
+    try await mine.sync()
+    try world.saveOnServer("a", ["n": .int64(10)])
+    mine.transport.interfere(nil)
+    world.clock.advance(600)
+
+    try await mine.sync()
+
+    #expect(try mine.store.conflict(id)?.fields.map(\.name) == ["n"])
+    _ = try mine.store.resolve(id, take: .server, actor: "test")
+    #expect(try mine.store.queue() == [])
+    #expect(world.onServer("a")?["n"] == .int64(10))
   }
 }

@@ -136,56 +136,6 @@ import Testing
     #expect([field.base, field.local, field.server] == [.int64(10), .int64(17), .int64(15)])
   }
 
-  /// Counted 2 in a request whose answer was lost, and 1 since; somebody else has counted to what was sent, or further.
-  @Test(arguments: [ConflictSide.local, .server], [12, 15] as [Int64])
-  func `a person says whether a lost count has counted, and what was counted since is added`(
-    _ side: ConflictSide,
-    _ number: Int64
-  ) async throws {
-    let (world, mine, _) = try await pair(.server)
-    let store = mine.store
-    let more = world.put("a", ["n": .int64(13), "other": .int64(1)])
-    mine.transport.interfere { operation, count, _ in
-      guard operation == "records/modify", count == 2 else { return .pass }
-      try? world.saveOnServer("a", ["n": .int64(number)])
-      _ = try? store.accept(more)
-      return .lost
-    }
-    let counted = FieldChanges(values: ["n": .int64(12), "mine": .int64(1)], rules: ["n": .counter])
-    let id = try store.accept(Change(world.key("a"), .save(type: "Note", counted)))
-    try await mine.sync()
-
-    #expect(try store.conflict(id)?.fields.map(\.name) == ["n"])
-    _ = try store.resolve(id, take: side, actor: "test")
-    try await mine.sync()
-
-    let sum = FieldValue.int64(side == .local ? number + 3 : number + 1)
-    #expect(try store.mirror("a")?["n"] == sum)
-    #expect(try store.mirror("a")?["mine"] == .int64(1))
-    #expect(try store.mirror("a")?["other"] == .int64(1))
-    #expect(try store.dropped() == [])
-  }
-
-  @Test func `a count that came through and that others took back is not counted again unasked`() async throws {
-    let (world, mine, _) = try await pair(.client)
-    mine.transport.interfere { operation, number, _ in
-      operation == "records/modify" && number == 2 ? .answerLost : operation == "records/lookup" ? .offline : .pass
-    }
-    let counted = FieldChanges(values: ["n": .int64(12), "mine": .int64(1)], rules: ["n": .counter])
-    let id = try mine.store.accept(Change(world.key("a"), .save(type: "Note", counted)))
-    try await mine.sync()
-    try world.saveOnServer("a", ["n": .int64(10)])
-    mine.transport.interfere(nil)
-    world.clock.advance(600)
-
-    try await mine.sync()
-
-    #expect(try mine.store.conflict(id)?.fields.map(\.name) == ["n"])
-    _ = try mine.store.resolve(id, take: .server, actor: "test")
-    #expect(try mine.store.queue() == [])
-    #expect(world.onServer("a")?["n"] == .int64(10))
-  }
-
   @Test func `a driver that dies while it counts leaves no doubt where the tag still stands`() async throws {
     let (world, mine, theirs) = try await pair()
     let id = try mine.store.accept(count(world, to: 12))

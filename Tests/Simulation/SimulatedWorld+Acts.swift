@@ -124,7 +124,7 @@ extension SimulatedWorld {
     counter += 1
     let step = [1, 1, 2, -1][random.below(4)]
     return Tally(
-      key,
+      key: key,
       type: type(of: key),
       step: Int64(step),
       element: counter,

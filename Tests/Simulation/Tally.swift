@@ -21,15 +21,6 @@ struct Tally: Sendable {
   /// What was taken out.
   private(set) var removed: Int64?
 
-  init(_ key: RecordKey, type: String, step: Int64, element: Int64, takesOut: Bool, hasRules: Bool) {
-    self.key = key
-    self.type = type
-    self.step = step
-    self.element = element
-    self.takesOut = takesOut
-    self.hasRules = hasRules
-  }
-
   /// Counts on from what the store has at this moment.
   ///
   /// - Returns: what was accepted; nil where it was refused.

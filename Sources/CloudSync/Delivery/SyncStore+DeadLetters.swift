@@ -61,9 +61,7 @@ extension SyncStore {
       // Should this one fail, too, it is an operator's.
       operation.isOffered = true
       operation.editedAt = now
-      operation.attempts = 0
-      operation.errorCode = nil
-      operation.errorMessage = nil
+      operation.forgetFailures()
       operation.state = .pending
       operation.reason = "repaired by the app, ready to send"
       if operation.changes.isEmpty, mirror != nil {

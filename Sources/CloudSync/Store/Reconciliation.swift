@@ -321,6 +321,13 @@ extension QueuedOperation {
     sentChanges = sentChanges.suffix(3) + [changes]
   }
 
+  /// Begins anew to count how often it fails.
+  mutating func forgetFailures() {
+    attempts = 0
+    errorCode = nil
+    errorMessage = nil
+  }
+
   /// Sendable again; where the server asked for a wait, after its end.
   mutating func becomePending(_ reason: String, now: Int64) {
     self.reason = reason

@@ -123,10 +123,8 @@ struct Settlement {
     operation.baseTag = record.changeTag
     operation.isRecreation = false
     operation.conflictRounds = 0
-    operation.attempts = 0
     operation.clearOfSuspicion()
-    operation.errorCode = nil
-    operation.errorMessage = nil
+    operation.forgetFailures()
     operation.reason = isCurrent ? "its links follow" : "edited while it was sent, ready to send"
     operation.forgetSent()
     // An edit made meanwhile on an older reading is still to be compared.
@@ -270,9 +268,7 @@ struct Settlement {
     // It failed as it was sent, which is not what it is by now.
     if operation.state == .failed, operation.generation != sent.sentGeneration {
       operation.becomePending("edited while it was sent, ready to send", now: now)
-      operation.attempts = 0
-      operation.errorCode = nil
-      operation.errorMessage = nil
+      operation.forgetFailures()
       if operation.kind == .delete, operation.baseTag == nil, !operation.isUnanswered { operation.needsReadBack = true }
     }
     // Also where an answer says that the server did not take it: what was sent may arrive a second time, and be taken then.

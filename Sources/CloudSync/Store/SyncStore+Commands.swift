@@ -125,12 +125,10 @@ extension SyncStore {
     switch verb {
     case .retry:
       operation.becomePending("retried by an operator", now: now)
-      operation.attempts = 0
+      operation.forgetFailures()
       operation.conflictRounds = 0
       operation.clearOfSuspicion()
       operation.forgetGrants()
-      operation.errorCode = nil
-      operation.errorMessage = nil
       // A retry of what failed for a deleted zone is the wish to have the zone again.
       if let zone = try ledger.zone(operation.key.zoneKey), zone.state == .deleted, zone.heldSince == nil {
         try ledger.setState(zone.key, .unconfirmed)

@@ -301,9 +301,7 @@ extension SyncStore {
     let isSettled = operation.state == .conflict && operation.isSettled(on: server)
     if isHeldByErrors || isSettled {
       operation.becomePending("edited again, ready to send", now: now)
-      operation.attempts = 0
-      operation.errorCode = nil
-      operation.errorMessage = nil
+      operation.forgetFailures()
     }
     if isSettled, operation.kind == .save, let server {
       operation.changes = operation.changes.effective(on: server.fields)

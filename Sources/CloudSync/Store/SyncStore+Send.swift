@@ -40,20 +40,30 @@ extension SyncStore {
           try Self.ready($0, atomic: false, approved, now: now, ledger)
         }
         left.formUnion(Set(ids).subtracting(ready.map(\.id)))
-        var before = -1
-        while !left.isEmpty, left.count != before {
-          before = left.count
-          for operation in ready {
-            let blockers = Set(try ledger.blockers(of: operation.id)).subtracting(deferring[operation.id, default: []])
-            if !blockers.isDisjoint(with: left) { left.insert(operation.id) }
-          }
-          ready.removeAll { left.contains($0.id) }
-        }
+        try Self.leaveBehind(&ready, &left, deferring, ledger)
         if slice.isFirst, sent.isEmpty, let zone = ready.first?.key.zoneKey { try ledger.noteServed(zone) }
         sent += try Self.begin(ready, deferring, ledger)
       }
       return sent
     }.flatMap(\.self)
+  }
+
+  /// Takes out of what is ready whatever waits for something that is left, and adds that to it.
+  private static func leaveBehind(
+    _ ready: inout [QueuedOperation],
+    _ left: inout Set<Int64>,
+    _ deferring: [Int64: Set<Int64>],
+    _ ledger: any Ledger
+  ) throws {
+    var before = -1
+    while !left.isEmpty, left.count != before {
+      before = left.count
+      for operation in ready {
+        let blockers = Set(try ledger.blockers(of: operation.id)).subtracting(deferring[operation.id, default: []])
+        if !blockers.isDisjoint(with: left) { left.insert(operation.id) }
+      }
+      ready.removeAll { left.contains($0.id) }
+    }
   }
 
   /// The operation if it can still go: an operator may have paused or discarded it since the plan was made.
