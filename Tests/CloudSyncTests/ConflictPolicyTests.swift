@@ -312,6 +312,25 @@ import Testing
     #expect(Conflict(deletion, server: server).resolution(.base).left == FieldChanges(cleared: ["x"]))
   }
 
+  @Test func `the desk gives back no file that neither side has`() async throws {
+    let files = ["base", "local", "server"].map { FieldValue.asset(WireAsset(fileChecksum: $0, size: 3)) }
+    let operation = QueuedOperation.conflict(["file": files[1]], base: ["file": files[0]])
+    let server = MirrorRecord(key: operation.key, type: "Note", changeTag: "2", fields: ["file": files[2]])
+    let world = try World()
+    let store = try world.open("store")
+    let id = try store.write { ledger in
+      try ledger.put(server, epoch: 0)
+      return try ledger.insert(operation)
+    }
+
+    #expect(Conflict(operation, server: server).fields.map(\.base) == [files[0]])
+    #expect(throws: StoreError.self) { try store.resolve(id, take: .base, actor: "ana") }
+    #expect(throws: StoreError.self) { try store.preview(id, take: .local, fields: ["file": .base]) }
+    #expect(try store.queue() == ["save r conflict"])
+    #expect(try store.preview(id, take: .base, fields: ["file": .local]).left?.values == ["file": files[1]])
+    #expect(try store.preview(id, take: .base, fields: ["file": .server]).left == nil)
+  }
+
   @Test func `the base is what the record was before both the delete and the edit`() async throws {
     var deletion = QueuedOperation.conflict([:], base: ["x": .int64(1), "y": .int64(2)])
     deletion.kind = .delete

@@ -66,6 +66,28 @@ import Testing
     #expect(try mine.store.mirror("a") == nil)
   }
 
+  @Test func `what is to be made is not believed to be there because an old index shows it`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine", policy: .manual)
+    let fields = #""fields":{"x":{"value":1}},"modified":{"timestamp":9}"#
+    let stale = #"{"records":[{"recordName":"a","recordType":"Note","recordChangeTag":"1",\#(fields)}]}"#
+    mine.transport.interfere { operation, number, _ in
+      if operation == "records/query" { return .answer(status: 200, stale) }
+      guard operation == "records/modify", number == 1 else { return .pass }
+      return .refusing("a", "THROTTLED", "busy", retryAfter: 60)
+    }
+    try mine.store.accept(world.put("a", ["x": .int64(2)]))
+
+    try await mine.sync(["Note"])
+
+    #expect(mine.transport.count("records/lookup") > 0)
+    #expect(try mine.store.mirror("a") == nil)
+    world.clock.advance(600)
+    try await mine.sync()
+    #expect(world.onServer("a") == ["x": .int64(2)])
+    #expect(try mine.store.queue() == [])
+  }
+
   @Test func `a zone that was gone for a moment is there again, whatever has been read of it`() async throws {
     let world = try World()
     let mine = try world.device("mine")
