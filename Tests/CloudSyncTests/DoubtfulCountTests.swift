@@ -197,6 +197,41 @@ import Testing
     #expect(try store.dropped() == [])
   }
 
+  /// Counted 2 in a request that was refused; somebody, or a second copy of it, has counted to the same number.
+  @Test(
+    arguments: [
+      ("INTERNAL_ERROR", true, nil), ("INTERNAL_ERROR", false, 14),
+      // The record was another before: none of it can have been taken.
+      ("CONFLICT", true, 14), ("CONFLICT", false, 14),
+    ] as [(String, Bool, Int64?)]
+  )
+  func `a refused count is added, and asked about where something of its request is there all the same`(
+    _ code: String,
+    _ isThere: Bool,
+    _ sum: Int64?
+  ) async throws {
+    let (world, mine) = (world, try await known())
+    mine.transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number == 2 else { return .pass }
+      try? world.saveOnServer("a", ["n": .int64(12), "mine": .int64(isThere ? 1 : 0)])
+      return .refusing("a", code, "no")
+    }
+    let counted = FieldChanges(values: ["n": .int64(12), "mine": .int64(1)], rules: ["n": .counter])
+    let id = try mine.store.accept(Change(world.key("a"), .save(type: "Note", counted)))
+    for _ in 0..<3 {
+      try await mine.sync()
+      world.clock.advance(600)
+    }
+
+    #expect(try mine.store.queue() == (sum == nil ? ["save a conflict"] : []))
+    #expect(world.onServer("a")?["n"] == .int64(sum ?? 12))
+    guard sum == nil else { return }
+    #expect(try mine.store.conflict(id)?.fields.map(\.name) == ["n"])
+    _ = try mine.store.resolve(id, take: .local, actor: "test")
+    try await mine.sync()
+    #expect(world.onServer("a")?["n"] == .int64(14))
+  }
+
   @Test func `a count that came through and that others took back is not counted again unasked`() async throws {
     let (world, mine) = (world, try await known(.client))
     mine.transport.interfere { operation, number, _ in

@@ -131,7 +131,7 @@ import Testing
     try await mine.sync()
 
     #expect(try mine.store.queue() == ["save a conflict"])
-    #expect(try mine.store.operation(id).reason == "an answer was lost: whether n has counted it is not known")
+    #expect(try mine.store.operation(id).reason.hasPrefix("whether n has counted is not known"))
     let field = try #require(try mine.store.conflict(id)?.fields.first)
     #expect([field.base, field.local, field.server] == [.int64(10), .int64(17), .int64(15)])
   }

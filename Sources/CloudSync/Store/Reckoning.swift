@@ -17,10 +17,13 @@ extension QueuedOperation {
       let sent = sentChanges.filter { $0.names.contains(name) }
       let rule = changes.rules[name] ?? sent.last?.rules[name] ?? rules[name] ?? .value
       if rule == .counter, MergeRule.counter.joined(base: before, local: sent.last?[name], server: theirs) != nil {
-        // Others count to the same number, too: where an answer said that ours was not taken, that is what they did. Where
-        // there was none, what else was in the request tells.
-        guard isUnanswered else { continue }
+        // Others count to the same number, too: what else was in the request tells.
         let traces = sent.map { self.traces(of: $0, on: server, rules) }
+        guard isUnanswered else {
+          // An answer that refuses it is believed, unless something of it is there: it may have arrived a second time.
+          if traces.joined().contains(true) { uncertain.insert(name) }
+          continue
+        }
         if state != .conflict, zip(sent, traces).contains(where: { $0[name] == theirs && !$1.contains(false) }) {
           result[name] = theirs
         } else if state == .conflict || theirs != before || traces.joined().contains(true) {

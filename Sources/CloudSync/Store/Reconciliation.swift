@@ -141,7 +141,8 @@ struct Reconciliation {
     if merge.conflicts.isEmpty, !operation.conflictsEndlessly {
       operation.becomePending("merged with the server's record, ready to send", now: now)
     } else if !counters.isEmpty {
-      operation.enterConflict("an answer was lost: whether \(counters) has counted it is not known", now: now)
+      let doubt = "an answer was lost, or refused what was done all the same"
+      operation.enterConflict("whether \(counters) has counted is not known: \(doubt)", now: now)
     } else {
       let names = merge.conflicts.sorted().joined(separator: ", ")
       operation.enterConflict(names.isEmpty ? "both sides change it" : "both sides changed \(names)", now: now)

@@ -272,10 +272,16 @@ struct Settlement {
       if operation.kind == .delete, operation.baseTag == nil, !operation.isUnanswered { operation.needsReadBack = true }
     }
     // Also where an answer says that the server did not take it: what was sent may arrive a second time, and be taken then.
-    if sent.kind == .save { operation.remember(sent: sent.changes) }
+    if sent.kind == .save { operation.remember(sent: error.isLoss ? sent.changes : withoutCounters(sent)) }
     if operation.state == .failed { result.failed += 1 }
     result.error = error
     try ledger.update(operation)
+  }
+
+  /// What was sent to a record that is another by now: no second copy of it can be taken, so that none of it has counted.
+  private func withoutCounters(_ sent: QueuedOperation) -> FieldChanges {
+    let rules = reconciliation.policy.rules[sent.type ?? ""]
+    return sent.changes.only(sent.changes.names.filter { (sent.changes.rules[$0] ?? rules[$0]) != .counter })
   }
 
   // MARK: - One that makes a request fail
