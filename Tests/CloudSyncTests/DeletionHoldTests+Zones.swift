@@ -49,6 +49,36 @@ extension DeletionHoldTests {
     #expect(try mine.store.status().isInSync)
   }
 
+  @Test(arguments: ConflictPolicy.allCases)
+  func `what is restored takes nothing back that others have done since they restored it`(_ policy: ConflictPolicy)
+    async throws
+  {
+    let late = try world.device("late", policy: policy)
+    let counter: [String: MergeRule] = ["n": .counter]
+    try await share(2) { ["x": .int64(Int64($0)), "n": .int64(10)] }
+    try await late.sync()
+    try world.emulator.deleteZone(zone.zone, in: world.server, at: world.clock.date)
+    try await theirs.sync()
+    try await late.sync()
+    _ = try theirs.store.restoreDeletions(in: zone, actor: "test")
+    let edit = FieldChanges(values: ["x": .int64(77), "n": .int64(12)], rules: counter)
+    try theirs.store.accept(Change(world.key("r0"), .save(type: "Note", edit)))
+    try await theirs.sync()
+    world.clock.advance(60)
+
+    try late.store.accept(
+      Change(world.key("r0"), .save(type: "Note", FieldChanges(values: ["n": .int64(13)], rules: counter)))
+    )
+    try late.store.accept(world.put("r1", ["x": .int64(9)]))
+    #expect(try late.store.restoreDeletions(in: zone, actor: "test") == 2)
+    try await late.sync()
+
+    #expect(world.onServer("r0") == ["x": .int64(77), "n": .int64(15)])
+    #expect(world.onServer("r1") == ["x": .int64(9), "n": .int64(10)])
+    #expect(try late.store.queue() == [])
+    #expect(try late.store.dropped() == [])
+  }
+
   @Test func `a zone that goes while something is on its way to it is kept, too`() async throws {
     try await share(2)
     try mine.store.accept(world.put("r1", ["y": .int64(9)]))

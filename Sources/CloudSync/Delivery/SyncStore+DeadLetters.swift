@@ -52,10 +52,12 @@ extension SyncStore {
       for name in edit.names.subtracting(operation.changes.names) { operation.base[name] = letter.fields[name] }
       operation.changes.apply(edit)
       if mirror?.changeTag != operation.baseTag || mirror?.changeTag != letter.tag { operation.needsReadBack = true }
-      // What is taken back need not be sent, unless an unanswered request may yet write it.
+      // What is taken back need not be sent, unless the record is to be made with it, or an unanswered request may write it.
       if !operation.isUnanswered {
-        let base = operation.base
-        for name in edit.names where operation.changes[name] == base[name] { operation.changes.forget(name) }
+        let (base, makes) = (operation.base, operation.baseTag == nil)
+        for name in edit.names where operation.changes[name] == base[name] && !(makes && base[name] != nil) {
+          operation.changes.forget(name)
+        }
       }
       operation.generation += 1
       // Should this one fail, too, it is an operator's.

@@ -17,6 +17,8 @@ extension QueuedOperation {
       let sent = sentChanges.filter { $0.names.contains(name) }
       let rule = changes.rules[name] ?? sent.last?.rules[name] ?? rules[name] ?? .value
       if rule == .counter, MergeRule.counter.joined(base: before, local: sent.last?[name], server: theirs) != nil {
+        // What is made anew as it was has not counted.
+        guard sent.contains(where: { $0[name] != before }) else { continue }
         // Others count to the same number, too: what else was in the request tells.
         let traces = sent.map { self.traces(of: $0, on: server, rules) }
         guard isUnanswered else {

@@ -368,11 +368,13 @@ extension QueuedOperation {
   }
 
   /// Turns an edit into the creation of the whole record, as it was with the edit applied.
+  ///
+  /// What the record was stays the base: should somebody else have made it anew, only what was edited here is ours.
   mutating func recreate(from fields: [String: FieldValue]) {
     // The files of assets went with the server's record, but for those that the edit brings.
     let fields = fields.filter { $0.value.assets?.isEmpty ?? true }
     changes = FieldChanges(values: changes.applied(to: fields), rules: changes.rules)
-    base = [:]
+    base = fields.filter { changes.names.contains($0.key) }
     baseTag = nil
     forgetGrants()
   }
