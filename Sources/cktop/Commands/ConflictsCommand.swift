@@ -92,8 +92,7 @@ struct ConflictsResolve: Verb {
 
   func run(_ session: Session) async throws {
     let choices = try choices()
-    guard let store = try session.storeToCommand(dryRun: dryRun), try store.conflict(id) != nil
-    else {
+    guard let store = try session.storeToCommand(dryRun: dryRun), let conflict = try store.conflict(id) else {
       throw CommandFailure.noConflict(id)
     }
     let preview = try store.preview(id, take: take, fields: choices)
@@ -104,7 +103,8 @@ struct ConflictsResolve: Verb {
       let fields = count == 1 ? "1 field is to be sent" : "\(count) fields are to be sent"
       return preview.kind == .delete ? "the deletion is to be sent" : fields
     }
-    OutputStream.standard.line("\(dryRun ? "would settle" : "settled") \(id): \(rest ?? "the server's record stands")")
+    let nothing = conflict.isDeletedOnServer ? "the record stays deleted" : "the server's record stands"
+    OutputStream.standard.line("\(dryRun ? "would settle" : "settled") \(id): \(rest ?? nothing)")
     if dryRun { OutputStream.standard.lines(lines(preview).map(\.visible)) }
   }
 

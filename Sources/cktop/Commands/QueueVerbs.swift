@@ -62,7 +62,8 @@ struct QueueSelection: ParsableArguments {
       ]
       OutputStream.standard.line(object.line)
     } else {
-      let left = skipped.isEmpty ? "" : ", left \(skipped.count) alone"
+      let reasons = Set(skipped.map(\.value)).sorted().joined(separator: "; ")
+      let left = skipped.isEmpty ? "" : ", left \(skipped.count) alone (\(reasons))"
       let all = self.all && !dryRun ? verb.ofAll : ""
       OutputStream.standard.line(
         "\(dryRun ? "would \(verb.rawValue)" : verb.past) \(result.changed.count)\(left)\(all)"

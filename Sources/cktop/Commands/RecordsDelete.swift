@@ -26,9 +26,21 @@ struct RecordsDelete: Verb {
     }
     let accepted = try store.enqueue(found.map { Change($0.record.key, .delete) })
     for (row, accepted) in zip(found, accepted) {
-      try EnqueueReport(key: row.record.key, type: row.record.type, accepted).print(json: json)
+      let report = EnqueueReport(
+        key: row.record.key,
+        type: row.record.type,
+        accepted,
+        deed: try isQueued(accepted, store) ? "enqueued the deletion of" : "took back the unsent"
+      )
+      try report.print(json: json)
     }
     try report(missing: missing)
+  }
+
+  /// Of what was never sent nothing is left to be deleted on the server.
+  private func isQueued(_ accepted: Accepted, _ store: SyncStore) throws -> Bool {
+    guard case .enqueued(let id) = accepted else { return true }
+    return try store.detail(of: id)?.operation != nil
   }
 
   private func report(missing: [String]) throws {

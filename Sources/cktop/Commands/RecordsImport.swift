@@ -66,6 +66,7 @@ struct RecordsImport: Verb {
         result.refused.map { CommandFailure("line \($0.line): \($0.message)", .itemsFailed).line }
       )
     }
+    if result.enqueued > 0 { session.tellGuess(of: store) }
     if let failure { throw result.interrupted(by: failure, makesNames: makesNames) }
     try (result.refused.isEmpty ? CommandStatus.done : .itemsFailed).end()
   }

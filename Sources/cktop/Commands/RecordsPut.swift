@@ -57,6 +57,7 @@ struct RecordsPut: Verb {
     let change = Change(key, .save(type: type, changes), assets: assets)
     let accepted = try store.enqueue([change], assets: inPlace ? .referenced : .copied).first ?? .unchanged
     try EnqueueReport(key: key, type: type, accepted).print(json: json)
+    session.tellGuess(of: store)
   }
 }
 
@@ -65,11 +66,14 @@ struct EnqueueReport {
   let key: RecordKey
   let type: String?
   let accepted: Accepted
+  /// What is said of it where it is accepted.
+  let deed: String
 
-  init(key: RecordKey, type: String?, _ accepted: Accepted) {
+  init(key: RecordKey, type: String?, _ accepted: Accepted, deed: String = "enqueued") {
     self.key = key
     self.type = type
     self.accepted = accepted
+    self.deed = deed
   }
 
   /// Prints it; a refusal is a usage failure.
@@ -88,7 +92,8 @@ struct EnqueueReport {
       OutputStream.standard.line(object.line)
     } else {
       let number = id.map { " as operation \($0)" } ?? ""
-      OutputStream.standard.line("\(result) \(type ?? "record") \(key.name) in zone \(key.zone)\(number)".visible)
+      let deed = id == nil ? result : deed
+      OutputStream.standard.line("\(deed) \(type ?? "record") \(key.name) in zone \(key.zone)\(number)".visible)
     }
   }
 }

@@ -123,6 +123,18 @@ struct Session: Sendable {
     return store
   }
 
+  /// Says which database a change goes to where neither a setting nor a credential nor an earlier sync of the store tells: it is
+  /// the public one, which everybody reads, and nobody shall find that out afterwards.
+  func tellGuess(of store: SyncStore) {
+    let isOwned = SyncStore.owner(ofStoreAt: store.path) != nil && settings.store?.source != .standard
+    guard settings.database.source == .standard, !isOwned, store.scope.database == .public,
+      (try? settings.credential()) == SettingCredential.none
+    else { return }
+    OutputStream.error.line(
+      "cktop: nothing says which database is meant, so it is the public one; --database private chooses the other"
+    )
+  }
+
   /// What was queued before anybody synced is sent as nobody but who queued it, unless a person names the store.
   private func claim(_ store: SyncStore) throws {
     guard let signIn else { return }

@@ -86,9 +86,9 @@ struct SyncCommand: Verb {
     if let failure = end.failure { failure.report() }
     let dropped = try store.dropped().count { $0.at >= startedAt }
     if dropped > 0 {
-      let what = dropped == 1 ? "1 change" : "\(dropped) changes"
-      let remedy = "cktop conflicts dropped lists what can be had back"
-      OutputStream.error.line("cktop: \(what) gave way to the server's; \(remedy)")
+      let what = dropped == 1 ? "1 change is" : "\(dropped) changes are"
+      let remedy = "cktop conflicts dropped says why and what can be had back"
+      OutputStream.error.line("cktop: \(what) not sent any more; \(remedy)")
     }
     try end.listFailures(store)
     try end.status.end()

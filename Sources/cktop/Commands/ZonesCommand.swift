@@ -83,7 +83,7 @@ struct ZonesDelete: Verb {
     let store = try await session.storeToChange()
     let dropped = try store.queuedChanges(in: zone)
     let accepted = try store.enqueueZoneDeletion(zone)
-    try ZoneName.report(zone, accepted, json: json)
+    try ZoneName.report(zone, accepted, deed: "enqueued the deletion of", json: json)
     guard dropped > 0, case .enqueued = accepted else { return }
     let changes = dropped == 1 ? "a queued change of it is" : "\(dropped) queued changes of it are"
     OutputStream.error.line("\(changes) not sent; cktop conflicts dropped lists what can be had back")
@@ -99,7 +99,9 @@ private enum ZoneName {
     }
   }
 
-  static func report(_ zone: ZoneKey, _ accepted: Accepted, json: Bool) throws(CommandFailure) {
+  static func report(_ zone: ZoneKey, _ accepted: Accepted, deed: String = "enqueued", json: Bool)
+    throws(CommandFailure)
+  {
     let (id, result): (Int64?, String)
     switch accepted {
     case .enqueued(let operation): (id, result) = (operation, "enqueued")
@@ -108,6 +110,7 @@ private enum ZoneName {
     }
     let object: JSONObject = ["result": .text(result), "zone": .text(zone.zone), "operation": .optional(id)]
     let number = id.map { " as operation \($0)" } ?? ""
-    OutputStream.standard.line(json ? object.line : "\(result) zone \(zone.zone)\(number)".visible)
+    let deed = id == nil ? result : deed
+    OutputStream.standard.line(json ? object.line : "\(deed) zone \(zone.zone)\(number)".visible)
   }
 }

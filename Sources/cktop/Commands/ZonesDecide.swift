@@ -7,8 +7,8 @@ struct ZonesAccept: Verb {
     commandName: "accept",
     abstract: "Lets come true what the server deleted in a zone and is held back.",
     discussion: """
-      Half of a zone's records at once, if they are a hundred at least, or a zone that is gone with its records: such \
-      deletions are held back until somebody decides. Queued edits of these records go by the conflict policy; those of a \
+      A hundred deletions or more within an hour, where they are half of a zone's records, or a zone that is gone with its \
+      records: such deletions are held back until somebody decides. Queued edits of these records go by the conflict policy; those of a \
       zone that is gone become dead letters.
       """
   )

@@ -110,6 +110,37 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: machine.folder.path("state")))
   }
 
+  @Test func `where nothing says which database a change goes to, that is said`() async throws {
+    let machine = try Machine(Self.settings)
+
+    let guess = try await machine.run("records", "put", "--type", "Task", "count=1")
+    let named = try await machine.run("--database", "private", "records", "put", "--type", "Task", "count=1")
+
+    #expect(guess.status == 0 && named.status == 0)
+    #expect(guess.error.hasPrefix("cktop: nothing says which database is meant, so it is the public one"))
+    #expect(named.error == "")
+  }
+
+  @Test func `a deletion says that it is one, and of what was never sent that it is taken back`() async throws {
+    let machine = try Machine(Self.settings)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")
+
+    let record = try await machine.succeed("records", "delete", "t1").output
+    let zone = try await machine.succeed("--database", "private", "zones", "delete", "Home").output
+
+    #expect(record.hasPrefix("took back the unsent Task t1 in zone"))
+    #expect(zone.hasPrefix("enqueued the deletion of zone Home"))
+  }
+
+  @Test func `what a command leaves alone is left alone for a reason`() async throws {
+    let machine = try Machine(Self.settings)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")
+
+    let line = try await machine.succeed("queue", "resume", "--where", "name = 't1'").output
+
+    #expect(line.hasPrefix("resumed 0, left 1 alone (") && line.hasSuffix(")\n"))
+  }
+
   @Test func `a wrong field, value or name is one clear line`() async throws {
     let machine = try Machine(Self.settings)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")

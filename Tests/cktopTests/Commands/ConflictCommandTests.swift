@@ -97,7 +97,7 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
-  @Test func `a sync says that a change gave way to the server's`() async throws {
+  @Test func `a sync says that a change is not sent any more`() async throws {
     let cloud = try await Cloud()
     let first = try Machine(cloud)
     let second = try Machine(cloud)
@@ -113,7 +113,7 @@ import Testing
 
     #expect(sync.status == 0)
     #expect(
-      sync.error == "cktop: 1 change gave way to the server's; cktop conflicts dropped lists what can be had back\n"
+      sync.error == "cktop: 1 change is not sent any more; cktop conflicts dropped says why and what can be had back\n"
     )
     #expect(next.error == "")
     withExtendedLifetime(cloud) {}
