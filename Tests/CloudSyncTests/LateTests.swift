@@ -43,6 +43,56 @@ import Testing
     }
   }
 
+  /// Record `r` with `x` 1 and `y` 2, deleted in a request that is lost for now, and then saved whole, with `x` as given.
+  ///
+  /// - Returns: the request.
+  private func saveBehindLostDeletion(x: Int64) async throws -> String {
+    try store.accept(world.put("r", ["x": .int64(1), "y": .int64(2)]))
+    try await device.sync()
+    let tag = try #require(world.emulator.record("r", in: world.server, zone: "cktop")?.changeTag)
+    transport.interfere { operation, number, _ in
+      operation == "records/modify" && number == 2 ? .lost : operation == "records/lookup" ? .offline : .pass
+    }
+    try store.accept(world.delete("r"))
+    try await device.sync()
+    transport.interfere(nil)
+    world.clock.advance(600)
+    try store.accept(world.put("r", ["x": .int64(x), "y": .int64(2)]))
+    let record = #"{"recordName":"r","recordChangeTag":"\#(tag)"}"#
+    let operations = #"[{"operationType":"delete","record":\#(record)}]"#
+    return #"{"operations":\#(operations),"zoneID":{"zoneName":"cktop"}}"#
+  }
+
+  @Test(arguments: [1, 5] as [Int64])
+  func `a deletion that arrives late takes nothing along that was saved after it`(_ x: Int64) async throws {
+    let deletion = try await saveBehindLostDeletion(x: x)
+
+    try await device.sync()
+    _ = try await world.send(deletion, to: "records/modify")
+    try await device.sync()
+
+    #expect(world.onServer("r") == ["x": .int64(x), "y": .int64(2)])
+    #expect(try store.queue() == [])
+  }
+
+  @Test func `what was saved behind a deletion is there as a whole, also where that arrives before it`() async throws {
+    let deletion = try await saveBehindLostDeletion(x: 5)
+    let world = world
+    transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number == 3 else { return .pass }
+      _ = try? await world.send(deletion, to: "records/modify")
+      return .refusing("r", "INTERNAL_ERROR", "no")
+    }
+
+    for _ in 0..<3 {
+      try await device.sync()
+      world.clock.advance(600)
+    }
+
+    #expect(world.onServer("r") == ["x": .int64(5), "y": .int64(2)])
+    #expect(try store.queue() == [])
+  }
+
   @Test func `a value that was taken back stays so, though the request that set it arrives late`() async throws {
     try store.accept(world.put("r", ["x": .int64(0)]))
     try await device.sync()

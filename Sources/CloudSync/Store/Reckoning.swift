@@ -81,8 +81,10 @@ extension QueuedOperation {
 
   /// Fields that an unanswered request may yet set to another value than is wanted by now.
   var fieldsStillOnTheirWay: Set<String> {
+    guard isUnanswered else { return [] }
+    // A deletion that may still arrive takes all of it along; once the record has been written again, it is refused.
+    if isRecreation { return changes.names }
     var names: Set<String> = []
-    guard isUnanswered else { return names }
     for sent in sentChanges {
       for name in sent.names.intersection(changes.names) where sent[name] != changes[name] { names.insert(name) }
     }

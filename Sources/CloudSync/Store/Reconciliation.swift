@@ -181,6 +181,8 @@ struct Reconciliation {
       // It may have been sent itself, or what it replaces may still be made: that is to go all the same.
       let sent = operation.isUnanswered ? operation.sentChanges : []
       let cleared = operation.changes.only(operation.changes.cleared.intersection(sent.names))
+      // What the record had of it already need not be sent so far; now it is missing.
+      operation.recreate(from: known?.fields ?? [:])
       operation.startOver()
       operation.changes.apply(cleared)
       (operation.sentChanges, operation.isUnanswered) = (sent, !sent.isEmpty)
