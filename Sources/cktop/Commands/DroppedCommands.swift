@@ -43,12 +43,14 @@ struct ConflictsUndo: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    guard let store = try session.storeToCommand(), try store.detail(of: id)?.dropped.contains(where: \.isOpen) == true
-    else {
-      throw CommandFailure(
-        "nothing that was dropped of \(id) can be undone; cktop conflicts dropped lists what can",
-        .itemsFailed
-      )
+    let found = try session.storeToCommand()
+    let dropped = try found?.detail(of: id)?.dropped ?? []
+    guard let store = found, dropped.contains(where: \.isOpen) else {
+      let what =
+        dropped.isEmpty
+        ? "nothing that was dropped of \(id) can be undone"
+        : "what was dropped of \(id) can be undone no more: it was undone, or the record was edited here since"
+      throw CommandFailure("\(what); cktop conflicts dropped lists what can", .itemsFailed)
     }
     let accepted = try store.undo(id, actor: "cli")
     let operation: Int64? = if case .enqueued(let id) = accepted { id } else { nil }

@@ -3,44 +3,89 @@ import Dispatch
 import Foundation
 
 /// What a driver tells where no person watches it, for the log of the service that it is: what the store notes as it
-/// happens, what becomes a person's matter, and what the engine has come to, a line each.
+/// happens, what becomes a person's matter, what is tried again, who drives in its place, and what the engine has come to,
+/// a line each.
 struct Journal {
+  private let process: Int64
   private var lastEvent: Int64
   private var lastState = ""
   private var troubledAt: Int64 = 0
   /// Operations that have been told of, with what they had come to.
   private var told: [Int64: String] = [:]
+  /// Errors after which operations back off, since all went well for the last time.
+  private var backedOff: Set<String> = []
+  /// The process that drives in our place.
+  private var otherDriver: Int64?
 
-  /// - Parameter lastEvent: the newest event that is known already; 0 where there is none.
-  init(after lastEvent: Int64) { self.lastEvent = lastEvent }
+  /// - Parameters:
+  ///   - lastEvent: the newest event that is known already; 0 where there is none.
+  ///   - process: the one whose journal it is.
+  init(after lastEvent: Int64, process: Int64) {
+    self.lastEvent = lastEvent
+    self.process = process
+  }
 
   /// What is new.
   ///
   /// - Parameters:
   ///   - events: the latest, newest first.
   ///   - stuck: operations that wait for a person.
-  mutating func lines(_ status: StoreStatus, _ events: [EventRow], stuck: [QueueRow] = []) -> [String] {
+  ///   - waiting: operations in a back-off of their own.
+  mutating func lines(
+    _ status: StoreStatus,
+    _ events: [EventRow],
+    stuck: [QueueRow] = [],
+    waiting: [QueueRow] = []
+  ) -> [String] {
     let now = status.generatedAt
     var lines = events.prefix { $0.id > lastEvent }.reversed().map { Self.line($0.at, $0.kind, $0.message) }
     lastEvent = max(lastEvent, events.first?.id ?? 0)
+    lines += driverLines(status)
     for row in stuck where told[row.id] != row.reason {
-      let what = "\(row.kind.rawValue) \(row.type ?? "") \(row.key.name) in zone \(row.key.zone)"
-      lines.append(Self.line(now, row.state.rawValue, "operation \(row.id), \(what): \(row.reason)"))
+      lines.append(Self.line(now, row.state.rawValue, "\(Self.what(row)): \(row.reason)"))
     }
     told = Dictionary(stuck.map { ($0.id, $0.reason) }) { $1 }
+    lines += backOffLines(waiting, now)
     // What it is at just now changes with each request; what it has come to is what tells how it goes.
     switch status.state {
     case .sending, .fetching: return lines
     case .idle where status.queue.pending + status.queue.inFlight > 0: return lines
     // Trouble is over once a pass has ended well, not when it is about to try again.
     case .idle where (status.lastSuccessAt ?? 0) < troubledAt: return lines
-    case .idle, .paused: troubledAt = 0
+    case .idle, .paused:
+      troubledAt = 0
+      backedOff = []
     case .waiting, .offline, .error: troubledAt = now
     }
     let state = Self.state(status)
     if state != lastState { lines.append(Self.line(now, "state", state)) }
     lastState = state
     return lines
+  }
+
+  /// Of many that fail alike one is named, once: each attempt is in the store.
+  private mutating func backOffLines(_ waiting: [QueueRow], _ now: Int64) -> [String] {
+    let byError = Dictionary(grouping: waiting) { $0.errorCode ?? "no answer" }
+    let new = byError.filter { !backedOff.contains($0.key) }.sorted { $0.key < $1.key }
+    backedOff.formUnion(byError.keys)
+    return new.map { code, rows in
+      let others = rows.count == 1 ? "" : " and \(rows.count - 1) more"
+      let message = rows[0].errorMessage.map { ": \($0)" } ?? ""
+      return Self.line(now, "waiting", "\(Self.what(rows[0]))\(others): \(code)\(message); tried again by itself")
+    }
+  }
+
+  private mutating func driverLines(_ status: StoreStatus) -> [String] {
+    guard let driver = status.driver, driver.isLive else { return [] }
+    let other = driver.pid == process ? nil : driver.pid
+    guard other != otherDriver else { return [] }
+    otherDriver = other
+    let text = other.map { "process \($0) on \(driver.host) drives" } ?? "process \(process) drives now"
+    return [Self.line(status.generatedAt, "driver", text)]
+  }
+
+  private static func what(_ row: QueueRow) -> String {
+    "operation \(row.id), \(row.kind.rawValue) \(row.type ?? "") \(row.key.name) in zone \(row.key.zone)"
   }
 
   private static func state(_ status: StoreStatus) -> String {
@@ -68,7 +113,7 @@ final class JournalWriter: Sendable {
       // Where the system has no watches to give.
       let beat = watcher == nil ? Task { while await Self.pause(1000) { continuation.yield() } } : nil
       defer { beat?.cancel() }
-      var journal = Journal(after: (try? store.events(limit: 1))?.first?.id ?? 0)
+      var journal = Journal(after: (try? store.events(limit: 1))?.first?.id ?? 0, process: Int64(getpid()))
       for await _ in stream {
         // Between two looks much may happen; one that fails is made again after the next change.
         let lines = try? Self.look(store, &journal)
@@ -82,9 +127,13 @@ final class JournalWriter: Sendable {
   private static func look(_ store: SyncStore, _ journal: inout Journal) throws -> [String] {
     let status = try store.status()
     let isStuck = status.queue.failed + status.queue.conflicts > 0
-    let filter = try QueueFilter(parsing: "state in ('failed', 'conflict')")
-    let stuck = isStuck ? try store.operations(matching: filter, limit: 500).rows : []
-    return journal.lines(status, try store.events(limit: 200), stuck: stuck)
+    let stuck = isStuck ? try rows(store, "state in ('failed', 'conflict')") : []
+    let waiting = status.queue.waiting > 0 ? try rows(store, "state = 'waiting'") : []
+    return journal.lines(status, try store.events(limit: 200), stuck: stuck, waiting: waiting)
+  }
+
+  private static func rows(_ store: SyncStore, _ condition: String) throws -> [QueueRow] {
+    try store.operations(matching: QueueFilter(parsing: condition), limit: 500).rows
   }
 
   private static func write(_ kind: String, _ message: String) {

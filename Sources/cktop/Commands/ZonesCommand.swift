@@ -69,11 +69,12 @@ struct ZonesDelete: Verb {
     abstract: "Enqueues the deletion of a zone with all its records.",
     discussion: """
       Until the next sync, zones create takes it back. Queued changes of the zone are not sent; 'cktop conflicts dropped' \
-      lists them, and 'cktop conflicts undo' enqueues them again.
+      lists them, and 'cktop conflicts undo' enqueues them again. On a terminal it asks first.
       """
   )
 
   @Argument(help: "The zone's name.") var name: String
+  @Flag(help: "Ask no questions.") var yes = false
   @Flag(help: "What was done as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
@@ -81,10 +82,19 @@ struct ZonesDelete: Verb {
     try ZoneName.check(name)
     let zone = ZoneKey(zone: name)
     let store = try await session.storeToChange()
+    let known = try store.zones().first { $0.key == zone }
+    if !yes, Question.canBeAsked, let known {
+      let records = known.records == 1 ? "its record" : "its \(known.records) records"
+      guard Question.ask("Delete zone \(name) with \(records), here and on the server?".visible) else { return }
+    }
     let dropped = try store.queuedChanges(in: zone)
     let accepted = try store.enqueueZoneDeletion(zone)
     try ZoneName.report(zone, accepted, deed: "enqueued the deletion of", json: json)
-    guard dropped > 0, case .enqueued = accepted else { return }
+    guard case .enqueued = accepted else { return }
+    if known == nil {
+      OutputStream.error.line("no zone \(name) is known here; its deletion is sent all the same".visible)
+    }
+    guard dropped > 0 else { return }
     let changes = dropped == 1 ? "a queued change of it is" : "\(dropped) queued changes of it are"
     OutputStream.error.line("\(changes) not sent; cktop conflicts dropped lists what can be had back")
   }

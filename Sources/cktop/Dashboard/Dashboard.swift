@@ -204,11 +204,11 @@ final class Dashboard {
     if entry.isChange, service.isReadOnly { return service.tell("read-only: nothing was changed", isError: true) }
     switch command {
     case .quitAtOnce: end(.signal(SIGINT))
-    case .quit: state.overlay == nil ? end(.quit) : (state.overlay = nil)
+    case .quit: state.overlay == nil ? end(.quit) : state.back()
     case .suspend: screen?.suspend()
     case .redraw: screen?.redraw()
     case .theme: nextTheme()
-    case .help: state.overlay = .help(offset: 0)
+    case .help: state.overlay = .help(offset: 0, over: state.overlay)
     case .back: state.back()
     case .nextPane: focus(state.focus.next(1))
     case .previousPane: focus(state.focus.next(-1))
@@ -319,10 +319,10 @@ final class Dashboard {
     case .settle(let choices):
       service.resolve(desk.conflict, take: .server, fields: choices)
       let rest = conflicts.filter { $0.id != desk.conflict }
-      state.overlay = rest.first.map { .desk(ViewState.Desk(conflict: $0.id)) }
+      state.overlay = rest.first.map { .desk(desk.turned(to: $0.id)) }
     case .move(let step):
       let next = conflicts[(index + step + conflicts.count) % conflicts.count]
-      state.overlay = .desk(ViewState.Desk(conflict: next.id))
+      state.overlay = .desk(desk.turned(to: next.id))
     }
   }
 }

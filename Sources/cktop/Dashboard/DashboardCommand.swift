@@ -121,7 +121,7 @@ enum DashboardCommand: Hashable, Sendable, CaseIterable {
     Entry(.redraw, [.ctrl("l")], "Ctrl-L", "", "Draw the screen anew", [.panes, .detail, .help, .desk]),
     Entry(.suspend, [.ctrl("z")], "Ctrl-Z", "", "Suspend; fg comes back", [.panes, .detail, .help, .desk]),
     Entry(.help, [typed("?")], "?", "help", "Show all keys", [.panes, .detail, .desk]),
-    Entry(.quit, [typed("q")], "q", "quit", "Quit; in a view, back to the panes", [.panes, .detail, .help, .desk]),
+    Entry(.quit, [typed("q")], "q", "quit", "Quit; in a view, back", [.panes, .detail, .help, .desk]),
     Entry(.quitAtOnce, [.ctrl("c")], "Ctrl-C", "", "Quit at once", [.panes, .detail, .help, .desk, .question]),
   ]
 

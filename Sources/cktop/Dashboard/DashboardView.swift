@@ -137,7 +137,7 @@ struct DashboardView: Sendable {
   private func drawOverlay(on grid: inout Grid, _ layout: DashboardLayout) -> Position? {
     switch state.overlay {
     case nil: return nil
-    case .help(let offset):
+    case .help(let offset, _):
       HelpView(model: model, offset: offset).draw(on: &grid, in: layout.body)
     case .detail(let title, let lines, let offset):
       DetailView(title: title, lines: lines, offset: offset).draw(on: &grid, in: layout.body)

@@ -85,18 +85,24 @@ struct DeskView: Sendable {
     DeskRow.drawHeader(on: &grid, in: parts[1])
     let rows = parts[2]
     let first = max(0, desk.field - rows.height + 1)
+    let sides = desk.sides(conflict)
     for (line, field) in conflict.fields.dropFirst(first).prefix(rows.height).enumerated() {
-      grid.draw(row(field, isSelected: first + line == desk.field, conflict), in: rows.row(line))
+      grid.draw(row(field, sides[field.name], isSelected: first + line == desk.field, conflict), in: rows.row(line))
     }
   }
 
-  private func row(_ field: Conflict.Field, isSelected: Bool, _ conflict: Conflict) -> DeskRow {
+  private func row(
+    _ field: Conflict.Field,
+    _ side: ConflictSide?,
+    isSelected: Bool,
+    _ conflict: Conflict
+  ) -> DeskRow {
     DeskRow(
       field: field.name,
       base: text(field.base),
       local: conflict.kind == .delete ? "(deleted)" : text(field.local),
       server: conflict.isDeletedOnServer ? "(deleted)" : text(field.server),
-      taken: desk.choices[field.name].flatMap(Self.side),
+      taken: side.flatMap(Self.side),
       isSelected: isSelected
     )
   }

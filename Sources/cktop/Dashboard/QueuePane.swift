@@ -22,7 +22,8 @@ struct QueuePane: Sendable {
       columns.append(Table.Column("Try", .fixed(5), .trailing))
       columns.append(Table.Column("Next", .fixed(8), .trailing))
     }
-    let rows = (0..<visible).compactMap { window[list.offset + $0] }.map { row($0, isWide: isWide) }
+    let names = RecordNames(window.rows.map(\.key))
+    let rows = (0..<visible).compactMap { window[list.offset + $0] }.map { row($0, names, isWide: isWide) }
     Table(
       columns: columns,
       rows: rows,
@@ -34,9 +35,9 @@ struct QueuePane: Sendable {
     ).draw(on: &grid, in: area)
   }
 
-  private func row(_ operation: QueueRow, isWide: Bool) -> [StyledText] {
+  private func row(_ operation: QueueRow, _ names: RecordNames, isWide: Bool) -> [StyledText] {
     let role = operation.state.role
-    let name = operation.key.name.isEmpty ? "zone \(operation.key.zone)" : operation.key.name
+    let name = names.text(operation.key)
     var cells: [StyledText] = [
       StyledText(operation.state.mark, role), StyledText(operation.state.rawValue, role),
       StyledText(operation.kind.rawValue, .text), StyledText(name, .text), StyledText(why(operation), .dim),

@@ -20,7 +20,9 @@ struct RecordsPane: Sendable {
       columns.insert(Table.Column("Zone", .flex(1)), at: 3)
       columns.append(Table.Column("Modified", .fixed(19), .trailing))
     }
-    let rows = (0..<visible).compactMap { window[list.offset + $0] }.map { row($0, isWide: isWide) }
+    // A wide list has a column for them.
+    let names = RecordNames(isWide ? [] : window.rows.map(\.record.key))
+    let rows = (0..<visible).compactMap { window[list.offset + $0] }.map { row($0, names, isWide: isWide) }
     Table(
       columns: columns,
       rows: rows,
@@ -32,11 +34,11 @@ struct RecordsPane: Sendable {
     ).draw(on: &grid, in: area)
   }
 
-  private func row(_ row: RecordRow, isWide: Bool) -> [StyledText] {
+  private func row(_ row: RecordRow, _ names: RecordNames, isWide: Bool) -> [StyledText] {
     let record = row.record
     let mark = row.operationState.map { StyledText($0.mark, $0.role) } ?? ""
     var cells: [StyledText] = [
-      mark, StyledText(record.key.name, row.operation == nil ? .text : .strong), StyledText(record.type, .dim),
+      mark, StyledText(names.text(record.key), row.operation == nil ? .text : .strong), StyledText(record.type, .dim),
       StyledText(model.format.fields(record.fields, now: model.now), .text),
     ]
     if isWide {

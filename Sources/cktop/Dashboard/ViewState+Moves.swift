@@ -4,9 +4,13 @@ import TerminalUI
 
 /// How keys and new snapshots move the user's position. Pure: from one state to the next.
 extension ViewState {
-  /// Closes what lies over the panes, or clears the focused list's filter.
+  /// Closes what lies on top, or clears the focused list's filter.
   mutating func back() {
-    if overlay != nil { overlay = nil } else { setFilter("") }
+    switch overlay {
+    case nil: setFilter("")
+    case .help(_, let covered): overlay = covered
+    case .detail, .desk, .filter, .question: overlay = nil
+    }
   }
 
   mutating func setFilter(_ text: String) {
@@ -54,8 +58,9 @@ extension ViewState {
     _ model: DashboardModel
   ) {
     switch overlay {
-    case .help(let offset):
-      overlay = .help(offset: Self.scrolled(offset, command, HelpView(model: model, offset: 0).lines, layout))
+    case .help(let offset, let covered):
+      let moved = Self.scrolled(offset, command, HelpView(model: model, offset: 0).lines, layout)
+      overlay = .help(offset: moved, over: covered)
     case .detail(let title, let lines, let offset):
       overlay = .detail(title: title, lines: lines, offset: Self.scrolled(offset, command, lines, layout))
     case .desk(var desk):
@@ -102,42 +107,5 @@ extension ViewState {
       default: place
       }
     return max(0, min(moved, total - 1))
-  }
-}
-
-extension ViewState.Desk {
-  /// What a key on the desk comes to.
-  enum Result: Hashable, Sendable {
-    case choose(ViewState.Desk)
-    case settle([String: ConflictSide])
-    /// A field has no choice yet.
-    case incomplete
-    case move(Int)
-  }
-
-  func pressed(_ command: DashboardCommand, _ conflict: Conflict) -> Result {
-    var desk = self
-    func choose(_ side: ConflictSide) -> Result {
-      guard conflict.fields.indices.contains(field) else { return .choose(desk) }
-      desk.choices[conflict.fields[field].name] = side
-      desk.field = min(field + 1, conflict.fields.count - 1)
-      return .choose(desk)
-    }
-    func chooseAll(_ side: ConflictSide) -> Result {
-      for field in conflict.fields { desk.choices[field.name] = side }
-      return .choose(desk)
-    }
-    switch command {
-    case .fieldLocal: return choose(.local)
-    case .fieldServer: return choose(.server)
-    case .fieldBase: return choose(.base)
-    case .allLocal: return chooseAll(.local)
-    case .allServer: return chooseAll(.server)
-    case .nextConflict: return .move(1)
-    case .previousConflict: return .move(-1)
-    default:
-      let isComplete = conflict.fields.allSatisfy { choices[$0.name] != nil }
-      return isComplete ? .settle(choices) : .incomplete
-    }
   }
 }

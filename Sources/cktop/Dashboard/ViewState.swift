@@ -18,8 +18,9 @@ struct ViewState: Sendable {
   }
 
   /// What lies over the panes.
-  enum Overlay: Sendable {
-    case help(offset: Int)
+  indirect enum Overlay: Sendable {
+    /// All keys, over what was shown when they were asked for.
+    case help(offset: Int, over: Overlay?)
     case detail(title: String, lines: [Line], offset: Int)
     case desk(Desk)
     case filter(InputLine)
@@ -30,13 +31,6 @@ struct ViewState: Sendable {
   struct Line: Hashable, Sendable {
     var name: String
     var text: StyledText
-  }
-
-  /// The conflict desk: which conflict, which field, and what has been chosen so far.
-  struct Desk: Hashable, Sendable {
-    var conflict: Int64
-    var field = 0
-    var choices: [String: ConflictSide] = [:]
   }
 
   /// A question before something that cannot be undone.

@@ -126,10 +126,11 @@ import Testing
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")
 
     let record = try await machine.succeed("records", "delete", "t1").output
-    let zone = try await machine.succeed("--database", "private", "zones", "delete", "Home").output
+    let zone = try await machine.run("--database", "private", "zones", "delete", "Home", "--yes")
 
     #expect(record.hasPrefix("took back the unsent Task t1 in zone"))
-    #expect(zone.hasPrefix("enqueued the deletion of zone Home"))
+    #expect(zone.status == 0 && zone.output.hasPrefix("enqueued the deletion of zone Home"))
+    #expect(zone.error.contains("no zone Home is known here"))
   }
 
   @Test func `what a command leaves alone is left alone for a reason`() async throws {

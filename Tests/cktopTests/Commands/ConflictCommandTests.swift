@@ -93,7 +93,7 @@ import Testing
     let values = try #require(record["fields"] as? [String: [String: Any]]).mapValues { $0["value"] as? String }
     #expect(values == ["title": "mine", "note": "mine"])
     #expect(try await second.succeed("conflicts", "dropped", "--json").output == "")
-    try await second.fail(1, "conflicts", "undo", "\(id)")
+    #expect(try await second.fail(1, "conflicts", "undo", "\(id)").contains("it was undone, or the record was edited"))
     withExtendedLifetime(cloud) {}
   }
 

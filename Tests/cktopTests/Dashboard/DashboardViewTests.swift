@@ -33,7 +33,7 @@ import Testing
   @Test(arguments: [(0, 0), (1, 1), (1, 50), (300, 1), (2, 2), (59, 17), (60, 18), (300, 100)])
   func `every overlay draws at any size`(width: Int, height: Int) {
     let overlays: [ViewState.Overlay?] = [
-      nil, .help(offset: 0), .detail(title: "x", lines: Details(model: Sample.model()).sync(), offset: 2),
+      nil, .help(offset: 0, over: nil), .detail(title: "x", lines: Details(model: Sample.model()).sync(), offset: 2),
       .desk(ViewState.Desk(conflict: 13)), .desk(ViewState.Desk(conflict: 99)),
       .filter(InputLine(prompt: "/", text: "a")),
       .question(ViewState.Question(title: "Discard", text: "Discard it?", operations: [11])),
@@ -50,14 +50,29 @@ import Testing
   }
 
   @Test func `the desk shows base, local and server side by side with the choices made`() throws {
-    var desk = ViewState.Desk(conflict: 13)
-    desk.choices = ["note": .local]
-    desk.field = 1
-    try expectScreen(draw(Size(width: 80, height: 24)) { $0.overlay = .desk(desk) }, "desk-80x24")
+    let desk = ViewState.Desk(conflict: 13)
+    guard case .choose(let chosen) = desk.pressed(.fieldLocal, Sample.conflict) else {
+      return #expect(Bool(false), "no choice made")
+    }
+    try expectScreen(draw(Size(width: 80, height: 24)) { $0.overlay = .desk(chosen) }, "desk-80x24")
+  }
+
+  @Test func `records of one name in several zones are told apart where there is no column for zones`() {
+    let model = Sample.model { model in
+      var other = Sample.operations[0]
+      other.id = 16
+      other.key = RecordKey(ZoneKey(zone: "Archive"), other.key.name)
+      model.snapshot.queue = Window(total: 2, offset: 0, rows: [Sample.operations[0], other])
+    }
+    let view = DashboardView(model: model, state: ViewState(themeName: "midnight"))
+    let text = view.draw(Size(width: 80, height: 24)).grid.text
+
+    #expect(text.contains("Shop/order-1") && text.contains("Archive/order-1"))
+    #expect(text.contains("! order-1"), "the records of another list have names of their own")
   }
 
   @Test func `the help lists every command of the table`() throws {
-    let grid = draw(Size(width: 80, height: 70)) { $0.overlay = .help(offset: 0) }
+    let grid = draw(Size(width: 80, height: 70)) { $0.overlay = .help(offset: 0, over: nil) }
 
     for entry in DashboardCommand.table { #expect(grid.text.contains(entry.help), "\(entry.command)") }
   }

@@ -1,3 +1,4 @@
+import CloudKit
 import CloudService
 import TerminalUI
 import Testing
@@ -74,9 +75,41 @@ import Testing
       case .choose(let second) = first.pressed(.fieldServer, conflict)
     else { return #expect(Bool(false), "no choice made") }
 
-    #expect(second.choices == ["note": .local, "total": .server])
+    #expect(second.sides(conflict) == ["note": .local, "total": .server])
     #expect(second.pressed(.apply, conflict) == .settle(["note": .local, "total": .server]))
     #expect(desk.pressed(.allServer, conflict) != .incomplete)
+  }
+
+  @Test func `a side counts for as long as what it was taken of is shown`() {
+    let conflict = Sample.conflict
+    guard case .choose(let desk) = ViewState.Desk(conflict: conflict.id).pressed(.allServer, conflict) else {
+      return #expect(Bool(false), "no choice made")
+    }
+    var changed = conflict
+    changed.fields[1].server = .string("written meanwhile")
+    var deleted = conflict
+    deleted.isDeletedOnServer = true
+
+    #expect(desk.sides(changed) == ["note": .server])
+    #expect(desk.pressed(.apply, changed) == .incomplete)
+    #expect(desk.sides(deleted).isEmpty)
+    #expect(desk.sides(conflict) == ["note": .server, "total": .server])
+  }
+
+  @Test func `what was chosen of a conflict is still chosen after a look at another, and at the keys`() {
+    let conflict = Sample.conflict
+    guard case .choose(let desk) = ViewState.Desk(conflict: conflict.id).pressed(.allLocal, conflict) else {
+      return #expect(Bool(false), "no choice made")
+    }
+    #expect(desk.turned(to: 99).turned(to: conflict.id).sides(conflict).count == conflict.fields.count)
+
+    var state = state(at: 0)
+    state.overlay = .help(offset: 0, over: .desk(desk))
+    state.move(.down, layout, Sample.snapshot, Sample.model())
+    state.back()
+    guard case .desk(desk) = state.overlay else { return #expect(Bool(false), "the desk is gone") }
+    state.back()
+    #expect(state.overlay == nil)
   }
 }
 

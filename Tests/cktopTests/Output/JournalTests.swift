@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct JournalTests {
   @Test func `what is new is told once, oldest first, and no terminal is steered by it`() {
-    var journal = Journal(after: 7)
+    var journal = Journal(after: 7, process: 1)
     let events = [
       EventRow(id: 9, at: 2000, kind: "merge", message: "a\u{1B}[2J: the server's won"),
       EventRow(id: 8, at: 1000, kind: "error", message: "NETWORK_ERROR: cut"),
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func `what the engine is at just now is not told, what it has come to is`() {
-    var journal = Journal(after: 0)
+    var journal = Journal(after: 0, process: 1)
     var queued = status(.idle, "1 to be sent")
     queued.queue.pending = 1
     let states = [
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func `what becomes a person's matter is told with its reason, once`() {
-    var journal = Journal(after: 0)
+    var journal = Journal(after: 0, process: 1)
     let key = RecordKey(ZoneKey(zone: "z"), "a")
     let none = FieldChanges()
     var operation = QueuedOperation(saving: key, type: "Task", none, base: [:], baseTag: nil, group: nil, now: 0)
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func `an outage is told once, and its end when a pass has ended well`() {
-    var journal = Journal(after: 0)
+    var journal = Journal(after: 0, process: 1)
     var back = status(.idle, "everything is sent")
     back.lastSuccessAt = 4000
     let states = [status(.offline, "cut"), status(.idle, "everything is sent"), status(.offline, "cut"), back]
@@ -62,6 +62,61 @@ import Testing
         "state offline: cut", "state idle: everything is sent",
       ]
     )
+  }
+
+  @Test func `of what backs off one is told for each error, again only after all went well`() {
+    var journal = Journal(after: 0, process: 1)
+    let rows = [waiting(7, "INTERNAL_ERROR"), waiting(8, "INTERNAL_ERROR"), waiting(9, "CONFLICT")]
+    let first = journal.lines(status(.waiting, "3 in back-off"), [], waiting: rows)
+    let second = journal.lines(status(.sending, "sending"), [], waiting: Array(rows.prefix(1)))
+    var well = status(.idle, "everything is sent")
+    well.lastSuccessAt = 4000
+    _ = journal.lines(well, [])
+    let again = journal.lines(status(.waiting, "1 in back-off"), [], waiting: Array(rows.prefix(1)))
+
+    #expect(
+      first.map { $0.split(separator: " ", maxSplits: 1)[1] } == [
+        "waiting operation 9, save Task a in zone z: CONFLICT: of 9; tried again by itself",
+        "waiting operation 7, save Task a in zone z and 1 more: INTERNAL_ERROR: of 7; tried again by itself",
+        "state waiting: 3 in back-off",
+      ]
+    )
+    #expect(second.isEmpty)
+    #expect(again.count == 2)
+  }
+
+  @Test func `who drives in our place is told, and that we drive once that has ended`() {
+    var journal = Journal(after: 0, process: 1)
+    var other = status(.sending, "sending")
+    other.driver = StoreStatus.Driver(pid: 9, host: "db1", isLive: true)
+    var dead = other
+    dead.driver?.isLive = false
+    var ours = other
+    ours.driver = StoreStatus.Driver(pid: 1, host: "db1", isLive: true)
+
+    #expect(
+      [ours, other, other, dead, ours].flatMap { journal.lines($0, []) }
+        .map { $0.split(separator: " ", maxSplits: 1)[1] }
+        == ["driver process 9 on db1 drives", "driver process 1 drives now"]
+    )
+  }
+
+  private func waiting(_ id: Int64, _ code: String) -> QueueRow {
+    let key = RecordKey(ZoneKey(zone: "z"), "a")
+    var operation = QueuedOperation(
+      saving: key,
+      type: "Task",
+      FieldChanges(),
+      base: [:],
+      baseTag: nil,
+      group: nil,
+      now: 0
+    )
+    operation.id = id
+    operation.state = .waiting
+    operation.errorCode = code
+    operation.errorMessage = "of \(id)"
+    return QueueRow(operation)
   }
 
   private func status(_ state: StoreStatus.State, _ reason: String) -> StoreStatus {
