@@ -13,7 +13,7 @@ struct SyncCommand: Verb {
       record types to read once with --types, they are remembered.
 
       --watch tells on standard error, where no terminal shows its progress, what happens: a line for each error, merge, \
-      zone and command, and for what the engine has come to.
+      zone and command, for what is tried again and who drives, and for what the engine has come to.
 
       Exit codes: 0 done, 1 failures among the items, 3 a person is needed, 4 the store is unusable, 5 the cloud could \
       not be reached or a server's wait leaves rows.
