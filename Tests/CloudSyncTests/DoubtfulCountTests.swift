@@ -232,6 +232,45 @@ import Testing
     #expect(world.onServer("a")?["n"] == .int64(14))
   }
 
+  /// Counted 2 in a request whose answer was lost, and that was carried out or not; what others have written since leaves the
+  /// number as it was before.
+  @Test(
+    arguments: [
+      // Nobody has written since.
+      ([:], [:], 12),
+      // What went with it is as it was.
+      (["mine": .int64(1)], ["x": .int64(1)], 12), (["tags": .list(.string, [.string("c")])], ["x": .int64(1)], 12),
+      // Nothing went with it, or others have written that.
+      ([:], ["x": .int64(1)], nil), (["mine": .int64(1)], ["mine": .int64(2)], nil),
+      (["tags": .list(.string, [.string("c")])], ["tags": .list(.string, [.string("d")])], nil),
+    ] as [([String: FieldValue], [String: EmulatorValue], Int64?)]
+  )
+  func `a count whose number is as before is sent again where all that went with it is as before, too`(
+    _ sent: [String: FieldValue],
+    _ theirs: [String: EmulatorValue],
+    _ sum: Int64?
+  ) async throws {
+    let (world, mine) = (world, try await known())
+    mine.transport.interfere { operation, number, _ in
+      guard operation == "records/modify", number == 2 else { return .pass }
+      if !theirs.isEmpty { try? world.saveOnServer("a", theirs) }
+      return .lost
+    }
+    let id = try mine.store.accept(counted(sent.merging(["n": .int64(12)]) { $1 }))
+    for _ in 0..<2 {
+      try await mine.sync()
+      world.clock.advance(600)
+    }
+
+    #expect(try mine.store.queue() == (sum == nil ? ["save a conflict"] : []))
+    #expect(world.onServer("a")?["n"] == .int64(sum ?? 10))
+    guard sum == nil else { return }
+    #expect(try mine.store.conflict(id)?.fields.map(\.name).contains("n") == true)
+    _ = try mine.store.resolve(id, take: .server, actor: "test")
+    try await mine.sync()
+    #expect(world.onServer("a")?["n"] == .int64(10))
+  }
+
   @Test func `a count that came through and that others took back is not counted again unasked`() async throws {
     let (world, mine) = (world, try await known(.client))
     mine.transport.interfere { operation, number, _ in

@@ -23,16 +23,19 @@ extension QueuedOperation {
         let traces = sent.map { self.traces(of: $0, on: server, rules) }
         guard isUnanswered else {
           // An answer that refuses it is believed, unless something of it is there: it may have arrived a second time.
-          if traces.joined().contains(true) { uncertain.insert(name) }
+          if traces.joined().contains(.taken) { uncertain.insert(name) }
           continue
         }
-        if state != .conflict, zip(sent, traces).contains(where: { $0[name] == theirs && !$1.contains(false) }) {
+        let isTaken = zip(sent, traces).contains { $0[name] == theirs && $1.allSatisfy { $0 == .taken } }
+        // The number alone proves nothing: others count back, too. One that is not there nobody has counted to.
+        let isUntouched = theirs == before && (theirs == nil || traces.allSatisfy { Set($0) == [.untouched] })
+        if state != .conflict, isTaken {
           result[name] = theirs
-        } else if state == .conflict || theirs != before || traces.joined().contains(true) {
+        } else if state == .conflict || !isUntouched {
           uncertain.insert(name)
         }
       } else if rule == .elements, isUnanswered,
-        let taken = sent.last(where: { trace(of: name, in: $0, rule, on: server) ?? false })
+        let taken = sent.last(where: { trace(of: name, in: $0, rule, on: server) == .taken })
       {
         // Others may have put more into the set, or taken it out.
         result[name] = taken[name]
@@ -55,27 +58,37 @@ extension QueuedOperation {
   /// Whether the server's record has something in it of what was sent before, be it that an answer refused that: it may have
   /// arrived a second time.
   func mayShow(in server: MirrorRecord) -> Bool {
-    sentChanges.contains { traces(of: $0, on: server, [:]).contains(true) }
+    sentChanges.contains { traces(of: $0, on: server, [:]).contains(.taken) }
   }
 
-  private func traces(of sent: FieldChanges, on server: MirrorRecord, _ rules: [String: MergeRule]) -> [Bool] {
+  /// What the server's record shows of what a request was to change in a field.
+  private enum Trace {
+    case taken
+    /// It is as it was before.
+    case untouched
+    /// Others have written it.
+    case overwritten
+  }
+
+  private func traces(of sent: FieldChanges, on server: MirrorRecord, _ rules: [String: MergeRule]) -> [Trace] {
     sent.names.compactMap { trace(of: $0, in: sent, sent.rules[$0] ?? rules[$0] ?? .value, on: server) }
   }
 
-  /// Whether the server's record shows what a request was to change in a field; nil where that cannot be told: numbers are
-  /// counted by others, too, and of files the server says otherwise what they are.
-  private func trace(of name: String, in sent: FieldChanges, _ rule: MergeRule, on server: MirrorRecord) -> Bool? {
+  /// Nil where it cannot be told: numbers are counted by others, too, and of files the server says otherwise what they are.
+  private func trace(of name: String, in sent: FieldChanges, _ rule: MergeRule, on server: MirrorRecord) -> Trace? {
     let (before, wanted, there) = (base(of: name, beside: server), sent[name], server.fields[name])
     guard wanted != before, wanted?.assets == nil else { return nil }
     switch rule {
     case .counter: return nil
-    case .value: return wanted == there
+    case .value: return wanted == there ? .taken : there == before ? .untouched : .overwritten
     case .elements:
       guard let before = before.elements, let wanted = wanted.elements, let there = there.elements else {
-        return wanted == there
+        return trace(of: name, in: sent, .value, on: server)
       }
       let (added, removed) = (wanted.subtracting(before), before.subtracting(wanted))
-      return added.isEmpty && removed.isEmpty ? nil : added.isSubset(of: there) && removed.isDisjoint(with: there)
+      if added.isEmpty && removed.isEmpty { return nil }
+      if added.isSubset(of: there), removed.isDisjoint(with: there) { return .taken }
+      return there == before ? .untouched : .overwritten
     }
   }
 
