@@ -221,4 +221,9 @@ import Testing
       #expect(error?.message.contains("choose a file with --store") == true)
     }
   }
+
+  @Test(arguments: [(nil, StoreError.Kind.cannotOpen), (0, .diskFull), (32_767, .diskFull), (32_768, .cannotOpen)])
+  func `a disk that fails for want of room is full, not broken`(_ free: UInt64?, _ kind: StoreError.Kind) {
+    #expect(StoreError.failingDisk("a.sqlite", "disk I/O error", free: free).kind == kind)
+  }
 }

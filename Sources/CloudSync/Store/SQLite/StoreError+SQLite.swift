@@ -33,20 +33,40 @@ extension StoreError {
       self.init(.notAStore, "\(path) is not an SQLite file; choose another store with --store")
     case .SQLITE_CORRUPT:
       self.init(.damaged, "the store \(path) is damaged; restore a copy or move the file away")
-    case .SQLITE_FULL:
-      self.init(.diskFull, "the disk is full; free some space and try again, this was not stored", passes: true)
+    case .SQLITE_FULL: self = .diskIsFull
     case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_CANTOPEN, .SQLITE_AUTH:
       self.init(.cannotOpen, "the store \(path) cannot be opened for writing; check the path and its rights")
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init(.cannotOpen, "the store \(path) is locked by another program; try again", passes: true)
     case .SQLITE_IOERR:
-      let what = error.message ?? "input or output error"
-      let message = "the disk fails at the store \(path) (\(what)); see to it and try again, this was not stored"
-      self.init(.cannotOpen, message, passes: true)
+      self = .failingDisk(path, error.message ?? "input or output error", free: Self.freeBytes(beside: path))
     default:
       let what = error.message ?? error.resultCode.description
       self.init(.cannotOpen, "the store \(path) failed (\(what)); check that it is a file on a sound disk")
     }
+  }
+
+  /// What a failed read or write means. Without room SQLite cannot make the memory that processes share beside the store, and
+  /// says no more than that something failed.
+  ///
+  /// - Parameter free: bytes that the file system has left; nil where that is not known.
+  static func failingDisk(_ path: String, _ what: String, free: UInt64?) -> StoreError {
+    if let free, free < sharedMemory { return diskIsFull }
+    let message = "the disk fails at the store \(path) (\(what)); see to it and try again, this was not stored"
+    return StoreError(.cannotOpen, message, passes: true)
+  }
+
+  /// The least that SQLite makes of a `-shm` file, in bytes.
+  private static let sharedMemory: UInt64 = 32768
+
+  private static var diskIsFull: StoreError {
+    StoreError(.diskFull, "the disk is full; free some space and try again, this was not stored", passes: true)
+  }
+
+  private static func freeBytes(beside path: String) -> UInt64? {
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    let attributes = try? FileManager.default.attributesOfFileSystem(forPath: folder)
+    return (attributes?[.systemFreeSize] as? NSNumber)?.uint64Value
   }
 
   private static func text(_ error: any Error) -> String {
