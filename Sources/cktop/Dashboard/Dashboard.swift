@@ -259,7 +259,7 @@ final class Dashboard {
     case .retry: service.perform(.retry, on: .ids([operation.id]))
     case .pauseOne: service.perform(operation.state == .paused ? .resume : .pause, on: .ids([operation.id]))
     default:
-      let name = operation.key.name.isEmpty ? "zone \(operation.key.zone)" : operation.key.name
+      let name = RecordNames(service.snapshot.queue.rows.map(\.key)).text(operation.key)
       state.overlay = .question(
         ViewState.Question(
           title: "Discard",
