@@ -54,6 +54,21 @@ import Testing
     )
   }
 
+  @Test func `of two records whose names are spellings of one text each deletion counts`() async throws {
+    try await share(1)
+    let spellings = ["\u{E9}", "e\u{301}"]
+    let policy = MergePolicy(.server, deletionGuard: DeletionGuard())
+
+    let deleted = try mine.store.write { [zone] ledger in
+      for name in spellings {
+        try ledger.put(MirrorRecord(key: RecordKey(zone, name), type: "Note", changeTag: "1", fields: [:]), epoch: -1)
+      }
+      return try DeletionHold(reconciliation: Reconciliation(policy: policy, now: 1, ledger: ledger)).conclude(zone)
+    }
+
+    #expect(deleted.map { Array($0.utf8) } == spellings.map { Array($0.utf8) }.reversed())
+  }
+
   @Test(arguments: [(5, 10), (6, 13)]) func `fewer, or a smaller part, go at once`(_ deleted: Int, _ all: Int)
     async throws
   {

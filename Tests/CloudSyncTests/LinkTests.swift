@@ -5,7 +5,7 @@ import Testing
 @testable import CloudSync
 
 /// Rings of references against a server, and references to what is not there.
-@Suite(.serialized, .eachStorage) struct LinkTests {
+@Suite(.serialized) struct LinkTests {
   private let world: World
   private let device: TestDevice
   private var store: SyncStore { device.store }

@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CloudSync
@@ -48,11 +49,87 @@ import Testing
     #expect(try mine.store.records().rows.map(\.record.key.name) == ["r0", "r2", "r4"])
   }
 
+  @Test func `a driver is at work as long as a sweep takes`() async throws {
+    let world = try World(.public) { $0.pageLimit = 4 }
+    let mine = try world.device("mine")
+    _ = try mine.store.enqueue((0..<40).map { world.put("r\($0)", [:]) })
+    try await mine.sync(["Note"])
+    let other = try world.open("mine")
+    let takeovers = Mutex(0)
+    mine.transport.interfere { operation, _, _ in
+      guard operation == "records/query" else { return .pass }
+      world.clock.advance(1.5)
+      if let lease = try? Lease.acquire(other) {
+        takeovers.withLock { $0 += 1 }
+        lease.release(other)
+      }
+      return .pass
+    }
+
+    try await mine.sync()
+
+    #expect(takeovers.withLock(\.self) == 0)
+    #expect(try mine.store.status().isInSync)
+  }
+
+  @Test func `a reading that is cut off begins again where it was, however new a record is that was looked up`()
+    async throws
+  {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    for index in 0..<450 { try world.saveOnServer("r\(index)", by: "ana", ["x": .int64(0)]) }
+    let refusal = Interference.refusing("r0", "THROTTLED", "later", retryAfter: 100_000)
+    try mine.store.accept(world.put("r0", ["x": .int64(7)]))
+    mine.transport.interfere { operation, number, _ in
+      if operation == "records/modify" { return refusal }
+      if operation == "records/lookup" {
+        world.clock.advance(10_000)
+        try? world.saveOnServer("r0", by: "ana", ["x": .int64(1)])
+      }
+      return operation == "records/query" && number == 2 ? .offline : .pass
+    }
+    try await mine.sync(["Note"])
+    #expect(try mine.store.records(mirrorOnly: true).total < 450)
+
+    mine.transport.interfere(nil)
+    world.clock.advance(600)
+    let lease = try #require(try Lease.acquire(mine.store))
+    _ = try await mine.engine.pass(lease, types: ["Note"], sweeps: .never)
+    lease.release(mine.store)
+
+    #expect(try mine.store.records(mirrorOnly: true).total == 450)
+  }
+
   /// A pass as a driver makes them.
   private func drive(_ device: TestDevice, _ types: [String] = []) async throws {
     let lease = try #require(try Lease.acquire(device.store))
     defer { lease.release(device.store) }
     _ = try await device.engine.pass(lease, types: types, sweeps: .whenDue)
+  }
+
+  @Test func `a driver that is always at work finds what others delete`() async throws {
+    let world = try World(.public)
+    let mine = try world.device("mine")
+    _ = try mine.store.enqueue([world.put("a", [:]), world.put("b", [:])])
+    try await mine.sync(["Note"])
+    try await whileDriving(mine) {
+      world.clock.advance(1)
+      try mine.store.accept(world.put("first", [:]))
+      try await eventually(mine.store) { try mine.store.status().isInSync }
+      _ = try await world.send(
+        #"{"operations": [{"operationType": "forceDelete", "record": {"recordName": "a"}}]}"#,
+        to: "records/modify"
+      )
+      // Twenty passes within ten minutes, none of which comes from the clock.
+      for number in 0..<30 {
+        world.clock.advance(20)
+        try mine.store.accept(world.put("n\(number)", [:]))
+        try await eventually(mine.store) { try mine.store.status().isInSync }
+      }
+    }
+
+    #expect(try mine.store.mirror("a") == nil)
+    #expect(try mine.store.mirror("b") != nil)
   }
 
   /// Five notes and five tasks, sent.

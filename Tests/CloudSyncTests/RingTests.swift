@@ -65,6 +65,25 @@ import Testing
     #expect(deferring == [1: [2]])
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `a ring as long as the queue is planned in no time`() {
+    let count: Int64 = 50_000
+    // Each waits for both of its neighbours, as in a list that is linked both ways.
+    let ring = (1...count).map { save($0, after: [$0 % count + 1, ($0 + count - 2) % count + 1]) }
+
+    guard case .send(_, let ids, false, let deferring) = plan(ring) else { return #expect(Bool(false)) }
+    #expect(ids == (1...200).map { $0 } && deferring == [1: [count], 200: [201]])
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `very many groups that wait for something else are planned in no time`() {
+    let groups = (1...20_000 as ClosedRange<Int64>).flatMap { group in
+      [save(2 * group, group: "g\(group)"), save(2 * group + 1, after: [1], group: "g\(group)")]
+    }
+
+    #expect(plan(groups) == .rest(until: nil))
+  }
+
   @Test func `a ring with too many bytes for a request is opened`() {
     let ring = (1...3).map { save($0, bytes: 700_000, after: [$0 % 3 + 1]) }
 

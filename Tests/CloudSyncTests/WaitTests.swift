@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Waiting is not failing: throttles, quota, account, no network.
-@Suite(.serialized, .eachStorage) struct WaitTests {
+@Suite(.serialized) struct WaitTests {
   private let world: World
   private let device: TestDevice
   private var store: SyncStore { device.store }
@@ -71,6 +71,50 @@ import Testing
     transport.interfere { operation, _, _ in operation == "records/modify" ? refusal : .pass }
     try await device.sync()
     #expect(try store.status().throttles.first?.until == world.clock.now + 10_000)
+  }
+
+  @Test func `a failure after a long wait puts nothing off for as long again`() async throws {
+    try store.accept(world.put("a", [:]))
+    let refusals = [answer(429, "THROTTLED", retryAfter: 110_207), answer(500, "INTERNAL_ERROR")]
+    transport.interfere { operation, number, _ in
+      operation == "records/modify" && number <= 2 ? refusals[number - 1] : .pass
+    }
+    try await device.sync()
+    world.clock.advance(110_208)
+    try await device.sync()
+
+    let next = try #require(try store.operations().rows.first?.nextAttemptAt)
+    #expect(next - world.clock.now < 3_600_000)
+  }
+
+  @Test func `no zone is asked for inside the wait that came with the refusal of several`() async throws {
+    for zone in ["one", "two", "three"] { try store.accept(world.put("a", zone: zone, [:])) }
+    let refusal = answer(500, "INTERNAL_ERROR", retryAfter: 60)
+    transport.interfere { operation, number, _ in operation == "zones/modify" && number == 1 ? refusal : .pass }
+    try await device.sync()
+    #expect(transport.count("zones/modify") == 1)
+
+    world.clock.advance(61)
+    try await device.sync()
+    #expect(transport.count("zones/modify") == 2)
+    #expect(try store.operations().total == 2)
+    world.clock.advance(61)
+    try await device.sync()
+    #expect(try store.queue() == [])
+  }
+
+  @Test func `a zone that is refused as if it had neighbours spends its attempts`() async throws {
+    _ = try store.enqueueZone(ZoneKey(zone: "notes"))
+    let refusal = #"{"zones": [{"zoneID": {"zoneName": "notes"}, "serverErrorCode": "ATOMIC_ERROR"}]}"#
+    transport.interfere { operation, number, _ in
+      operation == "zones/modify" && number <= 60 ? .answer(status: 200, refusal) : .pass
+    }
+
+    try await device.sync()
+
+    #expect(transport.count("zones/modify") == 1)
+    #expect(try store.operations().rows.map(\.attempts) == [1])
+    #expect(try store.operations().rows.map(\.state) == [.waiting])
   }
 
   @Test func `a throttled item holds its zone, not the others, and a success forgets the growth`() async throws {

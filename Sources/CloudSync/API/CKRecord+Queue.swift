@@ -27,7 +27,7 @@ extension Change {
     }
     let kind = Kind.save(type: record.recordType, changes)
     var change = Change(key, kind, assets: changed.assets, base: changed.base, baseTag: changed.changeTag)
-    change.readAt = record.modificationDate.map { Int64($0.timeIntervalSince1970 * 1000) }
+    change.readAt = record.modificationDate.flatMap { Milliseconds.since1970($0.timeIntervalSince1970) }
     change.unchanged = changed.unchanged
     if changed.base != nil || changed.changeTag != nil, let parent = record.parent, record.changedParent == nil {
       change.unchanged[FieldChanges.parent] = .parent(parent.recordID.recordName)

@@ -125,7 +125,8 @@ package enum Interpreter {
       let zone = operation.key.zoneKey
       switch byZone([zone], results)[zone] {
       case .zone: return .zoneDone
-      case .failure(_, let error): return failure(of: operation, error, isRequestLevel: false)
+      // A zone is asked for alone: nothing else of the request can be to blame.
+      case .failure(_, let error): return failure(of: operation, error, isRequestLevel: error.code == .atomicError)
       case nil: return lost(operation, "the answer does not mention the zone")
       }
     }

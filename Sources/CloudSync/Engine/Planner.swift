@@ -73,6 +73,7 @@ package struct Planner: Hashable, Sendable {
   private func batch(of zone: ZoneKey, _ candidates: [Workload.Candidate], _ groupSizes: [String: Int]) -> Step? {
     if let half = halfOfSuspects(candidates) { return .send(zone, half, atomic: false) }
     var tried: Set<String> = []
+    let groups = Dictionary(grouping: candidates.lazy.filter { $0.group != nil }) { $0.group }
     for candidate in candidates where !candidate.isSuspect {
       guard let group = candidate.group else {
         guard candidate.blockers.isEmpty else { continue }
@@ -80,7 +81,7 @@ package struct Planner: Hashable, Sendable {
         return .send(zone, pack(single, room), atomic: false)
       }
       guard tried.insert(group).inserted else { continue }
-      let members = candidates.filter { $0.group == group }
+      let members = groups[group] ?? []
       let ids = Set(members.map(\.id))
       // A group goes whole or not at all: one member that is held holds the others.
       guard members.count == groupSizes[group], members.allSatisfy({ $0.blockers.isSubset(of: ids) }) else { continue }
@@ -155,17 +156,36 @@ struct Room {
   }
 }
 
-/// Blockers first; what waits for each other, by age.
+/// Blockers first, round by round; what waits for each other, by age. A ring may be as long as the queue.
 func ordered(_ members: [Workload.Candidate]) -> [Int64] {
+  let places = Dictionary(members.enumerated().map { ($1.id, $0) }) { first, _ in first }
+  var dependants = [[Int]](repeating: [], count: members.count)
+  var blockersLeft = [Int](repeating: 0, count: members.count)
+  for (place, member) in members.enumerated() {
+    for blocker in member.blockers.compactMap({ places[$0] }) {
+      dependants[blocker].append(place)
+      blockersLeft[place] += 1
+    }
+  }
   var ids: [Int64] = []
-  var rest = members
-  while !rest.isEmpty {
-    let pending = Set(rest.map(\.id))
-    let free = rest.filter { $0.blockers.isDisjoint(with: pending) }
-    let next = free.isEmpty ? [rest[0]] : free
-    ids += next.map(\.id)
-    let taken = Set(next.map(\.id))
-    rest.removeAll { taken.contains($0.id) }
+  var isTaken = [Bool](repeating: false, count: members.count)
+  var oldest = 0
+  var round = members.indices.filter { blockersLeft[$0] == 0 }
+  while ids.count < members.count {
+    if round.isEmpty {
+      while isTaken[oldest] { oldest += 1 }
+      round = [oldest]
+    }
+    var freed: [Int] = []
+    for place in round {
+      ids.append(members[place].id)
+      isTaken[place] = true
+      for dependant in dependants[place] {
+        blockersLeft[dependant] -= 1
+        if blockersLeft[dependant] == 0, !isTaken[dependant] { freed.append(dependant) }
+      }
+    }
+    round = freed.sorted()
   }
   return ids
 }

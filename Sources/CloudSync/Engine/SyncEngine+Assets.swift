@@ -16,8 +16,9 @@ extension SyncEngine {
   func supplyAssets(_ zone: ZoneKey, _ ids: [Int64], _ lease: Lease, _ summary: inout PassSummary) async throws {
     var bytes: Int64 = 0
     let needs = try store.assetNeeds(ids).prefix { need in
-      defer { bytes += need.asset.size }
-      return bytes == 0 || bytes + need.asset.size <= Self.batchBytes
+      let size = Self.boundedSize(of: need)
+      defer { bytes += size }
+      return bytes == 0 || bytes + size <= Self.batchBytes
     }.prefix(Planner.requestLimit)
     try store.setActivity(.sending, lease)
     let known = needs.filter { $0.asset.place != nil }
@@ -31,10 +32,13 @@ extension SyncEngine {
     try finish(try await upload(addressed, lease), lease, &summary)
   }
 
+  /// A size that can be added up: of what it holds a server may say any, and a row may have been edited by hand.
+  private static func boundedSize(of need: Need) -> Int64 { min(max(0, need.asset.size), 1 << 40) }
+
   /// Uploads files, several at a time, and shows how many of their bytes are done.
   private func upload(_ jobs: [(need: Need, address: String)], _ lease: Lease) async throws -> [Supplied] {
     let (client, transport, store) = (client, configuration.assetTransport, store)
-    let total = jobs.reduce(0) { $0 + Int($1.need.asset.size) }
+    let total = jobs.reduce(0) { $0 + Int(Self.boundedSize(of: $1.need)) }
     try store.setProgress(Progress(phase: .upload, done: 0, total: total), lease)
     return try await request(lease) { () async throws(WebServicesError) in
       await withTaskGroup(of: Supplied.self) { group in
@@ -42,7 +46,7 @@ extension SyncEngine {
         var bytes = 0
         let take = { (done: Supplied) in
           supplied.append(done)
-          bytes += Int(done.need.asset.size)
+          bytes += Int(Self.boundedSize(of: done.need))
           // A driver that has been replaced meanwhile learns of it when it writes what became of the files.
           try? store.setProgress(Progress(phase: .upload, done: bytes, total: total), lease)
         }
@@ -63,6 +67,7 @@ extension SyncEngine {
     _ lease: Lease,
     _ summary: inout PassSummary
   ) async throws -> [Supplied] {
+    guard try store.mayRequest() else { return [] }
     let places = needs.compactMap(\.asset.place).reduce(into: [WireAssetPlace]()) { places, place in
       if !places.contains(place) { places.append(place) }
     }
@@ -80,6 +85,9 @@ extension SyncEngine {
       let isFirst = { (need: Need) in need.asset.place.map(first.contains) ?? false }
       switch error.meaning {
       case .everything: throw error
+      case .one where error.asksToWait, .fewer where error.asksToWait:
+        try leaveAlone(needs, error, lease, &summary)
+        return []
       case .fewer where places.count > 1: return try await rereference(needs.filter(isFirst), zone, lease, &summary)
       case .fewer:
         try giveUp(needs, error, lease, &summary)
@@ -106,6 +114,7 @@ extension SyncEngine {
     _ lease: Lease,
     _ summary: inout PassSummary
   ) async throws -> [(need: Need, address: String)] {
+    guard try store.mayRequest() else { return [] }
     let client = client
     let database = database
     let tokens = needs.map { need in
@@ -129,6 +138,8 @@ extension SyncEngine {
       let half = needs.count / 2
       switch error.meaning {
       case .everything: throw error
+      case .one where error.asksToWait, .fewer where error.asksToWait:
+        try leaveAlone(needs, error, lease, &summary)
       case .fewer where needs.count > 1: return try await addresses(Array(needs[..<half]), zone, lease, &summary)
       case .fewer:
         try giveUp(needs, error, lease, &summary)
@@ -152,6 +163,15 @@ extension SyncEngine {
     guard assetsGivenUp >= 5 else { return }
     assetsGivenUp = 0
     throw error
+  }
+
+  /// The server refuses all of these and wants to be left alone. They go by halves, so that one over which it fails is alone in
+  /// the end: the first half when the wait is over, the other one later.
+  private func leaveAlone(_ needs: [Need], _ error: WebServicesError, _ lease: Lease, _ summary: inout PassSummary)
+    throws
+  {
+    try store.hold(.database, error, random: configuration.random(), lease)
+    try finish(needs[(needs.count / 2)...].map { ($0, .failed(error)) }, lease, &summary)
   }
 
   private func finish(_ supplied: [Supplied], _ lease: Lease, _ summary: inout PassSummary) throws {

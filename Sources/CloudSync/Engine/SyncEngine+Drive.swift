@@ -79,7 +79,8 @@ extension SyncEngine {
           // What is pushed from here on means one more pass.
           inbox.empty()
           let requests = try store.startPasses(held)
-          let sweeps: Sweeps = requests.ids.isEmpty ? (isDue ? .whenDue : .never) : .always
+          // Sweeps have an interval of their own: passes for pushes and for what is enqueued put polls off.
+          let sweeps: Sweeps = requests.ids.isEmpty ? .whenDue : .always
           let summary: PassSummary
           do {
             summary = try await pass(held, types: types + requests.types, sweeps: sweeps)

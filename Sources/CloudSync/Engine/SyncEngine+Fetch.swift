@@ -210,6 +210,9 @@ extension WebServicesError {
     }
   }
 
+  /// Whether the server wants to be left alone for a while, whatever else it says.
+  var asksToWait: Bool { retryAfter ?? 0 > 0 }
+
   /// A change token that the server no longer takes. There is no code for it on the wire, only reasons (reference 5.7).
   var refusesToken: Bool {
     guard case .badRequest = code else { return code.name == "CHANGE_TOKEN_EXPIRED" }

@@ -16,7 +16,13 @@ extension SyncEngine {
     )
     let isKnown = try await readPages(query, of: pull, lease, &summary) { page, summary in
       let records = try await self.withoutDeleted(page.records, pull.zone, lease, &summary)
-      let effect = try self.store.apply(records, of: pull, policy: self.configuration.merging, lease)
+      let effect = try self.store.apply(
+        records,
+        of: pull,
+        page: page.records,
+        policy: self.configuration.merging,
+        lease
+      )
       summary.fetched += effect.changed
       try self.store.setProgress(Progress(fetched: summary.fetched + summary.deleted), lease)
       if let failure = effect.failure { throw Held(failure, pull.zone, type: pull.type) }
@@ -77,17 +83,20 @@ extension SyncEngine {
     // What is left of it at the end was not seen as it is known here.
     var suspects = try store.tagsInMirror(of: pull)
     guard !suspects.isEmpty else { return try store.markSwept(pull, lease) }
-    var strangers: Set<String> = []
+    var strangers: Set<RecordKey> = []
     _ = try await readPages(WireQuery(recordType: pull.type), desiredKeys: [], of: pull, lease, &summary) { page, _ in
+      // Nothing else of a sweep is written before its end, and whoever writes nothing is taken for dead.
+      try lease.renew(self.store)
       for case .record(let record) in page.records {
-        switch suspects[record.recordName] {
-        case nil: strangers.insert(record.recordName)
-        case record.recordChangeTag: suspects[record.recordName] = nil
+        let key = RecordKey(pull.zone, record.recordName)
+        switch suspects[key] {
+        case nil: strangers.insert(key)
+        case record.recordChangeTag: suspects[key] = nil
         default: break
         }
       }
     }
-    let names = strangers.union(suspects.keys).sorted()
+    let names = strangers.union(suspects.keys).sorted().map(\.name)
     for start in stride(from: 0, to: names.count, by: 200) {
       let part = Array(names[start..<min(start + 200, names.count)])
       summary.requests += 1

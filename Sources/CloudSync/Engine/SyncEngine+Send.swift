@@ -136,7 +136,7 @@ extension SyncEngine {
         try await client.lookup(targets, zone: zone.wire, in: database)
       }
     } catch {
-      guard !error.concernsEverything else { throw error }
+      guard !error.concernsEverything, !error.asksToWait else { throw error }
       // The saves back off by themselves.
       return
     }

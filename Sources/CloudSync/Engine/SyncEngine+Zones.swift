@@ -14,11 +14,14 @@ extension SyncEngine {
     } catch {
       guard !error.concernsEverything else { throw error }
       // What hinders a zone from being made hinders nothing else; and alone, it is known which of them it is.
-      guard zones.count == 1 else {
+      guard zones.count == 1 || error.asksToWait else {
         for zone in zones { try await makeZones([zone], lease) }
         return
       }
-      results = [.failure(zones[0].wire, error)]
+      // Inside the server's wait none is asked for; when it is over, the first one alone.
+      var later = error
+      later.retryAfter = error.retryAfter.map { $0 * 2 }
+      results = zones.enumerated().map { .failure($1.wire, $0 == 0 ? error : later) }
     }
     try store.zonesMade(zones, results, random: configuration.random(), lease)
   }

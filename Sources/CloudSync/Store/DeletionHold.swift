@@ -73,21 +73,19 @@ struct DeletionHold {
     try ledger.put(known)
   }
 
-  /// How many of these records did not merely go along, by `DELETE_SELF`, with one among them, or with one that was deleted
-  /// from here.
+  /// How many of these records did not merely go along, by `DELETE_SELF`, with one that was deleted from here, nor with
+  /// one that went along so.
   private func own(_ names: [String], _ zone: ZoneKey) throws -> Int {
-    var owners: [String: [RecordKey]] = [:]
-    for name in names { owners[name] = try ledger.record(RecordKey(zone, name))?.owners }
+    var owners: [RecordKey: [RecordKey]] = [:]
+    for name in names { owners[RecordKey(zone, name)] = try ledger.record(RecordKey(zone, name))?.owners }
     var deletedHere: [RecordKey: Bool] = [:]
-    for owner in Set(owners.values.joined()) where owner.zoneKey != zone || owners[owner.name] == nil {
+    for owner in Set(owners.values.joined()) where owners[owner] == nil {
       deletedHere[owner] = try ledger.changeTag(owner) == nil && ledger.wasDeleted(owner, since: 0)
     }
-    var left = names
+    var left = Set(names.map { RecordKey(zone, $0) })
     while true {
-      let marked = Set(left)
-      left = left.filter { name in
-        !(owners[name] ?? []).contains { deletedHere[$0] ?? !marked.contains($0.name) }
-      }
+      let marked = left
+      left = left.filter { key in !(owners[key] ?? []).contains { deletedHere[$0] ?? !marked.contains($0) } }
       if left.count == marked.count { return left.count }
     }
   }

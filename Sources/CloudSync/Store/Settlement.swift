@@ -312,7 +312,8 @@ struct Settlement {
     guard !isToBlame || known != nil else { return }
     wait(scope, error)
     // Others go first when that wait is over: they tell whether it is this record's doing.
-    operation.nextAttemptAt = (operation.nextAttemptAt ?? now) + Backoff.milliseconds(2 * (known?.seconds ?? 1) + 1)
+    let scopeSeconds = Backoff.scopeSeconds(asked: error.retryAfter, previous: known?.seconds, random: 1)
+    operation.nextAttemptAt = (operation.nextAttemptAt ?? now) + Backoff.milliseconds(scopeSeconds + 1)
   }
 
   /// A request that was refused whole clears all under the same suspicion that were not in it.

@@ -102,7 +102,7 @@ extension SyncStore {
   private static func wasDeletedHere(_ change: Change, _ ledger: any Ledger) throws -> Bool {
     guard change.baseTag != nil else { return false }
     // The server's clock and ours may differ, by a month at most.
-    let since = (change.readAt ?? 0) - 30 * 86_400_000
+    let since = max(0, change.readAt ?? 0) - 30 * 86_400_000
     return try ledger.wasDeleted(change.key, since: since) || ledger.wasDeleted(change.key.zoneKey, since: since)
   }
 

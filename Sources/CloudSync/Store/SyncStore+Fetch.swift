@@ -243,9 +243,13 @@ extension SyncStore {
     }
   }
 
+  /// Takes a page of a pull.
+  ///
+  /// - Parameter page: what the query showed: by its times, and not by those of what was looked up besides, later pages follow.
   func apply(
     _ records: [WireRecordResult],
     of pull: Pull,
+    page: [WireRecordResult],
     policy: MergePolicy,
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
@@ -253,7 +257,7 @@ extension SyncStore {
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       let effect = try take(&slice, pull.zone, epoch: 0, reconciliation)
       guard slice.isLast, !hasFailed(records) else { return effect }
-      let latest = records.compactMap { result -> Int64? in
+      let latest = page.compactMap { result -> Int64? in
         if case .record(let record) = result { record.modified?.timestamp } else { nil }
       }.max()
       try ledger.advance(pull, seen: latest, now: now)
@@ -262,14 +266,8 @@ extension SyncStore {
   }
 
   /// Names and change tags of the records that the mirror has of a pull.
-  func tagsInMirror(of pull: Pull) throws(StoreError) -> [String: String] {
-    try read { ledger in
-      var tags: [String: String] = [:]
-      for name in try ledger.names(pull.zone, type: pull.type) {
-        tags[name] = try ledger.changeTag(RecordKey(pull.zone, name))
-      }
-      return tags
-    }
+  func tagsInMirror(of pull: Pull) throws(StoreError) -> [RecordKey: String] {
+    try read { try $0.changeTags(pull.zone, type: pull.type) }
   }
 
   /// Takes what a lookup said of records that a sweep missed or found otherwise.

@@ -20,6 +20,16 @@ import Testing
     device = try world.device("mine")
   }
 
+  @Test(arguments: [Int64.max, .min]) func `a record of any modification time is saved`(time: Int64) throws {
+    let known = MirrorRecord(key: world.key("a"), type: "Note", changeTag: "t", fields: [:], modifiedAt: time)
+    let record = CKRecord(known)
+    record["title"] = "t"
+
+    try device.engine.save([record])
+
+    #expect(try device.store.queue() == ["save a pending"])
+  }
+
   /// A record that is on the server and here, and that the app has in hand.
   private func record(_ origin: Origin) async throws -> CKRecord {
     let made = CKRecord(recordType: "Note", recordID: world.key("a").recordID)

@@ -268,6 +268,54 @@ import Testing
     #expect(wire.uploads == 1)
   }
 
+  @Test func `what a server says of the size of its files ends nothing`() async throws {
+    try device.store.accept(photo("known", try file("photo", "five!")))
+    try await device.sync()
+    let checksum = try #require(try device.store.mirror("known")?["photo"]?.assets?.first?.fileChecksum)
+    for name in ["a", "b"] {
+      var source = AssetSource(file: URL(fileURLWithPath: "/"))
+      (source.file, source.checksum, source.size) = (nil, checksum, .max)
+      source.place = WireAssetPlace(recordName: "known", fieldName: "photo")
+      let values = ["photo": FieldValue.asset(WireAsset(fileChecksum: checksum, size: .max))]
+      let kind = Change.Kind.save(type: "Note", FieldChanges(values: values))
+      try device.store.accept(Change(world.key(name), kind, assets: ["photo": [source]]))
+    }
+
+    try await device.sync()
+
+    #expect(try device.store.queue() == [])
+    #expect(sizes("a") == [5] && sizes("b") == [5])
+  }
+
+  @Test(arguments: ["assets/upload", "assets/rereference"])
+  func `nothing is asked for inside the wait that came with a refusal of files`(operation: String) async throws {
+    let isKnown = operation == "assets/rereference"
+    let files = try ["one", "two", "three"].map { try file($0, $0) }
+    if isKnown {
+      for url in files { try device.store.accept(photo("first \(url.lastPathComponent)", url)) }
+      try await device.sync()
+    }
+    for url in files { try device.store.accept(photo(url.lastPathComponent, url)) }
+    try device.store.accept(photo("other", try file("other", "other")))
+    let before = device.transport.count(operation)
+    let asked = { ["assets/upload", "assets/rereference"].reduce(0) { $0 + device.transport.count($1) } }
+    let sent = asked()
+    device.transport.interfere { reached, number, _ in
+      guard reached == operation, number == before + 1 else { return .pass }
+      return .answer(status: 500, #"{"serverErrorCode":"INTERNAL_ERROR","reason":"x","retryAfter":60}"#)
+    }
+
+    try await device.sync()
+    #expect(asked() == sent + 1)
+    #expect(try device.store.status().throttles.map(\.scope) == ["database"])
+    for _ in 0..<5 {
+      world.clock.advance(130)
+      try await device.sync()
+    }
+
+    #expect(try device.store.queue() == [])
+  }
+
   @Test(arguments: [false, true], [(500, "INTERNAL_ERROR"), (200, "")])
   func `a file over which the server fails holds up no other`(isKnown: Bool, answer: (Int, String)) async throws {
     let same = try file("same", "bytes")

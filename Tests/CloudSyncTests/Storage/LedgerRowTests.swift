@@ -26,7 +26,7 @@ import Testing
       #expect(try ledger.changeTag(RecordKey(.one, "a")) == "2")
       #expect(try ledger.changeTag(RecordKey(.one, "c")) == nil)
       #expect(try ledger.namesNotSeen(.one, epoch: 2) == ["a"])
-      #expect(try ledger.names(.one, type: "Task") == ["b"])
+      #expect(try ledger.changeTags(.one, type: "Task") == [RecordKey(.one, "b"): "1"])
       #expect(try ledger.recordTypes(in: .one) == ["Note", "Task"])
       #expect(try ledger.recordCount(of: .one) == 2)
 

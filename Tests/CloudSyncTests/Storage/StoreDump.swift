@@ -24,6 +24,7 @@ struct StoreDump: Equatable {
     var gone: [String]
     var count: Int
     var types: [String]
+    var typeTags: [[RecordKey: String]]
     var queuedTypes: [String]
   }
 
@@ -100,7 +101,8 @@ struct StoreDump: Equatable {
         notSeen: try ledger.namesNotSeen(zone, epoch: 2),
         gone: try ledger.namesGone(zone),
         count: try ledger.recordCount(of: zone),
-        types: try ledger.recordTypes(in: zone) + Self.types.flatMap { try ledger.names(zone, type: $0) },
+        types: try ledger.recordTypes(in: zone),
+        typeTags: try Self.types.map { try ledger.changeTags(zone, type: $0) },
         queuedTypes: try ledger.queuedTypes(in: zone)
       )
     }

@@ -77,7 +77,8 @@ package protocol Ledger: AnyObject {
   func isGone(_ key: RecordKey) throws -> Bool
   /// Marks all records of a zone as seen by the reading of `epoch`.
   func touchRecords(of zone: ZoneKey, epoch: Int64) throws
-  func names(_ zone: ZoneKey, type: String) throws -> [String]
+  /// The change tags of all records of a type that the mirror has of a zone.
+  func changeTags(_ zone: ZoneKey, type: String) throws -> [RecordKey: String]
   func recordCount(of zone: ZoneKey) throws -> Int
   /// Types of the records that the mirror has of a zone.
   func recordTypes(in zone: ZoneKey) throws -> [String]

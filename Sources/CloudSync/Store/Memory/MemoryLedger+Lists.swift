@@ -99,7 +99,7 @@ extension MemoryLedger {
 
   private func keys(of zone: ZoneKey) throws -> [RecordKey] {
     let queued = try operations(of: zone).map(\.key).filter { !$0.name.isEmpty }
-    return Array(Set(mirror.names(of: zone).map { RecordKey(zone, $0) } + queued))
+    return Array(Set(mirror.keys(of: zone) + queued))
   }
 
   func records(named name: String, mirrorOnly: Bool) throws -> [RecordRow] {

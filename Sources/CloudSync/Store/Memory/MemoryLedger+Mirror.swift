@@ -38,28 +38,30 @@ extension MemoryLedger {
   }
 
   func removeRecords(of zone: ZoneKey) throws {
-    for name in mirror.names(of: zone).sorted() { set(RecordKey(zone, name), nil) }
+    for key in mirror.keys(of: zone).sorted() { set(key, nil) }
   }
 
   func namesNotSeen(_ zone: ZoneKey, epoch: Int64) throws -> [String] {
-    mirror.names(of: zone).filter { records[RecordKey(zone, $0)].map { $0.epoch < epoch } ?? false }.sorted()
+    mirror.keys(of: zone).filter { records[$0].map { $0.epoch < epoch } ?? false }.sorted().map(\.name)
   }
 
   func namesGone(_ zone: ZoneKey, limit: Int) throws -> [String] {
-    Array(try mirror.names(of: zone).filter { try isGone(RecordKey(zone, $0)) }.sorted().prefix(limit))
+    try mirror.keys(of: zone).filter(isGone).sorted().prefix(limit).map(\.name)
   }
 
   func goneCount(_ zone: ZoneKey) throws -> Int {
-    try mirror.names(of: zone).count { try isGone(RecordKey(zone, $0)) }
+    try mirror.keys(of: zone).count(where: isGone)
   }
 
   func isGone(_ key: RecordKey) throws -> Bool { records[key].map { $0.epoch < 0 } ?? false }
 
   func touchRecords(of zone: ZoneKey, epoch: Int64) throws {
-    for name in mirror.names(of: zone) { try touch(RecordKey(zone, name), epoch: epoch) }
+    for key in mirror.keys(of: zone) { try touch(key, epoch: epoch) }
   }
 
-  func names(_ zone: ZoneKey, type: String) throws -> [String] { mirror.byZone[zone]?[type]?.sorted() ?? [] }
+  func changeTags(_ zone: ZoneKey, type: String) throws -> [RecordKey: String] {
+    (mirror.byZone[zone]?[type] ?? []).reduce(into: [:]) { $0[$1] = records[$1]?.record.changeTag }
+  }
 
   func recordCount(of zone: ZoneKey) throws -> Int { mirror.byZone[zone]?.values.reduce(0) { $0 + $1.count } ?? 0 }
 

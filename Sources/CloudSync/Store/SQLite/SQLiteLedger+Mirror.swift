@@ -102,11 +102,11 @@ extension SQLiteLedger {
     try run("UPDATE records SET epoch = ? WHERE zone = ? AND owner = ?", [epoch, zone.zone, zone.owner])
   }
 
-  func names(_ zone: ZoneKey, type: String) throws -> [String] {
-    try all(
-      "SELECT name FROM records WHERE zone = ? AND owner = ? AND type = ? ORDER BY name",
-      [zone.zone, zone.owner, type]
-    )
+  func changeTags(_ zone: ZoneKey, type: String) throws -> [RecordKey: String] {
+    let sql = "SELECT name, changeTag FROM records WHERE zone = ? AND owner = ? AND type = ?"
+    return try rows(sql, [zone.zone, zone.owner, type]).reduce(into: [:]) { tags, row in
+      tags[RecordKey(zone, row[0])] = row[1]
+    }
   }
 
   func recordCount(of zone: ZoneKey) throws -> Int {
