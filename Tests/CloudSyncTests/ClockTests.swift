@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Clocks that are set back after something has begun to wait.
-@Suite(.serialized, .eachStorage) struct ClockTests {
+@Suite(.serialized) struct ClockTests {
   private let world: World
   private let device: TestDevice
 

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Two devices that change the same record.
-@Suite(.serialized, .eachStorage) struct ConflictPolicyTests {
+@Suite(.serialized) struct ConflictPolicyTests {
   private struct Pair {
     let world: World
     let mine: TestDevice

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudSync
 
 /// Counters against a server: every count counts once.
-@Suite(.serialized, .eachStorage) struct CountTests {
+@Suite(.serialized) struct CountTests {
   private let world: World
   private let mine: TestDevice
   private let theirs: TestDevice

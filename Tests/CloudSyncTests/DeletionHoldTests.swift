@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// What the server deletes comes true here where it is little; where it is much, or a zone, somebody decides.
-@Suite(.serialized, .eachStorage) struct DeletionHoldTests {
+@Suite(.serialized) struct DeletionHoldTests {
   let world: World
   let mine: TestDevice
   let theirs: TestDevice

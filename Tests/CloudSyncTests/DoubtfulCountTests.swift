@@ -5,7 +5,7 @@ import Testing
 @testable import CloudSync
 
 /// Counters between an answer that was lost, a person who decides, and undoing it.
-@Suite(.serialized, .eachStorage) struct DoubtfulCountTests {
+@Suite(.serialized) struct DoubtfulCountTests {
   private let world: World
 
   init() throws { world = try World() }

@@ -93,7 +93,7 @@ import Testing
     return (world, device)
   }
 
-  @Test(.eachStorage) func `what an operator discarded can be had back until the next edit`() async throws {
+  @Test func `what an operator discarded can be had back until the next edit`() async throws {
     let (world, device) = try await known()
     let ids = [
       try device.store.accept(world.put("a", ["x": .int64(1)])), try device.store.accept(world.put("new", [:])),
@@ -115,7 +115,7 @@ import Testing
     #expect(world.onServer("a") == nil)
   }
 
-  @Test(.eachStorage) func `what was queued for a zone that is to be deleted can be had back`() async throws {
+  @Test func `what was queued for a zone that is to be deleted can be had back`() async throws {
     let (world, device) = try await known()
     let ids = [
       try device.store.accept(world.put("a", ["x": .int64(1)])), try device.store.accept(world.put("new", [:])),

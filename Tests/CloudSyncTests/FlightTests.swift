@@ -7,7 +7,7 @@ import Testing
 @testable import CloudSync
 
 /// What is on its way: edits that meet it, and answers that never come.
-@Suite(.serialized, .eachStorage) struct FlightTests {
+@Suite(.serialized) struct FlightTests {
   private let world: World
   private let device: TestDevice
   private var store: SyncStore { device.store }

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Faults that people found by using the program.
-@Suite(.serialized, .eachStorage) struct FoundByUseTests {
+@Suite(.serialized) struct FoundByUseTests {
   @Test(.timeLimit(.minutes(15)))
   func `a server that goes on refusing its own tokens is asked a bounded number of times, and the reason stands`()
     async throws

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Ways in which an accepted change could be lost, or go where it must not.
-@Suite(.serialized, .eachStorage) struct LossTests {
+@Suite(.serialized) struct LossTests {
   @Test func `what is put into a zone after its deletion waits for the deletion, and is saved in the new zone`()
     async throws
   {

@@ -5,7 +5,7 @@ import Testing
 @testable import CloudSync
 
 /// Changes that are another by the time that their request is answered, and what others did before it arrived.
-@Suite(.serialized, .eachStorage) struct OvertakenTests {
+@Suite(.serialized) struct OvertakenTests {
   private let world: World
   private let mine: TestDevice
 

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// What the server says of one operation, or fails over for a while: who keeps to its wait, and what is told of it.
-@Suite(.serialized, .eachStorage) struct PatienceTests {
+@Suite(.serialized) struct PatienceTests {
   /// A device with an operation that the server has asked to wait 100 s for.
   private func waiting() async throws -> (world: World, mine: TestDevice, id: Int64) {
     let world = try World()

@@ -7,7 +7,7 @@ import Testing
 @testable import CloudSync
 
 /// Sending against the emulator: batches, order, zones, dead letters.
-@Suite(.serialized, .eachStorage) struct SendTests {
+@Suite(.serialized) struct SendTests {
   private let world: World
   private let device: TestDevice
   private var store: SyncStore { device.store }

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// The file itself: what it promises, what is refused and left as it was.
-@Suite(.serialized) struct StoreFileTests {
+@Suite(.serialized, .onFile) struct StoreFileTests {
   private let world: World
 
   init() throws { world = try World() }
@@ -86,7 +86,7 @@ import Testing
       _ = try store.enqueue(
         (0..<500).map { world.put("r\($0)", ["text": .string(String(repeating: "x", count: 200))]) }
       )
-      try store.file.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+      try store.file.writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     }
     var data = try bytes("damaged.sqlite")
     let page = 4096

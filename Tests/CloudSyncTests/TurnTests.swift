@@ -7,7 +7,7 @@ import Testing
 @testable import CloudSync
 
 /// Long readings and long sendings, which take turns.
-@Suite(.serialized, .eachStorage) struct TurnTests {
+@Suite(.serialized) struct TurnTests {
   @Test(arguments: [DatabaseName.private, .public])
   func `a long reading and a long sending make way for each other`(_ database: DatabaseName) async throws {
     let world = try World(database) { $0.pageLimit = 2 }

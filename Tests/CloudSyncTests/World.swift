@@ -320,13 +320,13 @@ extension SyncStore {
     try #require(try detail(of: id)?.operation)
   }
 
-  /// The file behind the store, for what only a file has.
+  /// The database behind the store.
   var file: SQLiteStorage { get throws { try #require(storage as? SQLiteStorage) } }
 
   /// Runs SQL on the file's own connection.
   func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
-    try file.pool.write { try $0.execute(sql: sql, arguments: arguments) }
+    try file.writer.write { try $0.execute(sql: sql, arguments: arguments) }
   }
 
-  func count(_ sql: String) throws -> Int { try file.pool.read { try Int.fetchOne($0, sql: sql) ?? 0 } }
+  func count(_ sql: String) throws -> Int { try file.writer.read { try Int.fetchOne($0, sql: sql) ?? 0 } }
 }

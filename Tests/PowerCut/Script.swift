@@ -48,7 +48,7 @@ final class Script {
     let file = try SQLiteStorage(path: disk.path("store.sqlite"))
     let store = try SyncStore(file, scope: scope) { clock.now }
     if synchronous != "FULL" {
-      try file.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = \(synchronous)") }
+      try file.writer.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = \(synchronous)") }
     }
     let client = WebServicesClient(
       WebServicesClient.Configuration(
@@ -109,7 +109,7 @@ final class Script {
     // One that fails is made another time, by whoever writes next.
     case .checkpoint(let mode): try? checkpoint(mode)
     case .reopen:
-      try? file.pool.close()
+      try? file.writer.close()
       (file, store, engine) = try Self.open(disk, synchronous, clock, wire)
     case .pass(let edit, let losesAnswer): try await pass(edit, losesAnswer: losesAnswer)
     }
@@ -140,7 +140,7 @@ final class Script {
   func enqueueOne() throws { try enqueue([change()]) }
 
   private func checkpoint(_ mode: Database.CheckpointMode) throws {
-    try file.pool.writeWithoutTransaction { _ = try $0.checkpoint(mode) }
+    try file.writer.writeWithoutTransaction { _ = try $0.checkpoint(mode) }
   }
 
   private func pass(_ edit: Change?, losesAnswer: Bool) async throws {
@@ -251,7 +251,7 @@ extension Script {
     _ sql: String,
     _ type: Value.Type
   ) throws -> Value? {
-    try file.pool.read { try Value.fetchOne($0, sql: sql) }
+    try file.writer.read { try Value.fetchOne($0, sql: sql) }
   }
 }
 

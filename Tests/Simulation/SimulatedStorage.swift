@@ -49,12 +49,12 @@ final class SimulatedStorage: QueueStorage {
     inner.watch(on: queue, locks: locks, changed)
   }
 
-  func read<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value {
+  func read<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value {
     guard !isDead else { throw Self.death }
     return try inner.read(body)
   }
 
-  func write<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value {
+  func write<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value {
     let (isLast, isDead) = state.withLock { state in
       if state.writesLeft != .max { state.writesLeft -= 1 }
       let isLast = state.writesLeft == 0

@@ -4,7 +4,7 @@ import Testing
 /// Devices in all the trouble there is, each run decided by its seed.
 ///
 /// `SEEDS=10000 swift test --filter Simulation` runs more of them, from `FROM` on; `SEED=123` runs just that one and tells all of
-/// it. One seed in eight runs on files, the others in memory; `STORE=memory` or `STORE=sqlite` runs all of them on one.
+/// it. One seed in eight runs on files, the others in memory; `STORE=memory` or `STORE=file` runs all of them on one.
 @Suite(.serialized) struct SimulationTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static func number(_ name: String) -> UInt64? { environment[name].flatMap { UInt64($0) } }

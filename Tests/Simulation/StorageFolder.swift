@@ -6,12 +6,12 @@ import Synchronization
 
 /// Where a world keeps its devices' storages and the files that they send, gone with the world.
 final class StorageFolder {
-  /// Nil: nothing but memory has been needed.
+  /// Nil: no file has been needed.
   private var url: URL?
   private let isFiled: Bool
   private var lent: [SQLiteStorage] = []
 
-  /// - Parameter seed: decides what the storages are, unless `STORE` says `memory` or `sqlite`.
+  /// - Parameter seed: decides what the storages are, unless `STORE` says `memory` or `file`.
   init(seed: UInt64) {
     let wish = ProcessInfo.processInfo.environment["STORE"]
     isFiled = wish.map { $0 != "memory" } ?? (seed % 8 == 0)
@@ -19,7 +19,7 @@ final class StorageFolder {
 
   deinit {
     if let url { try? FileManager.default.removeItem(at: url) }
-    Self.spare.withLock { [lent] in $0 += lent }
+    Self.spare.withLock { [lent, isFiled] in $0[isFiled, default: []] += lent }
   }
 
   private static func makeFolder() throws -> URL {
@@ -41,38 +41,42 @@ final class StorageFolder {
     return file
   }
 
-  func storage(_ name: String) throws -> any QueueStorage {
-    guard isFiled else { return MemoryStorage(name: name) }
-    let storage = try Self.spare.withLock { $0.popLast() } ?? Self.makeStorage()
+  func storage(_ name: String) throws -> SQLiteStorage {
+    let storage = try Self.spare.withLock { $0[isFiled]?.popLast() } ?? Self.makeStorage(isFiled: isFiled)
     try Self.empty(storage)
     lent.append(storage)
     return storage
   }
 
-  // MARK: - Files that go from world to world
+  // MARK: - Stores that go from world to world
 
-  /// Stores that no world uses just now: to open one takes longer than a simulation.
-  private static let spare = Mutex<[SQLiteStorage]>([])
+  /// Stores that no world uses just now, on file or not: to make one takes longer than a simulation.
+  private static let spare = Mutex<[Bool: [SQLiteStorage]]>([:])
 
-  /// Closes and removes the files that worlds have left.
+  /// Closes the stores that worlds have left, and removes their files.
   static func removeSpares() {
-    for storage in spare.withLock({ spare in
-      defer { spare = [] }
+    let spare = spare.withLock { spare in
+      defer { spare = [:] }
       return spare
-    }) {
-      try? storage.pool.close()
-      try? FileManager.default.removeItem(at: URL(fileURLWithPath: storage.name).deletingLastPathComponent())
+    }
+    for (isFiled, storages) in spare {
+      for storage in storages {
+        try? storage.writer.close()
+        guard isFiled else { continue }
+        try? FileManager.default.removeItem(at: URL(fileURLWithPath: storage.name).deletingLastPathComponent())
+      }
     }
   }
 
-  private static func makeStorage() throws -> SQLiteStorage {
-    try SQLiteStorage(path: makeFolder().appendingPathComponent("device.sqlite").path)
+  private static func makeStorage(isFiled: Bool) throws -> SQLiteStorage {
+    guard isFiled else { return try SQLiteStorage(inMemory: "in memory") }
+    return try SQLiteStorage(path: makeFolder().appendingPathComponent("device.sqlite").path)
   }
 
   /// Takes everything out of a store, so that it is as when it was made.
   private static func empty(_ storage: SQLiteStorage) throws {
     if let assets = storage.assetFolder { try? FileManager.default.removeItem(at: assets) }
-    try storage.pool.write { database in
+    try storage.writer.write { database in
       let names = try database.cachedStatement(
         sql: """
           SELECT name FROM sqlite_schema

@@ -102,7 +102,7 @@ extension SyncStore {
   }
 
   /// The assets as they are known in a zone: bytes that a record of it holds already need no upload.
-  static func recognized(_ assets: [QueuedAsset], in zone: ZoneKey, _ ledger: any Ledger) throws -> [QueuedAsset] {
+  static func recognized(_ assets: [QueuedAsset], in zone: ZoneKey, _ ledger: Ledger) throws -> [QueuedAsset] {
     try assets.map { asset in
       guard asset.place == nil, let digest = asset.digest, let known = try place(of: digest, in: zone, ledger) else {
         return asset
@@ -114,7 +114,7 @@ extension SyncStore {
   }
 
   /// The assets as what is queued knows them: of those that a caller has read from a queued record the files are here.
-  static func adopted(_ assets: [QueuedAsset], in zone: ZoneKey, _ ledger: any Ledger) throws -> [QueuedAsset] {
+  static func adopted(_ assets: [QueuedAsset], in zone: ZoneKey, _ ledger: Ledger) throws -> [QueuedAsset] {
     try assets.map { asset in
       guard asset.digest == nil, let place = asset.place, let checksum = asset.checksum,
         let queued = try ledger.operation(for: RecordKey(zone, place.recordName)),
@@ -128,7 +128,7 @@ extension SyncStore {
   }
 
   /// A field that holds these bytes, as far as the mirror knows.
-  private static func place(of digest: String, in zone: ZoneKey, _ ledger: any Ledger) throws -> AssetPlace? {
+  private static func place(of digest: String, in zone: ZoneKey, _ ledger: Ledger) throws -> AssetPlace? {
     guard let known = try ledger.assetPlace(digest, in: zone) else { return nil }
     let record = try ledger.record(RecordKey(zone, known.place.recordName))
     let descriptors = record?.fields[known.place.fieldName]?.assets ?? []
@@ -231,7 +231,7 @@ extension SyncStore {
 
   /// Files that take longer to upload than their receipts live would be uploaded for ever: an attempt is counted where, once
   /// the last one is here, the first is too old already. What goes as one is looked at as one.
-  private static func countLateness(of operation: inout QueuedOperation, now: Int64, _ ledger: any Ledger) throws {
+  private static func countLateness(of operation: inout QueuedOperation, now: Int64, _ ledger: Ledger) throws {
     let id = operation.id
     let members = try operation.group.map { try ledger.operations(inGroup: $0) } ?? []
     let all = members.filter { $0.id != id } + [operation]
@@ -245,7 +245,7 @@ extension SyncStore {
   }
 
   /// Notes where the bytes of a saved operation are now, so that others need no upload.
-  static func noteAssets(of sent: QueuedOperation, in record: MirrorRecord, _ ledger: any Ledger) throws {
+  static func noteAssets(of sent: QueuedOperation, in record: MirrorRecord, _ ledger: Ledger) throws {
     for asset in sent.assets {
       guard let digest = asset.digest, let checksum = asset.checksum,
         record.fields[asset.field]?.assets?.contains(where: { $0.fileChecksum == checksum }) == true

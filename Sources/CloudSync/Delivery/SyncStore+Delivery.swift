@@ -34,7 +34,7 @@ extension SyncStore {
   }
 
   /// The oldest that are noted and not set aside.
-  private func deliveries(isGone: Bool, _ limit: Int, _ trouble: DeliveryTrouble, _ ledger: any Ledger) throws
+  private func deliveries(isGone: Bool, _ limit: Int, _ trouble: DeliveryTrouble, _ ledger: Ledger) throws
     -> [Delivery]
   {
     let aside = trouble.setAside ?? []
@@ -47,7 +47,7 @@ extension SyncStore {
     _ order: DeliveryOrder,
     _ trouble: DeliveryTrouble,
     isReading: Bool,
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws -> (batch: DeliveryBatch, isWaiting: Bool) {
     var noted = try deliveries(isGone: false, trouble.limit, trouble, ledger)
     var chosen = Set(noted.map(\.key))
@@ -112,7 +112,7 @@ extension SyncStore {
     return found
   }
 
-  private func deletions(_ order: DeliveryOrder, _ trouble: DeliveryTrouble, _ ledger: any Ledger) throws
+  private func deletions(_ order: DeliveryOrder, _ trouble: DeliveryTrouble, _ ledger: Ledger) throws
     -> DeliveryBatch
   {
     var batch = DeliveryBatch()
@@ -213,12 +213,11 @@ extension SyncStore {
   }
 
   /// The trouble as it is at a time.
-  private static func trouble(_ now: Int64, _ ledger: any Ledger) throws -> DeliveryTrouble? {
+  private static func trouble(_ now: Int64, _ ledger: Ledger) throws -> DeliveryTrouble? {
     DeliveryTrouble(stored: try ledger.value(troubleKey))?.seen(at: now)
   }
 
-  private static func changeTrouble(_ now: Int64, _ ledger: any Ledger, _ body: (inout DeliveryTrouble) -> Void) throws
-  {
+  private static func changeTrouble(_ now: Int64, _ ledger: Ledger, _ body: (inout DeliveryTrouble) -> Void) throws {
     guard var trouble = try trouble(now, ledger) else { return }
     body(&trouble)
     try ledger.setValue(troubleKey, trouble.stored)

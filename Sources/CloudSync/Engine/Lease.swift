@@ -55,7 +55,7 @@ package struct Lease: Sendable {
   }
 
   /// Throws unless this process is still the driver; extends its lease.
-  func check(_ ledger: any Ledger, now: Int64) throws {
+  func check(_ ledger: Ledger, now: Int64) throws {
     guard try ledger.extendLease(fence: fence, until: now + Self.duration) else {
       throw StoreError(.fenced, "another process drives this store now; this one has stopped")
     }

@@ -47,7 +47,7 @@ package struct QueueFilter: Sendable, Hashable {
     case .like(let column, let pattern):
       arguments.append(.text(pattern))
       let condition = "\(column.sql) LIKE ?"
-      guard !isNegated, column.hasTrigrams, LikePattern.hasTrigram(pattern) else { return condition }
+      guard !isNegated, column.hasTrigrams, hasTrigram(pattern) else { return condition }
       return "id IN (SELECT rowid FROM operationTexts WHERE \(condition))"
     case .compare(let column, let comparison, let value):
       arguments.append(argument(column, value, now: now))
@@ -57,6 +57,11 @@ package struct QueueFilter: Sendable, Hashable {
       for value in values { arguments.append(argument(column, value, now: now)) }
       return "\(column.sql) IN (\(values.map { _ in "?" }.joined(separator: ", ")))"
     }
+  }
+
+  /// Whether a pattern has three letters in a row, so that an index of trigrams serves; without, all would be read.
+  private static func hasTrigram(_ pattern: String) -> Bool {
+    pattern.split { $0 == "%" || $0 == "_" }.contains { $0.unicodeScalars.count >= 3 }
   }
 
   private static func joined(

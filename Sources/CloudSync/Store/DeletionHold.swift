@@ -7,7 +7,7 @@ import CloudKit
 struct DeletionHold {
   let reconciliation: Reconciliation
 
-  private var ledger: any Ledger { reconciliation.ledger }
+  private var ledger: Ledger { reconciliation.ledger }
   private var now: Int64 { reconciliation.now }
 
   /// A feed says that a record is gone. Where it is to be deleted here as well, that has come true.
@@ -55,7 +55,7 @@ struct DeletionHold {
   }
 
   /// Forgets what was lost, once somebody has decided about it.
-  static func startOver(_ zone: ZoneKey, _ ledger: any Ledger) throws {
+  static func startOver(_ zone: ZoneKey, _ ledger: Ledger) throws {
     if try ledger.value(lossesKey(zone)) != nil { try ledger.setValue(lossesKey(zone), nil) }
   }
 
@@ -66,7 +66,7 @@ struct DeletionHold {
   }
 
   /// Ends the hold of a zone where none of its records is marked any more.
-  static func release(_ zone: ZoneKey, _ ledger: any Ledger) throws {
+  static func release(_ zone: ZoneKey, _ ledger: Ledger) throws {
     guard var known = try ledger.zone(zone), known.heldSince != nil, try ledger.goneCount(zone) == 0 else { return }
     known.heldSince = nil
     if known.state == .deleted { known.state = .unconfirmed }

@@ -17,7 +17,7 @@ struct HoldUp {
   private let holders: [String: [Int64]]
 
   /// - Parameter rows: what is to be explained.
-  init(of rows: [QueueRow], isDriven: Bool, now: Int64, _ ledger: any Ledger) throws {
+  init(of rows: [QueueRow], isDriven: Bool, now: Int64, _ ledger: Ledger) throws {
     self.isDriven = isDriven
     isPaused = try ledger.isPaused()
     deletions = try ledger.zoneDeletions()

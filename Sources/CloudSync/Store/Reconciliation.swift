@@ -5,7 +5,7 @@ import CloudKit
 struct Reconciliation {
   let policy: MergePolicy
   let now: Int64
-  let ledger: any Ledger
+  let ledger: Ledger
 
   /// Takes the server's record into the mirror and rebases the queued operation of that record on it, if any.
   ///

@@ -17,7 +17,7 @@ enum Retention {
   private static let portion = 1000
 
   /// Removes what is too old or too much, if nobody has looked for a while.
-  static func apply(now: Int64, _ ledger: any Ledger) throws {
+  static func apply(now: Int64, _ ledger: Ledger) throws {
     if let last = try ledger.value("retainedAt").flatMap({ Int64($0) }), (0..<interval).contains(now - last) { return }
     let limit = now - age
     let endings = try ledger.removeHistory(endedBefore: limit, keeping: endings, limit: portion)
@@ -36,7 +36,7 @@ enum Retention {
     to what: String? = nil,
     startedAt: Int64,
     seconds: Double,
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws {
     let number = try ledger.lastAttemptNumber(of: operation.id) + 1
     let attempt = Attempt(

@@ -16,7 +16,7 @@ struct Settlement {
   /// What the server holds as it was sent, and is still to be taken out of the queue.
   private var ended: [QueuedOperation] = []
 
-  private var ledger: any Ledger { reconciliation.ledger }
+  private var ledger: Ledger { reconciliation.ledger }
   private var now: Int64 { reconciliation.now }
 
   init(

@@ -3,6 +3,10 @@ public struct StoreError: Error, Hashable, Sendable {
   /// What kind of trouble it is.
   package enum Kind: Hashable, Sendable {
     case cannotOpen, notAStore, damaged, newer, otherScope, diskFull
+    /// There is no store, and this access makes none.
+    case missing
+    /// An earlier version made the store, and this access does not migrate it.
+    case older
     /// This process is no longer the driver: another one took over while it was stopped.
     case fenced
     /// The caller asked for something the data forbid.
@@ -17,6 +21,10 @@ public struct StoreError: Error, Hashable, Sendable {
   package private(set) var passes: Bool
   /// What happened and what to do, in one line.
   public var message: String
+
+  static func missing(_ path: String) -> StoreError {
+    StoreError(.missing, "there is no store \(path); `cktop sync` or `cktop records put` makes it")
+  }
 
   package init(_ kind: Kind, _ message: String, passes: Bool = false) {
     self.kind = kind

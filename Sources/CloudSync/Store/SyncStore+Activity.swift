@@ -159,7 +159,7 @@ extension SyncStore {
   /// Who asks with an API token alone: nobody yet. What nobody has read becomes the store of whoever signs in.
   package static let nobody = "apiToken"
 
-  private static func requireOwner(_ identity: String, _ path: String, _ ledger: any Ledger) throws {
+  private static func requireOwner(_ identity: String, _ path: String, _ ledger: Ledger) throws {
     guard let owner = try ledger.value("identity"), owner != identity, owner != nobody else { return }
     throw StoreError(
       .otherScope,
@@ -190,7 +190,7 @@ extension SyncStore {
   ///   - isChosen: whether a person named this very store, with whatever is in it.
   /// - Returns: how many changes of another sign-in it holds, which keep it from being this one's; 0: it is.
   package func claim(signIn: String, isChosen: Bool) throws(StoreError) -> Int {
-    func isClaimed(_ ledger: any Ledger) throws -> Bool {
+    func isClaimed(_ ledger: Ledger) throws -> Bool {
       if let owner = try ledger.value("identity"), owner != Self.nobody { return true }
       return try ledger.value("signIn") == signIn
     }
@@ -237,7 +237,7 @@ extension SyncStore {
     _ error: WebServicesError,
     now: Int64,
     random: Double,
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws {
     try Throttles.set(.zone(zone), error, now: now, random: random, ledger)
     let message = "zone \(zone.zone) cannot be made yet: \(error.code.name): \(error.reason)"
@@ -245,8 +245,7 @@ extension SyncStore {
   }
 
   /// Changes of a zone that the server will not make: no waiting helps them.
-  private static func failChanges(of zone: ZoneKey, _ error: WebServicesError, now: Int64, _ ledger: any Ledger) throws
-  {
+  private static func failChanges(of zone: ZoneKey, _ error: WebServicesError, now: Int64, _ ledger: Ledger) throws {
     let held = try ledger.operations(of: zone).filter { !$0.key.name.isEmpty }
     for var operation in held where operation.state == .pending || operation.state == .waiting {
       operation.fail(error.code.name, "zone \(zone.zone) cannot be made: \(error.reason)")

@@ -86,7 +86,7 @@ extension SyncStore {
     }
   }
 
-  private func ids(_ selection: Selection, now: Int64, _ ledger: any Ledger) throws -> [Int64] {
+  private func ids(_ selection: Selection, now: Int64, _ ledger: Ledger) throws -> [Int64] {
     switch selection {
     case .ids(let ids):
       var seen: Set<Int64> = []
@@ -120,7 +120,7 @@ extension SyncStore {
     _ operation: inout QueuedOperation,
     isFinal: Bool,
     now: Int64,
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws {
     switch verb {
     case .retry:
@@ -196,7 +196,7 @@ extension SyncStore {
     _ count: Int,
     _ actor: String,
     now: Int64,
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws {
     try ledger.add(AuditedCommand(at: now, actor: actor, verb: verb, selection: selection, count: count))
     let words = [verb, selection, "(\(count))"].filter { !$0.isEmpty }

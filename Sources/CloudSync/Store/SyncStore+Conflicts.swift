@@ -51,7 +51,7 @@ extension SyncStore {
     of id: Int64,
     _ take: ConflictSide,
     _ fields: [String: ConflictSide],
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws -> (operation: QueuedOperation, resolution: Resolution) {
     guard let operation = try ledger.operation(id), operation.state == .conflict else {
       throw StoreError(.invalid, "\(id) is no conflict; `cktop conflicts list` names them")
@@ -78,7 +78,7 @@ extension SyncStore {
     _ resolution: Resolution,
     _ reason: String,
     now: Int64,
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws {
     let server = try ledger.record(operation.key)
     if let dropped = resolution.dropped {

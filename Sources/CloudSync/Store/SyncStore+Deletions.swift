@@ -9,7 +9,7 @@ extension SyncStore {
   /// What is held back, by zone.
   package func heldDeletions() throws(StoreError) -> [HeldDeletions] { try read { try Self.heldDeletions($0) } }
 
-  static func heldDeletions(_ ledger: any Ledger) throws -> [HeldDeletions] {
+  static func heldDeletions(_ ledger: Ledger) throws -> [HeldDeletions] {
     try ledger.zones().compactMap { zone in
       guard let since = zone.heldSince, case let records = try ledger.goneCount(zone.key), records > 0 else {
         return nil
@@ -88,7 +88,7 @@ extension SyncStore {
   }
 
   /// - Returns: whether it is to be made anew; one on its way is left to its answer.
-  private static func restore(_ key: RecordKey, now: Int64, _ ledger: any Ledger) throws -> Bool {
+  private static func restore(_ key: RecordKey, now: Int64, _ ledger: Ledger) throws -> Bool {
     guard let record = try ledger.record(key) else { return false }
     let queued = try ledger.operation(for: key)
     if queued?.state == .inFlight { return false }
@@ -125,7 +125,7 @@ extension SyncStore {
     _ verb: String,
     _ zone: ZoneKey,
     _ actor: String,
-    _ body: (KnownZone, _ names: [String], _ now: Int64, any Ledger) throws -> Int
+    _ body: (KnownZone, _ names: [String], _ now: Int64, Ledger) throws -> Int
   ) throws(StoreError) -> Int {
     let now = now()
     var (count, left) = (0, Int.max)

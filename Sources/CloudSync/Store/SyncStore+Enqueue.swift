@@ -62,7 +62,7 @@ extension SyncStore {
     group: String?,
     isDoomed: Bool,
     now: Int64,
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws -> Accepted {
     let queued = try ledger.operation(for: change.key)
     let mirror = try ledger.record(change.key)
@@ -99,7 +99,7 @@ extension SyncStore {
   }
 
   /// Whether the version of a record that the caller has was deleted from here, by itself or with its zone.
-  private static func wasDeletedHere(_ change: Change, _ ledger: any Ledger) throws -> Bool {
+  private static func wasDeletedHere(_ change: Change, _ ledger: Ledger) throws -> Bool {
     guard change.baseTag != nil else { return false }
     // The server's clock and ours may differ, by a month at most.
     let since = max(0, change.readAt ?? 0) - 30 * 86_400_000
@@ -107,7 +107,7 @@ extension SyncStore {
   }
 
   /// An atomic request is of one custom zone, and holds what one request can.
-  private static func check(_ group: String, _ changes: [Change], _ ledger: any Ledger) throws {
+  private static func check(_ group: String, _ changes: [Change], _ ledger: Ledger) throws {
     let queued = try ledger.keys(inGroup: group)
     let keys = Set(changes.map(\.key)).union(queued)
     if Set(keys.map(\.zoneKey)).count > 1 || keys.contains(where: \.zoneKey.isDefaultZone) {
@@ -119,7 +119,7 @@ extension SyncStore {
   }
 
   /// A record of another group has brought that group with it: together they still have to fit into one request.
-  private static func checkSize(of group: String, _ ledger: any Ledger) throws {
+  private static func checkSize(of group: String, _ ledger: Ledger) throws {
     let members = try ledger.operations(inGroup: group)
     if members.count > Planner.requestLimit {
       throw StoreError(.invalid, "a group has \(members.count) changes; a request takes \(Planner.requestLimit)")
@@ -131,7 +131,7 @@ extension SyncStore {
   }
 
   /// Why a member of a group cannot be edited like this; nil where it can.
-  private static func refusal(ofEdited operation: QueuedOperation, _ ledger: any Ledger) throws -> String? {
+  private static func refusal(ofEdited operation: QueuedOperation, _ ledger: Ledger) throws -> String? {
     guard let group = operation.group else { return nil }
     let others = try ledger.operations(inGroup: group).filter { $0.id != operation.id }
     guard !others.isEmpty else { return nil }
@@ -166,7 +166,7 @@ extension SyncStore {
     _ queued: QueuedOperation?,
     _ mirror: MirrorRecord?,
     now: Int64,
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws -> Accepted {
     let (change, type, assets, group) = (saving.change, saving.type, saving.assets, saving.group)
     let key = change.key
@@ -245,7 +245,7 @@ extension SyncStore {
     _ mirror: MirrorRecord?,
     group: String?,
     now: Int64,
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws -> Accepted {
     // What the caller read under another tag than the store did is deleted as that: the server knows which is the later one.
     let isOther = change.baseTag != nil && change.baseTag != mirror?.changeTag
@@ -291,7 +291,7 @@ extension SyncStore {
   }
 
   /// A new edit makes an operation sendable again, except where an operator or a conflict holds it.
-  func edited(_ operation: inout QueuedOperation, group: String?, now: Int64, _ ledger: any Ledger) throws {
+  func edited(_ operation: inout QueuedOperation, group: String?, now: Int64, _ ledger: Ledger) throws {
     operation.generation += 1
     operation.editedAt = now
     operation.clearOfSuspicion()

@@ -56,7 +56,7 @@ extension SyncStore {
   }
 
   /// Zones have, or may have, news. A default zone has no feed.
-  static func readSoon(_ zones: [ZoneKey], _ ledger: any Ledger) throws {
+  static func readSoon(_ zones: [ZoneKey], _ ledger: Ledger) throws {
     let zones = zones.filter { !$0.isDefaultZone }
     guard !zones.isEmpty else { return }
     for zone in zones { try ledger.needsFetch(zone) }
@@ -171,7 +171,7 @@ extension SyncStore {
     return parts.reduce(into: PageEffect()) { $0.add($1.effect) }
   }
 
-  private static func advance(_ zone: ZoneKey, _ page: WireZoneChanges, now: Int64, _ ledger: any Ledger) throws {
+  private static func advance(_ zone: ZoneKey, _ page: WireZoneChanges, now: Int64, _ ledger: Ledger) throws {
     try ledger.setToken(zone, page.syncToken, atEnd: !page.moreComing, now: now)
     // What is sent may have been told to wait since the page was asked for.
     if try !ledger.isWaiting(.zone(zone), now: now) { try Throttles.clear(.zone(zone), ledger) }

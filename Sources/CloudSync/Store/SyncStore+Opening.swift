@@ -22,7 +22,7 @@ extension SyncStore {
     environment: CKContainerConfiguration.Environment = .development,
     databaseScope: CKDatabase.Scope
   ) throws(StoreError) {
-    try self.init(MemoryStorage(), scope: Scope(containerIdentifier, environment, databaseScope))
+    try self.init(SQLiteStorage(inMemory: "in memory"), scope: Scope(containerIdentifier, environment, databaseScope))
   }
 }
 

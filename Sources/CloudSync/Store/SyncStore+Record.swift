@@ -3,7 +3,7 @@ extension SyncStore {
   /// the server is not known to have it. Nil where there is none, or where it is to be deleted.
   package func record(_ key: RecordKey) throws(StoreError) -> MirrorRecord? { try read { try Self.record(key, $0) } }
 
-  static func record(_ key: RecordKey, _ ledger: any Ledger) throws -> MirrorRecord? {
+  static func record(_ key: RecordKey, _ ledger: Ledger) throws -> MirrorRecord? {
     // What is in a zone that is to be deleted goes with it.
     let mirror = try ledger.isDoomed(key.zoneKey) ? nil : ledger.record(key)
     let queued = try ledger.operation(for: key)

@@ -53,7 +53,7 @@ extension SyncStore {
     _ ready: inout [QueuedOperation],
     _ left: inout Set<Int64>,
     _ deferring: [Int64: Set<Int64>],
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws {
     var before = -1
     while !left.isEmpty, left.count != before {
@@ -72,7 +72,7 @@ extension SyncStore {
     atomic: Bool,
     _ approved: [Int64: Int64]?,
     now: Int64,
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws -> QueuedOperation? {
     guard operation.state == .pending || operation.state == .waiting, !operation.needsReadBack else { return nil }
     // What has become part of a group since goes with all of it or not at all.
@@ -93,7 +93,7 @@ extension SyncStore {
   ///
   /// - Parameter deferring: what some of them go ahead of.
   /// - Returns: the operations as they are to be sent.
-  private static func begin(_ ready: [QueuedOperation], _ deferring: [Int64: Set<Int64>], _ ledger: any Ledger) throws
+  private static func begin(_ ready: [QueuedOperation], _ deferring: [Int64: Set<Int64>], _ ledger: Ledger) throws
     -> [QueuedOperation]
   {
     let reason = "on its way"
@@ -266,7 +266,7 @@ extension SyncStore {
     _ seconds: Double,
     now: Int64,
     random: Double,
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws {
     operation.errorCode = error.code.name
     operation.errorMessage = error.reason

@@ -48,7 +48,7 @@ extension SyncStore {
     _ rows: [Row],
     _ lease: Lease,
     isWhole: Bool = false,
-    _ body: (inout TransactionSlice<Row>, any Ledger, _ now: Int64) throws -> Value
+    _ body: (inout TransactionSlice<Row>, Ledger, _ now: Int64) throws -> Value
   ) throws(StoreError) -> [Value] {
     var values: [Value] = []
     var place = 0

@@ -16,7 +16,7 @@ extension SyncStore {
     }
   }
 
-  private static func readQueue(into status: inout StoreStatus, _ ledger: any Ledger) throws {
+  private static func readQueue(into status: inout StoreStatus, _ ledger: Ledger) throws {
     for (state, totals) in try ledger.queueTotals() {
       status.queue.total += totals.count
       status.queue.bytes += totals.bytes
@@ -36,14 +36,14 @@ extension SyncStore {
     if status.nextActionAt != nil { status.nextAction = "retry" }
   }
 
-  private static func readRecords(into status: inout StoreStatus, _ ledger: any Ledger) throws {
+  private static func readRecords(into status: inout StoreStatus, _ ledger: Ledger) throws {
     for total in try ledger.recordTotals() {
       status.recordsByType[total.type, default: 0] += total.count
       status.recordsByZone[total.zone, default: 0] += total.count
     }
   }
 
-  private static func readWaits(into status: inout StoreStatus, now: Int64, _ ledger: any Ledger) throws {
+  private static func readWaits(into status: inout StoreStatus, now: Int64, _ ledger: Ledger) throws {
     status.heldDeletions = try heldDeletions(ledger)
     status.throttles = try ledger.waits(after: now).map { wait in
       StoreStatus.Throttle(
@@ -60,7 +60,7 @@ extension SyncStore {
     }
   }
 
-  private static func readActivity(into status: inout StoreStatus, isDriven: Bool, _ ledger: any Ledger) throws {
+  private static func readActivity(into status: inout StoreStatus, isDriven: Bool, _ ledger: Ledger) throws {
     status.isPaused = try ledger.isPaused()
     status.identity = try ledger.value("identity")
     if let lease = try ledger.lease() {

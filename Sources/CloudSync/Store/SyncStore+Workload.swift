@@ -19,7 +19,7 @@ extension SyncStore {
   }
 
   /// Reads what the planner needs to decide, and of a long queue no more.
-  private static func workload(for planner: Planner, _ typeOrder: TypeOrder, now: Int64, _ ledger: any Ledger) throws
+  private static func workload(for planner: Planner, _ typeOrder: TypeOrder, now: Int64, _ ledger: Ledger) throws
     -> Workload
   {
     var workload = Workload()
@@ -51,7 +51,7 @@ extension SyncStore {
     for planner: Planner,
     _ typeOrder: TypeOrder,
     now: Int64,
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws {
     let savesAreHeld = workload.waits[.quota] != nil
     let query = { (kind: CandidateQuery.Kind) in
@@ -72,14 +72,13 @@ extension SyncStore {
     try set(try entangled.map { try waiting($0, ledger) }, in: &workload, ledger)
   }
 
-  private static func set(_ candidates: [Workload.Candidate], in workload: inout Workload, _ ledger: any Ledger) throws
-  {
+  private static func set(_ candidates: [Workload.Candidate], in workload: inout Workload, _ ledger: Ledger) throws {
     workload.candidates = candidates
     for group in Set(candidates.compactMap(\.group)) { workload.groupSizes[group] = try ledger.groupSize(group) }
   }
 
   /// The candidate with what it waits for.
-  private static func waiting(_ candidate: Workload.Candidate, _ ledger: any Ledger) throws -> Workload.Candidate {
+  private static func waiting(_ candidate: Workload.Candidate, _ ledger: Ledger) throws -> Workload.Candidate {
     var candidate = candidate
     candidate.blockers = Set(try ledger.blockers(of: candidate.id))
     return candidate
@@ -90,7 +89,7 @@ extension SyncStore {
   private static func candidates(
     of zone: ZoneKey,
     _ query: (CandidateQuery.Kind) -> CandidateQuery,
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws -> [Workload.Candidate] {
     let free = try ledger.candidates(query(.free(zone)))
     // A request takes one group at most, the oldest; only of that one are those looked at that wait for others of it.

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The state of one database's sync: mirror, queue, attempts, conflicts, feeds, waits, lease.
 ///
-/// It is one SQLite file, which any number of processes open, or memory; see `Lease` for which of them sends. What a
+/// It is one SQLite file, which any number of processes open, or one in memory; see `Lease` for which of them sends. What a
 /// method changed is on disk (WAL, `synchronous=FULL`) when it returns: in one transaction, or where the driver writes many
 /// rows, in several, each of which is right by itself.
 public final class SyncStore: Sendable {
@@ -35,16 +35,17 @@ public final class SyncStore: Sendable {
   /// What messages call the store: for a file, its path.
   package var path: String { storage.name }
 
-  /// Opens the file, making it and its folder if need be.
+  /// Opens the file; with access to make it, the file and its folder are made if need be.
   ///
   /// - Throws: `StoreError`, with nothing changed, where the file cannot be read or written, is no store, is damaged,
-  ///   is from a newer version, or belongs to another container, environment or database.
+  ///   is from a newer version, is not made for this access, or belongs to another container, environment or database.
   package convenience init(
     path: String,
     scope: Scope,
+    access: StoreAccess = .making,
     now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
   ) throws(StoreError) {
-    try self.init(SQLiteStorage(path: path), scope: scope, now: now)
+    try self.init(SQLiteStorage(path: path, access: access), scope: scope, now: now)
   }
 
   /// A store in whatever storage; a new one becomes this scope's.
@@ -75,7 +76,7 @@ public final class SyncStore: Sendable {
   }
 
   /// Whether the store is nobody's yet; what is another's is refused.
-  private func isNew(_ wanted: [(key: String, value: String)], _ ledger: any Ledger) throws -> Bool {
+  private func isNew(_ wanted: [(key: String, value: String)], _ ledger: Ledger) throws -> Bool {
     var isNew = false
     for (key, value) in wanted {
       guard let stored = try ledger.value(key) else {
@@ -94,12 +95,12 @@ public final class SyncStore: Sendable {
 
   // MARK: - Transactions
 
-  func read<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value { try storage.read(body) }
+  func read<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value { try storage.read(body) }
 
-  func write<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value { try storage.write(body) }
+  func write<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value { try storage.write(body) }
 
   /// What the driver writes: nothing, where another process has taken over. `body` gets the time as well.
-  func write<Value>(_ lease: Lease, _ body: (any Ledger, Int64) throws -> Value) throws(StoreError) -> Value {
+  func write<Value>(_ lease: Lease, _ body: (Ledger, Int64) throws -> Value) throws(StoreError) -> Value {
     let now = now()
     return try write { ledger in
       try lease.check(ledger, now: now)

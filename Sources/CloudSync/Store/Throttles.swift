@@ -7,7 +7,7 @@ enum Throttles {
     _ error: WebServicesError,
     now: Int64,
     random: Double,
-    _ ledger: any Ledger
+    _ ledger: Ledger
   ) throws {
     // A row outlives its wait until a request gets through: a scope that refuses again at once waits longer.
     let previous = try ledger.wait(scope)
@@ -33,7 +33,7 @@ enum Throttles {
 
   /// Whether an error is nothing but a reason to wait: the server said so, or fails over everything and has not done so for
   /// long.
-  static func passes(_ error: WebServicesError, in scope: WaitScope, _ ledger: any Ledger) throws -> Bool {
+  static func passes(_ error: WebServicesError, in scope: WaitScope, _ ledger: Ledger) throws -> Bool {
     if error.retryAfter != nil { return true }
     guard error.code == .tryAgainLater || error.httpStatus ?? 0 >= 500 else { return false }
     return try ledger.wait(scope)?.seconds ?? 0 < longWait
@@ -42,7 +42,7 @@ enum Throttles {
   /// Seconds after which a server that fails without a pause is not waited for any more with patience.
   static let longWait = 300.0
 
-  static func clear(_ scope: WaitScope, _ ledger: any Ledger) throws {
+  static func clear(_ scope: WaitScope, _ ledger: Ledger) throws {
     try ledger.removeWait(scope)
   }
 }

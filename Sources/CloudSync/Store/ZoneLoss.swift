@@ -66,7 +66,7 @@ enum ZoneLoss {
   }
 
   /// Lets go what the mirror has of the zone.
-  static func accept(_ zone: ZoneKey, now: Int64, _ ledger: any Ledger) throws {
+  static func accept(_ zone: ZoneKey, now: Int64, _ ledger: Ledger) throws {
     let isDoomed = try ledger.isDoomed(zone)
     for id in try ledger.dependentOperations(of: zone) {
       guard var operation = try ledger.operation(id) else { continue }

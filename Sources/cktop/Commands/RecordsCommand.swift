@@ -27,7 +27,7 @@ struct RecordSource: ParsableArguments {
   /// The store to look into; nil where there is none yet. The server can be asked without one.
   func store(_ session: Session) throws -> SyncStore? {
     if let store = try session.storeToRead() { return store }
-    return remote ? try SyncStore(MemoryStorage(name: "none"), scope: session.scope()) : nil
+    return remote ? try SyncStore(SQLiteStorage(inMemory: "none"), scope: session.scope()) : nil
   }
 }
 

@@ -14,14 +14,14 @@ struct BareStatements {
   /// Takes down what `body` has the writing connection do.
   init(of storage: SQLiteStorage, _ body: () throws -> Void) throws {
     let seen = Seen()
-    storage.pool.writeWithoutTransaction { database in
+    storage.writer.writeWithoutTransaction { database in
       database.trace { event in
         guard case .statement(let statement) = event else { return }
         seen.add(statement.sql, statement.expandedSQL)
       }
     }
     try body()
-    storage.pool.writeWithoutTransaction { $0.trace(nil) }
+    storage.writer.writeWithoutTransaction { $0.trace(nil) }
     steps = seen.all.filter { !Self.isAround($0.sql) }.map { Step(sql: $0.sql, arguments: Self.values($0)) }
   }
 
@@ -35,8 +35,8 @@ struct BareStatements {
   /// Runs them in one transaction, with other names.
   ///
   /// - Parameter rename: what stands for a text of the call that was taken down.
-  func run(on pool: DatabasePool, _ rename: (String) -> String) throws {
-    try pool.write { database in
+  func run(on writer: any DatabaseWriter, _ rename: (String) -> String) throws {
+    try writer.write { database in
       for step in steps {
         let statement = try database.cachedStatement(sql: step.sql)
         let arguments = StatementArguments(

@@ -25,7 +25,7 @@ enum Enqueue {
       own.append(try time { _ = try store.enqueue(changes) })
       plain.append(
         try time {
-          try template.run(on: bare.pool) { text in
+          try template.run(on: bare.writer) { text in
             text.hasPrefix("taken-down-") ? "r\(round)-\(text.dropFirst(11))" : text
           }
         }

@@ -72,7 +72,7 @@ import Testing
     #expect(try mine.store.status().deliveryProblem == nil)
   }
 
-  @Test(.eachStorage) func `in the middle of a reading nothing comes before what it refers to`() async throws {
+  @Test func `in the middle of a reading nothing comes before what it refers to`() async throws {
     let world = try World()
     let mine = try world.device("mine", delegate: TestDelegate())
     try mine.store.startDelivering()
@@ -102,7 +102,7 @@ import Testing
     lease.release(mine.store)
   }
 
-  @Test(.eachStorage) func `a record that the app never takes holds up no other for long`() async throws {
+  @Test func `a record that the app never takes holds up no other for long`() async throws {
     let world = try World()
     let theirs = try world.device("theirs")
     _ = try theirs.store.enqueue(
@@ -132,7 +132,7 @@ import Testing
     #expect(try mine.store.status().deliveryProblem == nil)
   }
 
-  @Test(.eachStorage) func `a zone that is gone is told after what was in it, unless it is there again`() async throws {
+  @Test func `a zone that is gone is told after what was in it, unless it is there again`() async throws {
     let world = try World()
     let theirs = try world.device("theirs")
     for zone in ["gone", "remade", "held"] { try theirs.store.accept(world.put("a", zone: zone, [:])) }
@@ -220,9 +220,8 @@ import Testing
     #expect(delegate.state.withLock { $0.records["a"]?["x"] as? Int } == 1)
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `an app hears of an edit that was given up while it was being told of it`(_ kind: StorageKind) async throws {
-    let world = try StorageKind.$current.withValue(kind) { try World() }
+  @Test func `an app hears of an edit that was given up while it was being told of it`() async throws {
+    let world = try World()
     let theirs = try world.device("theirs")
     try theirs.store.accept(world.put("a", ["x": .int64(1)]))
     try await theirs.sync()
@@ -330,7 +329,7 @@ import Testing
     #expect(order.sorted(chain).first == 19_999)
   }
 
-  @Test(.eachStorage) func `however many go, children go first, and after all that comes`() async throws {
+  @Test func `however many go, children go first, and after all that comes`() async throws {
     let world = try World()
     let delegate = TestDelegate()
     let mine = try world.device("mine", deletionGuard: nil, delegate: delegate)

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Saving and deleting the framework's records through an engine.
-@Suite(.serialized, .eachStorage) struct RecordSavingTests {
+@Suite(.serialized) struct RecordSavingTests {
   /// How an app came by the record that it has in hand.
   enum Origin: CaseIterable {
     case made, read, downloaded

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CloudSync
 
-@Suite(.serialized) struct AssetQueueTests {
+@Suite(.serialized, .onFile) struct AssetQueueTests {
   private let world: World
   private let wire: AssetWire
   private let device: TestDevice

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Receipts of uploads that are good no more: for a zone that is another by now, after an answer that was lost, or too old.
-@Suite(.serialized) struct ReceiptTests {
+@Suite(.serialized, .onFile) struct ReceiptTests {
   private let world: World
   private let device: TestDevice
 

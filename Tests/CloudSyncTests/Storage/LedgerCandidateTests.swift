@@ -5,22 +5,19 @@ import Testing
 
 /// Which operations every storage offers for sending.
 @Suite(.serialized) struct LedgerCandidateTests {
-  private let folder = TestFolder()
-
-  private func write(_ kind: StorageKind, _ body: (any Ledger) throws -> Void) throws {
-    try TestStorages(kind).open("store", in: folder).write(body)
+  private func write(_ body: (Ledger) throws -> Void) throws {
+    try SQLiteStorage(inMemory: "store").write(body)
   }
 
-  private func names(_ ledger: any Ledger, _ query: CandidateQuery) throws -> [String] {
+  private func names(_ ledger: Ledger, _ query: CandidateQuery) throws -> [String] {
     try ledger.candidates(query).map { candidate in
       let name = try ledger.operation(candidate.id)?.key.name ?? "?"
       return name.isEmpty ? "zone" : name
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `pending ones and those whose wait is over, oldest first`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `pending ones and those whose wait is over, oldest first`() throws {
+    try write { ledger in
       for state in OperationState.allCases {
         var operation = QueuedOperation.save(state.rawValue)
         operation.state = state
@@ -40,9 +37,8 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `nothing of a zone that waits, and no record of one that is to be deleted`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `nothing of a zone that waits, and no record of one that is to be deleted`() throws {
+    try write { ledger in
       _ = try ledger.insert(.save("held"))
       _ = try ledger.insert(.save("doomed", in: .two))
       var deletion = QueuedOperation.save("", in: .two)
@@ -62,14 +58,13 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `a zone of whatever name waits, and no other for it`(kind: StorageKind) throws {
+  @Test func `a zone of whatever name waits, and no other for it`() throws {
     let zones = [
       ZoneKey(zone: "a:b/c%25"), ZoneKey(zone: "a:b/c%", owner: "b"), ZoneKey(zone: "\u{301}a"),
       ZoneKey(zone: "a:\u{301}", owner: "\u{FE0F}b"), ZoneKey(zone: "a'\"\\", owner: "1"), ZoneKey(zone: "1"),
     ]
     for held in zones {
-      try write(kind) { ledger in
+      try write { ledger in
         for zone in zones {
           _ = try ledger.insert(.save("r", in: zone))
           try ledger.setState(zone, .unconfirmed)
@@ -92,9 +87,8 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `read-backs apart, saves not where they are held, groups whole or not at all`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `read-backs apart, saves not where they are held, groups whole or not at all`() throws {
+    try write { ledger in
       var lost = QueuedOperation.save("lost")
       lost.needsReadBack = true
       _ = try ledger.insert(lost)
@@ -126,11 +120,10 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `in a declared order of types saves follow it, deletions go against it, and age comes after`(kind: StorageKind)
+  @Test func `in a declared order of types saves follow it, deletions go against it, and age comes after`()
     throws
   {
-    try write(kind) { ledger in
+    try write { ledger in
       for (name, type, isDeletion) in [
         ("city", "City", false), ("old city", "City", true), ("other", "Other", false), ("country", "Country", false),
         ("old country", "Country", true), ("second city", "City", false),
@@ -151,9 +144,8 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `what waits for something is found by what it waits for`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `what waits for something is found by what it waits for`() throws {
+    try write { ledger in
       let parent = try ledger.insert(.save("parent"))
       let child = try ledger.insert(.save("child", referringTo: "parent"))
       _ = try ledger.insert(.save("grandchild", referringTo: "child"))
@@ -168,9 +160,8 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `a group that waits for something outside of it is not free, one within itself is`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `a group that waits for something outside of it is not free, one within itself is`() throws {
+    try write { ledger in
       for (name, target, group) in [("a", "out", "g"), ("b", "b2", "h"), ("b2", "b2", "h"), ("out", "b", nil)] {
         var operation = QueuedOperation.save(name, referringTo: target)
         operation.group = group
@@ -183,9 +174,8 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `zones have their turn by the last request that went to them`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `zones have their turn by the last request that went to them`() throws {
+    try write { ledger in
       for zone in [ZoneKey.one, .two] { try ledger.insertZone(zone, state: .ready) }
       for (name, zone) in [("a", ZoneKey.one), ("b", .two)] {
         var operation = QueuedOperation.save(name, in: zone)

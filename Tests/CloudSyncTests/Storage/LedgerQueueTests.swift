@@ -3,17 +3,14 @@ import Testing
 
 @testable import CloudSync
 
-/// What every storage does about operations.
+/// What the ledger does about operations.
 @Suite(.serialized) struct LedgerQueueTests {
-  private let folder = TestFolder()
-
-  private func write(_ kind: StorageKind, _ body: (any Ledger) throws -> Void) throws {
-    try TestStorages(kind).open("store", in: folder).write(body)
+  private func write(_ body: (Ledger) throws -> Void) throws {
+    try SQLiteStorage(inMemory: "store").write(body)
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `an operation comes back as it was put, but for what never changes`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `an operation comes back as it was put, but for what never changes`() throws {
+    try write { ledger in
       var operation = QueuedOperation.save("a", referringTo: "b")
       operation.id = try ledger.insert(operation)
       #expect(try ledger.operation(operation.id) == operation)
@@ -50,11 +47,10 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `failed saves are to be offered, oldest first, until they have been in the generation that they have`(
-    kind: StorageKind
-  ) throws {
-    try write(kind) { ledger in
+  @Test func `failed saves are to be offered, oldest first, until they have been in the generation that they have`()
+    throws
+  {
+    try write { ledger in
       func fail(_ name: String, _ change: (inout QueuedOperation) -> Void = { _ in }) throws -> Int64 {
         var operation = QueuedOperation.save(name)
         operation.state = .failed
@@ -79,9 +75,8 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `no number is given twice, and none to two operations of one record`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `no number is given twice, and none to two operations of one record`() throws {
+    try write { ledger in
       let first = try ledger.insert(.save("a"))
       try ledger.removeOperations([first])
       let second = try ledger.insert(.save("a"))
@@ -91,11 +86,10 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `operations are found in the order in which they are asked for, and removed in their own`(kind: StorageKind)
+  @Test func `operations are found in the order in which they are asked for, and removed in their own`()
     throws
   {
-    try write(kind) { ledger in
+    try write { ledger in
       try ledger.startDelivering()
       let ids = try ["a", "b", "c", "d"].map { try ledger.insert(.save($0)) }
       #expect(try ledger.operations([ids[2], 99, ids[0]]).map(\.key.name) == ["c", "a"])
@@ -107,13 +101,12 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `what no operation can be is refused`(kind: StorageKind) throws {
+  @Test func `what no operation can be is refused`() throws {
     let changes: [(inout QueuedOperation) -> Void] = [
       { $0.state = .inFlight }, { $0.sentGeneration = 1 }, { $0.state = .waiting }, { $0.nextAttemptAt = 1 },
       { $0.state = .conflict }, { $0.conflictAt = 1 }, { $0.kind = .zoneSave },
     ]
-    try write(kind) { ledger in
+    try write { ledger in
       let id = try ledger.insert(.save("a"))
       for (index, change) in changes.enumerated() {
         var operation = QueuedOperation.save("a", id: id)
@@ -123,9 +116,8 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `a save waits for creations, a delete for the deletes of what referred to it`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `a save waits for creations, a delete for the deletes of what referred to it`() throws {
+    try write { ledger in
       let parent = try ledger.insert(.save("parent"))
       let child = try ledger.insert(.save("child", referringTo: "parent"))
       #expect(try ledger.blockers(of: child) == [parent])
@@ -153,17 +145,15 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `a record that refers to itself does not wait for itself`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `a record that refers to itself does not wait for itself`() throws {
+    try write { ledger in
       let id = try ledger.insert(.save("a", referringTo: "a"))
       #expect(try ledger.blockers(of: id) == [])
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `what is in flight, and what waits by itself, becomes pending as a whole`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `what is in flight, and what waits by itself, becomes pending as a whole`() throws {
+    try write { ledger in
       let sent = try ledger.insert(.save("a"))
       var zone = QueuedOperation.save("")
       zone.kind = .zoneSave

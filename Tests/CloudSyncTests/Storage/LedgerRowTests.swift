@@ -3,17 +3,14 @@ import Testing
 
 @testable import CloudSync
 
-/// What every storage does about all rows that are no operations.
+/// What the ledger does about all rows that are no operations.
 @Suite(.serialized) struct LedgerRowTests {
-  private let folder = TestFolder()
-
-  private func write(_ kind: StorageKind, _ body: (any Ledger) throws -> Void) throws {
-    try TestStorages(kind).open("store", in: folder).write(body)
+  private func write(_ body: (Ledger) throws -> Void) throws {
+    try SQLiteStorage(inMemory: "store").write(body)
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `the mirror knows its records by name, type and reading`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `the mirror knows its records by name, type and reading`() throws {
+    try write { ledger in
       #expect(try ledger.isBlank())
       try ledger.put(.note("a", tag: "1"), epoch: 1)
       try ledger.put(.note("b", type: "Task"), epoch: 1)
@@ -45,9 +42,8 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `zones, pulls and waits come back as they were put, in order`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `zones, pulls and waits come back as they were put, in order`() throws {
+    try write { ledger in
       var zone = KnownZone(ZoneKey(zone: "z", owner: "ben"), state: .ready)
       zone.createdHere = true
       zone.needsFetch = true
@@ -84,9 +80,8 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `where the bytes of assets are is known by zone and hash`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `where the bytes of assets are is known by zone and hash`() throws {
+    try write { ledger in
       let place = AssetPlace(place: WireAssetPlace(recordName: "a", fieldName: "photo"), checksum: "c")
       try ledger.put(place, of: "hash", in: .one)
       #expect(try ledger.assetPlace("hash", in: .one) == place)
@@ -101,9 +96,8 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `a lease is extended by its own number alone`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `a lease is extended by its own number alone`() throws {
+    try write { ledger in
       #expect(try ledger.lease() == nil)
       #expect(try !ledger.extendLease(fence: 1, until: 5))
       try ledger.put(LeaseHolder(fence: 1, pid: 2, host: "here", expiresAt: 3))
@@ -113,9 +107,8 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `values, activity and passes come back as they were put`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `values, activity and passes come back as they were put`() throws {
+    try write { ledger in
       try ledger.setValue("k", "v")
       try ledger.setValue("k", "w")
       #expect(try ledger.value("k") == "w")
@@ -156,9 +149,8 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `what happened is told newest first`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `what happened is told newest first`() throws {
+    try write { ledger in
       let attempts = (1...3).map { Attempt(number: $0, at: 1, seconds: 0.5, code: "C", message: "m", response: "r") }
       for attempt in attempts { try ledger.add(attempt, of: 7) }
       #expect(try ledger.attempts(of: 7) == attempts.reversed())
@@ -184,9 +176,8 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `what is too old or too much goes from the oldest on, a portion at a time`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `what is too old or too much goes from the oldest on, a portion at a time`() throws {
+    try write { ledger in
       for number in 1...6 {
         let id = try ledger.insert(.save("\(number)"))
         for number in 1...3 {
@@ -221,9 +212,8 @@ import Testing
     }
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func `lists show edits laid over the mirror`(kind: StorageKind) throws {
-    try write(kind) { ledger in
+  @Test func `lists show edits laid over the mirror`() throws {
+    try write { ledger in
       for name in ["edited", "deleted", "same"] { try ledger.put(.note(name), epoch: 1) }
       let edit = try ledger.insert(.save("edited"))
       var delete = QueuedOperation.save("deleted")

@@ -7,7 +7,7 @@ import Testing
 @testable import CloudSync
 
 /// A row that somebody edited by hand, or that a fault of ours wrote: it is set aside, everything else goes on.
-@Suite(.serialized) struct QuarantineTests {
+@Suite(.serialized, .onFile) struct QuarantineTests {
   private let world: World
   private let device: TestDevice
   private var store: SyncStore { device.store }
@@ -20,7 +20,7 @@ import Testing
 
   /// Edits the file without its own constraints.
   private func spoil(_ sql: String) throws {
-    try store.file.pool.writeWithoutTransaction { database in
+    try store.file.writer.writeWithoutTransaction { database in
       try database.execute(sql: "PRAGMA ignore_check_constraints = 1")
       try database.execute(sql: sql)
       try database.execute(sql: "PRAGMA ignore_check_constraints = 0")

@@ -3,12 +3,12 @@ import Testing
 
 @testable import CloudSync
 
-/// The storages that keep the contract.
+/// Where a test's stores are kept.
 enum StorageKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
-  case sqlite, memory
+  case memory, file
 
   /// What worlds open their stores in.
-  @TaskLocal static var current = StorageKind.sqlite
+  @TaskLocal static var current = StorageKind.memory
 
   var testDescription: String { rawValue }
 }
@@ -16,38 +16,36 @@ enum StorageKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
 /// Opens storages by name: the same name is the same rows.
 final class TestStorages: Sendable {
   private let kind: StorageKind
-  private let made = Mutex<[String: MemoryStorage]>([:])
+  private let made = Mutex<[String: SQLiteStorage]>([:])
 
   init(_ kind: StorageKind) { self.kind = kind }
 
-  func open(_ name: String, in folder: TestFolder) throws(StoreError) -> any QueueStorage {
-    switch kind {
-    case .sqlite: return try SQLiteStorage(path: folder.path("\(name).sqlite"))
-    case .memory:
-      return made.withLock { made in
-        let storage = made[name] ?? MemoryStorage(name: name)
-        made[name] = storage
-        return storage
-      }
+  func open(_ name: String, in folder: TestFolder) throws(StoreError) -> SQLiteStorage {
+    guard kind == .memory else { return try SQLiteStorage(path: folder.path("\(name).sqlite")) }
+    return try made.withLock { made throws(StoreError) in
+      if let storage = made[name] { return storage }
+      let storage = try SQLiteStorage(inMemory: name)
+      made[name] = storage
+      return storage
     }
   }
 }
 
-/// Runs each test once on every storage.
-struct EachStorage: SuiteTrait, TestTrait, TestScoping {
+/// Keeps the stores of a suite's tests in files.
+struct OnFile: SuiteTrait, TestTrait, TestScoping {
   var isRecursive: Bool { true }
 
-  func scopeProvider(for test: Test, testCase: Test.Case?) -> EachStorage? { testCase == nil ? nil : self }
+  func scopeProvider(for test: Test, testCase: Test.Case?) -> OnFile? { testCase == nil ? nil : self }
 
   @concurrent func provideScope(
     for test: Test,
     testCase: Test.Case?,
     performing function: @Sendable @concurrent () async throws -> Void
   ) async throws {
-    for kind in StorageKind.allCases { try await StorageKind.$current.withValue(kind) { try await function() } }
+    try await StorageKind.$current.withValue(.file) { try await function() }
   }
 }
 
-extension Trait where Self == EachStorage {
-  static var eachStorage: EachStorage { EachStorage() }
+extension Trait where Self == OnFile {
+  static var onFile: OnFile { OnFile() }
 }

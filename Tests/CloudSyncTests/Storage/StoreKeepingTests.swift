@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// Keeping a file for years: damage is found whatever the size, what a migration changes is copied first, logs end.
-@Suite(.serialized) struct StoreKeepingTests {
+@Suite(.serialized, .onFile) struct StoreKeepingTests {
   private let folder = TestFolder()
 
   @Test func `an existing store is copied before a migration changes it`() throws {
@@ -43,7 +43,7 @@ import Testing
       _ = try store.enqueue(
         (0..<500).map { world.put("r\($0)", ["text": .string(String(repeating: "x", count: 200))]) }
       )
-      try store.file.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+      try store.file.writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     }
     let storage = try SQLiteStorage(path: path)
     try storage.checkInParts()
@@ -66,7 +66,7 @@ import Testing
     #expect(throws: error) { try large.write { try $0.setValue("k", "v") } }
   }
 
-  @Test(.eachStorage) func `what ended long ago is forgotten, and never what is queued`() async throws {
+  @Test func `what ended long ago is forgotten, and never what is queued`() async throws {
     let world = try World()
     let device = try world.device("mine")
     let dead = try device.store.accept(world.put("dead", [:]))
@@ -104,7 +104,7 @@ import Testing
       let pool = try DatabasePool(path: path)
       try Schema.migrator.migrate(pool, upTo: "7 sending")
       try pool.write { database in
-        let ledger = SQLiteLedger(database)
+        let ledger = Ledger(database)
         for name in ["edited", "gone", "same"] { try ledger.put(.note(name), epoch: 1) }
         for name in ["edited", "made"] { _ = try ledger.insert(.save(name)) }
         var delete = QueuedOperation.save("gone")
@@ -134,7 +134,7 @@ import Testing
   func `what is asked for all the time is found by an index`(sql: String) throws {
     let storage = try SQLiteStorage(path: folder.path("new.sqlite"))
 
-    let plan = try storage.pool.read { database in
+    let plan = try storage.writer.read { database in
       try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(sql)").map { $0["detail"] as String }
     }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import CloudSync
 
 /// A store's queue behind the interface of others.
-@MainActor @Suite(.serialized) struct StoreQueueStorageTests {
+@MainActor @Suite(.serialized, .onFile) struct StoreQueueStorageTests {
   private let world: World
   private let store: SyncStore
   private let storage: any CloudKitQueueStorage

@@ -57,7 +57,7 @@ enum Quarantine {
       arguments: [message, StoreError.unreadable, message, id]
     )
     try database.execute(sql: "DELETE FROM refs WHERE operation = ?", arguments: [id])
-    let ledger = SQLiteLedger(database)
+    let ledger = Ledger(database)
     let attempt = Attempt(
       number: try ledger.lastAttemptNumber(of: id) + 1,
       at: now,
@@ -74,7 +74,7 @@ enum Quarantine {
     let condition = "zone = ? AND owner = ? AND name = ?"
     let arguments: StatementArguments = [key.zone, key.owner, key.name]
     guard try keep("records", condition, arguments, reason, now, database) != nil else { return }
-    let ledger = SQLiteLedger(database)
+    let ledger = Ledger(database)
     // No tag that the server gives: whatever it has is news.
     let update = "UPDATE records SET fields = '{}', changeTag = 'unreadable' WHERE \(condition)"
     try database.execute(sql: update, arguments: arguments)

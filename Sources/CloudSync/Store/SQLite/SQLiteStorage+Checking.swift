@@ -11,7 +11,7 @@ extension SQLiteStorage {
 
   /// Looks for pages that are not what SQLite wrote.
   func checkOnOpening(upTo limit: Int) throws {
-    let isSmall = try pool.writeWithoutTransaction { database in
+    let isSmall = try writer.writeWithoutTransaction { database in
       guard try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0 <= limit else { return false }
       if let fault = try String.fetchOne(database, sql: "PRAGMA quick_check(1)"), fault != "ok" { throw damage(fault) }
       return true
@@ -24,9 +24,11 @@ extension SQLiteStorage {
   /// refused.
   package func checkInParts() throws(StoreError) {
     do {
-      let tables = try pool.read { try String.fetchAll($0, sql: "SELECT name FROM sqlite_master WHERE type = 'table'") }
+      let tables = try writer.read {
+        try String.fetchAll($0, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
+      }
       for table in tables {
-        let fault = try pool.read { database in
+        let fault = try writer.read { database in
           try String.fetchOne(database, sql: "SELECT quick_check FROM pragma_quick_check(?)", arguments: [table])
         }
         if let fault, fault != "ok" { throw damage(fault) }

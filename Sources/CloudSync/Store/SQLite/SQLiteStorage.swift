@@ -3,38 +3,73 @@ package import Foundation
 package import GRDB
 import Synchronization
 
-/// A store in one SQLite file, which any number of processes open at the same time.
+/// What a store is opened for.
+package enum StoreAccess: Hashable, Sendable {
+  /// Only to look: the file is opened read-only, and nothing is made or migrated.
+  case reading
+  /// To change a store that is there: it is neither made nor migrated.
+  case changing
+  /// To make the store where there is none, and to migrate one that an earlier version made.
+  case making
+}
+
+/// A store in one SQLite file, which any number of processes open at the same time, or in this process's memory.
 ///
-/// What `write` has returned is on disk (WAL, `synchronous=FULL`) and survives a power cut.
+/// What `write` has returned is on disk (WAL, `synchronous=FULL`) and survives a power cut. In memory the stores over one
+/// `SQLiteStorage` are what processes are over one file, and everything is gone with the process.
 package final class SQLiteStorage: QueueStorage {
-  /// The file's path.
+  /// The file's path, or what messages call a store in memory.
   package let name: String
-  package let pool: DatabasePool
+  package let writer: any DatabaseWriter
+  private let access: StoreAccess
+  /// What stands in for the lock file of a store in memory; nil for a file.
+  private let seat: DriverSeat?
   /// Why the file is not to be used any more, once that is known.
   private let damage = Mutex<StoreError?>(nil)
   /// How many calls wait for their turn to write.
   private let waiting = Atomic(0)
 
-  /// Opens the file, making it and its folder if need be.
+  /// Opens the file.
   ///
-  /// - Throws: `StoreError`, with nothing changed, where the file cannot be read or written, is no store, is damaged or
-  ///   is from a newer version.
-  package convenience init(path: String) throws(StoreError) {
-    try self.init(path: path, pagesCheckedOnOpening: Self.pagesCheckedOnOpening)
+  /// - Throws: `StoreError`, with nothing changed, where the file cannot be read or written, is no store, is damaged,
+  ///   is from a newer version, or is not made for this access: missing, or from an earlier version.
+  package convenience init(path: String, access: StoreAccess = .making) throws(StoreError) {
+    try self.init(path: path, access: access, pagesCheckedOnOpening: Self.pagesCheckedOnOpening)
   }
 
-  init(path: String, pagesCheckedOnOpening limit: Int) throws(StoreError) {
+  init(path: String, access: StoreAccess = .making, pagesCheckedOnOpening limit: Int) throws(StoreError) {
     // By whatever links the file is reached, its lock and its assets lie beside the file itself.
     name = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    self.access = access
+    seat = nil
     if let type = Self.type(of: name), type != .typeRegular {
       let what = type == .typeDirectory ? "a folder" : "no regular file"
       throw StoreError(.notAStore, "\(path) is \(what); choose a file with --store")
     }
     do {
-      pool = try Self.open(name)
+      writer = try Self.open(name, access)
       try checkOnOpening(upTo: limit)
     } catch {
       throw StoreError(opening: path, error)
+    }
+  }
+
+  /// Makes an empty store in this process's memory, for tests, simulations and previews.
+  ///
+  /// - Parameter name: what messages call it.
+  package init(inMemory name: String) throws(StoreError) {
+    self.name = name
+    access = .making
+    seat = DriverSeat()
+    do {
+      var configuration = Configuration()
+      configuration.label = "cktop"
+      let queue = try DatabaseQueue(configuration: configuration)
+      try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
+      try Schema.migrator.migrate(queue)
+      writer = queue
+    } catch {
+      throw StoreError(opening: name, error)
     }
   }
 
@@ -43,28 +78,72 @@ package final class SQLiteStorage: QueueStorage {
     (try? FileManager.default.attributesOfItem(atPath: path))?[.type] as? FileAttributeType
   }
 
-  private static func open(_ path: String) throws -> DatabasePool {
-    let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
-    try FileManager.default.createDirectory(
-      at: folder,
-      withIntermediateDirectories: true,
-      attributes: [.posixPermissions: 0o700]
-    )
+  private static func open(_ path: String, _ access: StoreAccess) throws -> any DatabaseWriter {
     let isThere = FileManager.default.fileExists(atPath: path)
     // SQLite takes an empty file for a new one; what was in this one is lost, and is not to be forgotten as well.
     if isThere, StoreLock.isMade(path), try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 0 {
       let remedy = "put a copy back, or remove \(StoreLock.path(path)) to begin anew"
       throw StoreError(.damaged, "the store \(path) is empty, and it was not: \(remedy)")
     }
-    // A stranger's file is left alone, without so much as a lock file beside it.
-    let pool =
-      isThere && !StoreLock.isKnown(path)
-      ? try openOrMake(path) : try StoreLock.whileMaking(path) { try openOrMake(path) }
-    StoreLock.noteMade(path)
-    return pool
+    if access != .making, !isThere { throw StoreError.missing(path) }
+    switch access {
+    case .reading: return try openToRead(path)
+    case .changing:
+      let pool = try openPool(path)
+      try requireCurrent(pool, path)
+      return pool
+    case .making:
+      let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+      try FileManager.default.createDirectory(
+        at: folder,
+        withIntermediateDirectories: true,
+        attributes: [.posixPermissions: 0o700]
+      )
+      // A stranger's file is left alone, without so much as a lock file beside it.
+      let pool =
+        isThere && !StoreLock.isKnown(path)
+        ? try openOrMake(path) : try StoreLock.whileMaking(path) { try openOrMake(path) }
+      StoreLock.noteMade(path)
+      return pool
+    }
   }
 
-  private static func openOrMake(_ path: String) throws -> DatabasePool {
+  /// Opens a file read-only. One on media that cannot be written is read as it is, as long as no log holds more.
+  private static func openToRead(_ path: String) throws -> any DatabaseWriter {
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.busyMode = .timeout(10)
+    configuration.label = "cktop"
+    let queue: DatabaseQueue
+    do {
+      queue = try DatabaseQueue(path: path, configuration: configuration)
+      try queue.read { try inspect(path, $0) }
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN && !hasLog(path) {
+      let address = URL(fileURLWithPath: path).absoluteString + "?immutable=1"
+      let queue = try DatabaseQueue(path: address, configuration: configuration)
+      try queue.read { try inspect(path, $0) }
+      try requireCurrent(queue, path)
+      return queue
+    }
+    try requireCurrent(queue, path)
+    return queue
+  }
+
+  /// Whether a write-ahead log beside the file holds what is not in the file itself.
+  private static func hasLog(_ path: String) -> Bool {
+    let size = try? FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int
+    return size ?? 0 > 0
+  }
+
+  /// Refuses a store that an earlier version made.
+  private static func requireCurrent(_ reader: some DatabaseReader, _ path: String) throws {
+    guard try reader.read({ try Schema.migrator.hasCompletedMigrations($0) }) else {
+      throw StoreError(.older, "the store \(path) was made by an earlier cktop; run `cktop sync` once")
+    }
+  }
+
+  /// Opens a file for reading and writing, and makes an empty one where there is none.
+  private static func openPool(_ path: String) throws -> DatabasePool {
     var configuration = Configuration()
     configuration.busyMode = .timeout(10)
     configuration.label = "cktop"
@@ -77,7 +156,21 @@ package final class SQLiteStorage: QueueStorage {
     // fewer commits have to do it.
     let settings = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000"
     try pool.writeWithoutTransaction { try $0.execute(sql: settings) }
-    if !isNew { try keepCopy(of: pool, path) }
+    return pool
+  }
+
+  private static func openOrMake(_ path: String) throws -> DatabasePool {
+    let isNew = !FileManager.default.fileExists(atPath: path)
+    let pool = try openPool(path)
+    guard try !pool.read({ try Schema.migrator.hasCompletedMigrations($0) }) else { return pool }
+    if !isNew {
+      // A process of the earlier version would go on with tables that it does not know.
+      if StoreLock.isHeld(beside: path) {
+        let remedy = "stop it, and then run `cktop sync` once"
+        throw StoreError(.older, "an earlier cktop is syncing the store \(path); \(remedy)")
+      }
+      try keepCopy(of: pool, path)
+    }
     try Schema.migrator.migrate(pool)
     return pool
   }
@@ -85,10 +178,8 @@ package final class SQLiteStorage: QueueStorage {
   /// Copies a store that a migration is about to change, beside it: `sync.sqlite.version-2` is the store as the second
   /// migration left it.
   private static func keepCopy(of pool: DatabasePool, _ path: String) throws {
-    let (done, isCurrent) = try pool.read { database in
-      (try Schema.migrator.completedMigrations(database), try Schema.migrator.hasCompletedMigrations(database))
-    }
-    guard !isCurrent, !done.isEmpty else { return }
+    let done = try pool.read { try Schema.migrator.completedMigrations($0) }
+    guard !done.isEmpty else { return }
     let copy = "\(path).version-\(done.count)"
     let unfinished = copy + ".part"
     let files = FileManager.default
@@ -116,13 +207,15 @@ package final class SQLiteStorage: QueueStorage {
   }
 
   private static func inspect(_ path: String, _ configuration: Configuration) throws {
-    try DatabaseQueue(path: path, configuration: configuration).read { database in
-      if try !isStore(database) {
-        throw StoreError(.notAStore, "\(path) is an SQLite file but no cktop store; choose another with --store")
-      }
-      if try Schema.migrator.hasBeenSuperseded(database) {
-        throw StoreError(.newer, "the store \(path) was written by a newer cktop; update this one")
-      }
+    try DatabaseQueue(path: path, configuration: configuration).read { try inspect(path, $0) }
+  }
+
+  private static func inspect(_ path: String, _ database: Database) throws {
+    if try !isStore(database) {
+      throw StoreError(.notAStore, "\(path) is an SQLite file but no cktop store; choose another with --store")
+    }
+    if try Schema.migrator.hasBeenSuperseded(database) {
+      throw StoreError(.newer, "the store \(path) was written by a newer cktop; update this one")
     }
   }
 
@@ -141,7 +234,7 @@ package final class SQLiteStorage: QueueStorage {
     configuration.readonly = true
     guard let queue = try? DatabaseQueue(path: path, configuration: configuration) else { return nil }
     return try? queue.read { database in
-      let ledger = SQLiteLedger(database)
+      let ledger = Ledger(database)
       var values: [String: String] = [:]
       for key in keys { values[key] = try ledger.value(key) }
       return values
@@ -151,29 +244,34 @@ package final class SQLiteStorage: QueueStorage {
   /// The value of `PRAGMA synchronous` on the writing connection: 2 is FULL.
   package func synchronousMode() throws(StoreError) -> Int {
     try wrap {
-      try pool.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") ?? -1 }
+      try writer.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") ?? -1 }
     }
   }
 
-  package var assetFolder: URL? { URL(fileURLWithPath: name + ".assets") }
+  package var assetFolder: URL? { seat == nil ? URL(fileURLWithPath: name + ".assets") : nil }
 
   // MARK: - Transactions
 
-  package func read<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value {
-    try wrap { try setAsideUnreadable { try pool.read { try body(SQLiteLedger($0)) } } }
+  package func read<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value {
+    try wrap { try setAsideUnreadable { try writer.read { try body(Ledger($0)) } } }
   }
 
-  package func write<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value {
-    let value = try wrap { try setAsideUnreadable { try inTurn { try body(SQLiteLedger($0)) } } }
-    Bell.ring(name)
+  package func write<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value {
+    let value = try wrap { try setAsideUnreadable { try inTurn { try body(Ledger($0)) } } }
+    notify()
     return value
+  }
+
+  /// Wakes whoever watches, in whatever process.
+  private func notify() {
+    if let seat { seat.notify() } else { Bell.ring(name) }
   }
 
   private func inTurn<Value>(_ body: (Database) throws -> Value) throws -> Value {
     waiting.add(1, ordering: .relaxed)
     var isWaiting = true
     defer { if isWaiting { waiting.subtract(1, ordering: .relaxed) } }
-    return try pool.write { database in
+    return try writer.write { database in
       waiting.subtract(1, ordering: .relaxed)
       isWaiting = false
       return try body(database)
@@ -192,8 +290,11 @@ package final class SQLiteStorage: QueueStorage {
         return try body()
       } catch {
         guard let row = error as? UnreadableRow, places.insert(row.place).inserted else { throw error }
-        try pool.write { try Quarantine.take(row, $0) }
-        Bell.ring(name)
+        guard access != .reading else {
+          throw StoreError(.damaged, "a row of the store \(name) cannot be read; `cktop sync` sets it aside")
+        }
+        try writer.write { try Quarantine.take(row, $0) }
+        notify()
       }
     }
   }
@@ -214,13 +315,16 @@ package final class SQLiteStorage: QueueStorage {
 
   // MARK: - Driver and watchers
 
-  package func driverLock() -> any DriverLock { StoreLock(beside: name) }
+  package func driverLock() -> any DriverLock {
+    if let seat { SeatLock(seat) } else { StoreLock(beside: name) }
+  }
 
-  package var isDriven: Bool { StoreLock.isHeld(beside: name) }
+  package var isDriven: Bool { seat?.isTaken ?? StoreLock.isHeld(beside: name) }
 
   package func watch(on queue: DispatchQueue, locks: Bool, _ changed: @escaping @Sendable () -> Void)
     -> (any StorageWatch)?
   {
-    BellWatch(name, queue: queue, locks: locks, changed: changed)
+    if let seat { return SeatWatch(seat, queue: queue, changed: changed) }
+    return BellWatch(name, queue: queue, locks: locks, isToMake: access != .reading, changed: changed)
   }
 }

@@ -32,12 +32,20 @@ final class BellWatch: StorageWatch {
   private let descriptor: Int32
   private let source: any DispatchSourceRead
 
-  /// - Parameter locks: also when a process that may have held the lock closes its file, or dies.
+  /// - Parameters:
+  ///   - locks: also when a process that may have held the lock closes its file, or dies.
+  ///   - isToMake: whether the file to watch is made where it is missing.
   /// - Returns: nil where the system has no more watches to give.
-  init?(_ storePath: String, queue: DispatchQueue, locks: Bool, changed: @escaping @Sendable () -> Void) {
+  init?(
+    _ storePath: String,
+    queue: DispatchQueue,
+    locks: Bool,
+    isToMake: Bool,
+    changed: @escaping @Sendable () -> Void
+  ) {
     descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
     guard descriptor >= 0 else { return nil }
-    Bell.hang(storePath)
+    if isToMake { Bell.hang(storePath) }
     let mask = UInt32(IN_ATTRIB) | (locks ? UInt32(IN_CLOSE_WRITE) : 0)
     let watch = inotify_add_watch(descriptor, Bell.path(storePath), mask)
     guard watch >= 0 else {

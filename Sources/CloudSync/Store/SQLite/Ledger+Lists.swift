@@ -1,7 +1,7 @@
 import GRDB
 
 /// Lists and counts, for people.
-extension SQLiteLedger {
+extension Ledger {
   // MARK: - Queue
 
   func operations(matching query: QueueQuery, offset: Int, limit: Int?) throws -> Window<QueueRow> {
@@ -44,6 +44,7 @@ extension SQLiteLedger {
     isUsual ? try database.cachedStatement(sql: sql) : try database.makeStatement(sql: sql)
   }
 
+  /// Identifiers of the operations that a filter means, oldest first; nil means all.
   func operationIDs(matching filter: QueueFilter?, now: Int64) throws -> [Int64] {
     guard let filter else { return try all("SELECT id FROM operations ORDER BY id") }
     let condition = SQLCondition(filter, now: now)
@@ -78,6 +79,7 @@ extension SQLiteLedger {
     return totals
   }
 
+  /// The queue by state, zone and type, in this order; only what there is.
   func queueParts() throws -> [QueuePart] {
     try rows("SELECT * FROM queueCounts WHERE count > 0 ORDER BY state, zone, owner, type").compactMap { row in
       guard let state = OperationState(rawValue: row["state"]) else { return nil }
@@ -119,6 +121,7 @@ extension SQLiteLedger {
     return Window(total: total ?? 0, offset: offset, rows: rows)
   }
 
+  /// The next records by zone, owner and name. What comes and goes between two calls moves none of the others.
   func records(after key: RecordKey?, of zone: ZoneKey?, type: String?, mirrorOnly: Bool, limit: Int) throws
     -> [RecordRow]
   {
@@ -148,12 +151,14 @@ extension SQLiteLedger {
     return try rows(sql, arguments + [limit]).map(RecordRow.init(row:))
   }
 
+  /// Records of this name in whatever zone.
   func records(named name: String, mirrorOnly: Bool) throws -> [RecordRow] {
     let source = ShownRecords.union(mirrorOnly: mirrorOnly)
     return try rows("SELECT * FROM (\(source)) WHERE name = ? ORDER BY zone, owner", [name])
       .map(RecordRow.init(row:))
   }
 
+  /// How many records there are by zone and type, with pending edits laid over the mirror.
   func recordTotals() throws -> [RecordTotal] {
     try rows(
       """
@@ -163,6 +168,8 @@ extension SQLiteLedger {
     ).map { RecordTotal(zone: $0["zone"], type: $0["type"], count: $0["number"]) }
   }
 
+  /// The wire types of the fields of a record type: as the mirror knows them, else as the queue does. What was refused says
+  /// nothing.
   func fieldTypes(of type: String) throws -> [String: String] {
     let mirrored = """
       SELECT f.key AS name, max(\(Self.wireType)) AS type

@@ -1,11 +1,13 @@
+import CloudKit
 import GRDB
 
 /// The tables `operations` and `refs`.
-extension SQLiteLedger {
+extension Ledger {
   func operation(_ id: Int64) throws -> QueuedOperation? {
     try row("SELECT \(QueuedOperation.columns) FROM operations WHERE id = ?", [id]).map(QueuedOperation.init(row:))
   }
 
+  /// Those of these operations that there are, in the same order.
   func operations(_ ids: [Int64]) throws -> [QueuedOperation] {
     guard !ids.isEmpty else { return [] }
     let sql = "SELECT \(QueuedOperation.columns) FROM operations WHERE id IN (SELECT value FROM json_each(?))"
@@ -14,6 +16,7 @@ extension SQLiteLedger {
     return ids.compactMap { id in places[id].map { found[$0] } }
   }
 
+  /// Whether an operation is on its way in the generation that was sent.
   func isInFlight(_ id: Int64, generation: Int64) throws -> Bool {
     let sql = "SELECT EXISTS (SELECT 1 FROM operations WHERE id = ? AND state = 'inFlight' AND generation = ?)"
     return try one(sql, [id, generation]) ?? false
@@ -28,6 +31,7 @@ extension SQLiteLedger {
     return try id.flatMap { try operation($0) }
   }
 
+  /// Operations of a zone, those on the zone itself included, oldest first.
   func operations(of zone: ZoneKey) throws -> [QueuedOperation] {
     try rows(
       "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? ORDER BY id",
@@ -35,6 +39,7 @@ extension SQLiteLedger {
     ).map(QueuedOperation.init(row:))
   }
 
+  /// Operations on records of a zone that build on what the server held: deletes, and saves on a record with a tag.
   func dependentOperations(of zone: ZoneKey) throws -> [Int64] {
     try all(
       """
@@ -45,11 +50,13 @@ extension SQLiteLedger {
     )
   }
 
+  /// Operations in a state, oldest first.
   func operations(in state: OperationState) throws -> [QueuedOperation] {
     try rows("SELECT \(QueuedOperation.columns) FROM operations WHERE state = ? ORDER BY id", [state.rawValue])
       .map(QueuedOperation.init(row:))
   }
 
+  /// Failed saves, but for unreadable ones, of which the app has not been offered the present generation: oldest first.
   func deadLettersToOffer(limit: Int) throws -> [QueuedOperation] {
     try rows(
       """
@@ -61,6 +68,7 @@ extension SQLiteLedger {
     ).map(QueuedOperation.init(row:))
   }
 
+  /// Operations of a zone under one suspicion, oldest first.
   func operations(of zone: ZoneKey, underSuspicion number: Int64) throws -> [QueuedOperation] {
     try rows(
       "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? AND suspicion = ? ORDER BY id",
@@ -73,6 +81,7 @@ extension SQLiteLedger {
       .map { RecordKey(zone: $0["zone"], owner: $0["owner"], name: $0["name"]) }
   }
 
+  /// Adds an operation with what it links to, and gives it the next identifier: none is ever given twice.
   func insert(_ operation: QueuedOperation, _ links: RecordLinks) throws -> Int64 {
     try run(
       """
@@ -92,6 +101,7 @@ extension SQLiteLedger {
     return id
   }
 
+  /// Writes an operation back, except what never changes: its key, its `enqueuedAt` and its `maxAttempts`.
   func replace(_ operation: QueuedOperation, _ links: RecordLinks) throws {
     try run(
       """
@@ -143,6 +153,7 @@ extension SQLiteLedger {
     try run("DELETE FROM operations WHERE id IN (SELECT value FROM json_each(?))", [try Self.json(ids)])
   }
 
+  /// Marks pending or waiting operations as being on their way as they are now.
   func markInFlight(_ ids: [Int64], reason: String) throws {
     guard !ids.isEmpty else { return }
     try run(
@@ -154,10 +165,12 @@ extension SQLiteLedger {
     )
   }
 
+  /// Makes the members of one atomic group members of another.
   func join(_ old: String, to group: String) throws {
     try run("UPDATE operations SET atomicGroup = ? WHERE atomicGroup = ?", [group, old])
   }
 
+  /// The queued deletions of zones.
   func zoneDeletions() throws -> [ZoneKey: Int64] {
     var deletions: [ZoneKey: Int64] = [:]
     for row in try rows("SELECT id, zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'") {
@@ -166,6 +179,8 @@ extension SQLiteLedger {
     return deletions
   }
 
+  /// Makes everything in flight pending and unanswered; records are to be read back, and of saves what was sent is kept.
+  /// Returns how many there were.
   func recoverInFlight(reason: String, zoneReason: String) throws -> Int {
     try run(
       """
@@ -183,6 +198,7 @@ extension SQLiteLedger {
     return database.changesCount
   }
 
+  /// Makes pending what waits by its own back-off, or by a server's wait that is over; returns how many there were.
   func endBackOffs(now: Int64, reason: String) throws -> Int {
     try run(
       """
@@ -196,5 +212,81 @@ extension SQLiteLedger {
 
   func operationCount(in state: OperationState) throws -> Int {
     try one("SELECT sum(count) FROM queueCounts WHERE state = ?", [state.rawValue]) ?? 0
+  }
+}
+
+/// Writing single operations. What they mean is decided elsewhere.
+extension Ledger {
+  func insert(_ operation: QueuedOperation) throws -> Int64 {
+    var operation = operation
+    operation.assets = operation.assets.kept(by: operation.changes)
+    return try insert(operation, operation.links)
+  }
+
+  /// Writes an operation back, and the references where the changes can have changed.
+  func update(_ operation: QueuedOperation) throws {
+    var operation = operation
+    operation.assets = operation.assets.kept(by: operation.changes)
+    operation.bytes = operation.changes.requestBytes
+    operation.isServersWait = operation.isServersWait && operation.nextAttemptAt != nil
+    try replace(operation, operation.links)
+  }
+
+  /// The members of an atomic group, oldest first.
+  func operations(inGroup group: String) throws -> [QueuedOperation] {
+    try keys(inGroup: group).compactMap { try operation(for: $0) }
+  }
+
+  /// Whether a zone is to be deleted, with all that is in it now.
+  func isDoomed(_ zone: ZoneKey) throws -> Bool { try zoneDeletions()[zone] != nil }
+
+  /// A deletion has come true on the server: the record is no more here either.
+  func endDeletion(_ operation: QueuedOperation, now: Int64) throws {
+    try removeRecord(operation.key)
+    try end(operation, .acknowledged, "the server does not hold it", now: now)
+  }
+
+  /// Takes an operation out of the queue and writes down how it ended, in the same transaction.
+  func end(_ operation: QueuedOperation, _ ending: Ending, _ detail: String, now: Int64) throws {
+    try end([operation], ending, detail, now: now)
+  }
+
+  /// Takes operations out of the queue, which ended alike.
+  func end(_ operations: [QueuedOperation], _ ending: Ending, _ detail: String, now: Int64) throws {
+    for operation in operations {
+      try add(
+        HistoryEntry(
+          id: operation.id,
+          kind: operation.kind,
+          key: operation.key,
+          type: operation.type,
+          ending: ending,
+          detail: detail,
+          enqueuedAt: operation.enqueuedAt,
+          endedAt: now
+        )
+      )
+    }
+    try removeOperations(operations.map(\.id))
+  }
+}
+
+extension QueuedOperation {
+  var links: RecordLinks {
+    // A record may refer to itself; it need not wait for itself.
+    switch kind {
+    case .save:
+      // What was sent and not answered may be there as well.
+      let formers = [base.filter { changes.names.contains($0.key) }] + sentChanges.map(\.values)
+      let targets = changes.values.references(from: key)
+      let bound = changes.values.references(from: key, binding: true)
+      let released = formers.reduce(into: Set<RecordKey>()) { released, former in
+        released.formUnion(former.references(from: key).subtracting(targets))
+        released.formUnion(former.references(from: key, binding: true).subtracting(bound))
+      }
+      return RecordLinks(targets: targets.subtracting(released), released: released)
+    case .delete: return RecordLinks(targets: base.references(from: key))
+    case .zoneSave, .zoneDelete: return RecordLinks()
+    }
   }
 }

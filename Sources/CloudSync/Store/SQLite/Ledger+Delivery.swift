@@ -2,13 +2,17 @@ import CloudKit
 import GRDB
 
 /// The table `deliveries`, which triggers on `records` and `operations` fill.
-extension SQLiteLedger {
+extension Ledger {
+  /// Begins to note what an app has to be told of: now everything that the mirror has, from then on each record that
+  /// changed in the mirror or whose operation ended. Nothing where it has begun already.
   func startDelivering() throws {
     guard try value("delivers") == nil else { return }
     try run("INSERT OR IGNORE INTO deliveries(zone, owner, name, type) SELECT zone, owner, name, type FROM records")
     try setValue("delivers", "1")
   }
 
+  /// What is noted of records that are there, in the mirror or by a queued save, or of those that are gone: oldest first, of
+  /// a record that is noted again the last only.
   func deliveries(isGone: Bool, limit: Int) throws -> [Delivery] {
     let isThis = "zone = noted.zone AND owner = noted.owner AND name = noted.name"
     return try rows(
@@ -27,10 +31,12 @@ extension SQLiteLedger {
       .map(Delivery.init(row:))
   }
 
+  /// Forgets what has been taken. What was noted again since has another number.
   func removeDeliveries(_ numbers: [Int64]) throws {
     for number in numbers { try run("DELETE FROM deliveries WHERE number = ?", [number]) }
   }
 
+  /// Notes that a zone is gone, as a delivery without a record's name. Nothing where no app is to be told.
   func noteGone(_ zone: ZoneKey) throws {
     guard try value("delivers") != nil else { return }
     try run("DELETE FROM deliveries WHERE zone = ? AND owner = ? AND name = ''", [zone.zone, zone.owner])

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 
 /// Choosing among the operations. Without their payload: candidates are many, what is sent is read when it is sent.
-extension SQLiteLedger {
+extension Ledger {
   func candidates(_ query: CandidateQuery) throws -> [Workload.Candidate] {
     let condition: String
     // Where few are meant of very many, by the index that has just these.
@@ -128,6 +128,7 @@ extension SQLiteLedger {
       """
   }
 
+  /// Zones with operations that are neither zone operations nor to be read back first, the one served longest ago first.
   func zonesToServe(now: Int64, savesAreHeld: Bool) throws -> [ZoneKey] {
     let query = CandidateQuery(kind: .entangled, now: now, savesAreHeld: savesAreHeld)
     return try rows(
@@ -141,6 +142,7 @@ extension SQLiteLedger {
     ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
   }
 
+  /// Zones that are not known to be on the server and that sendable changes wait for.
   func zonesToMake(now: Int64) throws -> [ZoneKey] {
     try rows(
       """
@@ -153,6 +155,8 @@ extension SQLiteLedger {
     ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
   }
 
+  /// The operations that one waits for, oldest first: a save for the creation of what it refers to, a delete for the
+  /// deletes of what referred to it, and for the saves that let go of it.
   func blockers(of id: Int64) throws -> [Int64] {
     try all("SELECT DISTINCT blocker FROM blockers WHERE operation = ? ORDER BY blocker", [id])
   }
@@ -161,6 +165,7 @@ extension SQLiteLedger {
     try one("SELECT count(*) FROM operations WHERE atomicGroup = ?", [group]) ?? 0
   }
 
+  /// When the earliest back-off ends, of those that end after a time.
   func nextBackOffEnd(after time: Int64) throws -> Int64? {
     // Only what waits has such a time.
     try one("SELECT min(nextAttemptAt) FROM operations WHERE nextAttemptAt > ?", [time])

@@ -2,7 +2,7 @@ import GRDB
 
 /// The table `records`: every record as the server is known to hold it, which is also the merge base of changes made
 /// from now on.
-extension SQLiteLedger {
+extension Ledger {
   /// Of a new record there is none, which a single value tells with less ado than a row.
   func record(_ key: RecordKey) throws -> MirrorRecord? {
     guard try changeTag(key) != nil else { return nil }
@@ -12,6 +12,7 @@ extension SQLiteLedger {
     ).map(MirrorRecord.init(row:))
   }
 
+  /// The change tag alone, which tells whether anything changed without decoding the record.
   func changeTag(_ key: RecordKey) throws -> String? {
     try one(
       "SELECT changeTag FROM records WHERE zone = ? AND owner = ? AND name = ?",
@@ -19,6 +20,7 @@ extension SQLiteLedger {
     )
   }
 
+  /// Which version of a record the mirror has.
   func version(_ key: RecordKey) throws -> MirrorVersion? {
     try row(
       "SELECT changeTag, modifiedAt, formerTags FROM records WHERE zone = ? AND owner = ? AND name = ?",
@@ -34,6 +36,7 @@ extension SQLiteLedger {
     }
   }
 
+  /// Keeps a record as the server has it, as seen by the reading of `epoch`, and some of the tags that it had before.
   func put(_ record: MirrorRecord, epoch: Int64) throws {
     try run(
       """
@@ -53,6 +56,7 @@ extension SQLiteLedger {
     )
   }
 
+  /// Marks a record as seen by the reading of `epoch`.
   func touch(_ key: RecordKey, epoch: Int64) throws {
     try run(
       "UPDATE records SET epoch = ? WHERE zone = ? AND owner = ? AND name = ? AND epoch <> ?",
@@ -68,6 +72,7 @@ extension SQLiteLedger {
     try run("DELETE FROM records WHERE zone = ? AND owner = ?", [zone.zone, zone.owner])
   }
 
+  /// Names in a zone that the reading of `epoch` did not see.
   func namesNotSeen(_ zone: ZoneKey, epoch: Int64) throws -> [String] {
     try all(
       "SELECT name FROM records WHERE zone = ? AND owner = ? AND epoch < ? ORDER BY name",
@@ -75,6 +80,7 @@ extension SQLiteLedger {
     )
   }
 
+  /// Names in a zone whose records are marked as gone, by an epoch below zero: so many of them, in order.
   func namesGone(_ zone: ZoneKey, limit: Int) throws -> [String] {
     try all(
       """
@@ -91,6 +97,7 @@ extension SQLiteLedger {
     ) ?? 0
   }
 
+  /// Whether the record is there, and marked as gone.
   func isGone(_ key: RecordKey) throws -> Bool {
     try one(
       "SELECT 1 FROM records INDEXED BY recordsGone WHERE zone = ? AND owner = ? AND name = ? AND epoch < 0",
@@ -98,10 +105,12 @@ extension SQLiteLedger {
     ) ?? false
   }
 
+  /// Marks all records of a zone as seen by the reading of `epoch`.
   func touchRecords(of zone: ZoneKey, epoch: Int64) throws {
     try run("UPDATE records SET epoch = ? WHERE zone = ? AND owner = ?", [epoch, zone.zone, zone.owner])
   }
 
+  /// The change tags of all records of a type that the mirror has of a zone.
   func changeTags(_ zone: ZoneKey, type: String) throws -> [RecordKey: String] {
     let sql = "SELECT name, changeTag FROM records WHERE zone = ? AND owner = ? AND type = ?"
     return try rows(sql, [zone.zone, zone.owner, type]).reduce(into: [:]) { tags, row in
@@ -113,6 +122,7 @@ extension SQLiteLedger {
     try one("SELECT sum(mirrored) FROM recordCounts WHERE zone = ? AND owner = ?", [zone.zone, zone.owner]) ?? 0
   }
 
+  /// Types of the records that the mirror has of a zone.
   func recordTypes(in zone: ZoneKey) throws -> [String] {
     try all(
       "SELECT type FROM recordCounts WHERE zone = ? AND owner = ? AND mirrored > 0 ORDER BY type",
@@ -120,6 +130,7 @@ extension SQLiteLedger {
     )
   }
 
+  /// Types of the records that operations of a zone are about.
   func queuedTypes(in zone: ZoneKey) throws -> [String] {
     try all(
       "SELECT DISTINCT type FROM queueCounts WHERE zone = ? AND owner = ? AND type <> '' AND count > 0 ORDER BY type",
@@ -127,6 +138,7 @@ extension SQLiteLedger {
     )
   }
 
+  /// Whether there is no record, no operation and no pull.
   func isBlank() throws -> Bool {
     try one(
       """

@@ -1,7 +1,8 @@
+import CloudKit
 import GRDB
 
 /// The tables `lease`, `activity` and `passes`.
-extension SQLiteLedger {
+extension Ledger {
   func lease() throws -> LeaseHolder? {
     try row("SELECT * FROM lease", []).map { row in
       LeaseHolder(fence: row["fence"], pid: row["pid"], host: row["host"], expiresAt: row["expiresAt"])
@@ -19,6 +20,7 @@ extension SQLiteLedger {
     )
   }
 
+  /// Sets the end of the lease if its fencing number is still this one; whether it is.
   func extendLease(fence: Int64, until end: Int64?) throws -> Bool {
     try run("UPDATE lease SET expiresAt = ? WHERE fence = ?", [end, fence])
     return database.changesCount == 1
@@ -80,5 +82,49 @@ extension SQLiteLedger {
 
   func removePasses(finishedBefore time: Int64) throws {
     try run("DELETE FROM passes WHERE finishedAt < ?", [time])
+  }
+}
+
+/// What driver and operators leave behind for everybody who looks.
+extension Ledger {
+  func changeActivity(_ body: (inout DriverActivity) -> Void) throws {
+    let before = try activity()
+    var activity = before
+    body(&activity)
+    if activity != before { try put(activity) }
+  }
+
+  /// Shows an error; where nothing but a pass that ends well overcomes it, it `stands`.
+  func noteError(_ error: WebServicesError, stands: Bool, now: Int64) throws {
+    try changeActivity { row in
+      row.note(error, now: now)
+      row.errorStands = stands
+      row.reachedEnd = false
+    }
+  }
+
+  /// Whether an operator paused everything.
+  func isPaused() throws -> Bool { try value("paused") != nil }
+
+  /// Whether a scope waits now.
+  func isWaiting(_ scope: WaitScope, now: Int64) throws -> Bool { try wait(scope).map { $0.until > now } ?? false }
+}
+
+/// The event log: what the engine and operators did, in sentences, newest kept.
+enum EventLog {
+  static let kept: Int64 = 1000
+
+  static func add(_ kind: String, _ message: String, now: Int64, _ ledger: Ledger) throws {
+    let id = try ledger.addEvent(kind, message, at: now)
+    try ledger.removeEvents(through: id - kept)
+  }
+}
+
+extension DriverActivity {
+  /// Keeps what went wrong last.
+  mutating func note(_ error: WebServicesError, now: Int64) {
+    errorCode = error.code.name
+    errorMessage = error.reason
+    errorAt = now
   }
 }

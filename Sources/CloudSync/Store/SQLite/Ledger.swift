@@ -1,7 +1,7 @@
 import GRDB
 
 /// The store's rows in one transaction of a SQLite database.
-final class SQLiteLedger: Ledger {
+package final class Ledger {
   let database: Database
 
   init(_ database: Database) { self.database = database }
@@ -33,6 +33,7 @@ final class SQLiteLedger: Ledger {
 
   func value(_ key: String) throws -> String? { try one("SELECT value FROM meta WHERE key = ?", [key]) }
 
+  /// Keeps a value by its name; nil forgets it.
   func setValue(_ key: String, _ value: String?) throws {
     guard let value else { return try run("DELETE FROM meta WHERE key = ?", [key]) }
     try run(

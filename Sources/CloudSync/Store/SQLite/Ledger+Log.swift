@@ -1,7 +1,7 @@
 import GRDB
 
 /// The tables `attempts`, `history`, `events`, `commands` and `dropped`.
-extension SQLiteLedger {
+extension Ledger {
   func add(_ attempt: Attempt, of operation: Int64) throws {
     try run(
       """
@@ -13,6 +13,7 @@ extension SQLiteLedger {
     )
   }
 
+  /// Newest first.
   func attempts(of operation: Int64) throws -> [Attempt] {
     try rows("SELECT * FROM attempts WHERE operation = ? ORDER BY id DESC", [operation]).map(Attempt.init(row:))
   }
@@ -42,10 +43,13 @@ extension SQLiteLedger {
     try row("SELECT * FROM history WHERE operationId = ?", [operation]).flatMap(HistoryEntry.init(row:))
   }
 
+  /// Newest first.
   func history(limit: Int) throws -> [HistoryEntry] {
     try rows("SELECT * FROM history ORDER BY id DESC LIMIT ?", [limit]).compactMap(HistoryEntry.init(row:))
   }
 
+  /// Removes what ended before a time, or longer ago than so many others, with its attempts: from the oldest on, up to the
+  /// first that stays, and no more than `limit`. Returns how many that were.
   func removeHistory(endedBefore time: Int64, keeping count: Int, limit: Int) throws -> Int {
     let last: Int64 = try one("SELECT max(id) FROM history") ?? 0
     let old = try rows("SELECT id, operationId, endedAt AS at FROM history ORDER BY id LIMIT ?", [limit])
@@ -57,6 +61,7 @@ extension SQLiteLedger {
     return old.count
   }
 
+  /// Removes commands as `removeHistory` removes endings.
   func removeCommands(before time: Int64, keeping count: Int, limit: Int) throws -> Int {
     let last: Int64 = try one("SELECT max(id) FROM commands") ?? 0
     let old = try rows("SELECT id, at FROM commands ORDER BY id LIMIT ?", [limit])
@@ -65,6 +70,7 @@ extension SQLiteLedger {
     return old.count
   }
 
+  /// Adds a line to the event log and returns its number.
   func addEvent(_ kind: String, _ message: String, at time: Int64) throws -> Int64 {
     try run("INSERT INTO events(at, kind, message) VALUES (?, ?, ?)", [time, kind, message])
     return database.lastInsertedRowID
@@ -72,6 +78,7 @@ extension SQLiteLedger {
 
   func removeEvents(through id: Int64) throws { try run("DELETE FROM events WHERE id <= ?", [id]) }
 
+  /// Newest first.
   func events(limit: Int) throws -> [EventRow] {
     try rows("SELECT * FROM events ORDER BY id DESC LIMIT ?", [limit]).map { row in
       EventRow(id: row["id"], at: row["at"], kind: row["kind"], message: row["message"])
@@ -85,6 +92,7 @@ extension SQLiteLedger {
     )
   }
 
+  /// Newest first.
   func commands(limit: Int) throws -> [AuditedCommand] {
     try rows("SELECT * FROM commands ORDER BY id DESC LIMIT ?", [limit]).map { row in
       AuditedCommand(
@@ -97,6 +105,7 @@ extension SQLiteLedger {
     }
   }
 
+  /// Whether a deletion of the record has been acknowledged since a time.
   func wasDeleted(_ key: RecordKey, since time: Int64) throws -> Bool {
     let sql = """
       SELECT EXISTS (SELECT 1 FROM history
@@ -105,6 +114,7 @@ extension SQLiteLedger {
     return try one(sql, [key.name, key.zone, key.owner, time]) ?? false
   }
 
+  /// Whether a deletion of the zone has been acknowledged since a time.
   func wasDeleted(_ zone: ZoneKey, since time: Int64) throws -> Bool {
     let sql = """
       SELECT EXISTS (SELECT 1 FROM history
@@ -129,14 +139,17 @@ extension SQLiteLedger {
     )
   }
 
+  /// What was dropped of an operation, oldest first.
   func dropped(of operation: Int64) throws -> [DroppedChange] {
     try rows("SELECT * FROM dropped WHERE operationId = ? ORDER BY id", [operation]).map(DroppedChange.init(row:))
   }
 
+  /// What was dropped and can be undone, newest first.
   func openDropped(limit: Int) throws -> [DroppedChange] {
     try rows("SELECT * FROM dropped WHERE isOpen = 1 ORDER BY id DESC LIMIT ?", [limit]).map(DroppedChange.init(row:))
   }
 
+  /// Nothing that was dropped of the record so far can be undone any more.
   func closeDropped(of key: RecordKey) throws {
     try run(
       "UPDATE dropped SET isOpen = 0 WHERE zone = ? AND owner = ? AND name = ? AND isOpen = 1",
@@ -144,6 +157,7 @@ extension SQLiteLedger {
     )
   }
 
+  /// Removes what was dropped before a time; it cannot be undone any more.
   func removeDropped(before time: Int64) throws {
     try run("DELETE FROM dropped WHERE at < ?", [time])
   }

@@ -2,7 +2,8 @@ import CloudKit
 import GRDB
 
 /// The table `assetPlaces`, and the column `assets`.
-extension SQLiteLedger {
+extension Ledger {
+  /// A field of a zone's record that was given these bytes.
   func assetPlace(_ digest: String, in zone: ZoneKey) throws -> AssetPlace? {
     try row(
       "SELECT name, field, checksum FROM assetPlaces WHERE zone = ? AND owner = ? AND digest = ?",
@@ -26,6 +27,7 @@ extension SQLiteLedger {
     )
   }
 
+  /// The hashes of the bytes that operations are to send, or what was dropped of them where it can be undone.
   func assetDigests() throws -> Set<String> {
     let read = { (sql: String, place: (Int64) -> UnreadableRow.Place) in
       try self.rows(sql).reduce(into: Set<String>()) { digests, row in

@@ -4,9 +4,7 @@ package import Foundation
 /// What holds the state of one database's sync: it runs transactions over a ledger, lends the driver's lock and tells
 /// when something was committed.
 ///
-/// Queue and engine stand on this contract alone. `SQLiteStorage` keeps it in a file; a server that a fleet of machines
-/// shares keeps it by the same suite of tests. It is for this package's own storages: opening it to others would open
-/// every row of the queue as well.
+/// `SQLiteStorage` is the one storage; a simulation puts another before it, to end a process at one of its writes.
 package protocol QueueStorage: Sendable {
   /// What messages call the storage; for a file, its path.
   var name: String { get }
@@ -15,11 +13,11 @@ package protocol QueueStorage: Sendable {
   var assetFolder: URL? { get }
 
   /// Reads one state: nothing that is written meanwhile shows.
-  func read<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value
+  func read<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value
 
   /// Changes all that `body` changes, or nothing where it throws. One transaction after the other, whoever writes; it
   /// is as durable as the storage is when this returns, and then everybody who watches is told.
-  func write<Value>(_ body: (any Ledger) throws -> Value) throws(StoreError) -> Value
+  func write<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value
 
   /// Whether a transaction that may as well go on in another one should end here, after so many rows: others of this
   /// process wait to write.

@@ -1,0 +1,78 @@
+import Dispatch
+import Synchronization
+
+/// The place of the one driver of a store in memory, and those who watch the store: what lock file and inotify are to a file.
+final class DriverSeat: Sendable {
+  struct Listener: Sendable {
+    var queue: DispatchQueue
+    var changed: @Sendable () -> Void
+  }
+
+  private struct State {
+    var isTaken = false
+    var listeners: [ObjectIdentifier: Listener] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  var isTaken: Bool { state.withLock(\.isTaken) }
+
+  /// Takes the place where it is free; whether that is so.
+  func take() -> Bool {
+    state.withLock { state in
+      defer { state.isTaken = true }
+      return !state.isTaken
+    }
+  }
+
+  func leave() {
+    state.withLock { $0.isTaken = false }
+    notify()
+  }
+
+  func listen(_ id: ObjectIdentifier, _ listener: Listener?) { state.withLock { $0.listeners[id] = listener } }
+
+  /// Calls all who watch, each on its queue.
+  func notify() {
+    for listener in state.withLock({ $0.listeners.isEmpty ? [] : Array($0.listeners.values) }) {
+      listener.queue.async(execute: listener.changed)
+    }
+  }
+}
+
+/// The driver's lock of a store in memory.
+final class SeatLock: DriverLock {
+  private let seat: DriverSeat
+  private let isHeld = Mutex(false)
+
+  init(_ seat: DriverSeat) { self.seat = seat }
+
+  deinit { release() }
+
+  func take() -> Bool {
+    isHeld.withLock { isHeld in
+      if !isHeld { isHeld = seat.take() }
+      return isHeld
+    }
+  }
+
+  func release() {
+    let wasHeld = isHeld.withLock { isHeld in
+      defer { isHeld = false }
+      return isHeld
+    }
+    if wasHeld { seat.leave() }
+  }
+}
+
+/// A watch on a store in memory, until it is let go.
+final class SeatWatch: StorageWatch {
+  private let seat: DriverSeat
+
+  init(_ seat: DriverSeat, queue: DispatchQueue, changed: @escaping @Sendable () -> Void) {
+    self.seat = seat
+    seat.listen(ObjectIdentifier(self), DriverSeat.Listener(queue: queue, changed: changed))
+  }
+
+  deinit { seat.listen(ObjectIdentifier(self), nil) }
+}
