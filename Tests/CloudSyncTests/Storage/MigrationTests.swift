@@ -1,0 +1,94 @@
+import CloudKit
+import CloudKitEmulator
+import GRDB
+import Testing
+
+@testable import CloudSync
+
+/// Stores that earlier versions made are opened, migrated and synced with nothing lost.
+@Suite(.serialized, .onFile) struct MigrationTests {
+  /// Every version of the schema before today's.
+  private static let versions = Array(Schema.migrator.migrations.dropLast())
+
+  /// Makes a store of a version, by the columns that the first one had: a record as the server has it, and operations.
+  private func makeStore(_ world: World, version: String) throws {
+    let pool = try DatabasePool(path: world.folder.path("old.sqlite"))
+    try Schema.migrator.migrate(pool, upTo: version)
+    let (zone, now) = (world.scope.zoneForChangesWithoutOne.zone, world.clock.now)
+    let tag = try #require(world.emulator.record("known", in: world.server, zone: zone)).changeTag
+    try pool.write { database in
+      for (key, value) in [("container", World.container), ("environment", "development"), ("database", "private")] {
+        try database.execute(sql: "INSERT INTO meta VALUES (?, ?)", arguments: [key, value])
+      }
+      try database.execute(sql: "INSERT INTO zones(zone, state) VALUES (?, 'ready')", arguments: [zone])
+      try database.execute(
+        sql: "INSERT INTO records(zone, name, type, changeTag, fields) VALUES (?, 'known', 'Note', ?, ?)",
+        arguments: [zone, tag, JSONColumn.text(["x": FieldValue.int64(1)])]
+      )
+      let changes = try JSONColumn.text(FieldChanges(values: ["x": .int64(2)]))
+      func insert(_ kind: String, _ name: String, _ state: String, sent: Bool = false, base: String? = nil) throws {
+        try database.execute(
+          sql: """
+            INSERT INTO operations(operation, zone, name, type, changes, base, baseTag, state, reason, sentGeneration,
+              sentOperation, errorCode, enqueuedAt, editedAt, bytes)
+            VALUES (?, ?, ?, 'Note', ?, ?, ?, ?, '', ?, ?, ?, ?, ?, 10)
+            """,
+          arguments: [
+            kind, zone, name, kind == "save" ? changes : "{}",
+            base == nil ? "{}" : JSONColumn.text(["x": FieldValue.int64(1)]), base, state, sent ? 1 : nil,
+            sent ? kind : nil, state == "failed" ? "BAD_REQUEST" : nil, now, now,
+          ]
+        )
+      }
+      try insert("save", "new", "pending")
+      try insert("save", "known", "pending", base: tag)
+      try insert("save", "sent", "inFlight", sent: true)
+      try insert("save", "dead", "failed")
+      try insert("save", "paused", "paused")
+    }
+    try pool.close()
+  }
+
+  @Test(arguments: versions) func `a store of an earlier version is migrated and synced`(version: String) async throws {
+    let world = try World()
+    try world.device("other").store.accept(world.put("known", ["x": .int64(1)]))
+    try await world.device("other").sync()
+    try makeStore(world, version: version)
+
+    let device = try world.device("old")
+    try await device.sync()
+
+    #expect(try device.store.queue() == ["save dead failed", "save paused paused"])
+    for name in ["new", "known", "sent"] { #expect(world.onServer(name)?["x"] == .int64(2), "\(name)") }
+    #expect(try device.store.records(mirrorOnly: true).total == 3)
+    #expect(try await device.engine.verify().allSatisfy(\.isEmpty))
+  }
+
+  @Test(arguments: versions) func `only access that makes a store migrates one`(version: String) throws {
+    let folder = TestFolder()
+    let path = folder.path("old.sqlite")
+    try Schema.migrator.migrate(DatabaseQueue(path: path), upTo: version)
+
+    for access in [StoreAccess.reading, .changing] {
+      let error = #expect(throws: StoreError.self) { try SQLiteStorage(path: path, access: access) }
+      #expect(error?.kind == .older)
+    }
+
+    let done = try DatabaseQueue(path: path).read { try Schema.migrator.completedMigrations($0) }
+    #expect(done.last == version)
+  }
+
+  @Test func `a store that an earlier version is syncing is not migrated`() throws {
+    let folder = TestFolder()
+    let path = folder.path("old.sqlite")
+    try Schema.migrator.migrate(DatabaseQueue(path: path), upTo: #require(Self.versions.last))
+    let lock = StoreLock(beside: path)
+    #expect(lock.take())
+
+    let error = #expect(throws: StoreError.self) { try SQLiteStorage(path: path) }
+    #expect(error?.kind == .older)
+
+    lock.release()
+    #expect(throws: Never.self) { try SQLiteStorage(path: path) }
+  }
+}
