@@ -253,7 +253,20 @@ package final class SQLiteStorage: QueueStorage {
   // MARK: - Transactions
 
   package func read<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value {
-    try wrap { try setAsideUnreadable { try writer.read { try body(Ledger($0)) } } }
+    try wrap { try setAsideUnreadable { try seat == nil ? writer.read { try body(Ledger($0)) } : readInMemory(body) } }
+  }
+
+  /// Reads on the one connection that a store in memory has. GRDB would set a pragma around each reading, after which SQLite
+  /// compiles every statement again.
+  private func readInMemory<Value>(_ body: (Ledger) throws -> Value) throws -> Value {
+    try writer.write { database in
+      let changes = database.totalChangesCount
+      let value = try body(Ledger(database))
+      guard database.totalChangesCount == changes else {
+        throw StoreError(.invalid, "a transaction that reads has tried to write")
+      }
+      return value
+    }
   }
 
   package func write<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value {
