@@ -193,7 +193,9 @@ import Testing
 
   // MARK: - References
 
-  private func reference(_ name: String) -> FieldValue { .reference(WireReference(recordName: name)) }
+  private func reference(_ name: String) -> FieldValue {
+    .reference(WireReference(recordName: name, action: "VALIDATE"))
+  }
 
   @Test func `a save waits for the creation of what it refers to, and says so`() throws {
     let child = try store.accept(world.put("child", ["parent": reference("parent")]))
@@ -208,7 +210,9 @@ import Testing
   }
 
   @Test func `references in lists and to other zones count, to itself not`() throws {
-    let away = FieldValue.reference(WireReference(recordName: "x", zoneID: WireZoneID(zoneName: "other")))
+    let away = FieldValue.reference(
+      WireReference(recordName: "x", zoneID: WireZoneID(zoneName: "other"), action: "VALIDATE")
+    )
     let id = try store.accept(
       world.put("a", ["many": .list(.reference, [reference("b"), reference("a"), reference("b")]), "away": away])
     )

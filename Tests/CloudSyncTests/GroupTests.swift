@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func `members of a group whose other member waits for something say so`() throws {
-    let dead = FieldValue.reference(WireReference(recordName: "dead"))
+    let dead = FieldValue.reference(WireReference(recordName: "dead", action: "VALIDATE"))
     try store.accept(world.put("dead", [:]))
     _ = try store.perform(.pause, on: .ids([1]), actor: "test")
     _ = try store.enqueue([world.put("a", [:]), world.put("b", ["parent": dead])], group: "g")

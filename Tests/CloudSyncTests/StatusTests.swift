@@ -44,7 +44,7 @@ import Testing
     let cases: [(String, StoreStatus.State, Bool, (inout StoreStatus) -> Void)] = [
       ("sending", .sending, true, { $0.state = .sending }),
       ("fetching", .fetching, true, { $0.state = .fetching }),
-      ("paused", .paused, false, { $0.isPaused = true }),
+      ("paused", .paused, false, { $0.pauses = [Pause(rule: .everything, at: 0)] }),
       ("account", .error, false, { $0.accountProblem = problem }),
       (
         "network", .offline, false,
@@ -123,7 +123,7 @@ import Testing
   @Test func `the worst fact names the state`() {
     let problem = StoreStatus.Failure(code: "X", message: "no", at: 1)
     var facts: [(inout StoreStatus) -> Void] = [
-      { $0.isPaused = true },
+      { $0.pauses = [Pause(rule: .everything, at: 0)] },
       { $0.accountProblem = problem },
       { $0.throttles = [Self.throttle("network"), Self.throttle("database")] },
       { $0.state = .sending },

@@ -26,11 +26,11 @@ import Testing
   @Test func `a throttle is honoured to the second, across reopening and by sync, and spends no attempt`() async throws
   {
     try store.accept(world.put("a", [:]))
-    let refusal = answer(429, "THROTTLED", retryAfter: 110_207)
+    let refusal = answer(429, "THROTTLED", retryAfter: 80_207)
     transport.interfere { operation, _, _ in operation == "records/modify" ? refusal : .pass }
     try await device.sync()
     let sent = transport.total
-    let until = world.clock.now + 110_207_000
+    let until = world.clock.now + 80_207_000
     #expect(try store.status().throttles.map(\.until) == [until])
     #expect(try store.status().state == .waiting)
     #expect(try store.status().nextActionAt == until)
@@ -38,7 +38,7 @@ import Testing
     #expect(try store.operations().rows.map(\.attempts) == [0])
 
     let reopened = try world.device("store")
-    world.clock.advance(110_206.999)
+    world.clock.advance(80_206.999)
     let summary = try await reopened.sync()
     #expect(!summary.reachedEnd)
     #expect(reopened.transport.total == 0)

@@ -240,14 +240,3 @@ extension Ledger {
     return try operation(for: key)?.kind == .save
   }
 }
-
-extension [String: FieldValue] {
-  /// The records that the fields of a record refer to, itself left out.
-  ///
-  /// - Parameter binding: only those whose deletion concerns the record, for that takes it along or is refused for its sake.
-  func references(from key: RecordKey, binding: Bool = false) -> Set<RecordKey> {
-    let actions = binding ? ["DELETE_SELF", "VALIDATE"] : [nil]
-    let targets = values.flatMap { value in actions.flatMap { value.targets(in: key.zoneKey, action: $0) } }
-    return Set(targets).subtracting([key])
-  }
-}

@@ -136,18 +136,20 @@ package enum Backoff {
   /// - Parameters:
   ///   - asked: the server's `retryAfter`, if it gave one.
   ///   - previous: the last wait of the same scope, if the scope has not been free since.
+  /// The longest that a wait is honoured, in seconds: after a day the server is asked again.
+  static let longestWait = 86_400.0
+
   package static func scopeSeconds(asked: Double?, previous: Double?, random: Double) -> Double {
     // A wait of nothing is no wait at all: taken at its word, the next request would go at once, and so on.
-    let asked = asked.flatMap { $0 > 0 ? min($0, 315_360_000) : nil }
+    let asked = asked.flatMap { $0 > 0 ? min($0, longestWait) : nil }
     let grown = previous.map { min($0 * 2, (asked ?? 0) + 3600) } ?? 1
     let wait = asked.map { previous == nil ? $0 : max($0, grown) } ?? min(grown, longest)
-    return wait + wait * 0.1 * random
+    return min(wait + wait * 0.1 * random, longestWait)
   }
 
-  /// Whole milliseconds, rounded up; a number that is none, or that no clock can hold, becomes ten years at most.
+  /// Whole milliseconds, rounded up, and a day at most.
   package static func milliseconds(_ seconds: Double) -> Int64 {
-    let tenYears = 315_360_000.0
     guard seconds > 0 else { return 0 }
-    return Int64((min(seconds, tenYears) * 1000).rounded(.up))
+    return Int64((min(seconds, longestWait) * 1000).rounded(.up))
   }
 }

@@ -78,7 +78,7 @@ package struct Planner: Hashable, Sendable {
       guard let group = candidate.group else {
         guard candidate.blockers.isEmpty else { continue }
         let single = candidates.filter { $0.group == nil && !$0.isSuspect }
-        return .send(zone, pack(single, room), atomic: false)
+        return .send(zone, pack(inGoodOrder(single), room), atomic: false)
       }
       guard tried.insert(group).inserted else { continue }
       let members = groups[group] ?? []
@@ -156,13 +156,20 @@ struct Room {
   }
 }
 
-/// Blockers first, round by round; what waits for each other, by age. A ring may be as long as the queue.
+/// What others refer to before them, as far as the server does not care.
+func inGoodOrder(_ members: [Workload.Candidate]) -> [Workload.Candidate] {
+  guard members.contains(where: { !$0.precedents.isEmpty }) else { return members }
+  let byID = Dictionary(members.map { ($0.id, $0) }) { first, _ in first }
+  return ordered(members).compactMap { byID[$0] }
+}
+
+/// Blockers and precedents first, round by round; what waits for each other, by age. A ring may be as long as the queue.
 func ordered(_ members: [Workload.Candidate]) -> [Int64] {
   let places = Dictionary(members.enumerated().map { ($1.id, $0) }) { first, _ in first }
   var dependants = [[Int]](repeating: [], count: members.count)
   var blockersLeft = [Int](repeating: 0, count: members.count)
   for (place, member) in members.enumerated() {
-    for blocker in member.blockers.compactMap({ places[$0] }) {
+    for blocker in member.blockers.union(member.precedents).compactMap({ places[$0] }) {
       dependants[blocker].append(place)
       blockersLeft[place] += 1
     }

@@ -11,6 +11,8 @@ package struct Workload: Hashable, Sendable {
     /// How many assets the request carries for it.
     package var assets: Int
     package var blockers: Set<Int64>
+    /// Operations that had better go before this one, where both are in hand.
+    package var precedents: Set<Int64> = []
     package var group: String?
     /// Operations of one number were in a request that was refused whole, for one record that nobody named: it has to be
     /// among them still. Below zero it was a look-up.

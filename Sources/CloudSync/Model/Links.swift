@@ -13,6 +13,27 @@ extension FieldValue {
   }
 }
 
+/// Which references of a record are meant.
+enum ReferenceKind {
+  case any
+  /// Parents, `DELETE_SELF` and `VALIDATE`: the deletion of the target deletes the record too, or is refused because of it.
+  case binding
+  /// Parents and `VALIDATE`: the server refuses a save whose target does not exist.
+  case blocking
+}
+
+extension [String: FieldValue] {
+  /// The records that the fields of a record refer to, itself left out.
+  func references(from key: RecordKey, _ kind: ReferenceKind = .any) -> Set<RecordKey> {
+    let targets = flatMap { name, value -> [RecordKey] in
+      if kind == .any || name == FieldChanges.parent { return value.targets(in: key.zoneKey) }
+      let validated = value.targets(in: key.zoneKey, action: "VALIDATE")
+      return kind == .blocking ? validated : validated + value.targets(in: key.zoneKey, action: "DELETE_SELF")
+    }
+    return Set(targets).subtracting([key])
+  }
+}
+
 extension FieldChanges {
   /// What the new values refer to, field by field.
   ///

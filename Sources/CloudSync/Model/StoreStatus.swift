@@ -49,7 +49,10 @@ package struct StoreStatus: Hashable, Sendable {
   package var generatedAt: Int64
   package var state = State.idle
   package var reason = ""
-  package var isPaused = false
+  /// Whether everything is paused.
+  package var isPaused: Bool { pauses.contains { $0.rule == .everything } }
+  /// The pause rules that hold.
+  package var pauses: [Pause] = []
   package var lastSuccessAt: Int64?
   package var lastEnqueueAt: Int64?
   package var nextActionAt: Int64?
@@ -86,6 +89,14 @@ package struct StoreStatus: Hashable, Sendable {
     let records = heldDeletions.reduce(0) { $0 + $1.records }
     let zones = heldDeletions.count == 1 ? "zone \(first.zone.zone)" : "\(heldDeletions.count) zones"
     return "\(records) \(records == 1 ? "deletion" : "deletions") in \(zones) held back"
+  }
+
+  /// Operations in a state that no pause rule holds back.
+  package func unpaused(_ state: OperationState) -> Int {
+    queue.parts.reduce(0) { count, part in
+      let isPaused = pauses.first(holding: part.zone, type: part.type.isEmpty ? nil : part.type) != nil
+      return part.state == state && !isPaused ? count + part.count : count
+    }
   }
 
   package var recordCount: Int { recordsByType.values.reduce(0, +) }
@@ -194,6 +205,8 @@ package struct ZoneRow: Hashable, Sendable {
   package var lastFetchAt: Int64?
   /// What the server deleted and is held back; nil where nothing is.
   package var held: HeldDeletions?
+  /// Whether a rule pauses what is sent to the zone.
+  package var isPaused = false
 }
 
 /// A line of the event log.

@@ -3,7 +3,7 @@ import CloudKit
 /// What holds up operations that nothing of their own holds up: a pause of everything, or a scope's wait. Rows are not
 /// rewritten for these; they are explained when they are looked at.
 struct HoldUp {
-  private let isPaused: Bool
+  private let pauses: [Pause]
   /// Whether a process drives the store.
   private let isDriven: Bool
   /// The queued deletions of zones.
@@ -19,7 +19,8 @@ struct HoldUp {
   /// - Parameter rows: what is to be explained.
   init(of rows: [QueueRow], isDriven: Bool, now: Int64, _ ledger: Ledger) throws {
     self.isDriven = isDriven
-    isPaused = try ledger.isPaused()
+    let pauses = try ledger.pauses()
+    self.pauses = pauses
     deletions = try ledger.zoneDeletions()
     held = try ledger.zones().filter { $0.heldSince != nil }.reduce(into: [:]) { $0[$1.key] = $1.state == .deleted }
     let pending = rows.filter { $0.state == .pending && !$0.key.name.isEmpty }
@@ -35,6 +36,7 @@ struct HoldUp {
         switch member.state {
         case .failed, .paused, .conflict, .waiting: true
         case .inFlight: false
+        case .pending where pauses.first(holding: member.key.zoneKey, type: member.type) != nil: true
         case .pending: try !ids.isSuperset(of: ledger.blockers(of: member.id))
         }
       }.map(\.id)
@@ -46,10 +48,14 @@ struct HoldUp {
   func explained(_ row: QueueRow) -> QueueRow {
     var row = row
     if row.state == .inFlight, !isDriven { row.reason = "sent before its driver ended; the next sync looks it up" }
+    if row.state == .pending || row.state == .waiting,
+      let pause = pauses.first(holding: row.key.zoneKey, type: row.type)
+    {
+      row.reason = pause.reason
+      return row
+    }
     guard row.state == .pending, row.blockedBy.isEmpty else { return row }
-    if isPaused {
-      row.reason = "syncing is paused"
-    } else if !row.key.name.isEmpty, let deletion = deletions[row.key.zoneKey] {
+    if !row.key.name.isEmpty, let deletion = deletions[row.key.zoneKey] {
       row.reason = "waits for the deletion of its zone, operation \(deletion)"
     } else if !row.key.name.isEmpty, held[row.key.zoneKey] == true {
       let zone = "zone \(row.key.zone) was deleted on the server"

@@ -22,7 +22,7 @@ package enum QueueVerb: String, Hashable, Sendable, CaseIterable {
   case retry
   /// Takes operations out of the queue for good.
   case discard
-  /// Holds operations until resumed. On all of them it holds what comes later too.
+  /// Holds operations until resumed. On all of them it is a rule, which holds what comes later too.
   case pause
   case resume
 }
@@ -36,6 +36,8 @@ package struct CommandResult: Hashable, Sendable {
   package var unknown: [Int64] = []
   /// Of those changed the ones that were sent without an answer: the server may have taken them.
   package var unanswered: [Int64] = []
+  /// Pause rules that were set or lifted: no operation is written for these.
+  package var rules: [PauseRule] = []
 
   package init() {}
 }
@@ -55,6 +57,9 @@ extension SyncStore {
     isFinal: Bool = false,
     actor: String
   ) throws(StoreError) -> CommandResult {
+    if selection == .all, verb == .pause || verb == .resume {
+      return try performOnEverything(verb, dryRun: dryRun, actor: actor)
+    }
     let now = now()
     if !dryRun { try recoverFromDeadDriver() }
     // What a dead driver left in flight would be recovered first.
@@ -78,12 +83,21 @@ extension SyncStore {
         try Self.apply(verb, &operation, isFinal: isFinal, now: now, ledger)
       }
       guard !dryRun else { return result }
-      if selection == .all, verb == .pause || verb == .resume {
-        try ledger.setValue("paused", verb == .pause ? String(now) : nil)
-      }
       try audit(verb.rawValue, selection.text, result.changed.count, actor, now: now, ledger)
       return result
     }
+  }
+
+  /// Pauses everything, or lifts every pause rule.
+  private func performOnEverything(_ verb: QueueVerb, dryRun: Bool, actor: String) throws(StoreError) -> CommandResult {
+    var result = CommandResult()
+    if verb == .pause {
+      let isNew = try dryRun ? !read { try $0.isPaused() } : pause(.everything, actor: actor)
+      result.rules = isNew ? [.everything] : []
+    } else {
+      result.rules = try dryRun ? pauses().map(\.rule) : resumeAll(actor: actor)
+    }
+    return result
   }
 
   private func ids(_ selection: Selection, now: Int64, _ ledger: Ledger) throws -> [Int64] {
@@ -167,17 +181,20 @@ extension SyncStore {
   /// Under this name the store has when an operation was paused in a server's wait, and the wait's end.
   private static func waitKey(_ operation: QueuedOperation) -> String { "wait \(operation.id)" }
 
-  /// Ends own back-offs now. Touches nothing failed or paused, and never cuts a server's wait short.
-  package func flush(actor: String) throws(StoreError) -> Int {
+  /// Ends own back-offs now. Touches nothing failed or paused.
+  ///
+  /// - Parameter endsThrottles: also ends the waits that the server asked for, which it otherwise leaves alone.
+  /// - Returns: how many operations are ready again.
+  package func flush(endsThrottles: Bool = false, actor: String) throws(StoreError) -> Int {
     let now = now()
     return try write { ledger in
-      let count = try ledger.endBackOffs(now: now, reason: "flushed by an operator")
+      let count = try ledger.endBackOffs(now: now, throttledToo: endsThrottles, reason: "flushed by an operator")
       // The row stays, so that a scope that refuses again still waits longer.
-      for var wait in try ledger.waits(after: now) where wait.isOwn {
+      for var wait in try ledger.waits(after: now) where wait.isOwn || endsThrottles {
         wait.until = now
         try ledger.put(wait)
       }
-      try audit("flush", "", count, actor, now: now, ledger)
+      try audit("flush", endsThrottles ? "throttles" : "", count, actor, now: now, ledger)
       return count
     }
   }

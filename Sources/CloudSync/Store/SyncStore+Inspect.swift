@@ -105,6 +105,7 @@ extension SyncStore {
   package func zones() throws(StoreError) -> [ZoneRow] {
     try read { ledger in
       let held = try Self.heldDeletions(ledger)
+      let paused = Set(try ledger.pausedZones())
       return try ledger.zones().map { zone in
         ZoneRow(
           key: zone.key,
@@ -112,7 +113,8 @@ extension SyncStore {
           records: try ledger.recordCount(of: zone.key),
           tokenAt: zone.tokenAt,
           lastFetchAt: zone.lastFetchAt,
-          held: held.first { $0.zone == zone.key }
+          held: held.first { $0.zone == zone.key },
+          isPaused: paused.contains(zone.key)
         )
       }
     }

@@ -20,8 +20,9 @@ extension SyncStore {
   ) throws(StoreError) -> [QueuedOperation] {
     if atomic {
       return try write(lease) { ledger, now in
+        let pauses = try ledger.pauses()
         let ready = try ledger.operations(ids).compactMap {
-          try Self.ready($0, atomic: true, approved, now: now, ledger)
+          try Self.ready($0, atomic: true, approved, pauses, now: now, ledger)
         }
         guard ready.count == ids.count, try ready.first?.group.map(ledger.groupSize) ?? ready.count == ready.count
         else {
@@ -35,9 +36,10 @@ extension SyncStore {
     var left: Set<Int64> = []
     return try writeInSlices(ids, lease) { slice, ledger, now in
       var sent: [QueuedOperation] = []
+      let pauses = try ledger.pauses()
       while let ids = slice.next(Self.writtenAtOnce) {
         var ready = try ledger.operations(ids).compactMap {
-          try Self.ready($0, atomic: false, approved, now: now, ledger)
+          try Self.ready($0, atomic: false, approved, pauses, now: now, ledger)
         }
         left.formUnion(Set(ids).subtracting(ready.map(\.id)))
         try Self.leaveBehind(&ready, &left, deferring, ledger)
@@ -71,10 +73,12 @@ extension SyncStore {
     _ operation: QueuedOperation,
     atomic: Bool,
     _ approved: [Int64: Int64]?,
+    _ pauses: [Pause],
     now: Int64,
     _ ledger: Ledger
   ) throws -> QueuedOperation? {
     guard operation.state == .pending || operation.state == .waiting, !operation.needsReadBack else { return nil }
+    if pauses.first(holding: operation.key.zoneKey, type: operation.type) != nil { return nil }
     // What has become part of a group since goes with all of it or not at all.
     if !atomic, operation.group != nil { return nil }
     // Edited since: the app looks at it anew.

@@ -61,7 +61,7 @@ extension SyncStore {
   }
 
   private static func readActivity(into status: inout StoreStatus, isDriven: Bool, _ ledger: Ledger) throws {
-    status.isPaused = try ledger.isPaused()
+    status.pauses = try ledger.pauses()
     status.identity = try ledger.value("identity")
     if let lease = try ledger.lease() {
       status.driver = StoreStatus.Driver(pid: lease.pid, host: lease.host, isLive: isDriven)
@@ -158,6 +158,7 @@ extension StoreStatus {
     if queue.pending > 0 { parts.append("\(queue.pending) to be sent") }
     // Nobody syncs, so whoever sent them is gone.
     if queue.inFlight > 0 { parts.append("\(queue.inFlight) sent, to be looked up for want of an answer") }
+    parts += pauses.map(\.reason)
     if let holds = heldSummary { parts.append(holds) }
     if parts.isEmpty { return lastSuccessAt == nil ? "never synced" : "everything is sent" }
     return parts.joined(separator: ", ")

@@ -107,6 +107,12 @@ extension SyncStore {
       frontier = next.map(\.id)
     }
     let freeIDs = Set(free.map(\.id))
-    return try found.map { freeIDs.contains($0.id) ? $0 : try waiting($0, ledger) }
+    // Of what is free itself: nothing has to stand back for what cannot go.
+    let precedents = try ledger.precedents(among: found.map(\.id)).mapValues { $0.intersection(freeIDs) }
+    return try found.map { candidate in
+      var candidate = freeIDs.contains(candidate.id) ? candidate : try waiting(candidate, ledger)
+      candidate.precedents = precedents[candidate.id, default: []]
+      return candidate
+    }
   }
 }

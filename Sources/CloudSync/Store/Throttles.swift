@@ -9,12 +9,13 @@ enum Throttles {
     random: Double,
     _ ledger: Ledger
   ) throws {
+    try endTrouble(answeredWith: error.code, ledger)
     // A row outlives its wait until a request gets through: a scope that refuses again at once waits longer.
     let previous = try ledger.wait(scope)
     let seconds: Double
     switch scope {
-    // A person has to act; a probe now and then finds out when that has been done.
-    case .account, .quota: seconds = max(error.retryAfter ?? 0, 60)
+    // A person has to act; unless the server says when, a probe a minute finds out when that has been done.
+    case .account, .quota: seconds = error.retryAfter.flatMap { $0 > 0 ? min($0, Backoff.longestWait) : nil } ?? 60
     default: seconds = Backoff.scopeSeconds(asked: error.retryAfter, previous: previous?.seconds, random: random)
     }
     let isOwn = !(error.retryAfter ?? 0 > 0)
@@ -29,6 +30,18 @@ enum Throttles {
         isOwn: isOwn
       )
     )
+  }
+
+  /// Removes the trouble that an answer shows to be over: any answer came over the network, and one of the
+  /// service that does not refuse the credential got past authentication.
+  private static func endTrouble(answeredWith code: ServerErrorCode, _ ledger: Ledger) throws {
+    switch code {
+    case .networkError: return
+    case .authenticationFailed, .authenticationRequired, .unexpectedServerResponse: try clear(.network, ledger)
+    default:
+      try clear(.network, ledger)
+      try clear(.account, ledger)
+    }
   }
 
   /// Whether an error is nothing but a reason to wait: the server said so, or fails over everything and has not done so for

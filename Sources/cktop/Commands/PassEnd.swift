@@ -20,9 +20,9 @@ struct PassEnd {
     error = summary.error ?? (summary.reachedEnd ? nil : Self.standing(state, since: startedAt))
     var codes = [error.map { CommandFailure($0).status } ?? .done]
     if state.needsPerson || failedForPerson > 0 { codes.append(.personNeeded) }
-    let isHeld = !state.throttles.isEmpty && (state.queue.pending > 0 || !summary.reachedEnd)
+    let isHeld = !state.throttles.isEmpty && (state.unpaused(.pending) > 0 || !summary.reachedEnd)
     if isHeld || waitForCloud > 0 { codes.append(.cloudUnreachable) }
-    if state.queue.failed > 0 || state.queue.waiting > 0 { codes.append(.itemsFailed) }
+    if state.queue.failed > 0 || state.unpaused(.waiting) > 0 { codes.append(.itemsFailed) }
     status = .combined(codes)
   }
 
@@ -47,7 +47,8 @@ struct PassEnd {
     ]
     for (count, word) in left where count > 0 { line += ", \(count) \(word)" }
     if state.isInSync { return line + "; in sync" }
-    return line + "; " + (state.isPaused ? "paused, cktop queue resume --all goes on" : "not in sync")
+    guard !state.pauses.isEmpty else { return line + "; not in sync" }
+    return line + "; \(state.pauses.map(\.reason).joined(separator: ", ")), cktop queue resume --all lifts that"
   }
 
   /// The summary for scripts.

@@ -98,14 +98,27 @@ struct QueueExport: Verb {
 struct QueueFlush: Verb {
   static let configuration = CommandConfiguration(
     commandName: "flush",
-    abstract: "Ends own back-offs now; touches nothing failed, paused or inside a server's wait."
+    abstract: "Retries now what waits to retry.",
+    discussion: """
+      Failed and paused operations are left alone, and so are the waits that the server asked for, unless --throttles ends \
+      them: the server may then ask for longer ones. On a terminal that is asked first.
+      """
   )
+
+  @Flag(help: "Also end the waits that the server asked for.") var throttles = false
+  @Flag(help: "Do not ask for confirmation.") var yes = false
 
   @Flag(help: "What was done as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let count = try session.storeToCommand()?.flush(actor: "cli") ?? 0
+    if throttles, !yes {
+      guard Question.canBeAsked else {
+        throw CommandFailure.usage("--throttles ends waits that the server asked for; give --yes to do it")
+      }
+      guard Question.ask("End the waits that the server asked for? It may throttle for longer.") else { return }
+    }
+    let count = try session.storeToCommand()?.flush(endsThrottles: throttles, actor: "cli") ?? 0
     let object: JSONObject = ["flushed": .integer(Int64(count))]
     OutputStream.standard.line(json ? object.line : "flushed \(count)")
   }

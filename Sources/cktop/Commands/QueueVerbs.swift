@@ -22,12 +22,26 @@ struct QueueSelection: ParsableArguments {
     }
   }
 
+  /// Whether nothing says which operations.
+  var isEmpty: Bool { ids.isEmpty && condition.expression == nil && !all }
+
+  /// Sets or lifts the pause rule of a record type.
+  func perform(_ verb: QueueVerb, type: String, _ session: Session) async throws {
+    guard isEmpty, !dryRun else {
+      throw CommandFailure.usage("--type is a rule of its own; give it without numbers, --where, --all and --dry-run")
+    }
+    guard let store = try session.storeToCommand() else { return try report(verb, CommandResult()) }
+    let rule = PauseRule.type(type)
+    var result = CommandResult()
+    let isChanged = try verb == .pause ? store.pause(rule, actor: "cli") : store.resume(rule, actor: "cli")
+    if isChanged { result.rules = [rule] }
+    try report(verb, result)
+  }
+
   /// Does a verb to the selected operations and tells what was done.
   func perform(_ verb: QueueVerb, _ session: Session) async throws {
     let selection = try selection()
-    // Pausing and resuming all holds for what comes later too, so it needs a store to hold in.
-    let needsStore = !dryRun && selection == .all && (verb == .pause || verb == .resume)
-    guard let store = try needsStore ? await session.storeToChange() : session.storeToCommand(dryRun: dryRun) else {
+    guard let store = try session.storeToCommand(dryRun: dryRun) else {
       var nothing = CommandResult()
       nothing.unknown = ids
       return try report(verb, nothing)
@@ -59,15 +73,15 @@ struct QueueSelection: ParsableArguments {
         "skipped": .array(skipped.map { ["id": .integer($0.key), "reason": .text($0.value)] }),
         "unknown": .array(result.unknown.map(OutputJSON.integer)),
         "unanswered": .array(result.unanswered.map(OutputJSON.integer)),
+        "rules": .array(result.rules.map { .text($0.text) }),
       ]
       OutputStream.standard.line(object.line)
+    } else if let line = ruleLine(verb, result) {
+      OutputStream.standard.line(line.visible)
     } else {
       let reasons = Set(skipped.map(\.value)).sorted().joined(separator: "; ")
       let left = skipped.isEmpty ? "" : ", left \(skipped.count) alone (\(reasons))"
-      let all = self.all && !dryRun ? verb.ofAll : ""
-      OutputStream.standard.line(
-        "\(dryRun ? "would \(verb.rawValue)" : verb.past) \(result.changed.count)\(left)\(all)"
-      )
+      OutputStream.standard.line("\(dryRun ? "would \(verb.rawValue)" : verb.past) \(result.changed.count)\(left)")
       if dryRun { OutputStream.standard.lines(result.changed.map(String.init)) }
       if verb == .discard, !result.unanswered.isEmpty {
         let numbers = result.unanswered.map(String.init).joined(separator: ", ")
@@ -89,16 +103,19 @@ struct QueueSelection: ParsableArguments {
   }
 }
 
-extension QueueVerb {
-  /// What it means for what is not queued yet.
-  fileprivate var ofAll: String {
-    switch self {
-    case .pause: "; nothing is sent or read until cktop queue resume --all"
-    case .resume: "; syncing goes on"
-    case .retry, .discard: ""
-    }
+extension QueueSelection {
+  /// What a verb did to pause rules; nil where it acted on operations.
+  fileprivate func ruleLine(_ verb: QueueVerb, _ result: CommandResult) -> String? {
+    guard verb == .pause || verb == .resume, all || !result.rules.isEmpty || isEmpty else { return nil }
+    guard !result.rules.isEmpty else { return verb == .pause ? "already paused" : "no pause rule to lift" }
+    let rules = result.rules.map(\.text).joined(separator: ", ")
+    let deed = dryRun ? "would \(verb.rawValue)" : verb.past
+    let remedy = verb == .pause && !dryRun && all ? "; cktop queue resume --all lifts every pause rule" : ""
+    return "\(deed) \(rules)\(remedy)"
   }
+}
 
+extension QueueVerb {
   /// What has been done.
   fileprivate var past: String {
     switch self {
@@ -139,22 +156,38 @@ struct QueueDiscard: Verb {
 struct QueuePause: Verb {
   static let configuration = CommandConfiguration(
     commandName: "pause",
-    abstract: "Holds operations until resumed; with --all, what comes later too."
+    abstract: "Holds operations until resumed.",
+    discussion: """
+      --all and --type set a rule, which holds later changes too: --all stops all syncing, --type what is sent of a record \
+      type. 'cktop zones pause' does the same for a zone.
+      """
   )
+  @Option(help: "Pause a record type, with what comes later of it.") var type: String?
   @OptionGroup var selection: QueueSelection
   @OptionGroup var options: StoreOptions
 
-  func run(_ session: Session) async throws { try await selection.perform(.pause, session) }
+  func run(_ session: Session) async throws {
+    if let type { return try await selection.perform(.pause, type: type, session) }
+    try await selection.perform(.pause, session)
+  }
 }
 
 /// `cktop queue resume`.
 struct QueueResume: Verb {
   static let configuration = CommandConfiguration(
     commandName: "resume",
-    abstract: "Lets paused operations go on; with --all, all syncing."
+    abstract: "Resumes paused operations.",
+    discussion: """
+      --all lifts every pause rule: of everything, of zones and of record types. --type lifts that of a type. Operations that \
+      were paused one by one are resumed by number or --where.
+      """
   )
+  @Option(help: "Resume a record type.") var type: String?
   @OptionGroup var selection: QueueSelection
   @OptionGroup var options: StoreOptions
 
-  func run(_ session: Session) async throws { try await selection.perform(.resume, session) }
+  func run(_ session: Session) async throws {
+    if let type { return try await selection.perform(.resume, type: type, session) }
+    try await selection.perform(.resume, session)
+  }
 }

@@ -7,7 +7,8 @@ struct ZonesCommand: AsyncParsableCommand {
     commandName: "zones",
     abstract: "Zones with token age, last fetch and counts.",
     subcommands: [
-      ZonesList.self, ZonesCreate.self, ZonesDelete.self, ZonesAccept.self, ZonesRestore.self,
+      ZonesList.self, ZonesCreate.self, ZonesDelete.self, ZonesPause.self, ZonesResume.self, ZonesAccept.self,
+      ZonesRestore.self,
     ],
     defaultSubcommand: ZonesList.self
   )
@@ -43,7 +44,55 @@ struct ZonesList: Verb {
 extension ZoneRow {
   /// The state, with what is held back.
   fileprivate var stateText: String {
-    held.map { "\(state), \($0.records) \($0.records == 1 ? "deletion" : "deletions") held back" } ?? state
+    let held = held.map { "\($0.records) \($0.records == 1 ? "deletion" : "deletions") held back" }
+    return [state, isPaused ? "paused" : nil, held].compactMap(\.self).joined(separator: ", ")
+  }
+}
+
+/// `cktop zones pause`.
+struct ZonesPause: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "pause",
+    abstract: "Sends nothing to a zone until it is resumed, and fetches it all the same."
+  )
+
+  @Argument(help: "The zone's name.") var name: String
+  @Flag(help: "Print what was done as a JSON object.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    guard let store = try session.storeToCommand() else {
+      return try ZonePause.report("paused", name, false, json: json)
+    }
+    try ZonePause.report("paused", name, try store.pause(.zone(store.zoneKey(named: name)), actor: "cli"), json: json)
+  }
+}
+
+/// `cktop zones resume`.
+struct ZonesResume: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "resume",
+    abstract: "Sends to a paused zone again. Operations that were paused one by one stay paused."
+  )
+
+  @Argument(help: "The zone's name.") var name: String
+  @Flag(help: "Print what was done as a JSON object.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    guard let store = try session.storeToCommand() else {
+      return try ZonePause.report("resumed", name, false, json: json)
+    }
+    try ZonePause.report("resumed", name, try store.resume(.zone(store.zoneKey(named: name)), actor: "cli"), json: json)
+  }
+}
+
+/// What both verbs print.
+private enum ZonePause {
+  static func report(_ deed: String, _ zone: String, _ isChanged: Bool, json: Bool) throws {
+    let object: JSONObject = ["zone": .text(zone), "changed": .bool(isChanged)]
+    let line = isChanged ? "\(deed) zone \(zone)" : "zone \(zone) was \(deed) already"
+    OutputStream.standard.line(json ? object.line : line.visible)
   }
 }
 

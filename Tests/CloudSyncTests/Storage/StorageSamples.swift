@@ -17,7 +17,7 @@ extension QueuedOperation {
     id: Int64 = 0
   ) -> QueuedOperation {
     var values: [String: FieldValue] = ["title": .string("save \(name)")]
-    if let target { values["link"] = .reference(WireReference(recordName: target)) }
+    if let target { values["link"] = .reference(WireReference(recordName: target, action: "VALIDATE")) }
     return QueuedOperation(
       id: id,
       kind: .save,

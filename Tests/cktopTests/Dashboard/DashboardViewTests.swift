@@ -91,7 +91,7 @@ import Testing
 
   @Test func `while all is paused, what ends the pause is among the first keys that the footer shows`() {
     let paused = DashboardView(
-      model: Sample.model { $0.snapshot.status.isPaused = true },
+      model: Sample.model { $0.snapshot.status.pauses = [Pause(rule: .everything, at: 0)] },
       state: ViewState(themeName: "midnight")
     )
     let running = DashboardView(model: Sample.model(), state: ViewState(themeName: "midnight"))

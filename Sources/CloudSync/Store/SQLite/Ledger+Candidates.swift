@@ -48,9 +48,9 @@ extension Ledger {
       condition = "atomicGroup IN (SELECT value FROM json_each(:groups)) AND \(ready(query))"
       arguments += ["groups": try Self.json(groups)]
     case .entangled:
-      // Whatever is in a ring refers to something, and such are few of very many.
+      // Whatever is in a ring has a reference that blocks, and such are few of very many.
       condition = """
-        o.id IN (SELECT operation FROM refs UNION SELECT id FROM operations WHERE atomicGroup IS NOT NULL)
+        o.id IN (SELECT operation FROM refs INDEXED BY refsThatBlock WHERE blocks = 1 UNION SELECT id FROM operations WHERE atomicGroup IS NOT NULL)
           AND \(whole(query)) AND (atomicGroup IS NOT NULL
           OR (EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id)
             AND EXISTS (SELECT 1 FROM blockers b WHERE b.blocker = o.id)))
@@ -89,11 +89,12 @@ extension Ledger {
     }
   }
 
-  /// What a zone's wait holds up would only fill the window that others are looked for in. What was accepted after a
-  /// zone's deletion is meant for the zone that comes after it.
+  /// What a zone's wait or a pause holds up would only fill the window that others are looked for in. What was accepted
+  /// after a zone's deletion is meant for the zone that comes after it.
   private static let sendable = """
     (state = 'pending' OR (state = 'waiting' AND nextAttemptAt <= :now))
       AND (zone, owner) NOT IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:held))
+      AND (type IS NULL OR type NOT IN (SELECT p.type FROM pauses p WHERE p.type <> ''))
       AND (name IS NULL OR (zone, owner) NOT IN
         (SELECT zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'
           UNION ALL SELECT zone, owner FROM zones WHERE state = 'deleted' AND heldSince IS NOT NULL)
@@ -107,12 +108,12 @@ extension Ledger {
     String(decoding: try JSONEncoder().encode(values), as: UTF8.self)
   }
 
-  /// The zones that wait.
+  /// The zones that wait or are paused.
   private func heldZones(now: Int64) throws -> String {
-    let zones = try waits(after: now).compactMap { wait in
-      if case .zone(let zone) = wait.scope { [zone.zone, zone.owner] } else { nil }
+    let waiting = try waits(after: now).compactMap { wait in
+      if case .zone(let zone) = wait.scope { zone } else { nil }
     }
-    return try Self.json(zones)
+    return try Self.json((waiting + pausedZones()).map { [$0.zone, $0.owner] })
   }
 
   private func ready(_ query: CandidateQuery) -> String {
@@ -134,7 +135,9 @@ extension Ledger {
     return try rows(
       """
       SELECT zone, owner FROM zones z
-        WHERE EXISTS (SELECT 1 FROM operations o INDEXED BY operationsToSend
+        WHERE (z.zone, z.owner) NOT IN
+            (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:held))
+          AND EXISTS (SELECT 1 FROM operations o INDEXED BY operationsToSend
           WHERE o.zone = z.zone AND o.owner = z.owner AND o.state IN ('pending', 'waiting') AND \(ready(query)))
         ORDER BY served, owner, zone
       """,
@@ -159,6 +162,21 @@ extension Ledger {
   /// deletes of what referred to it, and for the saves that let go of it.
   func blockers(of id: Int64) throws -> [Int64] {
     try all("SELECT DISTINCT blocker FROM blockers WHERE operation = ? ORDER BY blocker", [id])
+  }
+
+  /// Which of these operations should go before which, without having to: what a record refers to is saved before it and
+  /// deleted after it.
+  func precedents(among ids: [Int64]) throws -> [Int64: Set<Int64>] {
+    try rows(
+      """
+      SELECT iif(o.operation = 'save', o.id, b.id) AS later, iif(o.operation = 'save', b.id, o.id) AS earlier
+        FROM refs r JOIN operations o ON o.id = r.operation
+        JOIN operations b ON b.zone = r.zone AND b.owner = r.owner AND b.name = r.name AND b.operation = o.operation
+        WHERE r.operation IN (SELECT value FROM json_each(?)) AND r.blocks = 0 AND b.id <> o.id
+          AND (o.operation = 'delete' OR b.baseTag IS NULL)
+      """,
+      [try Self.json(ids)]
+    ).reduce(into: [:]) { $0[$1["later"], default: []].insert($1["earlier"]) }
   }
 
   func groupSize(_ group: String) throws -> Int {

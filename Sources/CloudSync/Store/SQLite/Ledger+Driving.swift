@@ -104,7 +104,6 @@ extension Ledger {
   }
 
   /// Whether an operator paused everything.
-  func isPaused() throws -> Bool { try value("paused") != nil }
 
   /// Whether a scope waits now.
   func isWaiting(_ scope: WaitScope, now: Int64) throws -> Bool { try wait(scope).map { $0.until > now } ?? false }

@@ -137,11 +137,13 @@ extension Ledger {
   }
 
   private func insert(_ links: RecordLinks, of id: Int64) throws {
-    for (targets, isReleased) in [(links.targets, false), (links.released, true)] {
+    for (targets, isReleased, blocks) in [
+      (links.blocking, false, true), (links.plain, false, false), (links.released, true, true),
+    ] {
       for target in targets {
         try run(
-          "INSERT INTO refs(operation, zone, owner, name, isReleased) VALUES (?, ?, ?, ?, ?)",
-          [id, target.zone, target.owner, target.name, isReleased]
+          "INSERT INTO refs(operation, zone, owner, name, isReleased, blocks) VALUES (?, ?, ?, ?, ?, ?)",
+          [id, target.zone, target.owner, target.name, isReleased, blocks]
         )
       }
     }
@@ -199,13 +201,15 @@ extension Ledger {
   }
 
   /// Makes pending what waits by its own back-off, or by a server's wait that is over; returns how many there were.
-  func endBackOffs(now: Int64, reason: String) throws -> Int {
+  ///
+  /// - Parameter throttledToo: also ends the server's waits that are not over.
+  func endBackOffs(now: Int64, throttledToo: Bool = false, reason: String) throws -> Int {
     try run(
       """
-      UPDATE operations SET state = 'pending', nextAttemptAt = NULL, reason = ?
-      WHERE state = 'waiting' AND (isServersWait = 0 OR nextAttemptAt <= ?)
+      UPDATE operations SET state = 'pending', nextAttemptAt = NULL, isServersWait = 0, reason = ?
+      WHERE state = 'waiting' AND (isServersWait = 0 OR nextAttemptAt <= ? OR ?)
       """,
-      [reason, now]
+      [reason, now, throttledToo]
     )
     return database.changesCount
   }
@@ -278,14 +282,16 @@ extension QueuedOperation {
     case .save:
       // What was sent and not answered may be there as well.
       let formers = [base.filter { changes.names.contains($0.key) }] + sentChanges.map(\.values)
-      let targets = changes.values.references(from: key)
-      let bound = changes.values.references(from: key, binding: true)
+      let bound = changes.values.references(from: key, .binding)
       let released = formers.reduce(into: Set<RecordKey>()) { released, former in
-        released.formUnion(former.references(from: key).subtracting(targets))
-        released.formUnion(former.references(from: key, binding: true).subtracting(bound))
+        released.formUnion(former.references(from: key, .binding).subtracting(bound))
       }
-      return RecordLinks(targets: targets.subtracting(released), released: released)
-    case .delete: return RecordLinks(targets: base.references(from: key))
+      let blocking = changes.values.references(from: key, .blocking).subtracting(released)
+      let plain = changes.values.references(from: key).subtracting(blocking).subtracting(released)
+      return RecordLinks(blocking: blocking, plain: plain, released: released)
+    case .delete:
+      let blocking = base.references(from: key, .blocking)
+      return RecordLinks(blocking: blocking, plain: base.references(from: key).subtracting(blocking))
     case .zoneSave, .zoneDelete: return RecordLinks()
     }
   }

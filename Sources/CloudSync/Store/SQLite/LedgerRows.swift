@@ -196,15 +196,21 @@ package struct QueueTotals: Hashable, Sendable {
   package var oldest: Int64?
 }
 
-/// The other records that decide when an operation can be sent.
+/// The other records that decide when an operation can be sent. Of a save, what the new values refer to; of a delete, what
+/// the record referred to on the server.
 package struct RecordLinks: Hashable, Sendable {
-  /// Of a save, what the new values refer to; of a delete, what the record referred to on the server.
-  package var targets: Set<RecordKey> = []
-  /// What the server's record refers to, or may, and a save lets go of: until then its deletion would be this record's.
+  /// Parents and `VALIDATE` references: the server refuses a save before their targets exist, and a delete of the target before
+  /// the referring record is gone. The operation waits.
+  package var blocking: Set<RecordKey> = []
+  /// All other references. The server takes them in any order; a request carries them in a good one.
+  package var plain: Set<RecordKey> = []
+  /// What the server's record refers to, or may, and a save stops referring to: until then the deletion of the target would
+  /// delete this record too, or be refused because of it.
   package var released: Set<RecordKey> = []
 
-  package init(targets: Set<RecordKey> = [], released: Set<RecordKey> = []) {
-    self.targets = targets
+  package init(blocking: Set<RecordKey> = [], plain: Set<RecordKey> = [], released: Set<RecordKey> = []) {
+    self.blocking = blocking
+    self.plain = plain
     self.released = released
   }
 }

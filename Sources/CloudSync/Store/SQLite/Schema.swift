@@ -34,8 +34,64 @@ enum Schema {
     migrator.registerMigration("13 offering") { try $0.execute(sql: offering) }
     migrator.registerMigration("14 renaming") { try $0.execute(sql: renaming) }
     migrator.registerMigration("15 undoing") { try $0.execute(sql: undoing) }
+    migrator.registerMigration("17 pausing") { database in
+      try database.execute(sql: pausing)
+      try liftPausesOfRows(database)
+    }
+    migrator.registerMigration("18 referring") { try $0.execute(sql: referring) }
     return migrator
   }()
+
+  private static let pausing = """
+    -- Rules that hold back what is sent to a zone, or of a record type, until they are lifted.
+    CREATE TABLE pauses(
+      zone TEXT NOT NULL DEFAULT '',
+      owner TEXT NOT NULL DEFAULT '',
+      type TEXT NOT NULL DEFAULT '',
+      at INTEGER NOT NULL,
+      actor TEXT NOT NULL,
+      PRIMARY KEY (zone, owner, type),
+      CHECK ((zone = '') <> (type = ''))
+    ) STRICT, WITHOUT ROWID;
+    """
+
+  /// Pausing everything used to pause each row as well: in a store that is paused, rows return to the state they had before.
+  private static func liftPausesOfRows(_ database: Database) throws {
+    let isPaused = try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'paused')") ?? false
+    guard isPaused else { return }
+    // A wait that the server asked for was kept as "PAUSED-AT END" under the operation's number.
+    try database.execute(
+      sql: """
+        UPDATE operations SET state = 'waiting', isServersWait = 1, reason = 'throttled by the server',
+            nextAttemptAt = CAST(substr(meta.value, instr(meta.value, ' ') + 1) AS INTEGER)
+          FROM meta WHERE meta.key = 'wait ' || operations.id AND operations.state = 'paused'
+            AND instr(meta.value, ' ') > 0;
+        UPDATE operations SET state = 'pending', reason = 'ready to send' WHERE state = 'paused';
+        DELETE FROM meta WHERE key LIKE 'wait %';
+        """
+    )
+  }
+
+  private static let referring = """
+    -- Whether the other record has to be there first on save, and gone last on delete. Of queued rows none blocks that has
+    -- neither a parent nor a VALIDATE reference; the others keep what they had until they are written again.
+    ALTER TABLE refs ADD COLUMN blocks INTEGER NOT NULL DEFAULT 1;
+    UPDATE refs SET blocks = 0 WHERE isReleased = 0 AND operation IN
+      (SELECT id FROM operations WHERE instr(changes || base, 'VALIDATE') = 0 AND instr(changes || base, '\(FieldChanges.parent)') = 0);
+    CREATE INDEX refsThatBlock ON refs(operation) WHERE blocks = 1;
+
+    DROP VIEW blockers;
+    CREATE VIEW blockers(operation, blocker) AS
+      SELECT o.id, b.id FROM operations o
+        JOIN refs r ON r.operation = o.id AND r.isReleased = 0 AND r.blocks = 1
+        JOIN operations b ON b.zone = r.zone AND b.owner = r.owner AND b.name = r.name
+        WHERE o.operation = 'save' AND b.operation = 'save' AND b.baseTag IS NULL AND b.id <> o.id
+      UNION ALL
+      SELECT o.id, a.id FROM operations o
+        JOIN refs r ON r.zone = o.zone AND r.owner = o.owner AND r.name = o.name AND r.blocks = 1
+        JOIN operations a ON a.id = r.operation AND a.operation = iif(r.isReleased, 'save', 'delete')
+        WHERE o.operation = 'delete' AND a.id <> o.id;
+    """
 
   private static let keeping = """
     -- Rows that could not be read, as JSON of their columns.

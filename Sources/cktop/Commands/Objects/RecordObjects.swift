@@ -39,6 +39,7 @@ extension ZoneRow {
       "zone": .text(key.zone), "owner": .unlessEmpty(key.owner),
       "records": .integer(Int64(records)), "tokenAt": .time(tokenAt), "lastFetchAt": .time(lastFetchAt),
       "state": .text(state), "heldDeletions": held.map { .integer(Int64($0.records)) } ?? .null,
+      "paused": .bool(isPaused),
     ]
   }
 }

@@ -16,6 +16,7 @@ struct StatusObject {
       "environment": .text(scope.environment), "database": .text(scope.database.rawValue),
       "generatedAt": .time(status.generatedAt), "sync": sync, "queue": queue, "records": records,
       "account": .object(account.json), "throttles": throttles, "lastError": lastError,
+      "pauses": .array(status.pauses.map(\.json)),
     ]
   }
 
@@ -104,5 +105,21 @@ enum StatusOutput {
   static func json(_ status: StoreStatus, scope: SyncStore.Scope, path: String, credential: String) -> String {
     let account = AccountState(status, credential: credential)
     return StatusObject(status: status, storePath: path, scope: scope, account: account).json.line
+  }
+}
+
+extension Pause {
+  /// The rule as JSON: a zone, a type, or neither for everything.
+  fileprivate var json: OutputJSON {
+    let (zone, type): (ZoneKey?, String?) =
+      switch rule {
+      case .everything: (nil, nil)
+      case .zone(let zone): (zone, nil)
+      case .type(let type): (nil, type)
+      }
+    return [
+      "zone": .optional(zone?.zone), "owner": .optional(zone?.owner), "type": .optional(type), "at": .time(at),
+      "by": .optional(actor),
+    ]
   }
 }

@@ -1,0 +1,46 @@
+/// What a pause holds back: a rule, which holds later changes too.
+package enum PauseRule: Hashable, Sendable {
+  /// No request is made at all.
+  case everything
+  /// Nothing is sent to a zone. It is still fetched.
+  case zone(ZoneKey)
+  /// Nothing of a record type is sent. It is still fetched.
+  case type(String)
+
+  /// The rule in words, for messages and the audit log.
+  package var text: String {
+    switch self {
+    case .everything: "everything"
+    case .zone(let zone): "zone \(zone.zone)"
+    case .type(let type): "type \(type)"
+    }
+  }
+}
+
+extension PauseRule {
+  /// Whether the rule holds back an operation on a zone, or on a record of this type there.
+  func holds(_ zone: ZoneKey, type: String?) -> Bool {
+    switch self {
+    case .everything: true
+    case .zone(let paused): paused == zone
+    case .type(let paused): paused == type
+    }
+  }
+}
+
+/// A rule that holds, since when, and by whom.
+package struct Pause: Hashable, Sendable {
+  package var rule: PauseRule
+  /// Milliseconds since 1970.
+  package var at: Int64
+  /// Who paused; nil where an earlier version did not store it.
+  package var actor: String?
+
+  /// What a list shows as the reason of an operation under this rule.
+  package var reason: String { "\(rule.text) is paused\(actor.map { " by \($0)" } ?? "")" }
+}
+
+extension [Pause] {
+  /// A rule that holds back an operation on a zone, or on a record of this type there.
+  package func first(holding zone: ZoneKey, type: String?) -> Pause? { first { $0.rule.holds(zone, type: type) } }
+}

@@ -1,0 +1,70 @@
+import GRDB
+
+/// The table `pauses`, and the value that pauses everything.
+extension Ledger {
+  private static let everythingKey = "paused"
+
+  /// Whether everything is paused.
+  func isPaused() throws -> Bool { try value(Self.everythingKey) != nil }
+
+  func pausedZones() throws -> [ZoneKey] {
+    try rows("SELECT zone, owner FROM pauses WHERE zone <> '' ORDER BY owner, zone")
+      .map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
+  }
+
+  /// The rules that hold now: that for everything first, then by zone and by type.
+  func pauses() throws -> [Pause] {
+    let everything = try value(Self.everythingKey).map { text in
+      // Once it was the time alone.
+      let parts = text.split(separator: " ", maxSplits: 1)
+      return Pause(
+        rule: .everything,
+        at: parts.first.flatMap { Int64($0) } ?? 0,
+        actor: parts.count > 1 ? String(parts[1]) : nil
+      )
+    }
+    let others = try rows("SELECT zone, owner, type, at, actor FROM pauses ORDER BY owner, zone, type").map { row in
+      let type: String = row["type"]
+      return Pause(
+        rule: type.isEmpty ? .zone(ZoneKey(zone: row["zone"], owner: row["owner"])) : .type(type),
+        at: row["at"],
+        actor: row["actor"]
+      )
+    }
+    return [everything].compactMap(\.self) + others
+  }
+
+  /// Sets a rule; whether it did not hold before.
+  func pause(_ rule: PauseRule, at time: Int64, actor: String) throws -> Bool {
+    switch rule {
+    case .everything:
+      guard try !isPaused() else { return false }
+      try setValue(Self.everythingKey, "\(time) \(actor)")
+      return true
+    case .zone(let zone): return try insertPause(zone, type: "", at: time, actor: actor)
+    case .type(let type): return try insertPause(ZoneKey(zone: "", owner: ""), type: type, at: time, actor: actor)
+    }
+  }
+
+  private func insertPause(_ zone: ZoneKey, type: String, at time: Int64, actor: String) throws -> Bool {
+    try run(
+      "INSERT INTO pauses(zone, owner, type, at, actor) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+      [zone.zone, zone.owner, type, time, actor]
+    )
+    return database.changesCount > 0
+  }
+
+  /// Lifts a rule; whether it held.
+  func resume(_ rule: PauseRule) throws -> Bool {
+    switch rule {
+    case .everything:
+      guard try isPaused() else { return false }
+      try setValue(Self.everythingKey, nil)
+      return true
+    case .zone(let zone):
+      try run("DELETE FROM pauses WHERE zone = ? AND owner = ? AND zone <> ''", [zone.zone, zone.owner])
+    case .type(let type): try run("DELETE FROM pauses WHERE type = ? AND type <> ''", [type])
+    }
+    return database.changesCount > 0
+  }
+}

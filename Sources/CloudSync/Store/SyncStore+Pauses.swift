@@ -1,0 +1,48 @@
+/// Rules that pause sending. Setting or lifting one writes one row, however long the queue is.
+extension SyncStore {
+  /// The rules that hold now.
+  package func pauses() throws(StoreError) -> [Pause] { try read { try $0.pauses() } }
+
+  /// Holds back everything, a zone or a record type, and what comes later of it.
+  ///
+  /// - Parameter actor: who, for the audit log.
+  /// - Returns: whether the rule is new.
+  @discardableResult
+  package func pause(_ rule: PauseRule, actor: String) throws(StoreError) -> Bool {
+    let now = now()
+    return try write { ledger in
+      guard try ledger.pause(rule, at: now, actor: actor) else { return false }
+      try audit("pause", rule.text, 1, actor, now: now, ledger)
+      return true
+    }
+  }
+
+  /// Lifts a rule. Operations that were paused one by one stay paused.
+  ///
+  /// - Returns: whether the rule held.
+  @discardableResult
+  package func resume(_ rule: PauseRule, actor: String) throws(StoreError) -> Bool {
+    let now = now()
+    return try write { ledger in
+      guard try ledger.resume(rule) else { return false }
+      try audit("resume", rule.text, 1, actor, now: now, ledger)
+      return true
+    }
+  }
+
+  /// Lifts every rule. Operations that were paused one by one stay paused.
+  ///
+  /// - Returns: the rules that held.
+  @discardableResult
+  package func resumeAll(actor: String) throws(StoreError) -> [PauseRule] {
+    let now = now()
+    return try write { ledger in
+      let rules = try ledger.pauses().map(\.rule)
+      for rule in rules {
+        _ = try ledger.resume(rule)
+        try audit("resume", rule.text, 1, actor, now: now, ledger)
+      }
+      return rules
+    }
+  }
+}
