@@ -25,9 +25,12 @@ struct Cktop: AsyncParsableCommand {
   static func main() async {
     // What is written here is the user's own: stores, logs beside them, keys, the emulator's data.
     umask(0o077)
+    DescriptorLimit.raise()
     do {
       try requireText()
-      var command = try parseAsRoot(StoreOptions.afterVerb(Array(CommandLine.arguments.dropFirst())))
+      let arguments = Array(CommandLine.arguments.dropFirst())
+      try EmptyValues.refuse(in: arguments)
+      var command = try parseAsRoot(StoreOptions.afterVerb(arguments))
       if var asynchronous = command as? any AsyncParsableCommand {
         try await asynchronous.run()
       } else {

@@ -26,7 +26,7 @@ struct Session: Sendable {
     )
   }
 
-  private static func configuration(_ path: String, home: String) throws(CommandFailure) -> ConfigurationFile? {
+  static func configuration(_ path: String, home: String) throws(CommandFailure) -> ConfigurationFile? {
     guard FileManager.default.fileExists(atPath: path) else { return nil }
     guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
       throw .usage("\(path) cannot be read as text; correct the file or its rights")

@@ -9,7 +9,11 @@ protocol Verb: AsyncParsableCommand {
 }
 
 extension Verb {
-  func run() async throws { try await run(Session(options)) }
+  func run() async throws {
+    let session = try Session(options)
+    try DescriptorLimit.require()
+    try await run(session)
+  }
 }
 
 extension CommandStatus {

@@ -11,11 +11,12 @@ struct Appearance: Sendable {
 
   /// Finds the theme by name, in the user's folder first.
   ///
+  /// - Parameter name: what option, environment or configuration file name; nil for the default theme.
   /// - Throws: a usage failure that names the themes there are.
   init(theme name: String?, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
     let directories = Self.directories(environment)
     do {
-      theme = try Theme.load(named: name ?? environment["CKTOP_THEME"] ?? "midnight", directories: directories)
+      theme = try Theme.load(named: name ?? "midnight", directories: directories)
       // A broken file of the user's own keeps only itself from being used.
       themes = Theme.names(directories: directories).compactMap { try? Theme.load(named: $0, directories: directories) }
     } catch {

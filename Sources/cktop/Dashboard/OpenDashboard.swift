@@ -12,7 +12,7 @@ struct OpenDashboard: AsyncParsableCommand {
     abstract: "The dashboard on the configured store (what cktop alone does)."
   )
 
-  @Option(help: "The theme; see cktop themes.")
+  @Option(help: "The theme, before CKTOP_THEME and the configuration file; see cktop themes.")
   var theme: String?
 
   @OptionGroup var options: StoreOptions
@@ -25,6 +25,7 @@ struct OpenDashboard: AsyncParsableCommand {
     }
     let appearance = try Appearance(theme: theme ?? session.settings.theme?.value)
     try Appearance.requireTerminal()
+    try DescriptorLimit.require()
     // Before anything is opened and any thread is started: the guard must not hold the driver's lock.
     Screen.startGuard()
     let isReadOnly = session.settings.isReadOnly.value

@@ -23,16 +23,17 @@ struct DemoCommand: AsyncParsableCommand {
   )
   var headless: Double?
 
-  @Option(help: "The theme; see cktop themes.")
+  @Option(help: "The theme, before CKTOP_THEME and the configuration file; see cktop themes.")
   var theme: String?
 
   @MainActor
   func run() async throws {
+    try DescriptorLimit.require()
     if let headless {
       guard headless >= 0, headless <= 86_400 else { throw CommandFailure.usage("--headless takes 0 to 86400 seconds") }
       return try await runHeadless(headless)
     }
-    let appearance = try Appearance(theme: theme)
+    let appearance = try Appearance(theme: theme ?? Session.theme())
     try Appearance.requireTerminal()
     // Before anything is opened and any thread is started: the guard must not hold the driver's lock.
     Screen.startGuard()

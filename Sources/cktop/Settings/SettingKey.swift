@@ -11,8 +11,8 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
   /// The option that sets it. Credentials have none: every user of a machine can read a command line.
   var option: String? {
     switch self {
-    case .profile, .container, .environment, .database, .url, .store, .policy, .readOnly: "--" + rawValue
-    case .theme, .keyID, .keyFile, .apiToken, .webAuthToken: nil
+    case .profile, .container, .environment, .database, .url, .store, .policy, .readOnly, .theme: "--" + rawValue
+    case .keyID, .keyFile, .apiToken, .webAuthToken: nil
     }
   }
 
@@ -26,7 +26,7 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
     case .store: "CKTOP_STORE"
     case .policy: "CKTOP_POLICY"
     case .readOnly: "CKTOP_READ_ONLY"
-    case .theme: nil
+    case .theme: "CKTOP_THEME"
     case .keyID: "CLOUDKIT_KEY_ID"
     case .keyFile: "CLOUDKIT_KEY_FILE"
     case .apiToken: "CLOUDKIT_API_TOKEN"

@@ -1,0 +1,38 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// How many files this process may have open.
+enum DescriptorLimit {
+  /// The least with which a store and its connections work; with fewer, anything that opens a file may fail at any time.
+  static let least: rlim_t = 64
+
+  /// Raises the soft limit to the hard one.
+  static func raise() {
+    guard var limit = current, limit.rlim_cur < limit.rlim_max else { return }
+    limit.rlim_cur = limit.rlim_max
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
+  /// Refuses to go on with too few; called before a store is opened.
+  static func require() throws(CommandFailure) {
+    guard let limit = current, let refusal = refusal(of: limit.rlim_cur) else { return }
+    throw refusal
+  }
+
+  /// Why so many are too few; nil where they are enough.
+  static func refusal(of count: rlim_t) -> CommandFailure? {
+    guard count < least else { return nil }
+    return CommandFailure(
+      "this process may open only \(count) files and needs at least \(least); raise the limit with ulimit -n \(least * 16)",
+      .storeUnusable
+    )
+  }
+
+  private static var current: rlimit? {
+    var limit = rlimit()
+    return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? limit : nil
+  }
+}

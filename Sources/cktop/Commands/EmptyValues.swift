@@ -1,0 +1,28 @@
+/// Options that are given without a value, found before the arguments are parsed.
+///
+/// The parser would take the next argument as the value of `--name=`, and keep an empty one that the verb then has to notice.
+enum EmptyValues {
+  /// Refuses `--option=` and `--option ""`, whatever the verb. Positional arguments, such as the `FIELD=` that clears a field,
+  /// may end in `=`, and everything behind `--` is positional.
+  static func refuse(in arguments: [String]) throws(CommandFailure) {
+    guard let option = option(in: arguments) else { return }
+    throw .usage("\(option) is empty; give a value or leave it out")
+  }
+
+  /// The name of the first option without a value; nil where there is none.
+  static func option(in arguments: [String]) -> String? {
+    var previous: String?
+    for argument in arguments {
+      if argument == "--" { return nil }
+      if argument.isEmpty, let previous { return previous }
+      previous = nil
+      guard argument.hasPrefix("-"), argument != "-" else { continue }
+      guard let sign = argument.firstIndex(of: "=") else {
+        previous = argument
+        continue
+      }
+      if argument.index(after: sign) == argument.endIndex { return String(argument[..<sign]) }
+    }
+    return nil
+  }
+}

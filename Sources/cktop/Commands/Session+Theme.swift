@@ -1,0 +1,19 @@
+import Foundation
+
+extension Session {
+  /// The theme that the environment or the configuration file names, for a command that needs no other setting; nil where
+  /// neither does.
+  static func theme(
+    environment: [String: String] = ProcessInfo.processInfo.environment,
+    home: String = NSHomeDirectory()
+  ) throws(CommandFailure) -> String? {
+    let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? home
+    let path = ConfigurationFile.path(environment: environment, home: home)
+    return try SettingResolver(
+      options: SettingOptions(),
+      environment: environment,
+      file: configuration(path, home: home),
+      home: home
+    ).text(.theme)?.value
+  }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+
+@testable import cktop
+
+@Suite(.serialized) struct ThemeSettingTests {
+  private static let file = "theme = \"nord\""
+
+  @Test(arguments: [
+    ([:], nil, nil, SettingSource.standard), ([:], file, "nord", .file("/c/config.toml")),
+    (["CKTOP_THEME": "paper"], nil, "paper", .environment), (["CKTOP_THEME": "paper"], file, "paper", .environment),
+    (["CKTOP_THEME": ""], file, "nord", .file("/c/config.toml")),
+  ])
+  func `the environment's theme wins over the configuration file's`(
+    _ environment: [String: String],
+    _ file: String?,
+    _ theme: String?,
+    _ source: SettingSource
+  ) throws {
+    let configuration = try file.map { try ConfigurationFile($0, path: "/c/config.toml", home: "/home/ada") }
+    let settings = try Settings(
+      options: SettingOptions(),
+      environment: environment,
+      file: configuration,
+      home: "/home/ada"
+    )
+
+    #expect(settings.theme?.value == theme)
+    #expect(settings.theme?.source ?? .standard == source)
+  }
+
+  @Test func `a command without settings of its own takes the theme from environment and file`() throws {
+    let folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(
+      atPath: folder.path("config/cktop"),
+      withIntermediateDirectories: true
+    )
+    _ = try folder.write(Self.file, to: "config/cktop/config.toml")
+    let environment = folder.environment
+
+    #expect(try Session.theme(environment: environment) == "nord")
+    #expect(try Session.theme(environment: environment.merging(["CKTOP_THEME": "paper"]) { $1 }) == "paper")
+    #expect(try Session.theme(environment: ["HOME": folder.path("nowhere")]) == nil)
+  }
+
+  @Test func `config check shows where the theme comes from`() async throws {
+    let machine = try Machine(["CKTOP_THEME": "paper", "CLOUDKIT_CONTAINER": Machine.container])
+
+    let lines = try await machine.succeed("config", "check", "--json").objects()
+
+    let theme = try #require(lines.first { $0["setting"] as? String == "theme" })
+    #expect(theme["value"] as? String == "paper" && theme["source"] as? String == "CKTOP_THEME")
+  }
+}
