@@ -231,6 +231,10 @@ extension SyncStore {
       for name in added { operation.base[name] = base[name] }
       operation.compareWhereStale(added, base, mirror)
       operation.changes.apply(changes)
+      if mirror != nil, !joins, !saving.isDoomed, operation.isChangedBack {
+        try ledger.end(operation, .superseded, "changed back before it was sent; nothing is left to send", now: now)
+        return .enqueued(operation.id)
+      }
     }
     if group == nil, let refusal = try Self.refusal(ofEdited: operation, ledger) { return .refused(refusal) }
     try edited(&operation, group: group, now: now, ledger)
@@ -366,6 +370,13 @@ extension QueuedOperation {
     guard kind == .save else { return true }
     guard let server, !conflictsEndlessly else { return false }
     return !Conflict(self, server: server).isContested
+  }
+
+  /// Whether nothing of it can have been sent, and every field is again what it was: nothing is left to send.
+  fileprivate var isChangedBack: Bool {
+    guard kind == .save, !isRecreation, baseTag != nil, errorCode != StoreError.unreadable else { return false }
+    guard state != .inFlight, state != .conflict, !isUnanswered, sentChanges.isEmpty else { return false }
+    return changes.effective(on: base).isEmpty
   }
 
   /// Called before an edit: remembers what a request that is on its way may have written.
