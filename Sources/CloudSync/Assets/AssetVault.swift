@@ -21,6 +21,12 @@ struct AssetVault: Sendable {
     var errorDescription: String? { "it is no regular file" }
   }
 
+  /// This process, or this machine, has no descriptor left to open a file with.
+  struct TooManyOpenFiles: Error {}
+
+  /// The error with which files are refused to be opened, for tests; nil: the system decides.
+  @TaskLocal static var refusal: Int32?
+
   /// What a file holds.
   struct Content: Hashable {
     var digest: String
@@ -43,7 +49,7 @@ struct AssetVault: Sendable {
       attributes: [.posixPermissions: 0o700]
     )
     let incoming = folder.appendingPathComponent("incoming-\(UUID().uuidString)")
-    let descriptor = open(incoming.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    let descriptor = try Self.opened(incoming, O_WRONLY | O_CREAT | O_EXCL)
     guard descriptor >= 0 else { throw Self.failure(incoming) }
     let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     do {
@@ -82,7 +88,7 @@ struct AssetVault: Sendable {
   /// Does something under a lock of the folder; nil where there is no folder, or the lock is another's.
   @discardableResult
   private func locked<Value>(_ operation: Int32, _ body: () throws -> Value) throws -> Value? {
-    let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let descriptor = try Self.opened(folder, O_RDONLY | O_DIRECTORY)
     guard descriptor >= 0 else { return nil }
     // Closing gives the lock back, too.
     defer { close(descriptor) }
@@ -92,7 +98,7 @@ struct AssetVault: Sendable {
 
   private static func read(_ file: URL, _ take: (Data) throws -> Void) throws -> Content {
     // Opening what is no file, such as a pipe that nobody writes to, would wait for ever.
-    let descriptor = open(file.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    let descriptor = try opened(file, O_RDONLY | O_NONBLOCK)
     guard descriptor >= 0 else {
       throw CocoaError(
         errno == ENOENT ? .fileReadNoSuchFile : .fileReadNoPermission,
@@ -112,6 +118,19 @@ struct AssetVault: Sendable {
     return Content(digest: hash.finalize().map { byte in hexadecimal(byte) }.joined(), size: size)
   }
 
+  /// Opens a file; below zero with `errno` where that fails.
+  ///
+  /// - Throws: `TooManyOpenFiles`, which says nothing about the file.
+  private static func opened(_ file: URL, _ flags: Int32) throws(TooManyOpenFiles) -> Int32 {
+    if let refusal, isForWantOfDescriptors(refusal) { throw TooManyOpenFiles() }
+    let descriptor = open(file.path, flags | O_CLOEXEC, 0o600)
+    if descriptor < 0, isForWantOfDescriptors(errno) { throw TooManyOpenFiles() }
+    return descriptor
+  }
+
+  /// Whether an error says that this process or this machine has too many files open.
+  static func isForWantOfDescriptors(_ code: Int32) -> Bool { code == EMFILE || code == ENFILE }
+
   private static func hexadecimal(_ byte: UInt8) -> String {
     let digits = String(byte, radix: 16)
     return digits.count == 1 ? "0" + digits : digits
@@ -119,7 +138,7 @@ struct AssetVault: Sendable {
 
   /// Makes names in a folder survive a power cut.
   private static func synchronize(_ folder: URL) throws {
-    let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let descriptor = try opened(folder, O_RDONLY | O_DIRECTORY)
     guard descriptor >= 0 else { throw failure(folder) }
     defer { close(descriptor) }
     guard fsync(descriptor) == 0 else { throw failure(folder) }

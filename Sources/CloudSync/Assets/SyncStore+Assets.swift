@@ -14,24 +14,29 @@ extension SyncStore {
     _ body: ([Result<[QueuedAsset], Refusal>]) throws(StoreError) -> Value
   ) throws(StoreError) -> Value {
     guard changes.contains(where: { !$0.assets.isEmpty }) else { return try body(changes.map { _ in .success([]) }) }
-    guard keeping == .copied, let vault else { return try body(changes.map { prepare($0, keeping) }) }
+    guard keeping == .copied, let vault else { return try body(prepare(changes, keeping)) }
     do {
-      return try vault.whileKeeping {
-        let prepared = changes.map { prepare($0, keeping) }
-        for case .failure(let refusal) in prepared where refusal.isDiskFull {
-          let reason = "the disk is full; free some space and try again: \(refusal.reason)"
-          throw StoreError(.diskFull, reason, passes: true)
-        }
-        return try body(prepared)
-      }
+      return try vault.whileKeeping { try body(prepare(changes, keeping)) }
     } catch let error as StoreError {
       throw error
+    } catch is AssetVault.TooManyOpenFiles {
+      throw .tooManyOpenFiles
     } catch {
       throw StoreError(.invalid, "files cannot be kept in \(vault.folder.path): \(Self.text(error))")
     }
   }
 
   private var vault: AssetVault? { storage.assetFolder.map(AssetVault.init) }
+
+  private func prepare(_ changes: [Change], _ keeping: AssetKeeping) throws(StoreError) -> [Result<
+    [QueuedAsset], Refusal
+  >] {
+    let prepared = changes.map { prepare($0, keeping) }
+    for case .failure(let refusal) in prepared {
+      if let trouble = refusal.trouble { throw trouble }
+    }
+    return prepared
+  }
 
   private func prepare(_ change: Change, _ keeping: AssetKeeping) -> Result<[QueuedAsset], Refusal> {
     var assets: [QueuedAsset] = []
@@ -50,8 +55,8 @@ extension SyncStore {
   /// Why a change is refused.
   struct Refusal: Error {
     var reason: String
-    /// No fault of the change.
-    var isDiskFull = false
+    /// What is no fault of the change, and keeps all others from being accepted, too.
+    var trouble: StoreError?
   }
 
   private func prepare(_ source: AssetSource, _ field: String, _ position: Int, _ keeping: AssetKeeping) throws(Refusal)
@@ -70,10 +75,11 @@ extension SyncStore {
     do {
       content = try (keeping == .copied ? vault?.keep(file) : nil) ?? AssetVault.content(of: file)
     } catch {
-      throw Refusal(
-        reason: "the file \(file.path) for \(field) cannot be kept: \(Self.text(error))",
-        isDiskFull: AssetVault.isDiskFull(error)
-      )
+      let reason = "the file \(file.path) for \(field) cannot be kept: \(Self.text(error))"
+      if error is AssetVault.TooManyOpenFiles { throw Refusal(reason: reason, trouble: .tooManyOpenFiles) }
+      let isDiskFull = AssetVault.isDiskFull(error)
+      let full = StoreError(.diskFull, "the disk is full; free some space and try again: \(reason)", passes: true)
+      throw Refusal(reason: reason, trouble: isDiskFull ? full : nil)
     }
     guard content.size <= CKAsset.largestFile else {
       throw Refusal(
@@ -92,9 +98,10 @@ extension SyncStore {
     )
   }
 
-  private static func text(_ error: any Error) -> String {
+  static func text(_ error: any Error) -> String {
     switch error {
     case is AssetVault.NoFile: "it is no regular file"
+    case is AssetVault.TooManyOpenFiles: "too many files are open"
     case let error as CocoaError where error.code == .fileReadNoSuchFile: "it is not there"
     case let error as CocoaError: error.localizedDescription
     default: String(describing: error)
@@ -316,7 +323,7 @@ extension QueuedOperation {
     errorMessage = error.reason
     lostRounds += 1
     let isLong = Backoff.seconds(afterAttempt: lostRounds, random: 1) >= Throttles.longWait
-    if error.retryAfter == nil, error.code != .networkError || (error.effect != .notSent && (isLineGood || isLong)) {
+    if error.retryAfter == nil, error.effect != .notSent, error.code != .networkError || isLineGood || isLong {
       attempts += 1
     }
     if attempts >= maxAttempts { return fail(error.code.name, error.reason) }

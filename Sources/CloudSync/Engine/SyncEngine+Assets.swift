@@ -195,8 +195,11 @@ extension SyncEngine {
     // A noted file is not ours, and disks forget: its bytes may be others by now, and what is sent is referred to for good.
     if let digest = need.asset.digest {
       let what = need.asset.path == nil ? "the store's copy" : "the file"
-      guard let content = try? AssetVault.content(of: file) else {
-        return .refused(code: "ASSET_FILE_NOT_FOUND", reason: "\(what) \(file.path) for \(field) is gone")
+      let content: AssetVault.Content
+      do {
+        content = try AssetVault.content(of: file)
+      } catch {
+        return outcome(ofReading: "\(what) \(file.path) for \(field)", error)
       }
       guard content.digest == digest else {
         return .refused(code: "ASSET_FILE_MODIFIED", reason: "\(what) \(file.path) for \(field) has changed since")
@@ -207,6 +210,19 @@ extension SyncEngine {
       return .granted(try await client.uploadAsset(file, to: address, over: transport), at: store.now())
     } catch {
       return outcome(of: error, file, field)
+    }
+  }
+
+  /// What a file that cannot be read means for its save: a file that is there is tried again.
+  private static func outcome(ofReading file: String, _ error: any Error) -> SyncStore.AssetOutcome {
+    switch error {
+    case is AssetVault.TooManyOpenFiles:
+      let reason = "\(file) cannot be opened now: too many files are open"
+      return .failed(WebServicesError(ServerErrorCode("TOO_MANY_OPEN_FILES"), reason, effect: .notSent))
+    case let error as CocoaError where error.code == .fileReadNoSuchFile:
+      return .refused(code: "ASSET_FILE_NOT_FOUND", reason: "\(file) is gone")
+    default:
+      return .refused(code: "ASSET_FILE_NOT_FOUND", reason: "\(file) cannot be read: \(SyncStore.text(error))")
     }
   }
 

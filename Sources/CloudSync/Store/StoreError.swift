@@ -7,6 +7,8 @@ public struct StoreError: Error, Hashable, Sendable {
     case missing
     /// An earlier version made the store, and this access does not migrate it.
     case older
+    /// The file was deleted or replaced while it was open.
+    case replaced
     /// This process is no longer the driver: another one took over while it was stopped.
     case fenced
     /// The caller asked for something the data forbid.
@@ -24,6 +26,16 @@ public struct StoreError: Error, Hashable, Sendable {
 
   static func missing(_ path: String) -> StoreError {
     StoreError(.missing, "there is no store \(path); `cktop sync` or `cktop records put` makes it")
+  }
+
+  static func replaced(_ file: String) -> StoreError {
+    let remedy = "start again to use the file that is there now"
+    return StoreError(.replaced, "\(file) was deleted or replaced while it was open; \(remedy)")
+  }
+
+  static var tooManyOpenFiles: StoreError {
+    let remedy = "close some or raise the limit with ulimit -n, and try again"
+    return StoreError(.cannotOpen, "too many files are open, nothing was accepted; \(remedy)", passes: true)
   }
 
   package init(_ kind: Kind, _ message: String, passes: Bool = false) {
