@@ -45,6 +45,8 @@ final class SimulatedStorage: QueueStorage {
   var isDriven: Bool { inner.isDriven }
   func driverLock() -> any DriverLock { inner.driverLock() }
 
+  func requireInPlace() throws(StoreError) { try inner.requireInPlace() }
+
   func watch(on queue: DispatchQueue, locks: Bool, _ changed: @escaping @Sendable () -> Void) -> (any StorageWatch)? {
     inner.watch(on: queue, locks: locks, changed)
   }

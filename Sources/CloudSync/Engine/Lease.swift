@@ -22,6 +22,7 @@ package struct Lease: Sendable {
   {
     let lock = candidate ?? store.storage.driverLock()
     let isFree = lock.take()
+    try lock.requireInPlace()
     let now = store.now()
     if !isFree {
       // Somebody who waits for a driver looks often: looking must not write, for each write wakes all who watch.
@@ -56,6 +57,7 @@ package struct Lease: Sendable {
 
   /// Throws unless this process is still the driver; extends its lease.
   func check(_ ledger: Ledger, now: Int64) throws {
+    try lock.requireInPlace()
     guard try ledger.extendLease(fence: fence, until: now + Self.duration) else {
       throw StoreError(.fenced, "another process drives this store now; this one has stopped")
     }

@@ -48,6 +48,8 @@ extension SyncEngine {
   package func drive(types: [String] = []) async throws {
     let watcher = watch(wakeup)
     defer { _ = watcher }
+    let lookout = watchPlace()
+    defer { lookout.cancel() }
     let inbox = PushInbox()
     var listening: Task<Void, Never>?
     defer { listening?.cancel() }
@@ -60,6 +62,7 @@ extension SyncEngine {
     var wasBroken = false
     while !Task.isCancelled {
       do {
+        try requireInPlace()
         guard let held = lease else {
           restingUntil = nil
           let taken = try await standBy()

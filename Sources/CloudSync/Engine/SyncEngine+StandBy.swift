@@ -12,11 +12,13 @@ extension SyncEngine {
   /// when it will wake by itself.
   func standBy() async throws(StoreError) -> Lease? {
     let candidate = store.storage.driverLock()
+    lock = candidate
     let wakeup = wakeup
     let watcher = StoreWatcher(store, queue: .global(), locks: true) { wakeup.ring() }
     defer { _ = watcher }
     var neglected: (rest: DriversRest, since: ContinuousClock.Instant)?
     while !Task.isCancelled {
+      try requireInPlace()
       if let lease = try Lease.acquire(store, with: candidate) { return lease }
       let (rest, expiresAt) = try store.driversRest()
       var end = expiresAt
@@ -41,5 +43,20 @@ extension SyncEngine {
       }
     }
     return nil
+  }
+
+  /// Throws where the store or its lock file was deleted or replaced.
+  func requireInPlace() throws(StoreError) {
+    try store.storage.requireInPlace()
+    try lock?.requireInPlace()
+  }
+
+  /// Wakes the loop where the store or its lock file was deleted or replaced, of which nothing else tells while it sleeps.
+  func watchPlace() -> Task<Void, Never> {
+    Task {
+      while (try? await Task.sleep(for: .seconds(2))) != nil {
+        do { try requireInPlace() } catch { wakeup.ring() }
+      }
+    }
   }
 }

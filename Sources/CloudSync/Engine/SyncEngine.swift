@@ -116,6 +116,8 @@ public actor SyncEngine {
   var subscribed: (identifiers: Set<String>, at: Int64)?
   var subscriptionsRefusedAt: Int64?
   var driving: Task<Void, any Error>?
+  /// The lock with which this engine drives, or stands by.
+  var lock: (any DriverLock)?
   /// What is held back, as everybody has been told.
   var toldHeld: [HeldDeletions] = []
   /// What ended syncing by itself.

@@ -23,6 +23,9 @@ package protocol QueueStorage: Sendable {
   /// process wait to write.
   func yields(after rows: Int) -> Bool
 
+  /// Throws where the file that was opened is no longer the one at its path. Every read and write does the same first.
+  func requireInPlace() throws(StoreError)
+
   /// The lock that one driver at a time holds. Not taken yet.
   func driverLock() -> any DriverLock
 
@@ -41,6 +44,14 @@ package protocol DriverLock: AnyObject, Sendable {
   /// Takes the lock if it is free and not ours yet; whether it is ours.
   @discardableResult func take() -> Bool
   func release()
+
+  /// Throws where the lock's file is no longer the one at its path, so that others do not see the lock.
+  func requireInPlace() throws(StoreError)
+}
+
+extension DriverLock {
+  /// A lock without a file stays in its place.
+  package func requireInPlace() throws(StoreError) {}
 }
 
 /// Something that tells of writes for as long as it is held.

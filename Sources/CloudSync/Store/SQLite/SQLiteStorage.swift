@@ -24,6 +24,8 @@ package final class SQLiteStorage: QueueStorage {
   private let access: StoreAccess
   /// What stands in for the lock file of a store in memory; nil for a file.
   private let seat: DriverSeat?
+  /// Which file was opened; nil in memory.
+  private let identity: FileIdentity?
   /// Why the file is not to be used any more, once that is known.
   private let damage = Mutex<StoreError?>(nil)
   /// How many calls wait for their turn to write.
@@ -48,6 +50,7 @@ package final class SQLiteStorage: QueueStorage {
     }
     do {
       writer = try Self.open(name, access)
+      identity = FileIdentity(atPath: name)
       try checkOnOpening(upTo: limit)
     } catch {
       throw StoreError(opening: path, error)
@@ -61,6 +64,7 @@ package final class SQLiteStorage: QueueStorage {
     self.name = name
     access = .making
     seat = DriverSeat()
+    identity = nil
     do {
       var configuration = Configuration()
       configuration.label = "cktop"
@@ -317,6 +321,7 @@ package final class SQLiteStorage: QueueStorage {
 
   private func wrap<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
     if let error = damage.withLock({ $0 }) { throw error }
+    try requireInPlace()
     do {
       return try body()
     } catch let error as StoreError {
@@ -327,6 +332,11 @@ package final class SQLiteStorage: QueueStorage {
   }
 
   // MARK: - Driver and watchers
+
+  package func requireInPlace() throws(StoreError) {
+    guard let identity, FileIdentity(atPath: name) != identity else { return }
+    throw .replaced("the store \(name)")
+  }
 
   package func driverLock() -> any DriverLock {
     if let seat { SeatLock(seat) } else { StoreLock(beside: name) }

@@ -54,6 +54,12 @@ final class StoreLock: DriverLock {
     if byte == 0 { Bell.ring(storePath) }
   }
 
+  func requireInPlace() throws(StoreError) {
+    let path = Self.path(storePath)
+    guard descriptor >= 0, FileIdentity(of: descriptor) != FileIdentity(atPath: path) else { return }
+    throw .replaced("the lock file \(path)")
+  }
+
   /// Takes the lock as soon as whoever holds it lets go.
   private func wait() {
     isHeld.withLock { $0 = control(Self.awaitLock, Int16(F_WRLCK)) != nil }

@@ -1,0 +1,83 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+@Suite(.serialized, .onFile) struct ReplacedStoreTests {
+  private let world: World
+  private let mine: TestDevice
+  private let path: String
+
+  init() throws {
+    world = try World()
+    mine = try world.device("mine")
+    path = mine.store.path
+  }
+
+  private func replace(_ file: String) throws {
+    try FileManager.default.copyItem(atPath: file, toPath: file + ".copy")
+    guard rename(file + ".copy", file) == 0 else { throw CocoaError(.fileWriteUnknown) }
+  }
+
+  private func kind(_ body: () async throws -> Void) async -> StoreError.Kind? {
+    do { try await body() } catch { return (error as? StoreError)?.kind }
+    return nil
+  }
+
+  @Test func `files are the same by device and inode, not by name`() throws {
+    let (a, b, c) = (world.folder.path("a"), world.folder.path("b"), world.folder.path("c"))
+    try Data().write(to: URL(fileURLWithPath: a))
+    try FileManager.default.linkItem(atPath: a, toPath: b)
+    try Data().write(to: URL(fileURLWithPath: c))
+
+    #expect(FileIdentity(atPath: a) == FileIdentity(atPath: b))
+    #expect(FileIdentity(atPath: a) != FileIdentity(atPath: c))
+    #expect(FileIdentity(atPath: world.folder.path("none")) == nil && FileIdentity(of: -1) == nil)
+  }
+
+  @Test(arguments: [false, true])
+  func `a store that was deleted or replaced is neither read nor written nor sent from`(_ isDeleted: Bool) async throws
+  {
+    try mine.store.accept(world.put("a", [:]))
+    if isDeleted { try FileManager.default.removeItem(atPath: path) } else { try replace(path) }
+
+    #expect(await kind { _ = try mine.store.status() } == .replaced)
+    #expect(await kind { try mine.store.accept(world.put("b", [:])) } == .replaced)
+    #expect(await kind { try await mine.sync() } == .replaced)
+    #expect(mine.transport.total == 0)
+  }
+
+  @Test(arguments: [false, true])
+  func `a store that goes in the middle of a sync sends nothing more`(_ isDeleted: Bool) async throws {
+    try mine.store.accept(world.put("a", [:]))
+    let path = path
+    mine.transport.interfere { operation, _, _ in
+      if operation == "zones/modify" || operation == "zones/list" || operation == "changes/database" {
+        try? FileManager.default.removeItem(atPath: path)
+      }
+      return .pass
+    }
+
+    #expect(await kind { try await mine.sync() } == .replaced)
+    #expect(mine.transport.count("records/modify") == 0)
+  }
+
+  @Test(arguments: [false, true], [false, true])
+  func `driving ends where the store or its lock file goes`(_ isLock: Bool, _ isDeleted: Bool) async throws {
+    let file = isLock ? StoreLock.path(path) : path
+    let (resting, rested) = AsyncStream<Void>.makeStream()
+    let watcher = StoreWatcher(mine.store, queue: .global()) { [store = mine.store] in
+      if (try? store.driversRest().rest) ?? nil != nil { rested.yield() }
+    }
+    defer { _ = watcher }
+    let driving = Task { try await mine.engine.drive() }
+    for await _ in resting { break }
+
+    if isDeleted { try FileManager.default.removeItem(atPath: file) } else { try replace(file) }
+
+    #expect(await kind { try await driving.value } == .replaced)
+    #expect(!StoreLock.isHeld(beside: path))
+  }
+}

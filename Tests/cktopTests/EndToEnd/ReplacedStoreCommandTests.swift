@@ -1,0 +1,42 @@
+import Foundation
+import Testing
+
+@Suite(.serialized) struct ReplacedStoreCommandTests {
+  @Test(
+    .timeLimit(.minutes(15)),
+    arguments: ["rm \"$0\"", "cp \"$0\" \"$0.new\" && mv \"$0.new\" \"$0\"", "rm \"$0.driver\""]
+  )
+  func `a watching sync ends with 4 when its store goes, and status calls no dead process live`(_ script: String)
+    async throws
+  {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud, ["CKTOP_STORE": "store.sqlite"])
+    let store = machine.folder.path("store.sqlite")
+    let machineStore = ["CKTOP_STORE": store]
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1", settings: machineStore)
+    let log = machine.folder.path("driver.log")
+    let watching = try Child(
+      Binary.cktop().path,
+      ["sync", "--watch"],
+      environment: machine.environment.merging(machineStore) { $1 },
+      error: log
+    )
+    while true {
+      let status = try await machine.run("status", "--json", settings: machineStore).object()
+      if (status["sync"] as? [String: Any])?["inSync"] as? Bool == true { break }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+
+    let change = try Child("/bin/sh", ["-c", script, store], environment: machine.environment)
+    await change.end()
+    let end = await watching.end()
+
+    #expect(end == .exited(4))
+    let complaints = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+      .filter { $0.hasPrefix("cktop: ") }
+    #expect(complaints.count == 1 && complaints.first?.contains("was deleted or replaced") == true)
+    let status = try await machine.run("status", "--json", settings: machineStore).object()
+    let driver = (status["sync"] as? [String: Any])?["driver"] as? [String: Any]
+    #expect(driver?["live"] as? Bool != true)
+  }
+}
