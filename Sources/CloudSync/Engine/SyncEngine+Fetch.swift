@@ -30,7 +30,13 @@ extension SyncEngine {
       isComplete = isRead
       for zone in try store.zonesToRead() {
         let isRead = try await reading(.feed(of: zone), of: zone, lease, &summary) { summary in
-          try await self.fetchZone(zone, lease, &summary)
+          do {
+            try await self.fetchZone(zone, lease, &summary)
+            try self.store.noteReadable(zone, type: nil, lease)
+          } catch let held as Held where held.error.code == .accessDenied {
+            try self.store.noteUnreadable(zone, type: nil, held.error, lease)
+            throw held
+          }
         }
         if !isRead { isComplete = false }
       }
@@ -38,13 +44,20 @@ extension SyncEngine {
     let pulls = try store.pulls(types: types, lease)
     let toSweep = try pullsToSweep(pulls, sweeps)
     for pull in pulls {
-      let isRead = try await reading(.feed(of: pull.zone, type: pull.type), of: pull.zone, lease, &summary) { summary in
+      let feed = WaitScope.feed(of: pull.zone, type: pull.type)
+      let isRead = try await reading(feed, of: pull.zone, lease, &summary) { summary in
         do {
           try await self.read(pull, lease, &summary)
           if toSweep.contains(pull) { try await self.sweep(pull, lease, &summary) }
-        } catch is NotReadable {
-          if !summary.unreadableTypes.contains(pull.type) { summary.unreadableTypes.append(pull.type) }
+          try self.store.noteReadable(pull.zone, type: pull.type, lease)
+        } catch let refused as NotReadable {
           try self.store.markSwept(pull, lease)
+          // A type that was read before, or is asked for, is missing. Others may be made, perhaps by everybody, and not be read.
+          if pull.lastFetchAt != nil || summary.askedTypes.contains(pull.type) {
+            try self.store.noteUnreadable(pull.zone, type: pull.type, refused.error, lease)
+          } else {
+            try self.store.noteReadable(pull.zone, type: pull.type, lease)
+          }
         }
       }
       if !isRead { isComplete = false }
@@ -100,8 +113,10 @@ extension SyncEngine {
     }
   }
 
-  /// Records of a type that may be made, perhaps by everybody, and not be read. That is nobody's trouble.
-  struct NotReadable: Error {}
+  /// The server does not let us read records of a type.
+  struct NotReadable: Error {
+    var error: WebServicesError
+  }
 
   /// What a feed's trouble holds up.
   struct Held: Error {

@@ -62,7 +62,7 @@ extension SyncEngine {
           )
         }
       } catch {
-        if error.code == .accessDenied { throw NotReadable() }
+        if error.code == .accessDenied { throw NotReadable(error: error) }
         guard error.isUnknownType else { throw error }
         return false
       }

@@ -155,6 +155,7 @@ public actor SyncEngine {
   ///   - sweeps: whether deletions are looked for there, which reads every record's name.
   func pass(_ lease: Lease, types: [String] = [], sweeps: Sweeps = .always) async throws -> PassSummary {
     var summary = PassSummary()
+    summary.askedTypes = types
     broadcast.send(.syncBegan)
     defer {
       tellHeld()
@@ -197,7 +198,7 @@ public actor SyncEngine {
       isComplete = isComplete && !store.knowsNoTypes
       if summary.sent > 0 || !hasSweptAssets { try store.sweepAssets() }
       hasSweptAssets = true
-      summary.reachedEnd = isComplete
+      summary.reachedEnd = try isComplete && store.unreadable().isEmpty
       try store.passEnded(readAt: readAt, isComplete: isComplete, error: summary.lastItemError, lease)
     } catch let error as WebServicesError {
       if Task.isCancelled {
@@ -325,10 +326,10 @@ public struct PassSummary: Sendable, Hashable, Codable {
   public package(set) var reachedEnd = false
   /// Record types that were to be read and that the server does not know.
   package var unknownTypes: [String] = []
-  /// Record types that the server does not let us read.
-  package var unreadableTypes: [String] = []
   package var error: WebServicesError?
   package var lastItemError: WebServicesError?
+  /// Record types that this sync was asked to read.
+  var askedTypes: [String] = []
   /// Deletes went to the server since the feeds were last read.
   var hasSentDeletes = false
   /// Something was sent between two pages of the last reading.

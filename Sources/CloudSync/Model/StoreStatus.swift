@@ -71,6 +71,8 @@ package struct StoreStatus: Hashable, Sendable {
   package var deliveryProblem: Failure?
   /// Deletions on the server that wait for somebody's decision.
   package var heldDeletions: [HeldDeletions] = []
+  /// Zones and record types that the server does not let us read.
+  package var unreadable: [Unreadable] = []
   /// Records that the app has not taken yet.
   package var undelivered = 0
   /// The last pass read every feed to its end after the last change accepted by then.
@@ -103,7 +105,8 @@ package struct StoreStatus: Hashable, Sendable {
 
   /// The queue is empty, nothing is wrong or held back, and every feed was read to its end after the last change was accepted.
   package var isInSync: Bool {
-    guard queue.total == 0, !errorStands, reachedEnd, accountProblem == nil, heldDeletions.isEmpty, let lastSuccessAt
+    guard queue.total == 0, !errorStands, reachedEnd, accountProblem == nil, heldDeletions.isEmpty, unreadable.isEmpty,
+      let lastSuccessAt
     else { return false }
     switch state {
     case .offline, .error, .paused: return false

@@ -52,20 +52,20 @@ extension SyncStore {
   ///
   /// - Parameters:
   ///   - readAt: when the last reading of the feeds began; a change accepted later was not yet sent by then.
-  ///   - isComplete: whether every feed was read to its end.
+  ///   - isComplete: whether every feed was read to its end, but for what the server does not let us read.
   ///   - error: the last that an operation or a feed met, for people.
   func passEnded(readAt: Int64, isComplete: Bool, error: WebServicesError?, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       for scope in [WaitScope.network, .account, .database] { try Throttles.clear(scope, ledger) }
+      let isWhole = try isComplete && ledger.unreadable().isEmpty
       try ledger.changeActivity { row in
         row.perSecond = nil
         // What was accepted later than now was accepted before the clock was set back.
         if let acceptedAt = row.lastEnqueueAt, acceptedAt > now { row.lastEnqueueAt = readAt }
         if let error { row.note(error, now: now) }
-        row.reachedEnd = isComplete && row.lastEnqueueAt ?? 0 <= readAt
-        guard isComplete else { return }
-        row.lastSuccessAt = now
-        row.errorStands = false
+        row.reachedEnd = isWhole && row.lastEnqueueAt ?? 0 <= readAt
+        if isWhole { row.lastSuccessAt = now }
+        if isComplete { row.errorStands = false }
       }
       try Retention.apply(now: now, ledger)
     }

@@ -45,6 +45,7 @@ extension SyncStore {
 
   private static func readWaits(into status: inout StoreStatus, now: Int64, _ ledger: Ledger) throws {
     status.heldDeletions = try heldDeletions(ledger)
+    status.unreadable = try ledger.unreadable()
     status.throttles = try ledger.waits(after: now).map { wait in
       StoreStatus.Throttle(
         scope: wait.scope.name,
@@ -122,6 +123,9 @@ extension StoreStatus {
       reason = "\(lastError.code): \(lastError.message)"
       let feeds = throttles.filter { $0.scope.hasPrefix("feed:") }
       probe(waits["database"] ?? feeds.min { $0.until < $1.until })
+    } else if let first = unreadable.first {
+      state = .error
+      reason = first.summary
     } else if let wait = waits["database"] {
       state = .waiting
       reason = "\(wait.error): " + (wait.isOwn ? "backing off" : "the server asked to wait")

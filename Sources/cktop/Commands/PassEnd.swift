@@ -87,6 +87,10 @@ struct PassEnd {
     if found.total > Self.listed {
       CommandFailure("and \(found.total - Self.listed) more; cktop queue list tells all", status).report()
     }
+    for unreadable in state.unreadable {
+      let remedy = "the local copy may be out of date, give this credential the right to read"
+      CommandFailure("\(unreadable.summary); \(remedy)", status).report()
+    }
     for held in state.heldDeletions {
       let zone = held.zoneID.zoneName
       let what =

@@ -65,6 +65,7 @@ extension StoreStatus {
   var needsPerson: Bool {
     let errorNeedsPerson = errorStands && lastError.map { ServerErrorCode($0.code).status == .personNeeded } == true
     return accountProblem != nil || queue.conflicts > 0 || errorNeedsPerson || !heldDeletions.isEmpty
+      || !unreadable.isEmpty
       || throttles.contains { ServerErrorCode($0.error).status == .personNeeded }
   }
 }

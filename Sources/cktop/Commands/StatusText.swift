@@ -55,6 +55,10 @@ struct StatusText {
       let ways = "cktop zones restore \(zone.asArgument) or cktop zones accept \(zone.asArgument)"
       lines.append(fact("Held back", "\(what) \(held.records) records; \(ways)"))
     }
+    for unreadable in status.unreadable {
+      let since = "since \(time(unreadable.since)); the local copy may be out of date"
+      lines.append(fact("Unreadable", "\(unreadable.summary) \(since)"))
+    }
     if let problem = status.deliveryProblem { lines.append(fact("Delivery", problem.message)) }
     for wait in status.throttles {
       lines.append(fact("Wait", "\(wait.scope): \(wait.error) until \(time(wait.until))"))

@@ -15,6 +15,9 @@ struct SyncCommand: Verb {
       --watch tells on standard error, where no terminal shows its progress, what happens: a line for each error, merge, \
       zone and command, for what is tried again and who drives, and for what the engine has come to.
 
+      A record type that may no longer be read is not in sync: the exit code is 3 until a query of it succeeds. --watch \
+      ends with 4 when its store or the store's lock file is deleted or replaced.
+
       Exit codes: 0 done, 1 failures among the items, 3 a person is needed, 4 the store is unusable, 5 the cloud could \
       not be reached or a server's wait leaves rows.
       """
@@ -79,9 +82,6 @@ struct SyncCommand: Verb {
     }
     for type in summary.unknownTypes where types.contains(type) {
       OutputStream.error.line("cktop: the server knows no record type \(type) yet; check its spelling".visible)
-    }
-    for type in summary.unreadableTypes where types.contains(type) {
-      OutputStream.error.line("cktop: the server does not let us read records of type \(type)".visible)
     }
     if let failure = end.failure { failure.report() }
     let dropped = try store.dropped().count { $0.at >= startedAt }

@@ -30,6 +30,7 @@ extension Ledger {
 
   func removeZone(_ key: ZoneKey) throws {
     try run("DELETE FROM zones WHERE zone = ? AND owner = ?", [key.zone, key.owner])
+    try removeUnreadable(key, type: nil)
   }
 
   // MARK: - Pulls
@@ -149,6 +150,7 @@ extension Ledger {
 
   /// Forgets a zone's feed, since the server deleted it.
   func forgetFeed(_ key: ZoneKey, heldSince: Int64?) throws {
+    try removeUnreadable(key, type: nil)
     try change(key) { zone in
       zone.state = .deleted
       zone.token = nil

@@ -34,11 +34,12 @@ enum Schema {
     migrator.registerMigration("13 offering") { try $0.execute(sql: offering) }
     migrator.registerMigration("14 renaming") { try $0.execute(sql: renaming) }
     migrator.registerMigration("15 undoing") { try $0.execute(sql: undoing) }
-    migrator.registerMigration("17 pausing") { database in
+    migrator.registerMigration("16 pausing") { database in
       try database.execute(sql: pausing)
       try liftPausesOfRows(database)
     }
-    migrator.registerMigration("18 referring") { try $0.execute(sql: referring) }
+    migrator.registerMigration("17 referring") { try $0.execute(sql: referring) }
+    migrator.registerMigration("18 unreadable types") { try $0.execute(sql: unreadable) }
     return migrator
   }()
 
@@ -102,6 +103,19 @@ enum Schema {
       reason TEXT NOT NULL,
       content TEXT NOT NULL
     ) STRICT;
+    """
+
+  /// What the server does not let us read.
+  private static let unreadable = """
+    -- The type is empty for a whole zone.
+    CREATE TABLE unreadable(
+      zone TEXT NOT NULL,
+      owner TEXT NOT NULL DEFAULT '',
+      type TEXT NOT NULL,
+      message TEXT NOT NULL,
+      since INTEGER NOT NULL,
+      PRIMARY KEY (zone, owner, type)
+    ) STRICT, WITHOUT ROWID;
     """
 
   /// What it takes to have back what was deleted or dropped.

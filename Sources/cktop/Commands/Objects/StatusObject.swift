@@ -34,6 +34,15 @@ struct StatusObject {
           ]
         }
       ),
+      "unreadable": .array(
+        status.unreadable.map { unreadable in
+          [
+            "zone": .text(unreadable.zone.zone), "owner": .unlessEmpty(unreadable.zone.owner),
+            "recordType": .optional(unreadable.type), "message": .text(unreadable.message),
+            "since": .time(unreadable.since),
+          ]
+        }
+      ),
     ]
   }
 

@@ -1,0 +1,24 @@
+/// A zone, or a record type of a zone without a change feed, that the server does not let us read. Its local copy may be out of
+/// date.
+package struct Unreadable: Hashable, Sendable {
+  package var zone: ZoneKey
+  /// Nil: all of the zone.
+  package var type: String?
+  /// The reason that the server gave.
+  package var message: String
+  /// When it was first refused, in milliseconds since 1970.
+  package var since: Int64
+
+  package init(zone: ZoneKey, type: String?, message: String, since: Int64) {
+    self.zone = zone
+    self.type = type
+    self.message = message
+    self.since = since
+  }
+
+  /// What cannot be read and why, for people.
+  package var summary: String {
+    let what = type.map { "records of type \($0)" } ?? "zone \(zone.zone)"
+    return "the server does not let us read \(what) (\(message.isEmpty ? "" : "\(message), ")ACCESS_DENIED)"
+  }
+}
