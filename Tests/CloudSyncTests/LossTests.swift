@@ -113,7 +113,7 @@ import Testing
     try world.emulator.deleteZone("notes", in: world.server, at: world.clock.date)
 
     try await mine.sync()
-    _ = try mine.store.acceptDeletions(in: ZoneKey(zone: "notes"), policy: MergePolicy(.server), actor: "test")
+    _ = try mine.store.acceptDeletions(in: ZoneKey(zone: "notes"), actor: "test")
     try await mine.sync()
     let held = try mine.store.queue()
     _ = try mine.store.perform(.retry, on: .all, actor: "test")

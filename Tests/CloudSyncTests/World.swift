@@ -182,9 +182,10 @@ final class World: Sendable {
 
   func device(
     _ name: String,
-    policy: ConflictPolicy = .server,
-    mergeRules: MergeRules = MergeRules(),
+    policy: ConflictPolicy? = .server,
+    mergeRules: MergeRules? = MergeRules(),
     deletionGuard: DeletionGuard? = DeletionGuard(),
+    replacesStored: Bool = true,
     conflictResolver: ConflictResolver? = nil,
     conflictPatience: Duration = .seconds(5),
     user: String? = nil,
@@ -219,6 +220,7 @@ final class World: Sendable {
       policy: policy,
       mergeRules: mergeRules,
       deletionGuard: deletionGuard,
+      replacesStored: replacesStored,
       conflictResolver: conflictResolver,
       conflictPatience: conflictPatience,
       identity: identity,

@@ -82,7 +82,7 @@ final class SimulatedDevice {
       assetTransport: wire,
       policy: merging.policy,
       mergeRules: merging.rules,
-      deletionGuard: merging.deletionGuard,
+      deletionGuard: merging.deletionGuard ?? .off,
       conflictResolver: resolver,
       random: { 0.5 },
       heartbeat: nil

@@ -253,7 +253,7 @@ extension SimulatedWorld {
     for held in try device.store.heldDeletions() {
       let zone = held.zone
       if random.below(2) == 0 {
-        let count = try device.store.acceptDeletions(in: zone, policy: device.merging, actor: "operator")
+        let count = try device.store.acceptDeletions(in: zone, actor: "operator")
         census.count("deletions accepted")
         note("\(device.name) lets \(count) records of zone \(zone.zone) go")
       } else {

@@ -21,7 +21,7 @@ extension SyncEngine {
   /// - Throws: `StoreError` of kind `invalid` where the zone holds nothing back.
   @discardableResult
   public nonisolated func acceptDeletions(in zone: CKRecordZone.ID) throws(StoreError) -> Int {
-    try store.acceptDeletions(in: ZoneKey(zone), policy: configuration.merging, actor: "app")
+    try store.acceptDeletions(in: ZoneKey(zone), actor: "app")
   }
 
   /// Has what the server deleted in a zone made anew there, as it was last known here and with the queued edits in it. The

@@ -11,6 +11,12 @@ public protocol SyncEngineDelegate: AnyObject, Sendable {
   /// - Throws: where it must not go. The change is kept as a dead letter with the error as its reason; others go on.
   func syncEngine(_ engine: SyncEngine, willSend record: CKRecord) async throws -> CKRecord
 
+  /// Whether `syncEngine(_:willSend:)` must be called before a record is sent, by default yes.
+  ///
+  /// The store keeps it: a process that syncs the store without this app, such as `cktop sync`, then leaves the saves for the
+  /// app. A delegate that has no say in what is sent returns false.
+  var isAskedBeforeSending: Bool { get }
+
   /// Takes what came from the server: referenced records before those that refer to them, deletions after all of these,
   /// children first. Changes of one's own come too, as the server took them, with later queued ones in them.
   ///
@@ -34,6 +40,8 @@ public protocol SyncEngineDelegate: AnyObject, Sendable {
 extension SyncEngineDelegate {
   /// The record as it is.
   public func syncEngine(_ engine: SyncEngine, willSend record: CKRecord) async throws -> CKRecord { record }
+  /// Yes.
+  public var isAskedBeforeSending: Bool { true }
   /// Takes everything and does nothing with it.
   public func syncEngine(_ engine: SyncEngine, didReceive changes: ReceivedChanges) async throws {}
   /// None.

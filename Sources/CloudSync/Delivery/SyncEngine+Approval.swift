@@ -5,7 +5,7 @@ import Foundation
 extension SyncEngine {
   /// The operations that may go as they are; none where the delegate changed or refused one, since then the plan is another.
   func approved(_ ids: [Int64], _ lease: Lease) async throws -> [Int64] {
-    guard let delegate else { return ids }
+    guard asksBeforeSending, let delegate else { return ids }
     let drafts = try store.drafts(ids).filter { approvals[$0.id] != $0.generation }
     guard !drafts.isEmpty else { return ids }
     let heart = beat(lease)

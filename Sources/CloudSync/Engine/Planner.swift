@@ -29,10 +29,10 @@ package struct Planner: Hashable, Sendable {
     let zones = workload.missingZones.filter(isOpen).prefix(Self.requestLimit)
     if !zones.isEmpty { return .makeZones(Array(zones)) }
     if let step = readBack(workload.readBacks.filter { isOpen($0.zone) }) { return step }
-    let quotaIsFull = workload.waits[.quota] != nil
+    let savesAreHeld = workload.savesAreHeld
     let missing = Set(workload.missingZones)
     let canGo = { (candidate: Workload.Candidate) in
-      isOpen(candidate.zone) && !missing.contains(candidate.zone) && !(quotaIsFull && candidate.kind == .save)
+      isOpen(candidate.zone) && !missing.contains(candidate.zone) && !(savesAreHeld && candidate.kind == .save)
     }
     let candidates = workload.candidates.filter(canGo)
     if let batch = batch(candidates, workload.groupSizes) { return batch }

@@ -177,7 +177,7 @@ extension SyncEngine {
   private func finish(_ supplied: [Supplied], _ lease: Lease, _ summary: inout PassSummary) throws {
     summary.failed += try store.finishAssets(
       supplied,
-      policy: configuration.merging,
+      policy: merging,
       random: configuration.random(),
       lease
     )

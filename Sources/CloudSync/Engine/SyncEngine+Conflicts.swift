@@ -5,7 +5,7 @@ extension SyncEngine {
   /// Asks about every conflict that the app has not seen as it is now. One that it does not answer in time is not followed by
   /// others in this pass, so that an app that hangs holds up nothing else.
   func settleConflicts(_ lease: Lease) async throws {
-    guard let resolver = configuration.conflictResolver else { return }
+    guard let resolver = configuration.conflictResolver else { return try resolveWithoutApp(lease) }
     let patience = configuration.conflictPatience
     for conflict in try store.conflictsToAsk() {
       let (result, _) = await timed(lease) { () async throws(WebServicesError) in

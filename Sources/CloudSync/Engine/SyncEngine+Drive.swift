@@ -6,46 +6,64 @@ import Foundation
 extension SyncEngine {
   /// One pass now, by whoever drives: this process, or the live driver elsewhere, whose pass is waited for and reported
   /// as our own. Own back-offs are ended first; a server's wait is kept.
-  package func syncOnce(types: [String] = []) async throws -> PassSummary {
+  ///
+  /// - Parameter isWithoutApp: whether what waits for the app is released for this sync, as an operator's command.
+  package func syncOnce(types: [String] = [], isWithoutApp: Bool = false) async throws -> PassSummary {
+    try takeSettings()
+    if isWithoutApp { try store.auditRelease(actor: "sync") }
     _ = try store.flush(actor: "sync")
-    if let lease = try Lease.acquire(store) { return try await passAlone(lease, types) }
-    let request = try store.requestPass(types)
+    let alone = { [self] (lease: Lease) in try await passAlone(lease, types, isWithoutApp: isWithoutApp) }
+    if let lease = try Lease.acquire(store) { return try await alone(lease) }
+    let request = try store.requestPass(types, isWithoutApp: isWithoutApp)
     // Its own: a driver of this process sleeps on the engine's, which wakes one sleeper.
     let wakeup = Wakeup()
     let watcher = watch(wakeup)
     defer { _ = watcher }
     let patience = store.now() + Lease.duration
+    var takesOverUntil: Int64?
     while true {
       try Task.checkCancellation()
       switch try store.passState(request) {
       case .finished(let summary):
-        return summary
+        // The other process left something for the app, which this one can ask: as soon as the other has nothing to do.
+        let end = takesOverUntil ?? store.now() + Lease.duration
+        takesOverUntil = end
+        guard summary.waitForApp != nil, asksApp, store.now() <= end else { return summary }
+        if let lease = try Lease.acquire(store, holderIsSilent: true) { return try await alone(lease) }
       case .started:
         break
       case .requested where store.now() > patience:
         // Alive by the kernel's lock, yet it does not react: stopped, or hung.
-        if let lease = try Lease.acquire(store, holderIsSilent: true) { return try await passAlone(lease, types) }
+        if let lease = try Lease.acquire(store, holderIsSilent: true) { return try await alone(lease) }
       case .requested:
         break
       }
       // A driver that died in the middle left its lock behind.
-      if let lease = try Lease.acquire(store) { return try await passAlone(lease, types) }
+      if let lease = try Lease.acquire(store) { return try await alone(lease) }
       await wakeup.sleep(.milliseconds(200))
     }
   }
 
-  private func passAlone(_ lease: Lease, _ types: [String]) async throws -> PassSummary {
+  private func passAlone(_ lease: Lease, _ types: [String], isWithoutApp: Bool) async throws -> PassSummary {
     defer { lease.release(store) }
     _ = try store.recoverInFlight(lease)
+    if asksApp { try store.noteApp(lease) }
     let requests = try store.startPasses(lease)
-    let summary = try await pass(lease, types: types + requests.types)
+    let isWithoutApp = isWithoutApp || requests.isWithoutApp
+    let summary = try await pass(lease, types: types + requests.types, isWithoutApp: isWithoutApp)
     try store.finishPasses(requests.ids, summary, lease)
     return summary
   }
 
   /// Drives until cancelled: sends what is enqueued, reads what pushes announce, polls the feeds, serves passes that other
   /// processes ask for. Where another process drives, stands by.
-  package func drive(types: [String] = []) async throws {
+  ///
+  /// - Parameter isWithoutApp: whether what waits for the app is released as long as this process syncs, as an operator's
+  ///   command.
+  package func drive(types: [String] = [], isWithoutApp: Bool = false) async throws {
+    isAlwaysWithoutApp = isWithoutApp
+    self.isWithoutApp = isWithoutApp
+    var hasSettings = false
     let watcher = watch(wakeup)
     defer { _ = watcher }
     let lookout = watchPlace()
@@ -63,10 +81,18 @@ extension SyncEngine {
     while !Task.isCancelled {
       do {
         try requireInPlace()
+        if !hasSettings {
+          try takeSettings()
+          if isWithoutApp { try store.auditRelease(actor: "sync") }
+        }
+        hasSettings = true
         guard let held = lease else {
           restingUntil = nil
           let taken = try await standBy()
-          if let taken { _ = try store.recoverInFlight(taken) }
+          if let taken {
+            _ = try store.recoverInFlight(taken)
+            if asksApp { try store.noteApp(taken) }
+          }
           lease = taken
           continue
         }
@@ -86,7 +112,12 @@ extension SyncEngine {
           let sweeps: Sweeps = requests.ids.isEmpty ? .whenDue : .always
           let summary: PassSummary
           do {
-            summary = try await pass(held, types: types + requests.types, sweeps: sweeps)
+            summary = try await pass(
+              held,
+              types: types + requests.types,
+              sweeps: sweeps,
+              isWithoutApp: requests.isWithoutApp
+            )
           } catch let error as StoreError where error.kind == .otherScope && isOurs {
             try await park(error, held)
             continue
@@ -135,7 +166,7 @@ extension SyncEngine {
   func outlook(pollIsDue: Bool) throws(StoreError) -> Outlook {
     if try store.hasRequestedPass() { return .work }
     if pollIsDue, try store.mayRequest() { return .work }
-    let (workload, planner) = try store.workload()
+    let (workload, planner) = try store.workload(savesMayGo: maySendSaves)
     guard case .rest(let end) = planner.plan(workload) else { return .work }
     let isHeld = workload.isPaused || workload.waits.contains { $0.key.stopsAll }
     return isHeld ? .held(until: end) : .rest(until: end)
@@ -196,10 +227,18 @@ extension SyncStore {
     _ = try requestPass([])
   }
 
-  func requestPass(_ types: [String]) throws(StoreError) -> Int64 {
+  /// - Parameter isWithoutApp: whether what waits for the app is released for it.
+  func requestPass(_ types: [String], isWithoutApp: Bool = false) throws(StoreError) -> Int64 {
     let now = now()
-    return try write { try $0.insertPass(requestedAt: now, types: types) }
+    return try write { ledger in
+      let id = try ledger.insertPass(requestedAt: now, types: types)
+      if isWithoutApp { try ledger.setValue(Self.releaseKey(id), "1") }
+      return id
+    }
   }
+
+  /// Under this name the store has that a requested pass goes without the app.
+  private static func releaseKey(_ pass: Int64) -> String { "without app \(pass)" }
 
   func passState(_ id: Int64) throws(StoreError) -> PassState {
     try read { ledger in
@@ -216,14 +255,15 @@ extension SyncStore {
   }
 
   /// Takes on the passes asked for so far; one pass serves them all.
-  func startPasses(_ lease: Lease) throws(StoreError) -> (ids: [Int64], types: [String]) {
+  func startPasses(_ lease: Lease) throws(StoreError) -> (ids: [Int64], types: [String], isWithoutApp: Bool) {
     return try write(lease) { ledger, now in
       let passes = try ledger.openPasses()
       for var pass in passes where pass.startedAt == nil {
         pass.startedAt = now
         try ledger.replace(pass)
       }
-      return (passes.map(\.id), passes.flatMap(\.types))
+      let isWithoutApp = try passes.contains { try ledger.value(Self.releaseKey($0.id)) != nil }
+      return (passes.map(\.id), passes.flatMap(\.types), isWithoutApp)
     }
   }
 
@@ -236,6 +276,7 @@ extension SyncStore {
         pass.finishedAt = now
         pass.summary = text
         try ledger.replace(pass)
+        try ledger.setValue(Self.releaseKey(id), nil)
       }
       // Long finished ones have been read by whoever asked.
       try ledger.removePasses(finishedBefore: now - 3_600_000)

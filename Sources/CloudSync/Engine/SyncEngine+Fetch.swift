@@ -63,7 +63,7 @@ extension SyncEngine {
       if !isRead { isComplete = false }
     }
     for zone in Set(toSweep.map(\.zone)) {
-      summary.deleted += try store.concludeSweeps(of: zone, policy: configuration.merging, lease)
+      summary.deleted += try store.concludeSweeps(of: zone, policy: merging, lease)
     }
     return isComplete
   }
@@ -154,7 +154,7 @@ extension SyncEngine {
         continue
       }
       summary.requests += 1
-      summary.deleted += try store.apply(page, policy: configuration.merging, lease)
+      summary.deleted += try store.apply(page, policy: merging, lease)
       guard page.moreComing else { return }
       // A token that stands still, or that is none, would be asked for ever.
       guard let next = page.syncToken, next != token else { throw Self.stalled("changes/database") }
@@ -182,7 +182,7 @@ extension SyncEngine {
       summary.requests += 1
       switch answer {
       case .failure(_, let error) where error.code == .zoneNotFound:
-        summary.deleted += try store.zoneIsGone(zone, policy: configuration.merging, lease)
+        summary.deleted += try store.zoneIsGone(zone, policy: merging, lease)
         return
       case .failure(_, let error) where error.refusesToken && token != nil && !hasRestarted:
         try store.restartReading(zone, lease)
@@ -191,7 +191,7 @@ extension SyncEngine {
       case .failure(_, let error):
         throw Held(error, zone)
       case .changes(let page):
-        let effect = try store.apply(page, to: zone, since: token, policy: configuration.merging, lease)
+        let effect = try store.apply(page, to: zone, since: token, policy: merging, lease)
         guard !effect.isStale else {
           // Deleted from here meanwhile: whoever makes it anew, the database's feed tells.
           guard try store.read({ try $0.zone(zone) }) != nil else { return }

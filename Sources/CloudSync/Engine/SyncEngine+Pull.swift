@@ -20,7 +20,7 @@ extension SyncEngine {
         records,
         of: pull,
         page: page.records,
-        policy: self.configuration.merging,
+        policy: self.merging,
         lease
       )
       summary.fetched += effect.changed
@@ -103,7 +103,7 @@ extension SyncEngine {
       let results = try await request(lease) { () async throws(WebServicesError) in
         try await client.lookup(part, zone: pull.zone.wire, in: database)
       }
-      let effect = try store.applySweep(results, of: pull, policy: configuration.merging, lease)
+      let effect = try store.applySweep(results, of: pull, policy: merging, lease)
       summary.fetched += effect.changed
       summary.deleted += effect.deleted
       if let failure = effect.failure { throw Held(failure, pull.zone, type: pull.type) }

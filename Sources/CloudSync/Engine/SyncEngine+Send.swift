@@ -13,7 +13,7 @@ extension SyncEngine {
     while left > 0 {
       left -= 1
       try Task.checkCancellation()
-      let (workload, planner) = try store.workload(typeOrder: typeOrder)
+      let (workload, planner) = try store.workload(typeOrder: typeOrder, savesMayGo: maySendSaves)
       switch planner.plan(workload) {
       case .rest: return hasSent
       case .makeZones(let zones): try await makeZones(zones, lease)
@@ -74,7 +74,7 @@ extension SyncEngine {
     let ids = try await approved(ids, lease)
     // Somebody signed in or out: who it is has to be found out first.
     guard !isOtherSignIn else { throw Interrupted() }
-    let approved = delegate == nil ? nil : approvals
+    let approved = asksBeforeSending ? approvals : nil
     let operations =
       ids.isEmpty ? [] : try store.begin(ids, atomic: atomic, approved: approved, deferring: deferring, lease)
     guard !operations.isEmpty else { return }
@@ -143,7 +143,7 @@ extension SyncEngine {
     summary.failed += try store.finishTargets(
       Interpreter.absent(in: results, zone),
       of: operations.map(\.id),
-      policy: configuration.merging,
+      policy: merging,
       lease
     )
   }
@@ -168,7 +168,7 @@ extension SyncEngine {
       operations,
       outcomes,
       seconds: seconds,
-      policy: configuration.merging,
+      policy: merging,
       random: configuration.random(),
       lease
     )
@@ -197,7 +197,7 @@ extension SyncEngine {
     var nameless: WebServicesError?
     switch answer {
     case .failure(let error) where error.code == .zoneNotFound:
-      return summary.failed += try store.finishReadBack(ids, inLost: zone, error, policy: configuration.merging, lease)
+      return summary.failed += try store.finishReadBack(ids, inLost: zone, error, policy: merging, lease)
     case .failure(let error) where error.mayBeForOneRecord:
       let random = configuration.random()
       let settled = try store.finishReadBack(ids, refused: error, seconds: seconds, random: random, lease)
@@ -227,7 +227,7 @@ extension SyncEngine {
       ids,
       found: found,
       failures: failures,
-      policy: configuration.merging,
+      policy: merging,
       seconds: seconds,
       random: configuration.random(),
       lease

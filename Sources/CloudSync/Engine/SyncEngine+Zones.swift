@@ -59,7 +59,7 @@ extension SyncEngine {
     let settled = try store.finishZoneLookUp(
       id,
       Interpreter.byZone([zone], results)[zone],
-      policy: configuration.merging,
+      policy: merging,
       random: configuration.random(),
       lease
     )

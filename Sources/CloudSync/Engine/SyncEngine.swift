@@ -17,13 +17,20 @@ public actor SyncEngine {
     package var client: WebServicesClient
     /// How the files of assets travel; nil for the client's own way.
     package var assetTransport: (any CKAssetTransport)?
-    /// Who wins where both sides changed the same field; the server unless set otherwise.
-    public var policy: ConflictPolicy
-    /// How fields are merged that both sides changed, of which a change does not say it itself.
-    public var mergeRules: MergeRules
-    /// Which deletions on the server are held back until somebody has decided; nil: none. See ``SyncEngine/heldDeletions()``.
+    /// Who wins where both sides changed the same field. Nil: the policy of the store, which is `server` unless an earlier sync
+    /// stored another.
+    public var policy: ConflictPolicy?
+    /// How fields are merged that both sides changed, of which a change does not say it itself. Nil: the rules of the store.
+    public var mergeRules: MergeRules?
+    /// Which deletions on the server are kept on hold until a person decides. Nil: the guard of the store, at first
+    /// `DeletionGuard()`. ``DeletionGuard/off`` turns it off. See ``SyncEngine/heldDeletions()``.
     public var deletionGuard: DeletionGuard?
-    /// Asked about what both sides changed, in place of the policy.
+    /// Whether `policy`, `mergeRules` and `deletionGuard`, where they are set, replace the values of the store, for every
+    /// process that syncs it. Otherwise a sync throws a `StoreError` where they differ. With it an engine without a delegate
+    /// that is asked, or without a resolver, also takes back that the store waits for the app.
+    public var replacesStored: Bool
+    /// Asked about what both sides changed, in place of the policy. The store keeps that it is asked: a process without it
+    /// leaves such conflicts open.
     public var conflictResolver: ConflictResolver?
     /// How long its answer is waited for.
     package var conflictPatience: Duration
@@ -57,9 +64,10 @@ public actor SyncEngine {
     package init(
       client: WebServicesClient,
       assetTransport: (any CKAssetTransport)? = nil,
-      policy: ConflictPolicy = .server,
-      mergeRules: MergeRules = MergeRules(),
-      deletionGuard: DeletionGuard? = DeletionGuard(),
+      policy: ConflictPolicy? = nil,
+      mergeRules: MergeRules? = nil,
+      deletionGuard: DeletionGuard? = nil,
+      replacesStored: Bool = false,
       conflictResolver: ConflictResolver? = nil,
       conflictPatience: Duration = .seconds(5),
       identity: String? = nil,
@@ -76,6 +84,7 @@ public actor SyncEngine {
       self.policy = policy
       self.mergeRules = mergeRules
       self.deletionGuard = deletionGuard
+      self.replacesStored = replacesStored
       self.conflictResolver = conflictResolver
       self.conflictPatience = conflictPatience
       self.identity = identity
@@ -86,11 +95,6 @@ public actor SyncEngine {
       self.sweepInterval = sweepInterval
       self.delegatePatience = delegatePatience
       self.pushes = pushes
-    }
-
-    /// What a transaction decides by itself: what the app is asked about waits until it has been.
-    var merging: MergePolicy {
-      MergePolicy(conflictResolver == nil ? policy : .manual, rules: mergeRules, deletionGuard: deletionGuard)
     }
   }
 
@@ -126,6 +130,12 @@ public actor SyncEngine {
   /// Versions of operations that the delegate has seen.
   var approvals: [Int64: Int64] = [:]
   let overdue = OverdueCalls()
+  /// The store's settings, as this sync cycle found them.
+  var settings = OutcomeSettings.standard
+  /// Whether an operator released what waits for the app, in this sync cycle.
+  var isWithoutApp = false
+  /// Whether that holds for every sync cycle of this engine.
+  var isAlwaysWithoutApp = false
   /// Wakes what delivers.
   nonisolated let deliveryWakeup = Wakeup()
 
@@ -153,11 +163,17 @@ public actor SyncEngine {
   /// - Parameters:
   ///   - types: record types to read where there is no change feed, besides those already known.
   ///   - sweeps: whether deletions are looked for there, which reads every record's name.
-  func pass(_ lease: Lease, types: [String] = [], sweeps: Sweeps = .always) async throws -> PassSummary {
+  ///   - isWithoutApp: whether an operator released what waits for the app.
+  func pass(_ lease: Lease, types: [String] = [], sweeps: Sweeps = .always, isWithoutApp: Bool = false) async throws
+    -> PassSummary
+  {
     var summary = PassSummary()
     summary.askedTypes = types
+    settings = try store.settings().completed
+    self.isWithoutApp = isWithoutApp || isAlwaysWithoutApp
     broadcast.send(.syncBegan)
     defer {
+      self.isWithoutApp = isAlwaysWithoutApp
       tellHeld()
       broadcast.send(.syncEnded(summary))
     }
@@ -222,6 +238,7 @@ public actor SyncEngine {
       try store.passInterrupted(error: summary.lastItemError, lease)
     }
     try store.setActivity(.idle, lease)
+    summary.waitForApp = try waitingForApp()
     return summary
   }
 
@@ -326,6 +343,8 @@ public struct PassSummary: Sendable, Hashable, Codable {
   public package(set) var reachedEnd = false
   /// Record types that were to be read and that the server does not know.
   package var unknownTypes: [String] = []
+  /// Changes that wait for the app, which the process that made this sync could not ask; nil where there are none.
+  public package(set) var waitForApp: Int?
   package var error: WebServicesError?
   package var lastItemError: WebServicesError?
   /// Record types that this sync was asked to read.

@@ -45,6 +45,8 @@ package struct Workload: Hashable, Sendable {
   }
 
   package var isPaused = false
+  /// Whether saves wait for the app, which this process cannot ask.
+  package var savesWaitForApp = false
   /// Scopes that wait, with the end of the wait in milliseconds since 1970.
   package var waits: [WaitScope: Int64] = [:]
   /// Zone operations that may be sent, oldest first.
@@ -65,6 +67,9 @@ package struct Workload: Hashable, Sendable {
   package var nextBackOffEnd: Int64?
 
   package init() {}
+
+  /// Whether no save may go: the quota is full, or the app is to see them first.
+  var savesAreHeld: Bool { waits[.quota] != nil || savesWaitForApp }
 }
 
 /// What a server's wait, or our own, holds up.

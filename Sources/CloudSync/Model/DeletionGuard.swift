@@ -4,11 +4,20 @@ import Foundation
 /// From when on deletions on the server are held back here until somebody has decided about them.
 ///
 /// A zone that is gone with records in it is always held back, and a part of a zone where it is both numbers at least.
-public struct DeletionGuard: Hashable, Sendable {
+public struct DeletionGuard: Hashable, Sendable, Codable {
   /// So many records that readings of the feed find deleted within an hour.
   public var count: Int
   /// This part of the records that the zone had at the beginning of that hour, from 0 to 1.
   public var share: Double
+  /// Whether nothing is kept on hold, not even a zone that is gone.
+  package private(set) var isOff = false
+
+  /// No guard: every deletion is taken as the server reports it.
+  public static let off: DeletionGuard = {
+    var off = DeletionGuard(count: .max, share: 1)
+    off.isOff = true
+    return off
+  }()
 
   /// A guard; by default for half of a zone, and a hundred records.
   public init(count: Int = 100, share: Double = 0.5) {

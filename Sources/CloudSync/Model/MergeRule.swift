@@ -106,7 +106,7 @@ extension FieldValue {
 }
 
 /// The merge rules of record types, field by field.
-public struct MergeRules: Hashable, Sendable {
+public struct MergeRules: Hashable, Sendable, Codable {
   private var rules: [String: [String: MergeRule]] = [:]
 
   /// Begins without any: every field is merged as a value.
@@ -115,6 +115,17 @@ public struct MergeRules: Hashable, Sendable {
   /// The rules of one record type by the names of the fields.
   public subscript(recordType: String) -> [String: MergeRule] {
     get { rules[recordType] ?? [:] }
-    set { rules[recordType] = newValue }
+    set { rules[recordType] = newValue.isEmpty ? nil : newValue }
+  }
+
+  /// Reads the rules by record type and field.
+  public init(from decoder: any Decoder) throws {
+    rules = try decoder.singleValueContainer().decode([String: [String: MergeRule]].self)
+  }
+
+  /// Writes the rules by record type and field.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(rules)
   }
 }

@@ -73,6 +73,10 @@ package struct StoreStatus: Hashable, Sendable {
   package var heldDeletions: [HeldDeletions] = []
   /// Zones and record types that the server does not let us read.
   package var unreadable: [Unreadable] = []
+  /// The settings that the store keeps.
+  package var settings = OutcomeSettings()
+  /// Whether saves wait for the app: it must see them, and no process that can ask it syncs.
+  package var savesWaitForApp = false
   /// Records that the app has not taken yet.
   package var undelivered = 0
   /// The last pass read every feed to its end after the last change accepted by then.

@@ -13,6 +13,10 @@ struct HoldUp {
   /// Records that the server deleted, which is held back.
   private let gone: Set<RecordKey>
   private let waits: [WaitScope: (until: Int64, code: String)]
+  /// Whether saves wait for the app.
+  private let savesWaitForApp: Bool
+  /// Conflicts that wait for the app.
+  private let conflictsForApp: Set<Int64>
   /// The members of atomic groups that hold up the others.
   private let holders: [String: [Int64]]
 
@@ -28,6 +32,15 @@ struct HoldUp {
     var waits: [WaitScope: (until: Int64, code: String)] = [:]
     for wait in try ledger.waits(after: now) { waits[wait.scope] = (wait.until, wait.code) }
     self.waits = waits
+    let settings = try ledger.settings()
+    let isForApp = try !ledger.isAppSyncing(isDriven: isDriven)
+    savesWaitForApp = isForApp && settings.asksBeforeSending == true
+    let conflicts = isForApp && settings.asksAboutConflicts == true ? rows.filter { $0.state == .conflict } : []
+    conflictsForApp = Set(
+      try ledger.operations(conflicts.map(\.id)).filter {
+        try SyncStore.isForApp($0, ledger.record($0.key))
+      }.map(\.id)
+    )
     var holders: [String: [Int64]] = [:]
     for group in Set(rows.compactMap(\.group)) {
       let members = try ledger.operations(inGroup: group)
@@ -54,6 +67,7 @@ struct HoldUp {
       row.reason = pause.reason
       return row
     }
+    if conflictsForApp.contains(row.id) { row.reason += "; waits for the app to decide it" }
     guard row.state == .pending, row.blockedBy.isEmpty else { return row }
     if !row.key.name.isEmpty, let deletion = deletions[row.key.zoneKey] {
       row.reason = "waits for the deletion of its zone, operation \(deletion)"
@@ -69,6 +83,8 @@ struct HoldUp {
     } else if let group = row.group, let holders = holders[group], !holders.isEmpty {
       row.blockedBy = holders
       row.reason = "waits for \(holders.map(String.init).joined(separator: ", ")) of its group"
+    } else if savesWaitForApp, row.kind == .save {
+      row.reason = "waits for the app, which must see it before it is sent; `cktop sync --without-app` sends it"
     } else if let wait = wait(of: row) {
       let end = RFC3339.text(milliseconds: wait.until) ?? ""
       row.reason = "held by \(wait.code) until \(end)"

@@ -9,6 +9,8 @@ public struct StoreError: Error, Hashable, Sendable {
     case older
     /// The file was deleted or replaced while it was open.
     case replaced
+    /// The engine names settings that differ from those that the store keeps.
+    case otherSettings
     /// This process is no longer the driver: another one took over while it was stopped.
     case fenced
     /// The caller asked for something the data forbid.

@@ -122,14 +122,18 @@ extension SyncStore {
       try ledger.operations(in: .conflict).compactMap { operation in
         let server = try ledger.record(operation.key)
         let version = Self.version(operation, server)
-        guard operation.askedAbout != version, !operation.conflictsEndlessly else { return nil }
+        guard Self.isForApp(operation, server) else { return nil }
         return OpenConflict(id: operation.id, version: version, change: ConflictingChange(operation, server: server))
       }
     }
   }
 
   /// Does what the app said, unless the conflict has become another one meanwhile: then it is asked again.
-  func take(_ answer: ConflictAnswer, to open: OpenConflict, _ lease: Lease) throws(StoreError) {
+  ///
+  /// - Parameter author: who decided.
+  func take(_ answer: ConflictAnswer, to open: OpenConflict, by author: String = "the app", _ lease: Lease)
+    throws(StoreError)
+  {
     try write(lease) { ledger, now in
       guard var operation = try ledger.operation(open.id), operation.state == .conflict else { return }
       let server = try ledger.record(operation.key)
@@ -146,9 +150,14 @@ extension SyncStore {
         operation.reason = reason
         return try ledger.update(operation)
       }
-      try EventLog.add("merge", "\(operation.key.name): the app settled the conflict", now: now, ledger)
-      try Self.settle(&operation, resolution, "settled by the app", now: now, ledger)
+      try EventLog.add("merge", "\(operation.key.name): \(author) settled the conflict", now: now, ledger)
+      try Self.settle(&operation, resolution, "settled by \(author)", now: now, ledger)
     }
+  }
+
+  /// Whether the app has not been asked about a conflict as it is now.
+  static func isForApp(_ operation: QueuedOperation, _ server: MirrorRecord?) -> Bool {
+    operation.askedAbout != version(operation, server) && !operation.conflictsEndlessly
   }
 
   private static func version(_ operation: QueuedOperation, _ server: MirrorRecord?) -> String {

@@ -36,12 +36,12 @@ extension SyncStore {
     }
   }
 
-  /// Lets come true what the server deleted in a zone. Queued edits of its records go by the policy, those of a zone that is
+  /// Lets come true what the server deleted in a zone. Queued edits of its records go by the store's policy, those of a zone that is
   /// gone become dead letters that `retry` makes anew.
   ///
   /// - Returns: how many records went.
   /// - Throws: `StoreError` of kind `invalid` where the zone holds nothing back.
-  package func acceptDeletions(in zone: ZoneKey, policy: MergePolicy, actor: String) throws(StoreError) -> Int {
+  package func acceptDeletions(in zone: ZoneKey, actor: String) throws(StoreError) -> Int {
     try decide("accept deletions", zone, actor) { known, names, now, ledger in
       if known.state == .deleted {
         let records = try ledger.recordCount(of: zone)
@@ -58,6 +58,7 @@ extension SyncStore {
         }
         return records
       }
+      let policy = try ledger.settings().merging()
       let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger))
       try hold.carryOut(names, of: zone)
       return names.count

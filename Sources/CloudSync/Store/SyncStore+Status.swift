@@ -67,6 +67,9 @@ extension SyncStore {
     if let lease = try ledger.lease() {
       status.driver = StoreStatus.Driver(pid: lease.pid, host: lease.host, isLive: isDriven)
     }
+    status.settings = try ledger.settings()
+    status.savesWaitForApp =
+      try status.settings.asksBeforeSending == true && !ledger.isAppSyncing(isDriven: isDriven)
     let activity = try ledger.activity()
     status.undelivered = try ledger.deliveryCount()
     if let trouble = DeliveryTrouble(stored: try ledger.value(Self.troubleKey)) {
@@ -159,7 +162,7 @@ extension StoreStatus {
     if queue.failed > 0 { parts.append("\(queue.failed) failed") }
     if queue.conflicts > 0 { parts.append("\(queue.conflicts) in conflict") }
     if queue.paused > 0 { parts.append("\(queue.paused) paused") }
-    if queue.pending > 0 { parts.append("\(queue.pending) to be sent") }
+    if queue.pending > 0 { parts.append("\(queue.pending) to be sent\(savesWaitForApp ? ", saves by the app" : "")") }
     // Nobody syncs, so whoever sent them is gone.
     if queue.inFlight > 0 { parts.append("\(queue.inFlight) sent, to be looked up for want of an answer") }
     parts += pauses.map(\.reason)

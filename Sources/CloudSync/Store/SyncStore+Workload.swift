@@ -9,20 +9,29 @@ extension SyncStore {
   /// assets have theirs.
   private static let ringTurns: Int64 = 32
 
-  /// - Parameter typeOrder: in which order types go where no reference decides.
-  func workload(typeOrder: TypeOrder = TypeOrder()) throws(StoreError) -> (Workload, Planner) {
+  /// - Parameters:
+  ///   - typeOrder: in which order types go where no reference decides.
+  ///   - savesMayGo: whether saves are sent that the app is to see first: it is asked, or an operator released them.
+  func workload(typeOrder: TypeOrder = TypeOrder(), savesMayGo: Bool = false) throws(StoreError) -> (Workload, Planner)
+  {
     let now = now()
     return try read { ledger in
       let planner = Planner(operationLimit: try ledger.value("operationLimit").flatMap { Int($0) } ?? 200)
-      return (try Self.workload(for: planner, typeOrder, now: now, ledger), planner)
+      let savesWaitForApp = try !savesMayGo && ledger.settings().asksBeforeSending == true
+      return (try Self.workload(for: planner, typeOrder, savesWaitForApp, now: now, ledger), planner)
     }
   }
 
   /// Reads what the planner needs to decide, and of a long queue no more.
-  private static func workload(for planner: Planner, _ typeOrder: TypeOrder, now: Int64, _ ledger: Ledger) throws
-    -> Workload
-  {
+  private static func workload(
+    for planner: Planner,
+    _ typeOrder: TypeOrder,
+    _ savesWaitForApp: Bool,
+    now: Int64,
+    _ ledger: Ledger
+  ) throws -> Workload {
     var workload = Workload()
+    workload.savesWaitForApp = savesWaitForApp
     workload.isPaused = try ledger.isPaused()
     for wait in try ledger.waits(after: now) { workload.waits[wait.scope] = wait.until }
     workload.nextBackOffEnd = try ledger.nextBackOffEnd(after: now)
@@ -53,7 +62,7 @@ extension SyncStore {
     now: Int64,
     _ ledger: Ledger
   ) throws {
-    let savesAreHeld = workload.waits[.quota] != nil
+    let savesAreHeld = workload.savesAreHeld
     let query = { (kind: CandidateQuery.Kind) in
       CandidateQuery(kind: kind, now: now, savesAreHeld: savesAreHeld, typeOrder: typeOrder, limit: window)
     }

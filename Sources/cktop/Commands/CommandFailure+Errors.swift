@@ -8,7 +8,7 @@ extension CommandFailure {
     case .cannotOpen, .notAStore, .damaged, .newer, .otherScope, .diskFull, .missing, .older, .replaced:
       self.init(error.message, .storeUnusable)
     case .fenced: self.init(error.message, .itemsFailed)
-    case .invalid: self.init(error.message, .usage)
+    case .invalid, .otherSettings: self.init(error.message, .usage)
     }
   }
 

@@ -19,7 +19,7 @@ struct PassEnd {
     self.state = state
     error = summary.error ?? (summary.reachedEnd ? nil : Self.standing(state, since: startedAt))
     var codes = [error.map { CommandFailure($0).status } ?? .done]
-    if state.needsPerson || failedForPerson > 0 { codes.append(.personNeeded) }
+    if state.needsPerson || failedForPerson > 0 || summary.waitForApp != nil { codes.append(.personNeeded) }
     let isHeld = !state.throttles.isEmpty && (state.unpaused(.pending) > 0 || !summary.reachedEnd)
     if isHeld || waitForCloud > 0 { codes.append(.cloudUnreachable) }
     if state.queue.failed > 0 || state.unpaused(.waiting) > 0 { codes.append(.itemsFailed) }
@@ -46,6 +46,7 @@ struct PassEnd {
       (queue.paused, "paused"), (queue.conflicts, "in conflict"),
     ]
     for (count, word) in left where count > 0 { line += ", \(count) \(word)" }
+    if let count = summary.waitForApp { line += ", \(count) waiting for the app" }
     if state.isInSync { return line + "; in sync" }
     guard !state.pauses.isEmpty else { return line + "; not in sync" }
     return line + "; \(state.pauses.map(\.reason).joined(separator: ", ")), cktop queue resume --all lifts that"
@@ -58,7 +59,8 @@ struct PassEnd {
       "deleted": .integer(Int64(summary.deleted)), "failed": .integer(Int64(state.queue.failed)),
       "waiting": .integer(Int64(state.queue.waiting)), "conflicts": .integer(Int64(state.queue.conflicts)),
       "queued": .integer(Int64(state.queue.total)), "requests": .integer(Int64(summary.requests)),
-      "reachedEnd": .bool(summary.reachedEnd), "inSync": .bool(state.isInSync),
+      "waitForApp": .integer(Int64(summary.waitForApp ?? 0)), "reachedEnd": .bool(summary.reachedEnd),
+      "inSync": .bool(state.isInSync),
       "error": .error(error?.code.name, error?.reason),
     ]
   }
@@ -73,6 +75,11 @@ struct PassEnd {
         CommandFailure("\(wait.scope) waits after \(wait.error): \(wait.message); cktop status says until when", status)
           .report()
       }
+    }
+    if let count = summary.waitForApp {
+      let what = count == 1 ? "1 change waits" : "\(count) changes wait"
+      CommandFailure("\(what) for the app; sync with the app, or release with cktop sync --without-app", status)
+        .report()
     }
     let filter = try QueueFilter(parsing: "state in ('failed', 'waiting', 'conflict')")
     let found = try store.operations(matching: filter, limit: Self.listed)

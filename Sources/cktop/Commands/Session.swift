@@ -118,8 +118,10 @@ struct Session: Sendable {
     guard let storePath = try await findStore(scope) else {
       throw CommandFailure.usage("no store is named; give --store or --container")
     }
+    let isNew = !FileManager.default.fileExists(atPath: storePath)
     let store = try SyncStore(path: storePath, scope: scope)
     try claim(store)
+    if isNew, let policy = settings.policy?.value { try store.setPolicy(policy, isFirst: true, actor: "cli") }
     return store
   }
 
@@ -240,7 +242,8 @@ struct Session: Sendable {
     let client = try client(store.scope)
     var configuration = SyncEngine.Configuration(
       client: client,
-      policy: settings.policy.value,
+      // The first sync stores it; from then on the stored one holds.
+      policy: try store.settings().policy == nil ? settings.policy?.value : nil,
       identity: try identity()
     )
     configuration.signIn = signIn

@@ -18,8 +18,14 @@ struct SyncCommand: Verb {
       A record type that may no longer be read is not in sync: the exit code is 3 until a query of it succeeds. --watch \
       ends with 4 when its store or the store's lock file is deleted or replaced.
 
-      Exit codes: 0 done, 1 failures among the items, 3 a person is needed, 4 the store is unusable, 5 the cloud could \
-      not be reached or a server's wait leaves rows.
+      The first sync stores the conflict policy with the store, and every process keeps to it. A sync that names another \
+      policy is refused, unless --set-policy replaces the stored one.
+
+      Where an app must see changes before they are sent, or decides conflicts, this command leaves those changes for the \
+      app. --without-app sends them all the same, and decides the conflicts by the policy.
+
+      Exit codes: 0 done, 1 failures among the items, 2 another policy is stored, 3 a person is needed or changes wait \
+      for the app, 4 the store is unusable, 5 the cloud could not be reached or a server's wait leaves rows.
       """
   )
 
@@ -31,12 +37,16 @@ struct SyncCommand: Verb {
     )
   )
   var types: String?
+  @Flag(help: "Replace the stored conflict policy by the one that is named.") var setPolicy = false
+  @Flag(help: "Release what waits for an app's decision.") var withoutApp = false
   @Flag(help: "The summary as one JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
     let types = try typeNames()
     let store = try await session.storeToChange()
+    if setPolicy { try session.replacePolicy(of: store) } else { try session.refuseOtherPolicy(store) }
+    guard try !withoutApp || isReleaseMeant(store) else { return }
     let engine = try session.engine(store)
     if watch {
       try await drive(engine, store, types, session)
@@ -53,6 +63,14 @@ struct SyncCommand: Verb {
     return names
   }
 
+  /// Asks a person whether what waits for the app is to be released; off a terminal the flag says so.
+  private func isReleaseMeant(_ store: SyncStore) throws -> Bool {
+    let (saves, conflicts) = try store.waitingForApp()
+    guard saves + conflicts > 0, Question.canBeAsked else { return true }
+    let decided = conflicts > 0 ? " and decide \(conflicts) \(conflicts == 1 ? "conflict" : "conflicts")" : ""
+    return Question.ask("Send \(saves) \(saves == 1 ? "save" : "saves")\(decided) without the app?")
+  }
+
   // MARK: - One pass
 
   private func pass(_ engine: SyncEngine, _ store: SyncStore, _ types: [String], _ session: Session) async throws {
@@ -60,7 +78,7 @@ struct SyncCommand: Verb {
     let bar = ProgressBar.start(store)
     let result: Result<PassSummary, any Error>
     do {
-      result = .success(try await engine.syncOnce(types: types))
+      result = .success(try await engine.syncOnce(types: types, isWithoutApp: withoutApp))
     } catch {
       result = .failure(error)
     }
@@ -105,7 +123,7 @@ struct SyncCommand: Verb {
   // MARK: - Until stopped
 
   private func drive(_ engine: SyncEngine, _ store: SyncStore, _ types: [String], _ session: Session) async throws {
-    let driving = Task { try await engine.drive(types: types) }
+    let driving = Task { try await engine.drive(types: types, isWithoutApp: withoutApp) }
     let signals = StopSignals { driving.cancel() }
     let bar = ProgressBar.start(store)
     let redactor = Redactor(session.settings, storePath: session.storePath)

@@ -8,7 +8,7 @@ struct ZonesAccept: Verb {
     abstract: "Lets come true what the server deleted in a zone and is held back.",
     discussion: """
       A hundred deletions or more within an hour, where they are half of a zone's records, or a zone that is gone with its \
-      records: such deletions are held back until somebody decides. Queued edits of these records go by the conflict policy; those of a \
+      records: such deletions are held back until somebody decides. Queued edits of these records go by the conflict policy that the store keeps; those of a \
       zone that is gone become dead letters.
       """
   )
@@ -17,7 +17,8 @@ struct ZonesAccept: Verb {
 
   func run(_ session: Session) async throws {
     try decision.perform(.accept, session) { store, zone in
-      try store.acceptDeletions(in: zone, policy: MergePolicy(session.settings.policy.value), actor: "cli")
+      try session.refuseOtherPolicy(store)
+      return try store.acceptDeletions(in: zone, actor: "cli")
     }
   }
 }

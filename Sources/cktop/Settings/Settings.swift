@@ -22,7 +22,8 @@ struct Settings: Equatable, Sendable {
   let url: Sourced<URL>
   /// Nil where neither a store nor a container is named.
   let store: Sourced<String>?
-  let policy: Sourced<ConflictPolicy>
+  /// Nil: the policy that the store keeps.
+  let policy: Sourced<ConflictPolicy>?
   let isReadOnly: Sourced<Bool>
   /// Nil: the standard theme.
   let theme: Sourced<String>?
@@ -48,7 +49,7 @@ struct Settings: Equatable, Sendable {
     container = try resolver.container()
     environment = try resolver.oneOf(.environment) ?? Sourced(.development, .standard)
     url = try resolver.url() ?? Sourced(Self.appleURL, .standard)
-    policy = try resolver.oneOf(.policy) ?? Sourced(.server, .standard)
+    policy = try resolver.oneOf(.policy)
     isReadOnly = try resolver.flag(.readOnly) ?? Sourced(false, .standard)
     theme = try resolver.text(.theme)
     keyID = try resolver.text(.keyID)

@@ -24,7 +24,12 @@ struct StoreOptions: ParsableArguments {
   @Option(help: "The server; default Apple's. Point it at cktop serve for the emulator.")
   var url: String?
 
-  @Option(help: "Who wins a conflict of the same field: server, client, newest or manual (default: server).")
+  @Option(
+    help: """
+      Who wins a conflict of the same field: server, client, newest or manual. The first sync stores it with the store \
+      (default: server).
+      """
+  )
   var policy: String?
 
   @Flag(help: "Accept no verb that changes anything.")

@@ -54,7 +54,7 @@ final class Bench {
       transport: transport
     )
     // Each server here is a new one, which has lost all that the store knows.
-    return SyncEngine(store: store, SyncEngine.Configuration(client: client, deletionGuard: nil))
+    return SyncEngine(store: store, SyncEngine.Configuration(client: client, deletionGuard: .off))
   }
 }
 

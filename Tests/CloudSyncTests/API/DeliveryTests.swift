@@ -138,7 +138,7 @@ import Testing
     for zone in ["gone", "remade", "held"] { try theirs.store.accept(world.put("a", zone: zone, [:])) }
     try await theirs.sync()
     let delegate = TestDelegate()
-    let mine = try world.device("mine", deletionGuard: nil, delegate: delegate)
+    let mine = try world.device("mine", deletionGuard: .off, delegate: delegate)
     try await mine.engine.syncNow()
     for zone in ["gone", "remade"] { _ = try theirs.store.enqueueZoneDeletion(ZoneKey(zone: zone)) }
     try await theirs.sync()
@@ -332,7 +332,7 @@ import Testing
   @Test func `however many go, children go first, and after all that comes`() async throws {
     let world = try World()
     let delegate = TestDelegate()
-    let mine = try world.device("mine", deletionGuard: nil, delegate: delegate)
+    let mine = try world.device("mine", deletionGuard: .off, delegate: delegate)
     let theirs = try world.device("theirs")
     let parent = FieldValue.reference(WireReference(recordName: "a", action: "NONE"))
     _ = try theirs.store.enqueue(

@@ -15,7 +15,8 @@ struct StatusObject {
       "store": .optional(storePath), "container": .text(scope.container),
       "environment": .text(scope.environment), "database": .text(scope.database.rawValue),
       "generatedAt": .time(status.generatedAt), "sync": sync, "queue": queue, "records": records,
-      "account": .object(account.json), "throttles": throttles, "lastError": lastError,
+      "account": .object(account.json), "policy": .optional(status.settings.policy?.rawValue), "throttles": throttles,
+      "lastError": lastError,
       "pauses": .array(status.pauses.map(\.json)),
     ]
   }

@@ -1,0 +1,57 @@
+import CloudKit
+
+/// The settings that the store keeps for every process, and what waits for the app.
+extension SyncEngine {
+  /// Whether the delegate is asked before a record is sent.
+  nonisolated var asksBeforeSending: Bool { delegate?.isAskedBeforeSending ?? false }
+
+  /// Whether this process can ask the app.
+  nonisolated var asksApp: Bool { asksBeforeSending || configuration.conflictResolver != nil }
+
+  /// Whether this process sends saves, as far as the app is concerned.
+  var maySendSaves: Bool { asksBeforeSending || isWithoutApp }
+
+  /// What a transaction decides by itself. Conflicts that the app decides stay open.
+  var merging: MergePolicy { settings.merging(isWithoutApp: isWithoutApp && configuration.conflictResolver == nil) }
+
+  /// Stores what this engine names where the store keeps nothing, and checks it against what the store keeps.
+  ///
+  /// - Throws: `StoreError` of kind `otherSettings` where they differ.
+  nonisolated func takeSettings() throws(StoreError) {
+    let replaces = configuration.replacesStored
+    let fact = { (isSo: Bool) -> Bool? in isSo ? true : replaces ? false : nil }
+    let named = OutcomeSettings(
+      policy: configuration.policy,
+      mergeRules: configuration.mergeRules,
+      deletionGuard: configuration.deletionGuard,
+      asksBeforeSending: fact(asksBeforeSending),
+      asksAboutConflicts: fact(configuration.conflictResolver != nil)
+    )
+    try store.takeSettings(named, replaces: replaces)
+  }
+
+  /// Counts what this process leaves for the app; nil where that is nothing.
+  func waitingForApp() throws(StoreError) -> Int? {
+    let (saves, conflicts) = try store.waitingForApp()
+    let left = (maySendSaves ? 0 : saves) + (configuration.conflictResolver != nil || isWithoutApp ? 0 : conflicts)
+    return left > 0 ? left : nil
+  }
+
+  /// Decides by the policy what the app would decide. What the policy leaves to a person stays open.
+  func resolveWithoutApp(_ lease: Lease) throws(StoreError) {
+    guard isWithoutApp, let side = settings.policy?.side else { return }
+    for conflict in try store.conflictsToAsk() { try store.take(.take(side), to: conflict, by: "the policy", lease) }
+  }
+}
+
+extension ConflictPolicy {
+  /// The side that wins a whole conflict; nil where a person decides.
+  fileprivate var side: ConflictSide? {
+    switch self {
+    case .server: .server
+    case .client: .local
+    case .newest: .newest
+    case .manual: nil
+    }
+  }
+}

@@ -1,0 +1,297 @@
+import CloudKit
+import CloudKitEmulator
+import GRDB
+import Synchronization
+import Testing
+
+@testable import CloudSync
+
+/// A store that one process synced and another one takes over: what the first was set to holds for the second.
+@Suite(.serialized) struct StoredSettingsTests {
+  private let world: World
+
+  init() throws { world = try World() }
+
+  /// A process without an app that names no setting.
+  private func other() throws -> TestDevice {
+    try world.device("mine", policy: nil, mergeRules: nil, deletionGuard: nil, replacesStored: false)
+  }
+
+  /// Both sides give `x` of record `a` another value, of which the server holds theirs.
+  private func contradict(_ mine: TestDevice) async throws {
+    let theirs = try world.device("theirs")
+    try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    try await mine.sync()
+    try await theirs.sync()
+    world.clock.advance(10)
+    try theirs.store.accept(world.put("a", ["x": .int64(2)]))
+    try await theirs.sync()
+    try mine.store.accept(world.put("a", ["x": .int64(3)]))
+  }
+
+  // MARK: - Policy, rules, guard
+
+  @Test func `a process that names no policy resolves by the one that is stored`() async throws {
+    let first = try world.device("mine", policy: .client, replacesStored: false)
+    try await contradict(first)
+
+    let other = try other()
+    try await other.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(3)])
+    #expect(try other.store.settings().policy == .client)
+  }
+
+  @Test func `a process that names another policy is refused before it sends or changes anything`() async throws {
+    let first = try world.device("mine", policy: .manual, replacesStored: false)
+    try await contradict(first)
+    let other = try world.device("mine", policy: .server, replacesStored: false)
+    let before = try other.store.settings()
+
+    let error = await #expect(throws: StoreError.self) { try await other.sync() }
+    let driving = await #expect(throws: StoreError.self) { try await other.engine.drive() }
+
+    #expect(error?.kind == .otherSettings && driving?.kind == .otherSettings)
+    #expect(other.transport.total == 0)
+    #expect(try other.store.settings() == before)
+    #expect(try other.store.queue() == ["save a pending"])
+  }
+
+  @Test func `a process that replaces the policy replaces it for everyone`() async throws {
+    let first = try world.device("mine", policy: .manual, replacesStored: false)
+    try await contradict(first)
+    try await world.device("mine", policy: .client, mergeRules: nil, replacesStored: true).sync()
+
+    #expect(world.onServer("a") == ["x": .int64(3)])
+    #expect(try first.store.settings().policy == .client)
+    #expect(try first.store.events(limit: 100).map(\.kind).contains("settings"))
+    await #expect(throws: StoreError.self) { try await first.sync() }
+    try await other().sync()
+  }
+
+  @Test func `rules that one process named merge for another`() async throws {
+    var rules = MergeRules()
+    rules["Note"] = ["x": .counter]
+    let first = try world.device("mine", mergeRules: rules, replacesStored: false)
+    try await contradict(first)
+
+    try await other().sync()
+
+    // One became two there and three here.
+    #expect(world.onServer("a") == ["x": .int64(4)])
+  }
+
+  @Test func `a guard that one process named holds for another`() async throws {
+    let limit = DeletionGuard(count: 2, share: 0.1)
+    let first = try world.device("mine", deletionGuard: limit, replacesStored: false)
+    for name in ["a", "b", "c"] { try first.store.accept(world.put(name, ["x": .int64(1)])) }
+    try await first.sync()
+    let theirs = try world.device("theirs")
+    try await theirs.sync()
+    for name in ["a", "b"] { try theirs.store.accept(world.delete(name)) }
+    try await theirs.sync()
+
+    try await other().sync()
+
+    #expect(try first.store.heldDeletions().map(\.records) == [2])
+  }
+
+  @Test func `accepting deletions goes by the stored policy, whoever accepts them`() async throws {
+    let limit = DeletionGuard(count: 2, share: 0.1)
+    let first = try world.device("mine", policy: .client, deletionGuard: limit, replacesStored: false)
+    for name in ["a", "b", "c"] { try first.store.accept(world.put(name, ["x": .int64(1)])) }
+    try await first.sync()
+    let theirs = try world.device("theirs")
+    try await theirs.sync()
+    for name in ["a", "b"] { try theirs.store.accept(world.delete(name)) }
+    try await theirs.sync()
+    try await first.sync()
+    try first.store.accept(world.put("a", ["x": .int64(9)]))
+
+    try other().engine.acceptDeletions(in: world.key("a").zoneKey.zoneID)
+    try await other().sync()
+
+    #expect(world.onServer("a") == ["x": .int64(9)])
+    #expect(world.onServer("b") == nil)
+  }
+
+  @Test(.onFile) func `a store of an earlier version takes what its first sync names`() async throws {
+    let world = try World()
+    do {
+      let pool = try DatabasePool(path: world.folder.path("mine.sqlite"))
+      try Schema.migrator.migrate(pool, upTo: "15 undoing")
+    }
+    let first = try world.device("mine", policy: .newest, replacesStored: false)
+    try first.store.accept(world.put("a", ["x": .int64(1)]))
+    #expect(try first.store.settings() == OutcomeSettings())
+
+    try await first.sync()
+
+    #expect(try first.store.settings().policy == .newest)
+    #expect(try first.store.settings().completed == first.store.settings())
+    let error = await #expect(throws: StoreError.self) {
+      try await world.device("mine", policy: .client, replacesStored: false).sync()
+    }
+    #expect(error?.kind == .otherSettings)
+  }
+
+  @Test func `a first sync that names nothing stores the defaults`() async throws {
+    try await other().sync()
+
+    #expect(try other().store.settings() == .standard)
+  }
+
+  // MARK: - The app sees what is sent
+
+  private func app(
+    _ willSend: @escaping @Sendable (CKRecord) async throws -> CKRecord = { $0 }
+  ) throws -> (TestDevice, TestDelegate) {
+    let delegate = TestDelegate(willSend: willSend)
+    return (try world.device("mine", policy: nil, mergeRules: nil, replacesStored: false, delegate: delegate), delegate)
+  }
+
+  @Test func `another process leaves saves for an app that must see them, and sends the rest`() async throws {
+    let (mine, delegate) = try app { _ in throw TestDelegate.Refusal() }
+    try world.saveOnServer("old", ["x": .int64(1)])
+    try await mine.sync()
+    try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    try mine.store.accept(world.delete("old"))
+    try world.saveOnServer("new", ["x": .int64(1)])
+
+    let other = try other()
+    let summary = try await other.sync()
+
+    #expect(world.onServer("a") == nil && world.onServer("old") == nil)
+    #expect(try other.store.mirror("new") == ["x": .int64(1)])
+    #expect(summary.waitForApp == 1)
+    #expect(try other.store.queue() == ["save a pending"])
+    #expect(try #require(other.store.operations().rows.first).reason.hasPrefix("waits for the app"))
+    #expect(try other.store.status().savesWaitForApp)
+
+    try await mine.sync()
+
+    #expect(delegate.state.withLock { $0.seen } == ["a"])
+    #expect(try mine.store.queue() == ["save a failed"])
+    #expect(world.onServer("a") == nil)
+  }
+
+  @Test func `a process that keeps syncing leaves saves for the app, and the app takes over to send them`() async throws
+  {
+    let (mine, delegate) = try app()
+    try await mine.sync()
+
+    try await whileDriving(other()) {
+      let id = try mine.store.accept(world.put("a", ["x": .int64(1)]))
+      let summary = try await mine.sync()
+
+      #expect(summary.sent == 1 && summary.waitForApp == nil)
+      #expect(try mine.store.detail(of: id)?.history?.ending == .acknowledged)
+    }
+
+    #expect(delegate.state.withLock { $0.seen } == ["a"])
+    #expect(world.onServer("a") == ["x": .int64(1)])
+  }
+
+  @Test func `an operator releases what waits for the app, for one sync`() async throws {
+    try await app().0.sync()
+    let other = try other()
+    try other.store.accept(world.put("a", ["x": .int64(1)]))
+
+    let released = try await other.engine.syncOnce(isWithoutApp: true)
+    try other.store.accept(world.put("b", ["x": .int64(1)]))
+    let later = try await other.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(1)])
+    #expect(world.onServer("b") == nil)
+    #expect(released.waitForApp == nil && later.waitForApp == 1)
+    let commands = try other.store.events(limit: 100).filter { $0.kind == "command" }.map(\.message)
+    #expect(commands.contains("sync without the app (1)"))
+    #expect(try other.store.count("SELECT count(*) FROM commands WHERE verb = 'sync without the app'") == 1)
+  }
+
+  @Test func `a release reaches the process that syncs`() async throws {
+    try await app().0.sync()
+    try await whileDriving(other()) {
+      let other = try other()
+      try other.store.accept(world.put("a", ["x": .int64(1)]))
+
+      let summary = try await other.engine.syncOnce(isWithoutApp: true)
+
+      #expect(summary.waitForApp == nil)
+      #expect(world.onServer("a") == ["x": .int64(1)])
+      try other.store.accept(world.put("b", ["x": .int64(1)]))
+      #expect(try await other.sync().waitForApp == 1)
+      #expect(world.onServer("b") == nil)
+    }
+  }
+
+  @Test func `an app that need not see what is sent says so with replacesStored`() async throws {
+    try await app().0.sync()
+    let mine = try world.device("mine", policy: nil, mergeRules: nil, deletionGuard: nil, replacesStored: true)
+    try mine.store.accept(world.put("a", ["x": .int64(1)]))
+
+    try await mine.sync()
+    try mine.store.accept(world.put("b", ["x": .int64(1)]))
+    try await other().sync()
+
+    #expect(world.onServer("a") != nil && world.onServer("b") != nil)
+  }
+
+  @Test func `a delegate that is not asked before sending holds nothing up`() async throws {
+    let delegate = ReceivingDelegate()
+    let mine = try world.device("mine", policy: nil, mergeRules: nil, replacesStored: false, delegate: delegate)
+    try await mine.sync()
+    try mine.store.accept(world.put("a", ["x": .int64(1)]))
+
+    try await other().sync()
+
+    #expect(world.onServer("a") == ["x": .int64(1)])
+  }
+
+  // MARK: - The app decides conflicts
+
+  @Test func `another process leaves a conflict for the app that decides them`() async throws {
+    let asked = Mutex(0)
+    let mine = try world.device("mine", policy: nil, mergeRules: nil, replacesStored: false) { _ in
+      asked.withLock { $0 += 1 }
+      return .client
+    }
+    try await contradict(mine)
+
+    let other = try other()
+    let summary = try await other.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(2)])
+    #expect(summary.waitForApp == 1)
+    #expect(try other.store.queue() == ["save a conflict"])
+    #expect(try #require(other.store.operations().rows.first).reason.contains("waits for the app"))
+
+    try await mine.sync()
+
+    #expect(asked.withLock { $0 } == 1)
+    #expect(world.onServer("a") == ["x": .int64(3)])
+  }
+
+  @Test(arguments: [(ConflictPolicy.server, Int64(2)), (.client, 3), (.newest, 3), (.manual, 2)])
+  func `without the app conflicts follow the stored policy`(_ policy: ConflictPolicy, _ value: Int64) async throws {
+    let mine = try world.device("mine", policy: policy, mergeRules: nil, replacesStored: false) { _ in .client }
+    try await contradict(mine)
+    world.clock.advance(10)
+    let other = try other()
+    try await other.sync()
+    #expect(try other.store.queue() == ["save a conflict"])
+
+    let summary = try await other.engine.syncOnce(isWithoutApp: true)
+
+    #expect(world.onServer("a") == ["x": .int64(value)])
+    #expect(try other.store.queue() == (policy == .manual ? ["save a conflict"] : []))
+    #expect(summary.waitForApp == nil)
+    // What the policy dropped can be undone.
+    #expect(try other.store.dropped().count == (policy == .server ? 1 : 0))
+  }
+}
+
+/// A delegate that has no say in what is sent.
+private final class ReceivingDelegate: SyncEngineDelegate {
+  let isAskedBeforeSending = false
+}
