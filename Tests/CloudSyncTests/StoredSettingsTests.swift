@@ -152,7 +152,9 @@ import Testing
 
   @Test func `another process leaves saves for an app that must see them, and sends the rest`() async throws {
     let (mine, delegate) = try app { _ in throw TestDelegate.Refusal() }
-    try world.saveOnServer("old", ["x": .int64(1)])
+    let theirs = try world.device("theirs")
+    try theirs.store.accept(world.put("old", ["x": .int64(1)]))
+    try await theirs.sync()
     try await mine.sync()
     try mine.store.accept(world.put("a", ["x": .int64(1)]))
     try mine.store.accept(world.delete("old"))

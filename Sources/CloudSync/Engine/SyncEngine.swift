@@ -363,5 +363,5 @@ public struct PassSummary: Sendable, Hashable, Codable {
   /// What stopped the pass; nil where it came to its end, or waits as the store says.
   public var failure: CKError? { error.map { CKError(stopping: $0) } }
 
-  private enum CodingKeys: String, CodingKey { case sent, failed, fetched, deleted, requests, reachedEnd }
+  private enum CodingKeys: String, CodingKey { case sent, failed, fetched, deleted, requests, reachedEnd, waitForApp }
 }
