@@ -3,14 +3,16 @@ import CloudKit
 /// Which operations a command means.
 package enum Selection: Hashable, Sendable {
   case ids([Int64])
-  case matching(QueueFilter, text: String)
+  /// Those that a filter means; of these only the ones with a text that the queue's list would show for it.
+  case matching(QueueFilter, text: String, containing: String = "")
   case all
 
   /// The selection in the audit log.
   var text: String {
     switch self {
     case .ids(let ids): ids.map(String.init).joined(separator: " ")
-    case .matching(_, let text): text
+    case .matching(_, let text, ""): text
+    case .matching(_, let text, let part): "\(text), containing '\(part)'"
     case .all: "all"
     }
   }
@@ -105,7 +107,7 @@ extension SyncStore {
     case .ids(let ids):
       var seen: Set<Int64> = []
       return ids.filter { seen.insert($0).inserted }
-    case .matching(let filter, _): return try ledger.operationIDs(matching: filter, now: now)
+    case .matching(let filter, _, let text): return try ledger.operationIDs(matching: filter, text: text, now: now)
     case .all: return try ledger.operationIDs(matching: nil, now: now)
     }
   }

@@ -5,6 +5,32 @@ extension Ledger {
   // MARK: - Queue
 
   func operations(matching query: QueueQuery, offset: Int, limit: Int?) throws -> Window<QueueRow> {
+    let (sql, arguments) = Self.condition(query)
+    let condition = sql ?? "1"
+    // What the counts tell apart need not be counted.
+    let isCounted = query.text.isEmpty && (query.filter?.columns ?? []).isSubset(of: [.state, .zone, .type])
+    let counted = """
+      SELECT coalesce(sum(count), 0)
+        FROM (SELECT state, zone, nullif(type, '') AS type, count FROM queueCounts) WHERE \(condition)
+      """
+    let total = try Int.fetchOne(
+      list(isCounted ? counted : "SELECT count(*) FROM operations WHERE \(condition)", isUsual: sql == nil),
+      arguments: arguments
+    )
+    let rows = try Row.fetchAll(
+      list("SELECT * FROM operations WHERE \(condition) ORDER BY id LIMIT ? OFFSET ?", isUsual: sql == nil),
+      arguments: arguments + [limit ?? -1, offset]
+    ).map { row in try QueueRow(row: row, blockers: try blockers(of: row["id"])) }
+    return Window(total: total ?? 0, offset: offset, rows: rows)
+  }
+
+  /// What everybody asks is prepared once; what somebody searches for, only for that.
+  private func list(_ sql: String, isUsual: Bool) throws -> Statement {
+    isUsual ? try database.cachedStatement(sql: sql) : try database.makeStatement(sql: sql)
+  }
+
+  /// The condition that a query puts on the queue; nil where it means all of it.
+  private static func condition(_ query: QueueQuery) -> (sql: String?, arguments: StatementArguments) {
     var conditions: [String] = []
     var arguments = StatementArguments()
     if let filter = query.filter {
@@ -19,39 +45,19 @@ extension Ledger {
         || reason || ' ' || coalesce(errorMessage, '') LIKE ? ESCAPE '\\'
         """
       )
-      arguments += [Self.likePattern(query.text)]
+      arguments += [likePattern(query.text)]
     }
-    let condition = conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
-    // What the counts tell apart need not be counted.
-    let isCounted = query.text.isEmpty && (query.filter?.columns ?? []).isSubset(of: [.state, .zone, .type])
-    let counted = """
-      SELECT coalesce(sum(count), 0)
-        FROM (SELECT state, zone, nullif(type, '') AS type, count FROM queueCounts) WHERE \(condition)
-      """
-    let total = try Int.fetchOne(
-      list(isCounted ? counted : "SELECT count(*) FROM operations WHERE \(condition)", isUsual: conditions.isEmpty),
-      arguments: arguments
-    )
-    let rows = try Row.fetchAll(
-      list("SELECT * FROM operations WHERE \(condition) ORDER BY id LIMIT ? OFFSET ?", isUsual: conditions.isEmpty),
-      arguments: arguments + [limit ?? -1, offset]
-    ).map { row in try QueueRow(row: row, blockers: try blockers(of: row["id"])) }
-    return Window(total: total ?? 0, offset: offset, rows: rows)
+    return (conditions.isEmpty ? nil : conditions.joined(separator: " AND "), arguments)
   }
 
-  /// What everybody asks is prepared once; what somebody searches for, only for that.
-  private func list(_ sql: String, isUsual: Bool) throws -> Statement {
-    isUsual ? try database.cachedStatement(sql: sql) : try database.makeStatement(sql: sql)
-  }
-
-  /// Identifiers of the operations that a filter means, oldest first; nil means all.
-  func operationIDs(matching filter: QueueFilter?, now: Int64) throws -> [Int64] {
-    guard let filter else { return try all("SELECT id FROM operations ORDER BY id") }
-    let condition = SQLCondition(filter, now: now)
+  /// Identifiers of the operations that a filter means and a list shows for a text, oldest first; nil means all.
+  func operationIDs(matching filter: QueueFilter?, text: String = "", now: Int64) throws -> [Int64] {
+    let (sql, arguments) = Self.condition(QueueQuery(filter: filter, text: text, now: now))
+    guard let sql else { return try all("SELECT id FROM operations ORDER BY id") }
     return try Int64.fetchAll(
       database,
-      sql: "SELECT id FROM operations WHERE \(condition.sql) ORDER BY id",
-      arguments: condition.arguments
+      sql: "SELECT id FROM operations WHERE \(sql) ORDER BY id",
+      arguments: arguments
     )
   }
 
