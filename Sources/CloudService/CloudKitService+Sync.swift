@@ -138,10 +138,10 @@ extension CloudKitService {
 
   private func perform(_ verb: QueueVerb, _ text: String?) async throws -> Int {
     guard !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
-    let store = store
+    let changing = changing
     return try await Task.detached {
       let selection = try text.map { .matching(try QueueFilter(parsing: $0), text: $0) } ?? Selection.all
-      return try store.perform(verb, on: selection, actor: "app").changed.count
+      return try changing.get().perform(verb, on: selection, actor: "app").changed.count
     }.value
   }
 }

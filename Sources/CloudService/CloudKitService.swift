@@ -19,33 +19,41 @@ public import Observation
 public final class CloudKitService {
   /// The latest state of the store.
   package private(set) var snapshot: Snapshot
-  /// What the last verb did, or why it failed, for the user.
-  package private(set) var notice: Notice?
+  /// Why the store could not be read the last time; nil once it can.
+  package private(set) var readFailure: (any Error)?
+  /// Why syncing ended by itself; nil once it is started again.
+  package internal(set) var syncFailure: (any Error)?
 
-  /// A message to the user.
-  package struct Notice: Sendable, Hashable {
-    package var text: String
-    package var isError: Bool
-    /// Rises with each notice, so that the same text twice is seen as two.
-    package var number: Int
-  }
-
-  package let store: SyncStore
-  let engine: SyncEngine?
+  /// The store that is read; nil while there is none.
+  package private(set) var store: SyncStore?
+  let opening: StoreOpening
+  let changing: ChangingStore
+  /// The engine, once something is to be synced.
+  @ObservationIgnored var engine: SyncEngine?
   /// Whether changes are refused.
   public let isReadOnly: Bool
-  /// Told after each new snapshot.
+  /// Called after each new snapshot, and when anything else that is shown has changed.
   @ObservationIgnored package var changed: (@MainActor () -> Void)?
+  /// Called with the receipt of each command, in the order of the commands.
+  @ObservationIgnored package var received: (@MainActor (Receipt) -> Void)?
 
   @ObservationIgnored private var scope = SnapshotScope()
   /// What the last `sync()` failed with; nil where it did not, or there was none.
   public internal(set) var lastError: (any Error)?
-  @ObservationIgnored private var driving: Task<Void, Never>?
+  @ObservationIgnored var driving: Task<Void, Never>?
+  /// Syncing that was stopped and may not have ended yet.
+  @ObservationIgnored var stopping: Task<Void, Never>?
+  @ObservationIgnored var syncingOnce: Task<Void, Never>?
+  @ObservationIgnored var makingEngine: Task<SyncEngine, any Error>?
+  /// Where commands run, one after another.
+  @ObservationIgnored let lane = DispatchQueue(label: "cktop.commands", qos: .userInitiated)
+  @ObservationIgnored var commandsUnderWay = 0
   @ObservationIgnored var ticking: Task<Void, Never>?
   @ObservationIgnored private var watcher: StoreWatcher?
   @ObservationIgnored private var reading: Task<Void, Never>?
   @ObservationIgnored private var pausing: Task<Void, Never>?
   @ObservationIgnored private var needsReading = false
+  @ObservationIgnored private var isUrgent = false
 
   /// Opens the store of a configuration and makes a service over it.
   ///
@@ -62,47 +70,35 @@ public final class CloudKitService {
     try self.init(store: engine.store, engine: engine, isReadOnly: isReadOnly)
   }
 
-  /// Makes a service over an open store. Without an engine it shows and commands, and somebody else drives.
-  package init(store: SyncStore, engine: SyncEngine?, isReadOnly: Bool = false) throws {
-    self.store = store
+  /// Makes a service over an open store. Without an engine it shows and commands, and another process syncs.
+  package convenience init(store: SyncStore, engine: SyncEngine?, isReadOnly: Bool = false) throws {
+    try self.init(opening: StoreOpening(store, engine), isReadOnly: isReadOnly)
     self.engine = engine
+  }
+
+  /// Makes a service over a store that is opened as far as it is used: reading it changes nothing.
+  package init(opening: StoreOpening, isReadOnly: Bool = false) throws {
+    self.opening = opening
     self.isReadOnly = isReadOnly
-    snapshot = try Self.read(store, SnapshotScope())
-    watcher = StoreWatcher(store, queue: .main) { [weak self] in
-      MainActor.assumeIsolated { self?.storeChanged() }
-    }
+    changing = ChangingStore(opening.toChange)
+    let (store, snapshot) = try Self.read(nil, opening, SnapshotScope())
+    self.store = store
+    self.snapshot = snapshot
+    watch()
     // What was written before the watch.
     storeChanged()
   }
 
-  // MARK: - Life
-
-  /// Begins to drive the store if there is an engine, as soon as nobody else does.
-  public func start() {
-    guard let engine, !isReadOnly, driving == nil else { return }
-    driving = Task { [weak self] in
-      do {
-        try await engine.run()
-      } catch {
-        // Unless `stop()` has taken it out already.
-        guard !Task.isCancelled else { return }
-        self?.driving = nil
-        self?.tell("syncing stopped: \(Self.text(error))", isError: true)
-      }
+  private func watch() {
+    guard let store, watcher == nil else { return }
+    // Who syncs is shown, so the end of that process counts, too.
+    watcher = StoreWatcher(store, queue: .main, locks: true) { [weak self] in
+      MainActor.assumeIsolated { self?.storeChanged() }
     }
   }
 
-  /// Stops driving; a request under way is given up and read back at the next start.
-  public func stop() async {
-    stopPeriodicSync()
-    let driving = driving
-    self.driving = nil
-    driving?.cancel()
-    await driving?.value
-  }
-
   isolated deinit {
-    for task in [driving, ticking, reading, pausing] { task?.cancel() }
+    for task in [driving, stopping, syncingOnce, ticking, reading, pausing] { task?.cancel() }
   }
 
   /// Reads the store soon. A burst of changes costs one reading.
@@ -116,33 +112,45 @@ public final class CloudKitService {
     }
   }
 
+  /// Reads the store without a pause: what a command did shows before the next key.
+  func readAtOnce() {
+    (needsReading, isUrgent) = (true, true)
+    refresh()
+  }
+
   /// Reads the store again if anything has been written since, off the main actor.
   package func refresh() {
+    // A store that could not be read may be whole again.
+    if readFailure != nil { needsReading = true }
     // A wait ends by itself, without anybody writing that it has.
     let now = Int64(Date().timeIntervalSince1970 * 1000)
     // Nor does anybody tell of anything where the system has no watch to give.
     if watcher == nil || snapshot.status.throttles.contains(where: { $0.until <= now }) { needsReading = true }
     guard needsReading, reading == nil else { return }
-    needsReading = false
-    let store = store
-    let scope = scope
+    (needsReading, isUrgent) = (false, false)
+    let (store, opening, scope) = (store, opening, scope)
     reading = Task { [weak self] in
-      let result = await Task.detached { Result { try Self.read(store, scope) } }.value
+      let result = await Task.detached { Result { try Self.read(store, opening, scope) } }.value
       self?.take(result)
     }
   }
 
-  private func take(_ result: Result<Snapshot, any Error>) {
+  private func take(_ result: Result<(store: SyncStore?, snapshot: Snapshot), any Error>) {
     reading = nil
-    // Written while it was read.
-    if needsReading { storeChanged() }
-    switch result {
-    case .success(let snapshot):
-      self.snapshot = snapshot
-      changed?()
-    case .failure(let error):
-      tell(Self.text(error), isError: true)
+    defer {
+      // Written while it was read.
+      if needsReading { isUrgent ? refresh() : storeChanged() }
     }
+    switch result {
+    case .success(let read):
+      readFailure = nil
+      store = read.store
+      snapshot = read.snapshot
+      watch()
+    case .failure(let error):
+      readFailure = error
+    }
+    changed?()
   }
 
   /// Says which part of the lists is wanted; they follow at the next refresh.
@@ -153,68 +161,34 @@ public final class CloudKitService {
     refresh()
   }
 
+  private nonisolated static func read(_ store: SyncStore?, _ opening: StoreOpening, _ scope: SnapshotScope) throws
+    -> (store: SyncStore?, snapshot: Snapshot)
+  {
+    guard let store = try store ?? opening.toRead() else { return (nil, .withoutStore) }
+    return (store, try read(store, scope))
+  }
+
   private nonisolated static func read(_ store: SyncStore, _ scope: SnapshotScope) throws -> Snapshot {
-    Snapshot(
+    let text = scope.queue.text
+    var snapshot = Snapshot(
       status: try store.status(),
-      queue: try store.operations(text: scope.queue.text, offset: scope.queue.offset, limit: scope.queue.limit),
+      queue: try store.operations(text: text, offset: scope.queue.offset, limit: scope.queue.limit),
       records: try store.records(text: scope.records.text, offset: scope.records.offset, limit: scope.records.limit),
       zones: try store.zones(),
       conflicts: try store.conflicts(),
       events: try store.events(limit: 100)
     )
+    snapshot.queueText = text
+    snapshot.retryable =
+      text.isEmpty
+      ? snapshot.status.queue.retryable : try store.operations(matching: .retryable, text: text, limit: 0).total
+    return snapshot
   }
 
   // MARK: - Verbs
 
-  /// Retries, discards, pauses or resumes operations.
-  package func perform(_ verb: QueueVerb, on selection: Selection) {
-    act {
-      let result = try $0.perform(verb, on: selection, actor: "dashboard")
-      let skipped = result.skipped.isEmpty ? "" : ", \(result.skipped.count) left alone"
-      return "\(Self.past(verb)) \(result.changed.count)\(skipped)"
-    }
-  }
-
-  /// Retries all that failed or is in its own back-off.
-  package func retryAll() {
-    act { store in
-      let text = "state in ('failed', 'waiting')"
-      let filter = try QueueFilter(parsing: text)
-      let result = try store.perform(.retry, on: .matching(filter, text: text), actor: "dashboard")
-      return "retried \(result.changed.count)"
-    }
-  }
-
-  private nonisolated static func past(_ verb: QueueVerb) -> String {
-    switch verb {
-    case .retry: "retried"
-    case .discard: "discarded"
-    case .pause: "paused"
-    case .resume: "resumed"
-    }
-  }
-
-  /// Ends own back-offs.
-  package func flush() {
-    act { "flushed \(try $0.flush(actor: "dashboard"))" }
-  }
-
-  /// A pass now: own back-offs are ended, every feed is read. A server's wait is kept.
-  public func syncNow() {
-    act {
-      _ = try $0.flush(actor: "dashboard")
-      try $0.askForPass()
-      return "sync asked for"
-    }
-  }
-
-  /// Settles a conflict field by field.
-  package func resolve(_ id: Int64, take: ConflictSide, fields: [String: ConflictSide]) {
-    act {
-      let left = try $0.resolve(id, take: take, fields: fields, actor: "dashboard")
-      return left == nil ? "settled: the server's record stands" : "settled: to be sent"
-    }
-  }
+  /// A sync now: back-offs are ended, every change is fetched. A server's wait is kept.
+  public func syncNow() { give(.askForSync) }
 
   /// Accepts a record to be saved: the fields it holds, those it was asked to clear, and its parent. It is on disk on
   /// return, and sent as soon as that can be. The record counts as saved: the next save is of what is changed from here on.
@@ -242,13 +216,13 @@ public final class CloudKitService {
   /// The record as this machine has it: the server's with the queued changes in it; nil where there is none.
   public func fetch(recordID: CKRecord.ID) async throws -> CKRecord? {
     let store = store
-    return try await Task.detached { try store.current(recordID) }.value
+    return try await Task.detached { try store?.current(recordID) }.value
   }
 
   private func change(_ body: @escaping @Sendable (SyncStore) throws -> Void) async throws {
     guard !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
-    let store = store
-    let result = await Task.detached { Result { try body(store) } }.value
+    let changing = changing
+    let result = await Task.detached { Result { try body(changing.get()) } }.value
     storeChanged()
     do {
       try result.get()
@@ -264,28 +238,4 @@ public final class CloudKitService {
 
   /// Operations in the queue.
   public var queuedOperationCount: Int { snapshot.status.queue.total }
-
-  /// Does a verb off the main actor and tells what it did.
-  func act(_ verb: @escaping @Sendable (SyncStore) throws -> String) {
-    guard !isReadOnly else { return tell("read-only: nothing was changed", isError: true) }
-    let store = store
-    Task { [weak self] in
-      let result = await Task.detached { Result { try verb(store) } }.value
-      switch result {
-      case .success(let text): self?.tell(text, isError: false)
-      case .failure(let error): self?.tell(Self.text(error), isError: true)
-      }
-      self?.storeChanged()
-    }
-  }
-
-  /// Shows a message.
-  package func tell(_ text: String, isError: Bool) {
-    notice = Notice(text: text, isError: isError, number: (notice?.number ?? 0) + 1)
-    changed?()
-  }
-
-  private nonisolated static func text(_ error: any Error) -> String {
-    (error as? StoreError)?.message ?? (error as? WebServicesError)?.reason ?? "\(error)"
-  }
 }

@@ -9,6 +9,12 @@ package struct Snapshot: Sendable, Hashable {
   package var conflicts: [Conflict]
   /// Newest first.
   package var events: [EventRow]
+  /// The text that the rows of the queue contain.
+  package var queueText = ""
+  /// How many operations with that text failed or wait to be retried, loaded or not.
+  package var retryable = 0
+  /// Whether there is a store.
+  package var hasStore = true
 
   package init(
     status: StoreStatus,
@@ -24,6 +30,14 @@ package struct Snapshot: Sendable, Hashable {
     self.zones = zones
     self.conflicts = conflicts
     self.events = events
+  }
+
+  /// What is shown while there is no store.
+  static var withoutStore: Snapshot {
+    var snapshot = Snapshot(status: StoreStatus(generatedAt: 0))
+    snapshot.status.reason = "no store yet"
+    snapshot.hasStore = false
+    return snapshot
   }
 }
 

@@ -138,7 +138,7 @@ struct Session: Sendable {
   }
 
   /// What was queued before anybody synced is sent as nobody but who queued it, unless a person names the store.
-  private func claim(_ store: SyncStore) throws {
+  func claim(_ store: SyncStore) throws {
     guard let signIn else { return }
     let others = try store.claim(signIn: signIn, isChosen: settings.store?.source != .standard)
     guard others > 0 else { return }

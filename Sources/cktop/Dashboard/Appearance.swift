@@ -46,7 +46,9 @@ extension Dashboard.Setting {
     credential: String,
     url: String,
     storePath: String,
-    appearance: Appearance
+    appearance: Appearance,
+    hasCredential: Bool = true,
+    syncs: Bool = false
   ) {
     self.init(
       scope: scope,
@@ -55,7 +57,9 @@ extension Dashboard.Setting {
       storePath: storePath,
       theme: appearance.theme,
       themes: appearance.themes,
-      isMonochrome: appearance.isMonochrome
+      isMonochrome: appearance.isMonochrome,
+      hasCredential: hasCredential,
+      syncs: syncs
     )
   }
 }
@@ -65,6 +69,7 @@ extension Dashboard.End {
   func leave() throws {
     switch self {
     case .quit: return
+    case .unfinished: throw ExitCode(CommandStatus.itemsFailed.rawValue)
     case .signal(let signal): throw ExitCode(128 + signal)
     case .lineLost: throw ExitCode(CommandStatus.itemsFailed.rawValue)
     }

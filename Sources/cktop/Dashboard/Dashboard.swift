@@ -11,6 +11,8 @@ final class Dashboard {
   /// How a dashboard ended.
   enum End: Sendable {
     case quit
+    /// By the user, with commands that the store did not take in time.
+    case unfinished
     /// By a signal; the exit status says which.
     case signal(Int32)
     case lineLost
@@ -26,7 +28,8 @@ final class Dashboard {
   private var theme: Theme
   private var ending: CheckedContinuation<End, Never>?
   private var ended: End?
-  private var shownNotice: (notice: CloudKitService.Notice, until: Int64)?
+  private var isSuspending = false
+  private var shownNotice: (notice: DashboardModel.Notice, until: Int64)?
   private var lastRateAt: Int64 = 0
 
   /// What the command line says of the dashboard.
@@ -38,6 +41,9 @@ final class Dashboard {
     var theme: Theme
     var themes: [Theme]
     var isMonochrome: Bool
+    var hasCredential = true
+    /// Whether it syncs from the start.
+    var syncs = false
     var format = Format()
   }
 
@@ -56,18 +62,43 @@ final class Dashboard {
     let screen = try Screen(isMonochrome: setting.isMonochrome) { [weak self] event in self?.handle(event) }
     self.screen = screen
     service.changed = { [weak self] in self?.followStore() }
+    service.received = { [weak self] in self?.take($0) }
     service.show(state.scope(layout))
     draw()
-    service.start()
+    if setting.syncs { service.give(.keepSyncing) }
     startTimer()
     let end = await withCheckedContinuation { continuation in
       if let ended { continuation.resume(returning: ended) } else { ending = continuation }
     }
     timer?.cancel()
-    screen.close()
     service.changed = nil
-    await service.stop()
-    return end
+    screen.close()
+    return await leave(end)
+  }
+
+  /// How long the commands given, and syncing, are waited for at the end.
+  private static let patience = Duration.seconds(5)
+
+  /// Lets the commands given be carried out, stops syncing, and says what is left undone.
+  private func leave(_ end: End) async -> End {
+    service.received = { receipt in
+      guard let failure = receipt.failure else { return }
+      let isUnfinished = failure is CancellationError
+      let message = "the sync was stopped before its end; `cktop sync` goes on with it"
+      OutputStream.error.line("cktop: \(isUnfinished ? message : Receipt.message(of: failure))".visible)
+    }
+    async let hasStopped = service.stop(within: Self.patience)
+    let undone = await service.drain(within: Self.patience)
+    if undone > 0 {
+      let what = undone == 1 ? "the last command was" : "the last \(undone) commands were"
+      let advice = "see `cktop status`, and give what is missing again"
+      OutputStream.error.line("cktop: \(what) not finished within 5 s; \(advice)")
+    }
+    if await !hasStopped {
+      OutputStream.error.line("cktop: syncing did not stop within 5 s; the next sync verifies what it was sending")
+    }
+    guard undone > 0, case .quit = end else { return end }
+    return .unfinished
   }
 
   /// Looks for changes four times a second, once a second while syncing is paused; where nothing changed nothing is
@@ -125,7 +156,11 @@ final class Dashboard {
       isReadOnly: service.isReadOnly,
       demo: demo?.hints ?? [],
       now: now,
-      format: setting.format
+      format: setting.format,
+      syncing: service.syncing,
+      hasCredential: setting.hasCredential,
+      readFailure: service.readFailure.map { Receipt.message(of: $0).sentence },
+      syncFailure: service.syncFailure.map(Receipt.message(of:))
     )
   }
 
@@ -137,17 +172,26 @@ final class Dashboard {
 
   /// Follows a new snapshot: the choice stays on its row if that is still there.
   private func followStore() {
-    if let notice = service.notice, notice != shownNotice?.notice, notice.number > lastNoticeNumber {
-      lastNoticeNumber = notice.number
-      shownNotice = (notice, now + 6_000)
-    }
     state.follow(service.snapshot, layout)
     sampleRate()
     service.show(state.scope(layout))
     draw()
   }
 
-  private var lastNoticeNumber = 0
+  /// Shows a message for a while.
+  private func tell(_ text: String, isError: Bool) {
+    shownNotice = (DashboardModel.Notice(text: text, isError: isError), now + 6_000)
+    draw()
+  }
+
+  /// Says what a command did. A conflict that could not be resolved is open again.
+  private func take(_ receipt: Receipt) {
+    if receipt.failure != nil, case .resolve(let id, _, _) = receipt.command, case .desk(var desk) = state.overlay {
+      desk.resolved.remove(id)
+      state.overlay = .desk(desk)
+    }
+    tell(receipt.text, isError: receipt.isError)
+  }
 
   private func sampleRate() {
     guard let rate = service.snapshot.status.progress?.perSecond, now - lastRateAt >= 1000 else { return }
@@ -161,6 +205,7 @@ final class Dashboard {
     switch event {
     case .keys(let keys): for key in keys { press(key) }
     case .resized: state.fit(layout, service.snapshot)
+    case .stopAsked: suspend(wholeGroup: false)
     case .resumed: break
     case .terminated(let signal): end(.signal(signal))
     case .lineLost: end(.lineLost)
@@ -170,12 +215,13 @@ final class Dashboard {
   }
 
   private func press(_ key: Key) {
+    guard ended == nil else { return }
     if case .filter(let input) = state.overlay { return type(key, into: input) }
     guard let context = state.context else { return }
     if context == .panes, case .character(let character) = key, let demo,
       demo.hints.contains(where: { $0.key == character })
     {
-      return service.tell(demo.press(character), isError: false)
+      return tell(demo.press(character), isError: false)
     }
     guard let command = DashboardCommand.command(for: key, in: context) else { return }
     perform(command, context)
@@ -201,11 +247,11 @@ final class Dashboard {
   private func perform(_ command: DashboardCommand, _ context: DashboardCommand.Context) {
     let view = DashboardView(model: model, state: state)
     guard let entry = DashboardCommand.entry(command) else { return }
-    if entry.isChange, service.isReadOnly { return service.tell("read-only: nothing was changed", isError: true) }
+    if entry.isChange, service.isReadOnly { return take(Receipt(.flush, failure: CommandRefusal.readOnly)) }
     switch command {
     case .quitAtOnce: end(.signal(SIGINT))
     case .quit: state.overlay == nil ? end(.quit) : state.back()
-    case .suspend: screen?.suspend()
+    case .suspend: suspend(wholeGroup: true)
     case .redraw: screen?.redraw()
     case .theme: nextTheme()
     case .help: state.overlay = .help(offset: 0, over: state.overlay)
@@ -223,10 +269,11 @@ final class Dashboard {
     case .open: open(view)
     case .conflicts: openDesk()
     case .retry, .pauseOne, .discard: actOnSelected(command, view)
-    case .retryAll: service.retryAll()
-    case .flush: service.flush()
-    case .syncNow: service.syncNow()
-    case .pause: service.perform(service.snapshot.status.isPaused ? .resume : .pause, on: .all)
+    case .retryAll: askToRetryAll(view)
+    case .flush: service.give(.flush)
+    case .syncNow: service.give(.sync)
+    case .keepSyncing: toggleSyncing()
+    case .pause: service.give(.togglePause)
     case .yes: confirmed()
     case .fieldLocal, .fieldServer, .fieldBase, .allLocal, .allServer, .apply, .nextConflict, .previousConflict:
       desk(command)
@@ -242,29 +289,33 @@ final class Dashboard {
     guard let index = setting.themes.firstIndex(where: { $0.name == theme.name }) else { return }
     theme = setting.themes[(index + 1) % setting.themes.count]
     state.themeName = theme.name
-    service.tell("theme \(theme.name)", isError: false)
+    tell("Theme \(theme.name)", isError: false)
   }
 
   private func actOnSelected(_ command: DashboardCommand, _ view: DashboardView) {
     guard let operation = view.selectedOperation else {
-      return service.tell("choose an operation in the Queue first (2)", isError: true)
+      let isRead = state.lists[.queue]?.filter == service.snapshot.queueText
+      return tell(
+        isRead ? "Choose an operation in the Queue first (2)" : "The rows are still being read; press the key again",
+        isError: true
+      )
     }
     if case .detail(let title, _, _) = state.overlay, title != Self.title(operation.id) {
       // The choice has moved on under the detail: never act on what is not shown.
-      return service.tell("that operation has left the queue", isError: true)
+      return tell("That operation has left the queue", isError: true)
     }
     // What a detail shows is over once something is done about it.
     state.overlay = nil
     switch command {
-    case .retry: service.perform(.retry, on: .ids([operation.id]))
-    case .pauseOne: service.perform(operation.state == .paused ? .resume : .pause, on: .ids([operation.id]))
+    case .retry: service.give(.perform(.retry, .ids([operation.id])))
+    case .pauseOne: service.give(.togglePauseOf(operation.id))
     default:
       let name = RecordNames(service.snapshot.queue.rows.map(\.key)).text(operation.key)
       state.overlay = .question(
         ViewState.Question(
           title: "Discard",
-          text:
-            "Discard the \(operation.kind.rawValue) of \(name)? It has not reached the server and is not sent then.",
+          text: "Discard the \(operation.kind.rawValue) of \(name)?"
+            + (operation.key.name.isEmpty ? "" : " You can undo this until the record is edited again."),
           operations: [operation.id]
         )
       )
@@ -272,9 +323,44 @@ final class Dashboard {
   }
 
   private func confirmed() {
-    guard case .question(let question) = state.overlay else { return }
+    let overlay = state.overlay
     state.overlay = nil
-    service.perform(.discard, on: .ids(question.operations))
+    switch overlay {
+    case .question(let question): service.give(.perform(.discard, .ids(question.operations)))
+    case .retryQuestion(let text): service.give(.perform(.retry, .retryable(containing: text)))
+    default: state.overlay = overlay
+    }
+  }
+
+  /// Asks before retrying all that the filter shown matches, as it is now.
+  private func askToRetryAll(_ view: DashboardView) {
+    let text = state.lists[.queue]?.filter ?? ""
+    guard view.retryable(containing: text) != 0 else {
+      let what = text.isEmpty ? "No change" : "No change with the text \"\(text)\""
+      return tell("\(what) failed or waits to be retried", isError: false)
+    }
+    state.overlay = .retryQuestion(containing: text)
+  }
+
+  private func toggleSyncing() {
+    guard service.syncing == .always else { return service.give(.keepSyncing) }
+    service.stopSyncing()
+    tell("Stopped syncing here", isError: false)
+  }
+
+  /// Suspends the program once the commands given are carried out and the right to sync is given back; when it goes on, it
+  /// syncs as before.
+  private func suspend(wholeGroup: Bool) {
+    guard !isSuspending else { return }
+    isSuspending = true
+    let syncing = service.syncing
+    Task {
+      async let hasStopped = service.stop(within: Self.patience)
+      _ = await (service.drain(within: Self.patience), hasStopped)
+      screen?.suspend(wholeGroup: wholeGroup)
+      isSuspending = false
+      if syncing == .always, ended == nil { service.give(.keepSyncing) }
+    }
   }
 
   // MARK: - Details and the desk
@@ -284,7 +370,7 @@ final class Dashboard {
     switch state.focus {
     case .queue:
       guard let operation = view.selectedOperation else { return }
-      let store = service.store
+      guard let store = service.store else { return }
       Task { [weak self] in
         let detail = await Task.detached { try? store.detail(of: operation.id) }.value
         guard let self, let detail, self.state.overlay == nil else { return }
@@ -302,7 +388,7 @@ final class Dashboard {
   private static func title(_ operation: Int64) -> String { "Operation \(operation)" }
 
   private func openDesk() {
-    guard let first = service.snapshot.conflicts.first else { return service.tell("no conflicts", isError: false) }
+    guard let first = service.snapshot.conflicts.first else { return tell("No conflicts", isError: false) }
     let chosen = service.snapshot.conflicts.first {
       $0.id == DashboardView(model: model, state: state).selectedOperation?.id
     }
@@ -311,15 +397,20 @@ final class Dashboard {
 
   private func desk(_ command: DashboardCommand) {
     guard case .desk(let desk) = state.overlay else { return }
-    let conflicts = service.snapshot.conflicts
-    guard let index = conflicts.firstIndex(where: { $0.id == desk.conflict }) else { return state.back() }
+    let conflicts = desk.open(service.snapshot.conflicts)
+    guard let index = conflicts.firstIndex(where: { $0.id == desk.conflict }) else {
+      // It was resolved meanwhile: what the key was meant for is gone.
+      if command == .nextConflict || command == .previousConflict, let first = conflicts.first {
+        state.overlay = .desk(desk.turned(to: first.id))
+      }
+      return
+    }
     switch desk.pressed(command, conflicts[index]) {
     case .choose(let changed): state.overlay = .desk(changed)
-    case .incomplete: service.tell("choose a side for every field first", isError: true)
+    case .incomplete: tell("Choose a side for every field first", isError: true)
     case .settle(let choices):
-      service.resolve(desk.conflict, take: .server, fields: choices)
-      let rest = conflicts.filter { $0.id != desk.conflict }
-      state.overlay = rest.first.map { .desk(desk.turned(to: $0.id)) }
+      service.give(.resolve(desk.conflict, take: .server, fields: choices))
+      state.overlay = .desk(desk.next(among: conflicts))
     case .move(let step):
       let next = conflicts[(index + step + conflicts.count) % conflicts.count]
       state.overlay = .desk(desk.turned(to: next.id))

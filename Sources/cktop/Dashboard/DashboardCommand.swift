@@ -5,7 +5,7 @@ enum DashboardCommand: Hashable, Sendable, CaseIterable {
   case nextPane, previousPane, pane1, pane2, pane3, pane4
   case down, up, pageDown, pageUp, top, bottom
   case open, back, filter, conflicts, help
-  case retry, retryAll, flush, syncNow, discard, pause, pauseOne
+  case retry, retryAll, flush, syncNow, keepSyncing, discard, pause, pauseOne
   case fieldLocal, fieldServer, fieldBase, allLocal, allServer, apply, nextConflict, previousConflict
   case yes, theme, redraw, suspend, quit, quitAtOnce
 
@@ -39,7 +39,15 @@ enum DashboardCommand: Hashable, Sendable, CaseIterable {
       [.panes, .detail],
       isChange: true
     ),
-    Entry(.retryAll, [typed("R")], "R", "retry all", "Retry everything that failed or waits", [.panes], isChange: true),
+    Entry(
+      .retryAll,
+      [typed("R")],
+      "R",
+      "retry all",
+      "Retry what failed or retries and the filter shows, after a question",
+      [.panes],
+      isChange: true
+    ),
     Entry(
       .flush,
       [typed("f")],
@@ -54,7 +62,16 @@ enum DashboardCommand: Hashable, Sendable, CaseIterable {
       [typed("s")],
       "s",
       "sync",
-      "Flush, then send everything and read every feed",
+      "Sync once: send everything, then fetch all changes",
+      [.panes],
+      isChange: true
+    ),
+    Entry(
+      .keepSyncing,
+      [typed("S")],
+      "S",
+      "",
+      "Keep syncing here until S again or the end",
       [.panes],
       isChange: true
     ),

@@ -1,6 +1,7 @@
 import CloudKit
 import CloudService
 import CloudSync
+import Foundation
 import TerminalUI
 
 /// Everything the views draw from, besides where the user is.
@@ -12,13 +13,29 @@ struct DashboardModel: Hashable, Sendable {
   /// Whom or what we talk to, for the account pane.
   var url: String
   var storePath: String
-  var notice: CloudKitService.Notice?
+  var notice: Notice?
   var isReadOnly: Bool
   /// Keys of the demo, with what they do.
   var demo: [DemoHint] = []
   /// Milliseconds since 1970.
   var now: Int64
   var format: Format
+  /// Whether this dashboard syncs the store.
+  var syncing = CloudKitService.Syncing.off
+  /// Whether there is a credential to sync with.
+  var hasCredential = true
+  /// Why the store cannot be read; nil while it can.
+  var readFailure: String?
+  /// Why syncing here ended by itself.
+  var syncFailure: String?
+  /// This process.
+  var pid = Int64(ProcessInfo.processInfo.processIdentifier)
+
+  /// A message to the user.
+  struct Notice: Hashable, Sendable {
+    var text: String
+    var isError: Bool
+  }
 
   struct DemoHint: Hashable, Sendable {
     var key: Character
@@ -27,6 +44,12 @@ struct DashboardModel: Hashable, Sendable {
   }
 
   var status: StoreStatus { snapshot.status }
+
+  /// How to make the store where there is none.
+  var firstStep: String {
+    if isReadOnly || !hasCredential { return "No store yet; `cktop sync` makes it" }
+    return syncing == .off ? "No store yet. Press s to sync" : "No store yet; the first sync is under way"
+  }
 }
 
 extension SyncStore.Scope {

@@ -27,9 +27,7 @@ struct DashboardView: Sendable {
   private func drawBanner(on grid: inout Grid, in area: Rect) {
     guard !area.isEmpty else { return }
     grid.fill(area, Style(.banner))
-    let status = model.status
-    let verdict = status.isInSync ? "in sync" : status.state.rawValue
-    let role: StyleRole = status.isInSync ? .ok : status.state.role
+    let (verdict, role) = verdict
     let right: StyledText = [.init(" \(verdict) ", role)]
     grid.put(right, in: area, .trailing)
     let room = Rect(x: area.x, y: area.y, width: area.width - right.cells(in: grid.glyphs) - 1, height: 1)
@@ -37,11 +35,22 @@ struct DashboardView: Sendable {
     grid.put(StyledText(left, .banner), in: room)
   }
 
+  /// The state in a word or two. What cannot be read, and work that no process does, is never shown as fine.
+  var verdict: (text: String, role: StyleRole) {
+    let status = model.status
+    if model.readFailure != nil { return ("cannot read the store", .error) }
+    if !model.snapshot.hasStore { return ("no store yet", .warning) }
+    if status.isInSync { return ("in sync", .ok) }
+    if status.state == .idle, status.driver?.isLive != true, model.syncing == .off { return ("not syncing", .warning) }
+    return (status.state.rawValue, status.state.role)
+  }
+
   private func drawFooter(on grid: inout Grid, in area: Rect) {
     guard !area.isEmpty else { return }
     let last = area.row(area.height - 1)
     if case .filter(let input) = state.overlay { return grid.draw(input, in: last) }
-    let note = model.notice.map { StyledText($0.text, $0.isError ? .error : .info) } ?? ""
+    let failure = model.readFailure.map { DashboardModel.Notice(text: $0, isError: true) }
+    let note = (model.notice ?? failure).map { StyledText($0.text, $0.isError ? .error : .info) } ?? ""
     if area.height > 1 {
       let demo = model.demo.map { KeyHints.Hint(String($0.key), $0.label) }
       grid.draw(KeyHints(state.context == .panes ? demo : [], note: note), in: area.row(0))
@@ -96,9 +105,12 @@ struct DashboardView: Sendable {
     }
   }
 
-  /// The operation that the queue's choice stands on, while the queue has the keyboard.
+  /// The operation that the queue's choice stands on, while the queue has the keyboard; nil while the rows that a new filter
+  /// shows are still being read.
   var selectedOperation: QueueRow? {
-    guard state.focus == .queue, let list = state.lists[.queue] else { return nil }
+    guard state.focus == .queue, let list = state.lists[.queue], list.filter == model.snapshot.queueText else {
+      return nil
+    }
     return model.snapshot.queue[list.cursor]
   }
 
@@ -143,14 +155,31 @@ struct DashboardView: Sendable {
       DetailView(title: title, lines: lines, offset: offset).draw(on: &grid, in: layout.body)
     case .desk(let desk):
       DeskView(model: model, desk: desk).draw(on: &grid, in: layout.body)
-    case .question(let question):
-      let keys = [KeyHints.Hint("Esc", "no"), KeyHints.Hint("y", "yes")]
-      let dialog = Dialog(title: question.title, message: question.text, keys: keys, defaultKey: 0)
-      grid.draw(dialog, in: layout.body)
+    case .question(let question): drawQuestion(question.title, question.text, on: &grid, layout)
+    case .retryQuestion(let text): drawQuestion("Retry", retryQuestion(containing: text), on: &grid, layout)
     case .filter(let input):
       return input.cursor(in: layout.footer.row(layout.footer.height - 1), grid.glyphs)
     }
     return nil
+  }
+}
+
+extension DashboardView {
+  private func drawQuestion(_ title: String, _ text: String, on grid: inout Grid, _ layout: DashboardLayout) {
+    let keys = [KeyHints.Hint("Esc", "no"), KeyHints.Hint("y", "yes")]
+    grid.draw(Dialog(title: title, message: text, keys: keys, defaultKey: 0), in: layout.body)
+  }
+
+  /// How many operations with a text failed or wait to be retried; nil while that is still being read.
+  func retryable(containing text: String) -> Int? {
+    text == model.snapshot.queueText ? model.snapshot.retryable : nil
+  }
+
+  /// The question before retrying all, with the number that the store shows now.
+  func retryQuestion(containing text: String) -> String {
+    let count = retryable(containing: text)
+    let what = count.map { Format.count($0, "failed or retrying change") } ?? "all failed or retrying changes"
+    return text.isEmpty ? "Retry \(what)?" : "Retry \(what) with the text \"\(text)\"?"
   }
 }
 

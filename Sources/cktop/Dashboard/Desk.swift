@@ -13,6 +13,8 @@ extension ViewState {
     private(set) var conflict: Int64
     var field = 0
     private var choices: [Int64: [String: Choice]] = [:]
+    /// Conflicts that were resolved here, until the store shows them no more.
+    var resolved: Set<Int64> = []
 
     init(conflict: Int64) { self.conflict = conflict }
 

@@ -4,13 +4,19 @@ import CloudService
 import CloudSync
 import Foundation
 
-/// `cktop` alone: the dashboard on the configured store. It drives the store if there is a credential and nobody else
-/// drives; else it watches and commands.
+/// `cktop` alone: the dashboard on the configured store. It looks, and changes or syncs only what is asked for.
 struct OpenDashboard: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dashboard",
-    abstract: "The dashboard on the configured store (what cktop alone does)."
+    abstract: "The dashboard on the configured store (what cktop alone does).",
+    discussion: """
+      Looking changes nothing: the store is opened read-only until the first command that changes something, and nothing \
+      is synced until s (once), S (until S again) or --sync asks for it.
+      """
   )
+
+  @Flag(help: "Keep syncing from the start, as S does; makes the store if there is none.")
+  var sync = false
 
   @Option(help: "The theme, before CKTOP_THEME and the configuration file; see cktop themes.")
   var theme: String?
@@ -23,30 +29,26 @@ struct OpenDashboard: AsyncParsableCommand {
     guard session.settings.isConfigured else {
       throw CommandFailure.usage("no container is configured; try cktop demo, or name one with --container")
     }
+    if sync { try session.refuseIfReadOnly() }
+    let scope = try session.scope()
+    let credential = try session.credentialName()
+    // Says what to configure.
+    if sync, credential == nil { _ = try session.client(scope) }
     let appearance = try Appearance(theme: theme ?? session.settings.theme?.value)
     try Appearance.requireTerminal()
     try DescriptorLimit.require()
-    // Before anything is opened and any thread is started: the guard must not hold the driver's lock.
+    // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.
     Screen.startGuard()
-    let isReadOnly = session.settings.isReadOnly.value
-    let store: SyncStore
-    if isReadOnly {
-      guard let existing = try session.storeToRead() else {
-        throw CommandFailure.usage("there is no store to look at yet; leave --read-only out to make one")
-      }
-      store = existing
-    } else {
-      store = try await session.storeToChange()
-    }
-    let credential = try session.credentialName()
-    let engine = credential == nil || isReadOnly ? nil : try session.engine(store)
-    let service = try CloudKitService(store: store, engine: engine, isReadOnly: isReadOnly)
+    if sync { _ = try await session.storeToChange() }
+    let service = try CloudKitService(opening: session.opening(), isReadOnly: session.settings.isReadOnly.value)
     let setting = Dashboard.Setting(
-      scope: store.scope,
+      scope: scope,
       credential: credential ?? "no credential",
       url: session.settings.url.value.absoluteString,
-      storePath: store.path,
-      appearance: appearance
+      storePath: session.storePath ?? session.settings.store?.value ?? "",
+      appearance: appearance,
+      hasCredential: credential != nil,
+      syncs: sync
     )
     try await Dashboard(service: service, setting: setting).run().leave()
   }

@@ -70,10 +70,12 @@ struct DeskView: Sendable {
 
   func draw(on grid: inout Grid, in area: Rect) {
     grid.fill(area)
-    let conflicts = model.snapshot.conflicts
+    let conflicts = desk.open(model.snapshot.conflicts)
     guard let index = conflicts.firstIndex(where: { $0.id == desk.conflict }) else {
       Box(title: "Conflicts", isFocused: true).draw(on: &grid, in: area)
-      grid.put(StyledText("settled", .ok), in: Box.inside(area).row(0))
+      let isLast = conflicts.isEmpty
+      let text = isLast ? "Every conflict is resolved. Esc goes back" : "Resolved. n goes to the next conflict"
+      grid.put(StyledText(text, .ok), in: Box.inside(area).row(0))
       return
     }
     let conflict = conflicts[index]

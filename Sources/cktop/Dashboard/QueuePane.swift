@@ -31,8 +31,13 @@ struct QueuePane: Sendable {
       total: window.total,
       selection: list.cursor,
       isFocused: state.focus == .queue,
-      emptyText: list.filter.isEmpty ? "nothing is waiting to be sent" : "no operation matches"
+      emptyText: emptyText(list)
     ).draw(on: &grid, in: area)
+  }
+
+  private func emptyText(_ list: ViewState.List) -> String {
+    if !model.snapshot.hasStore { return model.firstStep }
+    return list.filter.isEmpty ? "nothing is waiting to be sent" : "no operation matches"
   }
 
   private func row(_ operation: QueueRow, _ names: RecordNames, isWide: Bool) -> [StyledText] {

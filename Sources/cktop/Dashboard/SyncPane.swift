@@ -9,7 +9,7 @@ struct SyncPane: Sendable {
 
   func draw(on grid: inout Grid, in area: Rect) {
     guard !area.isEmpty else { return }
-    grid.put([.init(status.state.rawValue, status.state.role), .init("  \(status.reason)", .text)], in: area.row(0))
+    grid.put(headline, in: area.row(0))
     drawProgress(on: &grid, in: area.row(1))
     grid.put(counts, in: area.row(2))
     grid.put(StyledText(schedule, .dim), in: area.row(3))
@@ -23,6 +23,12 @@ struct SyncPane: Sendable {
   }
 
   private var status: StoreStatus { model.status }
+
+  private var headline: StyledText {
+    if let failure = model.readFailure { return [.init("unreadable", .error), .init("  \(failure)", .text)] }
+    guard model.snapshot.hasStore else { return StyledText(model.firstStep, .warning) }
+    return [.init(status.state.rawValue, status.state.role), .init("  \(status.reason)", .text)]
+  }
 
   private func drawProgress(on grid: inout Grid, in area: Rect) {
     guard !area.isEmpty else { return }
@@ -61,13 +67,24 @@ struct SyncPane: Sendable {
     return spans.isEmpty ? StyledText("queue empty", .ok) : StyledText(spans)
   }
 
-  private var schedule: String {
+  /// Who syncs, where that is not the process that is expected to; else what comes next.
+  var schedule: String {
+    let driver = status.driver.flatMap { $0.isLive ? $0 : nil }
+    guard let driver else {
+      if model.syncing != .off { return "Starting to sync" }
+      if let failure = model.syncFailure { return "Syncing stopped: \(failure)" }
+      if !model.snapshot.hasStore { return "" }
+      if model.isReadOnly || !model.hasCredential { return "No process is syncing this store" }
+      return "Not syncing. s syncs once, S keeps syncing"
+    }
+    if model.syncing == .always, driver.pid != model.pid {
+      return "PID \(driver.pid) is syncing; this dashboard is next"
+    }
     if let wait = status.throttles.max(by: { $0.until < $1.until }) {
       return "\(wait.scope) waits until \(time(wait.until)): \(wait.error)"
     }
     if let at = status.nextActionAt, let action = status.nextAction { return "next: \(action) at \(time(at))" }
-    guard let driver = status.driver, driver.isLive else { return "nobody drives this store now" }
-    return "driven by process \(driver.pid) on \(driver.host)"
+    return driver.pid == model.pid ? "Syncing here; S stops" : "Synced by PID \(driver.pid) on \(driver.host)"
   }
 
   private func time(_ milliseconds: Int64?) -> String { model.format.time(milliseconds, now: model.now) }

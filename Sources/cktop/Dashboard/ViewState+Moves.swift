@@ -9,7 +9,7 @@ extension ViewState {
     switch overlay {
     case nil: setFilter("")
     case .help(_, let covered): overlay = covered
-    case .detail, .desk, .filter, .question: overlay = nil
+    case .detail, .desk, .filter, .question, .retryQuestion: overlay = nil
     }
   }
 
@@ -36,6 +36,10 @@ extension ViewState {
       // A list that shrinks from the top moves under the user; the row keeps its place on the screen.
       lists[.queue]?.cursor += moved
       lists[.queue]?.offset = max(0, list.offset + moved)
+    }
+    if case .desk(var desk) = overlay {
+      desk.follow(snapshot.conflicts)
+      overlay = .desk(desk)
     }
     fit(layout, snapshot)
     chosenOperation = snapshot.queue[lists[.queue]?.cursor ?? 0]?.id
@@ -67,7 +71,7 @@ extension ViewState {
       let count = snapshot.conflicts.first { $0.id == desk.conflict }?.fields.count ?? 0
       desk.field = Self.moved(desk.field, command, page: layout.overlayRows, total: count)
       overlay = .desk(desk)
-    case .filter, .question: break
+    case .filter, .question, .retryQuestion: break
     case nil: moveInPane(command, layout, snapshot)
     }
   }

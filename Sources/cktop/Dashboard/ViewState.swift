@@ -25,6 +25,8 @@ struct ViewState: Sendable {
     case desk(Desk)
     case filter(InputLine)
     case question(Question)
+    /// Before retrying all that failed or retries; of these only what the queue shows for a text.
+    case retryQuestion(containing: String)
   }
 
   /// A line of a detail view.
@@ -59,7 +61,7 @@ struct ViewState: Sendable {
     case .help: .help
     case .detail: .detail
     case .desk: .desk
-    case .question: .question
+    case .question, .retryQuestion: .question
     case .filter: nil
     }
   }

@@ -46,7 +46,8 @@ struct DemoCommand: AsyncParsableCommand {
         credential: "webAuth",
         url: world.url,
         storePath: world.store.path,
-        appearance: appearance
+        appearance: appearance,
+        syncs: true
       )
       end = try await Dashboard(service: service, setting: setting, demo: world).run()
     } catch {

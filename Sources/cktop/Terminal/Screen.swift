@@ -15,6 +15,8 @@ final class Screen {
     case keys([Key])
     /// The terminal has another size; nothing of the last grid is left on it.
     case resized(Size)
+    /// A signal asks the program to stop, as ^Z elsewhere does; `suspend` does it.
+    case stopAsked
     /// The program goes on after it was stopped; the last grid is on the terminal again.
     case resumed
     /// A signal asks the program to end. Its exit status should be 128 plus the signal.
@@ -108,11 +110,6 @@ final class Screen {
     cknc_redraw()
     shown = nil
     present(frame.grid, theme: frame.theme, cursor: frame.cursor)
-  }
-
-  /// Stops the program until the shell lets it go on, as ^Z does.
-  func suspend() {
-    suspend(wholeGroup: true)
   }
 
   /// Gives the terminal back while `body` runs another program on it, which then gets ^C and ^\ alone.
@@ -233,7 +230,7 @@ final class Screen {
       switch signal {
       case 0: return
       case SIGWINCH: resizing.schedule { [weak self] in self?.resize() }
-      case SIGTSTP: suspend(wholeGroup: false)
+      case SIGTSTP: onEvent(.stopAsked)
       case SIGCONT:
         // Somebody stopped us without asking, and the shell has used the terminal meanwhile.
         cknc_leave()
@@ -254,7 +251,10 @@ final class Screen {
     shown = nil
   }
 
-  private func suspend(wholeGroup: Bool) {
+  /// Stops the program until the shell lets it go on, as ^Z does.
+  ///
+  /// - Parameter wholeGroup: whether the other processes of its group stop, too.
+  func suspend(wholeGroup: Bool) {
     guard sources != nil else { return }
     cknc_leave()
     cknc_stop(wholeGroup ? 1 : 0)

@@ -37,6 +37,7 @@ import Testing
       .desk(ViewState.Desk(conflict: 13)), .desk(ViewState.Desk(conflict: 99)),
       .filter(InputLine(prompt: "/", text: "a")),
       .question(ViewState.Question(title: "Discard", text: "Discard it?", operations: [11])),
+      .retryQuestion(containing: "order"),
     ]
     for pane in Pane.allCases {
       for overlay in overlays {
@@ -128,5 +129,77 @@ import Testing
     }
 
     #expect(draw(Size(width: 80, height: 24), model).text.contains("THROTTLED until 03:04:35"))
+  }
+
+  @Test func `the question before retrying all has the number that the filter shows`() {
+    func question(_ text: String, _ change: (inout Snapshot) -> Void) -> String {
+      let model = Sample.model { change(&$0.snapshot) }
+      return DashboardView(model: model, state: ViewState(themeName: "midnight")).retryQuestion(containing: text)
+    }
+    #expect(question("") { $0.retryable = 12 } == "Retry 12 failed or retrying changes?")
+    let filtered = question("STRING") { ($0.queueText, $0.retryable) = ("STRING", 1) }
+    #expect(filtered == "Retry 1 failed or retrying change with the text \"STRING\"?")
+    // The number of another filter is no number for this one.
+    let unread = question("STRING") { $0.retryable = 12 }
+    #expect(unread == "Retry all failed or retrying changes with the text \"STRING\"?")
+  }
+
+  @Test func `no row is selected while the rows of a new filter are still being read`() {
+    var state = ViewState(themeName: "midnight")
+    #expect(DashboardView(model: Sample.model(), state: state).selectedOperation?.id == 11)
+    state.setFilter("order-2")
+
+    #expect(DashboardView(model: Sample.model(), state: state).selectedOperation == nil)
+    let read = Sample.model { model in
+      model.snapshot.queueText = "order-2"
+      model.snapshot.queue = Window(total: 1, offset: 0, rows: [Sample.operations[1]])
+    }
+    #expect(DashboardView(model: read, state: state).selectedOperation?.id == 12)
+  }
+
+  @Test func `who syncs is said before what waits`() {
+    func schedule(_ change: (inout DashboardModel) -> Void) -> String {
+      SyncPane(model: Sample.model(change), state: ViewState(themeName: "midnight")).schedule
+    }
+    func nobody(_ change: (inout DashboardModel) -> Void = { _ in }) -> String {
+      schedule { model in
+        model.snapshot.status.driver?.isLive = false
+        change(&model)
+      }
+    }
+    #expect(schedule { $0.syncing = .off } == "next: retry at 03:04:17")
+    #expect(schedule { $0.syncing = .always } == "PID 4711 is syncing; this dashboard is next")
+    #expect(schedule { ($0.syncing, $0.pid) = (.always, 4711) } == "next: retry at 03:04:17")
+    #expect(nobody() == "Not syncing. s syncs once, S keeps syncing")
+    #expect(nobody { $0.syncing = .once } == "Starting to sync")
+    #expect(nobody { $0.syncFailure = "no room" } == "Syncing stopped: no room")
+    #expect(nobody { $0.isReadOnly = true } == "No process is syncing this store")
+    #expect(nobody { $0.hasCredential = false } == "No process is syncing this store")
+  }
+
+  @Test func `a store that is missing or cannot be read is never shown as fine`() {
+    func view(_ change: (inout DashboardModel) -> Void) -> DashboardView {
+      DashboardView(model: Sample.model(change), state: ViewState(themeName: "midnight"))
+    }
+    func missing(_ change: (inout DashboardModel) -> Void = { _ in }) -> DashboardView {
+      view { model in
+        model.snapshot = Snapshot(status: StoreStatus(generatedAt: 0))
+        model.snapshot.hasStore = false
+        change(&model)
+      }
+    }
+    #expect(missing().verdict.text == "no store yet")
+    #expect(missing().model.firstStep == "No store yet. Press s to sync")
+    #expect(missing { $0.isReadOnly = true }.model.firstStep == "No store yet; `cktop sync` makes it")
+    #expect(missing { $0.hasCredential = false }.model.firstStep == "No store yet; `cktop sync` makes it")
+    let damaged = view { $0.readFailure = "The store is damaged" }
+    #expect(damaged.verdict.role == .error)
+    let screen = damaged.draw(Size(width: 80, height: 24)).grid.text
+    #expect(screen.contains("cannot read the store") && screen.contains("unreadable  The store is damaged"))
+    let idle = view { model in
+      model.snapshot.status.state = .idle
+      model.snapshot.status.driver = nil
+    }
+    #expect(idle.verdict.text == "not syncing" && idle.verdict.role == .warning)
   }
 }

@@ -113,6 +113,47 @@ import Testing
   }
 }
 
+@Suite(.serialized) struct ResolvedConflictTests {
+  private let conflicts: [Conflict] = [13 as Int64, 14, 15].map { id in
+    var conflict = Sample.conflict
+    conflict.id = id
+    return conflict
+  }
+
+  @Test func `keys typed quickly resolve one conflict after another, though the store still shows those before`() {
+    var desk = ViewState.Desk(conflict: 14)
+    var resolved: [Int64] = []
+    for _ in conflicts {
+      resolved.append(desk.conflict)
+      desk = desk.next(among: desk.open(conflicts))
+    }
+
+    #expect(resolved == [14, 15, 13])
+    #expect(desk.open(conflicts).isEmpty)
+  }
+
+  @Test func `the view stays open when the last conflict is resolved`() {
+    let layout = DashboardLayout(Size(width: 80, height: 24), focus: .queue)
+    var state = ViewState(themeName: "midnight")
+    state.overlay = .desk(ViewState.Desk(conflict: 13).next(among: [conflicts[0]]))
+    var later = Sample.snapshot
+    later.conflicts = []
+    state.follow(later, layout)
+
+    #expect(state.context == .desk)
+    let view = DashboardView(model: Sample.model { $0.snapshot = later }, state: state)
+    #expect(view.draw(Size(width: 80, height: 24)).grid.text.contains("Every conflict is resolved. Esc goes back"))
+  }
+
+  @Test func `a conflict that comes again is shown again`() {
+    var desk = ViewState.Desk(conflict: 13).next(among: conflicts)
+    #expect(desk.open(conflicts).map(\.id) == [14, 15])
+    desk.follow([conflicts[1]])
+
+    #expect(desk.open(conflicts).map(\.id) == [13, 14, 15])
+  }
+}
+
 @Suite(.serialized) struct FormatTests {
   @Test func `a time is spelt whole, with its date when that is not today's`() {
     #expect(Sample.format.time(Sample.now, now: Sample.now) == "03:04:05")

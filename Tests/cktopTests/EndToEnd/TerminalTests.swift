@@ -22,7 +22,7 @@ import Testing
     try await terminal.type("q")
     try await terminal.screen { $0.contains("2 Queue") }
     // It is refused again, and the notice goes by: a machine that is busy may look too late.
-    try await terminal.screen(typing: "r") { $0.contains("retried 1") }
+    try await terminal.screen(typing: "r") { $0.contains("Retried 1 operation") }
     try await terminal.type("m")
     try await terminal.screen { $0.contains("conflict") && $0.contains("c conflicts") }
     try await terminal.type("c")
@@ -31,7 +31,7 @@ import Testing
     try await terminal.type("L")
     try await terminal.type("Enter")
     // Others of the demo's own may follow it on the desk.
-    try await terminal.screen { !$0.contains(conflict) && ($0.contains("settled") || $0.contains("BASE")) }
+    try await terminal.screen { !$0.contains(conflict) && ($0.contains("esolved") || $0.contains("BASE")) }
     try await terminal.resize(columns: 20, rows: 5)
     try await terminal.screen { !$0.contains("─ 2 Queue") }
     try await terminal.resize(columns: 200, rows: 50)
@@ -68,16 +68,17 @@ import Testing
 }
 
 /// A terminal of a test's own, on a tmux server of its own.
-private struct Tmux {
+struct Tmux {
   private let folder: TemporaryFolder
   private let socket: String
   private let server: Child
 
-  init(columns: Int, rows: Int) async throws {
+  init(columns: Int, rows: Int, environment: [String: String]? = nil) async throws {
     folder = try TemporaryFolder()
     socket = folder.path("tmux")
+    let settings = environment ?? folder.environment
     // In the foreground, so that it is ours to end.
-    server = try Child("tmux", ["-u", "-f", "/dev/null", "-S", socket, "-D"], environment: folder.environment)
+    server = try Child("tmux", ["-u", "-f", "/dev/null", "-S", socket, "-D"], environment: settings)
     while !FileManager.default.fileExists(atPath: socket) { try await Task.sleep(for: .milliseconds(1)) }
     // The shell outlives the program, so that its last screen stays readable.
     try await call(["new-session", "-d", "-x", "\(columns)", "-y", "\(rows)", "sh"])

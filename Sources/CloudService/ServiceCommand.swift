@@ -1,0 +1,115 @@
+package import CloudSync
+
+/// A command of an operator.
+package enum ServiceCommand: Hashable, Sendable {
+  case perform(QueueVerb, Selection)
+  /// Pauses everything, or resumes it where everything is paused by the time the command runs.
+  case togglePause
+  /// Pauses an operation, or resumes it where it is paused by the time the command runs.
+  case togglePauseOf(Int64)
+  /// Ends back-offs.
+  case flush
+  case resolve(Int64, take: ConflictSide, fields: [String: ConflictSide])
+  /// Ends back-offs and asks the syncing process for a sync, without waiting for it.
+  case askForSync
+  /// Syncs once and waits for the end.
+  case sync
+  /// Syncs from now on.
+  case keepSyncing
+}
+
+/// The result of a command, as a value: the screen makes the sentence.
+package struct Receipt: Sendable {
+  package var command: ServiceCommand
+  /// What was done to operations; a toggle decides it when it runs.
+  package var verb: QueueVerb?
+  /// The number of operations changed.
+  package var changed = 0
+  /// The operations left as they were, each with the reason.
+  package var skipped: [Int64: String] = [:]
+  /// The operations named that are no longer in the queue.
+  package var gone: [Int64] = []
+  /// How many of those changed had been sent without a reply: the server may have taken them.
+  package var unanswered = 0
+  /// Whether a resolved conflict leaves a change to be sent.
+  package var isToBeSent = false
+  /// What a sync did.
+  package var summary: PassSummary?
+  /// The store's state after a sync.
+  package var status: StoreStatus?
+  /// Why nothing was done.
+  package var failure: (any Error)?
+
+  package init(_ command: ServiceCommand, failure: (any Error)? = nil) {
+    self.command = command
+    self.failure = failure
+  }
+}
+
+/// Why the service refuses a command.
+package enum CommandRefusal: Error, Hashable, Sendable {
+  case readOnly
+  /// One sync at a time is enough.
+  case alreadySyncing
+  /// This service has no engine.
+  case cannotSync
+}
+
+extension Selection {
+  /// Everything that failed or waits to be retried, where a text is given only what the queue's list shows for it.
+  package static func retryable(containing text: String = "") -> Selection {
+    .matching(.retryable, text: retryableText, containing: text)
+  }
+
+  fileprivate static let retryableText = "state in ('failed', 'waiting')"
+}
+
+extension QueueFilter {
+  /// Everything that failed or waits to be retried.
+  static let retryable: QueueFilter = {
+    guard let filter = try? QueueFilter(parsing: Selection.retryableText) else {
+      preconditionFailure("The condition is one.")
+    }
+    return filter
+  }()
+}
+
+extension ServiceCommand {
+  /// Carries out a command on the store. Blocks until its effect is on disk.
+  func run(on changing: ChangingStore) -> Receipt {
+    var receipt = Receipt(self)
+    do {
+      try run(on: changing.get(), &receipt)
+    } catch {
+      receipt.failure = error
+    }
+    return receipt
+  }
+
+  private func run(on store: SyncStore, _ receipt: inout Receipt) throws {
+    let actor = "dashboard"
+    func perform(_ verb: QueueVerb, _ selection: Selection) throws {
+      receipt.verb = verb
+      let result = try store.perform(verb, on: selection, actor: actor)
+      receipt.changed = result.changed.count
+      receipt.skipped = result.skipped
+      receipt.gone = result.unknown
+      receipt.unanswered = result.unanswered.count
+    }
+    switch self {
+    case .perform(let verb, let selection): try perform(verb, selection)
+    case .togglePause: try perform(store.status().isPaused ? .resume : .pause, .all)
+    case .togglePauseOf(let id):
+      let isPaused = try !store.perform(.resume, on: .ids([id]), dryRun: true, actor: actor).changed.isEmpty
+      try perform(isPaused ? .resume : .pause, .ids([id]))
+    case .flush: receipt.changed = try store.flush(actor: actor)
+    case .resolve(let id, let take, let fields):
+      receipt.isToBeSent = try store.resolve(id, take: take, fields: fields, actor: actor) != nil
+      receipt.changed = 1
+    case .askForSync:
+      receipt.changed = try store.flush(actor: actor)
+      try store.askForPass()
+    case .sync, .keepSyncing: receipt.failure = CommandRefusal.cannotSync
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import CloudService
+import CloudSync
+
+/// What a command did, as the sentence that the dashboard shows.
+extension Receipt {
+  /// Whether the sentence is bad news.
+  var isError: Bool { failure != nil || summary?.error != nil }
+
+  /// One line: what happened, and what to do where that is not plain.
+  var text: String {
+    if let failure { return text(of: failure) }
+    switch command {
+    case .perform, .togglePause, .togglePauseOf: return queueText
+    case .flush:
+      return changed == 0 ? "No change was in back-off" : "Retrying \(Format.count(changed, "change")) now"
+    case .resolve: return isToBeSent ? "Resolved; the result is to be sent" : "Resolved; the server's record stands"
+    case .askForSync: return "Asked the syncing process to sync"
+    case .sync: return syncText
+    case .keepSyncing: return "Syncing"
+    }
+  }
+
+  // MARK: - The queue
+
+  private var queueText: String {
+    if command == .togglePause || command == .perform(.pause, .all) || command == .perform(.resume, .all) {
+      return verb == .pause ? "Paused everything" : "Resumed everything"
+    }
+    var text = "\(did) \(Format.count(changed, "operation"))"
+    if unanswered > 0 {
+      let which = changed == 1 ? "it" : "\(unanswered) of them"
+      text += "; the reply to \(which) was lost, so the server may have \(changed == 1 ? "it" : "them")"
+    }
+    if let leftAlone { text += "; \(leftAlone)" }
+    return text
+  }
+
+  private var did: String {
+    switch verb {
+    case .retry: "Retried"
+    case .discard: "Discarded"
+    case .pause: "Paused"
+    case .resume: "Resumed"
+    case nil: "Changed"
+    }
+  }
+
+  /// What was left as it was, with the reason: that of the first, and how many others there are.
+  private var leftAlone: String? {
+    let reasons = skipped.sorted { $0.key < $1.key } + gone.sorted().map { ($0, "it has left the queue") }
+    guard let first = reasons.first else { return nil }
+    let rest = reasons.count - 1
+    return "left \(first.key) as it is: \(first.value)" + (rest == 0 ? "" : " (and \(rest) more)")
+  }
+
+  // MARK: - Syncs
+
+  private var syncText: String {
+    guard let summary else { return "Synced" }
+    if let error = summary.error { return CommandFailure(error).message.sentence }
+    var did = "\(summary.sent) sent, \(summary.fetched) fetched"
+    if summary.failed > 0 { did += ", \(summary.failed) failed" }
+    if let status, !summary.reachedEnd { return "Not everything is synced (\(did)): \(status.reason)" }
+    return "Synced: \(did)"
+  }
+
+  private func text(of failure: any Error) -> String {
+    switch failure {
+    case CommandRefusal.readOnly: return "Read-only: nothing was changed"
+    case CommandRefusal.alreadySyncing: return "A sync is already under way"
+    case CommandRefusal.cannotSync: return "Nothing here syncs this store; run `cktop sync`"
+    case is CancellationError: return "The sync was stopped before its end; s syncs again"
+    default:
+      let message = Self.message(of: failure)
+      return command == .keepSyncing ? "Syncing stopped: \(message)" : message.sentence
+    }
+  }
+
+  /// The line that a command would print for an error.
+  static func message(of error: any Error) -> String { CommandFailure(error)?.message ?? "\(error)" }
+}
+
+extension String {
+  /// A message of the command line as a sentence on the screen.
+  var sentence: String { prefix(1).uppercased() + dropFirst() }
+}

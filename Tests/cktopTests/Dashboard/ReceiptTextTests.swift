@@ -1,0 +1,69 @@
+import CloudService
+import Testing
+
+@testable import CloudSync
+@testable import cktop
+
+/// The one place where all sentences about commands stand together.
+@Suite(.serialized) struct ReceiptTextTests {
+  private static func receipt(_ command: ServiceCommand, _ change: (inout Receipt) -> Void = { _ in }) -> Receipt {
+    var receipt = Receipt(command)
+    change(&receipt)
+    return receipt
+  }
+
+  private static func summary(sent: Int = 0, fetched: Int = 0, reachedEnd: Bool = true) -> PassSummary {
+    var summary = PassSummary()
+    summary.sent = sent
+    summary.fetched = fetched
+    summary.reachedEnd = reachedEnd
+    return summary
+  }
+
+  private static func paused() -> StoreStatus {
+    var status = StoreStatus(generatedAt: 0)
+    status.reason = "paused by an operator"
+    return status
+  }
+
+  private static let sentences: [(Receipt, String)] = [
+    (
+      receipt(.perform(.retry, .retryable())) { ($0.verb, $0.changed) = (.retry, 12) }, "Retried 12 operations"
+    ),
+    (
+      receipt(.perform(.retry, .ids([4]))) { ($0.verb, $0.skipped) = (.retry, [4: "it is pending"]) },
+      "Retried 0 operations; left 4 as it is: it is pending"
+    ),
+    (
+      receipt(.perform(.discard, .ids([4, 5, 6]))) {
+        ($0.verb, $0.changed, $0.unanswered) = (.discard, 1, 1)
+        $0.skipped = [5: "it is on its way to the server"]
+        $0.gone = [6]
+      },
+      "Discarded 1 operation; the reply to it was lost, so the server may have it; "
+        + "left 5 as it is: it is on its way to the server (and 1 more)"
+    ),
+    (receipt(.togglePause) { ($0.verb, $0.changed) = (.pause, 3) }, "Paused everything"),
+    (receipt(.togglePause) { $0.verb = .resume }, "Resumed everything"),
+    (receipt(.togglePauseOf(4)) { ($0.verb, $0.changed) = (.pause, 1) }, "Paused 1 operation"),
+    (receipt(.flush), "No change was in back-off"),
+    (receipt(.flush) { $0.changed = 2 }, "Retrying 2 changes now"),
+    (receipt(.resolve(4, take: .server, fields: [:])) { $0.isToBeSent = true }, "Resolved; the result is to be sent"),
+    (receipt(.resolve(4, take: .server, fields: [:])), "Resolved; the server's record stands"),
+    (receipt(.sync) { $0.summary = summary(sent: 3, fetched: 2) }, "Synced: 3 sent, 2 fetched"),
+    (
+      receipt(.sync) { ($0.summary, $0.status) = (summary(reachedEnd: false), paused()) },
+      "Not everything is synced (0 sent, 0 fetched): paused by an operator"
+    ),
+    (Receipt(.sync, failure: CancellationError()), "The sync was stopped before its end; s syncs again"),
+    (Receipt(.sync, failure: CommandRefusal.alreadySyncing), "A sync is already under way"),
+    (Receipt(.flush, failure: CommandRefusal.readOnly), "Read-only: nothing was changed"),
+    (Receipt(.keepSyncing, failure: StoreError(.diskFull, "no room")), "Syncing stopped: no room"),
+    (Receipt(.flush, failure: StoreError(.missing, "there is no store x")), "There is no store x"),
+  ]
+
+  @Test(arguments: sentences) func `a receipt is one sentence`(receipt: Receipt, sentence: String) {
+    #expect(receipt.text == sentence)
+    #expect(receipt.isError == (receipt.failure != nil))
+  }
+}

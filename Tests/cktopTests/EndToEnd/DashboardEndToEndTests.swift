@@ -1,0 +1,276 @@
+import CloudKit
+import Foundation
+import Testing
+
+@testable import CloudSync
+@testable import cktop
+
+/// The dashboard on a configured store, in a real terminal: it looks, and does what it is asked in the order of the keys.
+@Suite(.serialized) struct DashboardEndToEndTests {
+  /// A dashboard of a machine, in a terminal.
+  private final class Desktop {
+    let terminal: Tmux
+    let machine: Machine
+    /// How often the program was started.
+    private var starts = 0
+
+    init(_ machine: Machine, _ arguments: String = "", columns: Int = 100) async throws {
+      self.machine = machine
+      terminal = try await Tmux(columns: columns, rows: 30, environment: machine.environment)
+      try await open(arguments)
+    }
+
+    func open(_ arguments: String = "") async throws {
+      try await run("'\(Binary.cktop().path)' \(arguments)")
+    }
+
+    func run(_ command: String) async throws {
+      starts += 1
+      try await terminal.run("\(command); echo \(starts) left with $?")
+    }
+
+    /// Waits for the end of the program, and returns the screen with what it said.
+    @discardableResult
+    func end(with status: Int) async throws -> String {
+      let said = "\n\(starts) left with "
+      let screen = try await terminal.screen { "\n\($0)".contains(said) }
+      #expect(screen.contains("\(starts) left with \(status)\n"), "\(screen)")
+      return screen
+    }
+
+    func sync() async throws -> [String: Any] {
+      let status = try await machine.succeed("status", "--json").object()
+      return try #require(status["sync"] as? [String: Any])
+    }
+
+    /// Waits for something that another process shows; the test's time limit bounds it.
+    func wait(_ isTrue: ([String: Any]) -> Bool) async throws {
+      while try await !isTrue(sync()) { try await Task.sleep(for: .milliseconds(50)) }
+    }
+  }
+
+  private static func store(of machine: Machine) throws -> String {
+    machine.folder.path("state/cktop/\(Machine.container).development.private.sqlite")
+  }
+
+  private static func files(of machine: Machine) throws -> [String: Data] {
+    let folder = machine.folder.url.appending(path: "state/cktop")
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    // SQLite keeps these two while a store is open.
+    let kept = names.filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
+    return Dictionary(
+      uniqueKeysWithValues: try kept.map { ($0, try Data(contentsOf: folder.appending(path: $0))) }
+    )
+  }
+
+  private static func isLive(_ sync: [String: Any]) -> Bool {
+    (sync["driver"] as? [String: Any])?["live"] as? Bool == true
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `opening and quitting changes no byte of the store and sends no request`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1")
+    try await machine.succeed("sync")
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t2", "a=1")
+    let (files, requests) = (try Self.files(of: machine), try cloud.log().count)
+
+    let desktop = try await Desktop(machine)
+    defer { desktop.terminal.close() }
+    try await desktop.terminal.screen { $0.contains("t2") && $0.contains("Not syncing. s syncs once") }
+    try await desktop.terminal.type("Tab", "Enter", "q", "q")
+    try await desktop.end(with: 0)
+
+    #expect(try Self.files(of: machine) == files)
+    #expect(try cloud.log().count == requests)
+    let status = try await machine.succeed("status", "--json").object()
+    #expect((status["queue"] as? [String: Any])?["pending"] as? Int == 1)
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `pausing and quitting in one breath is never lost`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1")
+    let desktop = try await Desktop(machine)
+    defer { desktop.terminal.close() }
+    for round in 1...4 {
+      if round > 1 { try await desktop.open() }
+      try await desktop.terminal.screen { $0.contains("t1") && $0.contains("2 Queue") }
+      try await desktop.terminal.type("pq")
+      try await desktop.end(with: 0)
+
+      #expect(try await desktop.sync()["state"] as? String == (round % 2 == 1 ? "paused" : "idle"))
+    }
+    // Twice before the screen follows pauses and resumes.
+    try await desktop.open()
+    try await desktop.terminal.screen { $0.contains("t1") && $0.contains("2 Queue") }
+    try await desktop.terminal.type("ppq")
+    try await desktop.end(with: 0)
+    let store = try SyncStore(
+      path: Self.store(of: machine),
+      scope: SyncStore.Scope(container: Machine.container, environment: "development", database: .private)
+    )
+    let commands = try store.events(limit: 10).filter { $0.kind == "command" }.map { $0.message.prefix { $0 != " " } }
+    #expect(Array(commands.prefix(2)) == ["resume", "pause"])
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `a retry of all under a filter says how many and touches nothing else`() async throws {
+    let names = ["red-1", "red-2", "blue-1"]
+    let rules = names.map { name in
+      """
+      [[rules]]
+      when = { operation = "records/modify", recordName = "\(name)" }
+      then = "poison"
+
+      """
+    }
+    let cloud = try await Cloud(faults: rules.joined())
+    let machine = try Machine(cloud)
+    for name in names {
+      try await machine.succeed("records", "put", "--type", "Task", "--name", name, "a=1")
+    }
+    #expect(try await machine.run("sync").status == 1)
+    let desktop = try await Desktop(machine)
+    defer { desktop.terminal.close() }
+    try await desktop.terminal.screen { $0.contains("3 failed") && $0.contains("blue-1") }
+    try await desktop.terminal.type("/", "red", "Enter")
+    try await desktop.terminal.screen { $0.contains("2 Queue /red") && !$0.contains("! failed   save   blue-1") }
+
+    try await desktop.terminal.type("R")
+    try await desktop.terminal.screen { $0.contains("Retry 2 failed or retrying changes") }
+    try await desktop.terminal.type("Escape")
+    try await desktop.terminal.screen { !$0.contains("Retry 2 failed") }
+    try await desktop.terminal.type("R")
+    try await desktop.terminal.screen { $0.contains("Retry 2 failed or retrying changes") }
+    try await desktop.terminal.type("yq")
+    try await desktop.end(with: 0)
+
+    let rows = try await machine.succeed("queue", "list", "--json").objects()
+    let states = rows.map { "\($0["recordName"] ?? "") \($0["state"] ?? "")" }
+    #expect(states == ["red-1 pending", "red-2 pending", "blue-1 failed"])
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `a store is made by a sync that is asked for, and syncing goes on until it is left`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let desktop = try await Desktop(machine)
+    defer { desktop.terminal.close() }
+    try await desktop.terminal.screen { $0.contains("No store yet. Press s to sync") && $0.contains("no store yet") }
+    #expect(try !FileManager.default.fileExists(atPath: Self.store(of: machine)))
+    #expect(try cloud.log().isEmpty)
+    try await desktop.terminal.type("p")
+    try await desktop.terminal.screen { $0.contains("There is no store") }
+
+    try await desktop.terminal.type("s")
+    try await desktop.terminal.screen { $0.contains("Synced: 0 sent, 0 fetched") && $0.contains("in sync") }
+    #expect(try await !Self.isLive(desktop.sync()))
+    try await desktop.terminal.type("S")
+    try await desktop.wait(Self.isLive)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1")
+    try await desktop.wait { $0["inSync"] as? Bool == true }
+    #expect(try cloud.items(of: "records/modify") == [1])
+
+    try await desktop.terminal.type("C-z")
+    try await desktop.end(with: 148)
+    #expect(try await !Self.isLive(desktop.sync()))
+    try await desktop.run("fg")
+    try await desktop.wait(Self.isLive)
+    try await desktop.terminal.type("S")
+    try await desktop.wait { !Self.isLive($0) }
+    try await desktop.terminal.screen { $0.contains("Not syncing. s syncs once") }
+    try await desktop.terminal.type("S")
+    try await desktop.wait(Self.isLive)
+    try await desktop.terminal.type("q")
+    try await desktop.end(with: 0)
+    #expect(try await !Self.isLive(desktop.sync()))
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `a dashboard that is to sync follows the process that syncs already`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let desktop = try await Desktop(machine, "--sync")
+    defer { desktop.terminal.close() }
+    try await desktop.wait(Self.isLive)
+    let first = try #require((try await desktop.sync()["driver"] as? [String: Any])?["pid"] as? Int)
+    let second = try await Desktop(machine, "--sync")
+    defer { second.terminal.close() }
+    try await second.terminal.screen { $0.contains("PID \(first) is syncing; this dashboard is next") }
+    try await desktop.terminal.type("q")
+    try await desktop.end(with: 0)
+
+    try await second.wait { Self.isLive($0) && ($0["driver"] as? [String: Any])?["pid"] as? Int != first }
+    try await second.terminal.type("q")
+    try await second.end(with: 0)
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `a sync that quitting cuts short is said to be unfinished`() async throws {
+    let silence = """
+      [[rules]]
+      when = { operation = "users/caller" }
+      then = { action = "delay", milliseconds = 600000 }
+      """
+    let cloud = try await Cloud(faults: silence)
+    let folder = try TemporaryFolder()
+    let machine = try Machine(cloud, ["CKTOP_STORE": folder.path("named.sqlite")])
+    try await machine.succeed("records", "put", "--type", "Task", "a=1")
+    let desktop = try await Desktop(machine)
+    defer { desktop.terminal.close() }
+    try await desktop.terminal.screen { $0.contains("Not syncing") }
+    try await desktop.terminal.type("s")
+    try await desktop.wait(Self.isLive)
+    try await desktop.terminal.type("q")
+
+    #expect(try await desktop.end(with: 0).contains("cktop: the sync was stopped before its end"))
+    #expect(try await !Self.isLive(desktop.sync()))
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `what cannot be done is refused with the way to do it`() async throws {
+    let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container])
+    let desktop = try await Desktop(machine, "--database private", columns: 160)
+    defer { desktop.terminal.close() }
+    try await desktop.terminal.screen { $0.contains("No store yet; `cktop sync` makes it") }
+    try await desktop.terminal.type("s")
+    try await desktop.terminal.screen { $0.contains("No credential is configured; set CLOUDKIT_KEY_ID") }
+    try await desktop.terminal.type("q")
+    try await desktop.end(with: 0)
+    try await desktop.open("--database private --sync")
+    #expect(try await desktop.end(with: 3).contains("no credential is configured"))
+    try await desktop.open("--read-only --sync")
+    #expect(try await desktop.end(with: 2).contains("read-only"))
+
+    try await desktop.open("--read-only")
+    try await desktop.terminal.screen { $0.contains("No store yet; `cktop sync` makes it") }
+    for key in ["s", "S", "p"] {
+      try await desktop.terminal.type(key)
+      try await desktop.terminal.screen { $0.contains("Read-only: nothing was changed") }
+    }
+    try await desktop.terminal.type("q")
+    try await desktop.end(with: 0)
+    #expect(try !FileManager.default.fileExists(atPath: Self.store(of: machine)))
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `a store of an earlier version is left as it is`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Task", "a=1")
+    let path = try Self.store(of: machine)
+    let scope = SyncStore.Scope(container: Machine.container, environment: "development", database: .private)
+    try SyncStore(path: path, scope: scope).write { ledger in
+      try ledger.run("DELETE FROM grdb_migrations WHERE rowid = (SELECT max(rowid) FROM grdb_migrations)")
+    }
+    let files = try Self.files(of: machine)
+    let desktop = try await Desktop(machine)
+    defer { desktop.terminal.close() }
+
+    #expect(try await desktop.end(with: 4).contains("was made by an earlier cktop; run `cktop sync` once"))
+    #expect(try Self.files(of: machine) == files)
+  }
+}

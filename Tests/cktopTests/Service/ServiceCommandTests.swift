@@ -1,0 +1,279 @@
+import CloudKit
+import CloudKitEmulator
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CloudService
+@testable import CloudSync
+
+/// Commands of a service: in order, never lost, each with a receipt.
+@MainActor
+@Suite(.serialized, .timeLimit(.minutes(15))) struct ServiceCommandTests {
+  private nonisolated static let scope = SyncStore.Scope(
+    container: "iCloud.test",
+    environment: "development",
+    database: .private
+  )
+  private let folder: TemporaryFolder
+  private let store: SyncStore
+
+  init() throws {
+    folder = try TemporaryFolder()
+    store = try SyncStore(path: folder.path("store.sqlite"), scope: Self.scope)
+    let names = ["one", "two", "three"]
+    _ = try store.enqueue(
+      names.map { Change(RecordKey(ZoneKey(zone: "z"), $0), .save(type: "Row", FieldChanges())) }
+    )
+  }
+
+  /// What a service has handed out so far.
+  @MainActor private final class Receipts {
+    var all: [Receipt] = []
+    init(_ service: CloudKitService) { service.received = { [weak self] in self?.all.append($0) } }
+  }
+
+  private func commands() throws -> [String] {
+    try store.events(limit: 100).filter { $0.kind == "command" }.map(\.message).reversed()
+  }
+
+  /// Waits for something that the service shows, looking whenever it says that something has changed.
+  private func until(_ service: CloudKitService, _ isTrue: @MainActor () -> Bool) async {
+    let (changes, continuation) = AsyncStream.makeStream(of: Void.self)
+    service.changed = { continuation.yield() }
+    defer { service.changed = nil }
+    continuation.yield()
+    for await _ in changes where isTrue() { return }
+  }
+
+  @Test func `commands run in the order given`() async throws {
+    let service = try CloudKitService(store: store, engine: nil)
+    for _ in 1...20 {
+      service.give(.perform(.retry, .retryable()))
+      service.give(.flush)
+    }
+
+    #expect(await service.drain(within: .seconds(60)) == 0)
+    let retry = "retry state in ('failed', 'waiting') (0)"
+    #expect(try commands() == Array(repeating: [retry, "flush (0)"], count: 20).flatMap { $0 })
+  }
+
+  @Test func `pause pressed twice before the screen follows pauses and resumes`() async throws {
+    let service = try CloudKitService(store: store, engine: nil)
+    let receipts = Receipts(service)
+    service.give(.togglePause)
+    service.give(.togglePause)
+    service.give(.togglePauseOf(2))
+    service.give(.togglePauseOf(2))
+    await service.drain(within: .seconds(60))
+
+    #expect(receipts.all.map(\.verb) == [.pause, .resume, .pause, .resume])
+    #expect(receipts.all.suffix(2).map(\.changed) == [1, 1])
+    #expect(try !store.status().isPaused)
+  }
+
+  @Test func `a toggle goes by the state that the store has, not by what was shown`() async throws {
+    let service = try CloudKitService(store: store, engine: nil)
+    let receipts = Receipts(service)
+    _ = try store.perform(.pause, on: .all, actor: "another process")
+    service.give(.togglePause)
+    await service.drain(within: .seconds(60))
+
+    #expect(receipts.all.map(\.verb) == [.resume])
+    #expect(try !store.status().isPaused)
+  }
+
+  @Test func `a receipt names what was left alone, with the reason, and what is gone`() async throws {
+    let service = try CloudKitService(store: store, engine: nil)
+    let receipts = Receipts(service)
+    service.give(.perform(.retry, .ids([1, 77])))
+    service.give(.resolve(3, take: .server, fields: [:]))
+    await service.drain(within: .seconds(60))
+
+    let first = try #require(receipts.all.first)
+    #expect(first.changed == 0 && first.failure == nil)
+    #expect(first.skipped == [1: "it is pending"] && first.gone == [77])
+    #expect((receipts.all.last?.failure as? StoreError)?.kind == .invalid)
+  }
+
+  @Test func `leaving waits for commands that a slow store takes late, up to a time, and none is lost`() async throws {
+    let service = try CloudKitService(store: store, engine: nil)
+    let receipts = Receipts(service)
+    // Another process writes for long.
+    let (isWriting, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let other = try SyncStore(path: folder.path("store.sqlite"), scope: Self.scope)
+    Thread.detachNewThread {
+      try? other.write { _ in
+        isWriting.signal()
+        mayEnd.wait()
+      }
+    }
+    isWriting.wait()
+    service.give(.togglePause)
+    service.give(.flush)
+
+    #expect(await service.drain(within: .milliseconds(20)) == 2)
+    #expect(receipts.all.isEmpty)
+    mayEnd.signal()
+    #expect(await service.drain(within: .seconds(60)) == 0)
+    #expect(receipts.all.map(\.command) == [.togglePause, .flush])
+    #expect(try store.status().isPaused)
+  }
+
+  @Test func `a service that is let go still carries out what it was given`() async throws {
+    var service: CloudKitService? = try CloudKitService(store: store, engine: nil)
+    service?.give(.togglePause)
+    let lane = try #require(service?.lane)
+    service = nil
+    await withCheckedContinuation { continuation in lane.async { continuation.resume() } }
+
+    #expect(try store.status().isPaused)
+  }
+
+  // MARK: - Opening
+
+  @Test func `the store is opened for changes by the first command, and once`() async throws {
+    let openings = Mutex(0)
+    let path = folder.path("store.sqlite")
+    let opening = StoreOpening(
+      toRead: { try SyncStore(path: path, scope: Self.scope, access: .reading) },
+      toChange: {
+        openings.withLock { $0 += 1 }
+        return try SyncStore(path: path, scope: Self.scope, access: .changing)
+      },
+      toSync: nil
+    )
+    let service = try CloudKitService(opening: opening)
+    let receipts = Receipts(service)
+    service.refresh()
+    await until(service) { service.snapshot.queue.total == 3 }
+    #expect(openings.withLock { $0 } == 0)
+    service.give(.togglePause)
+    service.give(.flush)
+    service.give(.keepSyncing)
+    await service.drain(within: .seconds(60))
+
+    #expect(openings.withLock { $0 } == 1)
+    await until(service) { service.snapshot.status.isPaused }
+    #expect(receipts.all.compactMap { $0.failure as? CommandRefusal } == [.cannotSync])
+  }
+
+  @Test func `without a store nothing is made but by a sync, and what is made is shown`() async throws {
+    let emulator = try Emulator()
+    let path = folder.path("other.sqlite")
+    let client = WebServicesClient(
+      WebServicesClient.Configuration(
+        container: "iCloud.test",
+        environment: "development",
+        credential: .webAuth(apiToken: "token", webAuthToken: "ana")
+      ),
+      transport: EmulatorTransport(emulator, now: { Date() })
+    )
+    let opening = StoreOpening(
+      toRead: {
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        return try SyncStore(path: path, scope: Self.scope, access: .reading)
+      },
+      toChange: { try SyncStore(path: path, scope: Self.scope, access: .changing) },
+      toSync: {
+        SyncEngine(store: try SyncStore(path: path, scope: Self.scope), SyncEngine.Configuration(client: client))
+      }
+    )
+    let service = try CloudKitService(opening: opening)
+    let receipts = Receipts(service)
+    service.give(.togglePause)
+    await service.drain(within: .seconds(60))
+    #expect((receipts.all.first?.failure as? StoreError)?.kind == .missing)
+    #expect(!service.snapshot.hasStore && !FileManager.default.fileExists(atPath: path))
+    #expect(emulator.statistics.requestsByOperation.isEmpty)
+
+    service.give(.sync)
+    service.give(.sync)
+    #expect(service.syncing == .once)
+    await until(service) {
+      service.refresh()
+      return service.snapshot.hasStore && service.snapshot.status.isInSync && service.syncing == .off
+    }
+
+    #expect(receipts.all[1].failure as? CommandRefusal == .alreadySyncing)
+    #expect(receipts.all[2].summary?.reachedEnd == true)
+  }
+
+  @Test func `a store that cannot be read is shown as that until it can`() async throws {
+    let state = Mutex<Result<SyncStore?, StoreError>>(.success(nil))
+    let opening = StoreOpening(
+      toRead: { try state.withLock { try $0.get() } },
+      toChange: { throw StoreError(.missing, "there is none") },
+      toSync: nil
+    )
+    let service = try CloudKitService(opening: opening)
+    state.withLock { $0 = .failure(StoreError(.damaged, "the store is damaged")) }
+    service.refresh()
+    await until(service) { service.readFailure != nil }
+    #expect((service.readFailure as? StoreError)?.kind == .damaged)
+    state.withLock { $0 = .success(store) }
+    service.refresh()
+    await until(service) { service.readFailure == nil }
+
+    #expect(service.snapshot.queue.total == 3)
+  }
+
+  // MARK: - Syncing
+
+  @Test func `stopping waits for the end of syncing no longer than it may`() async throws {
+    let (isHeld, hold) = AsyncStream.makeStream(of: Void.self)
+    let store = store
+    let opening = StoreOpening(
+      toRead: { store },
+      toChange: { store },
+      toSync: {
+        // Deaf to being cancelled, as a disk that hangs is.
+        await Task.detached { for await _ in isHeld {} }.value
+        throw CancellationError()
+      }
+    )
+    let service = try CloudKitService(opening: opening)
+    let receipts = Receipts(service)
+    service.give(.keepSyncing)
+    service.give(.sync)
+    #expect(service.syncing == .always)
+
+    #expect(await service.stop(within: .milliseconds(20)) == false)
+    hold.finish()
+    #expect(await service.stop(within: .seconds(60)))
+    #expect(service.syncing == .off)
+    #expect(receipts.all.map(\.command) == [.sync] && receipts.all.first?.failure is CancellationError)
+  }
+
+  @Test func `what ends syncing by itself is kept until it is started again`() async throws {
+    let store = store
+    let opening = StoreOpening(
+      toRead: { store },
+      toChange: { store },
+      toSync: { throw StoreError(.diskFull, "no room") }
+    )
+    let service = try CloudKitService(opening: opening)
+    let receipts = Receipts(service)
+    service.give(.keepSyncing)
+    await until(service) { service.syncFailure != nil }
+
+    #expect(service.syncing == .off)
+    #expect(receipts.all.map(\.command) == [.keepSyncing])
+    service.give(.keepSyncing)
+    #expect(service.syncFailure == nil)
+    await service.stop()
+  }
+
+  @Test func `a read-only service refuses every command`() async throws {
+    let service = try CloudKitService(store: store, engine: nil, isReadOnly: true)
+    let receipts = Receipts(service)
+    for command in [ServiceCommand.togglePause, .flush, .perform(.discard, .all), .sync, .keepSyncing] {
+      service.give(command)
+    }
+    await service.drain(within: .seconds(60))
+
+    #expect(receipts.all.map { $0.failure as? CommandRefusal } == Array(repeating: .readOnly, count: 5))
+    #expect(try store.status().queue.total == 3 && commands().isEmpty)
+  }
+}
