@@ -6,16 +6,21 @@ struct RecordsDelete: Verb {
   static let configuration = CommandConfiguration(
     commandName: "delete",
     abstract: "Enqueues the deletion of records.",
-    discussion: "Names that are ambiguous stop the command before anything is enqueued."
+    discussion: """
+      Names that are ambiguous stop the command before anything is enqueued. On a terminal it asks first; elsewhere it needs \
+      --yes.
+      """
   )
 
   @Argument(help: "The records' names.") var names: [String]
   @Option(help: "The zone; without it, all zones are searched.") var zone: String?
+  @Flag(help: "Ask no questions.") var yes = false
   @Flag(help: "A JSON object a line.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
     try session.refuseIfReadOnly()
+    try Question.needAnswer(yes, "records delete deletes records here and on the server")
     guard try session.storeToRead() != nil else { return try report(missing: names) }
     let store = try await session.storeToChange()
     let zone = try zone.map(store.zoneKey(named:))
@@ -23,6 +28,10 @@ struct RecordsDelete: Verb {
     var missing: [String] = []
     for name in names {
       if let row = try store.record(named: name, zone: zone) { found.append(row) } else { missing.append(name) }
+    }
+    if !yes, !found.isEmpty {
+      let records = found.count == 1 ? "record \(found[0].record.key.name)" : "\(found.count) records"
+      guard Question.ask("Delete \(records), here and on the server?".visible) else { return }
     }
     let accepted = try store.enqueue(found.map { Change($0.record.key, .delete) })
     for (row, accepted) in zip(found, accepted) {

@@ -74,6 +74,11 @@ enum Question {
   /// Whether there is a person: both ends of the dialogue are a terminal.
   static var canBeAsked: Bool { isatty(STDIN_FILENO) == 1 && OutputStream.error.isTerminal }
 
+  /// Makes sure that there is an answer to the question before a deed that destroys something: `--yes`, or a person.
+  static func needAnswer(_ yes: Bool, _ deed: String, orLook look: String = "") throws(CommandFailure) {
+    guard yes || canBeAsked else { throw .usage("\(deed); give --yes to do it\(look)") }
+  }
+
   /// Asks; anything but a yes is a no.
   static func ask(_ text: String) -> Bool {
     OutputStream.error.write(text + " [y/N] ")

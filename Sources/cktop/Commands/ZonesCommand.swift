@@ -118,7 +118,7 @@ struct ZonesDelete: Verb {
     abstract: "Enqueues the deletion of a zone with all its records.",
     discussion: """
       Until the next sync, zones create takes it back. Queued changes of the zone are not sent; 'cktop conflicts dropped' \
-      lists them, and 'cktop conflicts undo' enqueues them again. On a terminal it asks first.
+      lists them, and 'cktop conflicts undo' enqueues them again. On a terminal it asks first; elsewhere it needs --yes.
       """
   )
 
@@ -130,9 +130,11 @@ struct ZonesDelete: Verb {
   func run(_ session: Session) async throws {
     try ZoneName.check(name)
     let zone = ZoneKey(zone: name)
+    try session.refuseIfReadOnly()
+    try Question.needAnswer(yes, "zones delete deletes a zone with its records")
     let store = try await session.storeToChange()
     let known = try store.zones().first { $0.key == zone }
-    if !yes, Question.canBeAsked, let known {
+    if !yes, let known {
       let records = known.records == 1 ? "its record" : "its \(known.records) records"
       guard Question.ask("Delete zone \(name) with \(records), here and on the server?".visible) else { return }
     }

@@ -125,7 +125,7 @@ import Testing
     let machine = try Machine(Self.settings)
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "count=1")
 
-    let record = try await machine.succeed("records", "delete", "t1").output
+    let record = try await machine.succeed("records", "delete", "t1", "--yes").output
     let zone = try await machine.run("--database", "private", "zones", "delete", "Home", "--yes")
 
     #expect(record.hasPrefix("took back the unsent Task t1 in zone"))

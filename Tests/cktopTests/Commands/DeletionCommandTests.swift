@@ -13,7 +13,7 @@ import Testing
     }
     try await mine.succeed("sync")
     try await theirs.succeed("sync")
-    try await theirs.succeed("zones", "delete", "notes")
+    try await theirs.succeed("zones", "delete", "notes", "--yes")
     try await theirs.succeed("sync")
     return (cloud, mine)
   }

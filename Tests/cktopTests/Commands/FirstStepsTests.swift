@@ -79,14 +79,14 @@ import Testing
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1")
     try await machine.succeed("sync")
 
-    try await machine.succeed("records", "delete", "t1")
+    try await machine.succeed("records", "delete", "t1", "--yes")
     try await machine.fail(1, "records", "get", "t1")
     try await machine.succeed("records", "get", "t1", "--mirror")
     try await machine.succeed("sync")
 
     try await machine.fail(1, "records", "get", "t1", "--mirror")
     try await machine.fail(1, "records", "get", "t1", "--remote")
-    try await machine.fail(1, "records", "delete", "t1")
+    try await machine.fail(1, "records", "delete", "t1", "--yes")
     #expect(try await machine.succeed("queue", "list").lines.count == 1)
   }
 
@@ -96,7 +96,7 @@ import Testing
     try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "--zone", "Work", "a=2")
 
     let get = try await machine.fail(2, "records", "get", "t1")
-    let delete = try await machine.fail(2, "records", "delete", "t1")
+    let delete = try await machine.fail(2, "records", "delete", "t1", "--yes")
     let chosen = try await machine.succeed("records", "get", "t1", "--zone", "Work", "--json")
 
     #expect(get.contains("Home, Work") && get.contains("--zone"))
@@ -112,7 +112,7 @@ import Testing
     try await machine.succeed("sync")
 
     let zone = try await machine.succeed("zones", "list", "--json").object()
-    try await machine.succeed("zones", "delete", "Home")
+    try await machine.succeed("zones", "delete", "Home", "--yes")
     try await machine.succeed("sync")
 
     #expect(zone["zone"] as? String == "Home")

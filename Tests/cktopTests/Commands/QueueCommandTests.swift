@@ -131,7 +131,7 @@ import Testing
     try await first.succeed("sync")
     try await second.succeed("sync")
     try await first.succeed("records", "put", "--name", "t1", "a=2")
-    try await first.succeed("records", "delete", "t2")
+    try await first.succeed("records", "delete", "t2", "--yes")
     try await first.succeed("records", "put", "--type", "Task", "--name", "t3", "a=1")
     try await first.succeed("sync")
 
