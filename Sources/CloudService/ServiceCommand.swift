@@ -2,14 +2,16 @@ package import CloudSync
 
 /// A command of an operator.
 package enum ServiceCommand: Hashable, Sendable {
-  case perform(QueueVerb, Selection)
+  /// Does a verb to operations; with the versions that were shown, one that is in another version by now is left alone.
+  case perform(QueueVerb, Selection, versions: [Int64: String] = [:])
   /// Pauses everything, or resumes it where everything is paused by the time the command runs.
   case togglePause
   /// Pauses an operation, or resumes it where it is paused by the time the command runs.
   case togglePauseOf(Int64)
   /// Ends back-offs.
   case flush
-  case resolve(Int64, take: ConflictSide, fields: [String: ConflictSide])
+  /// Resolves a conflict unless it is no longer in the version that was shown.
+  case resolve(Int64, take: ConflictSide, fields: [String: ConflictSide], version: String)
   /// Ends back-offs and asks the syncing process for a sync, without waiting for it.
   case askForSync
   /// Syncs once and waits for the end.
@@ -88,24 +90,33 @@ extension ServiceCommand {
 
   private func run(on store: SyncStore, _ receipt: inout Receipt) throws {
     let actor = "dashboard"
-    func perform(_ verb: QueueVerb, _ selection: Selection) throws {
+    func perform(_ verb: QueueVerb, _ selection: Selection, _ versions: [Int64: String] = [:]) throws {
       receipt.verb = verb
-      let result = try store.perform(verb, on: selection, actor: actor)
+      let result = try store.perform(verb, on: selection, versions: versions, actor: actor)
       receipt.changed = result.changed.count
       receipt.skipped = result.skipped
       receipt.gone = result.unknown
       receipt.unanswered = result.unanswered.count
     }
     switch self {
-    case .perform(let verb, let selection): try perform(verb, selection)
-    case .togglePause: try perform(store.status().isPaused ? .resume : .pause, .all)
+    case .perform(let verb, let selection, let versions): try perform(verb, selection, versions)
+    case .togglePause:
+      // The rules for zones and types stay.
+      receipt.verb = try store.resume(.everything, actor: actor) ? .resume : .pause
+      if receipt.verb == .pause { try store.pause(.everything, actor: actor) }
     case .togglePauseOf(let id):
       let isPaused = try !store.perform(.resume, on: .ids([id]), dryRun: true, actor: actor).changed.isEmpty
       try perform(isPaused ? .resume : .pause, .ids([id]))
     case .flush: receipt.changed = try store.flush(actor: actor)
-    case .resolve(let id, let take, let fields):
-      receipt.isToBeSent = try store.resolve(id, take: take, fields: fields, actor: actor) != nil
-      receipt.changed = 1
+    case .resolve(let id, let take, let fields, let version):
+      switch try store.resolve(id, take: take, fields: fields, ifVersion: version, actor: actor) {
+      case .resolved(let resolution, _):
+        receipt.isToBeSent = resolution.left != nil
+        receipt.changed = 1
+      case .moved(let conflict):
+        let now = conflict == nil ? "it is resolved already" : "look at it again and decide"
+        throw StoreError(.invalid, "conflict \(id) changed meanwhile, nothing was done; \(now)")
+      }
     case .askForSync:
       receipt.changed = try store.flush(actor: actor)
       try store.askForPass()

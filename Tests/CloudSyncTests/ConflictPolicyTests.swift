@@ -192,8 +192,8 @@ import Testing
     #expect(conflict.fields.map(\.server) == [.int64(1), .int64(1)])
     #expect(conflict.detectedAt == pair.world.clock.now)
 
-    let left = try pair.mine.store.resolve(id, take: .server, fields: ["y": .local], actor: "ana")
-    #expect(left?.names == ["y", "z"])
+    let outcome = try pair.mine.store.resolve(id, take: .server, fields: ["y": .local], actor: "ana")
+    #expect(outcome.resolution?.left?.names == ["y", "z"])
     try await pair.mine.sync()
     #expect(pair.world.onServer("a") == ["x": .int64(1), "y": .int64(2), "z": .int64(2)])
     #expect(try pair.mine.store.queue() == [])
@@ -205,7 +205,8 @@ import Testing
     let id = try pair.mine.store.accept(pair.world.put("a", ["x": .int64(2)]))
     try await pair.mine.sync()
 
-    #expect(try pair.mine.store.resolve(id, take: .server, actor: "ana") == nil)
+    let outcome = try pair.mine.store.resolve(id, take: .server, actor: "ana")
+    #expect(outcome.resolution != nil && outcome.resolution?.left == nil)
 
     #expect(try pair.mine.store.queue() == [])
     #expect(try pair.mine.store.endings().last == "save a merged")
@@ -327,8 +328,8 @@ import Testing
     #expect(throws: StoreError.self) { try store.resolve(id, take: .base, actor: "ana") }
     #expect(throws: StoreError.self) { try store.preview(id, take: .local, fields: ["file": .base]) }
     #expect(try store.queue() == ["save r conflict"])
-    #expect(try store.preview(id, take: .base, fields: ["file": .local]).left?.values == ["file": files[1]])
-    #expect(try store.preview(id, take: .base, fields: ["file": .server]).left == nil)
+    #expect(try store.preview(id, take: .base, fields: ["file": .local]).resolution?.left?.values == ["file": files[1]])
+    #expect(try store.preview(id, take: .base, fields: ["file": .server]).resolution?.left == nil)
   }
 
   @Test func `the base is what the record was before both the delete and the edit`() async throws {

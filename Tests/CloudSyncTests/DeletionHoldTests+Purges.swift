@@ -72,7 +72,7 @@ extension DeletionHoldTests {
     #expect(try mine.store.queue() == ["save child failed"])
     #expect(try mine.store.heldDeletions().map(\.records) == [7])
     #expect(try mine.store.records(mirrorOnly: true).total == 10)
-    #expect(try mine.store.restoreDeletions(in: zone, actor: "test") == 7)
+    #expect(try mine.store.restoreDeletions(in: zone, actor: "test").records == 7)
     try await mine.sync()
     #expect(world.onServer("r0") == ["x": .int64(0)])
   }

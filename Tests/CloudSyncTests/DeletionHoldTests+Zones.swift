@@ -19,7 +19,7 @@ extension DeletionHoldTests {
 
     #expect(try mine.store.heldDeletions().map(\.records) == [3])
     #expect(try mine.store.queue() == ["save r1 pending"])
-    #expect(try mine.store.restoreDeletions(in: zone, actor: "test") == 3)
+    #expect(try mine.store.restoreDeletions(in: zone, actor: "test").records == 3)
     try await mine.sync()
     #expect(world.onServer("r1") == ["x": .int64(1), "y": .int64(9)])
   }
@@ -42,7 +42,7 @@ extension DeletionHoldTests {
     #expect(try mine.store.operations().rows[0].reason.contains("zone cktop was deleted on the server"))
     #expect(try mine.store.zones().map(\.held?.records) == [2])
 
-    #expect(try mine.store.restoreDeletions(in: zone, actor: "test") == 2)
+    #expect(try mine.store.restoreDeletions(in: zone, actor: "test").records == 2)
     try await mine.sync()
     #expect(world.onServer("r0") == ["x": .int64(0)])
     #expect(world.onServer("r1") == ["x": .int64(1), "y": .int64(9)])
@@ -70,7 +70,7 @@ extension DeletionHoldTests {
       Change(world.key("r0"), .save(type: "Note", FieldChanges(values: ["n": .int64(13)], rules: counter)))
     )
     try late.store.accept(world.put("r1", ["x": .int64(9)]))
-    #expect(try late.store.restoreDeletions(in: zone, actor: "test") == 2)
+    #expect(try late.store.restoreDeletions(in: zone, actor: "test").records == 2)
     try await late.sync()
 
     #expect(world.onServer("r0") == ["x": .int64(77), "n": .int64(15)])

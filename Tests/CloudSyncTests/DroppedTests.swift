@@ -136,12 +136,13 @@ import Testing
     let (world, device, id) = try await lost(.manual, theirs: { $0.put("a", ["x": .int64(1), "y": .int64(1)]) }) {
       $0.put("a", ["x": .int64(2), "y": .int64(2), "z": .int64(2)])
     }
-    let preview = try device.store.preview(id, take: .local, fields: ["x": .server])
+    let preview = try #require(device.store.preview(id, take: .local, fields: ["x": .server]).resolution)
     #expect(preview.left == FieldChanges(values: ["y": .int64(2), "z": .int64(2)]))
     #expect(preview.dropped == FieldChanges(values: ["x": .int64(2)]))
     #expect(try device.store.queue() == ["save a conflict"])
 
-    #expect(try device.store.resolve(id, take: .local, fields: ["x": .server], actor: "ana") == preview.left)
+    let outcome = try device.store.resolve(id, take: .local, fields: ["x": .server], actor: "ana")
+    #expect(outcome.resolution == preview)
     #expect(try device.store.dropped().map(\.changes) == [FieldChanges(values: ["x": .int64(2)])])
     // Still in the queue: what was dropped joins what is to be sent.
     #expect(try device.store.undo(id, actor: "ana") == .enqueued(id))
@@ -155,13 +156,13 @@ import Testing
       $0.put("a", ["x": .int64(2)])
     }
 
-    let server = try device.store.preview(id, take: .server)
+    let server = try #require(device.store.preview(id, take: .server).resolution)
     #expect(server.left == nil)
     #expect(server.dropped == FieldChanges(values: ["x": .int64(2)]))
-    let base = try device.store.preview(id, take: .base)
+    let base = try #require(device.store.preview(id, take: .base).resolution)
     #expect(base.left == FieldChanges(values: ["x": .int64(0)]))
     #expect(base.dropped == FieldChanges(values: ["x": .int64(2)]))
-    let local = try device.store.preview(id, take: .local)
+    let local = try #require(device.store.preview(id, take: .local).resolution)
     #expect(local.left == FieldChanges(values: ["x": .int64(2)]))
     #expect(local.dropped == nil)
     #expect(throws: StoreError.self) { try device.store.preview(id, take: .local, fields: ["q": .server]) }
@@ -175,7 +176,7 @@ import Testing
     #expect(names.count > 1)
 
     let kept = Dictionary(uniqueKeysWithValues: names.map { ($0, ConflictSide.server) })
-    #expect(try device.store.preview(id, take: .local, fields: kept).left == nil)
+    #expect(try device.store.preview(id, take: .local, fields: kept).resolution?.left == nil)
     #expect(throws: StoreError.self) {
       try device.store.resolve(id, take: .local, fields: [names[0]: .server], actor: "ana")
     }

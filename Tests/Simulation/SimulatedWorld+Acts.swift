@@ -235,8 +235,10 @@ extension SimulatedWorld {
       intents.settle(conflict.key)
       let sides = ConflictSide.allCases.filter { conflict.fileNobodyHas($0, [:]) == nil }
       let side = sides[random.below(sides.count)]
-      let left = try device.store.resolve(conflict.id, take: side, actor: "operator")
-      note("\(device.name) resolves \(conflict.key.name) by \(side.rawValue): \(left?.names.sorted() ?? [])")
+      let (id, version) = (conflict.id, conflict.version)
+      let outcome = try device.store.resolve(id, take: side, ifVersion: version, actor: "operator")
+      let left = outcome.resolution?.left?.names.sorted() ?? []
+      note("\(device.name) resolves \(conflict.key.name) by \(side.rawValue): \(left)")
     }
   }
 
@@ -253,7 +255,7 @@ extension SimulatedWorld {
     for held in try device.store.heldDeletions() {
       let zone = held.zone
       if random.below(2) == 0 {
-        let count = try device.store.acceptDeletions(in: zone, actor: "operator")
+        let count = try device.store.acceptDeletions(in: zone, actor: "operator").records
         census.count("deletions accepted")
         note("\(device.name) lets \(count) records of zone \(zone.zone) go")
       } else {
@@ -261,7 +263,7 @@ extension SimulatedWorld {
         for name in try device.store.read({ try $0.namesGone(zone) }) where Intents.isOwned(name) {
           intents.giveUp(RecordKey(zone, name), by: nil)
         }
-        let count = try device.store.restoreDeletions(in: zone, actor: "operator")
+        let count = try device.store.restoreDeletions(in: zone, actor: "operator").records
         census.count("deletions restored")
         note("\(device.name) makes \(count) records of zone \(zone.zone) anew")
       }

@@ -7,7 +7,8 @@ extension SyncEngine {
   /// ```swift
   /// for held in try engine.heldDeletions() {
   ///   try ask("\(held.records) records of \(held.zoneID.zoneName) were deleted. Put them back?")
-  ///     ? engine.restoreDeletions(in: held.zoneID) : engine.acceptDeletions(in: held.zoneID)
+  ///     ? engine.restoreDeletions(in: held.zoneID, ifVersion: held.version)
+  ///     : engine.acceptDeletions(in: held.zoneID, ifVersion: held.version)
   /// }
   /// ```
   ///
@@ -17,20 +18,26 @@ extension SyncEngine {
   /// Lets come true what the server deleted in a zone. Queued edits of these records go by the conflict policy; those of a
   /// zone that is gone become dead letters.
   ///
-  /// - Returns: how many records went.
-  /// - Throws: `StoreError` of kind `invalid` where the zone holds nothing back.
+  /// - Parameter version: the version that was shown: if more or other deletions are on hold by now, nothing happens. Nil:
+  ///   decides about what is on hold now.
+  /// - Throws: `StoreError` of kind `invalid` where no version is given and the zone has nothing on hold.
   @discardableResult
-  public nonisolated func acceptDeletions(in zone: CKRecordZone.ID) throws(StoreError) -> Int {
-    try store.acceptDeletions(in: ZoneKey(zone), actor: "app")
+  public nonisolated func acceptDeletions(in zone: CKRecordZone.ID, ifVersion version: String? = nil)
+    throws(StoreError) -> DeletionOutcome
+  {
+    try store.acceptDeletions(in: ZoneKey(zone), ifVersion: version, actor: "app")
   }
 
   /// Has what the server deleted in a zone made anew there, as it was last known here and with the queued edits in it. The
   /// files of assets cannot be brought back.
   ///
-  /// - Returns: how many records are to be made.
-  /// - Throws: `StoreError` of kind `invalid` where the zone holds nothing back.
+  /// - Parameter version: the version that was shown: if more or other deletions are on hold by now, nothing happens. Nil:
+  ///   decides about what is on hold now.
+  /// - Throws: `StoreError` of kind `invalid` where no version is given and the zone has nothing on hold.
   @discardableResult
-  public nonisolated func restoreDeletions(in zone: CKRecordZone.ID) throws(StoreError) -> Int {
-    try store.restoreDeletions(in: ZoneKey(zone), actor: "app")
+  public nonisolated func restoreDeletions(in zone: CKRecordZone.ID, ifVersion version: String? = nil)
+    throws(StoreError) -> DeletionOutcome
+  {
+    try store.restoreDeletions(in: ZoneKey(zone), ifVersion: version, actor: "app")
   }
 }

@@ -69,7 +69,7 @@ public struct ReceivedChanges: Sendable {
   /// Records that are gone; those that referred to others first.
   public var deletions: [Deletion] = []
   /// Zones that are gone, after all that was in them; why is nothing that the server tells (reference 5.7). Of a zone that held
-  /// records nothing is delivered before ``SyncEngine/acceptDeletions(in:)``.
+  /// records nothing is delivered before ``SyncEngine/acceptDeletions(in:ifVersion:)``.
   public var deletedZones: [CKRecordZone.ID] = []
 
   /// How many there are of all kinds.

@@ -17,6 +17,8 @@ package struct Conflict: Hashable, Sendable {
   }
 
   package var id: Int64
+  /// Changes whenever either side of the conflict does: what a decision about it is tied to.
+  package let version: String
   package var key: RecordKey
   package var type: String
   package var kind: OperationKind
@@ -43,6 +45,7 @@ package struct Conflict: Hashable, Sendable {
 
   package init(_ operation: QueuedOperation, server: MirrorRecord?) {
     id = operation.id
+    version = operation.version(serverTag: server?.changeTag)
     key = operation.key
     type = operation.type ?? server?.type ?? ""
     kind = operation.kind
@@ -149,6 +152,17 @@ package struct Conflict: Hashable, Sendable {
     }
     return Resolution(kind, left.isEmpty ? nil : left, dropped.isEmpty ? nil : self.changes.only(dropped))
   }
+}
+
+/// What a decision about a conflict came to.
+package enum ConflictOutcome: Hashable, Sendable {
+  /// It was resolved so, and the conflict was this one.
+  case resolved(Resolution, of: Conflict)
+  /// It is no longer in the version that was decided on: nothing was changed. Nil: it is no conflict any more.
+  case moved(Conflict?)
+
+  /// What was done; nil: nothing.
+  package var resolution: Resolution? { if case .resolved(let resolution, _) = self { resolution } else { nil } }
 }
 
 /// What a decision makes of a conflict.

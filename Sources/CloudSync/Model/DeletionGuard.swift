@@ -33,6 +33,8 @@ public struct DeletionGuard: Hashable, Sendable, Codable {
 /// Deletions on the server that are held back: the records are still here, as they were last known.
 public struct HeldDeletions: Hashable, Sendable {
   package let zone: ZoneKey
+  /// Changes whenever what is on hold does: what a decision about it is tied to.
+  public let version: String
   /// How many records of the zone the server has deleted.
   public let records: Int
   /// Whether the zone itself is gone. Nothing is sent to it meanwhile.
@@ -42,4 +44,21 @@ public struct HeldDeletions: Hashable, Sendable {
 
   /// The zone that the records are of.
   public var zoneID: CKRecordZone.ID { zone.zoneID }
+}
+
+/// What a decision about deletions on hold came to.
+public struct DeletionOutcome: Hashable, Sendable {
+  /// How many records were deleted here, or are to be recreated.
+  public var records = 0
+  /// Whether what is on hold changed before all was done: the decision ended there.
+  public var hasMoved = false
+  /// What is on hold now; nil: nothing. Without a move, what stays has a change in flight or waits to be deleted here too.
+  public var onHold: HeldDeletions?
+
+  /// An outcome; by default nothing was done.
+  package init(records: Int = 0, hasMoved: Bool = false, onHold: HeldDeletions? = nil) {
+    self.records = records
+    self.hasMoved = hasMoved
+    self.onHold = onHold
+  }
 }

@@ -1,9 +1,12 @@
 /// Rows of lists, made from what is held already.
 extension QueueRow {
   /// The operation without its payload.
-  package init(_ operation: QueuedOperation) {
+  ///
+  /// - Parameter serverTag: the tag of the server's record; nil where there is none.
+  package init(_ operation: QueuedOperation, serverTag: String?) {
     self.init(
       id: operation.id,
+      version: operation.version(serverTag: serverTag),
       kind: operation.kind,
       key: operation.key,
       type: operation.type,

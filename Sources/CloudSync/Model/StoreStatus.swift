@@ -140,6 +140,8 @@ package struct QueuePart: Hashable, Sendable {
 /// An operation as a list shows it: without its payload.
 package struct QueueRow: Hashable, Sendable, Identifiable {
   package var id: Int64
+  /// Changes whenever the operation does: what a decision about it is tied to. In a conflict it is the conflict's.
+  package var version: String
   package var kind: OperationKind
   package var key: RecordKey
   package var type: String?

@@ -40,6 +40,8 @@ package struct CommandResult: Hashable, Sendable {
   package var unanswered: [Int64] = []
   /// Pause rules that were set or lifted: no operation is written for these.
   package var rules: [PauseRule] = []
+  /// Of those skipped the ones that are no longer in the version that was decided on, as they are now.
+  package var moved: [QueueRow] = []
 
   package init() {}
 }
@@ -49,12 +51,14 @@ extension SyncStore {
   /// Does `verb` to exactly the selected operations, in one transaction.
   ///
   /// - Parameters:
+  ///   - versions: the versions that were decided on; an operation in another one is left alone.
   ///   - dryRun: tells what would be done and does nothing.
   ///   - isFinal: whether what is discarded cannot be had back.
   ///   - actor: who, for the audit log.
   package func perform(
     _ verb: QueueVerb,
     on selection: Selection,
+    versions: [Int64: String] = [:],
     dryRun: Bool = false,
     isFinal: Bool = false,
     actor: String
@@ -71,6 +75,11 @@ extension SyncStore {
       for id in try ids(selection, now: now, ledger) {
         guard var operation = try ledger.operation(id) else {
           result.unknown.append(id)
+          continue
+        }
+        if let row = try Self.moved(operation, from: versions[id], ledger) {
+          result.skipped[id] = row.hasMoved
+          result.moved.append(row)
           continue
         }
         let isUnanswered = operation.isUnanswered || operation.state == .inFlight

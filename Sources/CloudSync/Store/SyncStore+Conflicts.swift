@@ -11,10 +11,12 @@ extension SyncStore {
   }
 
   package func conflict(_ id: Int64) throws(StoreError) -> Conflict? {
-    try read { ledger in
-      guard let operation = try ledger.operation(id), operation.state == .conflict else { return nil }
-      return Conflict(operation, server: try ledger.record(operation.key))
-    }
+    try read { try Self.conflict(id, $0) }
+  }
+
+  private static func conflict(_ id: Int64, _ ledger: Ledger) throws -> Conflict? {
+    guard let operation = try ledger.operation(id), operation.state == .conflict else { return nil }
+    return Conflict(operation, server: try ledger.record(operation.key))
   }
 
   // MARK: - Settling
@@ -23,28 +25,42 @@ extension SyncStore {
   package func preview(
     _ id: Int64,
     take: ConflictSide,
-    fields: [String: ConflictSide] = [:]
-  ) throws(StoreError) -> Resolution {
-    try read { try Self.resolution(of: id, take, fields, $0).resolution }
+    fields: [String: ConflictSide] = [:],
+    ifVersion version: String? = nil
+  ) throws(StoreError) -> ConflictOutcome {
+    try read { ledger in
+      if let moved = try Self.moved(id, from: version, ledger) { return moved }
+      let (_, conflict, resolution) = try Self.resolution(of: id, take, fields, ledger)
+      return .resolved(resolution, of: conflict)
+    }
   }
 
-  /// Settles a conflict. The choice for each field says whose value it gets; fields not named follow `take`.
+  /// Resolves a conflict. The choice for each field says whose value it gets; fields not named follow `take`.
   ///
-  /// - Returns: what is still to be sent, or nil where the server's record stands as it is.
+  /// - Parameter version: the version that was decided on: a conflict that has changed since is left alone. Nil: the
+  ///   conflict as it is now.
   package func resolve(
     _ id: Int64,
     take: ConflictSide,
     fields: [String: ConflictSide] = [:],
+    ifVersion version: String? = nil,
     actor: String
-  ) throws(StoreError) -> FieldChanges? {
+  ) throws(StoreError) -> ConflictOutcome {
     let now = now()
     return try write { ledger in
-      var (operation, resolution) = try Self.resolution(of: id, take, fields, ledger)
+      if let moved = try Self.moved(id, from: version, ledger) { return moved }
+      var (operation, conflict, resolution) = try Self.resolution(of: id, take, fields, ledger)
       try audit("resolve", "\(id) \(take.rawValue)", 1, actor, now: now, ledger)
       operation.conflictRounds = 0
       try Self.settle(&operation, resolution, "settled on the conflict desk", now: now, ledger)
-      return resolution.left
+      return .resolved(resolution, of: conflict)
     }
+  }
+
+  /// The outcome where a conflict is no longer in the version that was decided on; nil: it is, or none was given.
+  private static func moved(_ id: Int64, from version: String?, _ ledger: Ledger) throws -> ConflictOutcome? {
+    guard let version, case let current = try conflict(id, ledger), current?.version != version else { return nil }
+    return .moved(current)
   }
 
   private static func resolution(
@@ -52,7 +68,7 @@ extension SyncStore {
     _ take: ConflictSide,
     _ fields: [String: ConflictSide],
     _ ledger: Ledger
-  ) throws -> (operation: QueuedOperation, resolution: Resolution) {
+  ) throws -> (operation: QueuedOperation, conflict: Conflict, resolution: Resolution) {
     guard let operation = try ledger.operation(id), operation.state == .conflict else {
       throw StoreError(.invalid, "\(id) is no conflict; `cktop conflicts list` names them")
     }
@@ -70,7 +86,7 @@ extension SyncStore {
     if let file = conflict.fileNobodyHas(take, fields) {
       throw StoreError(.invalid, "the file that \(file) held before is not here any more; take local or server for it")
     }
-    return (operation, conflict.resolution(take, fields))
+    return (operation, conflict, conflict.resolution(take, fields))
   }
 
   private static func settle(
@@ -121,7 +137,7 @@ extension SyncStore {
     try read { ledger in
       try ledger.operations(in: .conflict).compactMap { operation in
         let server = try ledger.record(operation.key)
-        let version = Self.version(operation, server)
+        let version = operation.version(serverTag: server?.changeTag)
         guard Self.isForApp(operation, server) else { return nil }
         return OpenConflict(id: operation.id, version: version, change: ConflictingChange(operation, server: server))
       }
@@ -137,8 +153,8 @@ extension SyncStore {
     try write(lease) { ledger, now in
       guard var operation = try ledger.operation(open.id), operation.state == .conflict else { return }
       let server = try ledger.record(operation.key)
-      guard Self.version(operation, server) == open.version else { return }
       let conflict = Conflict(operation, server: server)
+      guard conflict.version == open.version else { return }
       let resolution: Resolution
       switch answer {
       case .take(let side): resolution = conflict.resolution(side)
@@ -157,11 +173,7 @@ extension SyncStore {
 
   /// Whether the app has not been asked about a conflict as it is now.
   static func isForApp(_ operation: QueuedOperation, _ server: MirrorRecord?) -> Bool {
-    operation.askedAbout != version(operation, server) && !operation.conflictsEndlessly
-  }
-
-  private static func version(_ operation: QueuedOperation, _ server: MirrorRecord?) -> String {
-    "\(operation.generation) \(server?.changeTag ?? "gone")"
+    operation.askedAbout != operation.version(serverTag: server?.changeTag) && !operation.conflictsEndlessly
   }
 
   // MARK: - What was dropped

@@ -10,17 +10,21 @@ extension SyncStore {
   package func heldDeletions() throws(StoreError) -> [HeldDeletions] { try read { try Self.heldDeletions($0) } }
 
   static func heldDeletions(_ ledger: Ledger) throws -> [HeldDeletions] {
-    try ledger.zones().compactMap { zone in
-      guard let since = zone.heldSince, case let records = try ledger.goneCount(zone.key), records > 0 else {
-        return nil
-      }
-      return HeldDeletions(
-        zone: zone.key,
-        records: records,
-        isWholeZone: zone.state == .deleted,
-        since: Date(timeIntervalSince1970: Double(since) / 1000)
-      )
-    }
+    try ledger.zones().compactMap { try heldDeletions($0, ledger) }
+  }
+
+  /// What a zone has on hold; nil: nothing.
+  private static func heldDeletions(_ zone: KnownZone?, _ ledger: Ledger) throws -> HeldDeletions? {
+    guard let zone, let since = zone.heldSince, let version = zone.heldVersion,
+      case let records = try ledger.goneCount(zone.key), records > 0
+    else { return nil }
+    return HeldDeletions(
+      zone: zone.key,
+      version: version,
+      records: records,
+      isWholeZone: zone.state == .deleted,
+      since: Date(timeIntervalSince1970: Double(since) / 1000)
+    )
   }
 
   /// What a decision about a zone's deletions concerns besides: how many of the records have edits that are queued, and how
@@ -36,13 +40,19 @@ extension SyncStore {
     }
   }
 
-  /// Lets come true what the server deleted in a zone. Queued edits of its records go by the store's policy, those of a zone that is
+  /// Lets come true what the server deleted in a zone. Queued edits of its records go by the policy of the store, those of a zone that is
   /// gone become dead letters that `retry` makes anew.
   ///
-  /// - Returns: how many records went.
-  /// - Throws: `StoreError` of kind `invalid` where the zone holds nothing back.
-  package func acceptDeletions(in zone: ZoneKey, actor: String) throws(StoreError) -> Int {
-    try decide("accept deletions", zone, actor) { known, names, now, ledger in
+  /// What is on hold is fixed at the start: deletions that join before the end are not accepted with it.
+  ///
+  /// - Parameter version: the version that was decided on: a hold that has changed since is left alone. Nil: as it is now.
+  /// - Throws: `StoreError` of kind `invalid` where no version is given and the zone has nothing on hold.
+  package func acceptDeletions(
+    in zone: ZoneKey,
+    ifVersion version: String? = nil,
+    actor: String
+  ) throws(StoreError) -> DeletionOutcome {
+    try decide("accept deletions", zone, version, actor) { known, names, now, ledger in
       if known.state == .deleted {
         let records = try ledger.recordCount(of: zone)
         try ZoneLoss.accept(zone, now: now, ledger)
@@ -71,10 +81,14 @@ extension SyncStore {
   /// A record whose change is on its way just now stays held back until that is answered. One in conflict stays on the desk,
   /// where its base is from now on what the server had.
   ///
-  /// - Returns: how many records are to be made.
-  /// - Throws: `StoreError` of kind `invalid` where the zone holds nothing back.
-  package func restoreDeletions(in zone: ZoneKey, actor: String) throws(StoreError) -> Int {
-    try decide("restore deletions", zone, actor) { known, names, now, ledger in
+  /// What is on hold is fixed at the start: deletions that join before the end are not restored with it.
+  ///
+  /// - Parameter version: the version that was decided on: a hold that has changed since is left alone. Nil: as it is now.
+  /// - Throws: `StoreError` of kind `invalid` where no version is given and the zone has nothing on hold.
+  package func restoreDeletions(in zone: ZoneKey, ifVersion version: String? = nil, actor: String) throws(StoreError)
+    -> DeletionOutcome
+  {
+    try decide("restore deletions", zone, version, actor) { known, names, now, ledger in
       if known.state == .deleted, scope.database == .shared {
         throw StoreError(
           .invalid,
@@ -125,27 +139,37 @@ extension SyncStore {
   private func decide(
     _ verb: String,
     _ zone: ZoneKey,
+    _ version: String?,
     _ actor: String,
     _ body: (KnownZone, _ names: [String], _ now: Int64, Ledger) throws -> Int
-  ) throws(StoreError) -> Int {
-    let now = now()
-    var (count, left) = (0, Int.max)
+  ) throws(StoreError) -> DeletionOutcome {
+    var outcome = DeletionOutcome()
+    var (expected, left) = (version, Int.max)
     while true {
       let isFirst = left == .max
-      let step = try write { ledger -> (done: Int, left: Int) in
-        guard let known = try ledger.zone(zone), known.heldSince != nil, try ledger.goneCount(zone) > 0 else {
-          guard isFirst else { return (0, 0) }
+      let now = now()
+      let step = try write { ledger -> (done: Int?, onHold: HeldDeletions?) in
+        let known = try ledger.zone(zone)
+        let onHold = try Self.heldDeletions(known, ledger)
+        if let expected, onHold?.version != expected { return (nil, onHold) }
+        guard let known, let onHold else {
           throw StoreError(.invalid, "zone \(zone.zone) holds no deletions back; `cktop zones list` shows which do")
         }
         if isFirst { try DeletionHold.startOver(zone, ledger) }
-        if isFirst { try audit(verb, "zone \(zone.zone)", ledger.goneCount(zone), actor, now: now, ledger) }
+        if isFirst { try audit(verb, "zone \(zone.zone)", onHold.records, actor, now: now, ledger) }
         let done = try body(known, ledger.namesGone(zone, limit: Self.slice), now, ledger)
-        return (done, try ledger.goneCount(zone))
+        // Any other version at the next slice is not of our own making.
+        return (done, try Self.heldDeletions(ledger.zone(zone), ledger))
       }
-      count += step.done
+      outcome.onHold = step.onHold
+      guard let done = step.done else {
+        outcome.hasMoved = true
+        return outcome
+      }
+      outcome.records += done
       // What is on its way stays: once nothing moves any more, that is all.
-      guard step.left > 0, step.left < left else { return count }
-      left = step.left
+      guard let rest = step.onHold, rest.records < left else { return outcome }
+      (expected, left) = (rest.version, rest.records)
     }
   }
 }

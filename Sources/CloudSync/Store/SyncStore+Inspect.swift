@@ -32,7 +32,7 @@ extension SyncStore {
       let attempts = try ledger.attempts(of: id)
       if var operation = try ledger.operation(id) {
         operation.blockedBy = try ledger.blockers(of: id)
-        let row = QueueRow(operation)
+        let row = QueueRow(operation, serverTag: nil)
         let explained = try HoldUp(of: [row], isDriven: isDriven, now: now, ledger).explained(row)
         (operation.reason, operation.blockedBy) = (explained.reason, explained.blockedBy)
         return OperationDetail(

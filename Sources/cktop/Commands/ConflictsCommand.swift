@@ -27,13 +27,13 @@ struct ConflictsList: Verb {
     var table = TextTable([
       .init(title: "ID", alignment: .right), .init(title: "TYPE", mayShrink: true),
       .init(title: "NAME", mayShrink: true),
-      .init(title: "ZONE", mayShrink: true), .init(title: "FIELDS", mayShrink: true),
+      .init(title: "ZONE", mayShrink: true), .init(title: "VERSION"), .init(title: "FIELDS", mayShrink: true),
     ])
     for conflict in conflicts {
       let deletion = conflict.isDeletedOnServer ? "(deleted on the server) " : ""
       let fields = deletion + conflict.fields.map(\.name).joined(separator: ", ")
       let what = conflict.kind == .delete ? "(deleted here)" : fields
-      table.append([String(conflict.id), conflict.type, conflict.key.name, conflict.key.zone, what])
+      table.append([String(conflict.id), conflict.type, conflict.key.name, conflict.key.zone, conflict.version, what])
     }
     OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
   }
@@ -49,18 +49,21 @@ struct ConflictsShow: Verb {
 
   func run(_ session: Session) async throws {
     guard let conflict = try session.storeToRead()?.conflict(id) else { throw CommandFailure.noConflict(id) }
-    OutputStream.standard.lines(json ? [conflict.json.line] : lines(conflict).map(\.visible))
+    OutputStream.standard.lines(json ? [conflict.json.line] : conflict.lines.map(\.visible))
   }
+}
 
-  private func lines(_ conflict: Conflict) -> [String] {
-    var lines = ["conflict \(conflict.id): \(conflict.type) \(conflict.key.name) in zone \(conflict.key.zone)"]
-    lines.append("  \(conflict.reason)")
+extension Conflict {
+  /// The conflict for people, field by field.
+  fileprivate var lines: [String] {
+    var lines = ["conflict \(id): \(type) \(key.name) in zone \(key.zone), version \(version)"]
+    lines.append("  \(reason)")
     // Mostly the reason says it.
-    if !conflict.reason.contains("deleted") {
-      if conflict.kind == .delete { lines.append("  deleted here, changed on the server") }
-      if conflict.isDeletedOnServer { lines.append("  changed here, deleted on the server") }
+    if !reason.contains("deleted") {
+      if kind == .delete { lines.append("  deleted here, changed on the server") }
+      if isDeletedOnServer { lines.append("  changed here, deleted on the server") }
     }
-    for field in conflict.fields {
+    for field in fields {
       let values = [field.base, field.local, field.server].map { $0?.text ?? "(none)" }
       lines.append("  \(field.name): base \(values[0]) | local \(values[1]) | server \(values[2])")
     }
@@ -72,14 +75,20 @@ struct ConflictsShow: Verb {
 struct ConflictsResolve: Verb {
   static let configuration = CommandConfiguration(
     commandName: "resolve",
-    abstract: "Settles a conflict: one side for all fields, others for some.",
+    abstract: "Resolves a conflict: one side for all fields, others for some.",
     discussion: """
-      What is left to be sent is enqueued; nothing is sent before the next sync. What is dropped can be had back by \
-      'cktop conflicts undo' until the record is edited again.
+      What is left to be sent is enqueued; nothing is sent before the next sync. 'cktop conflicts undo' restores what is \
+      dropped, until the record is edited again.
+
+      With the version that 'conflicts list' or 'show' printed, a conflict that changed since is left alone and shown as it \
+      is now, and the exit code is 1. Without one, the conflict is resolved as it is now.
       """
   )
 
-  @Argument(help: "The conflict's number.") var id: Int64
+  @Argument(help: ArgumentHelp("The conflict's number, with the version or without.", valueName: "id[@version]"))
+  var id: VersionedID
+  @Option(help: ArgumentHelp("The version that the decision is about; or write ID@VERSION.", valueName: "version"))
+  var version: VersionArgument?
   @Option(help: "Whose values the fields get: local, server, base or newest.") var take: ConflictSide
   @Option(
     name: .customLong("field"),
@@ -92,35 +101,57 @@ struct ConflictsResolve: Verb {
 
   func run(_ session: Session) async throws {
     let choices = try choices()
-    guard let store = try session.storeToCommand(dryRun: dryRun), let conflict = try store.conflict(id) else {
-      throw CommandFailure.noConflict(id)
+    let versions = [id, VersionedID(id: id.id, version: version?.text)]
+    let version = try VersionedID.versions(versions)[id.id]
+    guard let store = try session.storeToCommand(dryRun: dryRun), try version != nil || store.conflict(id.id) != nil
+    else { throw CommandFailure.noConflict(id.id) }
+    let outcome =
+      dryRun
+      ? try store.preview(id.id, take: take, fields: choices, ifVersion: version)
+      : try store.resolve(id.id, take: take, fields: choices, ifVersion: version, actor: "cli")
+    switch outcome {
+    case .resolved(let resolution, let conflict): report(resolution, of: conflict)
+    case .moved(let conflict): try report(moved: conflict)
     }
-    let preview = try store.preview(id, take: take, fields: choices)
-    if !dryRun { _ = try store.resolve(id, take: take, fields: choices, actor: "cli") }
-    if json { return OutputStream.standard.line(object(preview).line) }
-    let rest = preview.left.map {
-      let count = $0.names.count
-      let fields = count == 1 ? "1 field is to be sent" : "\(count) fields are to be sent"
-      return preview.kind == .delete ? "the deletion is to be sent" : fields
-    }
-    let nothing = conflict.isDeletedOnServer ? "the record stays deleted" : "the server's record stands"
-    OutputStream.standard.line("\(dryRun ? "would settle" : "settled") \(id): \(rest ?? nothing)")
-    if dryRun { OutputStream.standard.lines(lines(preview).map(\.visible)) }
   }
 
-  private func object(_ preview: Resolution) -> JSONObject {
+  private func report(_ resolution: Resolution, of conflict: Conflict) {
+    if json { return OutputStream.standard.line(object(resolution).line) }
+    let rest = resolution.left.map {
+      let count = $0.names.count
+      let fields = count == 1 ? "1 field is to be sent" : "\(count) fields are to be sent"
+      return resolution.kind == .delete ? "the deletion is to be sent" : fields
+    }
+    let nothing = conflict.isDeletedOnServer ? "the record stays deleted" : "the server's record stands"
+    OutputStream.standard.line("\(dryRun ? "would settle" : "settled") \(id.id): \(rest ?? nothing)")
+    if dryRun { OutputStream.standard.lines(lines(resolution).map(\.visible)) }
+  }
+
+  /// Nothing was done: shows the conflict as it is now.
+  private func report(moved conflict: Conflict?) throws {
+    guard let conflict else { throw CommandFailure.noConflict(id.id) }
+    var object = conflict.json
+    object["settled"] = .bool(false)
+    OutputStream.standard.lines(json ? [object.line] : conflict.lines.map(\.visible))
+    throw CommandFailure(
+      "conflict \(id.id) changed meanwhile, nothing was done; look at it and decide with version \(conflict.version)",
+      .itemsFailed
+    )
+  }
+
+  private func object(_ resolution: Resolution) -> JSONObject {
     [
-      "id": .integer(id), "settled": .bool(!dryRun), "toBeSent": .bool(preview.left != nil),
-      "fields": .array((preview.left?.names.sorted() ?? []).map(OutputJSON.text)),
-      "operation": .text(preview.kind.rawValue), "values": .fields(preview.left?.values ?? [:]),
-      "cleared": .array((preview.left?.cleared.sorted() ?? []).map(OutputJSON.text)),
-      "dropped": .array((preview.dropped?.names.sorted() ?? []).map(OutputJSON.text)),
+      "id": .integer(id.id), "settled": .bool(!dryRun), "toBeSent": .bool(resolution.left != nil),
+      "fields": .array((resolution.left?.names.sorted() ?? []).map(OutputJSON.text)),
+      "operation": .text(resolution.kind.rawValue), "values": .fields(resolution.left?.values ?? [:]),
+      "cleared": .array((resolution.left?.cleared.sorted() ?? []).map(OutputJSON.text)),
+      "dropped": .array((resolution.dropped?.names.sorted() ?? []).map(OutputJSON.text)),
     ]
   }
 
-  private func lines(_ preview: Resolution) -> [String] {
-    let left = preview.left ?? FieldChanges()
-    let dropped = preview.dropped ?? FieldChanges()
+  private func lines(_ resolution: Resolution) -> [String] {
+    let left = resolution.left ?? FieldChanges()
+    let dropped = resolution.dropped ?? FieldChanges()
     return left.names.sorted().map { "  \($0): \(left[$0]?.text ?? "(cleared)")" }
       + dropped.names.sorted().map { "  \($0): \(dropped[$0]?.text ?? "(cleared)") is dropped" }
   }

@@ -24,7 +24,7 @@ struct QueueShow: Verb {
   private func lines(_ detail: OperationDetail) -> [String] {
     var lines: [String] = []
     if let operation = detail.operation {
-      lines += head(operation, made: detail.attempts.count)
+      lines += head(QueueRow(operation, serverTag: detail.server?.changeTag), made: detail.attempts.count)
       for name in operation.changes.names.sorted() {
         let values = [operation.base[name], operation.changes[name], detail.server?.fields[name]]
           .map { $0?.text ?? "(none)" }
@@ -47,13 +47,13 @@ struct QueueShow: Verb {
     return lines
   }
 
-  private func head(_ operation: QueuedOperation, made: Int) -> [String] {
-    let row = QueueRow(operation)
+  private func head(_ row: QueueRow, made: Int) -> [String] {
     let spared =
       made > row.attempts
       ? "; \(made) were made, but those before a retry or through no fault of its own do not count" : ""
     var lines = [
       "operation \(row.id): \(row.kind.rawValue) \(row.type ?? "") \(row.key.name) in zone \(row.key.zone)",
+      "  version    \(row.version)",
       "  state      \(row.state.rawValue), \(row.reason)",
       "  enqueued   \(time(row.enqueuedAt)), \(row.bytes) bytes",
       "  attempts   \(row.attempts) of \(row.maxAttempts)\(spared)",

@@ -3,7 +3,14 @@ import CloudSync
 
 /// Which operations, and how: the same for every verb of the queue.
 struct QueueSelection: ParsableArguments {
-  @Argument(help: "The operations' numbers.") var ids: [Int64] = []
+  @Argument(
+    help: ArgumentHelp(
+      "The operations' numbers, each with the version that 'queue list --json' showed or without.",
+      discussion: "An operation that is no longer in that version is left alone, and the exit code is 1.",
+      valueName: "id[@version]"
+    )
+  )
+  var ids: [VersionedID] = []
   @OptionGroup var condition: WhereOption
   @Flag(help: "All operations.") var all = false
   @Flag(help: "Tell what would be done and do nothing.") var dryRun = false
@@ -14,7 +21,7 @@ struct QueueSelection: ParsableArguments {
   func selection() throws -> Selection {
     let filter = try condition.filter()
     switch (ids.isEmpty, filter, all) {
-    case (false, nil, false): return .ids(ids)
+    case (false, nil, false): return .ids(ids.map(\.id))
     case (true, let filter?, false): return .matching(filter, text: condition.expression ?? "")
     case (true, nil, true): return .all
     case (true, nil, false): throw CommandFailure.usage("no operations are named; give their numbers, --where or --all")
@@ -41,27 +48,29 @@ struct QueueSelection: ParsableArguments {
   /// Does a verb to the selected operations and tells what was done.
   func perform(_ verb: QueueVerb, _ session: Session) async throws {
     let selection = try selection()
+    let named = try VersionedID.versions(ids)
     guard let store = try session.storeToCommand(dryRun: dryRun) else {
       var nothing = CommandResult()
-      nothing.unknown = ids
+      nothing.unknown = ids.map(\.id)
       return try report(verb, nothing)
     }
-    let confirmed = verb == .discard && !dryRun ? try confirmed(store, selection) : selection
-    guard let confirmed else { return }
-    try report(verb, try store.perform(verb, on: confirmed, dryRun: dryRun, actor: "cli"))
+    let decided = verb == .discard && !dryRun ? try confirmed(store, selection, named) : (selection, named)
+    guard let (selection, versions) = decided else { return }
+    try report(verb, try store.perform(verb, on: selection, versions: versions, dryRun: dryRun, actor: "cli"))
   }
 
   /// What is discarded is never sent by itself, so somebody has to mean it: exactly what was asked about, and not what has
-  /// come since.
-  private func confirmed(_ store: SyncStore, _ selection: Selection) throws -> Selection? {
-    if yes { return selection }
-    guard Question.canBeAsked else {
-      throw CommandFailure.usage("this takes changes out of the queue; give --yes to do it, or --dry-run to look first")
-    }
-    let found = try store.perform(.discard, on: selection, dryRun: true, actor: "cli").changed
-    guard !found.isEmpty else { return selection }
+  /// come since; operations that were named, in the versions that they had then.
+  private func confirmed(_ store: SyncStore, _ selection: Selection, _ named: [Int64: String]) throws
+    -> (Selection, [Int64: String])?
+  {
+    if yes { return (selection, named) }
+    try Question.needAnswer(yes, "this takes changes out of the queue", orLook: ", or --dry-run to look first")
+    let shown = try store.versions(of: ids.map(\.id)).merging(named) { $1 }
+    let found = try store.perform(.discard, on: selection, versions: named, dryRun: true, actor: "cli").changed
+    guard !found.isEmpty else { return (selection, named) }
     guard Question.ask("Discard \(found.count) operations?") else { return nil }
-    return ids.isEmpty ? .ids(found) : selection
+    return ids.isEmpty ? (.ids(found), [:]) : (selection, shown)
   }
 
   private func report(_ verb: QueueVerb, _ result: CommandResult) throws {
@@ -74,6 +83,7 @@ struct QueueSelection: ParsableArguments {
         "unknown": .array(result.unknown.map(OutputJSON.integer)),
         "unanswered": .array(result.unanswered.map(OutputJSON.integer)),
         "rules": .array(result.rules.map { .text($0.text) }),
+        "moved": .array(result.moved.map { .object($0.json) }),
       ]
       OutputStream.standard.line(object.line)
     } else if let line = ruleLine(verb, result) {

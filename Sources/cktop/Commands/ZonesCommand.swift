@@ -27,10 +27,12 @@ struct ZonesList: Verb {
     var table = TextTable([
       .init(title: "ZONE", mayShrink: true), .init(title: "OWNER", mayShrink: true), .init(title: "STATE"),
       .init(title: "RECORDS", alignment: .right), .init(title: "TOKEN OF"), .init(title: "LAST FETCH"),
+      .init(title: "VERSION"),
     ])
     for zone in zones {
       table.append([
         zone.key.zone, zone.key.owner, zone.stateText, String(zone.records), time(zone.tokenAt), time(zone.lastFetchAt),
+        zone.held?.version ?? "",
       ])
     }
     OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))

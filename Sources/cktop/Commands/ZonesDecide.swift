@@ -16,9 +16,9 @@ struct ZonesAccept: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try decision.perform(.accept, session) { store, zone in
+    try decision.perform(.accept, session) { store, zone, version in
       try session.refuseOtherPolicy(store)
-      return try store.acceptDeletions(in: zone, actor: "cli")
+      return try store.acceptDeletions(in: zone, ifVersion: version, actor: "cli")
     }
   }
 }
@@ -34,8 +34,8 @@ struct ZonesRestore: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try decision.perform(.restore, session) { store, zone in
-      try store.restoreDeletions(in: zone, actor: "cli")
+    try decision.perform(.restore, session) { store, zone, version in
+      try store.restoreDeletions(in: zone, ifVersion: version, actor: "cli")
     }
   }
 }
@@ -44,6 +44,13 @@ struct ZonesRestore: Verb {
 struct DeletionDecision: ParsableArguments {
   @Argument(help: "The zone's name.") var name: String
   @Option(help: "Its owner, where several zones have the name.") var owner: String?
+  @Option(
+    help: ArgumentHelp(
+      "The version that 'zones list' showed: if more or other deletions are on hold by now, nothing is done.",
+      valueName: "version"
+    )
+  )
+  var version: VersionArgument?
   @Flag(help: "Tell what would be done and do nothing.") var dryRun = false
   @Flag(help: "Ask no questions.") var yes = false
   @Flag(help: "What was done as a JSON object.") var json = false
@@ -74,34 +81,59 @@ struct DeletionDecision: ParsableArguments {
     var past: String { self == .accept ? "let go" : "enqueued anew" }
   }
 
-  fileprivate func perform(_ choice: Choice, _ session: Session, _ decide: (SyncStore, ZoneKey) throws -> Int) throws {
+  fileprivate func perform(
+    _ choice: Choice,
+    _ session: Session,
+    _ decide: (SyncStore, ZoneKey, _ version: String) throws -> DeletionOutcome
+  ) throws {
     let store = try session.storeToCommand(dryRun: dryRun)
     let zones = try store?.zones().filter { $0.key.zone == name && (owner == nil || $0.key.owner == owner) } ?? []
     guard let store, let zone = zones.first(where: { $0.held != nil }), let held = zone.held else {
+      if version != nil, !zones.isEmpty { try report(choice, DeletionOutcome(hasMoved: true)) }
       throw CommandFailure.usage("zone \(name) holds no deletions back; cktop zones list shows which do")
     }
     guard zones.count(where: { $0.held != nil }) == 1 else {
       let owners = zones.map(\.key.owner).joined(separator: ", ")
       throw CommandFailure.usage("zones of several owners have that name; give one with --owner: \(owners)")
     }
+    if let version, version.text != held.version {
+      return try report(choice, DeletionOutcome(hasMoved: true, onHold: held))
+    }
     let what = "\(held.records) \(held.records == 1 ? "record" : "records")"
     let besides = choice.besides(try store.heldContents(of: zone.key), isWholeZone: held.isWholeZone)
-    if dryRun { return report(choice, "would \(choice.plan) \(what) in zone \(name)\(besides)", held.records) }
+    if dryRun {
+      let line = "would \(choice.plan) \(what) in zone \(name)\(besides); version \(held.version)"
+      return report(choice, line, DeletionOutcome(records: held.records, onHold: held))
+    }
+    try Question.needAnswer(yes, "this cannot be undone", orLook: ", or --dry-run to look first")
     if !yes {
-      guard Question.canBeAsked else {
-        throw CommandFailure.usage("this cannot be undone; give --yes to do it, or --dry-run to look first")
-      }
       guard Question.ask("The server deleted \(what) of zone \(name)\(besides). \(choice.question)") else { return }
     }
-    let count = try decide(store, zone.key)
-    let isPart = choice == .restore && count < held.records
+    // What was just read is what is decided on, and what was asked about.
+    let outcome = try decide(store, zone.key, held.version)
+    if outcome.hasMoved { return try report(choice, outcome) }
+    let isPart = choice == .restore && outcome.records < held.records
     let rest = isPart ? "; the others are to be deleted here, too, or on their way" : ""
-    report(choice, "\(choice.past) \(count) of \(what) in zone \(name)\(besides)\(rest)", count)
+    report(choice, "\(choice.past) \(outcome.records) of \(what) in zone \(name)\(besides)\(rest)", outcome)
   }
 
-  private func report(_ choice: Choice, _ line: String, _ count: Int) {
+  /// What is on hold changed, before anything was done or when a part was.
+  private func report(_ choice: Choice, _ moved: DeletionOutcome) throws {
+    let number = moved.onHold?.records ?? 0
+    let onHold = "\(number == 0 ? "no" : "\(number)") \(number == 1 ? "deletion is" : "deletions are") on hold now"
+    report(choice, "\(choice.past) \(moved.records) in zone \(name); \(onHold)", moved)
+    let next = moved.onHold.map { "look at cktop zones list and decide with version \($0.version)" }
+    throw CommandFailure(
+      "the deletions on hold in zone \(name) changed meanwhile; \(next ?? "there is nothing to decide")",
+      .itemsFailed
+    )
+  }
+
+  private func report(_ choice: Choice, _ line: String, _ outcome: DeletionOutcome) {
     let object: JSONObject = [
-      "verb": .text(choice.rawValue), "dryRun": .bool(dryRun), "zone": .text(name), "records": .integer(Int64(count)),
+      "verb": .text(choice.rawValue), "dryRun": .bool(dryRun), "zone": .text(name),
+      "records": .integer(Int64(outcome.records)), "moved": .bool(outcome.hasMoved),
+      "onHold": .integer(Int64(outcome.onHold?.records ?? 0)), "version": .optional(outcome.onHold?.version),
     ]
     OutputStream.standard.line(json ? object.line : line.visible)
   }

@@ -186,7 +186,7 @@ final class Dashboard {
 
   /// Says what a command did. A conflict that could not be resolved is open again.
   private func take(_ receipt: Receipt) {
-    if receipt.failure != nil, case .resolve(let id, _, _) = receipt.command, case .desk(var desk) = state.overlay {
+    if receipt.failure != nil, case .resolve(let id, _, _, _) = receipt.command, case .desk(var desk) = state.overlay {
       desk.resolved.remove(id)
       state.overlay = .desk(desk)
     }
@@ -304,6 +304,8 @@ final class Dashboard {
       // The choice has moved on under the detail: never act on what is not shown.
       return tell("That operation has left the queue", isError: true)
     }
+    var shown = operation.version
+    if case .detail = state.overlay, let opened = state.openedVersion { shown = opened }
     // What a detail shows is over once something is done about it.
     state.overlay = nil
     switch command {
@@ -316,7 +318,8 @@ final class Dashboard {
           title: "Discard",
           text: "Discard the \(operation.kind.rawValue) of \(name)?"
             + (operation.key.name.isEmpty ? "" : " You can undo this until the record is edited again."),
-          operations: [operation.id]
+          operations: [operation.id],
+          versions: [operation.id: shown]
         )
       )
     }
@@ -326,7 +329,8 @@ final class Dashboard {
     let overlay = state.overlay
     state.overlay = nil
     switch overlay {
-    case .question(let question): service.give(.perform(.discard, .ids(question.operations)))
+    case .question(let question):
+      service.give(.perform(.discard, .ids(question.operations), versions: question.versions))
     case .retryQuestion(let text): service.give(.perform(.retry, .retryable(containing: text)))
     default: state.overlay = overlay
     }
@@ -374,6 +378,7 @@ final class Dashboard {
       Task { [weak self] in
         let detail = await Task.detached { try? store.detail(of: operation.id) }.value
         guard let self, let detail, self.state.overlay == nil else { return }
+        self.state.openedVersion = detail.operation?.version(serverTag: detail.server?.changeTag)
         self.state.overlay = .detail(title: Self.title(operation.id), lines: details.operation(detail), offset: 0)
         self.draw()
       }
@@ -409,7 +414,7 @@ final class Dashboard {
     case .choose(let changed): state.overlay = .desk(changed)
     case .incomplete: tell("Choose a side for every field first", isError: true)
     case .settle(let choices):
-      service.give(.resolve(desk.conflict, take: .server, fields: choices))
+      service.give(.resolve(desk.conflict, take: .server, fields: choices, version: conflicts[index].version))
       state.overlay = .desk(desk.next(among: conflicts))
     case .move(let step):
       let next = conflicts[(index + step + conflicts.count) % conflicts.count]

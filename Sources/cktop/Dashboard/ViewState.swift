@@ -40,6 +40,8 @@ struct ViewState: Sendable {
     var title: String
     var text: String
     var operations: [Int64]
+    /// The versions that were shown: what has changed since is left alone.
+    var versions: [Int64: String] = [:]
   }
 
   var focus = Pane.queue
@@ -48,6 +50,8 @@ struct ViewState: Sendable {
   /// The operation under the queue's cursor: rows come and go, the choice stays with it.
   var chosenOperation: Int64?
   var overlay: Overlay?
+  /// The version of the operation whose detail lies over the panes.
+  var openedVersion: String?
   var themeName: String
   /// Records a second, one sample a second while sending.
   var rates: [Double] = []

@@ -48,8 +48,11 @@ import Testing
     (receipt(.togglePauseOf(4)) { ($0.verb, $0.changed) = (.pause, 1) }, "Paused 1 operation"),
     (receipt(.flush), "No change was in back-off"),
     (receipt(.flush) { $0.changed = 2 }, "Retrying 2 changes now"),
-    (receipt(.resolve(4, take: .server, fields: [:])) { $0.isToBeSent = true }, "Resolved; the result is to be sent"),
-    (receipt(.resolve(4, take: .server, fields: [:])), "Resolved; the server's record stands"),
+    (
+      receipt(.resolve(4, take: .server, fields: [:], version: "v")) { $0.isToBeSent = true },
+      "Resolved; the result is to be sent"
+    ),
+    (receipt(.resolve(4, take: .server, fields: [:], version: "v")), "Resolved; the server's record stands"),
     (receipt(.sync) { $0.summary = summary(sent: 3, fetched: 2) }, "Synced: 3 sent, 2 fetched"),
     (
       receipt(.sync) { ($0.summary, $0.status) = (summary(reachedEnd: false), paused()) },

@@ -90,6 +90,7 @@ enum Sample {
   ) -> QueueRow {
     var row = QueueRow(
       id: id,
+      version: "0123456789ab",
       kind: .save,
       key: RecordKey(zone, name),
       type: "Order",

@@ -43,6 +43,26 @@ import Testing
     #expect(last.contains("cooked"))
   }
 
+  @Test(.timeLimit(.minutes(15)))
+  func `a discard that was asked about spares a change that was edited before the answer`() async throws {
+    let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_URL": "http://127.0.0.1:1"])
+    try await machine.succeed("--database", "private", "records", "put", "--type", "Task", "--name", "t1", "a=1")
+    let store = try #require(try await machine.succeed("--database", "private", "status", "--json").object()["store"])
+    let terminal = try await Tmux(columns: 100, rows: 24)
+    defer { terminal.close() }
+    try await terminal.run("CLOUDKIT_URL=http://127.0.0.1:1 '\(Binary.cktop().path)' --store '\(store)'")
+    try await terminal.screen { $0.contains("2 Queue") && $0.contains("t1") }
+    try await terminal.type("2", "d")
+    try await terminal.screen { $0.contains("Discard the save of t1?") }
+
+    try await machine.succeed("--database", "private", "records", "put", "--name", "t1", "a=2")
+    try await terminal.type("y")
+    try await terminal.screen { $0.contains("operation 1 changed meanwhile, nothing was done") }
+
+    let rows = try await machine.succeed("--database", "private", "queue", "list", "--json")
+    #expect(try rows.object()["recordName"] as? String == "t1")
+  }
+
   @Test(.timeLimit(.minutes(15)), arguments: ["", "dumb"])
   func `a terminal that cannot be used is refused in one line`(term: String) async throws {
     let terminal = try await Tmux(columns: 100, rows: 10)

@@ -45,10 +45,10 @@ import Testing
     var operation = QueuedOperation(saving: key, type: "Task", none, base: [:], baseTag: nil, group: nil, now: 0)
     operation.id = 7
     operation.fail("BAD_REQUEST", "no such field")
-    let lines = journal.lines(status(.idle, "1 failed"), [], stuck: [QueueRow(operation)])
+    let lines = journal.lines(status(.idle, "1 failed"), [], stuck: [QueueRow(operation, serverTag: nil)])
 
     #expect(lines.first?.hasSuffix(" failed operation 7, save Task a in zone z: BAD_REQUEST: no such field") == true)
-    #expect(journal.lines(status(.idle, "1 failed"), [], stuck: [QueueRow(operation)]).isEmpty)
+    #expect(journal.lines(status(.idle, "1 failed"), [], stuck: [QueueRow(operation, serverTag: nil)]).isEmpty)
   }
 
   @Test func `an outage is told once, and its end when a pass has ended well`() {
@@ -116,7 +116,7 @@ import Testing
     operation.state = .waiting
     operation.errorCode = code
     operation.errorMessage = "of \(id)"
-    return QueueRow(operation)
+    return QueueRow(operation, serverTag: nil)
   }
 
   private func status(_ state: StoreStatus.State, _ reason: String) -> StoreStatus {

@@ -88,13 +88,25 @@ import Testing
     let service = try CloudKitService(store: store, engine: nil)
     let receipts = Receipts(service)
     service.give(.perform(.retry, .ids([1, 77])))
-    service.give(.resolve(3, take: .server, fields: [:]))
+    service.give(.resolve(3, take: .server, fields: [:], version: "v"))
     await service.drain(within: .seconds(60))
 
     let first = try #require(receipts.all.first)
     #expect(first.changed == 0 && first.failure == nil)
     #expect(first.skipped == [1: "it is pending"] && first.gone == [77])
     #expect((receipts.all.last?.failure as? StoreError)?.kind == .invalid)
+  }
+
+  @Test func `a discard and a resolution of another version than the present one change nothing`() async throws {
+    let service = try CloudKitService(store: store, engine: nil)
+    let receipts = Receipts(service)
+    service.give(.perform(.discard, .ids([1]), versions: [1: "0123456789ab"]))
+    service.give(.resolve(1, take: .local, fields: [:], version: "0123456789ab"))
+    await service.drain(within: .seconds(60))
+
+    #expect(receipts.all.first?.skipped.keys.sorted() == [1])
+    #expect((receipts.all.last?.failure as? StoreError)?.kind == .invalid)
+    #expect(try store.operations().total == 3)
   }
 
   @Test func `leaving waits for commands that a slow store takes late, up to a time, and none is lost`() async throws {

@@ -20,8 +20,14 @@ extension Ledger {
     let rows = try Row.fetchAll(
       list("SELECT * FROM operations WHERE \(condition) ORDER BY id LIMIT ? OFFSET ?", isUsual: sql == nil),
       arguments: arguments + [limit ?? -1, offset]
-    ).map { row in try QueueRow(row: row, blockers: try blockers(of: row["id"])) }
+    ).map { row in try QueueRow(row: row, blockers: try blockers(of: row["id"]), serverTag: try serverTag(row)) }
     return Window(total: total ?? 0, offset: offset, rows: rows)
+  }
+
+  /// The tag of the server's record, which a conflict alone depends on.
+  private func serverTag(_ row: Row) throws -> String? {
+    guard row["state"] == OperationState.conflict.rawValue else { return nil }
+    return try changeTag(RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"] ?? ""))
   }
 
   /// What everybody asks is prepared once; what somebody searches for, only for that.

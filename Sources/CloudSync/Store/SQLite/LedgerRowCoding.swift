@@ -3,11 +3,19 @@ import GRDB
 
 /// Rows of lists and of the engine's own tables as the database has them.
 extension QueueRow {
-  init(row: Row, blockers: [Int64]) throws {
+  init(row: Row, blockers: [Int64], serverTag: String?) throws {
     guard let kind = OperationKind(rawValue: row["operation"]), let state = OperationState(rawValue: row["state"])
     else { throw UnreadableRow(.operation(row["id"]), StoreError(.damaged, "an operation or state of unknown name")) }
     self.init(
       id: row["id"],
+      version: DecisionVersion.operation(
+        row["id"],
+        kind,
+        state,
+        generation: row["generation"],
+        isUnanswered: row["isUnanswered"],
+        serverTag: serverTag
+      ),
       kind: kind,
       key: RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"] ?? ""),
       type: row["type"],
@@ -122,6 +130,7 @@ extension KnownZone {
     readingAll = row["readingAll"]
     served = row["served"]
     heldSince = row["heldSince"]
+    heldNumber = row["heldNumber"]
   }
 }
 

@@ -34,11 +34,16 @@ package struct KnownZone: Hashable, Sendable {
   package var served: Int64 = 0
   /// Since when deletions on the server, of records or of the zone itself, have been held back here.
   package var heldSince: Int64?
+  /// Raised whenever what is on hold changes. The store's triggers do that; writing a zone leaves it as it is.
+  package var heldNumber: Int64 = 0
 
   package init(_ key: ZoneKey, state: ZoneState) {
     self.key = key
     self.state = state
   }
+
+  /// The version of the deletions on hold; nil where none are.
+  var heldVersion: String? { heldSince.map { DecisionVersion.hold(key, since: $0, number: heldNumber) } }
 }
 
 /// One feed by modification time, for a zone and record type, where there is no change feed.

@@ -5,7 +5,7 @@ extension QueueRow {
   /// The operation as a line of `queue list`.
   var json: JSONObject {
     [
-      "id": .integer(id), "operation": .text(kind.rawValue), "recordType": .optional(type),
+      "id": .integer(id), "version": .text(version), "operation": .text(kind.rawValue), "recordType": .optional(type),
       "recordName": kind.isOfZone ? .null : .text(key.name), "zone": .text(key.zone),
       "owner": .unlessEmpty(key.owner), "state": .text(state.rawValue), "reason": .text(reason),
       "attempts": .integer(Int64(attempts)), "maxAttempts": .integer(Int64(maxAttempts)),
@@ -13,11 +13,6 @@ extension QueueRow {
       "error": .error(errorCode, errorMessage), "bytes": .integer(Int64(bytes)), "enqueuedAt": .time(enqueuedAt),
     ]
   }
-}
-
-extension OperationKind {
-  /// Whether it is about a zone and no record.
-  var isOfZone: Bool { self == .zoneSave || self == .zoneDelete }
 }
 
 extension OutputJSON {
@@ -33,7 +28,7 @@ extension OperationDetail {
   /// difference to base and server, and every attempt.
   var json: JSONObject? {
     guard let operation else { return history.map(ended) }
-    var object = QueueRow(operation).json
+    var object = QueueRow(operation, serverTag: server?.changeTag).json
     object["payload"] = [
       "fields": .fields(operation.changes.values),
       "cleared": .array(operation.changes.cleared.sorted().map(OutputJSON.text)),
@@ -57,12 +52,16 @@ extension OperationDetail {
     }
   }
 
+  /// The keys of a queued operation too, null where an ended one has no such thing.
   private func ended(_ entry: HistoryEntry) -> JSONObject {
     [
-      "id": .integer(entry.id), "operation": .text(entry.kind.rawValue), "recordType": .optional(entry.type),
+      "id": .integer(entry.id), "version": .null, "operation": .text(entry.kind.rawValue),
+      "recordType": .optional(entry.type),
       "recordName": entry.kind.isOfZone ? .null : .text(entry.key.name), "zone": .text(entry.key.zone),
-      "state": .null, "ending": .text(entry.ending.rawValue), "detail": .text(entry.detail),
-      "enqueuedAt": .time(entry.enqueuedAt), "endedAt": .time(entry.endedAt), "attemptLog": attemptLog,
+      "owner": .unlessEmpty(entry.key.owner), "state": .null, "reason": .null, "attempts": .null, "maxAttempts": .null,
+      "nextAttemptAt": .null, "blockedBy": .array([]), "error": .null, "bytes": .null,
+      "enqueuedAt": .time(entry.enqueuedAt), "ending": .text(entry.ending.rawValue), "detail": .text(entry.detail),
+      "endedAt": .time(entry.endedAt), "attemptLog": attemptLog,
       "dropped": .array(dropped.map { .object($0.json) }),
     ]
   }
@@ -101,8 +100,8 @@ extension Conflict {
   /// The conflict as the documentation has it.
   var json: JSONObject {
     [
-      "id": .integer(id), "recordName": .text(key.name), "recordType": .text(type), "zone": .text(key.zone),
-      "operation": .text(kind.rawValue),
+      "id": .integer(id), "version": .text(version), "recordName": .text(key.name), "recordType": .text(type),
+      "zone": .text(key.zone), "operation": .text(kind.rawValue),
       "fields": .array(
         fields.map {
           [

@@ -40,6 +40,7 @@ extension ZoneRow {
       "records": .integer(Int64(records)), "tokenAt": .time(tokenAt), "lastFetchAt": .time(lastFetchAt),
       "state": .text(state), "heldDeletions": held.map { .integer(Int64($0.records)) } ?? .null,
       "paused": .bool(isPaused),
+      "onHold": .integer(Int64(held?.records ?? 0)), "version": .optional(held?.version),
     ]
   }
 }

@@ -1,0 +1,67 @@
+import Crypto
+
+/// The opaque version of something that a person decides about. It changes whenever the thing does, so that a decision can be
+/// tied to what was shown.
+package enum DecisionVersion {
+  private static let length = 12
+  private static let digits = Set("0123456789abcdef")
+
+  /// Whether a text has the form of a version.
+  package static func isWellFormed(_ text: String) -> Bool { text.count == length && digits.isSuperset(of: text) }
+
+  /// The version of a queued operation.
+  ///
+  /// - Parameter serverTag: the tag of the server's record, nil where there is none; matters in a conflict only.
+  static func operation(
+    _ id: Int64,
+    _ kind: OperationKind,
+    _ state: OperationState,
+    generation: Int64,
+    isUnanswered: Bool,
+    serverTag: String?
+  ) -> String {
+    // An operation that a process left in flight when it died becomes pending and unanswered by itself.
+    let isInFlight = state == .inFlight
+    let server = state == .conflict ? serverTag.map { "tag \($0)" } ?? "gone" : ""
+    return text(
+      "operation",
+      "\(id)",
+      kind.rawValue,
+      isInFlight ? OperationState.pending.rawValue : state.rawValue,
+      "\(generation)",
+      "\(isUnanswered || (isInFlight && !kind.isOfZone))",
+      server
+    )
+  }
+
+  /// The version of the deletions that a zone has on hold.
+  static func hold(_ zone: ZoneKey, since: Int64, number: Int64) -> String {
+    text("hold", zone.owner, zone.zone, "\(since)", "\(number)")
+  }
+
+  private static func text(_ facts: String...) -> String {
+    let bits = SHA256.hash(data: Array(facts.joined(separator: "\n").utf8)).prefix(length / 2)
+      .reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    let text = String(bits, radix: 16)
+    return String(repeating: "0", count: length - text.count) + text
+  }
+}
+
+extension OperationKind {
+  /// Whether it is about a zone and no record.
+  package var isOfZone: Bool { self == .zoneSave || self == .zoneDelete }
+}
+
+extension QueuedOperation {
+  /// The operation's version, in a conflict with the server's record of this tag.
+  package func version(serverTag: String?) -> String {
+    DecisionVersion.operation(
+      id,
+      kind,
+      state,
+      generation: generation,
+      isUnanswered: isUnanswered,
+      serverTag: serverTag
+    )
+  }
+}
