@@ -29,6 +29,8 @@ final class Dashboard {
   private var ending: CheckedContinuation<End, Never>?
   private var ended: End?
   private var isSuspending = false
+  /// Keys typed since one that is about a row of the queue, while the rows that a new filter shows are still being read.
+  private var held: [Key] = []
   private var shownNotice: (notice: DashboardModel.Notice, until: Int64)?
   private var lastRateAt: Int64 = 0
 
@@ -175,7 +177,20 @@ final class Dashboard {
     state.follow(service.snapshot, layout)
     sampleRate()
     service.show(state.scope(layout))
+    pressHeld()
     draw()
+  }
+
+  /// Whether the rows of the queue's filter are still being read.
+  private var waitsForRows: Bool {
+    state.focus == .queue && state.lists[.queue]?.filter != service.snapshot.queueText && service.readFailure == nil
+  }
+
+  private func pressHeld() {
+    guard !held.isEmpty, !waitsForRows else { return }
+    let keys = held
+    held = []
+    for key in keys { press(key) }
   }
 
   /// Shows a message for a while.
@@ -216,6 +231,7 @@ final class Dashboard {
 
   private func press(_ key: Key) {
     guard ended == nil else { return }
+    guard held.isEmpty || key == .ctrl("c") else { return held.append(key) }
     if case .filter(let input) = state.overlay { return type(key, into: input) }
     guard let context = state.context else { return }
     if context == .panes, case .character(let character) = key, let demo,
@@ -224,6 +240,7 @@ final class Dashboard {
       return tell(demo.press(character), isError: false)
     }
     guard let command = DashboardCommand.command(for: key, in: context) else { return }
+    if waitsForRows, [.open, .retry, .pauseOne, .discard].contains(command) { return held.append(key) }
     perform(command, context)
   }
 
@@ -294,11 +311,7 @@ final class Dashboard {
 
   private func actOnSelected(_ command: DashboardCommand, _ view: DashboardView) {
     guard let operation = view.selectedOperation else {
-      let isRead = state.lists[.queue]?.filter == service.snapshot.queueText
-      return tell(
-        isRead ? "Choose an operation in the Queue first (2)" : "The rows are still being read; press the key again",
-        isError: true
-      )
+      return tell("Choose an operation in the Queue first (2)", isError: true)
     }
     if case .detail(let title, _, _) = state.overlay, title != Self.title(operation.id) {
       // The choice has moved on under the detail: never act on what is not shown.

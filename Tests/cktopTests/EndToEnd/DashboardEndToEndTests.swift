@@ -154,6 +154,23 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(15)))
+  func `keys typed right after a filter act on the rows that it shows`() async throws {
+    let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container])
+    for name in ["red", "blue"] {
+      try await machine.succeed("records", "put", "--type", "Task", "--name", name, "a=1", "--database", "private")
+    }
+    let desktop = try await Desktop(machine, "--database private")
+    defer { desktop.terminal.close() }
+    try await desktop.terminal.screen { $0.contains("red") && $0.contains("blue") }
+    // In one read: the rows of the filter come long after the last key.
+    try await desktop.terminal.type("/blue\rPq")
+    try await desktop.end(with: 0)
+
+    let rows = try await machine.succeed("queue", "list", "--json", "--database", "private").objects()
+    #expect(rows.map { $0["state"] as? String } == ["pending", "paused"])
+  }
+
+  @Test(.timeLimit(.minutes(15)))
   func `a store is made by a sync that is asked for, and syncing goes on until it is left`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
