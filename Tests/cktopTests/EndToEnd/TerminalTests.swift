@@ -35,7 +35,7 @@ import Testing
     try await terminal.resize(columns: 20, rows: 5)
     try await terminal.screen { !$0.contains("─ 2 Queue") }
     try await terminal.resize(columns: 200, rows: 50)
-    try await terminal.screen { $0.contains("2 Queue") || $0.contains("BASE") }
+    try await terminal.screen { $0.contains("esolved") || $0.contains("BASE") }
     try await terminal.type("C-c")
     let last = try await terminal.screen { $0.contains("left with") && ($0.contains("cooked") || $0.contains("raw")) }
 
