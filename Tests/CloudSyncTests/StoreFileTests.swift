@@ -162,7 +162,7 @@ import Testing
 
     let error = await #expect(throws: StoreError.self) { try await ben.sync() }
 
-    #expect(error?.kind == .otherScope)
+    #expect(error?.kind == .otherUser)
     #expect(ben.transport.count("records/modify") == 0)
     #expect(try ana.store.queue() == ["save a pending"])
     try await ana.sync()

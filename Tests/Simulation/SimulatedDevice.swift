@@ -130,7 +130,7 @@ final class SimulatedDevice {
       case .fenced:
         try restart()
         return .fenced
-      case .otherScope where user != SimulatedWorld.user:
+      case .otherUser where user != SimulatedWorld.user:
         process.die(atWrite: nil)
         return .refused
       default: throw error

@@ -129,7 +129,8 @@ extension SimulatedWorld {
       clock.advance(20_000)
       var isIdle = true
       for device in devices {
-        _ = try device.store.perform(.resume, on: .all, actor: "operator")
+        let paused = try QueueFilter(parsing: "state = 'paused'")
+        _ = try device.store.perform(.resume, on: .matching(paused, text: "paused"), actor: "operator")
         _ = try device.store.perform(.retry, on: .all, actor: "operator")
         try resolve(device)
         try decide(device)

@@ -26,14 +26,29 @@ package enum StorePath {
     return sibling(of: base, for: user)
   }
 
-  /// The file of whoever signed in with a credential, as far as this machine knows.
+  /// Returns the file of a credential's user, as far as this machine knows.
   ///
-  /// - Parameter signIn: what tells sign-ins apart, such as a hash of a token; see `SyncEngine.Configuration.signIn`.
-  /// - Returns: nil where the first file is somebody's and nobody has been seen with that credential: the server has to be
-  ///   asked who it is.
+  /// - Parameter signIn: the name of the credential; see `CredentialDigest.name(ofToken:)`.
+  /// - Returns: nil where the first file belongs to a user and no file has that credential: only the server can say whose it
+  ///   is.
   package static func path(ofSignIn signIn: String, base: String) -> String? {
     guard let owner = SyncStore.value("identity", ofStoreAt: base), owner != SyncStore.nobody else { return base }
-    return ([base] + siblings(of: base)).first { SyncStore.value("signIn", ofStoreAt: $0) == signIn }
+    return ([base] + siblings(of: base)).first {
+      SyncStore.value("signIn", ofStoreAt: $0).map(CredentialDigest.init(stored:))?.matches(signIn) == true
+    }
+  }
+
+  /// Whether a credential's user may have another file than the first one.
+  package static func isShared(base: String, _ signIn: String) -> Bool {
+    if FileManager.default.fileExists(atPath: path(ofUnknown: signIn, base: base)) { return true }
+    return SyncStore.owner(ofStoreAt: base).map { $0 != SyncStore.nobody } ?? false
+  }
+
+  /// Returns the file for what is queued with a credential while the server cannot say whose it is. Its changes move to the
+  /// user's file with the first sync.
+  package static func path(ofUnknown signIn: String, base: String) -> String {
+    // No user's file is called so: the character would be encoded.
+    "\(stem(base)).~\(signIn.prefix(12)).sqlite"
   }
 
   private static func sibling(of base: String, for user: String) -> String {

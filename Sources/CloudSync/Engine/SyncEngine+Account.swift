@@ -2,17 +2,20 @@ import CloudKit
 
 /// Who we are to the server.
 extension SyncEngine {
-  /// Throws where the store belongs to another identity than ours: its mirror would be compared with the wrong records.
+  /// Refuses to compare the server with the store of another user.
   func refuseStrangers() async throws {
     guard let owner = try store.owner(), owner != SyncStore.nobody else { return }
     let identity =
       if let identity { identity } else { try await client.caller().userRecordName }
-    guard identity == owner else {
-      throw StoreError(
-        .otherScope,
-        "the store \(store.path) belongs to \(owner), not to \(identity); choose another with --store"
-      )
-    }
+    try store.check(Sender(user: identity, credential: credential))
+  }
+
+  /// The name of the credential, by which its user is recognized; nil where it says nothing about the user.
+  var credential: String? {
+    if let name = configuration.signIn { return name }
+    // Another user may have signed in since the client was made.
+    guard client.signIn == 0, case .webAuth(_, let token)? = client.configuration.credential else { return nil }
+    return CredentialDigest.name(ofToken: token)
   }
 }
 

@@ -118,7 +118,7 @@ extension SyncEngine {
               sweeps: sweeps,
               isWithoutApp: requests.isWithoutApp
             )
-          } catch let error as StoreError where error.kind == .otherScope && isOurs {
+          } catch let error as StoreError where error.kind == .otherUser && isOurs {
             try await park(error, held)
             continue
           }

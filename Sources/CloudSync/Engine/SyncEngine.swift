@@ -52,6 +52,8 @@ public actor SyncEngine {
     public var delegatePatience: Double
     /// What tells sign-ins apart, such as a hash of the token that a person configured; nil: nothing.
     package var signIn: String?
+    /// Whether the store of another user becomes this one's, with the changes that are queued.
+    package var takesOver = false
     /// Where pushes come in; nil: nowhere.
     package var pushes: CKNotificationSequence?
     /// Where the files of assets are downloaded from that records of the store have; nil: from nowhere.
@@ -192,7 +194,7 @@ public actor SyncEngine {
       }
       if !hasAuthenticated, let identity {
         // The server has answered to our credential: from now on the store is this identity's.
-        try store.adopt(identity: identity, signIn: configuration.signIn, lease)
+        try store.adopt(identity: identity, signIn: credential, takesOver: configuration.takesOver, lease)
         hasAuthenticated = true
       }
       var hasSent = try await send(lease, &summary)
@@ -270,11 +272,17 @@ public actor SyncEngine {
     if signIn != authenticatedSignIn { hasAuthenticated = false }
     guard !hasAuthenticated else { return }
     authenticatedSignIn = signIn
-    if let identity { return try store.checkIdentity(identity) }
+    if !configuration.takesOver { try store.check(Sender(user: identity, credential: credential)) }
+    guard identity == nil else { return }
     try store.setActivity(.fetching, lease)
     let client = client
     let caller = try await request(lease) { () async throws(WebServicesError) in try await client.caller() }
-    try store.adopt(identity: caller.userRecordName, signIn: configuration.signIn, lease)
+    try store.adopt(
+      identity: caller.userRecordName,
+      signIn: credential,
+      takesOver: configuration.takesOver,
+      lease
+    )
     hasAuthenticated = true
     isSignedOut = false
     hasAskedForPolicy = false

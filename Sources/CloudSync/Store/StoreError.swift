@@ -3,6 +3,8 @@ public struct StoreError: Error, Hashable, Sendable {
   /// What kind of trouble it is.
   package enum Kind: Hashable, Sendable {
     case cannotOpen, notAStore, damaged, newer, otherScope, diskFull
+    /// The store, or what is queued in it, belongs to another user.
+    case otherUser
     /// There is no store, and this access makes none.
     case missing
     /// An earlier version made the store, and this access does not migrate it.

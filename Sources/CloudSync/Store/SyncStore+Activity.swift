@@ -143,67 +143,6 @@ extension SyncStore {
     }
   }
 
-  // MARK: - Identity
-
-  /// Whose store this is; nil before anybody authenticated with it.
-  package func owner() throws(StoreError) -> String? {
-    try read { try $0.value("identity") }
-  }
-
-  /// Refuses an identity other than the store's; one without owner takes any.
-  func checkIdentity(_ identity: String) throws(StoreError) {
-    let path = path
-    try read { try Self.requireOwner(identity, path, $0) }
-  }
-
-  /// Who asks with an API token alone: nobody yet. What nobody has read becomes the store of whoever signs in.
-  package static let nobody = "apiToken"
-
-  private static func requireOwner(_ identity: String, _ path: String, _ ledger: Ledger) throws {
-    guard let owner = try ledger.value("identity"), owner != identity, owner != nobody else { return }
-    throw StoreError(
-      .otherScope,
-      "the store \(path) belongs to \(owner), not to \(identity); nothing was sent, choose another with --store"
-    )
-  }
-
-  /// Makes the store this identity's, or refuses: another one's changes are never sent from it.
-  ///
-  /// - Parameters:
-  ///   - signIn: by what the same user is known next time, before the server is asked; nil: by nothing.
-  ///   - lease: the driver's; nil for whoever has just asked the server and drives nothing.
-  package func adopt(identity: String, signIn: String?, _ lease: Lease?) throws(StoreError) {
-    let now = now()
-    let path = path
-    try write { ledger in
-      try lease?.check(ledger, now: now)
-      try Self.requireOwner(identity, path, ledger)
-      try ledger.setValue("identity", identity)
-      if let signIn { try ledger.setValue("signIn", signIn) }
-    }
-  }
-
-  /// Notes for whom changes are kept in a store that is nobody's yet, so that they are not sent as somebody else.
-  ///
-  /// - Parameters:
-  ///   - signIn: what tells sign-ins apart.
-  ///   - isChosen: whether a person named this very store, with whatever is in it.
-  /// - Returns: how many changes of another sign-in it holds, which keep it from being this one's; 0: it is.
-  package func claim(signIn: String, isChosen: Bool) throws(StoreError) -> Int {
-    func isClaimed(_ ledger: Ledger) throws -> Bool {
-      if let owner = try ledger.value("identity"), owner != Self.nobody { return true }
-      return try ledger.value("signIn") == signIn
-    }
-    if try read(isClaimed) { return 0 }
-    return try write { ledger in
-      if try isClaimed(ledger) { return 0 }
-      let others = try ledger.value("signIn") == nil ? 0 : ledger.queueTotals().values.reduce(0) { $0 + $1.count }
-      guard isChosen || others == 0 else { return others }
-      try ledger.setValue("signIn", signIn)
-      return 0
-    }
-  }
-
   // MARK: - Zones made by the engine
 
   /// Takes the answer to the creation of zones that changes wait for.

@@ -31,6 +31,8 @@ public final class SyncStore: Sendable {
   let now: @Sendable () -> Int64
   /// What this process has shown of its progress.
   let shown = Mutex(ShownProgress())
+  /// The user who enqueues in this process; nil: not known.
+  let sender = Mutex<Sender?>(nil)
 
   /// What messages call the store: for a file, its path.
   package var path: String { storage.name }

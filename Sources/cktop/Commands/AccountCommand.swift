@@ -24,7 +24,7 @@ struct AccountCommand: Verb {
       OutputStream.standard.lines(lines(account).map(\.visible))
     }
     if case .failure(let error) = answer { throw CommandFailure(error) }
-    try refuseStranger(account.user, try session.storeToRead())
+    try refuseStranger(account.user, try session.storeIfMade())
   }
 
   /// Who we are: a user's name, or the key after a signed request went through.

@@ -5,6 +5,7 @@ import CloudSync
 extension CommandFailure {
   init(_ error: StoreError) {
     switch error.kind {
+    case .otherUser: self.init(error.message, .personNeeded)
     case .cannotOpen, .notAStore, .damaged, .newer, .otherScope, .diskFull, .missing, .older, .replaced:
       self.init(error.message, .storeUnusable)
     case .fenced: self.init(error.message, .itemsFailed)

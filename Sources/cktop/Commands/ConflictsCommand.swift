@@ -22,7 +22,7 @@ struct ConflictsList: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    guard let conflicts = try session.storeToRead()?.conflicts() else { return }
+    let conflicts = try session.storeToRead().conflicts()
     if json { return OutputStream.standard.lines(conflicts.map(\.json.line)) }
     var table = TextTable([
       .init(title: "ID", alignment: .right), .init(title: "TYPE", mayShrink: true),
@@ -48,7 +48,7 @@ struct ConflictsShow: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    guard let conflict = try session.storeToRead()?.conflict(id) else { throw CommandFailure.noConflict(id) }
+    guard let conflict = try session.storeToRead().conflict(id) else { throw CommandFailure.noConflict(id) }
     OutputStream.standard.lines(json ? [conflict.json.line] : conflict.lines.map(\.visible))
   }
 }
@@ -103,8 +103,8 @@ struct ConflictsResolve: Verb {
     let choices = try choices()
     let versions = [id, VersionedID(id: id.id, version: version?.text)]
     let version = try VersionedID.versions(versions)[id.id]
-    guard let store = try session.storeToCommand(dryRun: dryRun), try version != nil || store.conflict(id.id) != nil
-    else { throw CommandFailure.noConflict(id.id) }
+    let store = try session.storeToCommand(dryRun: dryRun)
+    guard try version != nil || store.conflict(id.id) != nil else { throw CommandFailure.noConflict(id.id) }
     let outcome =
       dryRun
       ? try store.preview(id.id, take: take, fields: choices, ifVersion: version)

@@ -13,7 +13,7 @@ struct ConflictsDropped: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    guard let dropped = try session.storeToRead()?.dropped(limit: .max) else { return }
+    let dropped = try session.storeToRead().dropped(limit: .max)
     if json { return OutputStream.standard.lines(dropped.map(\.json.line)) }
     var table = TextTable([
       .init(title: "ID", alignment: .right), .init(title: "TYPE", mayShrink: true),
@@ -43,9 +43,9 @@ struct ConflictsUndo: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let found = try session.storeToCommand()
-    let dropped = try found?.detail(of: id)?.dropped ?? []
-    guard let store = found, dropped.contains(where: \.isOpen) else {
+    let store = try session.storeToCommand()
+    let dropped = try store.detail(of: id)?.dropped ?? []
+    guard dropped.contains(where: \.isOpen) else {
       let what =
         dropped.isEmpty
         ? "nothing that was dropped of \(id) can be undone"

@@ -1,4 +1,4 @@
-import Crypto
+import CloudSync
 import Foundation
 
 /// The newest web-auth token, kept beside the store between runs: the server replaces the token with each answer.
@@ -66,9 +66,7 @@ struct KeptToken: Sendable {
   private var origin: String { Self.origin(of: configured) }
 
   /// What is written down of a configured token: its hash.
-  static func origin(of configured: String) -> String {
-    SHA256.hash(data: Data(configured.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-  }
+  static func origin(of configured: String) -> String { CredentialDigest.name(ofToken: configured) }
 
   /// Moves a kept token beside the store of its user, once it is known who that is.
   static func move(from storePath: String, to other: String) {

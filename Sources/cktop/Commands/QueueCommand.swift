@@ -52,7 +52,7 @@ struct QueueList: Verb {
 
   func run(_ session: Session) async throws {
     let filter = try condition.filter()
-    guard let store = try session.storeToRead() else { return }
+    let store = try session.storeToRead()
     let redactor = Redactor(session.settings, storePath: session.storePath)
     let rows = try store.operations(matching: filter, limit: limit).rows.map { redactor.redact($0) }
     if json { return OutputStream.standard.lines(rows.map(\.json.line)) }
@@ -84,7 +84,7 @@ struct QueueExport: Verb {
 
   func run(_ session: Session) async throws {
     let filter = try condition.filter()
-    guard let store = try session.storeToRead() else { return }
+    let store = try session.storeToRead()
     let redactor = Redactor(session.settings, storePath: session.storePath)
     for row in try store.operations(matching: filter).rows {
       // Gone meanwhile: somebody sends.
@@ -118,7 +118,7 @@ struct QueueFlush: Verb {
       }
       guard Question.ask("End the waits that the server asked for? It may throttle for longer.") else { return }
     }
-    let count = try session.storeToCommand()?.flush(endsThrottles: throttles, actor: "cli") ?? 0
+    let count = try session.storeToCommand().flush(endsThrottles: throttles, actor: "cli")
     let object: JSONObject = ["flushed": .integer(Int64(count))]
     OutputStream.standard.line(json ? object.line : "flushed \(count)")
   }

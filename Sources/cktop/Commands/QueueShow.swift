@@ -15,7 +15,7 @@ struct QueueShow: Verb {
 
   func run(_ session: Session) async throws {
     let redactor = Redactor(session.settings, storePath: session.storePath)
-    guard let detail = try session.storeToRead()?.detail(of: id).map(redactor.redact), let object = detail.json else {
+    guard let detail = try session.storeToRead().detail(of: id).map(redactor.redact), let object = detail.json else {
       throw CommandFailure("there is no operation \(id); cktop queue list names them", .itemsFailed)
     }
     OutputStream.standard.lines(json ? [object.line] : lines(detail).map(\.visible))

@@ -37,7 +37,7 @@ struct QueueSelection: ParsableArguments {
     guard isEmpty, !dryRun else {
       throw CommandFailure.usage("--type is a rule of its own; give it without numbers, --where, --all and --dry-run")
     }
-    guard let store = try session.storeToCommand() else { return try report(verb, CommandResult()) }
+    let store = try session.storeToCommand()
     let rule = PauseRule.type(type)
     var result = CommandResult()
     let isChanged = try verb == .pause ? store.pause(rule, actor: "cli") : store.resume(rule, actor: "cli")
@@ -49,11 +49,7 @@ struct QueueSelection: ParsableArguments {
   func perform(_ verb: QueueVerb, _ session: Session) async throws {
     let selection = try selection()
     let named = try VersionedID.versions(ids)
-    guard let store = try session.storeToCommand(dryRun: dryRun) else {
-      var nothing = CommandResult()
-      nothing.unknown = ids.map(\.id)
-      return try report(verb, nothing)
-    }
+    let store = try session.storeToCommand(dryRun: dryRun)
     let decided = verb == .discard && !dryRun ? try confirmed(store, selection, named) : (selection, named)
     guard let (selection, versions) = decided else { return }
     try report(verb, try store.perform(verb, on: selection, versions: versions, dryRun: dryRun, actor: "cli"))

@@ -24,10 +24,10 @@ struct RecordSource: ParsableArguments {
     if mirror, remote { throw ValidationError("--mirror and --remote exclude each other") }
   }
 
-  /// The store to look into; nil where there is none yet. The server can be asked without one.
-  func store(_ session: Session) throws -> SyncStore? {
-    if let store = try session.storeToRead() { return store }
-    return remote ? try SyncStore(SQLiteStorage(inMemory: "none"), scope: session.scope()) : nil
+  /// The store to read. The server can be asked without one.
+  func store(_ session: Session) throws -> SyncStore {
+    guard remote else { return try session.storeToRead() }
+    return try session.storeIfMade() ?? SyncStore(SQLiteStorage(inMemory: "none"), scope: session.scope())
   }
 }
 

@@ -21,7 +21,6 @@ struct RecordsDelete: Verb {
   func run(_ session: Session) async throws {
     try session.refuseIfReadOnly()
     try Question.needAnswer(yes, "records delete deletes records here and on the server")
-    guard try session.storeToRead() != nil else { return try report(missing: names) }
     let store = try await session.storeToChange()
     let zone = try zone.map(store.zoneKey(named:))
     var found: [RecordRow] = []

@@ -14,12 +14,12 @@ struct RecordsGet: Verb {
 
   func run(_ session: Session) async throws {
     let store = try source.store(session)
-    let zone = try zone.map { try store?.zoneKey(named: $0) ?? ZoneKey(zone: $0) }
+    let zone = try zone.map(store.zoneKey(named:))
     var found: [RecordRow] = []
     var missing: [String] = []
     let remote = source.remote ? try await remoteRecords(session, store, zone) : [:]
     for name in names {
-      let row = source.remote ? remote[name] : try store?.record(named: name, zone: zone, mirrorOnly: source.mirror)
+      let row = source.remote ? remote[name] : try store.record(named: name, zone: zone, mirrorOnly: source.mirror)
       if let row { found.append(row) } else { missing.append(name) }
     }
     for (index, row) in found.enumerated() {
@@ -30,10 +30,9 @@ struct RecordsGet: Verb {
     try (missing.isEmpty ? CommandStatus.done : .itemsFailed).end()
   }
 
-  private func remoteRecords(_ session: Session, _ store: SyncStore?, _ zone: ZoneKey?) async throws -> [String:
+  private func remoteRecords(_ session: Session, _ store: SyncStore, _ zone: ZoneKey?) async throws -> [String:
     RecordRow]
   {
-    guard let store else { return [:] }
     let engine = try session.engine(store)
     let zones = if let zone { [zone] } else { try await engine.zonesOfServer() }
     var found: [String: RecordRow] = [:]

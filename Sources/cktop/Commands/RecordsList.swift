@@ -89,7 +89,7 @@ struct RecordListing {
 
   /// Calls `body` with each record; a store that does not exist has none.
   func each(_ session: Session, _ body: (RecordRow) throws -> Void) async throws {
-    guard let store = try source.store(session) else { return }
+    let store = try source.store(session)
     let zone = try zone.map(store.zoneKey(named:))
     if source.remote { return try await eachRemote(session, store, zone, body) }
     var (last, left): (RecordKey?, Int) = (nil, limit ?? .max)

@@ -31,7 +31,7 @@ struct RecordsQuery: Verb {
 
   func run(_ session: Session) async throws {
     let query = try CKQuery(parsing: query)
-    guard let store = try source.store(session) else { return }
+    let store = try source.store(session)
     let found =
       source.remote ? try await remoteRecords(query, session, store) : try await records(query, session)
     let rows = query.sorted(found).prefix(limit ?? .max)

@@ -50,29 +50,37 @@ struct Session: Sendable {
     return KeptToken.origin(of: token)
   }
 
-  /// Where the store is, asking the server who is signed in where this machine does not know.
-  private func findStore(_ scope: SyncStore.Scope) async throws -> String? {
-    guard storePath == nil, let base = settings.store?.value, let signIn else { return storePath }
-    do {
-      let user = try await client(scope).caller().userRecordName
-      let path = StorePath.path(of: user, base: base)
-      KeptToken.move(from: unknownUsersPath(base, signIn), to: path)
-      found.path = path
-      // So that the next command need not ask.
-      try SyncStore(path: path, scope: scope).adopt(identity: user, signIn: signIn, nil)
-      return path
-    } catch let error as WebServicesError {
-      let owner = SyncStore.owner(ofStoreAt: base) ?? "somebody else"
-      throw CommandFailure(
-        "whose the web-auth token is has to be asked, and the server did not say (\(error.code.name)); the store "
-          + "\(base) belongs to \(owner), try again or choose another with --store",
-        .personNeeded
-      )
+  /// Finds the store of a user beside the first user's, asking the server who is signed in where this machine does not know.
+  ///
+  /// - Parameter toSync: whether the server has to say who it is. A change is accepted all the same, in a file that waits
+  ///   for its user.
+  private func findStore(_ scope: SyncStore.Scope, base: String, _ signIn: String, toSync: Bool) async throws -> String
+  {
+    let waiting = StorePath.path(ofUnknown: signIn, base: base)
+    let path: String
+    if let known = storePath, known != waiting {
+      path = known
+    } else {
+      do {
+        let user = try await client(scope).caller().userRecordName
+        path = StorePath.path(of: user, base: base)
+        KeptToken.move(from: waiting, to: path)
+        // So that the next command need not ask.
+        try SyncStore(path: path, scope: scope).adopt(identity: user, signIn: signIn, nil)
+        found.path = path
+      } catch let error as WebServicesError where !toSync && error.code.status == .cloudUnreachable {
+        return waiting
+      }
     }
+    guard FileManager.default.fileExists(atPath: waiting) else { return path }
+    do {
+      let store = try SyncStore(path: path, scope: scope)
+      store.enqueue(as: Sender(user: nil, credential: signIn))
+      try store.join(SyncStore(path: waiting, scope: scope))
+    }
+    SyncStore.removeFiles(ofStoreAt: waiting)
+    return path
   }
-
-  /// Where the token of somebody is kept whose store is not known yet.
-  private func unknownUsersPath(_ base: String, _ signIn: String) -> String { "\(base).\(signIn.prefix(12))" }
 
   /// Container, environment and database. What nothing names is taken from a store that is named.
   func scope() throws(CommandFailure) -> SyncStore.Scope {
@@ -93,34 +101,51 @@ struct Session: Sendable {
     )
   }
 
-  /// The store for a verb that only looks: nil where there is none yet, and none is made.
-  func storeToRead() throws -> SyncStore? {
-    let scope = try scope()
+  /// Opens the store read-only, for a verb that only looks.
+  func storeToRead() throws -> SyncStore { try existingStore(.reading) }
+
+  /// Opens the store read-only, for a verb that has something to show without one; nil where there is none.
+  func storeIfMade() throws -> SyncStore? {
+    // The settings are checked all the same.
+    _ = try scope()
     guard let storePath, FileManager.default.fileExists(atPath: storePath) else { return nil }
-    return try SyncStore(path: storePath, scope: scope)
+    return try storeToRead()
   }
 
-  /// The store for a verb that commands what is queued: nil where there is none, and none is made. Refused in read-only mode.
+  /// Opens the store for a verb that commands what is queued. Refused in read-only mode.
   ///
-  /// - Parameter dryRun: it is only to be told what would be done, which is looking.
-  func storeToCommand(dryRun: Bool = false) throws -> SyncStore? {
-    if dryRun { return try storeToRead() }
-    try refuseIfReadOnly()
-    guard let store = try storeToRead() else { return nil }
-    try claim(store)
-    return store
+  /// - Parameter dryRun: whether the verb only shows what it would do, which is looking.
+  func storeToCommand(dryRun: Bool = false) throws -> SyncStore {
+    if !dryRun { try refuseIfReadOnly() }
+    return try existingStore(dryRun ? .reading : .changing)
   }
 
-  /// The store for a verb that changes something, made where there is none. Refused in read-only mode.
-  func storeToChange() async throws -> SyncStore {
+  private func existingStore(_ access: StoreAccess) throws -> SyncStore {
+    let scope = try scope()
+    guard settings.store != nil else { throw Self.noStoreNamed }
+    guard let storePath else {
+      throw CommandFailure("this sign-in has no store on this machine yet; run cktop sync once", .storeUnusable)
+    }
+    return try SyncStore(path: storePath, scope: scope, access: access)
+  }
+
+  private static let noStoreNamed = CommandFailure.usage("no store is named; give --store or --container")
+
+  /// Opens the store for a verb that syncs or enqueues, and makes it where there is none. Refused in read-only mode.
+  func storeToChange(toSync: Bool = false) async throws -> SyncStore {
     try refuseIfReadOnly()
     let scope = try scope()
-    guard let storePath = try await findStore(scope) else {
-      throw CommandFailure.usage("no store is named; give --store or --container")
+    guard let base = settings.store else { throw Self.noStoreNamed }
+    var path = base.value
+    if let signIn, base.source == .standard, StorePath.isShared(base: path, signIn) {
+      path = try await findStore(scope, base: path, signIn, toSync: toSync)
     }
-    let isNew = !FileManager.default.fileExists(atPath: storePath)
-    let store = try SyncStore(path: storePath, scope: scope)
-    try claim(store)
+    let isNew = !FileManager.default.fileExists(atPath: path)
+    let store = try SyncStore(path: path, scope: scope)
+    if let sender = try sender() {
+      if !toSync { try store.check(sender, toSend: false) }
+      store.enqueue(as: sender)
+    }
     if isNew, let policy = settings.policy?.value { try store.setPolicy(policy, isFirst: true, actor: "cli") }
     return store
   }
@@ -134,19 +159,6 @@ struct Session: Sendable {
     else { return }
     OutputStream.error.line(
       "cktop: nothing says which database is meant, so it is the public one; --database private chooses the other"
-    )
-  }
-
-  /// What was queued before anybody synced is sent as nobody but who queued it, unless a person names the store.
-  func claim(_ store: SyncStore) throws {
-    guard let signIn else { return }
-    let others = try store.claim(signIn: signIn, isChosen: settings.store?.source != .standard)
-    guard others > 0 else { return }
-    throw CommandFailure(
-      "\(store.path) holds \(others == 1 ? "a change" : "\(others) changes") queued with another sign-in that never reached "
-        + "the server; --store \(store.path.asArgument) goes on with it as whoever is signed in now, --store OTHER leaves "
-        + "it alone",
-      .personNeeded
     )
   }
 
@@ -178,10 +190,20 @@ struct Session: Sendable {
     }
   }
 
+  /// The user who enqueues, as far as the credential tells; nil without a user.
+  private func sender() throws(CommandFailure) -> Sender? {
+    switch try settings.credential() {
+    case .serverToServer: Sender(user: try identity())
+    case .webAuth: Sender(user: nil, credential: signIn)
+    case .apiToken, .none: nil
+    }
+  }
+
   /// Where the newest web-auth token is kept; nil without a user.
   private var kept: KeptToken? {
     guard case .webAuth(_, let token)? = try? settings.credential() else { return nil }
-    let path = storePath ?? settings.store.map { unknownUsersPath($0.value, KeptToken.origin(of: token)) }
+    let path =
+      storePath ?? settings.store.map { StorePath.path(ofUnknown: KeptToken.origin(of: token), base: $0.value) }
     return path.map { KeptToken(storePath: $0, configured: token) }
   }
 
@@ -238,7 +260,9 @@ struct Session: Sendable {
   }
 
   /// An engine for an open store.
-  func engine(_ store: SyncStore) throws -> SyncEngine {
+  ///
+  /// - Parameter takesOver: whether the store of another user becomes this user's, with the changes that are queued.
+  func engine(_ store: SyncStore, takesOver: Bool = false) throws -> SyncEngine {
     let client = try client(store.scope)
     var configuration = SyncEngine.Configuration(
       client: client,
@@ -247,6 +271,7 @@ struct Session: Sendable {
       identity: try identity()
     )
     configuration.signIn = signIn
+    configuration.takesOver = takesOver
     // Who has no user has no subscriptions.
     if configuration.identity != SyncStore.nobody {
       configuration.pushes = CKContainer(sharing: client).notifications

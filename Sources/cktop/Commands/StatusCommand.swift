@@ -32,7 +32,7 @@ struct StatusCommand: Verb {
 
   func run(_ session: Session) async throws {
     let scope = try session.scope()
-    let store = try session.storeToRead()
+    let store = try session.storeIfMade()
     let status = try store?.status() ?? StoreStatus(neverSyncedAt: SyncStore.currentTime)
     let account = AccountState(status, credential: try session.credentialName())
     let object = StatusObject(status: status, storePath: session.storePath, scope: scope, account: account)

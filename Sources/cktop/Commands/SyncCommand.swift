@@ -24,6 +24,9 @@ struct SyncCommand: Verb {
       Where an app must see changes before they are sent, or decides conflicts, this command leaves those changes for the \
       app. --without-app sends them all the same, and decides the conflicts by the policy.
 
+      A store belongs to one user. Changes that were queued as another user, or with another sign-in before the first \
+      sync, are not sent; --adopt takes the store over and sends them.
+
       Exit codes: 0 done, 1 failures among the items, 2 another policy is stored, 3 a person is needed or changes wait \
       for the app, 4 the store is unusable, 5 the cloud could not be reached or a server's wait leaves rows.
       """
@@ -39,19 +42,34 @@ struct SyncCommand: Verb {
   var types: String?
   @Flag(help: "Replace the stored conflict policy by the one that is named.") var setPolicy = false
   @Flag(help: "Release what waits for an app's decision.") var withoutApp = false
+  @Flag(help: "Take over a store that another user's changes were queued in, and send them.") var adopt = false
   @Flag(help: "The summary as one JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
     let types = try typeNames()
-    let store = try await session.storeToChange()
+    let store = try await session.storeToChange(toSync: true)
+    if adopt { try refuseAdoption(session, store) }
     if setPolicy { try session.replacePolicy(of: store) } else { try session.refuseOtherPolicy(store) }
     guard try !withoutApp || isReleaseMeant(store) else { return }
-    let engine = try session.engine(store)
+    let engine = try session.engine(store, takesOver: adopt)
     if watch {
       try await drive(engine, store, types, session)
     } else {
       try await pass(engine, store, types, session)
+    }
+  }
+
+  /// Refuses to take a store over without a user, and while another process syncs it as its user.
+  private func refuseAdoption(_ session: Session, _ store: SyncStore) throws {
+    if try session.identity() == SyncStore.nobody {
+      throw CommandFailure(
+        "no user is signed in who could take the store over; put the user's token into CLOUDKIT_WEB_AUTH_TOKEN",
+        .personNeeded
+      )
+    }
+    if let driver = try store.status().driver, driver.isLive {
+      throw CommandFailure("process \(driver.pid) is syncing the store \(store.path); stop it first", .personNeeded)
     }
   }
 
@@ -115,7 +133,7 @@ struct SyncCommand: Verb {
   private func identityChecked<Value>(_ result: Result<Value, any Error>, _ session: Session) throws -> Value {
     do {
       return try result.get()
-    } catch let error as StoreError where error.kind == .otherScope {
+    } catch let error as StoreError where error.kind == .otherUser {
       throw session.failure(ofStrangers: error)
     }
   }

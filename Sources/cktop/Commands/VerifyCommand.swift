@@ -18,13 +18,11 @@ struct VerifyCommand: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    guard let store = try session.storeToRead() else {
-      throw CommandFailure("there is no store \(session.storePath ?? "") yet; run cktop sync first", .storeUnusable)
-    }
+    let store = try session.storeToRead()
     let differences: [ZoneDifference]
     do {
       differences = try await session.engine(store).verify()
-    } catch let error as StoreError where error.kind == .otherScope {
+    } catch let error as StoreError where error.kind == .otherUser {
       throw session.failure(ofStrangers: error)
     } catch let error as WebServicesError {
       // 1 says that there are differences; that is not known where the server could not be read to the end.

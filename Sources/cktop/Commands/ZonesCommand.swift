@@ -22,7 +22,7 @@ struct ZonesList: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    guard let zones = try session.storeToRead()?.zones() else { return }
+    let zones = try session.storeToRead().zones()
     if json { return OutputStream.standard.lines(zones.map(\.json.line)) }
     var table = TextTable([
       .init(title: "ZONE", mayShrink: true), .init(title: "OWNER", mayShrink: true), .init(title: "STATE"),
@@ -134,7 +134,7 @@ struct ZonesDelete: Verb {
     let zone = ZoneKey(zone: name)
     try session.refuseIfReadOnly()
     try Question.needAnswer(yes, "zones delete deletes a zone with its records")
-    let store = try await session.storeToChange()
+    let store = try session.storeToCommand()
     let known = try store.zones().first { $0.key == zone }
     if !yes, let known {
       let records = known.records == 1 ? "its record" : "its \(known.records) records"

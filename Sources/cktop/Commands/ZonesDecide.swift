@@ -87,8 +87,8 @@ struct DeletionDecision: ParsableArguments {
     _ decide: (SyncStore, ZoneKey, _ version: String) throws -> DeletionOutcome
   ) throws {
     let store = try session.storeToCommand(dryRun: dryRun)
-    let zones = try store?.zones().filter { $0.key.zone == name && (owner == nil || $0.key.owner == owner) } ?? []
-    guard let store, let zone = zones.first(where: { $0.held != nil }), let held = zone.held else {
+    let zones = try store.zones().filter { $0.key.zone == name && (owner == nil || $0.key.owner == owner) }
+    guard let zone = zones.first(where: { $0.held != nil }), let held = zone.held else {
       if version != nil, !zones.isEmpty { try report(choice, DeletionOutcome(hasMoved: true)) }
       throw CommandFailure.usage("zone \(name) holds no deletions back; cktop zones list shows which do")
     }

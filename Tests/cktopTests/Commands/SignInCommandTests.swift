@@ -6,14 +6,19 @@ import Testing
 /// Whose changes are sent as whom.
 @Suite(.serialized) struct SignInCommandTests {
   private let ben = ["CLOUDKIT_WEB_AUTH_TOKEN": "ben"]
+  private let offline = ["CLOUDKIT_URL": "http://127.0.0.1:1"]
 
-  @Test func `what was queued before anybody synced waits for who queued it`() async throws {
+  @Test func `what was queued offline is sent by the same sign-in, and by no other`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
-    try await machine.succeed("records", "put", "--type", "Note", "--name", "a", "title=mine")
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "a", "title=mine", settings: offline)
+    try await machine.fail(5, "sync", settings: offline)
 
     let refusal = try await machine.fail(3, "sync", settings: ben)
-    #expect(refusal.contains("holds a change queued with another sign-in"))
+    #expect(refusal.contains("1 unsent change of another sign-in") && refusal.contains("--adopt"))
+    let put = try await machine.fail(3, "records", "put", "--type", "Note", "b=1", settings: ben)
+    #expect(put.contains("nothing was enqueued"))
+    #expect(try await machine.succeed("queue", "list", "--json").lines.count == 1)
     try await machine.succeed("sync")
     try await machine.succeed("sync", settings: ben)
 
@@ -22,21 +27,44 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
-  @Test func `who names the store has what is in it sent as themselves`() async throws {
+  @Test(arguments: [false, true])
+  func `a store is taken over only by a sync that says so`(_ isSynced: Bool) async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
-    try await machine.succeed("records", "put", "--type", "Note", "--name", "a", "title=mine")
-    let refusal = try await machine.fail(3, "sync", settings: ben)
-    let path = try #require(refusal.firstMatch(of: /--store '?([^']+?)'? goes on/)?.1)
+    let path = machine.folder.path("shared.sqlite")
+    let (anas, bens) = (["CKTOP_STORE": path], ben.merging(["CKTOP_STORE": path]) { $1 })
+    if isSynced {
+      try await machine.succeed("records", "put", "--type", "Note", "--name", "a", "title=old", "n=1", settings: anas)
+      try await machine.succeed("sync", settings: anas)
+    }
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "a", "title=mine", settings: anas)
+    try await machine.fail(3, "sync", settings: bens)
 
-    try await machine.succeed("sync", "--store", String(path), settings: ben)
+    try await machine.succeed("sync", "--adopt", settings: bens)
 
-    try await machine.succeed("sync", settings: ben)
-    #expect(try await machine.succeed("records", "list", settings: ben).output.contains("a"))
+    let record = try await machine.succeed("records", "get", "a", "--remote", "--json", settings: bens).object()
+    let fields = try #require(record["fields"] as? [String: [String: Any]])
+    #expect(fields["title"]?["value"] as? String == "mine")
+    #expect(fields["n"]?["value"] as? Int == (isSynced ? 1 : nil))
+    try await machine.fail(3, "sync", settings: anas)
+    try await machine.succeed("sync", settings: bens)
     withExtendedLifetime(cloud) {}
   }
 
-  @Test func `a store in which nothing is queued is whoever's comes`() async throws {
+  @Test func `an API token without a user takes no store over`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "a", "title=mine")
+
+    let noUser = ["CLOUDKIT_WEB_AUTH_TOKEN": ""]
+    let line = try await machine.fail(3, "sync", "--database", "private", "--adopt", settings: noUser)
+
+    #expect(line.contains("no user is signed in"))
+    #expect(try await machine.succeed("queue", "list", "--json").lines.count == 1)
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `a store in which nothing is queued belongs to the next sign-in`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
     try await machine.succeed("records", "put", "--type", "Note", "--name", "a", "title=mine")

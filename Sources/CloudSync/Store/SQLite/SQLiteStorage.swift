@@ -22,6 +22,8 @@ package final class SQLiteStorage: QueueStorage {
   package let name: String
   package let writer: any DatabaseWriter
   private let access: StoreAccess
+  /// Whether reading made a log beside the file that goes when the storage does.
+  private let madeLog: Bool
   /// What stands in for the lock file of a store in memory; nil for a file.
   private let seat: DriverSeat?
   /// Which file was opened; nil in memory.
@@ -44,6 +46,7 @@ package final class SQLiteStorage: QueueStorage {
     name = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     self.access = access
     seat = nil
+    madeLog = access == .reading && !SQLiteLog.isThere(name)
     if let type = Self.type(of: name), type != .typeRegular {
       let what = type == .typeDirectory ? "a folder" : "no regular file"
       throw StoreError(.notAStore, "\(path) is \(what); choose a file with --store")
@@ -63,6 +66,7 @@ package final class SQLiteStorage: QueueStorage {
   package init(inMemory name: String) throws(StoreError) {
     self.name = name
     access = .making
+    madeLog = false
     seat = DriverSeat()
     identity = nil
     do {
@@ -75,6 +79,11 @@ package final class SQLiteStorage: QueueStorage {
     } catch {
       throw StoreError(opening: name, error)
     }
+  }
+
+  deinit {
+    guard madeLog, (try? writer.close()) != nil else { return }
+    SQLiteLog.removeEmpty(name)
   }
 
   /// What lies at a path, if anything: a pipe that is opened is waited for, without a word.
@@ -91,11 +100,14 @@ package final class SQLiteStorage: QueueStorage {
     }
     if access != .making, !isThere { throw StoreError.missing(path) }
     switch access {
-    case .reading: return try openToRead(path)
+    case .reading:
+      let queue = try openToRead(path)
+      try requireCurrent(queue, path)
+      return queue
     case .changing:
-      let pool = try openPool(path)
-      try requireCurrent(pool, path)
-      return pool
+      // Opening a pool writes to the file.
+      try SQLiteLog.leavingNone(path) { try requireCurrent(openToRead(path), path) }
+      return try openPool(path)
     case .making:
       let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
       try FileManager.default.createDirectory(
@@ -113,30 +125,30 @@ package final class SQLiteStorage: QueueStorage {
   }
 
   /// Opens a file read-only. One on media that cannot be written is read as it is, as long as no log holds more.
-  private static func openToRead(_ path: String) throws -> any DatabaseWriter {
+  private static func openToRead(_ path: String) throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.readonly = true
     configuration.busyMode = .timeout(10)
     configuration.label = "cktop"
-    let queue: DatabaseQueue
     do {
-      queue = try DatabaseQueue(path: path, configuration: configuration)
+      let queue = try DatabaseQueue(path: path, configuration: configuration)
       try queue.read { try inspect(path, $0) }
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN && !hasLog(path) {
+      return queue
+    } catch let error as DatabaseError
+      where error.resultCode == .SQLITE_CANTOPEN && FileManager.default.isReadableFile(atPath: path)
+    {
+      guard !SQLiteLog.hasContent(path) else {
+        throw StoreError(
+          .cannotOpen,
+          "the store \(path) has unmerged changes in \(path)-wal, which cannot be read where nothing can be written; "
+            + "copy both files to a folder that can be written, and read the copy with --store"
+        )
+      }
       let address = URL(fileURLWithPath: path).absoluteString + "?immutable=1"
       let queue = try DatabaseQueue(path: address, configuration: configuration)
       try queue.read { try inspect(path, $0) }
-      try requireCurrent(queue, path)
       return queue
     }
-    try requireCurrent(queue, path)
-    return queue
-  }
-
-  /// Whether a write-ahead log beside the file holds what is not in the file itself.
-  private static func hasLog(_ path: String) -> Bool {
-    let size = try? FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int
-    return size ?? 0 > 0
   }
 
   /// Refuses a store that an earlier version made.
@@ -233,15 +245,15 @@ package final class SQLiteStorage: QueueStorage {
   /// What the file at a path holds by these names, read without opening it as a store; nil where there is none, or none
   /// that can be read.
   static func values(_ keys: [String], ofFileAt path: String) -> [String: String]? {
-    guard type(of: URL(fileURLWithPath: path).resolvingSymlinksInPath().path) == .typeRegular else { return nil }
-    var configuration = Configuration()
-    configuration.readonly = true
-    guard let queue = try? DatabaseQueue(path: path, configuration: configuration) else { return nil }
-    return try? queue.read { database in
-      let ledger = Ledger(database)
-      var values: [String: String] = [:]
-      for key in keys { values[key] = try ledger.value(key) }
-      return values
+    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    guard type(of: path) == .typeRegular else { return nil }
+    return try? SQLiteLog.leavingNone(path) {
+      try openToRead(path).read { database in
+        let ledger = Ledger(database)
+        var values: [String: String] = [:]
+        for key in keys { values[key] = try ledger.value(key) }
+        return values
+      }
     }
   }
 

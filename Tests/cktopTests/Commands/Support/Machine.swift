@@ -61,6 +61,11 @@ final class Machine: Sendable {
     try await run(list: arguments, settings: more)
   }
 
+  /// Runs a command, given as a list, whatever its end is.
+  func running(_ arguments: [String], settings more: [String: String] = [:]) async throws -> End {
+    try await run(list: arguments, settings: more)
+  }
+
   private func run(list arguments: [String], settings more: [String: String]) async throws -> End {
     let number = UUID().uuidString
     let (output, error) = (folder.path("\(number).out"), folder.path("\(number).err"))

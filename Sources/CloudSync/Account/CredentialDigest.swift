@@ -1,0 +1,53 @@
+import Crypto
+import Foundation
+
+/// A keyed digest of a credential. It recognizes the credential and shows nothing of it: each digest has a random key of its
+/// own, so that two stores hold different texts for one credential.
+package struct CredentialDigest: Hashable, Sendable {
+  /// The key and the digest, as a store keeps them.
+  let text: String
+
+  /// Digests a credential with a new key.
+  init(of credential: String) {
+    let key = SymmetricKey(size: .bits256)
+    let digest = HMAC<SHA256>.authenticationCode(for: Data(credential.utf8), using: key)
+    text = "\(key.withUnsafeBytes { Self.hexadecimal($0) }):\(Self.hexadecimal(digest))"
+  }
+
+  /// Reads what a store keeps.
+  init(stored text: String) { self.text = text }
+
+  /// Whether this is the digest of a credential.
+  func matches(_ credential: String) -> Bool {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    // Earlier versions kept the credential's own hash.
+    guard parts.count == 2 else { return text == credential }
+    guard let key = Self.bytes(parts[0]), let digest = Self.bytes(parts[1]) else { return false }
+    return HMAC<SHA256>.isValidAuthenticationCode(
+      digest,
+      authenticating: Data(credential.utf8),
+      using: SymmetricKey(data: key)
+    )
+  }
+
+  /// Whether an earlier version made it.
+  var isOld: Bool { !text.contains(":") }
+
+  /// The name of a web auth token that this process passes around in place of the token: its SHA-256.
+  package static func name(ofToken token: String) -> String { hexadecimal(SHA256.hash(data: Data(token.utf8))) }
+
+  private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+
+  private static func bytes(_ text: Substring) -> Data? {
+    let digits = Array(text)
+    guard digits.count.isMultiple(of: 2) else { return nil }
+    var bytes = Data()
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let byte = UInt8(String(digits[index...index + 1]), radix: 16) else { return nil }
+      bytes.append(byte)
+    }
+    return bytes
+  }
+}

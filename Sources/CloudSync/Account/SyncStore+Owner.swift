@@ -1,0 +1,147 @@
+import CloudKit
+import Synchronization
+
+/// The user that the store belongs to.
+extension SyncStore {
+  /// The user that the server named; nil before one synced.
+  package func owner() throws(StoreError) -> String? {
+    try read { try $0.value("identity") }
+  }
+
+  /// The identity of an API token alone: no user. A store that only it has read becomes the store of the first user.
+  package static let nobody = "apiToken"
+
+  private static func owner(_ ledger: Ledger) throws -> StoreOwner {
+    if let user = try ledger.value("identity"), user != nobody { return .user(user) }
+    if let user = try ledger.value("queuedBy") { return .queuer(user) }
+    if let digest = try ledger.value("signIn") { return .credential(CredentialDigest(stored: digest)) }
+    return .none
+  }
+
+  private static func changeCount(_ ledger: Ledger) throws -> Int {
+    try ledger.queueTotals().values.reduce(0) { $0 + $1.count }
+  }
+
+  private func access(of sender: Sender, _ ledger: Ledger) throws -> StoreOwner.Access {
+    let owner = try Self.owner(ledger)
+    let access = owner.access(of: sender, hasChanges: true)
+    // Counting can be spared where the count changes nothing.
+    return try access == .refused ? owner.access(of: sender, hasChanges: Self.changeCount(ledger) > 0) : access
+  }
+
+  /// Refuses a sender who is not the user that the store belongs to.
+  ///
+  /// - Parameter toSend: whether changes are to be sent, not only enqueued.
+  package func check(_ sender: Sender, toSend: Bool = true) throws(StoreError) {
+    try read { try require(sender, toSend: toSend, $0) }
+  }
+
+  private func require(_ sender: Sender, toSend: Bool = true, _ ledger: Ledger) throws {
+    guard try access(of: sender, ledger) == .refused else { return }
+    let count = try Self.changeCount(ledger)
+    let changes = count == 1 ? "1 unsent change" : "\(count) unsent changes"
+    let what: String
+    switch try Self.owner(ledger) {
+    case .user(let user), .queuer(let user):
+      what = "the store \(path) with \(changes) belongs to \(user), not to \(sender.user ?? "this credential")"
+    case .credential, .none:
+      what = "the store \(path) has \(changes) of another sign-in, which never reached the server"
+    }
+    throw StoreError(
+      .otherUser,
+      "\(what); nothing was \(toSend ? "sent" : "enqueued"), choose another with --store, or take this one over with cktop sync --adopt"
+    )
+  }
+
+  // MARK: - Enqueueing
+
+  /// Notes who enqueues from now on. The first change that is accepted makes the store theirs.
+  package func enqueue(as sender: Sender) { self.sender.withLock { $0 = sender } }
+
+  /// Refuses to add to another user's queue, and to a store that was joined with another meanwhile.
+  func checkSender(_ ledger: Ledger) throws {
+    if let path = try ledger.value("joinedTo") {
+      throw StoreError(.cannotOpen, "the changes of this store have just moved to \(path); try again", passes: true)
+    }
+    if let sender = sender.withLock({ $0 }) { try require(sender, toSend: false, ledger) }
+  }
+
+  /// Keeps who enqueued the first change.
+  func noteSender(_ ledger: Ledger) throws {
+    guard let sender = sender.withLock({ $0 }) else { return }
+    switch try Self.owner(ledger) {
+    case .user: return
+    case .queuer(let user) where user == sender.user: return
+    case .credential(let digest) where sender.credential.map(digest.matches) == true: return
+    case .queuer where sender.user == nil: return
+    case .none, .queuer, .credential: break
+    }
+    try ledger.setValue("queuedBy", sender.user)
+    try ledger.setValue("signIn", sender.user == nil ? sender.credential.map { CredentialDigest(of: $0).text } : nil)
+  }
+
+  // MARK: - Syncing
+
+  /// Makes the store the user's, or refuses: another user's changes are never sent from it.
+  ///
+  /// - Parameters:
+  ///   - credential: the credential by which the same user is recognized before the server is asked; nil: none.
+  ///   - takesOver: whether a store of another user becomes this user's, with the changes that are queued.
+  ///   - lease: the syncing process's; nil for a process that has just asked the server and does not sync.
+  package func adopt(
+    identity: String,
+    signIn credential: String?,
+    takesOver: Bool = false,
+    _ lease: Lease?
+  ) throws(StoreError) {
+    let now = now()
+    let sender = Sender(user: identity, credential: credential)
+    try write { ledger in
+      try lease?.check(ledger, now: now)
+      if try takesOver && access(of: sender, ledger) == .refused {
+        try takeOver(by: identity, now: now, ledger)
+      } else {
+        try require(sender, ledger)
+      }
+      try ledger.setValue("identity", identity)
+      if identity != Self.nobody { try ledger.setValue("queuedBy", nil) }
+      guard let credential else { return }
+      let known = try ledger.value("signIn").map(CredentialDigest.init(stored:))
+      if known?.isOld == false, known?.matches(credential) == true { return }
+      try ledger.setValue("signIn", CredentialDigest(of: credential).text)
+    }
+  }
+
+  /// Gives another user's queue to this one. The local copy of a private or shared database was the other user's: it is
+  /// forgotten, and edits become whole records.
+  private func takeOver(by user: String, now: Int64, _ ledger: Ledger) throws {
+    let before: String
+    let isSynced: Bool
+    switch try Self.owner(ledger) {
+    case .user(let owner): (before, isSynced) = (owner, true)
+    case .queuer(let owner): (before, isSynced) = (owner, false)
+    case .credential, .none: (before, isSynced) = ("another sign-in", false)
+    }
+    let count = try Self.changeCount(ledger)
+    try audit("adopt", "from \(before) by \(user)", count, "sync", now: now, ledger)
+    let changes = count == 1 ? "1 queued change" : "\(count) queued changes"
+    try EventLog.add("account", "\(user) took over the store of \(before) with \(changes)", now: now, ledger)
+    try ledger.setValue("signIn", nil)
+    guard isSynced, scope.database != .public else { return }
+    for zone in try ledger.zones().map(\.key) {
+      let operations = try ledger.operations(of: zone)
+      for var operation in operations where operation.kind == .save {
+        let known = try ledger.record(operation.key)
+        operation.recreate(from: known?.fields ?? [:])
+        operation.forgetSent()
+        (operation.base, operation.isUnanswered, operation.needsReadBack) = ([:], false, false)
+        if operation.state == .conflict { operation.becomePending("taken over by \(user)", now: now) }
+        try ledger.update(operation)
+      }
+      try ledger.forgetContents(zone)
+      try ledger.removeZone(zone)
+      if !operations.isEmpty { try ledger.insertZone(zone, state: .unconfirmed) }
+    }
+    try ledger.setValue("databaseToken", nil)
+  }
+}

@@ -1,0 +1,143 @@
+import CloudKit
+import CloudKitEmulator
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// The user that a store belongs to.
+struct StoreOwnerTests {
+  private let world: World
+
+  init() throws { world = try World() }
+
+  /// One line of the decision: the stored owner, the sender, whether changes are queued, and the access.
+  struct Case: Sendable {
+    var owner: StoreOwner
+    var sender: Sender
+    var hasChanges = true
+    var access: StoreOwner.Access
+  }
+
+  private static let token = CredentialDigest(of: "token")
+  private static let cases = [
+    Case(owner: .none, sender: Sender(user: nil, credential: "token"), access: .granted),
+    Case(owner: .none, sender: Sender(user: "ana"), access: .granted),
+    Case(owner: .user("ana"), sender: Sender(user: "ana"), access: .granted),
+    Case(owner: .user("ana"), sender: Sender(user: nil, credential: "token"), access: .unknown),
+    Case(owner: .user("ana"), sender: Sender(user: "ben"), access: .refused),
+    Case(owner: .user("ana"), sender: Sender(user: "ben"), hasChanges: false, access: .refused),
+    Case(owner: .queuer("key:1"), sender: Sender(user: "key:1"), access: .granted),
+    Case(owner: .queuer("key:1"), sender: Sender(user: "key:2"), access: .refused),
+    Case(owner: .queuer("key:1"), sender: Sender(user: "key:2"), hasChanges: false, access: .granted),
+    Case(owner: .queuer("key:1"), sender: Sender(user: nil, credential: "token"), access: .unknown),
+    Case(owner: .credential(token), sender: Sender(user: nil, credential: "token"), access: .granted),
+    Case(owner: .credential(token), sender: Sender(user: "ana", credential: "token"), access: .granted),
+    Case(owner: .credential(token), sender: Sender(user: "ana", credential: "other"), access: .refused),
+    Case(owner: .credential(token), sender: Sender(user: "key:1"), access: .refused),
+    Case(
+      owner: .credential(token),
+      sender: Sender(user: "ana", credential: "other"),
+      hasChanges: false,
+      access: .granted
+    ),
+  ]
+
+  @Test(arguments: cases)
+  func `a sender may use the queue of its own store`(_ line: Case) {
+    #expect(line.owner.access(of: line.sender, hasChanges: line.hasChanges) == line.access)
+  }
+
+  @Test func `two digests of one credential differ, and both recognize it alone`() {
+    let (one, two) = (CredentialDigest(of: "token"), CredentialDigest(of: "token"))
+
+    #expect(one.text != two.text)
+    for digest in [one, two].map({ CredentialDigest(stored: $0.text) }) {
+      #expect(digest.matches("token") && !digest.matches("tokem"))
+    }
+    #expect(CredentialDigest(stored: "kept by an earlier version").matches("kept by an earlier version"))
+  }
+
+  private func meta(_ store: SyncStore) throws -> [String: String] {
+    try store.read { ledger in
+      var values: [String: String] = [:]
+      for key in ["identity", "queuedBy", "signIn"] { values[key] = try ledger.value(key) }
+      return values
+    }
+  }
+
+  @Test func `the first accepted change keeps who queued it, and a change that is refused does not`() throws {
+    let store = try world.open("store")
+    store.enqueue(as: Sender(user: "key:1"))
+    _ = try store.enqueue([world.put(String(repeating: "x", count: 300), [:])])
+    #expect(try meta(store) == [:])
+
+    try store.accept(world.put("a", [:]))
+
+    #expect(try meta(store) == ["queuedBy": "key:1"])
+    store.enqueue(as: Sender(user: "key:2"))
+    let error = #expect(throws: StoreError.self) { try store.accept(world.put("b", [:])) }
+    #expect(error?.kind == .otherUser)
+    #expect(try store.queue() == ["save a pending"])
+  }
+
+  @Test func `the store keeps no text of the credential that its changes were queued with`() throws {
+    let store = try world.open("store")
+    let name = CredentialDigest.name(ofToken: "ana")
+    store.enqueue(as: Sender(user: nil, credential: name))
+    try store.accept(world.put("a", [:]))
+
+    let stored = try #require(try meta(store)["signIn"])
+    #expect(!stored.contains(name) && CredentialDigest(stored: stored).matches(name))
+  }
+
+  @Test func `the first sync fixes the user of the credential that queued, and refuses another before it asks`()
+    async throws
+  {
+    let ana = try world.device("store")
+    ana.store.enqueue(as: Sender(user: nil, credential: CredentialDigest.name(ofToken: "ana")))
+    try ana.store.accept(world.put("a", [:]))
+    let ben = try world.device("store", user: "ben")
+
+    let error = await #expect(throws: StoreError.self) { try await ben.sync() }
+
+    #expect(error?.kind == .otherUser)
+    #expect(ben.transport.total == 0)
+    try await ana.sync()
+    #expect(try ana.store.owner() != nil)
+    #expect(try ana.store.queue() == [])
+  }
+
+  @Test func `taking a store over is a command in the audit log and an event`() throws {
+    let store = try world.open("store")
+    try store.adopt(identity: "ana", signIn: nil, nil)
+    try store.accept(world.put("a", [:]))
+    #expect(throws: StoreError.self) { try store.adopt(identity: "ben", signIn: nil, nil) }
+
+    try store.adopt(identity: "ben", signIn: nil, takesOver: true, nil)
+
+    #expect(try store.owner() == "ben")
+    let command = try store.read { try $0.commands(limit: 1) }.map { [$0.verb, $0.selection, "\($0.count)"] }
+    #expect(command == [["adopt", "from ana by ben", "1"]])
+    #expect(try store.events(limit: 10).contains { $0.kind == "account" && $0.message.contains("took over") })
+    #expect(try store.queue() == ["save a pending"])
+  }
+
+  @Test func `joined changes are what they would be had they been enqueued here`() throws {
+    let (here, other) = (try world.open("here"), try world.open("other"))
+    try here.accept(world.put("a", ["x": .int64(1)]))
+    try other.accept(world.put("a", ["y": .int64(2)]))
+    let paused = try other.accept(world.put("b", [:]))
+    _ = try other.perform(.pause, on: .ids([paused]), actor: "test")
+    _ = try other.enqueueZone(ZoneKey(zone: "Home"))
+
+    try here.join(other)
+    try here.join(other)
+
+    #expect(try here.queue() == ["save a pending", "save b paused", "zoneSave  pending"])
+    #expect(try here.operations(matching: nil).rows.count == 3)
+    #expect(try other.queue() == [])
+    let error = #expect(throws: StoreError.self) { try other.accept(world.put("late", [:])) }
+    #expect(error?.passes == true)
+  }
+}

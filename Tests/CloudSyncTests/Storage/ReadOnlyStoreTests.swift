@@ -1,0 +1,113 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import CloudSync
+
+/// Stores that are opened only to be read.
+@Suite(.onFile) struct ReadOnlyStoreTests {
+  private let world: World
+  private var path: String { world.folder.path("store.sqlite") }
+
+  init() throws { world = try World() }
+
+  private func files() throws -> [String: Data] {
+    var files: [String: Data] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: world.folder.url.path) {
+      files[name] = try Data(contentsOf: URL(fileURLWithPath: world.folder.path(name)))
+    }
+    return files
+  }
+
+  private func queue() throws -> [String] {
+    try SyncStore(path: path, scope: world.scope, access: .reading).queue()
+  }
+
+  /// Leaves a copy of an open store with a log that was not merged, as a killed process does.
+  private func makeKilledStore() throws {
+    let store = try world.open("live")
+    try store.accept(world.put("a", [:]))
+    for ending in ["", "-wal", ".driver"] {
+      try FileManager.default.copyItem(
+        atPath: world.folder.path("live.sqlite\(ending)"),
+        toPath: path + ending
+      )
+    }
+    withExtendedLifetime(store) {}
+  }
+
+  /// Makes the log's index impossible to make, as on media that cannot be written.
+  private func forbidIndex() throws {
+    try FileManager.default.createSymbolicLink(atPath: path + "-shm", withDestinationPath: "/nowhere/at/all")
+  }
+
+  @Test func `reading a closed store leaves the folder as it was`() throws {
+    do { try world.open("store").accept(world.put("a", [:])) }
+    let before = try files()
+    #expect(before["store.sqlite-wal"] == nil)
+
+    #expect(try queue() == ["save a pending"])
+
+    #expect(try files() == before)
+  }
+
+  @Test func `reading beside an open store leaves its log in place`() throws {
+    let store = try world.open("store")
+    try store.accept(world.put("a", [:]))
+
+    #expect(try queue() == ["save a pending"])
+    try store.accept(world.put("b", [:]))
+
+    #expect(try queue() == ["save a pending", "save b pending"])
+  }
+
+  @Test func `reading what a killed process left merges nothing into the file`() throws {
+    try makeKilledStore()
+    let before = try files()
+
+    #expect(try queue() == ["save a pending"])
+
+    let after = try files()
+    for ending in ["", "-wal", ".driver"] { #expect(after["store.sqlite\(ending)"] == before["store.sqlite\(ending)"]) }
+  }
+
+  @Test func `a store on media that cannot be written is read as it is`() throws {
+    do { try world.open("store").accept(world.put("a", [:])) }
+    try forbidIndex()
+
+    #expect(try queue() == ["save a pending"])
+  }
+
+  @Test func `a store on media that cannot be written is refused while its log holds changes`() throws {
+    try makeKilledStore()
+    try forbidIndex()
+
+    let error = #expect(throws: StoreError.self) { try queue() }
+
+    #expect(error?.kind == .cannotOpen)
+    #expect(error?.message.contains("store.sqlite-wal") == true)
+  }
+
+  @Test(arguments: [StoreAccess.reading, .changing])
+  func `neither reading nor changing makes or migrates a store`(_ access: StoreAccess) throws {
+    let kind = { () -> StoreError.Kind? in
+      do throws(StoreError) {
+        _ = try SyncStore(path: path, scope: world.scope, access: access)
+        return nil
+      } catch {
+        return error.kind
+      }
+    }
+    #expect(kind() == .missing)
+    #expect(try files().isEmpty)
+    do {
+      let store = try world.open("store")
+      try store.execute("DELETE FROM grdb_migrations WHERE rowid = (SELECT max(rowid) FROM grdb_migrations)")
+    }
+    let before = try files()["store.sqlite"]
+
+    #expect(kind() == .older)
+
+    #expect(try files()["store.sqlite"] == before)
+  }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// What verbs that only look, and verbs that command a queue, do to the store's file.
+@Suite(.serialized) struct ReadingCommandTests {
+  /// Verbs that read a store. They fail where there is none.
+  static let reading = [
+    ["queue", "list"], ["queue", "show", "1"], ["queue", "export"], ["conflicts", "list"], ["conflicts", "show", "1"],
+    ["conflicts", "dropped"], ["records", "list"], ["records", "get", "t1"], ["records", "query", "Task"],
+    ["records", "export"], ["zones", "list"], ["verify"], ["queue", "discard", "--all", "--dry-run"],
+    ["conflicts", "resolve", "1", "--take", "local", "--dry-run"], ["zones", "accept", "cktop", "--dry-run"],
+  ]
+  /// Verbs that change what is queued, and neither make nor migrate a store.
+  static let commanding = [
+    ["queue", "retry", "--all"], ["queue", "discard", "--all", "--yes"], ["queue", "pause", "--all"],
+    ["queue", "resume", "--all"], ["queue", "flush"], ["conflicts", "resolve", "1", "--take", "local"],
+    ["conflicts", "undo", "1"], ["zones", "accept", "cktop", "--yes"], ["zones", "restore", "cktop", "--yes"],
+    ["zones", "delete", "cktop", "--yes"],
+  ]
+
+  /// Every file beside the store with its bytes, but for the token that the server replaces.
+  private func files(_ folder: String) throws -> [String: Data] {
+    var files: [String: Data] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder) where !name.hasSuffix(".token") {
+      files[name] = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)"))
+    }
+    return files
+  }
+
+  private func olden(_ path: String) throws {
+    let store = try SQLiteStorage(path: path)
+    try store.write { ledger in
+      try ledger.run("DELETE FROM grdb_migrations WHERE rowid = (SELECT max(rowid) FROM grdb_migrations)")
+    }
+  }
+
+  @Test func `a verb that only looks leaves every file of the store as it was`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let folder = machine.folder.path("stores")
+    let store = ["CKTOP_STORE": "\(folder)/s.sqlite"]
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t1", "a=1", settings: store)
+    try await machine.succeed("sync", settings: store)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "t2", "a=1", settings: store)
+    let before = try files(folder)
+
+    for verb in Self.reading + [["status"], ["account"], ["records", "list", "--remote"]] {
+      for arguments in [verb, verb + ["--read-only"]] {
+        _ = try await machine.running(arguments, settings: store)
+        #expect(try files(folder) == before, "\(arguments)")
+      }
+    }
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `a store of an earlier version is migrated by sync alone`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let path = machine.folder.path("old.sqlite")
+    let store = ["CKTOP_STORE": path]
+    try await machine.succeed("sync", settings: store)
+    try olden(path)
+    let before = try Data(contentsOf: URL(fileURLWithPath: path))
+
+    for verb in Self.reading + Self.commanding + [["status"]] {
+      #expect(try await machine.failing(4, verb, settings: store).contains("cktop sync"), "\(verb)")
+    }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+    withExtendedLifetime(cloud) {}
+  }
+}
