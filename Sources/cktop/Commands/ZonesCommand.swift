@@ -63,9 +63,7 @@ struct ZonesPause: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    guard let store = try session.storeToCommand() else {
-      return try ZonePause.report("paused", name, false, json: json)
-    }
+    let store = try session.storeToCommand()
     try ZonePause.report("paused", name, try store.pause(.zone(store.zoneKey(named: name)), actor: "cli"), json: json)
   }
 }
@@ -82,9 +80,7 @@ struct ZonesResume: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    guard let store = try session.storeToCommand() else {
-      return try ZonePause.report("resumed", name, false, json: json)
-    }
+    let store = try session.storeToCommand()
     try ZonePause.report("resumed", name, try store.resume(.zone(store.zoneKey(named: name)), actor: "cli"), json: json)
   }
 }
