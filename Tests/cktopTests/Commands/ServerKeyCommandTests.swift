@@ -137,7 +137,7 @@ import Testing
     #expect(sync["sent"] as? Int == 1)
     let left = try await machine.succeed("queue", "list", "--json", settings: ben).object()
     #expect(left["state"] as? String == "paused")
-    try await machine.succeed("queue", "resume", "--all", settings: ben)
+    try await machine.succeed("queue", "resume", "--where", "state = 'paused'", settings: ben)
     try await machine.succeed("sync", settings: ben)
     #expect(try await machine.succeed("records", "list", "--remote", "--json", settings: ben).lines.count == 2)
     #expect(try await machine.succeed("records", "list", "--remote", "--json").lines.count == 1)
