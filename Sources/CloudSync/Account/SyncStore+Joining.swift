@@ -8,6 +8,8 @@ extension SyncStore {
   ///
   /// - Throws: `StoreError` where a change cannot be accepted here. It stays in the other store.
   package func join(_ other: SyncStore) throws(StoreError) {
+    // First, so that nothing goes that was held back there.
+    for held in try other.pauses() { try pause(held.rule, actor: held.actor ?? "sync") }
     while true {
       let operations = try other.operationsToMove(to: path)
       guard !operations.isEmpty else { return }
@@ -37,7 +39,9 @@ extension SyncStore {
         }
       }
       let change = Change(operation.key, .save(type: operation.type ?? "", operation.changes), assets: assets)
-      let keeping: AssetKeeping = operation.assets.contains { $0.path != nil } ? .referenced : .copied
+      // A file that was copied goes with the store that is left, so that none may be left where it is.
+      let isCopied = operation.assets.contains { $0.path == nil }
+      let keeping: AssetKeeping = isCopied || operation.assets.isEmpty ? .copied : .referenced
       accepted = try enqueue([change], group: operation.group, assets: keeping).first ?? .unchanged
     }
     if case .enqueued(let id) = accepted, operation.state == .paused {

@@ -142,6 +142,8 @@ extension SyncStore {
       try ledger.removeZone(zone)
       if !operations.isEmpty { try ledger.insertZone(zone, state: .unconfirmed) }
     }
+    // What the other user's polls have read is not what this user's have.
+    try ledger.removePulls()
     try ledger.setValue("databaseToken", nil)
   }
 }

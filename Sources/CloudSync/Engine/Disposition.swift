@@ -131,14 +131,14 @@ package enum Backoff {
     return min(asked * Double(1 << min(max(attempt - 1, 0), 12)), asked + 3600)
   }
 
+  /// The longest that a wait is honoured, in seconds: after a day the server is asked again.
+  static let longestWait = 86_400.0
+
   /// Seconds a scope waits: never less than the server asked, more where it repeats itself, jitter upward only.
   ///
   /// - Parameters:
   ///   - asked: the server's `retryAfter`, if it gave one.
   ///   - previous: the last wait of the same scope, if the scope has not been free since.
-  /// The longest that a wait is honoured, in seconds: after a day the server is asked again.
-  static let longestWait = 86_400.0
-
   package static func scopeSeconds(asked: Double?, previous: Double?, random: Double) -> Double {
     // A wait of nothing is no wait at all: taken at its word, the next request would go at once, and so on.
     let asked = asked.flatMap { $0 > 0 ? min($0, longestWait) : nil }

@@ -14,6 +14,7 @@ extension SyncEngine {
     _ = try store.flush(actor: "sync")
     let alone = { [self] (lease: Lease) in try await passAlone(lease, types, isWithoutApp: isWithoutApp) }
     if let lease = try Lease.acquire(store) { return try await alone(lease) }
+    try await refuseStrangersIfKnown()
     let request = try store.requestPass(types, isWithoutApp: isWithoutApp)
     // Its own: a driver of this process sleeps on the engine's, which wakes one sleeper.
     let wakeup = Wakeup()
@@ -42,6 +43,12 @@ extension SyncEngine {
       if let lease = try Lease.acquire(store) { return try await alone(lease) }
       await wakeup.sleep(.milliseconds(200))
     }
+  }
+
+  /// Refuses another user's credential before another process is asked to sync for it. Where the server cannot be asked,
+  /// the sync of that process says so.
+  private func refuseStrangersIfKnown() async throws {
+    do { try await refuseStrangers() } catch is WebServicesError {}
   }
 
   private func passAlone(_ lease: Lease, _ types: [String], isWithoutApp: Bool) async throws -> PassSummary {

@@ -120,8 +120,14 @@ extension Ledger {
     return try value(Self.appKey) == "\(holder.fence)"
   }
 
-  /// The number of saves that could be sent, were the app not to see them first.
+  /// The number of saves that could be sent, were the app not to see them first. What a pause rule holds is not among them.
   fileprivate func savesToShow() throws -> Int {
-    try one("SELECT count(*) FROM operations WHERE operation = 'save' AND state IN ('pending', 'waiting')") ?? 0
+    if try isPaused() { return 0 }
+    return try one(
+      """
+      SELECT count(*) FROM operations WHERE operation = 'save' AND state IN ('pending', 'waiting')
+        AND (zone, owner) NOT IN (SELECT zone, owner FROM pauses) AND type NOT IN (SELECT type FROM pauses)
+      """
+    ) ?? 0
   }
 }

@@ -65,8 +65,10 @@ struct QueueSelection: ParsableArguments {
     let shown = try store.versions(of: ids.map(\.id)).merging(named) { $1 }
     let found = try store.perform(.discard, on: selection, versions: named, dryRun: true, actor: "cli").changed
     guard !found.isEmpty else { return (selection, named) }
+    let asked = ids.isEmpty ? try store.versions(of: found) : [:]
     guard Question.ask("Discard \(found.count) operations?") else { return nil }
-    return ids.isEmpty ? (.ids(found), [:]) : (selection, shown)
+    // What changes while the question stands is not what was asked about.
+    return ids.isEmpty ? (.ids(found), asked) : (selection, shown)
   }
 
   private func report(_ verb: QueueVerb, _ result: CommandResult) throws {

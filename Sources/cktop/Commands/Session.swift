@@ -117,7 +117,9 @@ struct Session: Sendable {
   /// - Parameter dryRun: whether the verb only shows what it would do, which is looking.
   func storeToCommand(dryRun: Bool = false) throws -> SyncStore {
     if !dryRun { try refuseIfReadOnly() }
-    return try existingStore(dryRun ? .reading : .changing)
+    let store = try existingStore(dryRun ? .reading : .changing)
+    if !dryRun, let sender = try sender() { store.enqueue(as: sender) }
+    return store
   }
 
   private func existingStore(_ access: StoreAccess) throws -> SyncStore {

@@ -63,6 +63,7 @@ struct ZonesPause: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
+    try ZoneName.check(name)
     let store = try session.storeToCommand()
     try ZonePause.report("paused", name, try store.pause(.zone(store.zoneKey(named: name)), actor: "cli"), json: json)
   }
@@ -80,6 +81,7 @@ struct ZonesResume: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
+    try ZoneName.check(name)
     let store = try session.storeToCommand()
     try ZonePause.report("resumed", name, try store.resume(.zone(store.zoneKey(named: name)), actor: "cli"), json: json)
   }
@@ -89,7 +91,8 @@ struct ZonesResume: Verb {
 private enum ZonePause {
   static func report(_ deed: String, _ zone: String, _ isChanged: Bool, json: Bool) throws {
     let object: JSONObject = ["zone": .text(zone), "changed": .bool(isChanged)]
-    let line = isChanged ? "\(deed) zone \(zone)" : "zone \(zone) was \(deed) already"
+    let already = deed == "paused" ? "is paused already" : "was not paused"
+    let line = isChanged ? "\(deed) zone \(zone)" : "zone \(zone) \(already)"
     OutputStream.standard.line(json ? object.line : line.visible)
   }
 }

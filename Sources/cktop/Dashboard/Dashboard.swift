@@ -183,7 +183,8 @@ final class Dashboard {
 
   /// Whether the rows of the queue's filter are still being read.
   private var waitsForRows: Bool {
-    state.focus == .queue && state.lists[.queue]?.filter != service.snapshot.queueText && service.readFailure == nil
+    service.snapshot.hasStore && service.readFailure == nil && state.focus == .queue
+      && state.lists[.queue]?.filter != service.snapshot.queueText
   }
 
   private func pressHeld() {

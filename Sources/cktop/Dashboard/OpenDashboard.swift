@@ -39,7 +39,7 @@ struct OpenDashboard: AsyncParsableCommand {
     try DescriptorLimit.require()
     // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.
     Screen.startGuard()
-    if sync { _ = try await session.storeToChange(toSync: true) }
+    if sync { try session.refuseOtherPolicy(try await session.storeToChange(toSync: true)) }
     let service = try CloudKitService(opening: session.opening(), isReadOnly: session.settings.isReadOnly.value)
     let setting = Dashboard.Setting(
       scope: scope,

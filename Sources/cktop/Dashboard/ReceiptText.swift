@@ -26,6 +26,7 @@ extension Receipt {
     if command == .togglePause || command == .perform(.pause, .all) || command == .perform(.resume, .all) {
       return verb == .pause ? "Paused everything" : "Resumed everything"
     }
+    if changed == 0, let leftAlone { return leftAlone.sentence }
     var text = "\(did) \(Format.count(changed, "operation"))"
     if unanswered > 0 {
       let which = changed == 1 ? "it" : "\(unanswered) of them"

@@ -103,8 +103,6 @@ extension Ledger {
     }
   }
 
-  /// Whether an operator paused everything.
-
   /// Whether a scope waits now.
   func isWaiting(_ scope: WaitScope, now: Int64) throws -> Bool { try wait(scope).map { $0.until > now } ?? false }
 }

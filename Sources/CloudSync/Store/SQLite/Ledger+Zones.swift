@@ -35,6 +35,8 @@ extension Ledger {
 
   // MARK: - Pulls
 
+  func removePulls() throws { try run("DELETE FROM pulls") }
+
   func pulls() throws -> [Pull] {
     try rows("SELECT * FROM pulls ORDER BY owner, zone, type").map { row in
       var pull = Pull(zone: ZoneKey(zone: row["zone"], owner: row["owner"]), type: row["type"])

@@ -95,7 +95,7 @@ package final class SQLiteStorage: QueueStorage {
     let isThere = FileManager.default.fileExists(atPath: path)
     // SQLite takes an empty file for a new one; what was in this one is lost, and is not to be forgotten as well.
     if isThere, StoreLock.isMade(path), try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 0 {
-      let remedy = "put a copy back, or remove \(StoreLock.path(path)) to begin anew"
+      let remedy = "put a copy back, or remove \(StoreLock.path(path)) to start over"
       throw StoreError(.damaged, "the store \(path) is empty, and it was not: \(remedy)")
     }
     if access != .making, !isThere { throw StoreError.missing(path) }
