@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import Foundation
+import GRDB
 import Testing
 
 @testable import CloudSync
@@ -47,6 +48,23 @@ import Testing
     #expect(await kind { try mine.store.accept(world.put("b", [:])) } == .replaced)
     #expect(await kind { try await mine.sync() } == .replaced)
     #expect(mine.transport.total == 0)
+  }
+
+  @Test func `the log of a file that was replaced is not taken for the log of the file that is there now`() throws {
+    let backup = world.folder.path("backup.sqlite")
+    do {
+      let other = try SyncStore(path: backup, scope: world.scope)
+      try other.accept(world.put("kept", [:]))
+      try other.file.writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+    }
+    for number in 0..<50 { try mine.store.accept(world.put("a\(number)", [:])) }
+    guard rename(backup, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+
+    #expect(throws: StoreError.self) { try mine.store.status() }
+
+    #expect(FileManager.default.fileExists(atPath: path + "-wal.replaced"))
+    let present = try SyncStore(path: path, scope: world.scope)
+    #expect(try present.queue() == ["save kept pending"])
   }
 
   @Test(arguments: [false, true])

@@ -31,6 +31,17 @@ enum SQLiteLog {
     try? queue.close()
   }
 
+  /// Moves the log of a file that was replaced out of the way: SQLite would take it for the log of the file that is there now,
+  /// and write its pages into that one.
+  ///
+  /// - Parameter log: the log that belonged to the former file.
+  static func setAside(_ path: String, ifItIs log: FileIdentity?) {
+    guard let log, FileIdentity(atPath: path + "-wal") == log else { return }
+    try? FileManager.default.removeItem(atPath: path + "-wal.replaced")
+    try? FileManager.default.moveItem(atPath: path + "-wal", toPath: path + "-wal.replaced")
+    try? FileManager.default.removeItem(atPath: path + "-shm")
+  }
+
   private static func size(_ path: String) -> Int? {
     try? FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int
   }

@@ -28,6 +28,8 @@ package final class SQLiteStorage: QueueStorage {
   private let seat: DriverSeat?
   /// Which file was opened; nil in memory.
   private let identity: FileIdentity?
+  /// Which write-ahead log this process writes, if it may.
+  private let log: FileIdentity?
   /// Why the file is not to be used any more, once that is known.
   private let damage = Mutex<StoreError?>(nil)
   /// How many calls wait for their turn to write.
@@ -54,6 +56,7 @@ package final class SQLiteStorage: QueueStorage {
     do {
       writer = try Self.open(name, access)
       identity = FileIdentity(atPath: name)
+      log = access == .reading ? nil : FileIdentity(atPath: name + "-wal")
       try checkOnOpening(upTo: limit)
     } catch {
       throw StoreError(opening: path, error)
@@ -69,6 +72,7 @@ package final class SQLiteStorage: QueueStorage {
     madeLog = false
     seat = DriverSeat()
     identity = nil
+    log = nil
     do {
       var configuration = Configuration()
       configuration.label = "cktop"
@@ -347,6 +351,7 @@ package final class SQLiteStorage: QueueStorage {
 
   package func requireInPlace() throws(StoreError) {
     guard let identity, FileIdentity(atPath: name) != identity else { return }
+    SQLiteLog.setAside(name, ifItIs: log)
     throw .replaced("the store \(name)")
   }
 
