@@ -112,6 +112,12 @@ extension SyncStore {
     }
   }
 
+  /// Whether a credential is that of the store's user, as far as the store knows.
+  func knows(_ credential: String?) throws(StoreError) -> Bool {
+    guard let credential else { return false }
+    return try read { try $0.value("signIn").map(CredentialDigest.init(stored:))?.matches(credential) ?? false }
+  }
+
   /// Gives another user's queue to this one. The local copy of a private or shared database was the other user's: it is
   /// forgotten, and edits become whole records.
   private func takeOver(by user: String, now: Int64, _ ledger: Ledger) throws {

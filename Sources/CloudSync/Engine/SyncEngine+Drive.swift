@@ -45,9 +45,10 @@ extension SyncEngine {
     }
   }
 
-  /// Refuses another user's credential before another process is asked to sync for it. Where the server cannot be asked,
-  /// the sync of that process says so.
+  /// Refuses another user's credential before another process is asked to sync for it. The server is asked only about a
+  /// credential that the store does not know; where it cannot be asked, the sync of that process says so.
   private func refuseStrangersIfKnown() async throws {
+    if try store.knows(credential) { return }
     do { try await refuseStrangers() } catch is WebServicesError {}
   }
 
