@@ -23,7 +23,7 @@ package enum ServiceCommand: Hashable, Sendable {
 /// The result of a command, as a value: the screen makes the sentence.
 package struct Receipt: Sendable {
   package var command: ServiceCommand
-  /// What was done to operations; a toggle decides it when it runs.
+  /// The verb carried out on operations; a toggle decides it when it runs.
   package var verb: QueueVerb?
   /// The number of operations changed.
   package var changed = 0
@@ -35,7 +35,7 @@ package struct Receipt: Sendable {
   package var unanswered = 0
   /// Whether a resolved conflict leaves a change to be sent.
   package var isToBeSent = false
-  /// What a sync did.
+  /// The summary of a sync.
   package var summary: PassSummary?
   /// The store's state after a sync.
   package var status: StoreStatus?

@@ -156,7 +156,7 @@ struct Room {
   }
 }
 
-/// What others refer to before them, as far as the server does not care.
+/// Returns the members with referenced records before those that refer to them, where the server takes any order.
 func inGoodOrder(_ members: [Workload.Candidate]) -> [Workload.Candidate] {
   guard members.contains(where: { !$0.precedents.isEmpty }) else { return members }
   let byID = Dictionary(members.map { ($0.id, $0) }) { first, _ in first }

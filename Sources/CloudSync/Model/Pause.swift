@@ -1,4 +1,4 @@
-/// What a pause holds back: a rule, which holds later changes too.
+/// A rule that holds back changes, later ones included.
 package enum PauseRule: Hashable, Sendable {
   /// No request is made at all.
   case everything
@@ -36,7 +36,7 @@ package struct Pause: Hashable, Sendable {
   /// Who paused; nil where an earlier version did not store it.
   package var actor: String?
 
-  /// What a list shows as the reason of an operation under this rule.
+  /// The reason that a list shows for an operation under this rule.
   package var reason: String { "\(rule.text) is paused\(actor.map { " by \($0)" } ?? "")" }
 }
 
