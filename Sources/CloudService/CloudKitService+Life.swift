@@ -79,7 +79,7 @@ extension CloudKitService {
   /// The engine, made if need be, after the commands given so far.
   private func engineToSync() async throws -> SyncEngine {
     await laneIsDone()
-    if let engine { return engine }
+    if let engine, !engine.store.isReplaced { return engine }
     guard let toSync = opening.toSync else { throw CommandRefusal.cannotSync }
     let making = makingEngine ?? Task.detached { try await toSync() }
     makingEngine = making

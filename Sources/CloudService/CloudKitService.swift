@@ -144,6 +144,7 @@ public final class CloudKitService {
     switch result {
     case .success(let read):
       readFailure = nil
+      if read.store !== store { watcher = nil }
       store = read.store
       snapshot = read.snapshot
       watch()
@@ -164,7 +165,7 @@ public final class CloudKitService {
   private nonisolated static func read(_ store: SyncStore?, _ opening: StoreOpening, _ scope: SnapshotScope) throws
     -> (store: SyncStore?, snapshot: Snapshot)
   {
-    guard let store = try store ?? opening.toRead() else { return (nil, .withoutStore) }
+    guard let store = try store?.unlessReplaced ?? opening.toRead() else { return (nil, .withoutStore) }
     return (store, try read(store, scope))
   }
 

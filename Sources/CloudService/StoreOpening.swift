@@ -27,6 +27,11 @@ package struct StoreOpening: Sendable {
   }
 }
 
+extension SyncStore {
+  /// This store; nil where its file was deleted, replaced or moved away since it was opened.
+  var unlessReplaced: SyncStore? { isReplaced ? nil : self }
+}
+
 /// The connection for changes, opened when the first change needs it.
 final class ChangingStore: Sendable {
   private let open: @Sendable () throws -> SyncStore
@@ -37,7 +42,7 @@ final class ChangingStore: Sendable {
   /// Returns the store; one that could not be opened is tried again at the next call.
   func get() throws -> SyncStore {
     try opened.withLock { opened in
-      if let opened { return opened }
+      if let opened = opened?.unlessReplaced { return opened }
       let store = try open()
       opened = store
       return store

@@ -139,7 +139,7 @@ final class SimulatedDevice {
   }
 
   private func drive(_ types: [String]) async throws -> PassSummary {
-    try engine.takeSettings()
+    try await engine.checkSettings()
     guard let lease = try Lease.acquire(store) else { return try await engine.syncNow(recordTypes: types) }
     defer { lease.release(store) }
     _ = try store.recoverInFlight(lease)

@@ -15,7 +15,7 @@ extension SyncEngine {
     if let owner = configuration.owner, try store.owner() != owner {
       try store.adopt(identity: owner, signIn: configuration.signIn, nil)
     }
-    if let user = configuration.identity, user != SyncStore.nobody { store.enqueue(as: Sender(user: user)) }
+    if let sender = configuration.sender { store.enqueue(as: sender) }
     self.init(store: store, configuration, delegate: delegate)
   }
 

@@ -38,6 +38,13 @@ package enum StorePath {
     }
   }
 
+  /// Whether a store is that of a credential's user as far as this machine knows, or nobody's.
+  package static func isOpen(_ path: String, to signIn: String) -> Bool {
+    let known = SQLiteStorage.values(["identity", "queuedBy", "signIn"], ofFileAt: path) ?? [:]
+    if let digest = known["signIn"] { return CredentialDigest(stored: digest).matches(signIn) }
+    return known["queuedBy"] == nil && known["identity"] ?? SyncStore.nobody == SyncStore.nobody
+  }
+
   /// Whether a credential's user may have another file than the first one.
   package static func isShared(base: String, _ signIn: String) -> Bool {
     if FileManager.default.fileExists(atPath: path(ofUnknown: signIn, base: base)) { return true }

@@ -40,10 +40,11 @@ extension SyncStore {
     guard try access(of: sender, ledger) == .refused else { return }
     let count = try Self.changeCount(ledger)
     let changes = count == 1 ? "1 unsent change" : "\(count) unsent changes"
+    let with = count == 0 ? "" : " with \(changes)"
     let what: String
     switch try Self.owner(ledger) {
     case .user(let user), .queuer(let user):
-      what = "the store \(path) with \(changes) belongs to \(user), not to \(sender.user ?? "this credential")"
+      what = "the store \(path)\(with) belongs to \(user), not to \(sender.user ?? "this credential")"
     case .credential, .none:
       what = "the store \(path) has \(changes) of another sign-in, which never reached the server"
     }
@@ -58,22 +59,20 @@ extension SyncStore {
   /// Notes who enqueues from now on. The first change that is accepted makes the store theirs.
   package func enqueue(as sender: Sender) { self.sender.withLock { $0 = sender } }
 
-  /// Refuses to add to another user's queue, and to a store that was joined with another meanwhile.
-  func checkSender(_ ledger: Ledger) throws {
+  /// Makes the queue that of whoever enqueues where it is nobody's, before anything is added to it. Refuses to add to another
+  /// user's queue, and to a store that was joined with another meanwhile.
+  func claimQueue(_ ledger: Ledger) throws {
     if let path = try ledger.value("joinedTo") {
       throw StoreError(.cannotOpen, "the changes of this store have just moved to \(path); try again", passes: true)
     }
-    if let sender = sender.withLock({ $0 }) { try require(sender, toSend: false, ledger) }
-  }
-
-  /// Keeps who enqueued the first change.
-  func noteSender(_ ledger: Ledger) throws {
     guard let sender = sender.withLock({ $0 }) else { return }
+    try require(sender, toSend: false, ledger)
     switch try Self.owner(ledger) {
     case .user: return
     case .queuer(let user) where user == sender.user: return
     case .credential(let digest) where sender.credential.map(digest.matches) == true: return
-    case .queuer where sender.user == nil: return
+    // Whoever added to the changes of somebody else without a name of their own did not take them over.
+    case .queuer where try sender.user == nil && Self.changeCount(ledger) > 0: return
     case .none, .queuer, .credential: break
     }
     try ledger.setValue("queuedBy", sender.user)
@@ -110,6 +109,12 @@ extension SyncStore {
       if known?.isOld == false, known?.matches(credential) == true { return }
       try ledger.setValue("signIn", CredentialDigest(of: credential).text)
     }
+  }
+
+  /// Whether only the server can tell if a sender is the user that the store belongs to.
+  package func isUnknown(_ sender: Sender) throws(StoreError) -> Bool {
+    guard try read({ ledger in try access(of: sender, ledger) == .unknown }) else { return false }
+    return try !knows(sender.credential)
   }
 
   /// Whether a credential is that of the store's user, as far as the store knows.

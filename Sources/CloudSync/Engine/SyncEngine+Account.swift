@@ -11,11 +11,23 @@ extension SyncEngine {
   }
 
   /// The name of the credential, by which its user is recognized; nil where it says nothing about the user.
-  var credential: String? {
-    if let name = configuration.signIn { return name }
+  var credential: String? { configuration.credential }
+}
+
+extension SyncEngine.Configuration {
+  /// The name of the credential, by which its user is recognized; nil where it says nothing about the user.
+  fileprivate var credential: String? {
+    if let signIn { return signIn }
     // Another user may have signed in since the client was made.
     guard client.signIn == 0, case .webAuth(_, let token)? = client.configuration.credential else { return nil }
     return CredentialDigest.name(ofToken: token)
+  }
+
+  /// The user who enqueues, as far as the configuration tells; nil without a user.
+  var sender: Sender? {
+    let user = identity ?? owner
+    if let user { return user == SyncStore.nobody ? nil : Sender(user: user, credential: credential) }
+    return credential.map { Sender(user: nil, credential: $0) }
   }
 }
 

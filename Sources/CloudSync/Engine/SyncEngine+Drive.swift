@@ -9,12 +9,12 @@ extension SyncEngine {
   ///
   /// - Parameter isWithoutApp: whether what waits for the app is released for this sync, as an operator's command.
   package func syncOnce(types: [String] = [], isWithoutApp: Bool = false) async throws -> PassSummary {
-    try takeSettings()
+    try checkSettings()
     if isWithoutApp { try store.auditRelease(actor: "sync") }
     _ = try store.flush(actor: "sync")
     let alone = { [self] (lease: Lease) in try await passAlone(lease, types, isWithoutApp: isWithoutApp) }
     if let lease = try Lease.acquire(store) { return try await alone(lease) }
-    try await refuseStrangersIfKnown()
+    if try await isOurs() { try takeSettings() }
     let request = try store.requestPass(types, isWithoutApp: isWithoutApp)
     // Its own: a driver of this process sleeps on the engine's, which wakes one sleeper.
     let wakeup = Wakeup()
@@ -46,10 +46,17 @@ extension SyncEngine {
   }
 
   /// Refuses another user's credential before another process is asked to sync for it. The server is asked only about a
-  /// credential that the store does not know; where it cannot be asked, the sync of that process says so.
-  private func refuseStrangersIfKnown() async throws {
-    if try store.knows(credential) { return }
-    do { try await refuseStrangers() } catch is WebServicesError {}
+  /// credential that the store does not know.
+  ///
+  /// - Returns: false where it cannot be asked, which the sync of that process says.
+  private func isOurs() async throws -> Bool {
+    if try store.knows(credential) { return true }
+    do {
+      try await refuseStrangers()
+      return true
+    } catch is WebServicesError {
+      return false
+    }
   }
 
   private func passAlone(_ lease: Lease, _ types: [String], isWithoutApp: Bool) async throws -> PassSummary {
@@ -71,7 +78,7 @@ extension SyncEngine {
   package func drive(types: [String] = [], isWithoutApp: Bool = false) async throws {
     isAlwaysWithoutApp = isWithoutApp
     self.isWithoutApp = isWithoutApp
-    var hasSettings = false
+    var hasStarted = false
     let watcher = watch(wakeup)
     defer { _ = watcher }
     let lookout = watchPlace()
@@ -89,11 +96,11 @@ extension SyncEngine {
     while !Task.isCancelled {
       do {
         try requireInPlace()
-        if !hasSettings {
-          try takeSettings()
+        if !hasStarted {
+          try checkSettings()
           if isWithoutApp { try store.auditRelease(actor: "sync") }
         }
-        hasSettings = true
+        hasStarted = true
         guard let held = lease else {
           restingUntil = nil
           let taken = try await standBy()

@@ -14,20 +14,38 @@ extension SyncEngine {
   /// What a transaction decides by itself. Conflicts that the app decides stay open.
   var merging: MergePolicy { settings.merging(isWithoutApp: isWithoutApp && configuration.conflictResolver == nil) }
 
-  /// Stores what this engine names where the store keeps nothing, and checks it against what the store keeps.
+  /// Refuses to sync where what this engine names differs from what the store keeps. Stores nothing: whether the store is
+  /// this user's may not be known yet.
   ///
-  /// - Throws: `StoreError` of kind `otherSettings` where they differ.
-  nonisolated func takeSettings() throws(StoreError) {
+  /// - Throws: `StoreError` of kind `otherSettings`.
+  func checkSettings() throws(StoreError) {
+    try store.checkSettings(namedSettings, replaces: configuration.replacesStored)
+    hasTakenSettings = false
+  }
+
+  /// Stores, once a sync or a start, what this engine names where the store keeps nothing or it is to be replaced. The store
+  /// is this user's.
+  ///
+  /// - Throws: `StoreError` of kind `otherSettings` where the store keeps something else.
+  func takeSettings() throws(StoreError) {
+    if !hasTakenSettings {
+      try store.takeSettings(namedSettings, replaces: configuration.replacesStored)
+      if let policy = configuration.replacingPolicy { try store.setPolicy(policy, actor: "cli") }
+    }
+    hasTakenSettings = true
+    settings = try store.settings().completed
+  }
+
+  private var namedSettings: OutcomeSettings {
     let replaces = configuration.replacesStored
     let fact = { (isSo: Bool) -> Bool? in isSo ? true : replaces ? false : nil }
-    let named = OutcomeSettings(
+    return OutcomeSettings(
       policy: configuration.policy,
       mergeRules: configuration.mergeRules,
       deletionGuard: configuration.deletionGuard,
       asksBeforeSending: fact(asksBeforeSending),
       asksAboutConflicts: fact(configuration.conflictResolver != nil)
     )
-    try store.takeSettings(named, replaces: replaces)
   }
 
   /// Counts what this process leaves for the app; nil where that is nothing.

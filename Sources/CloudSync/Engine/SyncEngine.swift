@@ -54,6 +54,8 @@ public actor SyncEngine {
     package var signIn: String?
     /// Whether the store of another user becomes this one's, with the changes that are queued.
     package var takesOver = false
+    /// The conflict policy that replaces the stored one, as an operator's command; nil: none.
+    package var replacingPolicy: ConflictPolicy?
     /// Where pushes come in; nil: nowhere.
     package var pushes: CKNotificationSequence?
     /// Where the files of assets are downloaded from that records of the store have; nil: from nowhere.
@@ -134,6 +136,8 @@ public actor SyncEngine {
   let overdue = OverdueCalls()
   /// The store's settings, as this sync cycle found them.
   var settings = OutcomeSettings.standard
+  /// Whether this engine's settings were stored or found to be stored since it was last asked to sync.
+  var hasTakenSettings = false
   /// Whether an operator released what waits for the app, in this sync cycle.
   var isWithoutApp = false
   /// Whether that holds for every sync cycle of this engine.
@@ -183,6 +187,7 @@ public actor SyncEngine {
       try store.shortenWaits(lease)
       try store.noteTime(lease)
       try await authenticate(lease)
+      try takeSettings()
       var readAt = store.now()
       var isComplete = try await fetch(lease, types: types, sweeps: sweeps, &summary)
       if summary.requests == 0 {

@@ -89,6 +89,7 @@ extension SyncStore {
     -> DeletionOutcome
   {
     try decide("restore deletions", zone, version, actor) { known, names, now, ledger in
+      try claimQueue(ledger)
       if known.state == .deleted, scope.database == .shared {
         throw StoreError(
           .invalid,

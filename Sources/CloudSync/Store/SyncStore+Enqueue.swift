@@ -31,7 +31,7 @@ extension SyncStore {
   ) throws(StoreError) -> [Accepted] {
     let now = now()
     return try write { ledger in
-      try checkSender(ledger)
+      try claimQueue(ledger)
       if let group { try Self.check(group, changes, ledger) }
       var zones: Set<ZoneKey> = []
       let doomed = Set(try ledger.zoneDeletions().keys)
@@ -49,7 +49,6 @@ extension SyncStore {
       if let group { try Self.checkSize(of: group, ledger) }
       if accepted.contains(where: { if case .enqueued = $0 { true } else { false } }) {
         try ledger.changeActivity { $0.lastEnqueueAt = now }
-        try noteSender(ledger)
       }
       return accepted
     }

@@ -24,7 +24,7 @@ extension SyncStore {
     if let problem = NameRule.zoneNameProblem(zone.zone) { return .refused(problem) }
     let now = now()
     return try write { ledger in
-      try checkSender(ledger)
+      try claimQueue(ledger)
       let queued = try ledger.operations(of: zone)
       let same = queued.first { $0.kind == kind }
       let isThere = try ledger.zone(zone)?.state == .ready && !queued.contains { $0.kind == .zoneDelete }
@@ -49,7 +49,6 @@ extension SyncStore {
       }
       try ledger.insertZone(zone, state: .unconfirmed)
       try ledger.changeActivity { $0.lastEnqueueAt = now }
-      try noteSender(ledger)
       return .enqueued(try ledger.insert(QueuedOperation(zone, kind, now: now)))
     }
   }

@@ -26,6 +26,14 @@ extension SyncStore {
   }
 }
 
+extension SyncStore {
+  /// Whether the file was deleted or replaced since it was opened.
+  package var isReplaced: Bool {
+    do { try storage.requireInPlace() } catch { return true }
+    return false
+  }
+}
+
 extension SyncStore.Scope {
   fileprivate init(
     _ container: String,

@@ -8,6 +8,23 @@ extension SyncStore {
   /// - Throws: `StoreError` of kind `damaged` where they cannot be read.
   package func settings() throws(StoreError) -> OutcomeSettings { try read { try $0.settings() } }
 
+  /// Refuses a sync that names something else than what is stored.
+  ///
+  /// - Throws: `StoreError` of kind `otherSettings` where a value differs and is not to be replaced.
+  func checkSettings(_ named: OutcomeSettings, replaces: Bool) throws(StoreError) {
+    if case .refuse(let differences) = OutcomeSettings.decide(stored: try settings(), named: named, replaces: replaces) {
+      throw otherSettings(differences)
+    }
+  }
+
+  private func otherSettings(_ differences: [OutcomeSettings.Difference]) -> StoreError {
+    let what = differences.map(\.text).joined(separator: ", ")
+    return StoreError(
+      .otherSettings,
+      "the store \(path) keeps \(what); leave the setting out, or set replacesStored to replace it for everyone"
+    )
+  }
+
   /// Stores what a sync names where nothing is stored, and refuses a sync that names something else.
   ///
   /// - Throws: `StoreError` of kind `otherSettings` where a value differs and is not to be replaced.
@@ -19,12 +36,7 @@ extension SyncStore {
       let stored = try ledger.settings()
       switch OutcomeSettings.decide(stored: stored, named: named, replaces: replaces) {
       case .use: return
-      case .refuse(let differences):
-        let what = differences.map(\.text).joined(separator: ", ")
-        throw StoreError(
-          .otherSettings,
-          "the store \(path) keeps \(what); leave the setting out, or set replacesStored to replace it for everyone"
-        )
+      case .refuse(let differences): throw otherSettings(differences)
       case .store(let settings):
         try ledger.setSettings(settings)
         let changes = settings.changes(since: stored)

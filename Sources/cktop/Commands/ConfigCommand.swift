@@ -36,6 +36,7 @@ struct ConfigCheck: Verb {
       for line in session.settings.report { table.append([line.key.rawValue, line.value ?? "", line.source]) }
       OutputStream.standard.lines(table.lines())
     }
+    _ = try session.settings.policy()
     // A key file that cannot be used shows only when it is opened.
     if session.settings.isConfigured, try session.credentialName() != nil { _ = try session.client(session.scope()) }
   }

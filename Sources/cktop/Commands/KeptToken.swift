@@ -6,14 +6,20 @@ import Foundation
 /// It is preferred while it descends from the configured one; a person who signs in again configures another, and then
 /// the kept one is of no use any more.
 struct KeptToken: Sendable {
-  private let path: String
+  private let storePath: String
   private let configured: String
 
   /// - Parameter configured: The token of the environment, as it stands there.
   init(storePath: String, configured: String) {
-    path = storePath + ".token"
+    self.storePath = storePath
     self.configured = configured
   }
+
+  /// Where the token of the store's own sign-in is kept.
+  private var own: String { storePath + ".token" }
+
+  /// Where it is kept as long as the store is not known to be this sign-in's: what is kept for the store's own stays.
+  private var foreign: String { StorePath.path(ofUnknown: origin, base: storePath) + ".token" }
 
   private struct Content: Codable {
     /// SHA-256 of the configured token, which is not written down a second time.
@@ -25,7 +31,9 @@ struct KeptToken: Sendable {
   static func repaired(_ token: String) -> String { token.replacingOccurrences(of: " ", with: "+") }
 
   /// The kept token, where it descends from the configured one.
-  func read() -> String? {
+  func read() -> String? { read(own) ?? read(foreign) }
+
+  private func read(_ path: String) -> String? {
     guard let data = FileManager.default.contents(atPath: path),
       let content = try? JSONDecoder().decode(Content.self, from: data), content.descendsFrom == origin
     else { return nil }
@@ -38,6 +46,8 @@ struct KeptToken: Sendable {
   /// A token that cannot be written is no reason to stop: the configured one may go on working.
   func keep(_ token: String) {
     guard let data = try? JSONEncoder().encode(Content(descendsFrom: origin, token: token)) else { return }
+    let isOwn = StorePath.isOpen(storePath, to: origin)
+    let path = isOwn ? own : foreign
     let folder = (path as NSString).deletingLastPathComponent
     if !folder.isEmpty {
       try? FileManager.default.createDirectory(
@@ -55,13 +65,16 @@ struct KeptToken: Sendable {
     guard isMade, let handle = FileHandle(forWritingAtPath: temporary) else { return }
     guard (try? handle.write(contentsOf: data)) != nil, (try? handle.close()) != nil else { return }
     // In one step, so that another process never reads half of it.
-    if rename(temporary, path) != 0 { try? FileManager.default.removeItem(atPath: temporary) }
+    guard rename(temporary, path) == 0 else { return (try? FileManager.default.removeItem(atPath: temporary)) ?? () }
+    if isOwn, foreign != own { try? FileManager.default.removeItem(atPath: foreign) }
   }
 
   /// Drops the kept token, which turned out to be somebody else's: the configured one is tried next time.
   ///
   /// - Returns: whether there was one.
-  func forget() -> Bool { read() != nil && (try? FileManager.default.removeItem(atPath: path)) != nil }
+  func forget() -> Bool {
+    [own, foreign].contains { read($0) != nil && (try? FileManager.default.removeItem(atPath: $0)) != nil }
+  }
 
   private var origin: String { Self.origin(of: configured) }
 

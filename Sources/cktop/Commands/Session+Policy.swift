@@ -4,7 +4,7 @@ extension Session {
   /// Refuses a command that names another conflict policy than the store keeps.
   func refuseOtherPolicy(_ store: SyncStore) throws {
     let stored = try store.settings().policy
-    guard let named = settings.policy, let stored, named.value != stored else { return }
+    guard let named = try settings.policy(), let stored, named.value != stored else { return }
     throw CommandFailure.usage(
       "\(named.source.place(of: .policy)) is '\(named.value.rawValue)', but the store keeps the conflict policy "
         + "'\(stored.rawValue)'; leave it out, or replace the stored one with cktop sync --policy "
@@ -12,11 +12,10 @@ extension Session {
     )
   }
 
-  /// Replaces the stored conflict policy by the one that is named.
-  func replacePolicy(of store: SyncStore) throws {
-    guard let policy = settings.policy?.value else {
-      throw CommandFailure.usage("--set-policy needs a policy to store; name one with --policy")
+  /// Refuses to replace the stored conflict policy where none is named.
+  func requirePolicy() throws(CommandFailure) {
+    if try settings.policy() == nil {
+      throw .usage("--set-policy needs a policy to store; name one with --policy")
     }
-    try store.setPolicy(policy, actor: "cli")
   }
 }

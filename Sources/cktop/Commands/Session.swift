@@ -73,13 +73,21 @@ struct Session: Sendable {
       }
     }
     guard FileManager.default.fileExists(atPath: waiting) else { return path }
-    do {
-      let store = try SyncStore(path: path, scope: scope)
-      store.enqueue(as: Sender(user: nil, credential: signIn))
-      try store.join(SyncStore(path: waiting, scope: scope))
-    }
+    try join(waiting, to: path, scope, signIn)
     SyncStore.removeFiles(ofStoreAt: waiting)
     return path
+  }
+
+  private func join(_ waiting: String, to path: String, _ scope: SyncStore.Scope, _ signIn: String) throws {
+    let store = try SyncStore(path: path, scope: scope)
+    let other = try SyncStore(path: waiting, scope: scope)
+    store.enqueue(as: Sender(user: nil, credential: signIn))
+    do {
+      try store.join(other)
+    } catch {
+      guard error.kind == .invalid else { throw error }
+      throw CommandFailure(error.message, .personNeeded)
+    }
   }
 
   /// Container, environment and database. What nothing names is taken from a store that is named.
@@ -145,11 +153,23 @@ struct Session: Sendable {
     let isNew = !FileManager.default.fileExists(atPath: path)
     let store = try SyncStore(path: path, scope: scope)
     if let sender = try sender() {
-      if !toSync { try store.check(sender, toSend: false) }
+      if !toSync { try await check(sender, store) }
       store.enqueue(as: sender)
     }
-    if isNew, let policy = settings.policy?.value { try store.setPolicy(policy, isFirst: true, actor: "cli") }
+    if isNew, let policy = try settings.policy()?.value { try store.setPolicy(policy, isFirst: true, actor: "cli") }
     return store
+  }
+
+  /// Refuses to enqueue in another user's store. While the server cannot say whose the sign-in is, that is allowed.
+  private func check(_ sender: Sender, _ store: SyncStore) async throws {
+    try store.check(sender, toSend: false)
+    guard try store.isUnknown(sender) else { return }
+    do {
+      let user = try await client(store.scope).caller().userRecordName
+      try store.check(Sender(user: user, credential: sender.credential), toSend: false)
+      // So that the next command need not ask.
+      try store.adopt(identity: user, signIn: sender.credential, nil)
+    } catch let error as WebServicesError where error.code.status == .cloudUnreachable {}
   }
 
   /// Says which database a change goes to where neither a setting nor a credential nor an earlier sync of the store tells: it is
@@ -263,17 +283,21 @@ struct Session: Sendable {
 
   /// An engine for an open store.
   ///
-  /// - Parameter takesOver: whether the store of another user becomes this user's, with the changes that are queued.
-  func engine(_ store: SyncStore, takesOver: Bool = false) throws -> SyncEngine {
+  /// - Parameters:
+  ///   - takesOver: whether the store of another user becomes this user's, with the changes that are queued.
+  ///   - replacesPolicy: whether the policy that is named replaces the stored one.
+  func engine(_ store: SyncStore, takesOver: Bool = false, replacesPolicy: Bool = false) throws -> SyncEngine {
     let client = try client(store.scope)
+    let named = try settings.policy()?.value
     var configuration = SyncEngine.Configuration(
       client: client,
       // The first sync stores it; from then on the stored one holds.
-      policy: try store.settings().policy == nil ? settings.policy?.value : nil,
+      policy: try store.settings().policy == nil ? named : nil,
       identity: try identity()
     )
     configuration.signIn = signIn
     configuration.takesOver = takesOver
+    configuration.replacingPolicy = replacesPolicy ? named : nil
     // Who has no user has no subscriptions.
     if configuration.identity != SyncStore.nobody {
       configuration.pushes = CKContainer(sharing: client).notifications

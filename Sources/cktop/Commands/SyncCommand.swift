@@ -48,11 +48,12 @@ struct SyncCommand: Verb {
 
   func run(_ session: Session) async throws {
     let types = try typeNames()
+    if setPolicy { try session.requirePolicy() }
     let store = try await session.storeToChange(toSync: true)
     if adopt { try refuseAdoption(session, store) }
-    if setPolicy { try session.replacePolicy(of: store) } else { try session.refuseOtherPolicy(store) }
+    if !setPolicy { try session.refuseOtherPolicy(store) }
     guard try !withoutApp || isReleaseMeant(store) else { return }
-    let engine = try session.engine(store, takesOver: adopt)
+    let engine = try session.engine(store, takesOver: adopt, replacesPolicy: setPolicy)
     if watch {
       try await drive(engine, store, types, session)
     } else {

@@ -47,7 +47,12 @@ struct SettingResolver {
   /// One of a closed list of names.
   func oneOf<Name: CaseIterable & RawRepresentable<String>>(_ key: SettingKey) throws(CommandFailure) -> Sourced<Name>?
   {
-    guard let found = lookUp(key) else { return nil }
+    try lookUp(key).map { found throws(CommandFailure) in try Self.oneOf(key, found) }
+  }
+
+  static func oneOf<Name: CaseIterable & RawRepresentable<String>>(_ key: SettingKey, _ found: Sourced<String>)
+    throws(CommandFailure) -> Sourced<Name>
+  {
     guard let value = Name(rawValue: found.value) else {
       throw refusal(key, found, Name.allCases.map(\.rawValue))
     }
@@ -60,7 +65,7 @@ struct SettingResolver {
     case "1", "true", "yes", "on": return Sourced(true, found.source)
     case "0", "false", "no", "off": return Sourced(false, found.source)
     // A slip of the pen must not make a store writable.
-    default: throw refusal(key, found, ["1", "0", "true", "false"])
+    default: throw Self.refusal(key, found, ["1", "0", "true", "false"])
     }
   }
 
@@ -95,7 +100,7 @@ struct SettingResolver {
     return url
   }
 
-  private func refusal(_ key: SettingKey, _ found: Sourced<String>, _ allowed: [String]) -> CommandFailure {
+  private static func refusal(_ key: SettingKey, _ found: Sourced<String>, _ allowed: [String]) -> CommandFailure {
     let choices = allowed.dropLast().joined(separator: ", ") + " or " + (allowed.last ?? "")
     return .usage("\(found.source.place(of: key)) is '\(found.value)'; use \(choices)")
   }

@@ -22,8 +22,8 @@ struct Settings: Equatable, Sendable {
   let url: Sourced<URL>
   /// Nil where neither a store nor a container is named.
   let store: Sourced<String>?
-  /// Nil: the policy that the store keeps.
-  let policy: Sourced<ConflictPolicy>?
+  /// The conflict policy as it is spelled. Most verbs ignore it, whatever it is.
+  let policyName: Sourced<String>?
   let isReadOnly: Sourced<Bool>
   /// Nil: the standard theme.
   let theme: Sourced<String>?
@@ -49,7 +49,7 @@ struct Settings: Equatable, Sendable {
     container = try resolver.container()
     environment = try resolver.oneOf(.environment) ?? Sourced(.development, .standard)
     url = try resolver.url() ?? Sourced(Self.appleURL, .standard)
-    policy = try resolver.oneOf(.policy)
+    policyName = try resolver.text(.policy)
     isReadOnly = try resolver.flag(.readOnly) ?? Sourced(false, .standard)
     theme = try resolver.text(.theme)
     keyID = try resolver.text(.keyID)
@@ -68,6 +68,11 @@ struct Settings: Equatable, Sendable {
     } else {
       store = nil
     }
+  }
+
+  /// The conflict policy that is named; nil: the one that the store keeps.
+  func policy() throws(CommandFailure) -> Sourced<ConflictPolicy>? {
+    try policyName.map { name throws(CommandFailure) in try SettingResolver.oneOf(.policy, name) }
   }
 
   /// Whether anything says which store is meant.

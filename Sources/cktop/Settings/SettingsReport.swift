@@ -20,7 +20,7 @@ extension Settings {
       line(.database, Sourced(database.value.rawValue, database.source)),
       line(.url, Sourced(url.value.absoluteString, url.source)),
       line(.store, store),
-      line(.policy, policy.map { Sourced($0.value.rawValue, $0.source) }),
+      line(.policy, policyName),
       line(.readOnly, Sourced(isReadOnly.value ? "true" : "false", isReadOnly.source)),
       line(.theme, theme),
       line(.keyID, keyID),

@@ -66,12 +66,18 @@ struct StoreOwnerTests {
     }
   }
 
-  @Test func `the first accepted change keeps who queued it, and a change that is refused does not`() throws {
+  @Test func `a queue belongs to who queued its first change, and once it is empty to the next one`() throws {
     let store = try world.open("store")
-    store.enqueue(as: Sender(user: "key:1"))
-    _ = try store.enqueue([world.put(String(repeating: "x", count: 300), [:])])
-    #expect(try meta(store) == [:])
+    let token = Sender(user: nil, credential: "token")
+    store.enqueue(as: Sender(user: "key:0"))
+    try store.accept(world.put("old", [:]))
+    _ = try store.perform(.discard, on: .all, actor: "test")
+    store.enqueue(as: token)
+    try store.accept(world.put("new", [:]))
+    #expect(try meta(store).keys.sorted() == ["signIn"])
+    _ = try store.perform(.discard, on: .all, actor: "test")
 
+    store.enqueue(as: Sender(user: "key:1"))
     try store.accept(world.put("a", [:]))
 
     #expect(try meta(store) == ["queuedBy": "key:1"])
@@ -79,6 +85,45 @@ struct StoreOwnerTests {
     let error = #expect(throws: StoreError.self) { try store.accept(world.put("b", [:])) }
     #expect(error?.kind == .otherUser)
     #expect(try store.queue() == ["save a pending"])
+  }
+
+  @Test func `another user brings nothing back into the queue`() throws {
+    let store = try world.open("store")
+    store.enqueue(as: Sender(user: "key:1"))
+    let dropped = try store.accept(world.put("a", ["x": .int64(1)]))
+    try store.write { ledger in
+      let operation = try #require(try ledger.operation(dropped))
+      try ledger.add(DroppedChange(operation.changes, of: operation, "test", at: 0))
+      try ledger.end(operation, .merged, "test", now: 0)
+    }
+    try store.accept(world.put("b", [:]))
+    store.enqueue(as: Sender(user: "key:2"))
+
+    let error = #expect(throws: StoreError.self) { try store.undo(dropped, actor: "test") }
+
+    #expect(error?.kind == .otherUser)
+    #expect(try store.queue() == ["save b pending"])
+    store.enqueue(as: Sender(user: "key:1"))
+    _ = try store.undo(dropped, actor: "test")
+    #expect(try store.queue() == ["save b pending", "save a pending"])
+  }
+
+  @Test func `an engine enqueues as the user or the credential of its configuration`() throws {
+    let client = WebServicesClient(
+      WebServicesClient.Configuration(
+        container: "iCloud.org.example.Test",
+        environment: "development",
+        credential: .webAuth(apiToken: "api", webAuthToken: "token")
+      ),
+      transport: CKHTTPTransport(baseURL: URL(fileURLWithPath: "/"))
+    )
+    var configuration = SyncEngine.Configuration(client: client)
+    let credential = CredentialDigest.name(ofToken: "token")
+    #expect(configuration.sender == Sender(user: nil, credential: credential))
+    configuration.owner = "ana"
+    #expect(configuration.sender == Sender(user: "ana", credential: credential))
+    configuration.identity = SyncStore.nobody
+    #expect(configuration.sender == nil)
   }
 
   @Test func `the store keeps no text of the credential that its changes were queued with`() throws {

@@ -1,3 +1,5 @@
+import CloudKit
+import CloudSync
 import Foundation
 import Testing
 
@@ -19,5 +21,25 @@ import Testing
     #expect(kept.forget())
     #expect(kept.read() == nil)
     #expect(!kept.forget())
+  }
+
+  @Test func `the token that is kept for a store's own sign-in stays when another is used with the store`() throws {
+    let path = folder.path("a.sqlite")
+    let store = try SyncStore(
+      path: path,
+      containerIdentifier: "iCloud.org.example.Test",
+      databaseScope: .private
+    )
+    let (ana, ben) = (KeptToken(storePath: path, configured: "ana"), KeptToken(storePath: path, configured: "ben"))
+    try store.adopt(identity: "ana", signIn: KeptToken.origin(of: "ana"), nil)
+    ana.keep("ana's")
+
+    ben.keep("ben's")
+
+    #expect(ana.read() == "ana's" && ben.read() == "ben's")
+    try store.adopt(identity: "ana", signIn: KeptToken.origin(of: "ben"), nil)
+    ben.keep("ben's next")
+    #expect(ben.read() == "ben's next" && ana.read() == nil)
+    #expect(ben.forget() && !ben.forget())
   }
 }

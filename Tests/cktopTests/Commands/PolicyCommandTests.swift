@@ -59,6 +59,8 @@ import Testing
     #expect(try await policy(machine) == "manual")
     try await machine.succeed("records", "put", "--name", "t1", "title=b", "--policy", "client")
     try await machine.succeed("queue", "list", "--policy", "client")
+    try await machine.succeed("queue", "list", settings: ["CKTOP_POLICY": "bogus"])
+    try await machine.fail(2, "sync", settings: ["CKTOP_POLICY": "bogus"])
 
     #expect(try await policy(machine) == "manual")
     try await machine.fail(2, "sync", "--policy", "client")

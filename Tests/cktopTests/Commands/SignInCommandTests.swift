@@ -51,6 +51,26 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `another user's sign-in with the store of a user adds and stores nothing`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let path = machine.folder.path("shared.sqlite")
+    let (anas, bens) = (["CKTOP_STORE": path], ben.merging(["CKTOP_STORE": path]) { $1 })
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "a", "title=old", settings: anas)
+    try await machine.succeed("sync", "--policy", "client", settings: anas)
+
+    try await machine.fail(3, "records", "put", "--type", "Note", "--name", "b", "title=ben's", settings: bens)
+    try await machine.fail(3, "sync", "--policy", "manual", "--set-policy", settings: bens)
+
+    #expect(try await machine.succeed("queue", "list", "--json", settings: anas).lines.isEmpty)
+    #expect(try await machine.run("status", "--json", settings: anas).object()["policy"] as? String == "client")
+    // While nobody can say whose sign-in it is, a change is accepted, and the sync says who it is.
+    let unreachable = bens.merging(offline) { $1 }
+    try await machine.succeed("records", "put", "--type", "Note", "--name", "b", "title=?", settings: unreachable)
+    try await machine.fail(3, "sync", settings: bens)
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `an API token without a user takes no store over`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)

@@ -34,7 +34,7 @@ import Testing
     #expect(settings.environment == Sourced(.development, .standard))
     #expect(settings.database == Sourced(.public, .standard))
     #expect(settings.url.value.absoluteString == "https://api.apple-cloudkit.com")
-    #expect(settings.policy == nil)
+    #expect(try settings.policy() == nil)
     #expect(settings.isReadOnly == Sourced(false, .standard))
     #expect(settings.theme == nil)
     #expect(try settings.credential() == .none)
@@ -59,7 +59,7 @@ import Testing
     #expect(environment.container == Sourced("env", .environment))
     #expect(profile.container == Sourced("profile", .profile("live", file: Self.path)))
     #expect(profile.profile == Sourced("live", .environment))
-    #expect(profile.policy == Sourced(.client, .file(Self.path)))
+    #expect(try profile.policy() == Sourced(.client, .file(Self.path)))
     #expect(top.container == Sourced("top", .file(Self.path)))
     #expect(top.profile == nil)
   }
@@ -101,7 +101,7 @@ import Testing
       #expect(settings.environment.value == .production)
       #expect(settings.database.value == .shared)
       #expect(settings.url.value.absoluteString == "http://localhost:1")
-      #expect(settings.policy?.value == .newest)
+      #expect(try settings.policy()?.value == .newest)
       #expect(settings.isReadOnly.value)
     }
     #expect(options.store?.value == "s")
@@ -215,7 +215,11 @@ import Testing
     _ file: String?,
     _ message: String
   ) {
-    let failure = failure { try settings(options, environment, file: file) }
+    let failure = failure {
+      let settings = try settings(options, environment, file: file)
+      _ = try settings.policy()
+      return settings
+    }
 
     #expect(failure?.message == message)
     #expect(failure?.message.contains("geheim") == false)

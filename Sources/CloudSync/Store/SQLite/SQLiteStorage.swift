@@ -155,9 +155,12 @@ package final class SQLiteStorage: QueueStorage {
     }
   }
 
-  /// Refuses a store that an earlier version made.
+  /// Refuses a store that an earlier version made. One that a process is just making or migrating is waited for.
   private static func requireCurrent(_ reader: some DatabaseReader, _ path: String) throws {
-    guard try reader.read({ try Schema.migrator.hasCompletedMigrations($0) }) else {
+    let isCurrent = { try reader.read { try Schema.migrator.hasCompletedMigrations($0) } }
+    if try isCurrent() { return }
+    StoreLock.waitWhileMaking(path)
+    guard try isCurrent() else {
       throw StoreError(.older, "the store \(path) was made by an earlier cktop; run `cktop sync` once")
     }
   }

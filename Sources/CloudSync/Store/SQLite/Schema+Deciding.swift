@@ -1,6 +1,10 @@
 extension Schema {
   /// What a decision about deletions on hold is tied to.
   static let deciding = """
+    -- A wait that the server asked for lasts a day at most; earlier versions kept ones of years.
+    UPDATE throttles SET until = min(until, (CAST(strftime('%s', 'now') AS INTEGER) + 86400) * 1000), seconds = min(seconds, 86400);
+    UPDATE operations SET nextAttemptAt = min(nextAttemptAt, (CAST(strftime('%s', 'now') AS INTEGER) + 86400) * 1000)
+      WHERE state = 'waiting';
     -- Raised whenever what a zone has on hold changes, so that its version is read without counting.
     ALTER TABLE zones ADD COLUMN heldNumber INTEGER NOT NULL DEFAULT 0;
 

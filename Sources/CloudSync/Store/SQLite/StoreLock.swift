@@ -80,6 +80,14 @@ final class StoreLock: DriverLock {
     return try body()
   }
 
+  /// Waits for a process that is just making or migrating the store, if one is. Changes nothing.
+  static func waitWhileMaking(_ storePath: String) {
+    guard isKnown(storePath) else { return }
+    let lock = StoreLock(beside: storePath, byte: 1, isToAsk: true)
+    // One that is shared needs no right to write, and ends with the descriptor.
+    _ = lock.control(awaitLock, Int16(F_RDLCK))
+  }
+
   /// Whether a store has been made or is being made here, as far as its lock file tells.
   static func isKnown(_ storePath: String) -> Bool { FileManager.default.fileExists(atPath: path(storePath)) }
 
