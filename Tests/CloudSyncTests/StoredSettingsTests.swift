@@ -57,6 +57,33 @@ import Testing
     #expect(try other.store.queue() == ["save a pending"])
   }
 
+  @Test func `another user's sync stores no setting before it is refused`() async throws {
+    let ana = try world.device("mine", policy: nil, mergeRules: nil, deletionGuard: nil, replacesStored: false)
+    try ana.store.adopt(identity: "somebody else", signIn: nil, nil)
+    let ben = try world.device("mine", policy: .client, replacesStored: true, user: "ben")
+
+    let error = await #expect(throws: StoreError.self) { try await ben.sync() }
+
+    #expect(error?.kind == .otherUser)
+    #expect(try ben.store.settings() == OutcomeSettings())
+  }
+
+  @Test func `a save that a pause rule holds does not wait for the app`() throws {
+    let store = try world.open("store")
+    try store.takeSettings(OutcomeSettings(asksBeforeSending: true), replaces: false)
+    for (name, zone, type) in [("a", "One", "Note"), ("b", "Two", "Note"), ("c", "Two", "Task")] {
+      try store.accept(world.put(name, zone: zone, type: type, [:]))
+    }
+    #expect(try store.waitingForApp().saves == 3)
+
+    _ = try store.pause(.zone(ZoneKey(zone: "One")), actor: "test")
+    #expect(try store.waitingForApp().saves == 2)
+    _ = try store.pause(.type("Task"), actor: "test")
+    #expect(try store.waitingForApp().saves == 1)
+    _ = try store.pause(.everything, actor: "test")
+    #expect(try store.waitingForApp().saves == 0)
+  }
+
   @Test func `a process that replaces the policy replaces it for everyone`() async throws {
     let first = try world.device("mine", policy: .manual, replacesStored: false)
     try await contradict(first)

@@ -40,6 +40,7 @@ final class SimulatedStorage: QueueStorage {
   private static let death = StoreError(.fenced, "the process is dead")
 
   var name: String { inner.name }
+  var isReadOnly: Bool { inner.isReadOnly }
   var assetFolder: URL? { inner.assetFolder }
   func yields(after rows: Int) -> Bool { isWaitedFor && rows >= 2 }
   var isDriven: Bool { inner.isDriven }

@@ -23,6 +23,9 @@ package protocol QueueStorage: Sendable {
   /// process wait to write.
   func yields(after rows: Int) -> Bool
 
+  /// Whether it was opened only to be read.
+  var isReadOnly: Bool { get }
+
   /// Throws where the file that was opened is no longer the one at its path. Every read and write does the same first.
   func requireInPlace() throws(StoreError)
 

@@ -12,7 +12,8 @@ extension SyncStore {
   ///
   /// - Throws: `StoreError` of kind `otherSettings` where a value differs and is not to be replaced.
   func checkSettings(_ named: OutcomeSettings, replaces: Bool) throws(StoreError) {
-    if case .refuse(let differences) = OutcomeSettings.decide(stored: try settings(), named: named, replaces: replaces) {
+    if case .refuse(let differences) = OutcomeSettings.decide(stored: try settings(), named: named, replaces: replaces)
+    {
       throw otherSettings(differences)
     }
   }

@@ -69,7 +69,7 @@ public final class SyncStore: Sendable {
       ("container", scope.container), ("database", scope.database.rawValue), ("environment", scope.environment),
     ]
     // Opening what is ours already writes nothing, for each write wakes all who watch.
-    guard try read({ try isNew(wanted, $0) }) else { return }
+    guard try read({ try isNew(wanted, $0) }), !storage.isReadOnly else { return }
     try write { ledger in
       guard try isNew(wanted, ledger) else { return }
       for (key, value) in wanted { try ledger.setValue(key, value) }

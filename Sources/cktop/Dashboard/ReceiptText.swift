@@ -61,7 +61,9 @@ extension Receipt {
     if let error = summary.error { return CommandFailure(error).message.sentence }
     var did = "\(summary.sent) sent, \(summary.fetched) fetched"
     if summary.failed > 0 { did += ", \(summary.failed) failed" }
-    if let status, !summary.reachedEnd || !status.isInSync { return "Not everything is synced (\(did)): \(status.reason)" }
+    if let status, !summary.reachedEnd || !status.isInSync {
+      return "Not everything is synced (\(did)): \(status.reason)"
+    }
     return "Synced: \(did)"
   }
 

@@ -168,6 +168,39 @@ struct StoreOwnerTests {
     #expect(try store.queue() == ["save a pending"])
   }
 
+  @Test(.onFile) func `a store that is joined brings its pause rules and its copied files along`() throws {
+    let (here, other) = (try world.open("here"), try world.open("other"))
+    let file = URL(fileURLWithPath: world.folder.path("file"))
+    try Data("content".utf8).write(to: file)
+    _ = try other.pause(.type("Note"), actor: "ana")
+    let change = Change(
+      world.key("a"),
+      .save(type: "Note", FieldChanges()),
+      assets: ["file": [AssetSource(file: file)]]
+    )
+    _ = try other.enqueue([change], assets: .copied)
+    try FileManager.default.removeItem(at: file)
+
+    try here.join(other)
+    SyncStore.removeFiles(ofStoreAt: other.path)
+
+    #expect(try here.pauses().map(\.rule) == [.type("Note")])
+    let digest = try here.read { try $0.operation(for: world.key("a"))?.assets.first?.digest }
+    let vault = try #require(here.storage.assetFolder.map(AssetVault.init))
+    let copy = vault.file(try #require(digest))
+    #expect(try Data(contentsOf: copy) == Data("content".utf8))
+  }
+
+  @Test func `what another user's polls have read is forgotten with the takeover`() throws {
+    let store = try world.open("store")
+    try store.adopt(identity: "ana", signIn: nil, nil)
+    try store.write { try $0.put(Pull(zone: ZoneKey(zone: "Notes"), type: "Note")) }
+
+    try store.adopt(identity: "ben", signIn: nil, takesOver: true, nil)
+
+    #expect(try store.read { try $0.pulls() } == [])
+  }
+
   @Test func `joined changes are what they would be had they been enqueued here`() throws {
     let (here, other) = (try world.open("here"), try world.open("other"))
     try here.accept(world.put("a", ["x": .int64(1)]))

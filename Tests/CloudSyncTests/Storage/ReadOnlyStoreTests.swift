@@ -41,6 +41,37 @@ import Testing
     try FileManager.default.createSymbolicLink(atPath: path + "-shm", withDestinationPath: "/nowhere/at/all")
   }
 
+  @Test func `a reader waits for a process that is just making the store`() async throws {
+    let path = path
+    let isLocked = DispatchSemaphore(value: 0)
+    let reader = DispatchSemaphore(value: 0)
+    let making = Task.detached {
+      try StoreLock.whileMaking(path) {
+        let writer = try DatabasePool(path: path)
+        try Schema.migrator.migrate(writer, upTo: "1")
+        isLocked.signal()
+        reader.wait()
+        try Schema.migrator.migrate(writer)
+      }
+    }
+    let reading = Task.detached {
+      isLocked.wait()
+      reader.signal()
+      return try SQLiteStorage(path: path, access: .reading).read { try $0.queueTotals().count }
+    }
+
+    #expect(try await reading.value == 0)
+    try await making.value
+  }
+
+  @Test func `a store that is nobody's yet is read all the same`() throws {
+    do { _ = try SQLiteStorage(path: path) }
+
+    #expect(try queue() == [])
+
+    #expect(SyncStore.scope(ofStoreAt: path) == nil)
+  }
+
   @Test func `reading a closed store leaves the folder as it was`() throws {
     do { try world.open("store").accept(world.put("a", [:])) }
     let before = try files()

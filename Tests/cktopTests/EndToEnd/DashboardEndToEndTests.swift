@@ -45,7 +45,7 @@ import Testing
 
     /// Waits for something that another process shows; the test's time limit bounds it.
     func wait(_ isTrue: ([String: Any]) -> Bool) async throws {
-      while try await !isTrue(sync()) { try await Task.sleep(for: .milliseconds(50)) }
+      while try await !isTrue(sync()) {}
     }
   }
 

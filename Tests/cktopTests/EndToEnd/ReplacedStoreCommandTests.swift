@@ -24,7 +24,6 @@ import Testing
     while true {
       let status = try await machine.run("status", "--json", settings: machineStore).object()
       if (status["sync"] as? [String: Any])?["inSync"] as? Bool == true { break }
-      try await Task.sleep(for: .milliseconds(50))
     }
 
     let change = try Child("/bin/sh", ["-c", script, store], environment: machine.environment)

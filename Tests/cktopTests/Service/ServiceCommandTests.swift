@@ -47,6 +47,31 @@ import Testing
     for await _ in changes where isTrue() { return }
   }
 
+  @Test func `a store that moved is opened anew, to read and to change`() async throws {
+    let (old, new) = (folder.path("old.sqlite"), folder.path("new.sqlite"))
+    let path = Mutex(old)
+    do { _ = try SyncStore(path: old, scope: Self.scope).enqueueZone(ZoneKey(zone: "One")) }
+    let open = { @Sendable (access: StoreAccess) in
+      try SyncStore(path: path.withLock { $0 }, scope: Self.scope, access: access)
+    }
+    let service = try CloudKitService(
+      opening: StoreOpening(toRead: { try open(.reading) }, toChange: { try open(.changing) }, toSync: nil)
+    )
+    service.give(.togglePause)
+    await service.drain(within: .seconds(60))
+    await until(service) { service.snapshot.status.isPaused }
+    #expect(service.snapshot.zones.map(\.key.zone) == ["One"])
+
+    do { _ = try SyncStore(path: new, scope: Self.scope).enqueueZone(ZoneKey(zone: "Two")) }
+    SyncStore.removeFiles(ofStoreAt: old)
+    path.withLock { $0 = new }
+    service.give(.togglePause)
+
+    await until(service) { service.snapshot.status.isPaused && service.snapshot.zones.map(\.key.zone) == ["Two"] }
+    #expect(service.readFailure == nil)
+    #expect(try SyncStore(path: new, scope: Self.scope).status().isPaused)
+  }
+
   @Test func `commands run in the order given`() async throws {
     let service = try CloudKitService(store: store, engine: nil)
     for _ in 1...20 {

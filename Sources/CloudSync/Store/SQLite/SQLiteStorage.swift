@@ -105,12 +105,14 @@ package final class SQLiteStorage: QueueStorage {
     if access != .making, !isThere { throw StoreError.missing(path) }
     switch access {
     case .reading:
-      let queue = try openToRead(path)
-      try requireCurrent(queue, path)
-      return queue
+      return try whole(path) {
+        let queue = try openToRead(path)
+        try requireCurrent(queue, path)
+        return queue
+      }
     case .changing:
       // Opening a pool writes to the file.
-      try SQLiteLog.leavingNone(path) { try requireCurrent(openToRead(path), path) }
+      try whole(path) { try SQLiteLog.leavingNone(path) { try requireCurrent(openToRead(path), path) } }
       return try openPool(path)
     case .making:
       let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
@@ -155,12 +157,17 @@ package final class SQLiteStorage: QueueStorage {
     }
   }
 
-  /// Refuses a store that an earlier version made. One that a process is just making or migrating is waited for.
+  /// Opens a store that is there, again once if need be: a process may just have been making or migrating it.
+  private static func whole<Value>(_ path: String, _ open: () throws -> Value) throws -> Value {
+    do { return try open() } catch {
+      guard StoreLock.waitWhileMaking(path) else { throw error }
+      return try open()
+    }
+  }
+
+  /// Refuses a store that an earlier version made.
   private static func requireCurrent(_ reader: some DatabaseReader, _ path: String) throws {
-    let isCurrent = { try reader.read { try Schema.migrator.hasCompletedMigrations($0) } }
-    if try isCurrent() { return }
-    StoreLock.waitWhileMaking(path)
-    guard try isCurrent() else {
+    guard try reader.read({ try Schema.migrator.hasCompletedMigrations($0) }) else {
       throw StoreError(.older, "the store \(path) was made by an earlier cktop; run `cktop sync` once")
     }
   }
@@ -270,6 +277,8 @@ package final class SQLiteStorage: QueueStorage {
       try writer.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") ?? -1 }
     }
   }
+
+  package var isReadOnly: Bool { access == .reading }
 
   package var assetFolder: URL? { seat == nil ? URL(fileURLWithPath: name + ".assets") : nil }
 

@@ -81,11 +81,13 @@ final class StoreLock: DriverLock {
   }
 
   /// Waits for a process that is just making or migrating the store, if one is. Changes nothing.
-  static func waitWhileMaking(_ storePath: String) {
-    guard isKnown(storePath) else { return }
+  ///
+  /// - Returns: false where no lock file tells of one.
+  static func waitWhileMaking(_ storePath: String) -> Bool {
+    guard isKnown(storePath) else { return false }
     let lock = StoreLock(beside: storePath, byte: 1, isToAsk: true)
     // One that is shared needs no right to write, and ends with the descriptor.
-    _ = lock.control(awaitLock, Int16(F_RDLCK))
+    return lock.control(awaitLock, Int16(F_RDLCK)) != nil
   }
 
   /// Whether a store has been made or is being made here, as far as its lock file tells.
