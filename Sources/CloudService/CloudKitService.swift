@@ -165,7 +165,8 @@ public final class CloudKitService {
   private nonisolated static func read(_ store: SyncStore?, _ opening: StoreOpening, _ scope: SnapshotScope) throws
     -> (store: SyncStore?, snapshot: Snapshot)
   {
-    guard let store = try store?.unlessReplaced ?? opening.toRead() else { return (nil, .withoutStore) }
+    // A store that was deleted, and not moved, is trouble that shows.
+    guard let store = try store?.unlessReplaced ?? opening.toRead() ?? store else { return (nil, .withoutStore) }
     return (store, try read(store, scope))
   }
 

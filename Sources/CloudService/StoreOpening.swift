@@ -5,7 +5,7 @@ import Synchronization
 package struct StoreOpening: Sendable {
   /// Opens the store to look at it; nil while there is none. Changes nothing.
   package var toRead: @Sendable () throws -> SyncStore?
-  /// Opens the store for commands. Called at most once with success.
+  /// Opens the store for commands. Called again only after the store was replaced.
   package var toChange: @Sendable () throws -> SyncStore
   /// Makes the engine, with the store opened as a sync opens it; nil where this service never syncs.
   package var toSync: (@Sendable () async throws -> SyncEngine)?

@@ -38,9 +38,11 @@ package enum StorePath {
     }
   }
 
-  /// Whether a store is that of a credential's user as far as this machine knows, or nobody's.
-  package static func isOpen(_ path: String, to signIn: String) -> Bool {
-    let known = SQLiteStorage.values(["identity", "queuedBy", "signIn"], ofFileAt: path) ?? [:]
+  /// Whether a store belongs to a sign-in as far as this machine knows, or has no user.
+  package static func mayBelong(_ path: String, to signIn: String) -> Bool {
+    guard let known = SQLiteStorage.values(["identity", "queuedBy", "signIn"], ofFileAt: path) else {
+      return !FileManager.default.fileExists(atPath: path)
+    }
     if let digest = known["signIn"] { return CredentialDigest(stored: digest).matches(signIn) }
     return known["queuedBy"] == nil && known["identity"] ?? SyncStore.nobody == SyncStore.nobody
   }

@@ -56,11 +56,11 @@ extension SyncStore {
 
   // MARK: - Enqueueing
 
-  /// Notes who enqueues from now on. The first change that is accepted makes the store theirs.
+  /// Notes who enqueues from now on. The first change in an empty queue makes it theirs.
   package func enqueue(as sender: Sender) { self.sender.withLock { $0 = sender } }
 
-  /// Makes the queue that of whoever enqueues where it is nobody's, before anything is added to it. Refuses to add to another
-  /// user's queue, and to a store that was joined with another meanwhile.
+  /// Assigns a queue without an owner to the sender, before anything is added to it. Refuses to add to another user's queue,
+  /// and to a store whose changes moved to another meanwhile.
   func claimQueue(_ ledger: Ledger) throws {
     if let path = try ledger.value("joinedTo") {
       throw StoreError(.cannotOpen, "the changes of this store have just moved to \(path); try again", passes: true)
@@ -71,7 +71,7 @@ extension SyncStore {
     case .user: return
     case .queuer(let user) where user == sender.user: return
     case .credential(let digest) where sender.credential.map(digest.matches) == true: return
-    // Whoever added to the changes of somebody else without a name of their own did not take them over.
+    // An unnamed sender who adds to a named user's queue does not become its owner.
     case .queuer where try sender.user == nil && Self.changeCount(ledger) > 0: return
     case .none, .queuer, .credential: break
     }

@@ -4,6 +4,7 @@ import CloudKit
 extension SyncEngine {
   /// Refuses to compare the server with the store of another user.
   func refuseStrangers() async throws {
+    if !configuration.takesOver { try store.check(Sender(user: identity, credential: credential)) }
     guard let owner = try store.owner(), owner != SyncStore.nobody else { return }
     let identity =
       if let identity { identity } else { try await client.caller().userRecordName }
@@ -27,7 +28,8 @@ extension SyncEngine.Configuration {
   var sender: Sender? {
     let user = identity ?? owner
     if let user { return user == SyncStore.nobody ? nil : Sender(user: user, credential: credential) }
-    return credential.map { Sender(user: nil, credential: $0) }
+    // A token that the server replaces with each answer would not be recognized at the next start.
+    return signIn.map { Sender(user: nil, credential: $0) }
   }
 }
 

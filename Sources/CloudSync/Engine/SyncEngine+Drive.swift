@@ -48,12 +48,12 @@ extension SyncEngine {
   /// Refuses another user's credential before another process is asked to sync for it. The server is asked only about a
   /// credential that the store does not know.
   ///
-  /// - Returns: false where it cannot be asked, which the sync of that process says.
+  /// - Returns: false if nobody can say whose the store is yet; the other process reports that.
   private func isOurs() async throws -> Bool {
     if try store.knows(credential) { return true }
     do {
       try await refuseStrangers()
-      return true
+      return try !store.isUnknown(Sender(user: identity, credential: credential)) || store.owner() != nil
     } catch is WebServicesError {
       return false
     }

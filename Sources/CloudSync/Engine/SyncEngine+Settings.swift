@@ -14,17 +14,18 @@ extension SyncEngine {
   /// What a transaction decides by itself. Conflicts that the app decides stay open.
   var merging: MergePolicy { settings.merging(isWithoutApp: isWithoutApp && configuration.conflictResolver == nil) }
 
-  /// Refuses to sync where what this engine names differs from what the store keeps. Stores nothing: whether the store is
-  /// this user's may not be known yet.
+  /// Refuses to sync where what this engine names differs from what the store keeps. Stores it at once where the store is
+  /// known to be this user's, else `takeSettings` does once the server has said so.
   ///
   /// - Throws: `StoreError` of kind `otherSettings`.
   func checkSettings() throws(StoreError) {
     try store.checkSettings(namedSettings, replaces: configuration.replacesStored)
     hasTakenSettings = false
+    let isKnown = if let identity { try store.owner() == identity } else { try store.knows(credential) }
+    if isKnown { try takeSettings() }
   }
 
-  /// Stores, once a sync or a start, what this engine names where the store keeps nothing or it is to be replaced. The store
-  /// is this user's.
+  /// Stores this engine's settings, once per sync or start. Call it only after the store's user was checked.
   ///
   /// - Throws: `StoreError` of kind `otherSettings` where the store keeps something else.
   func takeSettings() throws(StoreError) {

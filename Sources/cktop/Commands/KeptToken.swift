@@ -15,10 +15,10 @@ struct KeptToken: Sendable {
     self.configured = configured
   }
 
-  /// Where the token of the store's own sign-in is kept.
+  /// The file for the token of the store's own sign-in.
   private var own: String { storePath + ".token" }
 
-  /// Where it is kept as long as the store is not known to be this sign-in's: what is kept for the store's own stays.
+  /// The file used until the store is known to belong to this sign-in: the token of the store's own stays.
   private var foreign: String { StorePath.path(ofUnknown: origin, base: storePath) + ".token" }
 
   private struct Content: Codable {
@@ -31,7 +31,7 @@ struct KeptToken: Sendable {
   static func repaired(_ token: String) -> String { token.replacingOccurrences(of: " ", with: "+") }
 
   /// The kept token, where it descends from the configured one.
-  func read() -> String? { read(own) ?? read(foreign) }
+  func read() -> String? { read(foreign) ?? read(own) }
 
   private func read(_ path: String) -> String? {
     guard let data = FileManager.default.contents(atPath: path),
@@ -46,7 +46,7 @@ struct KeptToken: Sendable {
   /// A token that cannot be written is no reason to stop: the configured one may go on working.
   func keep(_ token: String) {
     guard let data = try? JSONEncoder().encode(Content(descendsFrom: origin, token: token)) else { return }
-    let isOwn = StorePath.isOpen(storePath, to: origin)
+    let isOwn = StorePath.mayBelong(storePath, to: origin)
     let path = isOwn ? own : foreign
     let folder = (path as NSString).deletingLastPathComponent
     if !folder.isEmpty {
@@ -72,9 +72,7 @@ struct KeptToken: Sendable {
   /// Drops the kept token, which turned out to be somebody else's: the configured one is tried next time.
   ///
   /// - Returns: whether there was one.
-  func forget() -> Bool {
-    [own, foreign].contains { read($0) != nil && (try? FileManager.default.removeItem(atPath: $0)) != nil }
-  }
+  func forget() -> Bool { read(own) != nil && (try? FileManager.default.removeItem(atPath: own)) != nil }
 
   private var origin: String { Self.origin(of: configured) }
 

@@ -150,13 +150,14 @@ struct Session: Sendable {
     if let signIn, base.source == .standard, StorePath.isShared(base: path, signIn) {
       path = try await findStore(scope, base: path, signIn, toSync: toSync)
     }
-    let isNew = !FileManager.default.fileExists(atPath: path)
+    // Before the store is made, so that a wrong policy leaves none without one.
+    let firstPolicy = FileManager.default.fileExists(atPath: path) ? nil : try settings.policy()?.value
     let store = try SyncStore(path: path, scope: scope)
     if let sender = try sender() {
       if !toSync { try await check(sender, store) }
       store.enqueue(as: sender)
     }
-    if isNew, let policy = try settings.policy()?.value { try store.setPolicy(policy, isFirst: true, actor: "cli") }
+    if let firstPolicy { try store.setPolicy(firstPolicy, isFirst: true, actor: "cli") }
     return store
   }
 
@@ -288,11 +289,12 @@ struct Session: Sendable {
   ///   - replacesPolicy: whether the policy that is named replaces the stored one.
   func engine(_ store: SyncStore, takesOver: Bool = false, replacesPolicy: Bool = false) throws -> SyncEngine {
     let client = try client(store.scope)
-    let named = try settings.policy()?.value
+    let isFirst = try store.settings().policy == nil
+    let named = isFirst || replacesPolicy ? try settings.policy()?.value : nil
     var configuration = SyncEngine.Configuration(
       client: client,
       // The first sync stores it; from then on the stored one holds.
-      policy: try store.settings().policy == nil ? named : nil,
+      policy: isFirst ? named : nil,
       identity: try identity()
     )
     configuration.signIn = signIn

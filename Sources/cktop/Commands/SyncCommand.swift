@@ -121,6 +121,11 @@ struct SyncCommand: Verb {
       OutputStream.error.line("cktop: the server knows no record type \(type) yet; check its spelling".visible)
     }
     if let failure = end.failure { failure.report() }
+    if setPolicy, try store.settings().policy != session.settings.policy()?.value {
+      OutputStream.error.line(
+        "cktop: the policy was not replaced, the server has not said whose the store is; try again"
+      )
+    }
     let dropped = try store.dropped().count { $0.at >= startedAt }
     if dropped > 0 {
       let what = dropped == 1 ? "1 change is" : "\(dropped) changes are"

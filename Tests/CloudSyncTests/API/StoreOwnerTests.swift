@@ -108,7 +108,7 @@ struct StoreOwnerTests {
     #expect(try store.queue() == ["save b pending", "save a pending"])
   }
 
-  @Test func `an engine enqueues as the user or the credential of its configuration`() throws {
+  @Test func `an engine enqueues as the user or the lasting credential of its configuration`() throws {
     let client = WebServicesClient(
       WebServicesClient.Configuration(
         container: "iCloud.org.example.Test",
@@ -119,6 +119,8 @@ struct StoreOwnerTests {
     )
     var configuration = SyncEngine.Configuration(client: client)
     let credential = CredentialDigest.name(ofToken: "token")
+    #expect(configuration.sender == nil)
+    configuration.signIn = credential
     #expect(configuration.sender == Sender(user: nil, credential: credential))
     configuration.owner = "ana"
     #expect(configuration.sender == Sender(user: "ana", credential: credential))
