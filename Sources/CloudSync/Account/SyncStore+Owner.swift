@@ -153,7 +153,7 @@ extension SyncStore {
       try ledger.removeZone(zone)
       if !operations.isEmpty { try ledger.insertZone(zone, state: .unconfirmed) }
     }
-    // What the other user's polls have read is not what this user's have.
+    // The other user's record types were read as that user; this user reads them from the start.
     try ledger.removePulls()
     try ledger.setValue("databaseToken", nil)
   }

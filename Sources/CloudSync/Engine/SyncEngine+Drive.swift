@@ -48,7 +48,7 @@ extension SyncEngine {
   /// Refuses another user's credential before another process is asked to sync for it. The server is asked only about a
   /// credential that the store does not know.
   ///
-  /// - Returns: false if nobody can say whose the store is yet; the other process reports that.
+  /// - Returns: false if it is not known yet whose the store is; the other process reports that.
   private func isOurs() async throws -> Bool {
     if try store.knows(credential) { return true }
     do {

@@ -67,7 +67,7 @@ struct QueueSelection: ParsableArguments {
     guard !found.isEmpty else { return (selection, named) }
     let asked = ids.isEmpty ? try store.versions(of: found) : [:]
     guard Question.ask("Discard \(found.count) operations?") else { return nil }
-    // What changes while the question stands is not what was asked about.
+    // Leaves alone an operation that changed since the question was shown.
     return ids.isEmpty ? (.ids(found), asked) : (selection, shown)
   }
 
