@@ -254,6 +254,22 @@ import Testing
     }
   }
 
+  @Test func `only the store's user releases what waits for the app in another process`() async throws {
+    try await app().0.sync()
+    try await whileDriving(other()) {
+      let ben = try world.device("mine", policy: nil, mergeRules: nil, replacesStored: false, user: "ben")
+      try ben.store.accept(world.put("a", ["x": .int64(1)]))
+      // The server cannot say whose the sign-in is.
+      ben.transport.interfere { _, _, _ in .offline }
+
+      let summary = try await ben.engine.syncOnce(isWithoutApp: true)
+
+      #expect(summary.waitForApp == 1)
+      #expect(world.onServer("a") == nil)
+      #expect(try ben.store.count("SELECT count(*) FROM commands WHERE verb = 'sync without the app'") == 0)
+    }
+  }
+
   @Test func `an app that need not see what is sent says so with replacesStored`() async throws {
     try await app().0.sync()
     let mine = try world.device("mine", policy: nil, mergeRules: nil, deletionGuard: nil, replacesStored: true)

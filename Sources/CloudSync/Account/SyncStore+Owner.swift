@@ -22,11 +22,13 @@ extension SyncStore {
     try ledger.queueTotals().values.reduce(0) { $0 + $1.count }
   }
 
-  private func access(of sender: Sender, _ ledger: Ledger) throws -> StoreOwner.Access {
+  /// - Parameter restores: whether the sender restores what was dropped, which is the owner's also in an empty queue.
+  private func access(of sender: Sender, restores: Bool = false, _ ledger: Ledger) throws -> StoreOwner.Access {
     let owner = try Self.owner(ledger)
     let access = owner.access(of: sender, hasChanges: true)
     // Counting can be spared where the count changes nothing.
-    return try access == .refused ? owner.access(of: sender, hasChanges: Self.changeCount(ledger) > 0) : access
+    guard access == .refused, !restores else { return access }
+    return owner.access(of: sender, hasChanges: try Self.changeCount(ledger) > 0)
   }
 
   /// Refuses a sender who is not the user that the store belongs to.
@@ -36,8 +38,8 @@ extension SyncStore {
     try read { try require(sender, toSend: toSend, $0) }
   }
 
-  private func require(_ sender: Sender, toSend: Bool = true, _ ledger: Ledger) throws {
-    guard try access(of: sender, ledger) == .refused else { return }
+  private func require(_ sender: Sender, toSend: Bool = true, restores: Bool = false, _ ledger: Ledger) throws {
+    guard try access(of: sender, restores: restores, ledger) == .refused else { return }
     let count = try Self.changeCount(ledger)
     let changes = count == 1 ? "1 unsent change" : "\(count) unsent changes"
     let with = count == 0 ? "" : " with \(changes)"
@@ -46,7 +48,8 @@ extension SyncStore {
     case .user(let user), .queuer(let user):
       what = "the store \(path)\(with) belongs to \(user), not to \(sender.user ?? "this credential")"
     case .credential, .none:
-      what = "the store \(path) has \(changes) of another sign-in, which never reached the server"
+      what =
+        "the store \(path) has \(count == 0 ? "changes" : changes) of another sign-in, which never reached the server"
     }
     throw StoreError(
       .otherUser,
@@ -61,12 +64,14 @@ extension SyncStore {
 
   /// Assigns a queue without an owner to the sender, before anything is added to it. Refuses to add to another user's queue,
   /// and to a store whose changes moved to another meanwhile.
-  func claimQueue(_ ledger: Ledger) throws {
+  ///
+  /// - Parameter restores: whether what is added was dropped before; only its owner may restore it.
+  func claimQueue(_ ledger: Ledger, restores: Bool = false) throws {
     if let path = try ledger.value("joinedTo") {
       throw StoreError(.cannotOpen, "the changes of this store have just moved to \(path); try again", passes: true)
     }
     guard let sender = sender.withLock({ $0 }) else { return }
-    try require(sender, toSend: false, ledger)
+    try require(sender, toSend: false, restores: restores, ledger)
     switch try Self.owner(ledger) {
     case .user: return
     case .queuer(let user) where user == sender.user: return

@@ -10,12 +10,14 @@ extension SyncEngine {
   /// - Parameter isWithoutApp: whether what waits for the app is released for this sync, as an operator's command.
   package func syncOnce(types: [String] = [], isWithoutApp: Bool = false) async throws -> PassSummary {
     try checkSettings()
-    if isWithoutApp { try store.auditRelease(actor: "sync") }
+    auditsRelease = isWithoutApp
     _ = try store.flush(actor: "sync")
     let alone = { [self] (lease: Lease) in try await passAlone(lease, types, isWithoutApp: isWithoutApp) }
     if let lease = try Lease.acquire(store) { return try await alone(lease) }
-    if try await isOurs() { try takeSettings() }
-    let request = try store.requestPass(types, isWithoutApp: isWithoutApp)
+    let isOurs = try await isOurs()
+    if isOurs { try takeSettings() }
+    // Only the store's user releases what waits for the app.
+    let request = try store.requestPass(types, isWithoutApp: isWithoutApp && isOurs)
     // Its own: a driver of this process sleeps on the engine's, which wakes one sleeper.
     let wakeup = Wakeup()
     let watcher = watch(wakeup)
@@ -98,7 +100,7 @@ extension SyncEngine {
         try requireInPlace()
         if !hasStarted {
           try checkSettings()
-          if isWithoutApp { try store.auditRelease(actor: "sync") }
+          auditsRelease = isWithoutApp
         }
         hasStarted = true
         guard let held = lease else {

@@ -25,7 +25,7 @@ extension SyncEngine {
     if isKnown { try takeSettings() }
   }
 
-  /// Stores this engine's settings, once per sync or start. Call it only after the store's user was checked.
+  /// Stores this engine's settings and notes an operator's release, once per sync or start. Call it only after the store's user was checked.
   ///
   /// - Throws: `StoreError` of kind `otherSettings` where the store keeps something else.
   func takeSettings() throws(StoreError) {
@@ -34,6 +34,8 @@ extension SyncEngine {
       if let policy = configuration.replacingPolicy { try store.setPolicy(policy, actor: "cli") }
     }
     hasTakenSettings = true
+    if auditsRelease { try store.auditRelease(actor: "sync") }
+    auditsRelease = false
     settings = try store.settings().completed
   }
 

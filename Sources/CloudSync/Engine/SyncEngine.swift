@@ -140,6 +140,8 @@ public actor SyncEngine {
   var hasTakenSettings = false
   /// Whether an operator released what waits for the app, in this sync cycle.
   var isWithoutApp = false
+  /// Whether the release is still to be written to the audit log, once the store's user is known.
+  var auditsRelease = false
   /// Whether that holds for every sync cycle of this engine.
   var isAlwaysWithoutApp = false
   /// Wakes what delivers.

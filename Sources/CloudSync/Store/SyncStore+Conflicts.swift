@@ -189,7 +189,7 @@ extension SyncStore {
   package func undo(_ id: Int64, actor: String) throws(StoreError) -> Accepted {
     let now = now()
     return try write { ledger in
-      try claimQueue(ledger)
+      try claimQueue(ledger, restores: true)
       let open = try ledger.dropped(of: id).filter(\.isOpen)
       guard let last = open.last else {
         throw StoreError(

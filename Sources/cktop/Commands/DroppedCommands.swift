@@ -43,7 +43,7 @@ struct ConflictsUndo: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let store = try session.storeToCommand()
+    let store = try await session.storeToAddTo()
     let dropped = try store.detail(of: id)?.dropped ?? []
     guard dropped.contains(where: \.isOpen) else {
       let what =

@@ -130,6 +130,13 @@ struct Session: Sendable {
     return store
   }
 
+  /// Opens the store for a verb that adds to what is queued in it. Refused in read-only mode, and to another user.
+  func storeToAddTo(dryRun: Bool = false) async throws -> SyncStore {
+    let store = try storeToCommand(dryRun: dryRun)
+    if !dryRun, let sender = try sender() { try await check(sender, store) }
+    return store
+  }
+
   private func existingStore(_ access: StoreAccess) throws -> SyncStore {
     let scope = try scope()
     guard settings.store != nil else { throw Self.noStoreNamed }

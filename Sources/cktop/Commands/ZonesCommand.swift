@@ -133,7 +133,7 @@ struct ZonesDelete: Verb {
     let zone = ZoneKey(zone: name)
     try session.refuseIfReadOnly()
     try Question.needAnswer(yes, "zones delete deletes a zone with its records")
-    let store = try session.storeToCommand()
+    let store = try await session.storeToAddTo()
     let known = try store.zones().first { $0.key == zone }
     if !yes, let known {
       let records = known.records == 1 ? "its record" : "its \(known.records) records"

@@ -63,6 +63,13 @@ import Testing
     try await machine.fail(3, "sync", "--policy", "manual", "--set-policy", settings: bens)
 
     #expect(try await machine.succeed("queue", "list", "--json", settings: anas).lines.isEmpty)
+    try await machine.succeed("records", "put", "--name", "a", "title=new", settings: anas)
+    let queued = try await machine.succeed("queue", "list", "--json", settings: anas).object()
+    let id = String(try #require(queued["id"] as? Int))
+    try await machine.succeed("queue", "discard", id, "--yes", settings: anas)
+    try await machine.fail(3, "conflicts", "undo", id, settings: bens)
+    #expect(try await machine.succeed("queue", "list", "--json", settings: anas).lines.isEmpty)
+    try await machine.fail(3, "zones", "delete", "Notes", "--yes", settings: bens)
     #expect(try await machine.run("status", "--json", settings: anas).object()["policy"] as? String == "client")
     // While nobody can say whose sign-in it is, a change is accepted, and the sync says who it is.
     let unreachable = bens.merging(offline) { $1 }
