@@ -16,7 +16,7 @@ struct ZonesAccept: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try await decision.perform(.accept, session) { store, zone, version in
+    try decision.perform(.accept, on: session.storeToCommand(dryRun: decision.dryRun)) { store, zone, version in
       try session.refuseOtherPolicy(store)
       return try store.acceptDeletions(in: zone, ifVersion: version, actor: "cli")
     }
@@ -34,7 +34,8 @@ struct ZonesRestore: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try await decision.perform(.restore, session) { store, zone, version in
+    let store = try await session.storeToAddTo(dryRun: decision.dryRun)
+    try decision.perform(.restore, on: store) { store, zone, version in
       try store.restoreDeletions(in: zone, ifVersion: version, actor: "cli")
     }
   }
@@ -83,12 +84,9 @@ struct DeletionDecision: ParsableArguments {
 
   fileprivate func perform(
     _ choice: Choice,
-    _ session: Session,
+    on store: SyncStore,
     _ decide: (SyncStore, ZoneKey, _ version: String) throws -> DeletionOutcome
-  ) async throws {
-    let store =
-      choice == .restore
-      ? try await session.storeToAddTo(dryRun: dryRun) : try session.storeToCommand(dryRun: dryRun)
+  ) throws {
     let zones = try store.zones().filter { $0.key.zone == name && (owner == nil || $0.key.owner == owner) }
     guard let zone = zones.first(where: { $0.held != nil }), let held = zone.held else {
       if version != nil, !zones.isEmpty { try report(choice, DeletionOutcome(hasMoved: true)) }
