@@ -165,7 +165,7 @@ public final class CloudKitService {
   private nonisolated static func read(_ store: SyncStore?, _ opening: StoreOpening, _ scope: SnapshotScope) throws
     -> (store: SyncStore?, snapshot: Snapshot)
   {
-    // A store that was deleted, and not moved, is trouble that shows.
+    // A store that was deleted, not moved, is an error on the screen.
     guard let store = try store?.unlessReplaced ?? opening.toRead() ?? store else { return (nil, .withoutStore) }
     return (store, try read(store, scope))
   }

@@ -260,6 +260,7 @@ import Testing
       let ben = try world.device("mine", policy: nil, mergeRules: nil, replacesStored: false, user: "ben")
       try ben.store.accept(world.put("a", ["x": .int64(1)]))
       // The server cannot say whose the sign-in is.
+      while try ben.store.status().driver?.isLive != true { await Task.yield() }
       ben.transport.interfere { _, _, _ in .offline }
 
       let summary = try await ben.engine.syncOnce(isWithoutApp: true)

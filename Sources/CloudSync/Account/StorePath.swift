@@ -56,7 +56,7 @@ package enum StorePath {
   /// Returns the file for what is queued with a credential while the server cannot say whose it is. Its changes move to the
   /// user's file with the first sync.
   package static func path(ofUnknown signIn: String, base: String) -> String {
-    // No user's file is called so: the character would be encoded.
+    // No user's file has this name: the character would be encoded.
     "\(stem(base)).~\(signIn.prefix(12)).sqlite"
   }
 

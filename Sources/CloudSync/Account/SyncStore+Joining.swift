@@ -8,7 +8,8 @@ extension SyncStore {
   ///
   /// - Throws: `StoreError` where a change cannot be accepted here. It stays in the other store.
   package func join(_ other: SyncStore) throws(StoreError) {
-    // First, so that nothing goes that was held back there.
+    // Before any change moves, so that none is sent that a rule there paused.
+    if let policy = try other.settings().policy { try setPolicy(policy, isFirst: true, actor: "sync") }
     for held in try other.pauses() { try pause(held.rule, actor: held.actor ?? "sync") }
     while true {
       let operations = try other.operationsToMove(to: path)
@@ -39,7 +40,7 @@ extension SyncStore {
         }
       }
       let change = Change(operation.key, .save(type: operation.type ?? "", operation.changes), assets: assets)
-      // A file that was copied goes with the store that is left, so that none may be left where it is.
+      // The copies go with the other store, so they are copied here, too.
       let isCopied = operation.assets.contains { $0.path == nil }
       let keeping: AssetKeeping = isCopied || operation.assets.isEmpty ? .copied : .referenced
       accepted = try enqueue([change], group: operation.group, assets: keeping).first ?? .unchanged

@@ -46,14 +46,14 @@ extension SyncStore {
     let what: String
     switch try Self.owner(ledger) {
     case .user(let user), .queuer(let user):
-      what = "the store \(path)\(with) belongs to \(user), not to \(sender.user ?? "this credential")"
+      what = "this store belongs to \(user), not to \(sender.user ?? "this credential")"
     case .credential, .none:
-      what =
-        "the store \(path) has \(count == 0 ? "changes" : changes) of another sign-in, which never reached the server"
+      what = "this store has \(count == 0 ? "changes" : changes) of another sign-in, which never reached the server"
     }
     throw StoreError(
+    let nothing = "nothing was \(toSend ? "sent" : "changed")"
       .otherUser,
-      "\(what); nothing was \(toSend ? "sent" : "enqueued"), choose another with --store, or take this one over with cktop sync --adopt"
+      "\(what); \(nothing), choose another with --store, or take over \(path)\(with) with cktop sync --adopt"
     )
   }
 

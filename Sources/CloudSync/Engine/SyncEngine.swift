@@ -116,6 +116,8 @@ public actor SyncEngine {
   var assetsGivenUp = 0
   /// The sign-in that was found to be the store's user.
   var authenticatedSignIn: Int?
+  /// The store's user when it was found to be ours.
+  var authenticatedOwner: String?
   /// Everybody has been told that the store's user is signed out.
   var isSignedOut = false
   /// The app has been asked what becomes of the queue.
@@ -202,7 +204,7 @@ public actor SyncEngine {
       if !hasAuthenticated, let identity {
         // The server has answered to our credential: from now on the store is this identity's.
         try store.adopt(identity: identity, signIn: credential, takesOver: configuration.takesOver, lease)
-        hasAuthenticated = true
+        (hasAuthenticated, authenticatedOwner) = (true, identity)
       }
       var hasSent = try await send(lease, &summary)
       var rounds = 0
@@ -276,7 +278,8 @@ public actor SyncEngine {
   private func authenticate(_ lease: Lease) async throws {
     if try store.mayRequest() == false { throw Interrupted() }
     let signIn = client.signIn
-    if signIn != authenticatedSignIn { hasAuthenticated = false }
+    // Another process may have taken the store over since.
+    if try signIn != authenticatedSignIn || store.owner() != authenticatedOwner { hasAuthenticated = false }
     guard !hasAuthenticated else { return }
     authenticatedSignIn = signIn
     if !configuration.takesOver { try store.check(Sender(user: identity, credential: credential)) }
@@ -290,7 +293,7 @@ public actor SyncEngine {
       takesOver: configuration.takesOver,
       lease
     )
-    hasAuthenticated = true
+    (hasAuthenticated, authenticatedOwner) = (true, caller.userRecordName)
     isSignedOut = false
     hasAskedForPolicy = false
   }

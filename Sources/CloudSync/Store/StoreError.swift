@@ -32,9 +32,11 @@ public struct StoreError: Error, Hashable, Sendable {
     StoreError(.missing, "there is no store \(path); `cktop sync` or `cktop records put` makes it")
   }
 
-  static func replaced(_ file: String) -> StoreError {
+  /// - Parameter log: where changes are that were not in the file yet.
+  static func replaced(_ file: String, log: String? = nil) -> StoreError {
     let remedy = "start again to use the file that is there now"
-    return StoreError(.replaced, "\(file) was deleted or replaced while it was open; \(remedy)")
+    let rest = log.map { "; its latest changes are in \($0), which belongs beside the former file as its -wal" } ?? ""
+    return StoreError(.replaced, "\(file) was deleted or replaced while it was open; \(remedy)\(rest)")
   }
 
   static var tooManyOpenFiles: StoreError {

@@ -163,7 +163,9 @@ struct ConflictsResolve: Verb {
       guard parts.count == 2, let side = ConflictSide(rawValue: parts[1]), side != .newest else {
         throw .usage("'\(text)' chooses no side; write --field NAME=local, NAME=server or NAME=base")
       }
-      choices[parts[0]] = side
+      guard choices.updateValue(side, forKey: parts[0]) == nil else {
+        throw .usage("field \(parts[0]) is chosen twice; give each field once")
+      }
     }
     return choices
   }

@@ -66,28 +66,29 @@ struct Session: Sendable {
         path = StorePath.path(of: user, base: base)
         KeptToken.move(from: waiting, to: path)
         // So that the next command need not ask.
-        try SyncStore(path: path, scope: scope).adopt(identity: user, signIn: signIn, nil)
+        try makeStore(path, scope).adopt(identity: user, signIn: signIn, nil)
         found.path = path
       } catch let error as WebServicesError where !toSync && error.code.status == .cloudUnreachable {
         return waiting
       }
     }
     guard FileManager.default.fileExists(atPath: waiting) else { return path }
-    try join(waiting, to: path, scope, signIn)
-    SyncStore.removeFiles(ofStoreAt: waiting)
+    try join(waiting, to: path, scope, Sender(user: nil, credential: signIn))
     return path
   }
 
-  private func join(_ waiting: String, to path: String, _ scope: SyncStore.Scope, _ signIn: String) throws {
+  /// Moves the changes of a file that waited for its user to the user's store.
+  private func join(_ waiting: String, to path: String, _ scope: SyncStore.Scope, _ sender: Sender) throws {
     let store = try SyncStore(path: path, scope: scope)
     let other = try SyncStore(path: waiting, scope: scope)
-    store.enqueue(as: Sender(user: nil, credential: signIn))
+    store.enqueue(as: sender)
     do {
       try store.join(other)
     } catch {
       guard error.kind == .invalid else { throw error }
       throw CommandFailure(error.message, .personNeeded)
     }
+    SyncStore.removeFiles(ofStoreAt: waiting)
   }
 
   /// Container, environment and database. What nothing names is taken from a store that is named.
@@ -126,15 +127,22 @@ struct Session: Sendable {
   func storeToCommand(dryRun: Bool = false) throws -> SyncStore {
     if !dryRun { try refuseIfReadOnly() }
     let store = try existingStore(dryRun ? .reading : .changing)
-    if !dryRun, let sender = try sender() { store.enqueue(as: sender) }
+    if !dryRun, let sender = try sender() {
+      try store.check(sender, toSend: false)
+      store.enqueue(as: sender)
+    }
     return store
   }
 
   /// Opens the store for a verb that adds to what is queued in it. Refused in read-only mode, and to another user.
   func storeToAddTo(dryRun: Bool = false) async throws -> SyncStore {
     let store = try storeToCommand(dryRun: dryRun)
-    if !dryRun, let sender = try sender() { try await check(sender, store) }
-    return store
+    guard !dryRun, let sender = try sender(), try await !isOwner(sender, of: store) else { return store }
+    throw CommandFailure(
+      "the server cannot be reached to say whose sign-in this is, and \(store.path) is a user's; nothing was changed, "
+        + "try again later",
+      .cloudUnreachable
+    )
   }
 
   private func existingStore(_ access: StoreAccess) throws -> SyncStore {
@@ -157,27 +165,58 @@ struct Session: Sendable {
     if let signIn, base.source == .standard, StorePath.isShared(base: path, signIn) {
       path = try await findStore(scope, base: path, signIn, toSync: toSync)
     }
+    let store = try makeStore(path, scope)
+    guard let sender = try sender() else { return store }
+    return try await ownStore(of: sender, beside: store, toSync: toSync)
+  }
+
+  /// Opens a store, and makes it with the policy that is named where there is none.
+  private func makeStore(_ path: String, _ scope: SyncStore.Scope) throws -> SyncStore {
     // Before the store is made, so that a wrong policy leaves none without one.
-    let firstPolicy = FileManager.default.fileExists(atPath: path) ? nil : try settings.policy()?.value
+    let policy = FileManager.default.fileExists(atPath: path) ? nil : try settings.policy()?.value
     let store = try SyncStore(path: path, scope: scope)
-    if let sender = try sender() {
-      if !toSync { try await check(sender, store) }
-      store.enqueue(as: sender)
-    }
-    if let firstPolicy { try store.setPolicy(firstPolicy, isFirst: true, actor: "cli") }
+    if let policy { try store.setPolicy(policy, isFirst: true, actor: "cli") }
     return store
   }
 
-  /// Refuses to enqueue in another user's store. While the server cannot say whose the sign-in is, that is allowed.
-  private func check(_ sender: Sender, _ store: SyncStore) async throws {
+  /// Returns the store that a sender's changes go to: the one that is named. While the server cannot say whether that is the
+  /// sender's, it is another file beside it, whose changes move to the named one later.
+  private func ownStore(of sender: Sender, beside store: SyncStore, toSync: Bool) async throws -> SyncStore {
+    let waiting = sender.credential.map { StorePath.path(ofUnknown: $0, base: store.path) }
+    let waits = waiting.map(FileManager.default.fileExists(atPath:)) ?? false
+    if !toSync || waits {
+      if try await isOwner(sender, of: store, mustKnow: toSync) {
+        if waits, let waiting { try join(waiting, to: store.path, store.scope, sender) }
+      } else if let waiting {
+        OutputStream.error.line(
+          "cktop: the server cannot be reached to say whose sign-in this is; the change waits in \(waiting), and moves to "
+            + "\(store.path) with the next sync if that is this user's"
+        )
+        let other = try makeStore(waiting, store.scope)
+        other.enqueue(as: sender)
+        return other
+      }
+    }
+    store.enqueue(as: sender)
+    return store
+  }
+
+  /// Whether a store is a sender's. The server is asked about a sign-in that the store does not know.
+  ///
+  /// - Parameter mustKnow: whether an unreachable server is an error; otherwise the answer is then false.
+  /// - Throws: `StoreError` of kind `otherUser` where the store is another user's.
+  private func isOwner(_ sender: Sender, of store: SyncStore, mustKnow: Bool = false) async throws -> Bool {
     try store.check(sender, toSend: false)
-    guard try store.isUnknown(sender) else { return }
+    guard try store.isUnknown(sender) else { return true }
     do {
       let user = try await client(store.scope).caller().userRecordName
       try store.check(Sender(user: user, credential: sender.credential), toSend: false)
       // So that the next command need not ask.
       try store.adopt(identity: user, signIn: sender.credential, nil)
-    } catch let error as WebServicesError where error.code.status == .cloudUnreachable {}
+      return true
+    } catch let error as WebServicesError where !mustKnow && error.code.status == .cloudUnreachable {
+      return false
+    }
   }
 
   /// Says which database a change goes to where neither a setting nor a credential nor an earlier sync of the store tells: it is

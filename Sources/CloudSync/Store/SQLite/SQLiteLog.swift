@@ -35,11 +35,16 @@ enum SQLiteLog {
   /// and write its pages into that one.
   ///
   /// - Parameter log: the log that belonged to the former file.
-  static func setAside(_ path: String, ifItIs log: FileIdentity?) {
-    guard let log, FileIdentity(atPath: path + "-wal") == log else { return }
-    try? FileManager.default.removeItem(atPath: path + "-wal.replaced")
-    try? FileManager.default.moveItem(atPath: path + "-wal", toPath: path + "-wal.replaced")
+  /// - Returns: where it is now, if it holds changes.
+  static func setAside(_ path: String, ifItIs log: FileIdentity?) -> String? {
+    guard let log, FileIdentity(atPath: path + "-wal") == log else { return nil }
+    let hasContent = hasContent(path)
+    // Earlier ones stay: each may be all there is of accepted changes.
+    let names = (1...).lazy.map { $0 == 1 ? "\(path)-wal.replaced" : "\(path)-wal.replaced.\($0)" }
+    guard let place = names.first(where: { !FileManager.default.fileExists(atPath: $0) }) else { return nil }
+    try? FileManager.default.moveItem(atPath: path + "-wal", toPath: place)
     try? FileManager.default.removeItem(atPath: path + "-shm")
+    return hasContent ? place : nil
   }
 
   private static func size(_ path: String) -> Int? {

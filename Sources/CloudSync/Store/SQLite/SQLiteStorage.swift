@@ -33,6 +33,8 @@ package final class SQLiteStorage: QueueStorage {
   /// Why the file is not to be used any more, once that is known.
   private let damage = Mutex<StoreError?>(nil)
   /// How many calls wait for their turn to write.
+  /// Where the log of a replaced file was moved to.
+  private let logOfReplaced = Mutex<String?>(nil)
   private let waiting = Atomic(0)
 
   /// Opens the file.
@@ -363,8 +365,12 @@ package final class SQLiteStorage: QueueStorage {
 
   package func requireInPlace() throws(StoreError) {
     guard let identity, FileIdentity(atPath: name) != identity else { return }
-    SQLiteLog.setAside(name, ifItIs: log)
-    throw .replaced("the store \(name)")
+    // The log is moved once, and named each time.
+    let place = logOfReplaced.withLock { known in
+      known = known ?? SQLiteLog.setAside(name, ifItIs: log)
+      return known
+    }
+    throw .replaced("the store \(name)", log: place)
   }
 
   package func driverLock() -> any DriverLock {

@@ -82,7 +82,7 @@ final class StoreLock: DriverLock {
 
   /// Waits for a process that is just making or migrating the store, if one is. Changes nothing.
   ///
-  /// - Returns: false where no lock file tells of one.
+  /// - Returns: false where there is no lock file.
   static func waitWhileMaking(_ storePath: String) -> Bool {
     guard isKnown(storePath) else { return false }
     let lock = StoreLock(beside: storePath, byte: 1, isToAsk: true)
