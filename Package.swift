@@ -97,13 +97,16 @@ let package = Package(
         .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
       ]
     ),
+    // What the program knows, as values, and the one place where they become sentences.
+    .target(name: "Facts"),
     .target(
       name: "CloudSync",
       dependencies: [
-        "CloudKit", .product(name: "Crypto", package: "swift-crypto"), .product(name: "GRDB", package: "GRDB.swift"),
+        "CloudKit", "Facts", .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),
-    .target(name: "CloudService", dependencies: ["CloudSync", "CloudKit"]),
+    .target(name: "CloudService", dependencies: ["CloudSync", "CloudKit", "Facts"]),
     .target(
       name: "TerminalUI",
       dependencies: [.product(name: "TOMLKit", package: "TOMLKit")],
@@ -117,7 +120,7 @@ let package = Package(
     .executableTarget(
       name: "cktop",
       dependencies: [
-        "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "TerminalUI", "CNcurses",
+        "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "TerminalUI", "CNcurses",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "TOMLKit", package: "TOMLKit"),
         .product(name: "Crypto", package: "swift-crypto"),
@@ -160,10 +163,11 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),
+    .testTarget(name: "FactsTests", dependencies: ["Facts"], exclude: ["Messages.txt"]),
     .testTarget(
       name: "CloudSyncTests",
       dependencies: [
-        "CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift"),
+        "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),
     // Here and not among the other benchmarks, because it measures what is no library's face.
@@ -181,18 +185,21 @@ let package = Package(
     .testTarget(
       name: "PowerCut",
       dependencies: [
-        "CPowerCut", "CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift"),
+        "CPowerCut", "Facts", "CloudSync", "CloudKit", "CloudKitEmulator",
+        .product(name: "GRDB", package: "GRDB.swift"),
       ],
       exclude: ["CPowerCut"]
     ),
     .testTarget(
       name: "Simulation",
-      dependencies: ["CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift")]
+      dependencies: [
+        "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift"),
+      ]
     ),
     .testTarget(
       name: "cktopTests",
       dependencies: [
-        "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "TerminalUI", "Notes",
+        "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "TerminalUI", "Notes",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]
     ),

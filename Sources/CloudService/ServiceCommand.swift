@@ -1,4 +1,5 @@
 package import CloudSync
+package import Facts
 
 /// A command of an operator.
 package enum ServiceCommand: Hashable, Sendable {
@@ -28,7 +29,7 @@ package struct Receipt: Sendable {
   /// The number of operations changed.
   package var changed = 0
   /// The operations left as they were, each with the reason.
-  package var skipped: [Int64: String] = [:]
+  package var skipped: [Int64: Obstacle] = [:]
   /// The operations named that are no longer in the queue.
   package var gone: [Int64] = []
   /// How many of those changed had been sent without a reply: the server may have taken them.

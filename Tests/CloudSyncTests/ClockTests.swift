@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import Testing
 
@@ -35,7 +36,7 @@ import Testing
     try await device.sync()
 
     #expect(world.onServer("a") != nil)
-    #expect(try device.store.events(limit: 50).contains { $0.message.contains("set back by 72") })
+    #expect(try device.store.events(limit: 50).contains { $0.event == .clockMovedBack(seconds: 7200) })
   }
 
   @Test func `an item's wait is shortened likewise, and one that is noted after the change is left alone`() async throws

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 import Testing
 
@@ -45,7 +46,7 @@ import Testing
 
     #expect(result.changed == changed)
     #expect(Set(result.skipped.keys) == Set(1...6).subtracting(changed))
-    #expect(result.skipped[6] == "it is on its way to the server")
+    #expect(result.skipped[6] == .beingSent)
     #expect(result.unknown == [])
   }
 
@@ -66,7 +67,11 @@ import Testing
     #expect(try retried("100%") == [7])
     #expect(try retried("pending") == [])
     _ = try store.perform(.retry, on: .matching(filter, text: condition, containing: "100%"), actor: "ana")
-    #expect(try store.events(limit: 1).map(\.message) == ["retry \(condition), containing '100%' (1)"])
+    #expect(
+      try store.events(limit: 1).map(\.event) == [
+        .command(verb: "retry", selection: "\(condition), containing '100%'", count: 1)
+      ]
+    )
   }
 
   @Test func `a dry run tells the same and does nothing`() throws {
@@ -106,7 +111,7 @@ import Testing
     #expect(operation.state == .pending)
     #expect(operation.attempts == 0)
     #expect(operation.errorCode == nil)
-    #expect(operation.reason == "retried by an operator")
+    #expect(operation.cause == .readyAgain(.retried(by: "ana")))
   }
 
   @Test func `every command is audited with who, what and how many`() throws {

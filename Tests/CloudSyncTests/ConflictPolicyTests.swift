@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import Testing
 
@@ -58,7 +59,7 @@ import Testing
 
     #expect(world.onServer("a") == ["x": .int64(1)])
     #expect(try mine.store.endings().last == "save a merged")
-    #expect(try mine.store.events(limit: 5).contains { $0.kind == "merge" && $0.message.contains("kept for x") })
+    #expect(try mine.store.events(limit: 5).contains { $0.event == .dropped(record: "a", .serverKept(fields: ["x"])) })
   }
 
   @Test(arguments: [(ConflictPolicy.server, 1), (.client, 2), (.newest, 2)] as [(ConflictPolicy, Int64)])
@@ -282,7 +283,7 @@ import Testing
 
     let row = try #require(try mine.store.operations().rows.first)
     #expect(row.state == .failed)
-    #expect(row.reason == "EXISTS: the server holds a Task of this name, not a Note")
+    #expect(row.cause == .failed(.otherType(server: "Task", local: "Note")))
   }
 
   @Test func `the desk shows what was edited of a record that the server deleted`() async throws {
@@ -363,7 +364,7 @@ extension QueuedOperation {
       group: nil,
       now: 0
     )
-    operation.enterConflict("both sides", now: 0)
+    operation.enterConflict(.fields([]), now: 0)
     return operation
   }
 }

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import Synchronization
 import Testing
@@ -81,7 +82,7 @@ import Testing
 
     #expect(asked.withLock { $0 } == 1)
     #expect(try mine.store.queue() == ["save a conflict"])
-    #expect(try mine.store.operations().rows.first?.reason == "the app failed to settle it: no idea")
+    #expect(try mine.store.operations().rows.first?.cause == .conflict(.undecidedByApp(.failed("no idea"))))
     // A new version is a new question, and so is a new edit.
     try theirs.store.accept(world.put("a", ["x": .int64(3)]))
     try await theirs.sync()
@@ -104,7 +105,7 @@ import Testing
 
     #expect(world.onServer("b") != nil)
     #expect(try mine.store.queue() == ["save a conflict"])
-    #expect(try mine.store.operations().rows.first?.reason == "the app did not answer within 0.001 seconds")
+    #expect(try mine.store.operations().rows.first?.cause == .conflict(.undecidedByApp(.silent("0.001 seconds"))))
   }
 
   @Test func `what the app leaves to a person is settled on the desk`() async throws {
@@ -113,7 +114,7 @@ import Testing
     try await mine.sync()
 
     let row = try #require(try mine.store.operations().rows.first)
-    #expect(row.reason == "left to a person by the app: too close to call")
+    #expect(row.cause == .conflict(.undecidedByApp(.leftToPerson("too close to call"))))
     _ = try mine.store.resolve(row.id, take: .local, actor: "ana")
     try await mine.sync()
     #expect(world.onServer("a")?["x"] == .int64(2))
@@ -216,7 +217,7 @@ import Testing
 
     let row = try #require(try mine.store.operations().rows.first)
     #expect(row.state == .conflict)
-    #expect(row.reason == "conflicted 9 times in a row: both sides changed x")
+    #expect(row.cause == .conflict(.fields(["x"]), rounds: 9))
   }
 
   @Test func `what the app clears or sets back in the merged record is not sent`() async throws {
@@ -241,6 +242,6 @@ import Testing
 
     #expect(world.onServer("a")?["x"] == .int64(1))
     #expect(try mine.store.queue() == ["save a conflict"])
-    #expect(try mine.store.operations().rows.first?.reason.contains("another record than it was asked about") == true)
+    #expect(try mine.store.operations().rows.first?.cause == .conflict(.undecidedByApp(.otherRecord)))
   }
 }

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Testing
 
 @testable import CloudSync
@@ -39,7 +40,7 @@ extension DeletionHoldTests {
     #expect(mine.transport.count("records/modify") == modifications)
     #expect(try mine.store.records(mirrorOnly: true).total == 2)
     #expect(try mine.store.heldDeletions().map(\.isWholeZone) == [true])
-    #expect(try mine.store.operations().rows[0].reason.contains("zone cktop was deleted on the server"))
+    #expect(try mine.store.operations().rows[0].cause == .deletionsOnHold(zone: "cktop", isWholeZone: true))
     #expect(try mine.store.zones().map(\.held?.records) == [2])
 
     #expect(try mine.store.restoreDeletions(in: zone, actor: "test").records == 2)

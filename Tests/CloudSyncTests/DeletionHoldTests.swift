@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import Testing
 
@@ -50,7 +51,7 @@ import Testing
     #expect(status.heldDeletions.map(\.records) == [6] && status.heldDeletions.map(\.isWholeZone) == [false])
     #expect(!status.isInSync && status.reason == "6 deletions in zone cktop held back")
     #expect(
-      try mine.store.events(limit: 50).contains { $0.message.contains("deleted 6 of the 11 records of zone cktop") }
+      try mine.store.events(limit: 50).contains { $0.event == .deletionsOnHold(zone: "cktop", deleted: 6, of: 11) }
     )
   }
 
@@ -153,7 +154,7 @@ import Testing
     try await mine.sync()
 
     #expect(try mine.store.queue() == ["save r1 pending"])
-    #expect(try mine.store.operations().rows[0].reason.contains("cktop zones restore"))
+    #expect(try mine.store.operations().rows[0].cause == .deletionsOnHold(zone: "cktop", isWholeZone: false))
     #expect(try mine.store.restoreDeletions(in: zone, actor: "test").records == 6)
     try await mine.sync()
     #expect(world.onServer("r1") == ["x": .int64(1), "y": .int64(9)])

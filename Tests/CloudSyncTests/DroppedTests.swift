@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Testing
 
 @testable import CloudSync
@@ -35,7 +36,7 @@ import Testing
     let dropped = try #require(try device.store.dropped().first)
     #expect(dropped.operation == id)
     #expect(dropped.changes == FieldChanges(values: ["x": .int64(2)]))
-    #expect(dropped.reason == "the server's value kept for x")
+    #expect(dropped.cause == .serverKept(fields: ["x"]))
     #expect(try device.store.detail(of: id)?.dropped == [dropped])
     #expect(world.onServer("a") == ["x": .int64(1), "y": .int64(2)])
 

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import Testing
 
@@ -20,7 +21,7 @@ import Testing
 
     let operation = try store.operation(id)
     #expect(operation.state == .pending)
-    #expect(operation.reason == "ready to send")
+    #expect(operation.cause == .ready)
     #expect(operation.generation == 1)
     #expect(operation.enqueuedAt == world.clock.now)
     #expect(operation.changes == FieldChanges(values: ["text": .string("hello")]))
@@ -205,7 +206,7 @@ import Testing
 
     let row = try #require(try store.operations().rows.first { $0.id == child })
     #expect(row.blockedBy == [parent])
-    #expect(row.reason == "waits for \(parent)")
+    #expect(row.cause == .waitsFor([parent], isGroup: false))
     #expect(try store.detail(of: child)?.operation?.blockedBy == [parent])
   }
 

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import Testing
 
@@ -118,12 +119,11 @@ import Testing
     let other = try mine.store.accept(world.put("other", ["x": .int64(1)]))
     let lease = try #require(try Lease.acquire(mine.store))
     _ = try mine.store.begin([sent], lease)
-    #expect(try mine.store.operations().rows.first?.reason == "on its way")
+    #expect(try mine.store.operations().rows.first?.cause == .sending)
     lease.release(mine.store)
 
-    let reason = "sent before its driver ended; the next sync looks it up"
-    #expect(try mine.store.operations().rows.first?.reason == reason)
-    #expect(try mine.store.detail(of: sent)?.operation?.reason == reason)
+    #expect(try mine.store.operations().rows.first?.cause == .senderEnded)
+    #expect(try mine.store.detail(of: sent)?.operation?.cause == .senderEnded)
     let dry = try mine.store.perform(.discard, on: .all, dryRun: true, actor: "test")
     let done = try mine.store.perform(.discard, on: .all, actor: "test")
     #expect(dry.unanswered == [sent] && done.unanswered == [sent])
@@ -149,14 +149,13 @@ import Testing
     let store = try world.open("store")
     _ = try store.perform(.pause, on: .all, actor: "test")
     try store.accept(world.put("r", ["x": .int64(1)]))
-    #expect(try store.operations().rows.map(\.reason) == ["everything is paused by test"])
+    #expect(try store.operations().rows.map(\.cause) == [.pausedByRule(.everything, by: "test")])
 
     _ = try store.perform(.resume, on: .all, actor: "test")
     let error = WebServicesError(.throttled, "slow down", retryAfter: 30)
     try store.write { try Throttles.set(.database, error, now: world.clock.now, random: 0, $0) }
-    #expect(
-      try store.operations().rows.allSatisfy { $0.reason.hasPrefix("held by THROTTLED until 2023-11-14T22:13:50") }
-    )
+    let end = world.clock.now + 30_000
+    #expect(try store.operations().rows.map(\.cause) == [.waits(.database, code: "THROTTLED", until: end)])
   }
 
   @Test func `a public store that knows no type does not claim to be in sync`() async throws {
@@ -189,7 +188,7 @@ import Testing
 
     #expect(operation.state == .failed)
     #expect(operation.errorCode == "BAD_REQUEST")
-    #expect(operation.reason.contains("no such name"))
+    #expect(operation.cause.text.contains("no such name"))
     #expect(try mine.store.status().throttles.isEmpty)
 
     mine.transport.interfere(nil)

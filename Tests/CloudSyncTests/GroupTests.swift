@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Testing
 
 @testable import CloudSync
@@ -58,10 +59,10 @@ import Testing
 
     let rows = try store.operations().rows
 
-    #expect(rows[0].reason == "waits for 2 of its group")
+    #expect(rows[0].cause == .waitsFor([2], isGroup: true))
     #expect(rows[0].blockedBy == [2])
-    #expect(rows[1].reason == "paused by an operator")
-    #expect(try store.detail(of: 3)?.operation?.reason == "waits for 2 of its group")
+    #expect(rows[1].cause == .paused(by: "test"))
+    #expect(try store.detail(of: 3)?.operation?.cause == .waitsFor([2], isGroup: true))
   }
 
   @Test func `members of a group whose other member waits for something say so`() throws {
@@ -72,6 +73,6 @@ import Testing
 
     let rows = try store.operations().rows
 
-    #expect(rows.map(\.reason) == ["paused by an operator", "waits for 3 of its group", "waits for 1"])
+    #expect(rows.map(\.cause) == [.paused(by: "test"), .waitsFor([3], isGroup: true), .waitsFor([1], isGroup: false)])
   }
 }

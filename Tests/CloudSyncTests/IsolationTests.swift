@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import Testing
 
@@ -50,7 +51,7 @@ import Testing
     #expect(requests(until: "r\(culprit)", from: first) <= 10)
     #expect(transport.count("records/modify") - first <= 11)
     let row = try #require(try store.operations().rows.first)
-    #expect(row.reason == "BAD_REQUEST: Unexpected input")
+    #expect(row.cause == .failed(.rejected(code: "BAD_REQUEST", message: "Unexpected input")))
   }
 
   @Test func `other zones keep their full requests meanwhile`() async throws {
@@ -154,10 +155,8 @@ import Testing
     #expect(transport.count("records/modify") - first <= 9)
     let rows = try store.operations().rows
     #expect(rows.count == 200 && rows.allSatisfy { $0.state == .failed })
-    #expect(
-      rows.first?.reason
-        == "BAD_REQUEST: its atomic group of 200 was refused as a whole, and no member was named: Unexpected input"
-    )
+    let rejection = FailureCause.rejected(code: "BAD_REQUEST", message: "Unexpected input", group: 200)
+    #expect(rows.first?.cause == .failed(rejection))
   }
 
   // MARK: - Fairness and numbers

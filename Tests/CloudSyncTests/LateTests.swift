@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import Testing
 
@@ -259,7 +260,7 @@ import Testing
     #expect(transport.count("zones/modify") == 2)
     let row = try #require(try store.operations().rows.first)
     #expect(row.state == .failed)
-    #expect(row.reason.contains("made anew"))
+    #expect(row.cause == .failed(.zoneChanged(zone: row.key.zone)))
 
     // A person has looked: it is to go all the same.
     hook.interfere(nil)

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Testing
 
 @testable import CloudSync
@@ -327,7 +328,8 @@ import Testing
 
     let row = try #require(try store.operations().rows.first)
     #expect(row.state == .failed)
-    #expect(row.reason == "VALIDATING_REFERENCE_ERROR: parent refers to parent, which the server does not hold")
+    let code = "VALIDATING_REFERENCE_ERROR"
+    #expect(row.cause == .failed(.referenceMissing(field: "parent", name: "parent", code: code)))
     #expect(transport.count("records/modify") == 2)
     #expect(transport.count("records/lookup") == 1)
   }

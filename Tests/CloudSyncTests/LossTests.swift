@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import Testing
 
@@ -15,6 +16,7 @@ import Testing
     try mine.store.accept(world.put("old", zone: "notes", ["x": .int64(1)]))
     try await mine.sync()
     _ = try mine.store.enqueueZoneDeletion(ZoneKey(zone: "notes"))
+    let deletion = try #require(try mine.store.operations().rows.first?.id)
     let new = try mine.store.accept(world.put("a", zone: "notes", ["x": .int64(2)]))
     mine.transport.interfere { operation, number, body in
       guard operation == "zones/modify", body.contains("delete"), number == 2 else { return .pass }
@@ -28,7 +30,7 @@ import Testing
     try await mine.sync()
 
     #expect(held.state == .pending)
-    #expect(held.reason.contains("deletion of its zone"))
+    #expect(held.cause == .waitsForZoneDelete(deletion))
     #expect(world.onServer("a", zone: "notes") == ["x": .int64(2)])
     #expect(world.onServer("old", zone: "notes") == nil)
     #expect(try mine.store.queue().isEmpty)
@@ -334,7 +336,7 @@ import Testing
     let id = try device.store.accept(world.delete("r"))
     try device.store.write { ledger in
       var operation = try #require(try ledger.operation(id))
-      operation.fail("ACCESS_DENIED", "not allowed")
+      operation.fail(.rejected(code: "ACCESS_DENIED", message: "not allowed"))
       try ledger.update(operation)
     }
     try device.store.accept(world.delete("r"))

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import Testing
 
@@ -131,7 +132,7 @@ import Testing
     try await mine.sync()
 
     #expect(try mine.store.queue() == ["save a conflict"])
-    #expect(try mine.store.operation(id).reason.hasPrefix("whether n has counted is not known"))
+    #expect(try mine.store.operation(id).cause == .conflict(.counters(["n"])))
     let field = try #require(try mine.store.conflict(id)?.fields.first)
     #expect([field.base, field.local, field.server] == [.int64(10), .int64(17), .int64(15)])
   }
@@ -172,7 +173,7 @@ import Testing
     try await mine.sync()
 
     #expect(try mine.store.queue() == ["save a conflict"])
-    #expect(try mine.store.operation(id).reason == "conflicted 9 times in a row: both sides changed x")
+    #expect(try mine.store.operation(id).cause == .conflict(.fields(["x"]), rounds: 9))
     #expect(mine.transport.count("records/modify") == 9)
     mine.transport.interfere(nil)
     _ = try mine.store.resolve(id, take: .local, actor: "ana")
@@ -192,7 +193,7 @@ import Testing
 
     try await mine.sync()
 
-    #expect(try mine.store.operation(id).reason == "conflicted 9 times in a row: both sides change it")
+    #expect(try mine.store.operation(id).cause == .conflict(.fields([]), rounds: 9))
     #expect(try mine.store.conflict(id)?.fields.map(\.name) == ["mine"])
   }
 
@@ -235,7 +236,7 @@ import Testing
     let held = try mine.store.operation(id)
     #expect(held.state == state)
     #expect(held.changes == FieldChanges(values: ["x": .int64(2)]))
-    #expect(held.reason.hasSuffix("; the server's record has changed since"))
+    #expect(held.cause.note == .serverRecordChanged)
     #expect(try mine.store.mirror("a")?["x"] == .int64(1))
     _ = try mine.store.perform(isPaused ? .resume : .retry, on: .ids([id]), actor: "ana")
     try await mine.sync()
@@ -255,7 +256,7 @@ import Testing
     try await mine.sync()
 
     #expect(try mine.store.operation(id).state == (isPaused ? .paused : .failed))
-    #expect(try mine.store.operation(id).reason.hasSuffix("deleted on the server since, this makes it anew"))
+    #expect(try mine.store.operation(id).cause.note == .recordDeleted)
     _ = try mine.store.perform(isPaused ? .resume : .retry, on: .ids([id]), actor: "ana")
     try await mine.sync()
     #expect(world.onServer("a") == ["x": .int64(2), "n": .int64(10)])
@@ -271,7 +272,7 @@ import Testing
     try await mine.sync()
 
     #expect(try mine.store.operation(id).kind == .delete)
-    #expect(try mine.store.operation(id).reason.hasSuffix("; the server's record has changed since"))
+    #expect(try mine.store.operation(id).cause.note == .serverRecordChanged)
     _ = try mine.store.perform(isPaused ? .resume : .retry, on: .ids([id]), actor: "ana")
     try await mine.sync()
     #expect(try mine.store.endings().last == "delete a merged")

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 import Testing
 
@@ -76,7 +77,7 @@ import Testing
       base: [:],
       baseTag: baseTag,
       state: .inFlight,
-      reason: "",
+      cause: .ready,
       generation: 1,
       sentGeneration: 1,
       sentKind: kind,
@@ -226,7 +227,7 @@ import Testing
       base: base,
       baseTag: "1",
       state: .conflict,
-      reason: "",
+      cause: .ready,
       generation: 1,
       needsReadBack: false,
       conflictRounds: 1,

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import GRDB
 import Testing
 
@@ -32,7 +33,7 @@ import Testing
     try await device.sync()
 
     #expect(try store.queue() == held)
-    #expect(try store.operations().rows.allSatisfy { $0.reason.contains(rule.text) })
+    #expect(try store.operations().rows.allSatisfy { $0.cause == .pausedByRule(rule.asCause, by: "ana") })
     #expect(try store.pauses().map(\.actor) == ["ana"])
     #expect(try !store.status().isInSync)
     #expect(try store.resume(rule, actor: "ana"))

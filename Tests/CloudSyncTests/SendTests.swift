@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import Synchronization
 import Testing
@@ -107,7 +108,7 @@ import Testing
     #expect(row.key.name == "r77")
     #expect(row.state == .failed)
     #expect(row.errorCode == "BAD_REQUEST")
-    #expect(row.reason.hasPrefix("BAD_REQUEST: "))
+    #expect(row.cause == .failed(.rejected(code: "BAD_REQUEST", message: row.errorMessage ?? "")))
   }
 
   @Test func `a request refused whole for one of its records is halved until the culprit is alone`() async throws {

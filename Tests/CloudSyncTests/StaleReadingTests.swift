@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Testing
 
 @testable import CloudSync
@@ -75,7 +76,7 @@ import Testing
     let id = try mine.store.accept(world.put("a", ["y": .int64(5)]))
     try mine.store.accept(edit(["x": .int64(2), "y": .int64(6)], tag: nil))
     #expect(try mine.store.operation(id).needsReadBack)
-    #expect(try mine.store.operation(id).reason == "made on an older reading, to be compared with the server's record")
+    #expect(try mine.store.operation(id).cause == .basedOnOldVersion)
 
     try await mine.sync()
 

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import GRDB
 import Synchronization
 import Testing
@@ -194,7 +195,7 @@ import Testing
     #expect(try other.store.mirror("new") == ["x": .int64(1)])
     #expect(summary.waitForApp == 1)
     #expect(try other.store.queue() == ["save a pending"])
-    #expect(try #require(other.store.operations().rows.first).reason.hasPrefix("waits for the app"))
+    #expect(try #require(other.store.operations().rows.first).cause == .waitsForApp)
     #expect(try other.store.status().savesWaitForApp)
 
     try await mine.sync()
@@ -233,8 +234,8 @@ import Testing
     #expect(world.onServer("a") == ["x": .int64(1)])
     #expect(world.onServer("b") == nil)
     #expect(released.waitForApp == nil && later.waitForApp == 1)
-    let commands = try other.store.events(limit: 100).filter { $0.kind == "command" }.map(\.message)
-    #expect(commands.contains("sync without the app (1)"))
+    let commands = try other.store.events(limit: 100).map(\.event)
+    #expect(commands.contains(.command(verb: "sync without the app", selection: "", count: 1)))
     #expect(try other.store.count("SELECT count(*) FROM commands WHERE verb = 'sync without the app'") == 1)
   }
 
@@ -259,8 +260,8 @@ import Testing
     try await whileDriving(other()) {
       let ben = try world.device("mine", policy: nil, mergeRules: nil, replacesStored: false, user: "ben")
       try ben.store.accept(world.put("a", ["x": .int64(1)]))
-      // The server cannot say whose the sign-in is.
       while try ben.store.status().driver?.isLive != true { await Task.yield() }
+      // The server cannot say whose the sign-in is.
       ben.transport.interfere { _, _, _ in .offline }
 
       let summary = try await ben.engine.syncOnce(isWithoutApp: true)
@@ -310,7 +311,7 @@ import Testing
     #expect(world.onServer("a") == ["x": .int64(2)])
     #expect(summary.waitForApp == 1)
     #expect(try other.store.queue() == ["save a conflict"])
-    #expect(try #require(other.store.operations().rows.first).reason.contains("waits for the app"))
+    #expect(try #require(other.store.operations().rows.first).cause == .noted(.conflict(.fields(["x"])), .waitsForApp))
 
     try await mine.sync()
 

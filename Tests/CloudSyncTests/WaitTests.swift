@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import Testing
 
@@ -317,8 +318,8 @@ import Testing
     try await device.sync()
 
     for row in try store.operations().rows {
-      #expect(!row.reason.isEmpty, "\(row.key.name)")
-      #expect(row.reason != "on its way")
+      #expect(!row.cause.text.isEmpty, "\(row.key.name)")
+      #expect(row.cause != .sending)
       #expect(row.state != .failed || row.errorCode != nil)
     }
   }

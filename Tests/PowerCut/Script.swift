@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import GRDB
 import Synchronization
@@ -229,7 +230,7 @@ final class Script {
       clock.advance(3600)
     }
     let left = try store.operations().rows
-    if !left.isEmpty { return "these do not go: \(left.map { "\($0.kind) \($0.key.name) \($0.reason)" })" }
+    if !left.isEmpty { return "these do not go: \(left.map { "\($0.kind) \($0.key.name) \($0.cause.text)" })" }
     let seen = try Self.look(file, "SELECT max(seq) FROM sqlite_sequence WHERE name = 'operations'", Int.self) ?? 0
     let ended = try Self.look(file, "SELECT count(DISTINCT operationId) FROM history", Int.self)
     if seen != ended { return "\(seen) accepted, \(ended ?? 0) ended" }

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 
 @testable import CloudSync
@@ -11,7 +12,9 @@ extension SimulatedWorld {
     for conflict in asked { try check(conflict.key, conflict.fields, conflict.device) }
     asked = []
     let rows = try device.store.operations().rows
-    if let mute = rows.first(where: \.reason.isEmpty) { throw violation("\(device.name): \(mute.id) has no reason") }
+    if let mute = rows.first(where: \.cause.text.isEmpty) {
+      throw violation("\(device.name): \(mute.id) has no reason")
+    }
     let ended = try device.store.history(limit: 1_000_000).map(\.id)
     let known = Set(rows.map(\.id)).union(ended)
     if known.count != rows.count + ended.count || known.count != Int(known.max() ?? 0) {
@@ -78,7 +81,7 @@ extension SimulatedWorld {
       var open: [String] = []
       waiting = try devices.filter { device in
         let rows = try restless(device)
-        open += rows.map { "\(device.name): \($0.id) \($0.key.name) \($0.state.rawValue) \($0.reason)" }
+        open += rows.map { "\(device.name): \($0.id) \($0.key.name) \($0.state.rawValue) \($0.cause.text)" }
         return try !rows.isEmpty || nextDue(device, min) != nil
       }
       // Where nothing is left to be sent, what keeps a device from reading may still have to end.
@@ -169,7 +172,7 @@ extension SimulatedWorld {
     if let fault = intents.fault(on: server) {
       let endings = try devices.map { device in
         let ended = try device.store.history(limit: .max).reversed().filter { $0.key == fault.key }
-        return "\(device.name): \(ended.map { "\($0.id) \($0.kind.rawValue) \($0.ending.rawValue), \($0.detail)" })"
+        return "\(device.name): \(ended.map { "\($0.id) \($0.kind.rawValue) \($0.ending.rawValue), \($0.cause.text)" })"
       }
       throw violation("\(fault.text)\n\(endings.joined(separator: "\n"))")
     }

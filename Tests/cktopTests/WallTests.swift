@@ -24,12 +24,13 @@ import Testing
     "CloudKitModelMacros": ["CloudKitMacros", "CloudKitModels"],
     "CloudKitMacros": ["CloudKitMacroExpansion", "SwiftCompilerPlugin", "SwiftSyntaxMacros"],
     "CloudKitMacroExpansion": ["SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],
-    "CloudSync": ["CloudKit", "Crypto", "GRDB"],
-    "CloudService": ["CloudKit", "CloudSync"],
+    "CloudSync": ["CloudKit", "Crypto", "Facts", "GRDB"],
+    "Facts": [],
+    "CloudService": ["CloudKit", "CloudSync", "Facts"],
     "TerminalUI": ["TOMLKit"],
     "cktop": [
-      "ArgumentParser", "CNcurses", "CloudKit", "CloudKitEmulator", "CloudService", "CloudSync", "Crypto", "TOMLKit",
-      "TerminalUI",
+      "ArgumentParser", "CNcurses", "CloudKit", "CloudKitEmulator", "CloudService", "CloudSync", "Crypto", "Facts",
+      "TOMLKit", "TerminalUI",
     ],
   ]
 

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 
 /// Moving what was queued while the server could not say for whom.
@@ -69,7 +70,7 @@ extension SyncStore {
         guard let present = try ledger.operation(operation.id), present.generation == operation.generation else {
           continue
         }
-        try ledger.end(present, .superseded, "moved to \(path)", now: now)
+        try ledger.end(present, .superseded, .moved(to: path), now: now)
       }
     }
   }

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Synchronization
 
 /// The user that the store belongs to.
@@ -50,8 +51,8 @@ extension SyncStore {
     case .credential, .none:
       what = "this store has \(count == 0 ? "changes" : changes) of another sign-in, which never reached the server"
     }
-    throw StoreError(
     let nothing = "nothing was \(toSend ? "sent" : "changed")"
+    throw StoreError(
       .otherUser,
       "\(what); \(nothing), choose another with --store, or take over \(path)\(with) with cktop sync --adopt"
     )
@@ -131,17 +132,16 @@ extension SyncStore {
   /// Gives another user's queue to this one. The local copy of a private or shared database was the other user's: it is
   /// forgotten, and edits become whole records.
   private func takeOver(by user: String, now: Int64, _ ledger: Ledger) throws {
-    let before: String
+    let before: String?
     let isSynced: Bool
     switch try Self.owner(ledger) {
     case .user(let owner): (before, isSynced) = (owner, true)
     case .queuer(let owner): (before, isSynced) = (owner, false)
-    case .credential, .none: (before, isSynced) = ("another sign-in", false)
+    case .credential, .none: (before, isSynced) = (nil, false)
     }
     let count = try Self.changeCount(ledger)
-    try audit("adopt", "from \(before) by \(user)", count, "sync", now: now, ledger)
-    let changes = count == 1 ? "1 queued change" : "\(count) queued changes"
-    try EventLog.add("account", "\(user) took over the store of \(before) with \(changes)", now: now, ledger)
+    try audit("adopt", "from \(before ?? "another sign-in") by \(user)", count, "sync", now: now, ledger)
+    try EventLog.add(.takenOver(by: user, from: before, count: count), now: now, ledger)
     try ledger.setValue("signIn", nil)
     guard isSynced, scope.database != .public else { return }
     for zone in try ledger.zones().map(\.key) {
@@ -151,7 +151,7 @@ extension SyncStore {
         operation.recreate(from: known?.fields ?? [:])
         operation.forgetSent()
         (operation.base, operation.isUnanswered, operation.needsReadBack) = ([:], false, false)
-        if operation.state == .conflict { operation.becomePending("taken over by \(user)", now: now) }
+        if operation.state == .conflict { operation.becomePending(.readyAgain(.takenOver(by: user)), now: now) }
         try ledger.update(operation)
       }
       try ledger.forgetContents(zone)

@@ -1,4 +1,5 @@
 package import CloudKit
+import Facts
 import Foundation
 
 /// Assets of accepted saves: kept before the save is accepted, brought to the server before it is sent.
@@ -183,7 +184,7 @@ extension SyncStore {
     /// No record of the zone has these bytes any more: they have to be uploaded.
     case notThere
     /// No trying again helps.
-    case refused(code: String, reason: String)
+    case refused(FailureCause)
     case failed(WebServicesError)
     case zoneMissing(WebServicesError)
   }
@@ -214,9 +215,9 @@ extension SyncStore {
           operation.grant(index, descriptor, at: time)
           try Self.countLateness(of: &operation, now: now, ledger)
         case .notThere where operation.assets[index].digest == nil:
-          operation.fail("ASSET_NOT_AVAILABLE", "the server does not have the bytes for \(need.asset.field) any more")
+          operation.fail(.fileNotOnServer(field: need.asset.field))
         case .notThere: operation.assets[index].place = nil
-        case .refused(let code, let reason): operation.fail(code, reason)
+        case .refused(let failure): operation.fail(failure)
         case .failed(let error):
           let what = "bring the file of \(need.asset.field)"
           try Retention.addAttempt(of: operation, error, to: what, startedAt: now, seconds: 0, ledger)
@@ -248,7 +249,7 @@ extension SyncStore {
     let error = WebServicesError(ServerErrorCode("ASSET_UPLOAD_EXPIRED"), reason)
     try Retention.addAttempt(of: operation, error, to: "bring its files", startedAt: now, seconds: 0, ledger)
     operation.attempts += 1
-    if operation.attempts >= operation.maxAttempts { operation.fail(error.code.name, reason) }
+    if operation.attempts >= operation.maxAttempts { operation.fail(.uploadExpired(code: error.code.name)) }
   }
 
   /// Notes where the bytes of a saved operation are now, so that others need no upload.
@@ -326,7 +327,7 @@ extension QueuedOperation {
     if error.retryAfter == nil, error.effect != .notSent, error.code != .networkError || isLineGood || isLong {
       attempts += 1
     }
-    if attempts >= maxAttempts { return fail(error.code.name, error.reason) }
+    if attempts >= maxAttempts { return fail(.rejected(code: error.code.name, message: error.reason)) }
     if state != .paused, state != .conflict { backOff(error, rounds: lostRounds, now: now, random: random) }
   }
 }

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 
 /// Asking the delegate before a change is sent.
@@ -90,14 +91,14 @@ extension SyncStore {
         operation.state = .waiting
         operation.isServersWait = false
         operation.nextAttemptAt = now + Backoff.milliseconds(max(silence.seconds, 1))
-        operation.reason = "APP_SILENT, \(reason)"
+        operation.cause = .appSilent(reason)
         return
       }
       operation.attempts += 1
       if error is NoAnswer {
         operation.backOff(WebServicesError(ServerErrorCode("APP_SILENT"), reason), now: now, random: random)
       } else {
-        operation.fail("APP_REFUSED", reason)
+        operation.fail(.refusedByApp(reason))
       }
     }
   }

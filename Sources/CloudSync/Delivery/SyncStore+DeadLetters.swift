@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 
 /// Dead letters that an app may put right.
@@ -65,13 +66,13 @@ extension SyncStore {
       operation.editedAt = now
       operation.forgetFailures()
       operation.state = .pending
-      operation.reason = "repaired by the app, ready to send"
+      operation.cause = .readyAgain(.repairedByApp)
       if operation.changes.isEmpty, mirror != nil {
-        try ledger.end(operation, .merged, "the app took its change back", now: now)
+        try ledger.end(operation, .merged, .withdrawnByApp, now: now)
       } else {
         try ledger.update(operation)
       }
-      try EventLog.add("repair", "\(operation.key.name) was repaired by the app", now: now, ledger)
+      try EventLog.add(.repaired(record: operation.key.name), now: now, ledger)
     }
   }
 }

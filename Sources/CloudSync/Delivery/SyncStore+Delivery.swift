@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 
 /// What an app is told of, and what it did with it.
@@ -192,7 +193,7 @@ extension SyncStore {
   func deliveryFailed(_ batch: DeliveryBatch, _ reason: String, random: Double) throws(StoreError) -> Bool {
     let now = now()
     return try write { ledger in
-      try EventLog.add("delivery", reason, now: now, ledger)
+      try EventLog.add(.deliveryFailed(reason), now: now, ledger)
       var trouble = try Self.trouble(now, ledger) ?? DeliveryTrouble()
       let goesOn = trouble.refuse(batch.numbers, reason, now: now, random: random)
       try ledger.setValue(Self.troubleKey, trouble.stored)

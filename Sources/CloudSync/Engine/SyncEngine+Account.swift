@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// Who we are to the server.
 extension SyncEngine {
@@ -42,7 +43,7 @@ extension SyncEngine {
     guard try store.owner() != nil else { return }
     if !isSignedOut {
       isSignedOut = true
-      try store.note("account", "its user is signed out: what is queued waits", lease)
+      try store.note(.signedOut, lease)
       broadcast.send(.signedOut)
     }
     guard hasLeft, !hasAskedForPolicy, let delegate else { return }

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 
 /// Bringing the bytes of queued assets to the server, from disk, in bounded memory, so that their records can be sent.
@@ -194,15 +195,14 @@ extension SyncEngine {
     let field = need.asset.field
     // A noted file is not ours, and disks forget: its bytes may be others by now, and what is sent is referred to for good.
     if let digest = need.asset.digest {
-      let what = need.asset.path == nil ? "the store's copy" : "the file"
       let content: AssetVault.Content
       do {
         content = try AssetVault.content(of: file)
       } catch {
-        return outcome(ofReading: "\(what) \(file.path) for \(field)", error)
+        return outcome(ofReading: file, field, error)
       }
       guard content.digest == digest else {
-        return .refused(code: "ASSET_FILE_MODIFIED", reason: "\(what) \(file.path) for \(field) has changed since")
+        return .refused(.file(.changed, path: file.path, field: field))
       }
     }
     do {
@@ -214,15 +214,15 @@ extension SyncEngine {
   }
 
   /// What a file that cannot be read means for its save: a file that is there is tried again.
-  private static func outcome(ofReading file: String, _ error: any Error) -> SyncStore.AssetOutcome {
+  private static func outcome(ofReading file: URL, _ field: String, _ error: any Error) -> SyncStore.AssetOutcome {
     switch error {
     case is AssetVault.TooManyOpenFiles:
-      let reason = "\(file) cannot be opened now: too many files are open"
+      let reason = "the file \(file.path) for \(field) cannot be opened now: too many files are open"
       return .failed(WebServicesError(ServerErrorCode("TOO_MANY_OPEN_FILES"), reason, effect: .notSent))
     case let error as CocoaError where error.code == .fileReadNoSuchFile:
-      return .refused(code: "ASSET_FILE_NOT_FOUND", reason: "\(file) is gone")
+      return .refused(.file(.missing, path: file.path, field: field))
     default:
-      return .refused(code: "ASSET_FILE_NOT_FOUND", reason: "\(file) cannot be read: \(SyncStore.text(error))")
+      return .refused(.file(.unreadable(SyncStore.text(error)), path: file.path, field: field))
     }
   }
 
@@ -230,11 +230,11 @@ extension SyncEngine {
     let reason = error.localizedDescription
     switch error.code {
     case .assetFileNotFound:
-      return .refused(code: "ASSET_FILE_NOT_FOUND", reason: "the file \(file.path) for \(field) is gone")
+      return .refused(.file(.missing, path: file.path, field: field))
     case .assetFileModified:
-      return .refused(code: "ASSET_FILE_MODIFIED", reason: "the file \(file.path) for \(field) has changed since")
+      return .refused(.file(.changed, path: file.path, field: field))
     case .limitExceeded:
-      return .refused(code: ServerErrorCode.limitExceeded.name, reason: "the asset in \(field) is too large: \(reason)")
+      return .refused(.fileTooLarge(field: field, code: ServerErrorCode.limitExceeded.name, message: reason))
     case .requestRateLimited:
       return .failed(WebServicesError(.throttled, reason, retryAfter: error.retryAfterSeconds ?? 1))
     case .serviceUnavailable:

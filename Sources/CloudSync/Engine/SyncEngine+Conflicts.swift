@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// Asking the app about what both sides changed.
 extension SyncEngine {
@@ -62,17 +63,17 @@ private enum Verdict: Sendable {
     case .decision(.client): return .take(.local)
     case .decision(.merged(let record)):
       guard record.recordID == change.recordID, record.recordType == change.recordType else {
-        return .none("the app returned another record than it was asked about")
+        return .none(.otherRecord)
       }
       do {
         let parent: Set<String> = record.changedParent == nil ? [] : [FieldChanges.parent]
         return .merged(try record.queueFields(), touched: parent.union(record.changedKeys()))
       } catch {
-        return .none("the app's record cannot be sent: \(error.localizedDescription)")
+        return .none(.invalidRecord(error.localizedDescription))
       }
-    case .decision(.manual(let reason)): return .none("left to a person by the app: \(reason)")
-    case .failure(let error): return .none("the app failed to settle it: \(error)")
-    case .silence: return .none("the app did not answer within \(patience)")
+    case .decision(.manual(let reason)): return .none(.leftToPerson(reason))
+    case .failure(let error): return .none(.failed(error))
+    case .silence: return .none(.silent("\(patience)"))
     }
   }
 }

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// The settings that the store keeps for every process, and what waits for the app.
 extension SyncEngine {
@@ -61,7 +62,7 @@ extension SyncEngine {
   /// Decides by the policy what the app would decide. What the policy leaves to a person stays open.
   func resolveWithoutApp(_ lease: Lease) throws(StoreError) {
     guard isWithoutApp, let side = settings.policy?.side else { return }
-    for conflict in try store.conflictsToAsk() { try store.take(.take(side), to: conflict, by: "the policy", lease) }
+    for conflict in try store.conflictsToAsk() { try store.take(.take(side), to: conflict, by: .policy, lease) }
   }
 }
 

@@ -1,3 +1,5 @@
+import Facts
+
 /// What the store says about the work that could be done now. Read in one transaction, decided on without touching it.
 package struct Workload: Hashable, Sendable {
   /// An operation that may be sent as far as its own state goes.
@@ -110,6 +112,18 @@ package enum WaitScope: Hashable, Sendable {
       let parts = name.unicodeScalars.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         .map { Self.plain($0) }
       self = .zone(ZoneKey(zone: parts.count > 1 ? parts[1] : name, owner: parts.count > 2 ? parts[2] : ""))
+    }
+  }
+
+  /// The scope in a cause.
+  var asCause: Cause.Scope {
+    switch self {
+    case .network: .network
+    case .account: .account
+    case .quota: .quota
+    case .database: .database
+    case .zone(let key): .zone(key.zone)
+    case .feed(let name): .feed(name)
     }
   }
 

@@ -1,4 +1,5 @@
 package import CloudKit
+package import Facts
 
 /// Whose value a field of a conflict gets.
 package enum ConflictSide: String, Hashable, Sendable, CaseIterable {
@@ -28,7 +29,7 @@ package struct Conflict: Hashable, Sendable {
   /// Whether there are such as both changed.
   package let isContested: Bool
   /// Why it waits for a person.
-  package var reason: String
+  package var cause: Cause
   package var detectedAt: Int64
   package var editedAt: Int64
   package var serverModifiedAt: Int64?
@@ -49,7 +50,7 @@ package struct Conflict: Hashable, Sendable {
     key = operation.key
     type = operation.type ?? server?.type ?? ""
     kind = operation.kind
-    reason = operation.reason
+    cause = operation.cause
     detectedAt = operation.conflictAt ?? operation.editedAt
     editedAt = operation.editedAt
     serverModifiedAt = server?.modifiedAt

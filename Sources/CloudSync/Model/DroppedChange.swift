@@ -1,4 +1,5 @@
 package import CloudKit
+package import Facts
 
 /// What a policy or a person dropped of an accepted change, so that it can be seen and undone.
 package struct DroppedChange: Hashable, Sendable {
@@ -13,12 +14,12 @@ package struct DroppedChange: Hashable, Sendable {
   package var base: [String: FieldValue]
   /// Where the bytes of assets among them are.
   package var assets: [QueuedAsset]
-  package var reason: String
+  package var cause: Cause
   package var at: Int64
   /// Whether it can be undone: the record has not been edited here since.
   package var isOpen = true
 
-  init(_ changes: FieldChanges, of operation: QueuedOperation, _ reason: String, at time: Int64) {
+  init(_ changes: FieldChanges, of operation: QueuedOperation, _ cause: Cause, at time: Int64) {
     self.operation = operation.id
     kind = operation.kind
     key = operation.key
@@ -26,7 +27,7 @@ package struct DroppedChange: Hashable, Sendable {
     self.changes = changes
     base = operation.base.filter { changes.rules[$0.key] != nil }
     assets = operation.assets.kept(by: changes)
-    self.reason = reason
+    self.cause = cause
     at = time
   }
 

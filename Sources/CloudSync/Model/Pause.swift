@@ -1,3 +1,5 @@
+import Facts
+
 /// A rule that holds back changes, later ones included.
 package enum PauseRule: Hashable, Sendable {
   /// No request is made at all.
@@ -8,11 +10,14 @@ package enum PauseRule: Hashable, Sendable {
   case type(String)
 
   /// The rule in words, for messages and the audit log.
-  package var text: String {
+  package var text: String { asCause.text }
+
+  /// What the rule holds, in a cause.
+  var asCause: Cause.PauseScope {
     switch self {
-    case .everything: "everything"
-    case .zone(let zone): "zone \(zone.zone)"
-    case .type(let type): "type \(type)"
+    case .everything: .everything
+    case .zone(let zone): .zone(zone.zone)
+    case .type(let type): .type(type)
     }
   }
 }
@@ -37,7 +42,7 @@ package struct Pause: Hashable, Sendable {
   package var actor: String?
 
   /// The reason that a list shows for an operation under this rule.
-  package var reason: String { "\(rule.text) is paused\(actor.map { " by \($0)" } ?? "")" }
+  package var reason: String { Cause.pausedByRule(rule.asCause, by: actor).text }
 }
 
 extension [Pause] {

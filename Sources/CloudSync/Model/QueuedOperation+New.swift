@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// Operations as they are when they are accepted.
 extension QueuedOperation {
@@ -48,7 +49,7 @@ extension QueuedOperation {
       base: base,
       baseTag: baseTag,
       state: .pending,
-      reason: "ready to send",
+      cause: .ready,
       generation: 1,
       sentGeneration: nil,
       sentKind: nil,

@@ -1,4 +1,5 @@
 package import CloudKit
+package import Facts
 
 /// What an operation does on the server.
 package enum OperationKind: String, Hashable, Sendable, CaseIterable, Codable {
@@ -19,15 +20,6 @@ package enum OperationState: String, Hashable, Sendable, CaseIterable, Codable {
   case paused
   /// On the conflict desk. Leaves by a resolution.
   case conflict
-
-  /// What an operation is in this state, for people.
-  var spelled: String {
-    switch self {
-    case .inFlight: "in flight"
-    case .conflict: "in conflict"
-    case .pending, .waiting, .failed, .paused: rawValue
-    }
-  }
 }
 
 /// An accepted change on its way to the server. There is at most one for a record: later edits merge into it and raise
@@ -44,7 +36,8 @@ package struct QueuedOperation: Hashable, Sendable {
   /// The server's change tag the base was read at; nil: the record did not exist there.
   package var baseTag: String?
   package var state: OperationState
-  package var reason: String
+  /// Why it is in this state.
+  package var cause: Cause
   package var generation: Int64
   /// The generation on its way, while in flight.
   package var sentGeneration: Int64?

@@ -1,3 +1,5 @@
+import Facts
+
 /// Rows of lists, made from what is held already.
 extension QueueRow {
   /// The operation without its payload.
@@ -11,7 +13,7 @@ extension QueueRow {
       key: operation.key,
       type: operation.type,
       state: operation.state,
-      reason: operation.reason,
+      cause: operation.cause,
       attempts: operation.attempts,
       maxAttempts: operation.maxAttempts,
       nextAttemptAt: operation.nextAttemptAt,
@@ -28,7 +30,7 @@ extension QueueRow {
   /// What a pending operation waits for is its reason.
   mutating func explainBlockers() {
     guard !blockedBy.isEmpty, state == .pending else { return }
-    reason = "waits for \(blockedBy.map(String.init).joined(separator: ", "))"
+    cause = .waitsFor(blockedBy, isGroup: false)
   }
 }
 

@@ -1,3 +1,5 @@
+package import Facts
+
 /// One look at everything: what `status` prints and every pane of the dashboard draws from.
 package struct StoreStatus: Hashable, Sendable {
   /// What syncing is doing, derived from facts, never from hope.
@@ -146,7 +148,7 @@ package struct QueueRow: Hashable, Sendable, Identifiable {
   package var key: RecordKey
   package var type: String?
   package var state: OperationState
-  package var reason: String
+  package var cause: Cause
   package var attempts: Int
   package var maxAttempts: Int
   package var nextAttemptAt: Int64?
@@ -177,7 +179,7 @@ package struct HistoryEntry: Hashable, Sendable {
   package var key: RecordKey
   package var type: String?
   package var ending: Ending
-  package var detail: String
+  package var cause: Cause
   package var enqueuedAt: Int64
   package var endedAt: Int64
 }
@@ -222,6 +224,9 @@ package struct ZoneRow: Hashable, Sendable {
 package struct EventRow: Hashable, Sendable {
   package var id: Int64
   package var at: Int64
-  package var kind: String
-  package var message: String
+  package var event: Event
+
+  package var kind: String { event.kind }
+  /// The event in words.
+  package var message: String { event.text }
 }

@@ -1,3 +1,5 @@
+import Facts
+
 /// A zone, or a record type of a zone without a change feed, that the server does not let us read. Its local copy may be out of
 /// date.
 package struct Unreadable: Hashable, Sendable {
@@ -17,8 +19,5 @@ package struct Unreadable: Hashable, Sendable {
   }
 
   /// What cannot be read and why, for people.
-  package var summary: String {
-    let what = type.map { "records of type \($0)" } ?? "zone \(zone.zone)"
-    return "the server does not let us read \(what) (\(message.isEmpty ? "" : "\(message), ")ACCESS_DENIED)"
-  }
+  package var summary: String { Words.unreadable(zone: zone.zone, type: type, message: message) }
 }

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// The subscriptions without which no push comes: they have the same identifiers on every device, so that there is one of
 /// each, and are looked at again now and then, since servers and people remove them.
@@ -37,7 +38,7 @@ extension SyncEngine {
       }
       // Polls go on meanwhile.
       subscriptionsRefusedAt = store.now()
-      try store.note("push", "no subscriptions: \(error.code.name): \(error.reason)", lease)
+      try store.note(.subscriptionsRefused(code: error.code.name, message: error.reason), lease)
       return false
     }
   }
@@ -59,7 +60,7 @@ extension SyncEngine {
       try await client.modifySubscriptions(operations, in: database)
     }
     for case .failure(_, let error) in results where error.code != .exists { throw error }
-    try store.note("push", "made \(operations.count) subscriptions", lease)
+    try store.note(.subscribed(count: operations.count), lease)
   }
 
   /// One for the whole database, or one for each record type where a database has none.

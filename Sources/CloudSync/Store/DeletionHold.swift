@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// Deletions that the server tells of, which come true here only where they are not too many at once.
 ///
@@ -38,8 +39,8 @@ struct DeletionHold {
     }
     known.heldSince = now
     try ledger.put(known)
-    let deleted = "the server deleted \(lost + count) of the \(losses.records) records of zone \(zone.zone)"
-    try EventLog.add("zone", "\(deleted); they are kept here until somebody decides", now: now, ledger)
+    let event = Event.deletionsOnHold(zone: zone.zone, deleted: lost + count, of: losses.records)
+    try EventLog.add(event, now: now, ledger)
     return []
   }
 

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// What holds up operations that nothing of their own holds up: a pause of everything, or a scope's wait. Rows are not
 /// rewritten for these; they are explained when they are looked at.
@@ -12,7 +13,7 @@ struct HoldUp {
   private let held: [ZoneKey: Bool]
   /// Records that the server deleted, which is held back.
   private let gone: Set<RecordKey>
-  private let waits: [WaitScope: (until: Int64, code: String)]
+  private let waits: [WaitScope: ScopeWait]
   /// Whether saves wait for the app.
   private let savesWaitForApp: Bool
   /// Conflicts that wait for the app.
@@ -29,9 +30,7 @@ struct HoldUp {
     held = try ledger.zones().filter { $0.heldSince != nil }.reduce(into: [:]) { $0[$1.key] = $1.state == .deleted }
     let pending = rows.filter { $0.state == .pending && !$0.key.name.isEmpty }
     gone = Set(try pending.map(\.key).filter(ledger.isGone))
-    var waits: [WaitScope: (until: Int64, code: String)] = [:]
-    for wait in try ledger.waits(after: now) { waits[wait.scope] = (wait.until, wait.code) }
-    self.waits = waits
+    waits = Dictionary(uniqueKeysWithValues: try ledger.waits(after: now).map { ($0.scope, $0) })
     let settings = try ledger.settings()
     let isForApp = try !ledger.isAppSyncing(isDriven: isDriven)
     savesWaitForApp = isForApp && settings.asksBeforeSending == true
@@ -60,39 +59,35 @@ struct HoldUp {
   /// The row with what it really waits for as its reason.
   func explained(_ row: QueueRow) -> QueueRow {
     var row = row
-    if row.state == .inFlight, !isDriven { row.reason = "sent before its driver ended; the next sync looks it up" }
+    if row.state == .inFlight, !isDriven { row.cause = .senderEnded }
     if row.state == .pending || row.state == .waiting,
       let pause = pauses.first(holding: row.key.zoneKey, type: row.type)
     {
-      row.reason = pause.reason
+      row.cause = .pausedByRule(pause.rule.asCause, by: pause.actor)
       return row
     }
-    if conflictsForApp.contains(row.id) { row.reason += "; waits for the app to decide it" }
+    if conflictsForApp.contains(row.id) { row.cause = .noted(row.cause, .waitsForApp) }
     guard row.state == .pending, row.blockedBy.isEmpty else { return row }
     if !row.key.name.isEmpty, let deletion = deletions[row.key.zoneKey] {
-      row.reason = "waits for the deletion of its zone, operation \(deletion)"
+      row.cause = .waitsForZoneDelete(deletion)
     } else if !row.key.name.isEmpty, held[row.key.zoneKey] == true {
-      let zone = "zone \(row.key.zone) was deleted on the server"
-      row.reason = "\(zone); `cktop zones restore` makes it anew, `cktop zones accept` lets its records go"
+      row.cause = .deletionsOnHold(zone: row.key.zone, isWholeZone: true)
     } else if gone.contains(row.key) {
-      let record = "its record was deleted on the server"
-      row.reason =
+      row.cause =
         held[row.key.zoneKey] == nil
-        ? "\(record), and the feed is still to be read to its end"
-        : "\(record) with many others; `cktop zones restore` makes it anew, `cktop zones accept` lets it go"
+        ? .recordDeletedWhileFetching : .deletionsOnHold(zone: row.key.zone, isWholeZone: false)
     } else if let group = row.group, let holders = holders[group], !holders.isEmpty {
       row.blockedBy = holders
-      row.reason = "waits for \(holders.map(String.init).joined(separator: ", ")) of its group"
+      row.cause = .waitsFor(holders, isGroup: true)
     } else if savesWaitForApp, row.kind == .save {
-      row.reason = "waits for the app, which must see it before it is sent; `cktop sync --without-app` sends it"
+      row.cause = .waitsForApp
     } else if let wait = wait(of: row) {
-      let end = RFC3339.text(milliseconds: wait.until) ?? ""
-      row.reason = "held by \(wait.code) until \(end)"
+      row.cause = .waits(wait.scope.asCause, code: wait.code, until: wait.until)
     }
     return row
   }
 
-  private func wait(of row: QueueRow) -> (until: Int64, code: String)? {
+  private func wait(of row: QueueRow) -> ScopeWait? {
     let own = waits[.zone(row.key.zoneKey)] ?? (row.kind == .save ? waits[.quota] : nil)
     return waits.filter { $0.key.stopsAll }.values.max { $0.until < $1.until } ?? own
   }

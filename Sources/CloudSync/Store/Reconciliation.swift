@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// Bringing a queued operation and the server's record together. Used wherever the server's version becomes known: a
 /// page of a feed, a record read back, an acknowledgement.
@@ -21,7 +22,7 @@ struct Reconciliation {
       let isFormer = known.formerTags.contains(record.changeTag)
       if isFormer || queued != nil { try ledger.touch(record.key, epoch: epoch) }
       if isFormer { return }
-      if let queued { return try readBack(queued, "the server told of another version, to be read back") }
+      if let queued { return try readBack(queued) }
     }
     if let queued, queued.state != .inFlight {
       try rebase(queued, onto: record, epoch: epoch)
@@ -31,11 +32,11 @@ struct Reconciliation {
   }
 
   /// Has the server's record read before anything is decided; what is in flight or on the desk is left alone.
-  private func readBack(_ operation: QueuedOperation, _ reason: String) throws {
+  private func readBack(_ operation: QueuedOperation) throws {
     guard operation.state != .inFlight, operation.state != .conflict else { return }
     var operation = operation
     operation.needsReadBack = true
-    operation.isHeldByPerson ? operation.remark(reason) : (operation.reason = reason)
+    operation.isHeldByPerson ? operation.note(.serverChanged) : (operation.cause = .serverChanged)
     try ledger.update(operation)
   }
 
@@ -68,7 +69,7 @@ struct Reconciliation {
       // A creation may still be on its way, and make what was to be deleted. Should it come all the same, it is known.
       try ledger.removeRecord(operation.key)
       operation.isUnanswered = false
-      goOn(&operation, "deletes what a request that was not answered may still make")
+      goOn(&operation, .deletesUnconfirmedSave)
       try ledger.update(operation)
     case (.delete, nil):
       try ledger.endDeletion(operation, now: now)
@@ -82,7 +83,7 @@ struct Reconciliation {
     try ledger.put(server, epoch: epoch)
     if server.changeTag != operation.baseTag {
       operation.needsReadBack = true
-      operation.remark("the server's record has changed since")
+      operation.note(.serverRecordChanged)
     }
     try ledger.update(operation)
   }
@@ -92,8 +93,7 @@ struct Reconciliation {
   private func rebaseSave(_ operation: inout QueuedOperation, onto server: MirrorRecord, epoch: Int64) throws {
     try ledger.put(server, epoch: epoch)
     if let type = operation.type, type != server.type {
-      let message = "the server holds a \(server.type) of this name, not a \(type)"
-      operation.fail("EXISTS", message)
+      operation.fail(.otherType(server: server.type, local: type))
       return try ledger.update(operation)
     }
     // It was deleted unseen, and made anew: what is there goes.
@@ -104,7 +104,7 @@ struct Reconciliation {
     }
     if operation.replaces(server) { return try rebaseReplacement(&operation, of: server) }
     if operation.mayHoldSameFiles(as: server) {
-      operation.becomePending("its file is uploaded first, to be compared with the server's", now: now)
+      operation.becomePending(.comparesFile, now: now)
       return try ledger.update(operation)
     }
     let rules = policy.rules[server.type]
@@ -124,13 +124,11 @@ struct Reconciliation {
       serverModifiedAt: server.modifiedAt ?? 0
     )
     if !merge.dropped.isEmpty {
-      let names = merge.dropped.sorted().joined(separator: ", ")
-      try drop(operation.changes.only(merge.dropped), of: operation, "the server's value kept for \(names)")
+      try drop(operation.changes.only(merge.dropped), of: operation, .serverKept(fields: merge.dropped.sorted()))
     }
     guard !merge.remaining.isEmpty else {
       let ending: Ending = merge.dropped.isEmpty ? .acknowledged : .merged
-      let detail = merge.dropped.isEmpty ? "the server holds it" : "the server's values were kept"
-      return try ledger.end(operation, ending, detail, now: now)
+      return try ledger.end(operation, ending, merge.dropped.isEmpty ? .onServer() : .serverKept(), now: now)
     }
     operation.base = Dictionary(
       uniqueKeysWithValues: merge.remaining.names.compactMap { name in
@@ -141,15 +139,13 @@ struct Reconciliation {
     )
     operation.changes = merge.remaining
     operation.baseTag = server.changeTag
-    let counters = uncertain.intersection(merge.conflicts).sorted().joined(separator: ", ")
+    let counters = uncertain.intersection(merge.conflicts).sorted()
     if merge.conflicts.isEmpty, !operation.conflictsEndlessly {
-      operation.becomePending("merged with the server's record, ready to send", now: now)
+      operation.becomePending(.readyAgain(.merged), now: now)
     } else if !counters.isEmpty {
-      let doubt = "an answer was lost, or refused what was done all the same"
-      operation.enterConflict("whether \(counters) has counted is not known: \(doubt)", now: now)
+      operation.enterConflict(.counters(counters), now: now)
     } else {
-      let names = merge.conflicts.sorted().joined(separator: ", ")
-      operation.enterConflict(names.isEmpty ? "both sides change it" : "both sides changed \(names)", now: now)
+      operation.enterConflict(.fields(merge.conflicts.sorted()), now: now)
     }
     try ledger.update(operation)
   }
@@ -162,14 +158,14 @@ struct Reconciliation {
     let policy = operation.conflictsEndlessly ? .manual : policy.policy
     let isLater = operation.editedAt >= server.modifiedAt ?? 0
     if policy == .server || (policy == .newest && !isLater) {
-      try drop(all, of: operation, "edited on the server, the record made anew here was dropped")
-      return try ledger.end(operation, .merged, "edited on the server", now: now)
+      try drop(all, of: operation, .serverSideKept(.recreatedHere))
+      return try ledger.end(operation, .merged, .serverSideKept(.recreatedHere), now: now)
     }
     if policy == .manual {
-      operation.enterConflict("made anew here, edited on the server", now: now)
+      operation.enterConflict(.recreatedHere, now: now)
     } else {
       operation.base = server.fields
-      operation.becomePending("merged with the server's record, ready to send", now: now)
+      operation.becomePending(.readyAgain(.merged), now: now)
     }
     operation.baseTag = server.changeTag
     try ledger.update(operation)
@@ -190,16 +186,16 @@ struct Reconciliation {
       operation.startOver()
       operation.changes.apply(cleared)
       (operation.sentChanges, operation.isUnanswered) = (sent, !sent.isEmpty)
-      goOn(&operation, "ready to send")
+      goOn(&operation, .ready)
       return try ledger.update(operation)
     }
     // A creation that the server does not hold was not done: it goes (again).
     guard operation.baseTag != nil else {
       if operation.isUnanswered { operation.forgetGrants() }
       if operation.conflictsEndlessly, !operation.isHeldByPerson {
-        operation.enterConflict("the server says that it exists, and shows nothing", now: now)
+        operation.enterConflict(.existsUnseen, now: now)
       } else if operation.state != .conflict {
-        goOn(&operation, "ready to send")
+        goOn(&operation, .ready)
       }
       return try ledger.update(operation)
     }
@@ -210,8 +206,8 @@ struct Reconciliation {
     let whole = FieldChanges(values: operation.changes.applied(to: known?.fields ?? [:]))
     switch operation.conflictsEndlessly ? .manual : policy.policy {
     case .server:
-      try drop(whole, of: operation, "deleted on the server, the local edit was dropped")
-      try ledger.end(operation, .merged, "deleted on the server", now: now)
+      try drop(whole, of: operation, .serverSideKept(.deletedOnServer))
+      try ledger.end(operation, .merged, .serverSideKept(.deletedOnServer), now: now)
     case .client, .newest:
       // When a record was deleted is not known, so `newest` keeps what somebody wrote.
       operation.outlive(known?.fields ?? [:], now: now)
@@ -222,8 +218,8 @@ struct Reconciliation {
     }
   }
 
-  private func goOn(_ operation: inout QueuedOperation, _ reason: String) {
-    if !operation.isHeldByPerson { operation.becomePending(reason, now: now) }
+  private func goOn(_ operation: inout QueuedOperation, _ cause: Cause) {
+    if !operation.isHeldByPerson { operation.becomePending(cause, now: now) }
   }
 
   // MARK: - Delete
@@ -248,23 +244,23 @@ struct Reconciliation {
     if deleteWins {
       operation.base = server.fields
       operation.baseTag = server.changeTag
-      operation.becomePending("ready to send", now: now)
+      operation.becomePending(.ready, now: now)
       try ledger.update(operation)
     } else if policy.policy == .manual || operation.conflictsEndlessly {
-      operation.enterConflict("deleted here, edited on the server", now: now)
+      operation.enterConflict(.deletedHere, now: now)
       try ledger.update(operation)
     } else {
-      try drop(FieldChanges(), of: operation, "edited on the server, the local delete was dropped")
-      try ledger.end(operation, .merged, "edited on the server", now: now)
+      try drop(FieldChanges(), of: operation, .serverSideKept(.deletedHere))
+      try ledger.end(operation, .merged, .serverSideKept(.deletedHere), now: now)
     }
   }
 
   // MARK: - What is lost by it
 
   /// Keeps what is not going to be sent, so that it can be seen and undone.
-  private func drop(_ changes: FieldChanges, of operation: QueuedOperation, _ reason: String) throws {
-    try EventLog.add("merge", "\(operation.key.name): \(reason)", now: now, ledger)
-    try ledger.add(DroppedChange(changes, of: operation, reason, at: now))
+  private func drop(_ changes: FieldChanges, of operation: QueuedOperation, _ cause: Cause) throws {
+    try EventLog.add(.dropped(record: operation.key.name, cause), now: now, ledger)
+    try ledger.add(DroppedChange(changes, of: operation, cause, at: now))
   }
 }
 
@@ -300,21 +296,21 @@ extension MirrorVersion {
 }
 
 extension QueuedOperation {
-  /// Makes the operation a dead letter with its reason.
-  mutating func fail(_ code: String, _ message: String) {
+  /// Makes the operation a dead letter.
+  mutating func fail(_ failure: FailureCause) {
     state = .failed
-    reason = message.isEmpty ? code : "\(code): \(message)"
-    errorCode = code
-    errorMessage = message
+    cause = .failed(failure)
+    errorCode = failure.code
+    errorMessage = failure.message
     nextAttemptAt = nil
     conflictAt = nil
   }
 
-  mutating func enterConflict(_ reason: String, now: Int64) {
+  mutating func enterConflict(_ conflict: ConflictCause, now: Int64) {
     if state != .conflict { conflictAt = now }
     state = .conflict
     nextAttemptAt = nil
-    self.reason = conflictsEndlessly ? "conflicted \(conflictRounds) times in a row: \(reason)" : reason
+    cause = .conflict(conflict, rounds: conflictsEndlessly ? conflictRounds : nil)
   }
 
   /// A conflict that comes back more often than this is not going to settle by itself.
@@ -326,9 +322,10 @@ extension QueuedOperation {
   /// Paused, or a dead letter.
   var isHeldByPerson: Bool { state == .paused || state == .failed }
 
-  /// Adds to the reason, once.
-  mutating func remark(_ text: String) {
-    if !reason.hasSuffix(text) { reason += "; " + text }
+  /// Adds what became known to the cause, once.
+  mutating func note(_ note: Cause.Note) {
+    if case .noted(_, note) = cause { return }
+    cause = .noted(cause, note)
   }
 
   /// The outcome of every request sent so far is known.
@@ -352,8 +349,8 @@ extension QueuedOperation {
   }
 
   /// Sendable again; where the server asked for a wait, after its end.
-  mutating func becomePending(_ reason: String, now: Int64) {
-    self.reason = reason
+  mutating func becomePending(_ cause: Cause, now: Int64) {
+    self.cause = cause
     conflictAt = nil
     if state == .waiting, isServersWait, let end = nextAttemptAt, end > now { return }
     state = .pending
@@ -370,7 +367,7 @@ extension QueuedOperation {
     state = .waiting
     isServersWait = asked > 0
     nextAttemptAt = now + Backoff.milliseconds(max(own, Backoff.seconds(asked: asked, attempt: rounds)))
-    reason = "\(error.code.name), attempt \(attempts) of \(maxAttempts)"
+    cause = .backOff(code: error.code.name, attempt: attempts, of: maxAttempts)
   }
 
   /// Whatever made a request fail that it was in, it was not this.
@@ -405,7 +402,7 @@ extension QueuedOperation {
   mutating func stayInConflict(withoutServer fields: [String: FieldValue], now: Int64) {
     recreate(from: fields)
     base = fields
-    enterConflict("edited here, deleted on the server", now: now)
+    enterConflict(.deletedOnServer, now: now)
   }
 
   /// The server has deleted the record, with these fields, and the edit stays: it makes the record anew, unless a person
@@ -413,9 +410,9 @@ extension QueuedOperation {
   mutating func outlive(_ fields: [String: FieldValue], now: Int64) {
     recreate(from: fields)
     if isHeldByPerson {
-      remark("the record was deleted on the server since, this makes it anew")
+      note(.recordDeleted)
     } else {
-      becomePending("deleted on the server, to be created again", now: now)
+      becomePending(.readyAgain(.recreates), now: now)
     }
   }
 }

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// Writes the outcomes of one request: first, in one transaction, all that was refused, and what it says of the request as a
 /// whole; then what was done, in as many as it takes.
@@ -98,7 +99,7 @@ struct Settlement {
   /// Takes what has ended out of the queue.
   private mutating func finishEnding() throws {
     guard !ended.isEmpty else { return }
-    try ledger.end(ended, .acknowledged, "the server holds it", now: now)
+    try ledger.end(ended, .acknowledged, .onServer(), now: now)
     ended = []
   }
 
@@ -125,7 +126,7 @@ struct Settlement {
     operation.conflictRounds = 0
     operation.clearOfSuspicion()
     operation.forgetFailures()
-    operation.reason = isCurrent ? "its links follow" : "edited while it was sent, ready to send"
+    operation.cause = isCurrent ? .referencesFollow : .readyAgain(.editedWhileSent)
     operation.forgetSent()
     // An edit made meanwhile on an older reading is still to be compared.
     if operation.kind == .save, operation.needsReadBack {
@@ -135,7 +136,7 @@ struct Settlement {
     if operation.kind == .save {
       operation.changes = operation.changes.effective(on: record.fields)
       guard !operation.changes.isEmpty else {
-        return try ledger.end(operation, .acknowledged, "the server holds it", now: now)
+        return try ledger.end(operation, .acknowledged, .onServer(), now: now)
       }
       operation.base = record.fields.filter { operation.changes.names.contains($0.key) }
     } else {
@@ -150,7 +151,7 @@ struct Settlement {
     // Saved again while the delete was on its way: a new record.
     var operation = operation
     operation.startOver()
-    operation.reason = "ready to send"
+    operation.cause = .ready
     try ledger.update(operation)
   }
 
@@ -165,7 +166,7 @@ struct Settlement {
       // Accepted after the zone's deletion: meant for a new zone, in which there is nothing yet.
       for var operation in later where !operation.key.name.isEmpty {
         if operation.kind == .delete {
-          try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
+          try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
         } else {
           operation.startOver()
           try ledger.update(operation)
@@ -177,7 +178,7 @@ struct Settlement {
         try ledger.removeZone(zone)
       }
     }
-    try ledger.end(operation, .acknowledged, "done on the server", now: now)
+    try ledger.end(operation, .acknowledged, .zoneDone, now: now)
   }
 
   // MARK: - Failing
@@ -202,7 +203,7 @@ struct Settlement {
     case .wait(let scope):
       let scope = waitScope(scope, operation, error)
       wait(scope, error)
-      operation.reason = "held by \(error.code.name): \(scope.name)"
+      operation.cause = .waits(scope.asCause, code: error.code.name)
     case .backOff:
       operation.attempts += 1
       operation.backOff(error, now: now, random: random)
@@ -214,7 +215,7 @@ struct Settlement {
         break
       }
       operation.needsReadBack = true
-      operation.reason = "to be read back after \(error.code.name)"
+      operation.cause = .unconfirmed(code: error.code.name)
       guard error.isLoss else {
         operation.conflictRounds += 1
         operation.lostRounds = 0
@@ -225,14 +226,14 @@ struct Settlement {
       // The first lost answer is read back at once. Where answers keep getting lost, it is the line, or what is sent.
       if operation.lostRounds > 1 || error.httpStatus != nil { try suspect(&operation, error, .network) }
     case .vanished where try ledger.isGone(operation.key):
-      operation.reason = "its record was deleted on the server, which is held back"
+      operation.cause = .recordDeleted
     case .vanished:
       // Where the feed has not been read to its end, it may be one of very many that are gone: its end decides.
       if reconciliation.policy.deletionGuard != nil, try ledger.zone(operation.key.zoneKey)?.needsFetch == true,
         try ledger.changeTag(operation.key) != nil
       {
         try DeletionHold(reconciliation: reconciliation).note(operation.key)
-        operation.reason = "its record was deleted on the server"
+        operation.cause = .recordDeletedWhileFetching
         break
       }
       return try reconciliation.rebase(operation, onto: nil, epoch: 0)
@@ -241,33 +242,33 @@ struct Settlement {
     case .zoneMissing:
       try ZoneLoss.meet(&operation, error, reconciliation)
     case .sibling:
-      operation.reason = "its atomic group was refused because of another member"
+      operation.cause = .groupRejected
     case .split:
       if isWhole {
         operation.attempts += 1
-        operation.fail(error.code.name, "too large for the server even alone: \(error.reason)")
+        operation.fail(.tooLarge(code: error.code.name, message: error.reason))
       } else {
         tooLarge = true
-        operation.reason = "\(error.code.name) of the whole request, to be sent in a smaller one"
+        operation.cause = .requestTooLarge(code: error.code.name)
       }
     case .isolate:
       if isWhole {
         operation.attempts += 1
-        operation.fail(error.code.name, ofGroup + error.reason)
+        operation.fail(rejection(error))
       } else {
         operation.suspicion = number
-        operation.reason = "\(error.code.name) of a request of \(self.sent.count), to be tried by halves"
+        operation.cause = .bisection(code: error.code.name, count: self.sent.count)
       }
     case .outage:
-      operation.reason = "held by \(error.code.name): \(WaitScope.database.name)"
+      operation.cause = .waits(.database, code: error.code.name)
       try suspect(&operation, error, .database)
     case .deadLetter:
       operation.attempts += 1
-      operation.fail(error.code.name, error.reason)
+      operation.fail(.rejected(code: error.code.name, message: error.reason))
     }
     // It failed as it was sent, which is not what it is by now.
     if operation.state == .failed, operation.generation != sent.sentGeneration {
-      operation.becomePending("edited while it was sent, ready to send", now: now)
+      operation.becomePending(.readyAgain(.editedWhileSent), now: now)
       operation.forgetFailures()
       if operation.kind == .delete, operation.baseTag == nil, !operation.isUnanswered { operation.needsReadBack = true }
     }
@@ -289,9 +290,9 @@ struct Settlement {
   /// The number of the suspicion that this request's failure casts on what was in it.
   private var number: Int64 { sent.map(\.id).min() ?? 0 }
 
-  /// What the reason begins with where nobody can be told apart.
-  private var ofGroup: String {
-    sent.count == 1 ? "" : "its atomic group of \(sent.count) was refused as a whole, and no member was named: "
+  /// The rejection of the request; of a group, no member is named.
+  private func rejection(_ error: WebServicesError) -> FailureCause {
+    .rejected(code: error.code.name, message: error.reason, group: sent.count == 1 ? nil : sent.count)
   }
 
   /// The request failed, and it may be for one of its records, or for nobody in it: everything waits, the next request is
@@ -306,7 +307,7 @@ struct Settlement {
     let isToBlame = wasSuspect && known.map { $0.seconds >= Throttles.longWait } ?? true
     if isToBlame { operation.attempts += 1 }
     if operation.attempts >= operation.maxAttempts {
-      return operation.fail(error.code.name, ofGroup + error.reason)
+      return operation.fail(rejection(error))
     }
     operation.backOff(error, now: now, random: random)
     guard !isToBlame || known != nil else { return }

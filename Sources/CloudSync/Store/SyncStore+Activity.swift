@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Synchronization
 
 /// What the driver says of itself, for every process that looks.
@@ -95,7 +96,7 @@ extension SyncStore {
       }
       try Throttles.set(scope, error, now: now, random: random, ledger)
       try ledger.noteError(error, stands: !passes, now: now)
-      try EventLog.add("error", "\(error.code.name): \(error.reason)", now: now, ledger)
+      try EventLog.add(.error(code: error.code.name, message: error.reason), now: now, ledger)
     }
   }
 
@@ -126,9 +127,9 @@ extension SyncStore {
   }
 
   /// Writes a line to the event log.
-  func note(_ kind: String, _ message: String, _ lease: Lease) throws(StoreError) {
+  func note(_ event: Event, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
-      try EventLog.add(kind, message, now: now, ledger)
+      try EventLog.add(event, now: now, ledger)
     }
   }
 
@@ -179,15 +180,15 @@ extension SyncStore {
     _ ledger: Ledger
   ) throws {
     try Throttles.set(.zone(zone), error, now: now, random: random, ledger)
-    let message = "zone \(zone.zone) cannot be made yet: \(error.code.name): \(error.reason)"
-    try EventLog.add("error", message, now: now, ledger)
+    let event = Event.zoneCannotBeCreated(zone: zone.zone, code: error.code.name, message: error.reason)
+    try EventLog.add(event, now: now, ledger)
   }
 
   /// Changes of a zone that the server will not make: no waiting helps them.
   private static func failChanges(of zone: ZoneKey, _ error: WebServicesError, now: Int64, _ ledger: Ledger) throws {
     let held = try ledger.operations(of: zone).filter { !$0.key.name.isEmpty }
     for var operation in held where operation.state == .pending || operation.state == .waiting {
-      operation.fail(error.code.name, "zone \(zone.zone) cannot be made: \(error.reason)")
+      operation.fail(.zoneCannotBeCreated(zone: zone.zone, code: error.code.name, message: error.reason))
       try ledger.update(operation)
     }
   }

@@ -1,3 +1,5 @@
+import Facts
+
 /// Clocks that are set back: what was to wait until a time waits no longer than it was to take.
 extension SyncStore {
   /// Under this name the store has the latest time of a pass.
@@ -35,8 +37,7 @@ extension SyncStore {
       }
       try ledger.setValue(Self.key, String(now))
       let seconds = (last - now) / 1000
-      let message = "the clock was set back by \(seconds) s: what waits begins to wait anew"
-      try EventLog.add("clock", message, now: now, ledger)
+      try EventLog.add(.clockMovedBack(seconds: seconds), now: now, ledger)
     }
   }
 }

@@ -1,4 +1,5 @@
 import CloudKit
+package import Facts
 
 /// Which operations a command means.
 package enum Selection: Hashable, Sendable {
@@ -33,7 +34,7 @@ package enum QueueVerb: String, Hashable, Sendable, CaseIterable {
 package struct CommandResult: Hashable, Sendable {
   package var changed: [Int64] = []
   /// Operations left alone, each with the reason.
-  package var skipped: [Int64: String] = [:]
+  package var skipped: [Int64: Obstacle] = [:]
   /// Selected identifiers that name no operation in the queue.
   package var unknown: [Int64] = []
   /// Of those changed the ones that were sent without an answer: the server may have taken them.
@@ -84,14 +85,14 @@ extension SyncStore {
         }
         let isUnanswered = operation.isUnanswered || operation.state == .inFlight
         if dryRun, !isDriven, operation.state == .inFlight { operation.state = .pending }
-        if let reason = Self.obstacle(to: verb, operation) {
-          result.skipped[id] = reason
+        if let obstacle = Self.obstacle(to: verb, operation) {
+          result.skipped[id] = obstacle
           continue
         }
         result.changed.append(id)
         if isUnanswered { result.unanswered.append(id) }
         if dryRun { continue }
-        try Self.apply(verb, &operation, isFinal: isFinal, now: now, ledger)
+        try Self.apply(verb, &operation, isFinal: isFinal, actor, now: now, ledger)
       }
       guard !dryRun else { return result }
       try audit(verb.rawValue, selection.text, result.changed.count, actor, now: now, ledger)
@@ -122,21 +123,21 @@ extension SyncStore {
   }
 
   /// Why a verb leaves an operation alone; nil where it acts.
-  private static func obstacle(to verb: QueueVerb, _ operation: QueuedOperation) -> String? {
-    if operation.state == .inFlight { return "it is on its way to the server" }
+  private static func obstacle(to verb: QueueVerb, _ operation: QueuedOperation) -> Obstacle? {
+    if operation.state == .inFlight { return .beingSent }
     switch verb {
     case .retry:
       if operation.errorCode == StoreError.unreadable {
-        return "it cannot be read; discard it, or edit the record again"
+        return .damaged
       }
-      return operation.state == .failed || operation.state == .waiting ? nil : "it is \(operation.state.spelled)"
+      return operation.state == .failed || operation.state == .waiting ? nil : .inState(operation.state.rawValue)
     case .discard: return nil
     case .pause:
       switch operation.state {
       case .pending, .waiting: return nil
-      case .inFlight, .failed, .paused, .conflict: return "it is \(operation.state.spelled)"
+      case .inFlight, .failed, .paused, .conflict: return .inState(operation.state.rawValue)
       }
-    case .resume: return operation.state == .paused ? nil : "it is \(operation.state.spelled)"
+    case .resume: return operation.state == .paused ? nil : .inState(operation.state.rawValue)
     }
   }
 
@@ -144,12 +145,13 @@ extension SyncStore {
     _ verb: QueueVerb,
     _ operation: inout QueuedOperation,
     isFinal: Bool,
+    _ actor: String,
     now: Int64,
     _ ledger: Ledger
   ) throws {
     switch verb {
     case .retry:
-      operation.becomePending("retried by an operator", now: now)
+      operation.becomePending(.readyAgain(.retried(by: actor)), now: now)
       operation.forgetFailures()
       operation.conflictRounds = 0
       operation.clearOfSuspicion()
@@ -160,12 +162,12 @@ extension SyncStore {
       }
       try ledger.update(operation)
     case .discard:
-      let reason = "discarded by an operator"
+      let cause = Cause.discarded(by: actor)
       if !isFinal, !operation.key.name.isEmpty, operation.errorCode != StoreError.unreadable {
-        try ledger.add(DroppedChange(operation.changes, of: operation, reason, at: now))
+        try ledger.add(DroppedChange(operation.changes, of: operation, cause, at: now))
       }
       try ledger.setValue(waitKey(operation), nil)
-      try ledger.end(operation, .discarded, reason, now: now)
+      try ledger.end(operation, .discarded, cause, now: now)
     case .pause:
       // A wait that the server asked for goes on meanwhile.
       if operation.isServersWait, let end = operation.nextAttemptAt {
@@ -173,11 +175,11 @@ extension SyncStore {
       }
       operation.state = .paused
       operation.nextAttemptAt = nil
-      operation.reason = "paused by an operator"
+      operation.cause = .paused(by: actor)
       try ledger.update(operation)
     case .resume:
       operation.state = .pending
-      operation.reason = "resumed by an operator"
+      operation.cause = .readyAgain(.resumed(by: actor))
       let kept = try ledger.value(waitKey(operation))?.split(separator: " ").compactMap { Int64($0) } ?? []
       if kept.count == 2 {
         try ledger.setValue(waitKey(operation), nil)
@@ -199,7 +201,7 @@ extension SyncStore {
   package func flush(endsThrottles: Bool = false, actor: String) throws(StoreError) -> Int {
     let now = now()
     return try write { ledger in
-      let count = try ledger.endBackOffs(now: now, throttledToo: endsThrottles, reason: "flushed by an operator")
+      let count = try ledger.endBackOffs(now: now, throttledToo: endsThrottles)
       // The row stays, so that a scope that refuses again still waits longer.
       for var wait in try ledger.waits(after: now) where wait.isOwn || endsThrottles {
         wait.until = now
@@ -227,7 +229,6 @@ extension SyncStore {
     _ ledger: Ledger
   ) throws {
     try ledger.add(AuditedCommand(at: now, actor: actor, verb: verb, selection: selection, count: count))
-    let words = [verb, selection, "(\(count))"].filter { !$0.isEmpty }
-    try EventLog.add("command", words.joined(separator: " "), now: now, ledger)
+    try EventLog.add(.command(verb: verb, selection: selection, count: count), now: now, ledger)
   }
 }

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// The conflict desk: what waits on it, how it is settled, and what was dropped on the way.
 extension SyncStore {
@@ -52,7 +53,7 @@ extension SyncStore {
       var (operation, conflict, resolution) = try Self.resolution(of: id, take, fields, ledger)
       try audit("resolve", "\(id) \(take.rawValue)", 1, actor, now: now, ledger)
       operation.conflictRounds = 0
-      try Self.settle(&operation, resolution, "settled on the conflict desk", now: now, ledger)
+      try Self.settle(&operation, resolution, by: .person, now: now, ledger)
       return .resolved(resolution, of: conflict)
     }
   }
@@ -92,15 +93,17 @@ extension SyncStore {
   private static func settle(
     _ operation: inout QueuedOperation,
     _ resolution: Resolution,
-    _ reason: String,
+    by decider: Cause.Decider,
     now: Int64,
     _ ledger: Ledger
   ) throws {
     let server = try ledger.record(operation.key)
     if let dropped = resolution.dropped {
-      try ledger.add(DroppedChange(dropped, of: operation, reason, at: now))
+      try ledger.add(DroppedChange(dropped, of: operation, .resolved(by: decider), at: now))
     }
-    guard let left = resolution.left else { return try ledger.end(operation, .merged, reason, now: now) }
+    guard let left = resolution.left else {
+      return try ledger.end(operation, .merged, .resolved(by: decider), now: now)
+    }
     operation.kind = resolution.kind
     // A creation that the server does not show may be on its way still.
     if server != nil { operation.forgetSent() }
@@ -109,7 +112,7 @@ extension SyncStore {
     operation.baseTag = server?.changeTag
     operation.generation += 1
     operation.attempts = 0
-    operation.becomePending("\(reason), ready to send", now: now)
+    operation.becomePending(.readyAgain(.resolved(by: decider)), now: now)
     try ledger.update(operation)
   }
 
@@ -128,8 +131,8 @@ extension SyncStore {
     case take(ConflictSide)
     /// The whole record as it is to be, with the names of the fields that were set or cleared in it.
     case merged([String: FieldValue], touched: Set<String>)
-    /// It stays on the desk, for this reason.
-    case none(String)
+    /// It stays a conflict, since the app did not decide.
+    case none(ConflictCause.AppFailure)
   }
 
   /// Conflicts that the app has not been asked about as they are now. Those that come back without end are a person's.
@@ -146,8 +149,8 @@ extension SyncStore {
 
   /// Does what the app said, unless the conflict has become another one meanwhile: then it is asked again.
   ///
-  /// - Parameter author: who decided.
-  func take(_ answer: ConflictAnswer, to open: OpenConflict, by author: String = "the app", _ lease: Lease)
+  /// - Parameter decider: who decided.
+  func take(_ answer: ConflictAnswer, to open: OpenConflict, by decider: Cause.Decider = .app, _ lease: Lease)
     throws(StoreError)
   {
     try write(lease) { ledger, now in
@@ -161,13 +164,13 @@ extension SyncStore {
       case .merged(let record, let touched):
         let fields = record.mapValues { $0.canonical(in: operation.key.zoneKey) }
         resolution = conflict.resolution(merged: fields, touched: touched)
-      case .none(let reason):
+      case .none(let failure):
         operation.askedAbout = open.version
-        operation.reason = reason
+        operation.cause = .conflict(.undecidedByApp(failure))
         return try ledger.update(operation)
       }
-      try EventLog.add("merge", "\(operation.key.name): \(author) settled the conflict", now: now, ledger)
-      try Self.settle(&operation, resolution, "settled by \(author)", now: now, ledger)
+      try EventLog.add(.conflictResolved(record: operation.key.name, by: decider), now: now, ledger)
+      try Self.settle(&operation, resolution, by: decider, now: now, ledger)
     }
   }
 

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 
 /// Deletions on the server that are held back, and what somebody decides about them.
@@ -60,10 +61,7 @@ extension SyncStore {
         for var operation in try ledger.operations(of: zone) where operation.kind == .save && !operation.isHeldByPerson
         {
           guard operation.state != .inFlight, operation.state != .failed else { continue }
-          operation.fail(
-            ServerErrorCode.zoneNotFound.name,
-            "zone \(zone.zone) was deleted on the server; retry makes it anew"
-          )
+          operation.fail(.zoneDeleted(zone: zone.zone, code: ServerErrorCode.zoneNotFound.name))
           try ledger.update(operation)
         }
         return records
@@ -125,7 +123,7 @@ extension SyncStore {
       return true
     }
     guard operation.kind == .save else {
-      try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
+      try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
       return false
     }
     if operation.state == .conflict {

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// Accepting changes: on disk, in the transaction that acknowledges them.
 extension SyncStore {
@@ -233,7 +234,7 @@ extension SyncStore {
       operation.compareWhereStale(added, base, mirror)
       operation.changes.apply(changes)
       if mirror != nil, !joins, !saving.isDoomed, operation.isChangedBack {
-        try ledger.end(operation, .superseded, "changed back before it was sent; nothing is left to send", now: now)
+        try ledger.end(operation, .superseded, .editedBack, now: now)
         return .enqueued(operation.id)
       }
     }
@@ -280,7 +281,7 @@ extension SyncStore {
       && mirror == nil && baseTag == nil && operation.baseTag == nil && operation.state != .inFlight
       && !operation.needsReadBack && !operation.isUnanswered && operation.attempts == 0
     if neverLeft {
-      try ledger.end(operation, .superseded, "deleted before it was sent", now: now)
+      try ledger.end(operation, .superseded, .deletedBeforeSent, now: now)
       return .enqueued(operation.id)
     }
     operation.noteSentChanges()
@@ -305,7 +306,7 @@ extension SyncStore {
     let server = operation.state == .conflict ? try ledger.record(operation.key) : nil
     let isSettled = operation.state == .conflict && operation.isSettled(on: server)
     if isHeldByErrors || isSettled {
-      operation.becomePending("edited again, ready to send", now: now)
+      operation.becomePending(.readyAgain(.edited), now: now)
       operation.forgetFailures()
     }
     if isSettled, operation.kind == .save, let server {
@@ -313,7 +314,7 @@ extension SyncStore {
       operation.base = server.fields.filter { operation.changes.names.contains($0.key) }
       operation.baseTag = server.changeTag
       guard !operation.changes.isEmpty else {
-        return try ledger.end(operation, .acknowledged, "the server holds it", now: now)
+        return try ledger.end(operation, .acknowledged, .onServer(), now: now)
       }
     }
     if let group {
@@ -363,7 +364,7 @@ extension QueuedOperation {
   ) {
     guard let mirror, names.contains(where: { base[$0] != mirror.fields[$0] }) else { return }
     needsReadBack = true
-    if state == .pending { reason = "made on an older reading, to be compared with the server's record" }
+    if state == .pending { cause = .basedOnOldVersion }
   }
 
   /// Whether nothing is left of what a conflict was about. One that comes back endlessly is a person's all the same.

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// Accepting changes of zones themselves.
 extension SyncStore {
@@ -35,11 +36,11 @@ extension SyncStore {
         return .refused("changes of zone \(zone.zone) are on their way; try again in a moment")
       }
       for operation in ended {
-        let detail = kind == .zoneDelete ? "its zone is to be deleted" : "the zone is to stay"
+        let cause = kind == .zoneDelete ? Cause.zoneDeleteEnqueued : .zoneKept
         if kind == .zoneDelete, !operation.key.name.isEmpty, operation.errorCode != StoreError.unreadable {
-          try ledger.add(DroppedChange(operation.changes, of: operation, detail, at: now))
+          try ledger.add(DroppedChange(operation.changes, of: operation, cause, at: now))
         }
-        try ledger.end(operation, .superseded, detail, now: now)
+        try ledger.end(operation, .superseded, cause, now: now)
       }
       if var same {
         let isHeld = same.state == .failed || same.state == .waiting

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// Writing what feeds bring. The token behind a page is written with the last of it: it is never ahead.
 extension SyncStore {
@@ -100,7 +101,7 @@ extension SyncStore {
   func hold(_ scope: WaitScope, _ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       try Throttles.set(scope, error, now: now, random: random, ledger)
-      try EventLog.add("error", "\(scope.name): \(error.code.name): \(error.reason)", now: now, ledger)
+      try EventLog.add(.error(code: error.code.name, message: error.reason, scope: scope.name), now: now, ledger)
       try ledger.noteError(error, stands: error.retryAfter == nil, now: now)
     }
   }
@@ -181,12 +182,7 @@ extension SyncStore {
   func restartReading(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       try ledger.restart(zone)
-      try EventLog.add(
-        "zone",
-        "the token of zone \(zone.zone) was refused: reading it from the beginning",
-        now: now,
-        ledger
-      )
+      try EventLog.add(.zoneRestarted(zone: zone.zone), now: now, ledger)
     }
   }
 

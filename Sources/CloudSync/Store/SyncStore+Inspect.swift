@@ -34,7 +34,7 @@ extension SyncStore {
         operation.blockedBy = try ledger.blockers(of: id)
         let row = QueueRow(operation, serverTag: nil)
         let explained = try HoldUp(of: [row], isDriven: isDriven, now: now, ledger).explained(row)
-        (operation.reason, operation.blockedBy) = (explained.reason, explained.blockedBy)
+        (operation.cause, operation.blockedBy) = (explained.cause, explained.blockedBy)
         return OperationDetail(
           operation: operation,
           server: try ledger.record(operation.key),

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// Writing what look-ups showed of zones, and of records that others refer to.
 extension SyncStore {
@@ -21,12 +22,9 @@ extension SyncStore {
       case .zone(let zone) where zone.deleted != true:
         operation.needsReadBack = false
         if let token = operation.baseTag, token == zone.syncToken {
-          operation.becomePending("the zone is still there, to be deleted again", now: now)
+          operation.becomePending(.readyAgain(.zoneStillThere), now: now)
         } else {
-          operation.fail(
-            "CONFLICT",
-            "zone \(name) has changed or was made anew since; retry deletes it, discard keeps it"
-          )
+          operation.fail(.zoneChanged(zone: name))
           settled.failed += 1
         }
         try ledger.update(operation)
@@ -39,7 +37,7 @@ extension SyncStore {
         operation.attempts += 1
         operation.backOff(error, now: now, random: random)
         if operation.attempts >= operation.maxAttempts {
-          operation.fail(error.code.name, "zone \(name) cannot be looked up: \(error.reason)")
+          operation.fail(.cannotVerifyZone(zone: name, code: error.code.name, message: error.reason))
           settled.failed += 1
         }
         try ledger.update(operation)
@@ -79,10 +77,8 @@ extension SyncStore {
           try absent.contains(key) && ledger.operation(for: key)?.kind != .save
         }
         guard let lost else { continue }
-        operation.fail(
-          ServerErrorCode.validatingReferenceError.name,
-          "\(lost.field) refers to \(lost.key.name), which the server does not hold"
-        )
+        let code = ServerErrorCode.validatingReferenceError.name
+        operation.fail(.referenceMissing(field: lost.field, name: lost.key.name, code: code))
         try ledger.update(operation)
         failed += 1
       }

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// The driver's two transactions around a request, and what it writes between them. Each checks that this process is
 /// still the driver.
@@ -100,20 +101,19 @@ extension SyncStore {
   private static func begin(_ ready: [QueuedOperation], _ deferring: [Int64: Set<Int64>], _ ledger: Ledger) throws
     -> [QueuedOperation]
   {
-    let reason = "on its way"
     let sent = try ready.map { operation in
       let blockers = try ledger.operations(Array(deferring[operation.id, default: []]))
       let released = blockers.isEmpty ? [] : operation.links.released
       let deleting = try released.filter { try ledger.operation(for: $0)?.kind == .delete }
       var sent = operation.ahead(of: blockers, deleting: deleting)
       sent.state = .inFlight
-      sent.reason = reason
+      sent.cause = .sending
       sent.nextAttemptAt = nil
       sent.sentGeneration = operation.generation
       sent.sentKind = sent.kind
       return sent
     }
-    try ledger.markInFlight(sent.map(\.id), reason: reason)
+    try ledger.markInFlight(sent.map(\.id))
     for sent in sent where sent.isPart || sent.kind == .zoneDelete {
       guard var kept = try ledger.operation(sent.id) else { continue }
       kept.sentKind = sent.kind
@@ -255,7 +255,7 @@ extension SyncStore {
           try failReadBack(&operation, error, seconds, now: now, random: random, ledger)
           if operation.state == .failed { result.failed += 1 }
         } else {
-          operation.reason = "\(error.code.name) of a request that was to read it back"
+          operation.cause = .checkRefused(code: error.code.name)
           try ledger.update(operation)
         }
       }
@@ -278,11 +278,11 @@ extension SyncStore {
     try Retention.addAttempt(of: operation, error, to: "read it back", startedAt: startedAt, seconds: seconds, ledger)
     if let scope = error.scopeOfLookUp(operation.key.zoneKey) {
       try Throttles.set(scope, error, now: now, random: random, ledger)
-      operation.reason = "to be read back, held by \(error.code.name): \(scope.name)"
+      operation.cause = .checkWaits(scope.asCause, code: error.code.name)
     } else {
       operation.attempts += 1
       if operation.attempts >= operation.maxAttempts {
-        operation.fail(error.code.name, "cannot be read back: \(error.reason)")
+        operation.fail(.cannotVerify(code: error.code.name, message: error.reason))
       } else if operation.state != .paused {
         operation.backOff(error, now: now, random: random)
       }
@@ -293,10 +293,7 @@ extension SyncStore {
   /// Operations that a dead driver left in flight: their outcome is unknown, so they are read back.
   func recoverInFlight(_ lease: Lease) throws(StoreError) -> Int {
     return try write(lease) { ledger, now in
-      let count = try ledger.recoverInFlight(
-        reason: "sent before a restart, to be read back",
-        zoneReason: "sent before a restart, to be sent again"
-      )
+      let count = try ledger.recoverInFlight()
       // Nor is it being read any more.
       if try ledger.value(Self.readingKey) != nil { try ledger.setValue(Self.readingKey, nil) }
       try ledger.changeActivity { row in

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 
 /// The settings that are kept with the store: see `OutcomeSettings`.
@@ -41,7 +42,7 @@ extension SyncStore {
       case .store(let settings):
         try ledger.setSettings(settings)
         let changes = settings.changes(since: stored)
-        if !changes.isEmpty { try EventLog.add("settings", changes.joined(separator: ", "), now: now, ledger) }
+        if !changes.isEmpty { try EventLog.add(.settingsReplaced(changes), now: now, ledger) }
       }
     }
   }
@@ -83,21 +84,21 @@ extension SyncStore {
 }
 
 extension OutcomeSettings {
-  /// What replaces something that was stored, in words.
-  fileprivate func changes(since old: OutcomeSettings) -> [String] {
-    var changes: [String] = []
+  /// What replaces something that was stored.
+  fileprivate func changes(since old: OutcomeSettings) -> [Event.SettingChange] {
+    var changes: [Event.SettingChange] = []
     if let before = old.policy, let policy, before != policy {
-      changes.append("the conflict policy is \(policy.rawValue) now, it was \(before.rawValue)")
+      changes.append(.policy(policy.rawValue, before: before.rawValue))
     }
-    if old.mergeRules != nil, old.mergeRules != mergeRules { changes.append("the merge rules were replaced") }
+    if old.mergeRules != nil, old.mergeRules != mergeRules { changes.append(.mergeRules) }
     if old.deletionGuard != nil, old.deletionGuard != deletionGuard {
-      changes.append("the deletion guard was replaced")
+      changes.append(.deletionGuard)
     }
     if old.asksBeforeSending == true, asksBeforeSending != true {
-      changes.append("the app is not asked before sending any more")
+      changes.append(.appNotAskedBeforeSending)
     }
     if old.asksAboutConflicts == true, asksAboutConflicts != true {
-      changes.append("the app is not asked about conflicts any more")
+      changes.append(.appNotAskedAboutConflicts)
     }
     return changes
   }

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// What the server does not let us read: kept until it does, or nothing wants it any more.
 extension SyncStore {
@@ -10,9 +11,8 @@ extension SyncStore {
     let isKnown = try unreadable().contains { $0.zone == zone && $0.type == type && $0.message == error.reason }
     guard !isKnown else { return }
     try write(lease) { ledger, now in
-      let unreadable = Unreadable(zone: zone, type: type, message: error.reason, since: now)
-      try ledger.put(unreadable)
-      try EventLog.add("error", unreadable.summary, now: now, ledger)
+      try ledger.put(Unreadable(zone: zone, type: type, message: error.reason, since: now))
+      try EventLog.add(.unreadable(zone: zone.zone, type: type, message: error.reason), now: now, ledger)
     }
   }
 

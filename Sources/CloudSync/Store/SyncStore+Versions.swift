@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// Versions of queued operations, to which decisions about single ones are tied.
 extension SyncStore {
@@ -26,5 +27,5 @@ extension SyncStore {
 
 extension QueueRow {
   /// Why a decision about an earlier version leaves the operation alone.
-  package var hasMoved: String { "it has changed meanwhile and is now \(state.spelled)" }
+  var hasMoved: Obstacle { .changed(state: state.rawValue) }
 }

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// A zone that is gone on the server, with what the mirror has of it.
 ///
@@ -25,15 +26,15 @@ enum ZoneLoss {
       }
     }
     if try ledger.zone(zone)?.heldSince != nil {
-      operation.reason = "waits for zone \(zone.zone), which was deleted on the server"
+      operation.cause = .zoneMissing(zone: zone.zone, isDeleted: true)
       return
     }
     operation.attempts += 1
     if known?.state == .deleted || wasOthers || operation.attempts >= operation.maxAttempts {
-      operation.fail(error.code.name, "zone \(zone.zone) was deleted on the server; retry makes it anew")
+      operation.fail(.zoneDeleted(zone: zone.zone, code: error.code.name))
     } else {
       try ledger.setState(zone, .unconfirmed)
-      operation.reason = "waits for zone \(zone.zone)"
+      operation.cause = .zoneMissing(zone: zone.zone, isDeleted: false)
       // Made a moment ago, and not there: it is not made again at once.
       if operation.attempts > 1, !operation.isHeldByPerson {
         operation.backOff(error, now: reconciliation.now, random: 0.5)
@@ -59,8 +60,7 @@ enum ZoneLoss {
     try ledger.touchRecords(of: zone, epoch: MirrorRecord.gone)
     try ledger.forgetFeed(zone, heldSince: known.heldSince ?? now)
     if known.state != .deleted {
-      let lost = "zone \(zone.zone) was deleted on the server with \(records) records"
-      try EventLog.add("zone", "\(lost); they are kept here until somebody decides", now: now, ledger)
+      try EventLog.add(.zoneOnHold(zone: zone.zone, records: records), now: now, ledger)
     }
     return 0
   }
@@ -72,7 +72,7 @@ enum ZoneLoss {
       guard var operation = try ledger.operation(id) else { continue }
       switch operation.kind {
       case .delete where operation.state != .inFlight:
-        try ledger.end(operation, .acknowledged, "the server does not hold it", now: now)
+        try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
       // Accepted after the zone's deletion here: nothing of what was there is meant.
       case .save where isDoomed:
         operation.startOver()
@@ -88,6 +88,6 @@ enum ZoneLoss {
       }
     }
     try ledger.forgetContents(zone)
-    try EventLog.add("zone", "zone \(zone.zone) was deleted on the server", now: now, ledger)
+    try EventLog.add(.zoneDeleted(zone: zone.zone), now: now, ledger)
   }
 }

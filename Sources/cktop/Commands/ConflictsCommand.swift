@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudKit
 import CloudSync
+import Facts
 
 /// `cktop conflicts`.
 struct ConflictsCommand: AsyncParsableCommand {
@@ -57,9 +58,11 @@ extension Conflict {
   /// The conflict for people, field by field.
   fileprivate var lines: [String] {
     var lines = ["conflict \(id): \(type) \(key.name) in zone \(key.zone), version \(version)"]
-    lines.append("  \(reason)")
-    // Mostly the reason says it.
-    if !reason.contains("deleted") {
+    lines.append("  \(cause.text)")
+    switch cause {
+    // The cause says it.
+    case .conflict(.deletedHere, _), .conflict(.deletedOnServer, _): break
+    default:
       if kind == .delete { lines.append("  deleted here, changed on the server") }
       if isDeletedOnServer { lines.append("  changed here, deleted on the server") }
     }

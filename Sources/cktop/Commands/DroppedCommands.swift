@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudKit
 import CloudSync
+import Facts
 
 /// `cktop conflicts dropped`.
 struct ConflictsDropped: Verb {
@@ -23,7 +24,7 @@ struct ConflictsDropped: Verb {
     for change in dropped {
       let what = change.kind == .delete ? "(deletion)" : change.changes.names.sorted().joined(separator: ", ")
       table.append([
-        String(change.operation), change.type ?? "", change.key.name, change.key.zone, what, change.reason,
+        String(change.operation), change.type ?? "", change.key.name, change.key.zone, what, change.cause.text,
       ])
     }
     OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))

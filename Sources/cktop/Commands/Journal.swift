@@ -1,5 +1,6 @@
 import CloudSync
 import Dispatch
+import Facts
 import Foundation
 
 /// What a driver tells where no person watches it, for the log of the service that it is: what the store notes as it
@@ -11,7 +12,7 @@ struct Journal {
   private var lastState = ""
   private var troubledAt: Int64 = 0
   /// Operations that have been told of, with what they had come to.
-  private var told: [Int64: String] = [:]
+  private var told: [Int64: Cause] = [:]
   /// Errors after which operations back off, since all went well for the last time.
   private var backedOff: Set<String> = []
   /// The process that drives in our place.
@@ -41,10 +42,10 @@ struct Journal {
     var lines = events.prefix { $0.id > lastEvent }.reversed().map { Self.line($0.at, $0.kind, $0.message) }
     lastEvent = max(lastEvent, events.first?.id ?? 0)
     lines += driverLines(status)
-    for row in stuck where told[row.id] != row.reason {
-      lines.append(Self.line(now, row.state.rawValue, "\(Self.what(row)): \(row.reason)"))
+    for row in stuck where told[row.id] != row.cause {
+      lines.append(Self.line(now, row.state.rawValue, "\(Self.what(row)): \(row.cause.text)"))
     }
-    told = Dictionary(stuck.map { ($0.id, $0.reason) }) { $1 }
+    told = Dictionary(stuck.map { ($0.id, $0.cause) }) { $1 }
     lines += backOffLines(waiting, now)
     // What it is at just now changes with each request; what it has come to is what tells how it goes.
     switch status.state {

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudSync
+import Facts
 
 /// How a pass ended, read from what it reported and from the store behind it: a pass that another process made reports
 /// its counts alone.
@@ -87,7 +88,7 @@ struct PassEnd {
       let what = row.kind.isOfZone ? "zone \(row.key.zone)" : "\(row.type ?? "record") \(row.key.name)"
       let why =
         row.state == .conflict
-        ? "conflict" : "\(row.errorCode ?? row.state.rawValue): \(row.errorMessage ?? row.reason)"
+        ? "conflict" : row.cause.text
       let advice = row.state == .conflict ? "cktop conflicts show \(row.id)" : "cktop queue show \(row.id)"
       CommandFailure("\(what): \(why); \(advice)", status).report()
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudSync
+import Facts
 
 /// `cktop queue`.
 struct QueueCommand: AsyncParsableCommand {
@@ -62,7 +63,7 @@ struct QueueList: Verb {
       .init(title: "ATTEMPTS", alignment: .right), .init(title: "REASON", mayShrink: true),
     ])
     for row in rows {
-      let reason = row.errorCode.map { "\($0): \(row.errorMessage ?? "")" } ?? row.reason
+      let reason = row.cause.brief
       table.append([
         String(row.id), row.kind.rawValue, row.type ?? "", row.key.name, row.key.zone, row.state.rawValue,
         "\(row.attempts)/\(row.maxAttempts)", reason,

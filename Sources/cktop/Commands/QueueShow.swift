@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudKit
 import CloudSync
+import Facts
 
 /// `cktop queue show`.
 struct QueueShow: Verb {
@@ -34,11 +35,11 @@ struct QueueShow: Verb {
       lines.append(
         "operation \(entry.id): \(entry.kind.rawValue) \(entry.type ?? "") \(entry.key.name) in zone \(entry.key.zone)"
       )
-      lines.append("  ended      \(entry.ending.rawValue) at \(time(entry.endedAt)): \(entry.detail)")
+      lines.append("  ended      \(entry.ending.rawValue) at \(time(entry.endedAt)): \(entry.cause.text)")
     }
     for dropped in detail.dropped {
       let what = dropped.kind == .delete ? "the deletion" : dropped.changes.names.sorted().joined(separator: ", ")
-      lines.append("  dropped    \(what) at \(time(dropped.at)): \(dropped.reason)")
+      lines.append("  dropped    \(what) at \(time(dropped.at)): \(dropped.cause.text)")
     }
     for attempt in detail.attempts.reversed() {
       let error = attempt.code.map { "\($0): \(attempt.message ?? "")" } ?? "answered"
@@ -54,7 +55,7 @@ struct QueueShow: Verb {
     var lines = [
       "operation \(row.id): \(row.kind.rawValue) \(row.type ?? "") \(row.key.name) in zone \(row.key.zone)",
       "  version    \(row.version)",
-      "  state      \(row.state.rawValue), \(row.reason)",
+      "  state      \(Words.state(row.state.rawValue)), \(row.cause.text)",
       "  enqueued   \(time(row.enqueuedAt)), \(row.bytes) bytes",
       "  attempts   \(row.attempts) of \(row.maxAttempts)\(spared)",
     ]

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudSync
+import Facts
 
 /// Which operations, and how: the same for every verb of the queue.
 struct QueueSelection: ParsableArguments {
@@ -77,7 +78,7 @@ struct QueueSelection: ParsableArguments {
       let object: JSONObject = [
         "verb": .text(verb.rawValue), "dryRun": .bool(dryRun),
         "changed": .array(result.changed.map(OutputJSON.integer)),
-        "skipped": .array(skipped.map { ["id": .integer($0.key), "reason": .text($0.value)] }),
+        "skipped": .array(skipped.map { ["id": .integer($0.key), "reason": .text($0.value.text)] }),
         "unknown": .array(result.unknown.map(OutputJSON.integer)),
         "unanswered": .array(result.unanswered.map(OutputJSON.integer)),
         "rules": .array(result.rules.map { .text($0.text) }),
@@ -87,7 +88,7 @@ struct QueueSelection: ParsableArguments {
     } else if let line = ruleLine(verb, result) {
       OutputStream.standard.line(line.visible)
     } else {
-      let reasons = Set(skipped.map(\.value)).sorted().joined(separator: "; ")
+      let reasons = Set(skipped.map(\.value.text)).sorted().joined(separator: "; ")
       let left = skipped.isEmpty ? "" : ", left \(skipped.count) alone (\(reasons))"
       OutputStream.standard.line("\(dryRun ? "would \(verb.rawValue)" : verb.past) \(result.changed.count)\(left)")
       if dryRun { OutputStream.standard.lines(result.changed.map(String.init)) }

@@ -1,4 +1,5 @@
 import CloudSync
+import Facts
 import Foundation
 
 /// Takes secrets out of texts that came from elsewhere: answers of servers may quote what they were asked.
@@ -31,10 +32,16 @@ struct Redactor: Sendable {
     return text
   }
 
+  /// The cause; where its words have a secret, those words without it.
+  func redact(_ cause: Cause) -> Cause {
+    let text = redact(cause.text)
+    return text == cause.text ? cause : .legacy(text)
+  }
+
   /// An operation of a list without secrets.
   func redact(_ row: QueueRow) -> QueueRow {
     var row = row
-    row.reason = redact(row.reason)
+    row.cause = redact(row.cause)
     row.errorMessage = row.errorMessage.map(redact)
     return row
   }
@@ -44,15 +51,15 @@ struct Redactor: Sendable {
     let known = detail
     var detail = detail
     if let operation = known.operation {
-      detail.operation?.reason = redact(operation.reason)
+      detail.operation?.cause = redact(operation.cause)
       detail.operation?.errorMessage = operation.errorMessage.map(redact)
     }
-    if let ended = known.history { detail.history?.detail = redact(ended.detail) }
+    if let ended = known.history { detail.history?.cause = redact(ended.cause) }
     for index in detail.attempts.indices {
       detail.attempts[index].message = detail.attempts[index].message.map(redact)
       detail.attempts[index].response = detail.attempts[index].response.map(redact)
     }
-    for index in detail.dropped.indices { detail.dropped[index].reason = redact(detail.dropped[index].reason) }
+    for index in detail.dropped.indices { detail.dropped[index].cause = redact(detail.dropped[index].cause) }
     return detail
   }
 }

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudSync
+import Facts
 import Foundation
 
 extension OutputStream {

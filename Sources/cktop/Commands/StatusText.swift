@@ -1,5 +1,6 @@
 import CloudKit
 import CloudSync
+import Facts
 
 /// `status` for people.
 struct StatusText {

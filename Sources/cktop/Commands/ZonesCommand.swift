@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudSync
+import Facts
 
 /// `cktop zones`.
 struct ZonesCommand: AsyncParsableCommand {

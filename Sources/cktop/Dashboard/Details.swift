@@ -1,6 +1,7 @@
 import CloudKit
 import CloudService
 import CloudSync
+import Facts
 import TerminalUI
 
 /// The lines of detail views.
@@ -12,13 +13,14 @@ struct Details: Sendable {
   /// One operation: what it does, why it is still here, its payload beside base and server, every attempt.
   func operation(_ detail: OperationDetail) -> [ViewState.Line] {
     guard let operation = detail.operation else {
-      return detail.history.map { [Line(name: "ended", text: StyledText("\($0.ending.rawValue): \($0.detail)"))] } ?? []
+      return detail.history.map { [Line(name: "ended", text: StyledText("\($0.ending.rawValue): \($0.cause.text)"))] }
+        ?? []
     }
     var lines = [
       line("operation", "\(operation.kind.rawValue) \(operation.type ?? "") \(operation.key.name)"),
       line("zone", operation.key.zone),
       Line(name: "state", text: StyledText(operation.state.rawValue, operation.state.role)),
-      line("why", operation.reason),
+      line("why", operation.cause.text),
       line("attempts", "\(operation.attempts) of \(operation.maxAttempts)"),
       line("enqueued", time(operation.enqueuedAt)),
     ]

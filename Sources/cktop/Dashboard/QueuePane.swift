@@ -1,5 +1,6 @@
 import CloudService
 import CloudSync
+import Facts
 import TerminalUI
 
 /// Operations, oldest first: what has not been sent, why, and when it goes.
@@ -57,14 +58,8 @@ struct QueuePane: Sendable {
     return cells
   }
 
-  /// A pending row may wait for a scope rather than for anything of its own.
   private func why(_ operation: QueueRow) -> String {
-    guard operation.state == .pending, operation.blockedBy.isEmpty else { return operation.reason }
-    if model.status.isPaused { return "syncing is paused" }
-    let zoneScope = WaitScope.zone(operation.key.zoneKey).name
-    guard
-      let wait = model.status.throttles.first(where: { $0.scope == zoneScope || WaitScope(name: $0.scope).stopsAll })
-    else { return operation.reason }
-    return "\(wait.error) until \(model.format.time(wait.until, now: model.now))"
+    guard case .waits(let scope, _, let until?) = operation.cause else { return operation.cause.brief }
+    return "\(scope.text) until \(model.format.time(until, now: model.now))"
   }
 }

@@ -1,5 +1,6 @@
 import CloudService
 import CloudSync
+import Facts
 
 /// What a command did, as the sentence that the dashboard shows.
 extension Receipt {
@@ -48,10 +49,12 @@ extension Receipt {
 
   /// What was left as it was, with the reason: that of the first, and how many others there are.
   private var leftAlone: String? {
-    let reasons = skipped.sorted { $0.key < $1.key } + gone.sorted().map { ($0, "it has left the queue") }
+    let reasons =
+      skipped.sorted { $0.key < $1.key }.map { (id: $0.key, text: $0.value.text) }
+      + gone.sorted().map { (id: $0, text: "it has left the queue") }
     guard let first = reasons.first else { return nil }
     let rest = reasons.count - 1
-    return "left \(first.key) as it is: \(first.value)" + (rest == 0 ? "" : " (and \(rest) more)")
+    return "left operation \(first.id) as it is: \(first.text)" + (rest == 0 ? "" : " (and \(rest) more)")
   }
 
   // MARK: - Syncs

@@ -1,4 +1,5 @@
 import CloudSync
+import Facts
 
 /// A JSON value of the command line's output: keys in the order given, null for what is unknown.
 ///

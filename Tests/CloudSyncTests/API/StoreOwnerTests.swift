@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import Testing
 
@@ -93,8 +94,8 @@ struct StoreOwnerTests {
     let dropped = try store.accept(world.put("a", ["x": .int64(1)]))
     try store.write { ledger in
       let operation = try #require(try ledger.operation(dropped))
-      try ledger.add(DroppedChange(operation.changes, of: operation, "test", at: 0))
-      try ledger.end(operation, .merged, "test", now: 0)
+      try ledger.add(DroppedChange(operation.changes, of: operation, .serverKept(), at: 0))
+      try ledger.end(operation, .merged, .serverKept(), now: 0)
     }
     try store.accept(world.put("b", [:]))
     store.enqueue(as: Sender(user: "key:2"))
@@ -170,7 +171,7 @@ struct StoreOwnerTests {
     #expect(try store.owner() == "ben")
     let command = try store.read { try $0.commands(limit: 1) }.map { [$0.verb, $0.selection, "\($0.count)"] }
     #expect(command == [["adopt", "from ana by ben", "1"]])
-    #expect(try store.events(limit: 10).contains { $0.kind == "account" && $0.message.contains("took over") })
+    #expect(try store.events(limit: 10).contains { if case .takenOver = $0.event { true } else { false } })
     #expect(try store.queue() == ["save a pending"])
   }
 

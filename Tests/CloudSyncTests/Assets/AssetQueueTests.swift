@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Facts
 import Foundation
 import Synchronization
 import Testing
@@ -147,7 +148,7 @@ import Testing
 
     #expect(failed.state == .failed)
     #expect(failed.errorCode == "ASSET_FILE_MODIFIED")
-    #expect(failed.reason.contains(noted.path))
+    #expect(failed.cause.text.contains(noted.path))
     #expect(sizes("r") == [8])
     #expect(kept.isEmpty)
   }
@@ -162,7 +163,7 @@ import Testing
     let failed = try device.store.operation(id)
 
     #expect(failed.errorCode == "ASSET_FILE_MODIFIED")
-    #expect(failed.reason.contains(copy))
+    #expect(failed.cause.text.contains(copy))
     #expect(wire.uploads == 0)
     try device.store.accept(photo)
     try await device.sync()

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Testing
 
 @testable import CloudSync
@@ -21,7 +22,7 @@ import Testing
       operation.base = ["x": .double(1.5)]
       operation.baseTag = "tag"
       operation.state = .inFlight
-      operation.reason = "on its way"
+      operation.cause = .sending
       operation.generation = 3
       operation.sentGeneration = 2
       operation.sentKind = .save
@@ -167,20 +168,20 @@ import Testing
       held.isServersWait = false
       let own = try ledger.insert(held)
 
-      try ledger.markInFlight([sent, sentZone], reason: "on its way")
+      try ledger.markInFlight([sent, sentZone])
       #expect(try ledger.operations(in: .inFlight).map(\.sentGeneration) == [1, 1])
-      #expect(try ledger.recoverInFlight(reason: "look", zoneReason: "again") == 2)
+      #expect(try ledger.recoverInFlight() == 2)
       #expect(try ledger.operation(sent)?.needsReadBack == true)
-      #expect(try ledger.operation(sent)?.reason == "look")
+      #expect(try ledger.operation(sent)?.cause == .sentBeforeRestart(isRepeated: false))
       #expect(try ledger.operation(sentZone)?.needsReadBack == false)
-      #expect(try ledger.operation(sentZone)?.reason == "again")
+      #expect(try ledger.operation(sentZone)?.cause == .sentBeforeRestart(isRepeated: true))
 
       #expect(try ledger.nextBackOffEnd(after: 899) == 900)
       #expect(try ledger.nextBackOffEnd(after: 900) == nil)
-      #expect(try ledger.endBackOffs(now: 899, reason: "flushed") == 1)
+      #expect(try ledger.endBackOffs(now: 899) == 1)
       #expect(try ledger.operation(own)?.state == .pending)
       #expect(try ledger.operation(asked)?.state == .waiting)
-      #expect(try ledger.endBackOffs(now: 900, reason: "flushed") == 1)
+      #expect(try ledger.endBackOffs(now: 900) == 1)
       #expect(try ledger.operationCount(in: .pending) == 4)
     }
   }

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Testing
 
 @testable import CloudSync
@@ -159,16 +160,16 @@ import Testing
 
       for name in ["a", "b"] {
         let id = try ledger.insert(.save(name))
-        try ledger.end(.save(name, id: id), .merged, "so it was", now: 5)
+        try ledger.end(.save(name, id: id), .merged, .legacy("so it was"), now: 5)
       }
       #expect(try ledger.history(limit: 9).map(\.key.name) == ["b", "a"])
       #expect(try ledger.history(limit: 1).map(\.key.name) == ["b"])
-      #expect(try ledger.history(of: 1)?.detail == "so it was")
+      #expect(try ledger.history(of: 1)?.cause == .legacy("so it was"))
       #expect(try ledger.operation(1) == nil)
 
-      for number in 1...5 { #expect(try ledger.addEvent("test", "\(number)", at: 1) == Int64(number)) }
+      for number in 1...5 { #expect(try ledger.add(.zoneDeleted(zone: "\(number)"), at: 1) == Int64(number)) }
       try ledger.removeEvents(through: 3)
-      #expect(try ledger.events(limit: 9).map(\.message) == ["5", "4"])
+      #expect(try ledger.events(limit: 9).map(\.event) == [.zoneDeleted(zone: "5"), .zoneDeleted(zone: "4")])
 
       let commands = ["ana", "ben"].map { AuditedCommand(at: 1, actor: $0, verb: "v", selection: "s", count: 2) }
       for command in commands { try ledger.add(command) }
@@ -183,7 +184,7 @@ import Testing
         for number in 1...3 {
           try ledger.add(Attempt(number: number, at: 1, seconds: 0, code: nil, message: nil, response: nil), of: id)
         }
-        try ledger.end(.save("\(number)", id: id), .merged, "", now: number == 4 ? 40 : Int64(number))
+        try ledger.end(.save("\(number)", id: id), .merged, .serverKept(), now: number == 4 ? 40 : Int64(number))
         try ledger.add(AuditedCommand(at: Int64(number), actor: "ana", verb: "v", selection: "", count: number))
       }
       try ledger.removeAttempts(of: 6, through: 2)
@@ -204,7 +205,7 @@ import Testing
       #expect(try ledger.commands(limit: 9).map(\.count) == [6, 5, 4])
 
       for (name, time) in [("a", Int64(1)), ("b", 1), ("c", 5)] {
-        try ledger.add(DroppedChange(FieldChanges(), of: .save(name), "dropped", at: time))
+        try ledger.add(DroppedChange(FieldChanges(), of: .save(name), .serverKept(), at: time))
       }
       for name in ["a", "c"] { try ledger.closeDropped(of: RecordKey(.one, name)) }
       try ledger.removeDropped(before: 5)
@@ -255,10 +256,10 @@ import Testing
       let refused = try ledger.insert(wrong)
       #expect(try ledger.fieldTypes(of: "Note") == ["title": "STRING", "kept": "INT64", "new": "STRING"])
       wrong = try #require(try ledger.operation(refused))
-      wrong.fail("BAD_REQUEST", "no")
+      wrong.fail(.rejected(code: "BAD_REQUEST", message: "no"))
       try ledger.update(wrong)
       #expect(try ledger.fieldTypes(of: "Note") == ["title": "STRING", "kept": "INT64"])
-      try ledger.end(wrong, .discarded, "", now: 1)
+      try ledger.end(wrong, .discarded, .discarded(by: nil), now: 1)
       var secret = MirrorRecord.note("secret", type: "Secret")
       secret.fields = ["pin": .encrypted(.string("1")), "key": .encrypted(.bytes(Data([1])))]
       try ledger.put(secret, epoch: 1)

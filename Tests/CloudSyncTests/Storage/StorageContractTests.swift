@@ -1,5 +1,6 @@
 import CloudKit
 import Dispatch
+import Facts
 import GRDB
 import Testing
 
@@ -33,7 +34,7 @@ import Testing
       try storage.write { ledger in
         let id = try ledger.insert(.save("b", referringTo: "a"))
         #expect(id == 2)
-        try ledger.markInFlight([1], reason: "on its way")
+        try ledger.markInFlight([1])
         try ledger.put(.note("a", tag: "2"), epoch: 2)
         try ledger.put(.note("c", type: "Task"), epoch: 2)
         try ledger.removeRecord(RecordKey(.one, "a"))
@@ -45,8 +46,8 @@ import Testing
         try ledger.changeActivity { $0.lastEnqueueAt = 7 }
         #expect(try ledger.insertPass(requestedAt: 1, types: []) == 1)
         try ledger.add(Attempt(number: 1, at: 1, seconds: 1, code: nil, message: nil, response: nil), of: 1)
-        try ledger.end(.save("a", id: 1), .merged, "", now: 1)
-        try EventLog.add("test", "said", now: 1, ledger)
+        try ledger.end(.save("a", id: 1), .merged, .serverKept(), now: 1)
+        try EventLog.add(.signedOut, now: 1, ledger)
         try ledger.add(AuditedCommand(at: 1, actor: "ana", verb: "retry", selection: "", count: 0))
         throw refusal
       }
@@ -56,7 +57,7 @@ import Testing
     let numbers = try storage.write { ledger in
       [
         try ledger.insert(.save("b")), try ledger.insertPass(requestedAt: 1, types: []),
-        try ledger.addEvent("test", "said", at: 1),
+        try ledger.add(.signedOut, at: 1),
       ]
     }
     #expect(numbers == [2, 1, 1])

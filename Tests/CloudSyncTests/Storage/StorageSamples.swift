@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 @testable import CloudSync
 
@@ -26,7 +27,7 @@ extension QueuedOperation {
       changes: FieldChanges(values: values),
       base: [:],
       state: .pending,
-      reason: "ready to send",
+      cause: .ready,
       generation: 1,
       needsReadBack: false,
       conflictRounds: 0,

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 import GRDB
 import Testing
@@ -72,7 +73,7 @@ import Testing
     let dead = try device.store.accept(world.put("dead", [:]))
     try device.store.write { ledger in
       var operation = try #require(try ledger.operation(dead))
-      operation.fail("BAD_REQUEST", "no")
+      operation.fail(.rejected(code: "BAD_REQUEST", message: "no"))
       try ledger.update(operation)
       for _ in 1...150 {
         let error = WebServicesError(.internalError, "no")
@@ -81,7 +82,7 @@ import Testing
       for number in 1...1500 {
         var ended = operation
         ended.id = Int64(number + 1000)
-        try ledger.end(ended, .merged, "", now: world.clock.now)
+        try ledger.end(ended, .merged, .serverKept(), now: world.clock.now)
       }
     }
     world.clock.advance(89 * 86_400)

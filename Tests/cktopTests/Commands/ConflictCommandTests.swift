@@ -72,7 +72,7 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
-  @Test func `what was dropped is listed, shown and had back`() async throws {
+  @Test func `what was dropped is listed, shown and restored`() async throws {
     let (cloud, _, second, id) = try await conflict()
     try await second.succeed("conflicts", "resolve", "\(id)", "--take", "server")
     #expect(try await second.succeed("queue", "list", "--json").output == "")
@@ -80,7 +80,7 @@ import Testing
     let dropped = try await second.succeed("conflicts", "dropped", "--json").object()
     let shown = try await second.succeed("queue", "show", "\(id)", "--json").object()
     #expect(dropped["id"] as? Int == id)
-    #expect(dropped["reason"] as? String == "settled on the conflict desk")
+    #expect(dropped["reason"] as? String == "resolved by an operator")
     #expect(dropped["canBeUndone"] as? Bool == true)
     #expect((shown["dropped"] as? [[String: Any]])?.count == 1)
     #expect(try await second.succeed("conflicts", "dropped").output.contains("note, title"))

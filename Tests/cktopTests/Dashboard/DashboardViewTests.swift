@@ -1,5 +1,6 @@
 import CloudKit
 import CloudService
+import Facts
 import TerminalUI
 import Testing
 
@@ -117,18 +118,10 @@ import Testing
 
   @Test func `a row that waits for a scope says until when`() {
     let model = Sample.model { model in
-      model.snapshot.status.throttles = [
-        StoreStatus.Throttle(
-          scope: "database",
-          until: Sample.now + 30_000,
-          error: "THROTTLED",
-          message: "",
-          isOwn: false
-        )
-      ]
+      model.snapshot.queue.rows[3].cause = .waits(.database, code: "THROTTLED", until: Sample.now + 30_000)
     }
 
-    #expect(draw(Size(width: 80, height: 24), model).text.contains("THROTTLED until 03:04:35"))
+    #expect(draw(Size(width: 80, height: 24), model).text.contains("throttled until 03:04:35"))
   }
 
   @Test func `the question before retrying all has the number that the filter shows`() {

@@ -1,4 +1,5 @@
 import CloudService
+import Facts
 import Testing
 
 @testable import CloudSync
@@ -31,17 +32,17 @@ import Testing
       receipt(.perform(.retry, .retryable())) { ($0.verb, $0.changed) = (.retry, 12) }, "Retried 12 operations"
     ),
     (
-      receipt(.perform(.retry, .ids([4]))) { ($0.verb, $0.skipped) = (.retry, [4: "it is pending"]) },
-      "Left 4 as it is: it is pending"
+      receipt(.perform(.retry, .ids([4]))) { ($0.verb, $0.skipped) = (.retry, [4: .inState("pending")]) },
+      "Left operation 4 as it is: it is pending"
     ),
     (
       receipt(.perform(.discard, .ids([4, 5, 6]))) {
         ($0.verb, $0.changed, $0.unanswered) = (.discard, 1, 1)
-        $0.skipped = [5: "it is on its way to the server"]
+        $0.skipped = [5: .beingSent]
         $0.gone = [6]
       },
       "Discarded 1 operation; the reply to it was lost, so the server may have it; "
-        + "left 5 as it is: it is on its way to the server (and 1 more)"
+        + "left operation 5 as it is: it is being sent (and 1 more)"
     ),
     (receipt(.togglePause) { ($0.verb, $0.changed) = (.pause, 3) }, "Paused everything"),
     (receipt(.togglePause) { $0.verb = .resume }, "Resumed everything"),

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudService
+import Facts
 import Foundation
 import TerminalUI
 
@@ -55,8 +56,8 @@ enum Sample {
       zones: [ZoneRow(key: zone, state: "ready", records: 3, tokenAt: now - 60_000, lastFetchAt: now - 60_000)],
       conflicts: [conflict],
       events: [
-        EventRow(id: 2, at: now - 2_000, kind: "error", message: "INTERNAL_ERROR: the server failed"),
-        EventRow(id: 1, at: now - 60_000, kind: "command", message: "flush : 0"),
+        EventRow(id: 2, at: now - 2_000, event: .error(code: "INTERNAL_ERROR", message: "oops")),
+        EventRow(id: 1, at: now - 60_000, event: .command(verb: "flush", selection: "", count: 0)),
       ]
     )
   }
@@ -65,19 +66,21 @@ enum Sample {
 
   static let operations: [QueueRow] = [
     operation(11, .failed, "order-1") { row in
-      row.reason = "BAD_REQUEST: invalid attempt to set value type STRING for field 'total'"
+      row.cause = .failed(
+        .rejected(code: "BAD_REQUEST", message: "invalid attempt to set value type STRING for field 'total'")
+      )
       row.errorCode = "BAD_REQUEST"
       row.attempts = 1
     },
     operation(12, .waiting, "order-2") { row in
-      row.reason = "INTERNAL_ERROR, attempt 2 of 8"
+      row.cause = .backOff(code: "INTERNAL_ERROR", attempt: 2, of: 8)
       row.attempts = 2
       row.nextAttemptAt = now + 12_000
     },
-    operation(13, .conflict, "order-3") { $0.reason = "both sides changed note, total" },
-    operation(14, .pending, "hostile\u{1B}[31m\u{202E}name") { $0.reason = "ready to send" },
+    operation(13, .conflict, "order-3") { $0.cause = .conflict(.fields(["note", "total"])) },
+    operation(14, .pending, "hostile\u{1B}[31m\u{202E}name") { $0.cause = .ready },
     operation(15, .pending, "order-4") { row in
-      row.reason = "waits for 14"
+      row.cause = .waitsFor([14], isGroup: false)
       row.blockedBy = [14]
     },
   ]
@@ -95,7 +98,7 @@ enum Sample {
       key: RecordKey(zone, name),
       type: "Order",
       state: state,
-      reason: "",
+      cause: .ready,
       attempts: 0,
       maxAttempts: 8,
       nextAttemptAt: nil,
@@ -139,7 +142,7 @@ enum Sample {
       base: ["total": .double(12.5), "note": .string("two pieces")],
       baseTag: "1a",
       state: .conflict,
-      reason: "",
+      cause: .ready,
       generation: 1,
       sentGeneration: nil,
       sentKind: nil,

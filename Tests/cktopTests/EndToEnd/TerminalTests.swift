@@ -58,7 +58,7 @@ import Testing
 
     try await machine.succeed("--database", "private", "records", "put", "--name", "t1", "a=2")
     try await terminal.type("y")
-    try await terminal.screen { $0.contains("Left 1 as it is: it has changed") }
+    try await terminal.screen { $0.contains("Left operation 1 as it is: it has changed") }
 
     let rows = try await machine.succeed("--database", "private", "queue", "list", "--json")
     #expect(try rows.object()["recordName"] as? String == "t1")

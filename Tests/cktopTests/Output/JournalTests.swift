@@ -1,3 +1,4 @@
+import Facts
 import Testing
 
 @testable import CloudSync
@@ -7,15 +8,15 @@ import Testing
   @Test func `what is new is told once, oldest first, and no terminal is steered by it`() {
     var journal = Journal(after: 7, process: 1)
     let events = [
-      EventRow(id: 9, at: 2000, kind: "merge", message: "a\u{1B}[2J: the server's won"),
-      EventRow(id: 8, at: 1000, kind: "error", message: "NETWORK_ERROR: cut"),
-      EventRow(id: 7, at: 0, kind: "error", message: "known"),
+      EventRow(id: 9, at: 2000, event: .dropped(record: "a\u{1B}[2J", .serverKept())),
+      EventRow(id: 8, at: 1000, event: .error(code: "NETWORK_ERROR", message: "cut")),
+      EventRow(id: 7, at: 0, event: .legacy(kind: "error", "known")),
     ]
 
     #expect(
       journal.lines(status(.offline, "cut"), events) == [
-        "1970-01-01T00:00:01.000Z error NETWORK_ERROR: cut",
-        "1970-01-01T00:00:02.000Z merge a␛[2J: the server's won",
+        "1970-01-01T00:00:01.000Z error cut (NETWORK_ERROR)",
+        "1970-01-01T00:00:02.000Z merge a␛[2J: the server's values were kept",
         "1970-01-01T00:00:03.000Z state offline: cut",
       ]
     )
@@ -44,10 +45,14 @@ import Testing
     let none = FieldChanges()
     var operation = QueuedOperation(saving: key, type: "Task", none, base: [:], baseTag: nil, group: nil, now: 0)
     operation.id = 7
-    operation.fail("BAD_REQUEST", "no such field")
+    operation.fail(.rejected(code: "BAD_REQUEST", message: "no such field"))
     let lines = journal.lines(status(.idle, "1 failed"), [], stuck: [QueueRow(operation, serverTag: nil)])
 
-    #expect(lines.first?.hasSuffix(" failed operation 7, save Task a in zone z: BAD_REQUEST: no such field") == true)
+    #expect(
+      lines.first?.hasSuffix(
+        " failed operation 7, save Task a in zone z: the server rejected it: no such field (BAD_REQUEST)"
+      ) == true
+    )
     #expect(journal.lines(status(.idle, "1 failed"), [], stuck: [QueueRow(operation, serverTag: nil)]).isEmpty)
   }
 

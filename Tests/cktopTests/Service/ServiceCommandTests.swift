@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 import Dispatch
+import Facts
 import Foundation
 import Synchronization
 import Testing
@@ -47,7 +48,7 @@ import Testing
     for await _ in changes where isTrue() { return }
   }
 
-  @Test func `a store that moved is opened anew, to read and to change`() async throws {
+  @Test func `a store that moved is opened again, to read and to change`() async throws {
     let (old, new) = (folder.path("old.sqlite"), folder.path("new.sqlite"))
     let path = Mutex(old)
     do { _ = try SyncStore(path: old, scope: Self.scope).enqueueZone(ZoneKey(zone: "One")) }
@@ -118,7 +119,7 @@ import Testing
 
     let first = try #require(receipts.all.first)
     #expect(first.changed == 0 && first.failure == nil)
-    #expect(first.skipped == [1: "it is pending"] && first.gone == [77])
+    #expect(first.skipped == [1: .inState("pending")] && first.gone == [77])
     #expect((receipts.all.last?.failure as? StoreError)?.kind == .invalid)
   }
 

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import GRDB
 
 /// The tables `lease`, `activity` and `passes`.
@@ -111,8 +112,8 @@ extension Ledger {
 enum EventLog {
   static let kept: Int64 = 1000
 
-  static func add(_ kind: String, _ message: String, now: Int64, _ ledger: Ledger) throws {
-    let id = try ledger.addEvent(kind, message, at: now)
+  static func add(_ event: Event, now: Int64, _ ledger: Ledger) throws {
+    let id = try ledger.add(event, at: now)
     try ledger.removeEvents(through: id - kept)
   }
 }

@@ -48,7 +48,7 @@ extension Ledger {
       conditions.append(
         """
         coalesce(name, '') || ' ' || coalesce(type, '') || ' ' || zone || ' ' || state || ' ' || operation || ' ' \
-        || reason || ' ' || coalesce(errorMessage, '') LIKE ? ESCAPE '\\'
+        || words(reason) || ' ' || coalesce(errorMessage, '') LIKE ? ESCAPE '\\'
         """
       )
       arguments += [likePattern(query.text)]

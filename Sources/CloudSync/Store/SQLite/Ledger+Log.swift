@@ -1,3 +1,4 @@
+import Facts
 import GRDB
 
 /// The tables `attempts`, `history`, `events`, `commands` and `dropped`.
@@ -34,7 +35,7 @@ extension Ledger {
       """,
       [
         entry.id, entry.kind.rawValue, entry.key.zone, entry.key.owner, entry.key.name.isEmpty ? nil : entry.key.name,
-        entry.type, entry.ending.rawValue, entry.detail, entry.enqueuedAt, entry.endedAt,
+        entry.type, entry.ending.rawValue, entry.cause.stored, entry.enqueuedAt, entry.endedAt,
       ]
     )
   }
@@ -71,8 +72,8 @@ extension Ledger {
   }
 
   /// Adds a line to the event log and returns its number.
-  func addEvent(_ kind: String, _ message: String, at time: Int64) throws -> Int64 {
-    try run("INSERT INTO events(at, kind, message) VALUES (?, ?, ?)", [time, kind, message])
+  func add(_ event: Event, at time: Int64) throws -> Int64 {
+    try run("INSERT INTO events(at, kind, message) VALUES (?, ?, ?)", [time, event.kind, event.stored])
     return database.lastInsertedRowID
   }
 
@@ -81,7 +82,7 @@ extension Ledger {
   /// Newest first.
   func events(limit: Int) throws -> [EventRow] {
     try rows("SELECT * FROM events ORDER BY id DESC LIMIT ?", [limit]).map { row in
-      EventRow(id: row["id"], at: row["at"], kind: row["kind"], message: row["message"])
+      EventRow(id: row["id"], at: row["at"], event: Event(kind: row["kind"], stored: row["message"]))
     }
   }
 
@@ -134,7 +135,7 @@ extension Ledger {
       [
         dropped.operation, dropped.kind.rawValue, dropped.key.zone, dropped.key.owner, dropped.key.name, dropped.type,
         try JSONColumn.text(dropped.changes), dropped.base.isEmpty ? nil : try JSONColumn.text(dropped.base),
-        try JSONColumn.text(of: dropped.assets), dropped.reason, dropped.at, dropped.isOpen,
+        try JSONColumn.text(of: dropped.assets), dropped.cause.stored, dropped.at, dropped.isOpen,
       ]
     )
   }

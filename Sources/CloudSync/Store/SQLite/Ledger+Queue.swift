@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import GRDB
 
 /// The tables `operations` and `refs`.
@@ -123,7 +124,7 @@ extension Ledger {
     [
       operation.kind.rawValue, operation.type, try JSONColumn.text(operation.changes),
       try operation.base.isEmpty ? "{}" : JSONColumn.text(operation.base), operation.baseTag, operation.state.rawValue,
-      operation.reason,
+      operation.cause.stored,
       operation.generation, operation.sentGeneration, operation.sentKind?.rawValue,
       try operation.sentChanges.isEmpty ? nil : JSONColumn.text(operation.sentChanges), operation.isRecreation,
       operation.needsReadBack,
@@ -156,14 +157,14 @@ extension Ledger {
   }
 
   /// Marks pending or waiting operations as being on their way as they are now.
-  func markInFlight(_ ids: [Int64], reason: String) throws {
+  func markInFlight(_ ids: [Int64]) throws {
     guard !ids.isEmpty else { return }
     try run(
       """
       UPDATE operations SET state = 'inFlight', reason = ?, nextAttemptAt = NULL, isServersWait = 0,
         sentGeneration = generation, sentOperation = operation WHERE id IN (SELECT value FROM json_each(?))
       """,
-      [reason, try Self.json(ids)]
+      [Cause.sending.stored, try Self.json(ids)]
     )
   }
 
@@ -183,7 +184,7 @@ extension Ledger {
 
   /// Makes everything in flight pending and unanswered; records are to be read back, and of saves what was sent is kept.
   /// Returns how many there were.
-  func recoverInFlight(reason: String, zoneReason: String) throws -> Int {
+  func recoverInFlight() throws -> Int {
     try run(
       """
       UPDATE operations SET state = 'pending', sentGeneration = NULL, sentOperation = NULL,
@@ -195,7 +196,7 @@ extension Ledger {
         reason = CASE operation WHEN 'zoneSave' THEN ? ELSE ? END
       WHERE state = 'inFlight'
       """,
-      [zoneReason, reason]
+      [Cause.sentBeforeRestart(isRepeated: true).stored, Cause.sentBeforeRestart(isRepeated: false).stored]
     )
     return database.changesCount
   }
@@ -203,13 +204,13 @@ extension Ledger {
   /// Makes pending what waits by its own back-off, or by a server's wait that is over; returns how many there were.
   ///
   /// - Parameter throttledToo: also ends the server's waits that are not over.
-  func endBackOffs(now: Int64, throttledToo: Bool = false, reason: String) throws -> Int {
+  func endBackOffs(now: Int64, throttledToo: Bool = false) throws -> Int {
     try run(
       """
       UPDATE operations SET state = 'pending', nextAttemptAt = NULL, isServersWait = 0, reason = ?
       WHERE state = 'waiting' AND (isServersWait = 0 OR nextAttemptAt <= ? OR ?)
       """,
-      [reason, now, throttledToo]
+      [Cause.readyAgain(.flushed).stored, now, throttledToo]
     )
     return database.changesCount
   }
@@ -247,16 +248,16 @@ extension Ledger {
   /// A deletion has come true on the server: the record is no more here either.
   func endDeletion(_ operation: QueuedOperation, now: Int64) throws {
     try removeRecord(operation.key)
-    try end(operation, .acknowledged, "the server does not hold it", now: now)
+    try end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
   }
 
   /// Takes an operation out of the queue and writes down how it ended, in the same transaction.
-  func end(_ operation: QueuedOperation, _ ending: Ending, _ detail: String, now: Int64) throws {
-    try end([operation], ending, detail, now: now)
+  func end(_ operation: QueuedOperation, _ ending: Ending, _ cause: Cause, now: Int64) throws {
+    try end([operation], ending, cause, now: now)
   }
 
   /// Takes operations out of the queue, which ended alike.
-  func end(_ operations: [QueuedOperation], _ ending: Ending, _ detail: String, now: Int64) throws {
+  func end(_ operations: [QueuedOperation], _ ending: Ending, _ cause: Cause, now: Int64) throws {
     for operation in operations {
       try add(
         HistoryEntry(
@@ -265,7 +266,7 @@ extension Ledger {
           key: operation.key,
           type: operation.type,
           ending: ending,
-          detail: detail,
+          cause: cause,
           enqueuedAt: operation.enqueuedAt,
           endedAt: now
         )

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import GRDB
 
 /// Rows of lists and of the engine's own tables as the database has them.
@@ -20,7 +21,7 @@ extension QueueRow {
       key: RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"] ?? ""),
       type: row["type"],
       state: state,
-      reason: row["reason"],
+      cause: Cause(stored: row["reason"]),
       attempts: row["attempts"],
       maxAttempts: row["maxAttempts"],
       nextAttemptAt: row["nextAttemptAt"],
@@ -59,7 +60,7 @@ extension HistoryEntry {
       key: RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"] ?? ""),
       type: row["type"],
       ending: ending,
-      detail: row["detail"],
+      cause: Cause(stored: row["detail"]),
       enqueuedAt: row["enqueuedAt"],
       endedAt: row["endedAt"]
     )
@@ -80,7 +81,7 @@ extension DroppedChange {
     } catch {
       throw UnreadableRow(.dropped(row["id"]), error)
     }
-    reason = row["reason"]
+    cause = Cause(stored: row["reason"])
     at = row["at"]
     isOpen = row["isOpen"]
   }

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 import GRDB
 
@@ -44,7 +45,8 @@ enum Quarantine {
 
   private static func takeOperation(_ id: Int64, _ reason: String, _ now: Int64, _ database: Database) throws {
     guard let content = try keep("operations", "id = ?", [id], reason, now, database) else { return }
-    let message = "cannot be read (\(reason)); what it was is kept: discard it, or edit the record again"
+    let failure = FailureCause.damaged(code: StoreError.unreadable, reason: reason)
+    let message = failure.message
     try database.execute(
       sql: """
         UPDATE operations SET changes = '{}', base = '{}', baseTag = NULL, sentChanges = NULL, assets = NULL,
@@ -54,7 +56,7 @@ enum Quarantine {
           operation = CASE WHEN name IS NULL THEN 'zoneSave' WHEN operation = 'delete' THEN 'delete' ELSE 'save' END
         WHERE id = ?
         """,
-      arguments: [message, StoreError.unreadable, message, id]
+      arguments: [Cause.failed(failure).stored, failure.code, message, id]
     )
     try database.execute(sql: "DELETE FROM refs WHERE operation = ?", arguments: [id])
     let ledger = Ledger(database)
@@ -67,7 +69,7 @@ enum Quarantine {
       response: String(content.prefix(4096))
     )
     try ledger.add(attempt, of: id)
-    try EventLog.add("error", "operation \(id) \(message)", now: now, ledger)
+    try EventLog.add(.damagedOperation(id, reason: reason), now: now, ledger)
   }
 
   private static func takeRecord(_ key: RecordKey, _ reason: String, _ now: Int64, _ database: Database) throws {
@@ -89,8 +91,7 @@ enum Quarantine {
       try ledger.restart(key.zoneKey)
     }
     try ledger.changeActivity { $0.reachedEnd = false }
-    let message = "the copy of record \(key.name) cannot be read (\(reason)); it is read from the server again"
-    try EventLog.add("error", message, now: now, ledger)
+    try EventLog.add(.damagedRecord(key.name, reason: reason), now: now, ledger)
   }
 
   /// Keeps a row as it is and returns it as text; nil where it is gone.

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 import GRDB
 
@@ -50,7 +51,7 @@ extension QueuedOperation {
     base = try JSONColumn.value(row[.base])
     baseTag = row[.baseTag]
     self.state = state
-    reason = row[.reason]
+    cause = Cause(stored: row[.reason])
     generation = row[.generation]
     sentGeneration = row[.sentGeneration]
     sentKind = (row[.sentOperation] as String?).flatMap(OperationKind.init(rawValue:))

@@ -1,4 +1,5 @@
 package import Dispatch
+import Facts
 package import Foundation
 package import GRDB
 import Synchronization
@@ -32,9 +33,9 @@ package final class SQLiteStorage: QueueStorage {
   private let log: FileIdentity?
   /// Why the file is not to be used any more, once that is known.
   private let damage = Mutex<StoreError?>(nil)
-  /// How many calls wait for their turn to write.
   /// Where the log of a replaced file was moved to.
   private let logOfReplaced = Mutex<String?>(nil)
+  /// How many calls wait for their turn to write.
   private let waiting = Atomic(0)
 
   /// Opens the file.
@@ -76,15 +77,28 @@ package final class SQLiteStorage: QueueStorage {
     identity = nil
     log = nil
     do {
-      var configuration = Configuration()
-      configuration.label = "cktop"
-      let queue = try DatabaseQueue(configuration: configuration)
+      let queue = try DatabaseQueue(configuration: Self.configuration())
       try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
       try Schema.migrator.migrate(queue)
       writer = queue
     } catch {
       throw StoreError(opening: name, error)
     }
+  }
+
+  /// How every connection is made.
+  private static func configuration(isReadOnly: Bool = false) -> Configuration {
+    var configuration = Configuration()
+    configuration.readonly = isReadOnly
+    configuration.busyMode = .timeout(10)
+    configuration.label = "cktop"
+    configuration.prepareDatabase { $0.add(function: words) }
+    return configuration
+  }
+
+  /// A stored cause as lists show it, so that a list can be searched for what it shows.
+  private static let words = DatabaseFunction("words", argumentCount: 1, pure: true) { values in
+    values.first.flatMap(String.fromDatabaseValue).map { Cause(stored: $0).text }
   }
 
   deinit {
@@ -134,10 +148,7 @@ package final class SQLiteStorage: QueueStorage {
 
   /// Opens a file read-only. One on media that cannot be written is read as it is, as long as no log holds more.
   private static func openToRead(_ path: String) throws -> DatabaseQueue {
-    var configuration = Configuration()
-    configuration.readonly = true
-    configuration.busyMode = .timeout(10)
-    configuration.label = "cktop"
+    let configuration = configuration(isReadOnly: true)
     do {
       let queue = try DatabaseQueue(path: path, configuration: configuration)
       try queue.read { try inspect(path, $0) }
@@ -176,9 +187,7 @@ package final class SQLiteStorage: QueueStorage {
 
   /// Opens a file for reading and writing, and makes an empty one where there is none.
   private static func openPool(_ path: String) throws -> DatabasePool {
-    var configuration = Configuration()
-    configuration.busyMode = .timeout(10)
-    configuration.label = "cktop"
+    let configuration = configuration()
     let isNew = !FileManager.default.fileExists(atPath: path)
     if !isNew { try inspect(path) }
     let pool = try DatabasePool(path: path, configuration: configuration)

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudSync
+import Facts
 
 extension QueueRow {
   /// The operation as a line of `queue list`.
@@ -7,7 +8,7 @@ extension QueueRow {
     [
       "id": .integer(id), "version": .text(version), "operation": .text(kind.rawValue), "recordType": .optional(type),
       "recordName": kind.isOfZone ? .null : .text(key.name), "zone": .text(key.zone),
-      "owner": .unlessEmpty(key.owner), "state": .text(state.rawValue), "reason": .text(reason),
+      "owner": .unlessEmpty(key.owner), "state": .text(state.rawValue), "reason": .text(cause.text),
       "attempts": .integer(Int64(attempts)), "maxAttempts": .integer(Int64(maxAttempts)),
       "nextAttemptAt": .time(nextAttemptAt), "blockedBy": .array(blockedBy.map(OutputJSON.integer)),
       "error": .error(errorCode, errorMessage), "bytes": .integer(Int64(bytes)), "enqueuedAt": .time(enqueuedAt),
@@ -60,7 +61,7 @@ extension OperationDetail {
       "recordName": entry.kind.isOfZone ? .null : .text(entry.key.name), "zone": .text(entry.key.zone),
       "owner": .unlessEmpty(entry.key.owner), "state": .null, "reason": .null, "attempts": .null, "maxAttempts": .null,
       "nextAttemptAt": .null, "blockedBy": .array([]), "error": .null, "bytes": .null,
-      "enqueuedAt": .time(entry.enqueuedAt), "ending": .text(entry.ending.rawValue), "detail": .text(entry.detail),
+      "enqueuedAt": .time(entry.enqueuedAt), "ending": .text(entry.ending.rawValue), "detail": .text(entry.cause.text),
       "endedAt": .time(entry.endedAt), "attemptLog": attemptLog,
       "dropped": .array(dropped.map { .object($0.json) }),
     ]
@@ -90,7 +91,7 @@ extension DroppedChange {
     [
       "id": .integer(operation), "operation": .text(kind.rawValue), "recordName": .text(key.name),
       "recordType": .optional(type), "zone": .text(key.zone), "fields": .fields(changes.values),
-      "cleared": .array(changes.cleared.sorted().map(OutputJSON.text)), "reason": .text(reason),
+      "cleared": .array(changes.cleared.sorted().map(OutputJSON.text)), "reason": .text(cause.text),
       "droppedAt": .time(at), "canBeUndone": .bool(isOpen),
     ]
   }
@@ -111,7 +112,7 @@ extension Conflict {
         }
       ),
       "detectedAt": .time(detectedAt), "serverModifiedAt": .time(serverModifiedAt),
-      "serverModifiedBy": .optional(serverModifiedBy), "reason": .text(reason),
+      "serverModifiedBy": .optional(serverModifiedBy), "reason": .text(cause.text),
       "deletedOnServer": .bool(isDeletedOnServer),
     ]
   }

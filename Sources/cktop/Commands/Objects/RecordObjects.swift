@@ -1,5 +1,6 @@
 import CloudKit
 import CloudSync
+import Facts
 
 extension RecordRow {
   /// The record as the documentation has it.

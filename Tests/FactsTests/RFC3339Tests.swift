@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CloudSync
+@testable import Facts
 
 @Suite(.serialized) struct RFC3339Tests {
   private static let times: [(Int64, String)] = [

@@ -1,0 +1,251 @@
+import Foundation
+
+/// Why an operation is in its state, how it ended, or why a part of it was dropped, as data.
+///
+/// The store keeps causes, never sentences. `text` puts one into words; nothing reads those words back.
+package indirect enum Cause: Hashable, Sendable, Codable {
+  // MARK: Waiting for its turn
+
+  case ready
+  /// Ready to send again after something happened to it.
+  case readyAgain(Event)
+  /// A part was saved; references that had to be deferred follow.
+  case referencesFollow
+  /// A file is uploaded first, so that its checksum can be compared with the server's.
+  case comparesFile
+  /// Deletes what a save without a reply may still create.
+  case deletesUnconfirmedSave
+  /// Made on values that the local copy no longer has: the server's record is fetched first.
+  case basedOnOldVersion
+  /// The server reported a version that the local copy does not have: the record is fetched first.
+  case serverChanged
+  /// A request got no reply, or one that leaves its effect open: the record is fetched to see what became of it.
+  case unconfirmed(code: String)
+  /// The server refused a request that only fetched the record; smaller ones follow.
+  case checkRefused(code: String)
+  /// The check waits for a scope.
+  case checkWaits(Scope, code: String)
+  /// Sent by a process that ended before the reply. `isRepeated`: it is sent again without a check.
+  case sentBeforeRestart(isRepeated: Bool)
+  /// Its scope waits. `until`: milliseconds since 1970, where the wait is still running.
+  case waits(Scope, code: String, until: Int64? = nil)
+  /// Another change of its atomic group was rejected.
+  case groupRejected
+  /// The request was too large; a smaller one follows.
+  case requestTooLarge(code: String)
+  /// The request was rejected for one of its records; smaller ones find that record.
+  case bisection(code: String, count: Int)
+  /// The server deleted its record; the deletion is not applied yet.
+  case recordDeleted
+  /// Its zone is missing on the server. `isDeleted`: the server deleted it, and the deletion is on hold.
+  case zoneMissing(zone: String, isDeleted: Bool)
+  /// It waits for other operations: those it refers to, or others of its atomic group.
+  case waitsFor([Int64], isGroup: Bool)
+  /// It waits for the deletion of its zone.
+  case waitsForZoneDelete(Int64)
+  /// A person has to decide about deletions on hold. `isWholeZone`: the zone was deleted, not only records in it.
+  case deletionsOnHold(zone: String, isWholeZone: Bool)
+  /// The server deleted its record; the zone's changes are still being fetched.
+  case recordDeletedWhileFetching
+  case waitsForApp
+
+  // MARK: On its way, retrying, paused
+
+  case sending
+  /// Sent by a process that has ended; the next sync checks with the server.
+  case senderEnded
+  /// An attempt failed; the next one waits.
+  case backOff(code: String, attempt: Int, of: Int)
+  /// The app did not answer in time whether it may be sent.
+  case appSilent(String)
+  /// A rule pauses it. `by`: who paused, where the store knows.
+  case pausedByRule(PauseScope, by: String?)
+  case paused(by: String?)
+
+  // MARK: For a person
+
+  /// `rounds`: how often in a row it conflicted, where that is too often to go on without a person.
+  case conflict(ConflictCause, rounds: Int? = nil)
+  case failed(FailureCause)
+  /// Something became known about it while a person holds it.
+  case noted(Cause, Note)
+
+  // MARK: How it ended
+
+  /// The server has what it was to bring about. `isDeletion`: it does not have the record any more.
+  case onServer(isDeletion: Bool = false)
+  case zoneDone
+  /// Edited back to what the server has before anything was sent.
+  case editedBack
+  /// Deleted before it was sent.
+  case deletedBeforeSent
+  case zoneDeleteEnqueued
+  case zoneKept
+  /// A merge kept the server's values. `fields`: of these; empty: of all it changed.
+  case serverKept(fields: [String] = [])
+  /// The server's side of a record that one side deleted was kept.
+  case serverSideKept(ConflictCause)
+  case resolved(by: Decider)
+  case discarded(by: String?)
+  case withdrawnByApp
+  /// Moved to the store at this path.
+  case moved(to: String)
+
+  /// Stored as a sentence by an earlier version.
+  case legacy(String)
+
+  /// What made an operation ready to send again.
+  package enum Event: Hashable, Sendable, Codable {
+    case edited
+    case editedWhileSent
+    case merged
+    case retried(by: String?)
+    case resumed(by: String?)
+    case flushed
+    case resolved(by: Decider)
+    case repairedByApp
+    case takenOver(by: String)
+    /// The server deleted the record, which the edit recreates.
+    case recreates
+    case zoneStillThere
+  }
+
+  /// Who decided about a conflict.
+  package enum Decider: String, Hashable, Sendable, Codable {
+    case person, app, policy
+  }
+
+  /// What waits as a whole.
+  package enum Scope: Hashable, Sendable, Codable {
+    case network, account, quota, database
+    case zone(String)
+    /// A change feed or polled query.
+    case feed(String)
+  }
+
+  /// What a pause rule holds.
+  package enum PauseScope: Hashable, Sendable, Codable {
+    case everything
+    case zone(String)
+    case type(String)
+  }
+
+  /// What became known about an operation that a person holds.
+  package enum Note: Hashable, Sendable, Codable {
+    case serverRecordChanged
+    /// The server deleted the record, which the edit recreates.
+    case recordDeleted
+    case serverChanged
+    case waitsForApp
+  }
+}
+
+/// Why a conflict waits for a decision.
+package enum ConflictCause: Hashable, Sendable, Codable {
+  /// Both sides changed these fields. Empty: both sides changed the record.
+  case fields([String])
+  /// A reply was lost, so nobody knows whether the last change to these counters was applied.
+  case counters([String])
+  case recreatedHere
+  case deletedHere
+  case deletedOnServer
+  /// The server says that the record exists, and does not return it.
+  case existsUnseen
+  /// The app was asked and did not decide.
+  case undecidedByApp(AppFailure)
+
+  /// Why the app's answer decides nothing.
+  package enum AppFailure: Hashable, Sendable, Codable {
+    case leftToPerson(String)
+    case otherRecord
+    case invalidRecord(String)
+    case failed(String)
+    case silent(String)
+  }
+}
+
+/// Why an operation failed until a person acts.
+package enum FailureCause: Hashable, Sendable, Codable {
+  /// The server, or an upload, rejected it. `group`: the size of its atomic group, where no member was named.
+  case rejected(code: String, message: String, group: Int? = nil)
+  case tooLarge(code: String, message: String)
+  /// The server has a record of another type under this name.
+  case otherType(server: String, local: String)
+  /// The zone changed or was recreated after its deletion was sent.
+  case zoneChanged(zone: String)
+  case cannotVerify(code: String, message: String)
+  case cannotVerifyZone(zone: String, code: String, message: String)
+  case referenceMissing(field: String, name: String, code: String)
+  case zoneCannotBeCreated(zone: String, code: String, message: String)
+  case zoneDeleted(zone: String, code: String)
+  /// The server no longer has a file that was uploaded before.
+  case fileNotOnServer(field: String)
+  case file(FileProblem, path: String, field: String)
+  case fileTooLarge(field: String, code: String, message: String)
+  case uploadExpired(code: String)
+  case refusedByApp(String)
+  /// Its row in the store is damaged.
+  case damaged(code: String, reason: String)
+
+  /// What is wrong with a file that is to be uploaded.
+  package enum FileProblem: Hashable, Sendable, Codable {
+    case missing, changed
+    case unreadable(String)
+  }
+}
+
+extension Cause {
+  /// What became known last while a person holds it.
+  package var note: Note? { if case .noted(_, let note) = self { note } else { nil } }
+}
+
+// MARK: - In the store
+
+extension Cause {
+  /// The cause as the store keeps it.
+  package var stored: String {
+    switch self {
+    case .ready: Self.storedReady
+    case .sending: Self.storedSending
+    case .onServer(false): Self.storedOnServer
+    default: Self.encoded(self)
+    }
+  }
+
+  /// - Parameter stored: what the store has; a sentence of an earlier version becomes `legacy`.
+  package init(stored: String) {
+    switch stored {
+    case Self.storedReady: self = .ready
+    case Self.storedSending: self = .sending
+    case Self.storedOnServer: self = .onServer()
+    default: self = Stored.decoded(stored) ?? .legacy(stored)
+    }
+  }
+
+  // Every change has these three on its way, so they are encoded once.
+  private static let storedReady = encoded(.ready)
+  private static let storedSending = encoded(.sending)
+  private static let storedOnServer = encoded(.onServer())
+
+  private static func encoded(_ cause: Cause) -> String {
+    if case .legacy(let text) = cause { return text }
+    return Stored.encoded(cause)
+  }
+}
+
+/// How the store keeps causes and events: as JSON with sorted keys.
+enum Stored {
+  static func encoded(_ value: some Encodable) -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(value) else {
+      preconditionFailure("Enums of texts and numbers can be encoded.")
+    }
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  static func decoded<Value: Decodable>(_ text: String) -> Value? {
+    guard text.hasPrefix("{") else { return nil }
+    return try? JSONDecoder().decode(Value.self, from: Data(text.utf8))
+  }
+}

@@ -1,0 +1,112 @@
+/// Something that happened to a store, as data.
+///
+/// `kind` is its word in filters and JSON; `text` puts it into words.
+package enum Event: Hashable, Sendable, Codable {
+  /// A command of an operator. `selection`: what it was about; empty: nothing to select.
+  case command(verb: String, selection: String, count: Int)
+  /// A request failed. `scope`: what waits because of it; nil: the whole sync.
+  case error(code: String, message: String, scope: String? = nil)
+  /// The server refuses to let this user read a zone, or a record type of it.
+  case unreadable(zone: String, type: String?, message: String)
+  case zoneCannotBeCreated(zone: String, code: String, message: String)
+  case damagedOperation(Int64, reason: String)
+  case damagedRecord(String, reason: String)
+  /// A part of a change was dropped.
+  case dropped(record: String, Cause)
+  case conflictResolved(record: String, by: Cause.Decider)
+  case repaired(record: String)
+  case deliveryFailed(String)
+  case deletionsOnHold(zone: String, deleted: Int, of: Int)
+  case zoneOnHold(zone: String, records: Int)
+  case zoneDeleted(zone: String)
+  /// The server no longer takes the zone's change token.
+  case zoneRestarted(zone: String)
+  case signedOut
+  case takenOver(by: String, from: String?, count: Int)
+  case settingsReplaced([SettingChange])
+  case clockMovedBack(seconds: Int64)
+  case subscribed(count: Int)
+  case subscriptionsRefused(code: String, message: String)
+  /// Stored as a sentence by an earlier version.
+  case legacy(kind: String, String)
+
+  /// What replaced a stored setting.
+  package enum SettingChange: Hashable, Sendable, Codable {
+    case policy(String, before: String)
+    case mergeRules, deletionGuard
+    case appNotAskedBeforeSending, appNotAskedAboutConflicts
+  }
+
+  package var kind: String {
+    switch self {
+    case .command: "command"
+    case .error, .unreadable, .zoneCannotBeCreated, .damagedOperation, .damagedRecord: "error"
+    case .dropped, .conflictResolved: "merge"
+    case .repaired: "repair"
+    case .deliveryFailed: "delivery"
+    case .deletionsOnHold, .zoneOnHold, .zoneDeleted, .zoneRestarted: "zone"
+    case .signedOut, .takenOver: "account"
+    case .settingsReplaced: "settings"
+    case .clockMovedBack: "clock"
+    case .subscribed, .subscriptionsRefused: "push"
+    case .legacy(let kind, _): kind
+    }
+  }
+
+  /// The event as the store keeps it, beside its kind.
+  package var stored: String {
+    if case .legacy(_, let text) = self { return text }
+    return Stored.encoded(self)
+  }
+
+  package init(kind: String, stored: String) { self = Stored.decoded(stored) ?? .legacy(kind: kind, stored) }
+}
+
+extension Event {
+  package var text: String {
+    switch self {
+    case .command(let verb, let selection, let count):
+      [verb, selection, "(\(count))"].filter { !$0.isEmpty }.joined(separator: " ")
+    case .error(let code, let message, nil): Words.joined(message, code)
+    case .error(let code, let message, let scope?): "\(scope): \(Words.joined(message, code))"
+    case .unreadable(let zone, let type, let message): Words.unreadable(zone: zone, type: type, message: message)
+    case .zoneCannotBeCreated(let zone, let code, let message):
+      "zone \(zone) cannot be created yet: \(Words.joined(message, code))"
+    case .damagedOperation(let id, let reason):
+      "operation \(id) is damaged in the store (\(reason)); its content is kept: discard it, or edit the record again"
+    case .damagedRecord(let name, let reason):
+      "the local copy of record \(name) is damaged (\(reason)); it is fetched again"
+    case .dropped(let record, let cause): "\(record): \(cause.text)"
+    case .conflictResolved(let record, let decider): "\(record): conflict \(Cause.resolved(by: decider).text)"
+    case .repaired(let record): "\(record) was repaired by the app"
+    case .deliveryFailed(let reason): reason
+    case .deletionsOnHold(let zone, let deleted, let total):
+      "the server deleted \(deleted) of the \(total) records of zone \(zone); local copies are kept until somebody decides"
+    case .zoneOnHold(let zone, let records):
+      "the server deleted zone \(zone) with \(Words.count(records, "record")); local copies are kept until somebody decides"
+    case .zoneDeleted(let zone): "the server deleted zone \(zone)"
+    case .zoneRestarted(let zone):
+      "the server no longer accepts the change token of zone \(zone); the zone is fetched from the start"
+    case .signedOut: "the store's user is signed out; unsent changes wait"
+    case .takenOver(let user, let before, let count):
+      "\(user) took over the store of \(before ?? "another sign-in") with \(Words.count(count, "unsent change"))"
+    case .settingsReplaced(let changes): changes.map(\.text).joined(separator: ", ")
+    case .clockMovedBack(let seconds): "the system clock moved back \(seconds) s; back-offs were restarted"
+    case .subscribed(let count): "made \(Words.count(count, "subscription"))"
+    case .subscriptionsRefused(let code, let message): "no subscriptions: \(Words.joined(message, code))"
+    case .legacy(_, let text): text
+    }
+  }
+}
+
+extension Event.SettingChange {
+  fileprivate var text: String {
+    switch self {
+    case .policy(let policy, let before): "the conflict policy is now \(policy), it was \(before)"
+    case .mergeRules: "the merge rules were replaced"
+    case .deletionGuard: "the deletion guard was replaced"
+    case .appNotAskedBeforeSending: "the app is no longer asked before sending"
+    case .appNotAskedAboutConflicts: "the app is no longer asked about conflicts"
+    }
+  }
+}

@@ -1,0 +1,31 @@
+/// Why a command leaves an operation as it is.
+package enum Obstacle: Hashable, Sendable {
+  case beingSent
+  /// Its row in the store is damaged, so that nobody knows what to send.
+  case damaged
+  /// The command means nothing in this state, by its name in the store.
+  case inState(String)
+  /// It is no longer in the version that was decided on; `state` is the present one.
+  case changed(state: String)
+
+  package var text: String {
+    switch self {
+    case .beingSent: "it is being sent"
+    case .damaged: "it is damaged; discard it, or edit the record again"
+    case .inState(let state): "it is \(Words.state(state))"
+    case .changed(let state): "it has changed meanwhile and is now \(Words.state(state))"
+    }
+  }
+}
+
+extension Words {
+  /// An operation's state, by its name in the store, as screens and sentences have it.
+  package static func state(_ name: String) -> String {
+    switch name {
+    case "inFlight": "sending"
+    case "waiting": "retrying"
+    case "conflict": "in conflict"
+    default: name
+    }
+  }
+}

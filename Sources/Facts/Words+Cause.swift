@@ -1,0 +1,230 @@
+import Foundation
+
+/// Causes in words: parts of sentences that begin in lower case and end without a full stop.
+extension Cause {
+  package var text: String {
+    switch self {
+    case .ready: "ready to send"
+    case .readyAgain(let event): "\(event.text); ready to send"
+    case .referencesFollow: "saved; its deferred references follow"
+    case .comparesFile: "its file is uploaded first, to compare it with the server's"
+    case .deletesUnconfirmedSave: "deletes what an unconfirmed request may still create"
+    case .basedOnOldVersion: "based on an older version; the server's record is fetched first"
+    case .serverChanged: "the server reported another version; its record is fetched first"
+    case .unconfirmed(let code) where Words.isConflict(code):
+      "the server has another version; its record is fetched first"
+    case .unconfirmed(let code): "unconfirmed, \(Words.error(code)); checking with the server"
+    case .checkRefused(let code): "the check with the server failed, \(Words.error(code)); smaller requests follow"
+    case .checkWaits(let scope, let code): "unconfirmed; the check waits: \(scope.text(code))"
+    case .sentBeforeRestart(true): "sent before a restart; will be sent again"
+    case .sentBeforeRestart(false): "sent before a restart; checking with the server"
+    case .waits(let scope, let code, let until):
+      scope.text(code) + (until.flatMap(RFC3339.text(milliseconds:)).map { " until \($0)" } ?? "")
+    case .groupRejected: "another change of its atomic group was rejected; will be sent again"
+    case .requestTooLarge(let code): "the request was too large (\(code)); a smaller one follows"
+    case .bisection(let code, let count):
+      "the server rejected a request of \(count) changes (\(code)); smaller requests find the bad record"
+    case .recordDeleted: "the server deleted its record; the deletion is on hold"
+    case .zoneMissing(let zone, true): "the server deleted zone \(zone); the deletion is on hold"
+    case .zoneMissing(let zone, false): "waits for zone \(zone) to be created"
+    case .waitsFor(let ids, let isGroup):
+      "waits for \(ids.count == 1 ? "operation" : "operations") \(Words.list(ids.map(String.init)))"
+        + (isGroup ? " of its atomic group" : "")
+    case .waitsForZoneDelete(let id): "waits for the deletion of its zone, operation \(id)"
+    case .deletionsOnHold(let zone, true):
+      "the server deleted zone \(zone); `cktop zones restore` recreates it, `cktop zones accept` deletes it here"
+    case .deletionsOnHold(_, false):
+      "the server deleted its record with many others; `cktop zones restore` recreates it, `cktop zones accept` "
+        + "deletes it here"
+    case .recordDeletedWhileFetching: "the server deleted its record; the zone's changes are still being fetched"
+    case .waitsForApp: "waits for the app, which decides what is sent; `cktop sync --without-app` sends it"
+    case .sending: "being sent"
+    case .senderEnded: "sent by a process that has ended; the next sync checks with the server"
+    case .backOff(let code, let attempt, let limit): "\(Words.error(code)), attempt \(attempt) of \(limit)"
+    case .appSilent(let reason): "the app did not answer: \(reason)"
+    case .pausedByRule(let scope, let actor): "\(scope.text) is paused\(Words.by(actor))"
+    case .paused(let actor): "paused\(Words.by(actor))"
+    case .conflict(let conflict, nil): conflict.text
+    case .conflict(let conflict, let rounds?): "conflicted \(rounds) times in a row: \(conflict.text)"
+    case .failed(let failure): failure.text
+    case .noted(let cause, let note): "\(cause.text); \(note.text)"
+    case .onServer(false): "the server has it"
+    case .onServer(true): "the server no longer has it"
+    case .zoneDone: "done on the server"
+    case .editedBack: "edited back before it was sent; nothing was left to send"
+    case .deletedBeforeSent: "deleted before it was sent"
+    case .zoneDeleteEnqueued: "the deletion of its zone was enqueued"
+    case .zoneKept: "the zone is kept"
+    case .serverKept(let fields) where fields.isEmpty: "the server's values were kept"
+    case .serverKept(let fields): "the server's value was kept for \(Words.list(fields))"
+    case .serverSideKept(.deletedHere): "the record was edited on the server; the local deletion was dropped"
+    case .serverSideKept(.deletedOnServer): "the record was deleted on the server; the local edit was dropped"
+    case .serverSideKept(.recreatedHere): "the record was edited on the server; the record recreated here was dropped"
+    case .serverSideKept(let conflict): "\(conflict.text); the server's side was kept"
+    case .resolved(let decider): "resolved by \(decider.text)"
+    case .discarded(let actor): "discarded\(Words.by(actor))"
+    case .withdrawnByApp: "withdrawn by the app"
+    case .moved(let path): "moved to \(path)"
+    case .legacy(let text): text
+    }
+  }
+}
+
+extension Cause {
+  /// The words for a list, which shows the state beside them: of a rejection only what the server says.
+  package var brief: String {
+    if case .failed(.rejected(let code, let message, _)) = self, !message.isEmpty { return Words.joined(message, code) }
+    return text
+  }
+}
+
+extension Cause.Event {
+  fileprivate var text: String {
+    switch self {
+    case .edited: "edited again"
+    case .editedWhileSent: "edited while it was being sent"
+    case .merged: "merged with the server's record"
+    case .retried(let actor): "retried\(Words.by(actor))"
+    case .resumed(let actor): "resumed\(Words.by(actor))"
+    case .flushed: "its back-off was ended"
+    case .resolved(let decider): "its conflict was resolved by \(decider.text)"
+    case .repairedByApp: "repaired by the app"
+    case .takenOver(let user): "taken over by \(user)"
+    case .recreates: "the server deleted the record, which will be recreated"
+    case .zoneStillThere: "the zone still exists"
+    }
+  }
+}
+
+extension Cause.Decider {
+  fileprivate var text: String {
+    switch self {
+    case .person: "an operator"
+    case .app: "the app"
+    case .policy: "the conflict policy"
+    }
+  }
+}
+
+extension Cause.Scope {
+  /// Why everything in the scope waits, in few words.
+  package var text: String {
+    switch self {
+    case .network: "offline"
+    case .account: "the account cannot be used"
+    case .quota: "storage quota full"
+    case .database: "throttled"
+    case .zone(let zone): "zone \(zone) throttled"
+    case .feed(let name): "fetching \(name) waits"
+    }
+  }
+
+  fileprivate func text(_ code: String) -> String { "\(text) (\(code))" }
+}
+
+extension Cause.PauseScope {
+  package var text: String {
+    switch self {
+    case .everything: "everything"
+    case .zone(let zone): "zone \(zone)"
+    case .type(let type): "type \(type)"
+    }
+  }
+}
+
+extension Cause.Note {
+  fileprivate var text: String {
+    switch self {
+    case .serverRecordChanged: "the server's record has changed since"
+    case .recordDeleted: "the server has deleted the record since, which this recreates"
+    case .serverChanged: "the server has reported another version since"
+    case .waitsForApp: "waits for the app's decision"
+    }
+  }
+}
+
+extension ConflictCause {
+  package var text: String {
+    switch self {
+    case .fields(let names) where names.isEmpty: "both sides changed the record"
+    case .fields(let names): "both sides changed \(Words.list(names))"
+    case .counters(let names):
+      "cannot tell whether the last change to \(Words.list(names)) was applied: the reply was lost"
+    case .recreatedHere: "recreated here, edited on the server"
+    case .deletedHere: "deleted here, edited on the server"
+    case .deletedOnServer: "edited here, deleted on the server"
+    case .existsUnseen: "the server says that the record exists, but does not return it"
+    case .undecidedByApp(let failure): failure.text
+    }
+  }
+}
+
+extension ConflictCause.AppFailure {
+  fileprivate var text: String {
+    switch self {
+    case .leftToPerson(let reason): "left to a person by the app: \(reason)"
+    case .otherRecord: "the app returned another record than it was asked about"
+    case .invalidRecord(let reason): "the app's record cannot be sent: \(reason)"
+    case .failed(let reason): "the app failed to resolve it: \(reason)"
+    case .silent(let time): "the app did not answer within \(time)"
+    }
+  }
+}
+
+extension FailureCause {
+  /// The code under which filters and scripts find it: the server's, or one of this program's own.
+  package var code: String {
+    switch self {
+    case .rejected(let code, _, _), .tooLarge(let code, _), .cannotVerify(let code, _), .uploadExpired(let code),
+      .referenceMissing(_, _, let code), .zoneDeleted(_, let code), .damaged(let code, _),
+      .cannotVerifyZone(_, let code, _), .zoneCannotBeCreated(_, let code, _), .fileTooLarge(_, let code, _):
+      code
+    case .otherType: "EXISTS"
+    case .zoneChanged: "CONFLICT"
+    case .fileNotOnServer: "ASSET_NOT_AVAILABLE"
+    case .file(.changed, _, _): "ASSET_FILE_MODIFIED"
+    case .file: "ASSET_FILE_NOT_FOUND"
+    case .refusedByApp: "APP_REFUSED"
+    }
+  }
+
+  /// The server's or the app's own message where one of them rejected it, else the cause in words.
+  package var message: String {
+    switch self {
+    case .rejected(_, let message, nil), .refusedByApp(let message): message
+    default: text
+    }
+  }
+
+  package var text: String {
+    switch self {
+    case .rejected(let code, "", nil): "the server rejected it (\(code))"
+    case .rejected(let code, let message, nil): "the server rejected it: \(Words.joined(message, code))"
+    case .rejected(let code, let message, let group?):
+      "the server rejected the atomic group of \(group) without naming the bad record: \(Words.joined(message, code))"
+    case .tooLarge(let code, let message): "too large for the server even alone: \(Words.joined(message, code))"
+    case .otherType(let server, let local): "the server has a \(server) of this name, not a \(local)"
+    case .zoneChanged(let zone):
+      "zone \(zone) has changed or was recreated since; retry deletes it, discard keeps it"
+    case .cannotVerify(let code, let message): "the check with the server failed: \(Words.joined(message, code))"
+    case .cannotVerifyZone(let zone, let code, let message):
+      "the check of zone \(zone) failed: \(Words.joined(message, code))"
+    case .referenceMissing(let field, let name, let code):
+      "field \(field) refers to \(name), which the server does not have (\(code))"
+    case .zoneCannotBeCreated(let zone, let code, let message):
+      "zone \(zone) cannot be created: \(Words.joined(message, code))"
+    case .zoneDeleted(let zone, _): "the server deleted zone \(zone); retry recreates it"
+    case .fileNotOnServer(let field): "the server no longer has the file of field \(field)"
+    case .file(.missing, let path, let field): "the file \(path) for field \(field) is gone"
+    case .file(.changed, let path, let field): "the file \(path) for field \(field) has changed since"
+    case .file(.unreadable(let reason), let path, let field):
+      "the file \(path) for field \(field) cannot be read: \(reason)"
+    case .fileTooLarge(let field, let code, let message):
+      "the file of field \(field) is too large: \(Words.joined(message, code))"
+    case .uploadExpired: "its files take longer to upload than the server keeps them for a save"
+    case .refusedByApp(let reason): "the app refused it: \(reason)"
+    case .damaged(_, let reason):
+      "its row in the store is damaged (\(reason)); its content is kept: discard it, or edit the record again"
+    }
+  }
+}

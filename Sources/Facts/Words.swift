@@ -1,0 +1,57 @@
+import Foundation
+
+/// Plain English for what the program knows: the one place where facts become sentences.
+package enum Words {
+  /// A server's error code in words, with the code behind them.
+  package static func error(_ code: String) -> String {
+    let text: String? =
+      switch code {
+      case "NETWORK_ERROR": "the network failed"
+      case "THROTTLED": "throttled by the server"
+      case "TRY_AGAIN_LATER": "the server is busy"
+      case "INTERNAL_ERROR": "the server failed"
+      case "UNEXPECTED_SERVER_RESPONSE": "the reply cannot be understood"
+      case "QUOTA_EXCEEDED": "the storage quota is full"
+      case "AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED": "signed out"
+      case "ACCESS_DENIED": "access denied"
+      case "CONFLICT", "EXISTS": "the server has another version"
+      case "ATOMIC_ERROR": "its atomic group was rejected"
+      case "VALIDATING_REFERENCE_ERROR": "a record that it refers to is missing"
+      case "BAD_REQUEST": "the server rejected it"
+      case "LIMIT_EXCEEDED": "too large"
+      case "NOT_FOUND": "not found"
+      case "ZONE_NOT_FOUND": "the zone does not exist"
+      case "TOO_MANY_OPEN_FILES": "too many files are open"
+      case "APP_SILENT": "the app did not answer"
+      default: nil
+      }
+    return text.map { "\($0) (\(code))" } ?? code
+  }
+
+  /// Whether a code says that the server has another version of the record.
+  static func isConflict(_ code: String) -> Bool { code == "CONFLICT" || code == "EXISTS" }
+
+  /// A server's message with its code behind it, or the code alone.
+  static func joined(_ message: String, _ code: String) -> String {
+    message.isEmpty ? error(code) : "\(message) (\(code))"
+  }
+
+  /// What the server does not let this user read.
+  package static func unreadable(zone: String, type: String?, message: String) -> String {
+    let what = type.map { "records of type \($0)" } ?? "zone \(zone)"
+    return "the server does not let us read \(what): \(joined(message, "ACCESS_DENIED"))"
+  }
+
+  static func by(_ actor: String?) -> String { actor.map { " by \($0)" } ?? "" }
+
+  /// At most ten of the names, and how many more there are.
+  static func list(_ names: [String]) -> String {
+    let shown = names.prefix(10).joined(separator: ", ")
+    return names.count > 10 ? "\(shown) and \(names.count - 10) more" : shown
+  }
+
+  /// A number with its noun: "1 change", "2 changes".
+  package static func count(_ number: Int, _ noun: String, _ plural: String? = nil) -> String {
+    number == 1 ? "1 \(noun)" : "\(number) \(plural ?? noun + "s")"
+  }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import Testing
+
+@testable import Facts
+
+/// Every message that causes, events and obstacles become, in one file, so that wording is reviewed like a screen.
+struct MessageTests {
+  private static let causes: [Cause] =
+    [
+      .ready,
+      .readyAgain(.edited), .readyAgain(.editedWhileSent), .readyAgain(.merged), .readyAgain(.retried(by: "ana")),
+      .readyAgain(.resumed(by: "ana")), .readyAgain(.flushed), .readyAgain(.resolved(by: .person)),
+      .readyAgain(.resolved(by: .app)), .readyAgain(.resolved(by: .policy)), .readyAgain(.repairedByApp),
+      .readyAgain(.takenOver(by: "_ben")), .readyAgain(.recreates), .readyAgain(.zoneStillThere),
+      .referencesFollow, .comparesFile, .deletesUnconfirmedSave, .basedOnOldVersion, .serverChanged,
+      .unconfirmed(code: "NETWORK_ERROR"), .unconfirmed(code: "CONFLICT"), .checkRefused(code: "BAD_REQUEST"),
+      .checkWaits(.database, code: "THROTTLED"), .sentBeforeRestart(isRepeated: false),
+      .sentBeforeRestart(isRepeated: true),
+      .waits(.network, code: "NETWORK_ERROR"), .waits(.account, code: "AUTHENTICATION_FAILED"),
+      .waits(.quota, code: "QUOTA_EXCEEDED"), .waits(.database, code: "THROTTLED", until: 1_700_000_000_000),
+      .waits(.zone("notes"), code: "TRY_AGAIN_LATER"), .waits(.feed("notes"), code: "INTERNAL_ERROR"),
+      .groupRejected, .requestTooLarge(code: "LIMIT_EXCEEDED"), .bisection(code: "BAD_REQUEST", count: 200),
+      .recordDeleted, .recordDeletedWhileFetching, .zoneMissing(zone: "notes", isDeleted: false),
+      .zoneMissing(zone: "notes", isDeleted: true), .waitsFor([7], isGroup: false),
+      .waitsFor(Array(1...12), isGroup: true), .waitsForZoneDelete(7),
+      .deletionsOnHold(zone: "notes", isWholeZone: true),
+      .deletionsOnHold(zone: "notes", isWholeZone: false), .waitsForApp, .sending, .senderEnded,
+      .backOff(code: "TRY_AGAIN_LATER", attempt: 3, of: 8), .backOff(code: "NEW_CODE", attempt: 1, of: 8),
+      .appSilent("no answer within 30 s"), .pausedByRule(.everything, by: "ana"),
+      .pausedByRule(.zone("notes"), by: nil),
+      .pausedByRule(.type("Task"), by: "ana"), .paused(by: "ana"), .paused(by: nil),
+    ]
+    + conflicts.map { .conflict($0) } + [.conflict(.fields(["title"]), rounds: 9)] + failures.map { .failed($0) }
+    + [
+      .noted(.paused(by: nil), .serverRecordChanged), .noted(.paused(by: nil), .recordDeleted),
+      .noted(.paused(by: nil), .serverChanged), .noted(.conflict(.fields(["title"])), .waitsForApp),
+      .onServer(), .onServer(isDeletion: true), .zoneDone, .editedBack, .deletedBeforeSent, .zoneDeleteEnqueued,
+      .zoneKept, .serverKept(), .serverKept(fields: ["note", "title"]), .serverSideKept(.deletedHere),
+      .serverSideKept(.deletedOnServer), .serverSideKept(.recreatedHere), .resolved(by: .person), .discarded(by: "ana"),
+      .discarded(by: nil), .withdrawnByApp, .moved(to: "/var/lib/ana.sqlite"), .legacy("as an earlier version put it"),
+    ]
+
+  private static let conflicts: [ConflictCause] = [
+    .fields(["note", "title"]), .fields([]), .counters(["n"]), .recreatedHere, .deletedHere, .deletedOnServer,
+    .existsUnseen, .undecidedByApp(.leftToPerson("too close to call")), .undecidedByApp(.otherRecord),
+    .undecidedByApp(.invalidRecord("no name")), .undecidedByApp(.failed("no idea")), .undecidedByApp(.silent("5 s")),
+  ]
+
+  private static let failures: [FailureCause] = [
+    .rejected(code: "BAD_REQUEST", message: "field 'done' must be INT64"), .rejected(code: "BAD_REQUEST", message: ""),
+    .rejected(code: "BAD_REQUEST", message: "no such field", group: 5),
+    .tooLarge(code: "LIMIT_EXCEEDED", message: "more than 1 MB"), .otherType(server: "Task", local: "Note"),
+    .zoneChanged(zone: "notes"), .cannotVerify(code: "ACCESS_DENIED", message: "no READ"),
+    .cannotVerifyZone(zone: "notes", code: "ACCESS_DENIED", message: "no READ"),
+    .referenceMissing(field: "list", name: "l1", code: "VALIDATING_REFERENCE_ERROR"),
+    .zoneCannotBeCreated(zone: "notes", code: "ACCESS_DENIED", message: "no WRITE"),
+    .zoneDeleted(zone: "notes", code: "ZONE_NOT_FOUND"), .fileNotOnServer(field: "photo"),
+    .file(.missing, path: "/tmp/milk.jpg", field: "photo"), .file(.changed, path: "/tmp/milk.jpg", field: "photo"),
+    .file(.unreadable("permission denied"), path: "/tmp/milk.jpg", field: "photo"),
+    .fileTooLarge(field: "photo", code: "LIMIT_EXCEEDED", message: "more than 50 MB"),
+    .uploadExpired(code: "ASSET_UPLOAD_EXPIRED"), .refusedByApp("not on Sundays"),
+    .damaged(code: "UNREADABLE", reason: "not JSON"),
+  ]
+
+  private static let events: [Event] = [
+    .command(verb: "retry", selection: "state = 'failed'", count: 3), .command(verb: "flush", selection: "", count: 0),
+    .error(code: "NETWORK_ERROR", message: "connection refused"),
+    .error(code: "BAD_REQUEST", message: "no index", scope: "feed:/Task"),
+    .unreadable(zone: "notes", type: nil, message: "no READ"), .unreadable(zone: "", type: "Task", message: ""),
+    .zoneCannotBeCreated(zone: "notes", code: "INTERNAL_ERROR", message: "oops"),
+    .damagedOperation(7, reason: "not JSON"), .damagedRecord("t1", reason: "not JSON"),
+    .dropped(record: "t1", .serverKept(fields: ["title"])), .conflictResolved(record: "t1", by: .policy),
+    .repaired(record: "t1"), .deliveryFailed("the app did not take 3 changes: disk full"),
+    .deletionsOnHold(zone: "notes", deleted: 150, of: 200), .zoneOnHold(zone: "notes", records: 1),
+    .zoneDeleted(zone: "notes"), .zoneRestarted(zone: "notes"), .signedOut,
+    .takenOver(by: "_ben", from: "_ana", count: 2), .takenOver(by: "_ben", from: nil, count: 1),
+    .settingsReplaced([
+      .policy("manual", before: "server"), .mergeRules, .deletionGuard, .appNotAskedBeforeSending,
+      .appNotAskedAboutConflicts,
+    ]),
+    .clockMovedBack(seconds: 60), .subscribed(count: 1), .subscriptionsRefused(code: "BAD_REQUEST", message: "no"),
+    .legacy(kind: "error", "as an earlier version put it"),
+  ]
+
+  private static let obstacles: [Obstacle] = [
+    .beingSent, .damaged, .inState("waiting"), .inState("conflict"), .changed(state: "inFlight"),
+  ]
+
+  @Test func `every message is as it was reviewed`() throws {
+    let text = """
+      # Causes
+
+      \(Self.causes.map(\.text).joined(separator: "\n"))
+
+      # Events
+
+      \(Self.events.map { "\($0.kind): \($0.text)" }.joined(separator: "\n"))
+
+      # Why a command leaves an operation alone
+
+      \(Self.obstacles.map(\.text).joined(separator: "\n"))
+
+      """
+    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Messages.txt")
+    if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] == "1" { try Data(text.utf8).write(to: file) }
+    #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self) == text)
+  }
+
+  @Test func `no case is missing among the messages`() throws {
+    let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: "Sources/Facts")
+    let used = Self.causes.map { String(describing: $0) } + Self.events.map { String(describing: $0) }
+    let words = Set(used.flatMap { $0.split { !$0.isLetter && !$0.isNumber } }.map(String.init))
+    for file in ["Cause.swift", "Event.swift"] {
+      let source = try String(decoding: Data(contentsOf: sources.appending(path: file)), as: UTF8.self)
+      for line in source.split(separator: "\n") {
+        guard let cases = line.firstMatch(of: /^ +case ([a-z][^=.:]*)$/)?.1 else { continue }
+        let names = cases.replacing(/\([^)]*\)/, with: "").split(separator: ",")
+        for name in names.map({ $0.trimmingCharacters(in: .whitespaces) }) { #expect(words.contains(name), "\(name)") }
+      }
+    }
+  }
+
+  @Test(arguments: causes)
+  func `a cause is stored and read again`(cause: Cause) { #expect(Cause(stored: cause.stored) == cause) }
+
+  @Test(arguments: events)
+  func `an event is stored and read again`(event: Event) {
+    #expect(Event(kind: event.kind, stored: event.stored) == event)
+  }
+
+  @Test(arguments: ["", "ready to send", "{", "{not a cause}", #"{"ready":1}"#])
+  func `a sentence of an earlier version is kept as it is`(text: String) {
+    #expect(Cause(stored: text) == .legacy(text))
+    #expect(Cause(stored: text).stored == text)
+  }
+}
