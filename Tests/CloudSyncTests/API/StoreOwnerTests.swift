@@ -160,6 +160,33 @@ struct StoreOwnerTests {
     #expect(try ana.store.queue() == [])
   }
 
+  @Test func `an engine that has synced looks again whose the store is`() async throws {
+    let ana = try world.device("store")
+    try await ana.sync()
+    try ana.store.adopt(identity: "ben", signIn: nil, takesOver: true, nil)
+    try ana.store.accept(world.put("a", ["x": .int64(1)]))
+
+    let error = await #expect(throws: StoreError.self) { try await ana.sync() }
+
+    #expect(error?.kind == .otherUser)
+    #expect(world.onServer("a") == nil)
+  }
+
+  @Test func `another user's sync ends no back-off and leaves no command`() async throws {
+    try await world.device("store").sync()
+    let ben = try world.device("store", user: "ben")
+    let id = try ben.store.accept(world.put("a", ["x": .int64(1)]))
+    let end = world.clock.now + 60_000
+    try ben.store.execute("UPDATE operations SET state = 'waiting', nextAttemptAt = \(end)")
+    let flushes = try ben.store.count("SELECT count(*) FROM commands WHERE verb = 'flush'")
+
+    let error = await #expect(throws: StoreError.self) { try await ben.engine.syncOnce() }
+
+    #expect(error?.kind == .otherUser)
+    #expect(try ben.store.operation(id).nextAttemptAt == end)
+    #expect(try ben.store.count("SELECT count(*) FROM commands WHERE verb = 'flush'") == flushes)
+  }
+
   @Test func `taking a store over is a command in the audit log and an event`() throws {
     let store = try world.open("store")
     try store.adopt(identity: "ana", signIn: nil, nil)

@@ -108,6 +108,18 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `a policy that is named when a second user's store is made is stored with it`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("sync", "--policy", "client")
+
+    try await machine.succeed("records", "put", "--policy", "manual", "--type", "Note", "b=1", settings: ben)
+
+    #expect(try await machine.run("status", "--json", settings: ben).object()["policy"] as? String == "manual")
+    #expect(try await machine.run("status", "--json").object()["policy"] as? String == "client")
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `an API token without a user takes no store over`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
