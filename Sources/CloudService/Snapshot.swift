@@ -36,6 +36,7 @@ package struct Snapshot: Sendable, Hashable {
   static var withoutStore: Snapshot {
     var snapshot = Snapshot(status: StoreStatus(generatedAt: 0))
     snapshot.status.reason = "no store yet"
+    snapshot.status.hasStore = false
     snapshot.hasStore = false
     return snapshot
   }

@@ -12,19 +12,20 @@ package enum Obstacle: Hashable, Sendable {
     switch self {
     case .beingSent: "it is being sent"
     case .damaged: "it is damaged; discard it, or edit the record again"
-    case .inState(let state): "it is \(Words.state(state))"
-    case .changed(let state): "it has changed meanwhile and is now \(Words.state(state))"
+    case .inState(let state): "it is \(Self.words(state))"
+    case .changed(let state): "it has changed meanwhile and is now \(Self.words(state))"
     }
   }
+
+  private static func words(_ state: String) -> String { state == "conflict" ? "in conflict" : Words.state(state) }
 }
 
 extension Words {
-  /// An operation's state, by its name in the store, as screens and sentences have it.
+  /// An operation's state as screens have it, by its name in the store.
   package static func state(_ name: String) -> String {
     switch name {
     case "inFlight": "sending"
     case "waiting": "retrying"
-    case "conflict": "in conflict"
     default: name
     }
   }

@@ -32,7 +32,7 @@ package enum Words {
   static func isConflict(_ code: String) -> Bool { code == "CONFLICT" || code == "EXISTS" }
 
   /// A server's message with its code behind it, or the code alone.
-  static func joined(_ message: String, _ code: String) -> String {
+  package static func joined(_ message: String, _ code: String) -> String {
     message.isEmpty ? error(code) : "\(message) (\(code))"
   }
 
@@ -52,6 +52,18 @@ package enum Words {
 
   /// A number with its noun: "1 change", "2 changes".
   package static func count(_ number: Int, _ noun: String, _ plural: String? = nil) -> String {
-    number == 1 ? "1 \(noun)" : "\(number) \(plural ?? noun + "s")"
+    number == 1 ? "1 \(noun)" : "\(Format.number(number)) \(plural ?? noun + "s")"
   }
+}
+
+extension Words {
+  /// A number of changes with what they do: "1 change waits", "2 changes wait".
+  package static func changes(_ count: Int, _ verb: String) -> String {
+    let verb = count == 1 && !verb.hasSuffix("ed") ? verb + "s" : verb
+    return "\(Words.count(count, "change")) \(verb)"
+  }
+
+  static func capitalized(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+
+  static func withoutFullStop(_ text: String) -> String { text.hasSuffix(".") ? String(text.dropLast()) : text }
 }

@@ -108,6 +108,7 @@ extension SyncStore {
       } else {
         try require(sender, ledger)
       }
+      try ledger.setValue(Self.refusedKey, nil)
       try ledger.setValue("identity", identity)
       if identity != Self.nobody { try ledger.setValue("queuedBy", nil) }
       guard let credential else { return }
@@ -115,6 +116,15 @@ extension SyncStore {
       if known?.isOld == false, known?.matches(credential) == true { return }
       try ledger.setValue("signIn", CredentialDigest(of: credential).text)
     }
+  }
+
+  /// Under this name the store has that the last sync was refused, since its credential belongs to another user.
+  static let refusedKey = "refused"
+
+  /// Notes that a sync was refused, since its credential belongs to another user; false: one was not.
+  func noteRefusal(_ isRefused: Bool) throws(StoreError) {
+    guard try read({ try ($0.value(Self.refusedKey) != nil) != isRefused }) else { return }
+    try write { try $0.setValue(Self.refusedKey, isRefused ? "1" : nil) }
   }
 
   /// Whether only the server can tell if a sender is the user that the store belongs to.

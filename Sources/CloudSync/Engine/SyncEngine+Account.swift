@@ -12,6 +12,16 @@ extension SyncEngine {
     try store.check(Sender(user: identity, credential: credential))
   }
 
+  /// Notes with the store that this sync was refused as another user's, for whoever looks at it.
+  func notingRefusal<Value>(_ body: () async throws -> Value) async throws -> Value {
+    do {
+      return try await body()
+    } catch let error as StoreError where error.kind == .otherUser {
+      try store.noteRefusal(true)
+      throw error
+    }
+  }
+
   /// The name of the credential, by which its user is recognized; nil where it says nothing about the user.
   var credential: String? { configuration.credential }
 }

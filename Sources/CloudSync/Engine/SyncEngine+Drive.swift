@@ -11,12 +11,12 @@ extension SyncEngine {
   package func syncOnce(types: [String] = [], isWithoutApp: Bool = false) async throws -> PassSummary {
     try checkSettings()
     auditsRelease = isWithoutApp
-    // Another user's sync ends no back-off, and does not reach the process that syncs.
-    let isOurs = try await configuration.takesOver ? true : isOurs()
-    if try isOurs || store.owner() == nil { _ = try store.flush(actor: "sync") }
     let alone = { [self] (lease: Lease) in try await passAlone(lease, types, isWithoutApp: isWithoutApp) }
     if let lease = try Lease.acquire(store) { return try await alone(lease) }
+    // Another user's sync ends no back-off, and does not reach the process that syncs.
+    let isOurs = try await notingRefusal { try await knowsOwner() }
     if isOurs { try takeSettings() }
+    if try isOurs || store.owner() == nil { _ = try store.flush(actor: "sync") }
     // Only the store's user releases what waits for the app.
     let request = try store.requestPass(types, isWithoutApp: isWithoutApp && isOurs)
     // Its own: a driver of this process sleeps on the engine's, which wakes one sleeper.
@@ -52,8 +52,10 @@ extension SyncEngine {
   /// credential that the store does not know.
   ///
   /// - Returns: false if it is not known yet whose the store is; the other process reports that.
-  private func isOurs() async throws -> Bool {
+  private func knowsOwner() async throws -> Bool {
     if try store.knows(credential) { return true }
+    // Nor while the server has asked everybody to wait.
+    guard try store.serversWait() == nil, try store.serversWait(in: .account) == nil else { return false }
     do {
       try await refuseStrangers()
       return try !store.isUnknown(Sender(user: identity, credential: credential)) || store.owner() != nil
@@ -68,7 +70,7 @@ extension SyncEngine {
     if asksApp { try store.noteApp(lease) }
     let requests = try store.startPasses(lease)
     let isWithoutApp = isWithoutApp || requests.isWithoutApp
-    let summary = try await pass(lease, types: types + requests.types, isWithoutApp: isWithoutApp)
+    let summary = try await pass(lease, types: types + requests.types, isWithoutApp: isWithoutApp, endsBackOffs: true)
     try store.finishPasses(requests.ids, summary, lease)
     return summary
   }

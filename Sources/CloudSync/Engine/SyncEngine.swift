@@ -174,9 +174,14 @@ public actor SyncEngine {
   ///   - types: record types to read where there is no change feed, besides those already known.
   ///   - sweeps: whether deletions are looked for there, which reads every record's name.
   ///   - isWithoutApp: whether an operator released what waits for the app.
-  func pass(_ lease: Lease, types: [String] = [], sweeps: Sweeps = .always, isWithoutApp: Bool = false) async throws
-    -> PassSummary
-  {
+  ///   - endsBackOffs: whether a person asked for it, for whom no back-off of our own is waited for.
+  func pass(
+    _ lease: Lease,
+    types: [String] = [],
+    sweeps: Sweeps = .always,
+    isWithoutApp: Bool = false,
+    endsBackOffs: Bool = false
+  ) async throws -> PassSummary {
     var summary = PassSummary()
     summary.askedTypes = types
     settings = try store.settings().completed
@@ -190,7 +195,9 @@ public actor SyncEngine {
     do {
       try store.shortenWaits(lease)
       try store.noteTime(lease)
-      try await authenticate(lease)
+      try await notingRefusal { try await authenticate(lease, endsBackOffs: endsBackOffs) }
+      // Only now is it known that the changes are this user's.
+      if endsBackOffs { _ = try store.flush(actor: "sync") }
       try takeSettings()
       var readAt = store.now()
       var isComplete = try await fetch(lease, types: types, sweeps: sweeps, &summary)
@@ -275,8 +282,8 @@ public actor SyncEngine {
 
   /// Makes sure that this store is ours to send from, once a session. An identity that the credential names becomes the
   /// store's with the first answer: a key that the server refuses owns nothing.
-  private func authenticate(_ lease: Lease) async throws {
-    if try store.mayRequest() == false { throw Interrupted() }
+  private func authenticate(_ lease: Lease, endsBackOffs: Bool) async throws {
+    if try !store.mayRequest(endsBackOffs: endsBackOffs) { throw Interrupted() }
     let signIn = client.signIn
     // Another process may have taken the store over since.
     if try signIn != authenticatedSignIn || store.owner() != authenticatedOwner { hasAuthenticated = false }

@@ -1,4 +1,4 @@
-import Facts
+package import Facts
 
 /// What the store says about the work that could be done now. Read in one transaction, decided on without touching it.
 package struct Workload: Hashable, Sendable {
@@ -116,7 +116,7 @@ package enum WaitScope: Hashable, Sendable {
   }
 
   /// The scope in a cause.
-  var asCause: Cause.Scope {
+  package var asCause: Cause.Scope {
     switch self {
     case .network: .network
     case .account: .account

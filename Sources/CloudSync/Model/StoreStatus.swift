@@ -67,6 +67,12 @@ package struct StoreStatus: Hashable, Sendable {
   package var identity: String?
   /// Why the account cannot be used; nil where it can, as far as is known.
   package var accountProblem: Failure?
+  /// Why no request gets through to the server; nil where the last one did.
+  package var networkProblem: Failure?
+  /// Why saves are refused for want of storage; nil where they are not.
+  package var quotaProblem: Failure?
+  /// Whether the last sync was refused, since its credential belongs to another user.
+  package var isRefused = false
   package var throttles: [Throttle] = []
   package var lastError: Failure?
   /// Why the app did not take what came; nil where it did.
@@ -77,6 +83,11 @@ package struct StoreStatus: Hashable, Sendable {
   package var unreadable: [Unreadable] = []
   /// The settings that the store keeps.
   package var settings = OutcomeSettings()
+  /// Saves and conflicts that wait for the app, which no process that syncs can ask.
+  package var savesForApp = 0
+  package var conflictsForApp = 0
+  /// Whether there is a store at all.
+  package var hasStore = true
   /// Whether saves wait for the app: it must see them, and no process that can ask it syncs.
   package var savesWaitForApp = false
   /// Records that the app has not taken yet.

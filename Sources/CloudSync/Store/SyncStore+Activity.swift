@@ -58,6 +58,7 @@ extension SyncStore {
   func passEnded(readAt: Int64, isComplete: Bool, error: WebServicesError?, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       for scope in [WaitScope.network, .account, .database] { try Throttles.clear(scope, ledger) }
+      try ledger.setValue(Self.refusedKey, nil)
       let isWhole = try isComplete && ledger.unreadable().isEmpty
       try ledger.changeActivity { row in
         row.perSecond = nil
@@ -101,11 +102,16 @@ extension SyncStore {
   }
 
   /// Whether a request may be made now: not paused, and inside no wait that holds up everything.
-  func mayRequest() throws(StoreError) -> Bool {
+  ///
+  /// - Parameter endsBackOffs: whether only waits that the server asked for count.
+  func mayRequest(endsBackOffs: Bool = false) throws(StoreError) -> Bool {
     let now = now()
     return try read { ledger in
       if try ledger.isPaused() { return false }
-      return try ![WaitScope.network, .account, .database].contains { try ledger.isWaiting($0, now: now) }
+      return try ![WaitScope.network, .account, .database].contains { scope in
+        guard let wait = try ledger.wait(scope), wait.until > now else { return false }
+        return !endsBackOffs || !wait.isOwn
+      }
     }
   }
 

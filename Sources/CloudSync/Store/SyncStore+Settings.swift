@@ -1,6 +1,7 @@
 import CloudKit
 import Facts
 import Foundation
+import Synchronization
 
 /// The settings that are kept with the store: see `OutcomeSettings`.
 extension SyncStore {
@@ -106,13 +107,18 @@ extension OutcomeSettings {
 
 extension Ledger {
   private static let settingsKey = "settings"
+  /// What was decoded last: every transaction of a sync asks for the settings, which hardly ever change.
+  private static let lastSettings = Mutex<(stored: String, settings: OutcomeSettings)?>(nil)
   /// Under this name the store has the fencing number of the lease under which the app was last asked.
   static let appKey = "app"
 
   func settings() throws -> OutcomeSettings {
     guard let stored = try value(Self.settingsKey) else { return OutcomeSettings() }
+    if let last = Self.lastSettings.withLock({ $0 }), last.stored == stored { return last.settings }
     do {
-      return try JSONDecoder().decode(OutcomeSettings.self, from: Data(stored.utf8))
+      let settings = try JSONDecoder().decode(OutcomeSettings.self, from: Data(stored.utf8))
+      Self.lastSettings.withLock { $0 = (stored, settings) }
+      return settings
     } catch {
       throw StoreError(
         .damaged,
@@ -135,7 +141,7 @@ extension Ledger {
   }
 
   /// The number of saves that could be sent, were the app not to see them first. What a pause rule holds is not among them.
-  fileprivate func savesToShow() throws -> Int {
+  func savesToShow() throws -> Int {
     if try isPaused() { return 0 }
     return try one(
       """

@@ -55,10 +55,14 @@ extension SyncStore {
         isOwn: wait.isOwn
       )
     }
-    // An account's trouble lasts until a request gets through, not until the next probe.
-    if let wait = try ledger.wait(.account) {
-      status.accountProblem = StoreStatus.Failure(code: wait.code, message: wait.message, at: wait.until)
+    // Such trouble lasts until a request gets through, not until the next try.
+    func problem(_ scope: WaitScope) throws -> StoreStatus.Failure? {
+      try ledger.wait(scope).map { StoreStatus.Failure(code: $0.code, message: $0.message, at: $0.until) }
     }
+    status.accountProblem = try problem(.account)
+    status.networkProblem = try problem(.network)
+    status.quotaProblem = try problem(.quota)
+    status.isRefused = try ledger.value(Self.refusedKey) != nil
   }
 
   private static func readActivity(into status: inout StoreStatus, isDriven: Bool, _ ledger: Ledger) throws {
@@ -70,6 +74,14 @@ extension SyncStore {
     status.settings = try ledger.settings()
     status.savesWaitForApp =
       try status.settings.asksBeforeSending == true && !ledger.isAppSyncing(isDriven: isDriven)
+    if status.savesWaitForApp { status.savesForApp = try ledger.savesToShow() }
+    if status.settings.asksAboutConflicts == true, status.queue.conflicts > 0,
+      try !ledger.isAppSyncing(isDriven: isDriven)
+    {
+      status.conflictsForApp = try ledger.operations(in: .conflict).count {
+        try Self.isForApp($0, ledger.record($0.key))
+      }
+    }
     let activity = try ledger.activity()
     status.undelivered = try ledger.deliveryCount()
     if let trouble = DeliveryTrouble(stored: try ledger.value(Self.troubleKey)) {

@@ -8,6 +8,7 @@ import Foundation
 /// a line each.
 struct Journal {
   private let process: Int64
+  private let format: Format
   private var lastEvent: Int64
   private var lastState = ""
   private var troubledAt: Int64 = 0
@@ -21,7 +22,8 @@ struct Journal {
   /// - Parameters:
   ///   - lastEvent: the newest event that is known already; 0 where there is none.
   ///   - process: the one whose journal it is.
-  init(after lastEvent: Int64, process: Int64) {
+  init(after lastEvent: Int64, process: Int64, format: Format = Format()) {
+    self.format = format
     self.lastEvent = lastEvent
     self.process = process
   }
@@ -58,9 +60,12 @@ struct Journal {
       backedOff = []
     case .waiting, .offline, .error: troubledAt = now
     }
-    let state = Self.state(status)
-    if state != lastState { lines.append(Self.line(now, "state", state)) }
-    lastState = state
+    let verdict = status.verdict(hasCredential: true)
+    if verdict.label != lastState {
+      let sentence = verdict.sentence(format, now: now)
+      lines.append(Self.line(now, "state", "\(verdict.label): \(sentence)"))
+    }
+    lastState = verdict.label
     return lines
   }
 
@@ -87,10 +92,6 @@ struct Journal {
 
   private static func what(_ row: QueueRow) -> String {
     "operation \(row.id), \(row.kind.rawValue) \(row.type ?? "") \(row.key.name) in zone \(row.key.zone)"
-  }
-
-  private static func state(_ status: StoreStatus) -> String {
-    status.isInSync ? "in sync" : "\(status.state.rawValue): \(status.reason)"
   }
 
   static func line(_ time: Int64, _ kind: String, _ message: String) -> String {

@@ -1,4 +1,5 @@
 import CloudSync
+import Facts
 
 /// A progress bar on standard error, where a person watches: drawn from the store, whoever drives.
 final class ProgressBar: Sendable {
@@ -33,7 +34,10 @@ final class ProgressBar: Sendable {
   /// The bar's line, never wider than the terminal: a line that wraps cannot be drawn over.
   static func line(_ status: StoreStatus, width: Int) -> String {
     guard let progress = status.progress else {
-      return "\(status.state.rawValue): \(status.reason)".visible.cut(toColumns: width - 1)
+      let verdict = status.verdict(hasCredential: true)
+      return "\(verdict.label): \(verdict.sentence(Format(), now: status.generatedAt))".visible.cut(
+        toColumns: width - 1
+      )
     }
     guard progress.phase != .fetch, progress.total > 0 else {
       return "fetched \(progress.done)".cut(toColumns: width - 1)

@@ -38,8 +38,8 @@ struct StatusCommand: Verb {
     let object = StatusObject(status: status, storePath: session.storePath, scope: scope, account: account)
     switch form {
     case .json: OutputStream.standard.line(object.json.line)
-    case .oneline: OutputStream.standard.line(StatusText(object).line.visible)
-    case .prometheus: OutputStream.standard.write(StatusMetrics(status).text)
+    case .oneline: OutputStream.standard.line(StatusText(object).line)
+    case .prometheus: OutputStream.standard.write(StatusMetrics(object).text)
     case nil: OutputStream.standard.lines(StatusText(object).lines.map(\.visible))
     }
     try Self.end(status, failedForPerson: try store?.failuresForPerson() ?? 0).end()
@@ -59,6 +59,7 @@ extension StoreStatus {
   init(neverSyncedAt now: Int64) {
     self.init(generatedAt: now)
     reason = "never synced"
+    hasStore = false
   }
 
   /// Authentication, permission, quota, conflicts or deletions to be decided about hold something up.

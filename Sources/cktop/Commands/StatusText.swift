@@ -6,38 +6,36 @@ import Facts
 struct StatusText {
   private let status: StoreStatus
   private let object: StatusObject
+  private let format: Format
 
-  init(_ object: StatusObject) {
+  init(_ object: StatusObject, format: Format = Format()) {
     self.object = object
+    self.format = format
     status = object.status
   }
 
-  /// One line, for a status bar.
-  var line: String {
-    var parts = [status.isInSync ? "in sync" : "\(status.state.rawValue): \(status.reason)"]
-    if status.queue.total > 0 { parts.append("\(status.queue.total) queued") }
-    // An idle store's reason counts these already.
-    if status.queue.failed > 0, status.state != .idle { parts.append("\(status.queue.failed) failed") }
-    if status.queue.conflicts > 0, status.state != .idle { parts.append("\(status.queue.conflicts) in conflict") }
-    if let held = status.heldSummary, status.state != .idle { parts.append(held) }
-    parts.append("\(status.recordCount) records")
-    return parts.joined(separator: ", ")
-  }
+  /// One line of at most 120 characters, for a status bar.
+  var line: String { "\(object.verdict.label): \(sentence)".visible.cut(toColumns: 120) }
 
-  /// Everything, a fact a line.
+  private var sentence: String { object.verdict.sentence(format, now: status.generatedAt) }
+
+  /// Everything, the verdict first, then a fact a line.
   var lines: [String] {
+    let verdict = object.verdict
+    let step = verdict.nextStep.map { "; run \($0)" } ?? ""
     var lines = [
+      "\(verdict.urgency.rawValue) \(verdict.label): \(sentence)\(step)",
       fact("Store", object.storePath ?? "none"),
       fact("Cloud", "\(object.scope.container), \(object.scope.environment), \(object.scope.database.rawValue)"),
       fact("Account", account),
-      fact("Sync", status.isInSync ? "in sync" : "\(status.state.rawValue), \(status.reason)"),
-      fact("Last success", time(status.lastSuccessAt) + age),
+      fact("Last full sync", time(status.lastSuccessAt, never: "never")),
     ]
     if let action = status.nextAction { lines.append(fact("Next", "\(action) at \(time(status.nextActionAt))")) }
     if let driver = status.driver {
-      lines.append(
-        fact("Driver", "\(driver.isLive ? "process" : "none now; last was") \(driver.pid) on \(driver.host)")
-      )
+      let isLive = driver.isLive
+      let text =
+        isLive ? "PID \(driver.pid) on \(driver.host)" : "no process; last was PID \(driver.pid) on \(driver.host)"
+      lines.append(fact("Syncing", text))
     }
     if let progress = status.progress {
       let eta = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s to go" } ?? ""
@@ -54,31 +52,31 @@ struct StatusText {
       let zone = held.zoneID.zoneName
       let what = held.isWholeZone ? "the server deleted zone \(zone)," : "the server deleted much of zone \(zone),"
       let ways = "cktop zones restore \(zone.asArgument) or cktop zones accept \(zone.asArgument)"
-      lines.append(fact("Held back", "\(what) \(held.records) records; \(ways)"))
+      lines.append(fact("On hold", "\(what) \(Words.count(held.records, "record")); \(ways)"))
     }
     for unreadable in status.unreadable {
       let since = "since \(time(unreadable.since)); the local copy may be out of date"
       lines.append(fact("Unreadable", "\(unreadable.summary) \(since)"))
     }
+    for pause in status.pauses { lines.append(fact("Paused", pause.reason)) }
     if let problem = status.deliveryProblem { lines.append(fact("Delivery", problem.message)) }
     for wait in status.throttles {
-      lines.append(fact("Wait", "\(wait.scope): \(wait.error) until \(time(wait.until))"))
+      let scope = WaitScope(name: wait.scope).asCause
+      let until = "\(scope.text) until \(time(wait.until)): \(Words.error(wait.error))"
+      lines.append(fact(wait.isOwn ? "Retrying" : "Throttled", until))
     }
     if let error = status.lastError, !status.isInSync {
-      lines.append(fact("Last error", "\(error.code): \(error.message) at \(time(error.at))"))
+      lines.append(fact("Last error", "\(Words.joined(error.message, error.code)) at \(time(error.at))"))
     }
     return lines
   }
 
-  /// How old what is shown may be.
-  private var age: String { status.age.map { ", \(Int($0)) s ago" } ?? "" }
-
   private func fact(_ name: String, _ text: String) -> String {
-    name + String(repeating: " ", count: 14 - name.count) + text
+    name + String(repeating: " ", count: 16 - name.count) + text
   }
 
-  private func time(_ milliseconds: Int64?) -> String {
-    milliseconds.flatMap(RFC3339.text(milliseconds:)) ?? "never"
+  private func time(_ milliseconds: Int64?, never: String = "") -> String {
+    milliseconds.map { format.time($0, now: status.generatedAt) } ?? never
   }
 
   private var account: String {
@@ -89,11 +87,13 @@ struct StatusText {
   private var queue: String {
     let queue = status.queue
     let counts = [
-      (queue.pending, "pending"), (queue.inFlight, "in flight"), (queue.waiting, "waiting"), (queue.failed, "failed"),
-      (queue.paused, "paused"), (queue.conflicts, "in conflict"),
+      (queue.pending, "pending"), (queue.inFlight, "sending"), (queue.waiting, "retrying"), (queue.failed, "failed"),
+      (queue.paused, "paused"), (queue.conflicts, "conflict"),
     ]
     let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-    return parts.isEmpty ? "empty" : "\(queue.total) (\(parts.joined(separator: ", "))), \(queue.bytes) bytes"
+    return parts.isEmpty
+      ? "empty"
+      : "\(Words.count(queue.total, "change")) (\(parts.joined(separator: ", "))), \(Format.bytes(queue.bytes))"
   }
 
   /// How much of the queue there is of each, by its name.
@@ -101,7 +101,7 @@ struct StatusText {
     let parts = Dictionary(grouping: status.queue.parts, by: name).sorted { $0.key < $1.key }
     return parts.map { name, parts in
       let (count, bytes) = parts.reduce((0, 0)) { ($0.0 + $1.count, $0.1 + $1.bytes) }
-      return "\(name) \(count) (\(bytes) bytes)"
+      return "\(name) \(count) (\(Format.bytes(bytes)))"
     }
   }
 
@@ -114,8 +114,12 @@ struct StatusText {
 /// `status` in Prometheus' text format.
 struct StatusMetrics {
   private let status: StoreStatus
+  private let verdict: Verdict
 
-  init(_ status: StoreStatus) { self.status = status }
+  init(_ object: StatusObject) {
+    status = object.status
+    verdict = object.verdict
+  }
 
   /// All metrics with their descriptions.
   var text: String {
@@ -125,7 +129,12 @@ struct StatusMetrics {
       ("paused", queue.paused), ("conflict", queue.conflicts),
     ]
     var text = ""
-    text += gauge("cktop_in_sync", "Whether everything is sent and read.", [([], status.isInSync ? "1" : "0")])
+    text += gauge("cktop_in_sync", "Whether everything is sent and fetched.", [([], status.isInSync ? "1" : "0")])
+    text += gauge(
+      "cktop_verdict",
+      "How the store stands: 1 for the verdict that holds.",
+      Verdict.names.map { ([("verdict", $0)], $0 == verdict.name ? "1" : "0") }
+    )
     text += gauge("cktop_state", "What syncing is doing.", [([("state", status.state.rawValue)], "1")])
     text += gauge(
       "cktop_queue_operations",
@@ -135,11 +144,15 @@ struct StatusMetrics {
     text += gauge("cktop_queue_bytes", "Bytes of the operations in the queue.", [([], String(queue.bytes))])
     text += gauge(
       "cktop_records",
-      "Records of the mirror with pending edits, by type.",
+      "Records of the local copy with pending edits, by type.",
       status.recordsByType.sorted { $0.key < $1.key }.map { ([("type", $0.key)], String($0.value)) }
     )
-    text += time("cktop_oldest_pending_timestamp_seconds", "When the oldest pending one came.", queue.oldestPendingAt)
-    text += time("cktop_last_success_timestamp_seconds", "The end of the last complete pass.", status.lastSuccessAt)
+    text += time(
+      "cktop_oldest_pending_timestamp_seconds",
+      "When the oldest pending change was enqueued.",
+      queue.oldestPendingAt
+    )
+    text += time("cktop_last_success_timestamp_seconds", "The end of the last full sync.", status.lastSuccessAt)
     text += gauge(
       "cktop_throttled_until_timestamp_seconds",
       "Waits by scope.",
@@ -147,7 +160,7 @@ struct StatusMetrics {
     )
     text += gauge(
       "cktop_driver_live",
-      "Whether a process drives the store.",
+      "Whether a process is syncing the store.",
       [([], status.driver?.isLive == true ? "1" : "0")]
     )
     return text

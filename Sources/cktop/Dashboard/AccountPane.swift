@@ -1,6 +1,7 @@
 import CloudKit
 import CloudService
 import CloudSync
+import Facts
 import TerminalUI
 
 /// Who we are to the server, and what is at risk if that ends.
@@ -38,7 +39,7 @@ struct AccountPane: Sendable {
     let queue = model.status.queue
     guard queue.total > 0 else { return StyledText("nothing: all is on the server", .ok) }
     return StyledText(
-      "\(Format.count(queue.total, "change")), \(Format.bytes(queue.bytes)), only here so far",
+      "\(Words.count(queue.total, "change")), \(Format.bytes(queue.bytes)), only here so far",
       .warning
     )
   }

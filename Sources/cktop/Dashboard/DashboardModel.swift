@@ -1,6 +1,7 @@
 import CloudKit
 import CloudService
 import CloudSync
+import Facts
 import Foundation
 import TerminalUI
 
@@ -82,14 +83,22 @@ extension OperationState {
   }
 }
 
-extension StoreStatus.State {
+extension DashboardModel {
+  /// How the store stands.
+  var verdict: Verdict {
+    let verdict = status.verdict(hasCredential: hasCredential || isReadOnly)
+    // This process takes a moment to begin.
+    if case .notSyncing = verdict, syncing != .off { return .fetching }
+    return verdict
+  }
+}
+
+extension Verdict.Urgency {
   var role: StyleRole {
     switch self {
-    case .idle: .ok
-    case .sending, .fetching: .active
-    case .waiting, .offline: .warning
-    case .paused: .dim
-    case .error: .error
+    case .act: .error
+    case .look, .waits: .warning
+    case .fine: .ok
     }
   }
 }

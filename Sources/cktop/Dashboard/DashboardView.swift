@@ -1,5 +1,6 @@
 import CloudService
 import CloudSync
+import Facts
 import TerminalUI
 
 /// The whole screen: a pure function of what the store holds and where the user is.
@@ -35,14 +36,12 @@ struct DashboardView: Sendable {
     grid.put(StyledText(left, .banner), in: room)
   }
 
-  /// The state in a word or two. What cannot be read, and work that no process does, is never shown as fine.
+  /// The verdict in a word or two.
   var verdict: (text: String, role: StyleRole) {
-    let status = model.status
     if model.readFailure != nil { return ("cannot read the store", .error) }
     if !model.snapshot.hasStore { return ("no store yet", .warning) }
-    if status.isInSync { return ("in sync", .ok) }
-    if status.state == .idle, status.driver?.isLive != true, model.syncing == .off { return ("not syncing", .warning) }
-    return (status.state.rawValue, status.state.role)
+    let verdict = model.verdict
+    return (verdict.label, verdict.urgency.role)
   }
 
   private func drawFooter(on grid: inout Grid, in area: Rect) {
@@ -178,7 +177,7 @@ extension DashboardView {
   /// The question before retrying all, with the number that the store shows now.
   func retryQuestion(containing text: String) -> String {
     let count = retryable(containing: text)
-    let what = count.map { Format.count($0, "failed or retrying change") } ?? "all failed or retrying changes"
+    let what = count.map { Words.count($0, "failed or retrying change") } ?? "all failed or retrying changes"
     return text.isEmpty ? "Retry \(what)?" : "Retry \(what) with the text \"\(text)\"?"
   }
 }

@@ -19,7 +19,7 @@ struct Details: Sendable {
     var lines = [
       line("operation", "\(operation.kind.rawValue) \(operation.type ?? "") \(operation.key.name)"),
       line("zone", operation.key.zone),
-      Line(name: "state", text: StyledText(operation.state.rawValue, operation.state.role)),
+      Line(name: "state", text: StyledText(Words.state(operation.state.rawValue), operation.state.role)),
       line("why", operation.cause.text),
       line("attempts", "\(operation.attempts) of \(operation.maxAttempts)"),
       line("enqueued", time(operation.enqueuedAt)),
@@ -60,7 +60,9 @@ struct Details: Sendable {
       line("modified", "\(time(record.modifiedAt)) \(record.modifiedBy ?? "")"),
     ]
     if let operation = row.operation, let state = row.operationState {
-      lines.append(Line(name: "pending", text: StyledText("operation \(operation), \(state.rawValue)", state.role)))
+      lines.append(
+        Line(name: "pending", text: StyledText("operation \(operation), \(Words.state(state.rawValue))", state.role))
+      )
     }
     for (name, value) in record.fields.sorted(by: { $0.key < $1.key }) {
       lines.append(Line(name: name, text: [.init(self.value(value), .text), .init("  \(value.wireType)", .dim)]))
@@ -71,7 +73,7 @@ struct Details: Sendable {
   func sync() -> [ViewState.Line] {
     let status = model.status
     var lines = [
-      line("state", "\(status.state.rawValue): \(status.reason)"),
+      line("state", "\(model.verdict.label): \(model.verdict.sentence(model.format, now: model.now))"),
       line("in sync", status.isInSync ? "yes" : "no"),
       line("last complete pass", time(status.lastSuccessAt)),
       line("last change accepted", time(status.lastEnqueueAt)),

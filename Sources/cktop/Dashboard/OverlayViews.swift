@@ -1,6 +1,7 @@
 import CloudKit
 import CloudService
 import CloudSync
+import Facts
 import TerminalUI
 
 /// All keys, made from the table that reads them.
@@ -19,7 +20,7 @@ struct HelpView: Sendable {
     }
     lines.append(ViewState.Line(name: "", text: ""))
     for state in OperationState.allCases {
-      lines.append(ViewState.Line(name: state.mark, text: StyledText(state.rawValue, state.role)))
+      lines.append(ViewState.Line(name: state.mark, text: StyledText(Words.state(state.rawValue), state.role)))
     }
     return lines
   }

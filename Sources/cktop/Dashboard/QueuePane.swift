@@ -45,7 +45,7 @@ struct QueuePane: Sendable {
     let role = operation.state.role
     let name = names.text(operation.key)
     var cells: [StyledText] = [
-      StyledText(operation.state.mark, role), StyledText(operation.state.rawValue, role),
+      StyledText(operation.state.mark, role), StyledText(Words.state(operation.state.rawValue), role),
       StyledText(operation.kind.rawValue, .text), StyledText(name, .text), StyledText(why(operation), .dim),
     ]
     if isWide {

@@ -13,7 +13,7 @@ extension Receipt {
     switch command {
     case .perform, .togglePause, .togglePauseOf: return queueText
     case .flush:
-      return changed == 0 ? "No change was in back-off" : "Retrying \(Format.count(changed, "change")) now"
+      return changed == 0 ? "No change was in back-off" : "Retrying \(Words.count(changed, "change")) now"
     case .resolve: return isToBeSent ? "Resolved; the result is to be sent" : "Resolved; the server's record stands"
     case .askForSync: return "Asked the syncing process to sync"
     case .sync: return syncText
@@ -28,7 +28,7 @@ extension Receipt {
       return verb == .pause ? "Paused everything" : "Resumed everything"
     }
     if changed == 0, let leftAlone { return leftAlone.sentence }
-    var text = "\(did) \(Format.count(changed, "operation"))"
+    var text = "\(did) \(Words.count(changed, "operation"))"
     if unanswered > 0 {
       let which = changed == 1 ? "it" : "\(unanswered) of them"
       text += "; the reply to \(which) was lost, so the server may have \(changed == 1 ? "it" : "them")"
@@ -65,7 +65,8 @@ extension Receipt {
     var did = "\(summary.sent) sent, \(summary.fetched) fetched"
     if summary.failed > 0 { did += ", \(summary.failed) failed" }
     if let status, !summary.reachedEnd || !status.isInSync {
-      return "Not everything is synced (\(did)): \(status.reason)"
+      let verdict = status.verdict(hasCredential: true)
+      return "Not everything is synced (\(did)): \(verdict.sentence(Format(), now: status.generatedAt))"
     }
     return "Synced: \(did)"
   }

@@ -1,5 +1,6 @@
 import CloudService
 import CloudSync
+import Facts
 import TerminalUI
 
 /// The mirror with pending edits laid over it.

@@ -1,5 +1,6 @@
 import CloudService
 import CloudSync
+import Facts
 import TerminalUI
 
 /// What syncing is doing, how far it is, and what happened lately.
@@ -27,15 +28,16 @@ struct SyncPane: Sendable {
   private var headline: StyledText {
     if let failure = model.readFailure { return [.init("unreadable", .error), .init("  \(failure)", .text)] }
     guard model.snapshot.hasStore else { return StyledText(model.firstStep, .warning) }
-    return [.init(status.state.rawValue, status.state.role), .init("  \(status.reason)", .text)]
+    let verdict = model.verdict
+    return StyledText(verdict.sentence(model.format, now: model.now), verdict.urgency.role)
   }
 
   private func drawProgress(on grid: inout Grid, in area: Rect) {
     guard !area.isEmpty else { return }
     guard let progress = status.progress, progress.phase != .fetch, progress.total > 0 else {
       let text =
-        status.progress.map { "\(Format.count($0.done, "change")) read" }
-        ?? "last complete pass \(time(status.lastSuccessAt))"
+        status.progress.map { "\(Words.count($0.done, "change")) fetched" }
+        ?? "last full sync \(time(status.lastSuccessAt))"
       grid.put(StyledText(text, .dim), in: area)
       return
     }
@@ -55,8 +57,8 @@ struct SyncPane: Sendable {
   private var counts: StyledText {
     let queue = status.queue
     let parts: [(Int, String, StyleRole)] = [
-      (queue.pending, "pending", .pending), (queue.inFlight, "in flight", .active),
-      (queue.waiting, "waiting", .warning), (queue.failed, "failed", .error), (queue.conflicts, "conflict", .conflict),
+      (queue.pending, "pending", .pending), (queue.inFlight, "sending", .active),
+      (queue.waiting, "retrying", .warning), (queue.failed, "failed", .error), (queue.conflicts, "conflict", .conflict),
       (queue.paused, "paused", .dim),
     ]
     var spans: [StyledText.Span] = []

@@ -27,7 +27,7 @@ import Testing
     #expect(sync.error.contains("cktop zones restore notes, or cktop zones accept notes"))
     let status = try await mine.run("status")
     #expect(status.status == 3)
-    #expect(status.output.contains("2 deletions in zone notes held back"))
+    #expect(status.output.contains("decision needed: "))
     #expect(status.output.contains("cktop zones restore notes or cktop zones accept notes"))
     let held = try await mine.run("status", "--json").object()["sync"] as? [String: Any]
     let deletions = try #require(held?["heldDeletions"] as? [[String: Any]])

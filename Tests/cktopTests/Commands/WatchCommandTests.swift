@@ -29,7 +29,7 @@ import Testing
     #expect(live["live"] as? Bool == true)
     #expect(end == .exited(0))
     let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
-    #expect(lines.contains { $0.hasSuffix(" state in sync") })
+    #expect(lines.contains { $0.contains(" state in sync: ") })
     #expect(try cloud.items(of: "records/modify").reduce(0, +) == 3)
   }
 }

@@ -190,9 +190,11 @@ import Testing
     let screen = damaged.draw(Size(width: 80, height: 24)).grid.text
     #expect(screen.contains("cannot read the store") && screen.contains("unreadable  The store is damaged"))
     let idle = view { model in
-      model.snapshot.status.state = .idle
       model.snapshot.status.driver = nil
+      (model.snapshot.status.queue.failed, model.snapshot.status.queue.conflicts) = (0, 0)
+      let part = QueuePart(state: .pending, zone: Sample.zone, type: "Order", count: 1, bytes: 1)
+      model.snapshot.status.queue.parts = [part]
     }
-    #expect(idle.verdict.text == "not syncing" && idle.verdict.role == .warning)
+    #expect(idle.verdict.text == "not syncing" && idle.verdict.role == .error)
   }
 }

@@ -23,7 +23,7 @@ import Testing
 
   private static func paused() -> StoreStatus {
     var status = StoreStatus(generatedAt: 0)
-    status.reason = "paused by an operator"
+    status.pauses = [Pause(rule: .everything, at: 0, actor: "ana")]
     return status
   }
 
@@ -57,7 +57,7 @@ import Testing
     (receipt(.sync) { $0.summary = summary(sent: 3, fetched: 2) }, "Synced: 3 sent, 2 fetched"),
     (
       receipt(.sync) { ($0.summary, $0.status) = (summary(reachedEnd: false), paused()) },
-      "Not everything is synced (0 sent, 0 fetched): paused by an operator"
+      "Not everything is synced (0 sent, 0 fetched): Paused by ana"
     ),
     (Receipt(.sync, failure: CancellationError()), "The sync was stopped before its end; s syncs again"),
     (Receipt(.sync, failure: CommandRefusal.alreadySyncing), "A sync is already under way"),

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudService
+import Facts
 import TerminalUI
 import Testing
 

@@ -1,4 +1,5 @@
 import Facts
+import Foundation
 import Testing
 
 @testable import CloudSync
@@ -6,7 +7,7 @@ import Testing
 
 @Suite struct JournalTests {
   @Test func `what is new is told once, oldest first, and no terminal is steered by it`() {
-    var journal = Journal(after: 7, process: 1)
+    var journal = Journal(after: 7, process: 1, format: Format(timeZone: .gmt))
     let events = [
       EventRow(id: 9, at: 2000, event: .dropped(record: "a\u{1B}[2J", .serverKept())),
       EventRow(id: 8, at: 1000, event: .error(code: "NETWORK_ERROR", message: "cut")),
@@ -14,76 +15,75 @@ import Testing
     ]
 
     #expect(
-      journal.lines(status(.offline, "cut"), events) == [
+      journal.lines(status(.offline), events) == [
         "1970-01-01T00:00:01.000Z error cut (NETWORK_ERROR)",
         "1970-01-01T00:00:02.000Z merge a␛[2J: the server's values were kept",
-        "1970-01-01T00:00:03.000Z state offline: cut",
+        "1970-01-01T00:00:03.000Z state offline: Offline: cut",
       ]
     )
-    #expect(journal.lines(status(.offline, "cut"), events).isEmpty)
+    #expect(journal.lines(status(.offline), events).isEmpty)
   }
 
   @Test func `what the engine is at just now is not told, what it has come to is`() {
-    var journal = Journal(after: 0, process: 1)
-    var queued = status(.idle, "1 to be sent")
+    var journal = Journal(after: 0, process: 1, format: Format(timeZone: .gmt))
+    var queued = status(.idle)
     queued.queue.pending = 1
     let states = [
-      status(.fetching, "reading"), status(.idle, "1 failed"), queued, status(.sending, "sending"),
-      status(.idle, "1 failed"), status(.idle, "2 failed"),
+      status(.fetching), status(.idle, failed: 1), queued, status(.sending),
+      status(.idle, failed: 1), status(.idle, failed: 2),
     ]
 
     #expect(
       states.flatMap { journal.lines($0, []) } == [
-        "1970-01-01T00:00:03.000Z state idle: 1 failed", "1970-01-01T00:00:03.000Z state idle: 2 failed",
+        "1970-01-01T00:00:03.000Z state 1 failed: 1 change failed and waits for a decision",
+        "1970-01-01T00:00:03.000Z state 2 failed: 2 changes failed and wait for a decision",
       ]
     )
   }
 
   @Test func `what becomes a person's matter is told with its reason, once`() {
-    var journal = Journal(after: 0, process: 1)
+    var journal = Journal(after: 0, process: 1, format: Format(timeZone: .gmt))
     let key = RecordKey(ZoneKey(zone: "z"), "a")
     let none = FieldChanges()
     var operation = QueuedOperation(saving: key, type: "Task", none, base: [:], baseTag: nil, group: nil, now: 0)
     operation.id = 7
     operation.fail(.rejected(code: "BAD_REQUEST", message: "no such field"))
-    let lines = journal.lines(status(.idle, "1 failed"), [], stuck: [QueueRow(operation, serverTag: nil)])
+    let lines = journal.lines(status(.idle, failed: 1), [], stuck: [QueueRow(operation, serverTag: nil)])
 
     #expect(
       lines.first?.hasSuffix(
         " failed operation 7, save Task a in zone z: the server rejected it: no such field (BAD_REQUEST)"
       ) == true
     )
-    #expect(journal.lines(status(.idle, "1 failed"), [], stuck: [QueueRow(operation, serverTag: nil)]).isEmpty)
+    #expect(journal.lines(status(.idle, failed: 1), [], stuck: [QueueRow(operation, serverTag: nil)]).isEmpty)
   }
 
   @Test func `an outage is told once, and its end when a pass has ended well`() {
-    var journal = Journal(after: 0, process: 1)
-    var back = status(.idle, "everything is sent")
-    back.lastSuccessAt = 4000
-    let states = [status(.offline, "cut"), status(.idle, "everything is sent"), status(.offline, "cut"), back]
+    var journal = Journal(after: 0, process: 1, format: Format(timeZone: .gmt))
+    let states = [
+      status(.offline), status(.idle, lastSuccessAt: 1), status(.offline), status(.idle, lastSuccessAt: 4000),
+    ]
 
     #expect(
       states.flatMap { journal.lines($0, []) }.map { $0.split(separator: " ", maxSplits: 1)[1] } == [
-        "state offline: cut", "state idle: everything is sent",
+        "state offline: Offline: cut", "state in sync: Everything is on the server; last full sync 00:00:04",
       ]
     )
   }
 
   @Test func `of what backs off one is told for each error, again only after all went well`() {
-    var journal = Journal(after: 0, process: 1)
+    var journal = Journal(after: 0, process: 1, format: Format(timeZone: .gmt))
     let rows = [waiting(7, "INTERNAL_ERROR"), waiting(8, "INTERNAL_ERROR"), waiting(9, "CONFLICT")]
-    let first = journal.lines(status(.waiting, "3 in back-off"), [], waiting: rows)
-    let second = journal.lines(status(.sending, "sending"), [], waiting: Array(rows.prefix(1)))
-    var well = status(.idle, "everything is sent")
-    well.lastSuccessAt = 4000
-    _ = journal.lines(well, [])
-    let again = journal.lines(status(.waiting, "1 in back-off"), [], waiting: Array(rows.prefix(1)))
+    let first = journal.lines(status(.waiting, waiting: 3), [], waiting: rows)
+    let second = journal.lines(status(.sending), [], waiting: Array(rows.prefix(1)))
+    _ = journal.lines(status(.idle, lastSuccessAt: 4000), [])
+    let again = journal.lines(status(.waiting, waiting: 1), [], waiting: Array(rows.prefix(1)))
 
     #expect(
       first.map { $0.split(separator: " ", maxSplits: 1)[1] } == [
         "waiting operation 9, save Task a in zone z: CONFLICT: of 9; tried again by itself",
         "waiting operation 7, save Task a in zone z and 1 more: INTERNAL_ERROR: of 7; tried again by itself",
-        "state waiting: 3 in back-off",
+        "state retrying: 3 changes wait to be tried again",
       ]
     )
     #expect(second.isEmpty)
@@ -91,8 +91,8 @@ import Testing
   }
 
   @Test func `who drives in our place is told, and that we drive once that has ended`() {
-    var journal = Journal(after: 0, process: 1)
-    var other = status(.sending, "sending")
+    var journal = Journal(after: 0, process: 1, format: Format(timeZone: .gmt))
+    var other = status(.sending)
     other.driver = StoreStatus.Driver(pid: 9, host: "db1", isLive: true)
     var dead = other
     dead.driver?.isLive = false
@@ -124,10 +124,20 @@ import Testing
     return QueueRow(operation, serverTag: nil)
   }
 
-  private func status(_ state: StoreStatus.State, _ reason: String) -> StoreStatus {
+  /// A store that this process syncs, and these facts of it.
+  private func status(_ state: StoreStatus.State, failed: Int = 0, waiting: Int = 0, lastSuccessAt: Int64? = nil)
+    -> StoreStatus
+  {
     var status = StoreStatus(generatedAt: 3000)
     status.state = state
-    status.reason = reason
+    status.driver = StoreStatus.Driver(pid: 1, host: "db1", isLive: true)
+    (status.queue.failed, status.queue.waiting, status.queue.total) = (failed, waiting, failed + waiting)
+    let zone = ZoneKey(zone: "z")
+    for (state, count) in [(OperationState.failed, failed), (.waiting, waiting)] where count > 0 {
+      status.queue.parts.append(QueuePart(state: state, zone: zone, type: "Task", count: count, bytes: 0))
+    }
+    if state == .offline { status.networkProblem = StoreStatus.Failure(code: "NETWORK_ERROR", message: "cut", at: 0) }
+    (status.lastSuccessAt, status.reachedEnd) = (lastSuccessAt, lastSuccessAt != nil)
     return status
   }
 }

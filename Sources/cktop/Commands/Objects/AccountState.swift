@@ -24,7 +24,7 @@ struct AccountState: Hashable, Sendable {
       detail = "\(problem.code): \(problem.message)"
     } else if store.identity != nil {
       status = .available
-      detail = "as of the last pass"
+      detail = "as of the last sync"
     } else {
       status = .couldNotDetermine
       detail = credential == nil ? "no credential is configured" : "the server has not been asked yet"

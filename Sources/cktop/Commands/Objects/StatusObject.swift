@@ -1,5 +1,6 @@
 import CloudKit
 import CloudSync
+import Facts
 import Foundation
 
 /// `status` as JSON, key by key as the documentation has it.
@@ -8,6 +9,8 @@ struct StatusObject {
   let storePath: String?
   let scope: SyncStore.Scope
   let account: AccountState
+
+  var verdict: Verdict { status.verdict(hasCredential: account.credential != nil) }
 
   /// The whole object.
   var json: JSONObject {
@@ -24,6 +27,7 @@ struct StatusObject {
   private var sync: OutputJSON {
     [
       "state": .text(status.state.rawValue), "reason": .text(status.reason), "inSync": .bool(status.isInSync),
+      "verdict": .text(verdict.name), "nextStep": .optional(verdict.nextStep),
       "lastSuccessAt": .time(status.lastSuccessAt), "nextActionAt": .time(status.nextActionAt),
       "nextAction": .optional(status.nextAction), "driver": driver, "progress": progress,
       "ageSeconds": .optional(status.age), "delivery": delivery,

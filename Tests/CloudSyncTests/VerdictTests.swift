@@ -1,0 +1,166 @@
+import CloudKit
+import Facts
+import Testing
+
+@testable import CloudSync
+
+/// Which verdict holds.
+struct VerdictTests {
+  /// Facts that each make one verdict true, in the order in which verdicts are looked for.
+  private enum Fact: CaseIterable {
+    case refused, signedOut, onHold, quota, unreadable, failed, conflict, paused, offline, inFlight, throttled,
+      retrying,
+      forApp, pausedRow
+  }
+
+  private static let zone = ZoneKey(zone: "notes")
+
+  /// A status in which a process is syncing or not, everything was fetched, and these facts hold.
+  private static func status(_ facts: [Fact], isSyncing: Bool, lastSuccessAt: Int64? = 1) -> StoreStatus {
+    var status = StoreStatus(generatedAt: 10)
+    status.driver = StoreStatus.Driver(pid: 1, host: "h", isLive: isSyncing)
+    status.lastSuccessAt = lastSuccessAt
+    status.reachedEnd = true
+    status.identity = "_ana"
+    for fact in facts { apply(fact, to: &status) }
+    status.derive()
+    return status
+  }
+
+  private static func apply(_ fact: Fact, to status: inout StoreStatus) {
+    func add(_ state: OperationState) {
+      status.queue.total += 1
+      status.queue.parts.append(QueuePart(state: state, zone: zone, type: "Note", count: 1, bytes: 1))
+    }
+    func wait(_ scope: String, _ code: String, isOwn: Bool) {
+      status.throttles.append(.init(scope: scope, until: 20, error: code, message: "", isOwn: isOwn))
+    }
+    let problem = StoreStatus.Failure(code: "AUTHENTICATION_FAILED", message: "no", at: 1)
+    switch fact {
+    case .refused: status.isRefused = true
+    case .signedOut: status.accountProblem = problem
+    case .onHold:
+      status.heldDeletions.append(
+        HeldDeletions(zone: zone, version: "v", records: 150, isWholeZone: false, since: .distantPast)
+      )
+    case .quota: status.quotaProblem = .init(code: "QUOTA_EXCEEDED", message: "full", at: 1)
+    case .unreadable: status.unreadable.append(Unreadable(zone: zone, type: "Note", message: "no READ", since: 1))
+    case .failed:
+      add(.failed)
+      status.queue.failed += 1
+    case .conflict:
+      add(.conflict)
+      status.queue.conflicts += 1
+    case .paused: status.pauses.append(Pause(rule: .everything, at: 1, actor: "ana"))
+    case .offline:
+      add(.pending)
+      status.queue.pending += 1
+      status.networkProblem = .init(code: "NETWORK_ERROR", message: "cut", at: 20)
+      wait("network", "NETWORK_ERROR", isOwn: true)
+    case .inFlight:
+      add(.inFlight)
+      status.queue.inFlight += 1
+    case .throttled:
+      add(.pending)
+      status.queue.pending += 1
+      wait("database", "THROTTLED", isOwn: false)
+    case .retrying:
+      add(.waiting)
+      status.queue.waiting += 1
+    case .forApp:
+      add(.pending)
+      status.queue.pending += 1
+      status.savesForApp += 1
+    case .pausedRow:
+      add(.paused)
+      status.queue.paused += 1
+    }
+  }
+
+  /// The verdict that a fact alone makes.
+  private static func name(_ fact: Fact, isSyncing: Bool) -> String {
+    switch fact {
+    case .refused: "wrongAccount"
+    case .signedOut: "signedOut"
+    case .onHold: "decisionNeeded"
+    case .quota, .unreadable: "blocked"
+    case .failed: "failed"
+    case .conflict: "conflicts"
+    case .paused: "paused"
+    case .offline: isSyncing ? "offline" : "notSyncing"
+    case .inFlight: isSyncing ? "sending" : "notSyncing"
+    case .throttled: isSyncing ? "throttled" : "notSyncing"
+    case .retrying: isSyncing ? "retrying" : "notSyncing"
+    case .forApp: "waitingForApp"
+    case .pausedRow: "partlyPaused"
+    }
+  }
+
+  @Test func `every combination of facts has the first verdict of the table`() throws {
+    let facts = Fact.allCases
+    for bits in 0..<(1 << facts.count) {
+      let held = facts.indices.filter { bits & (1 << $0) != 0 }.map { facts[$0] }
+      for isSyncing in [true, false] {
+        let verdict = Self.status(held, isSyncing: isSyncing).verdict(hasCredential: true)
+        let names = Set(held.map { Self.name($0, isSyncing: isSyncing) })
+        let wanted = Verdict.names.first(where: names.contains) ?? "inSync"
+        guard verdict.name != wanted else { continue }
+        return #expect(verdict.name == wanted, "\(held) \(isSyncing)")
+      }
+    }
+  }
+
+  @Test func `without trouble it is in sync, fetching, never synced or out of date`() {
+    func verdict(_ change: (inout StoreStatus) -> Void) -> String {
+      var status = Self.status([], isSyncing: true)
+      change(&status)
+      return status.verdict(hasCredential: true).name
+    }
+    #expect(verdict { _ in } == "inSync")
+    // A poll of a store that is in sync does not change the verdict.
+    #expect(verdict { $0.state = .fetching } == "inSync")
+    #expect(verdict { ($0.state, $0.reachedEnd) = (.fetching, false) } == "fetching")
+    #expect(verdict { $0.reachedEnd = false } == "outOfDate")
+    #expect(verdict { ($0.reachedEnd, $0.lastSuccessAt) = (false, nil) } == "neverSynced")
+  }
+
+  @Test func `changes without a syncing process and without a credential mean signed out`() {
+    let status = Self.status([.inFlight], isSyncing: false)
+
+    #expect(status.verdict(hasCredential: false) == .signedOut(unsent: 1))
+    #expect(status.verdict(hasCredential: true).name == "notSyncing")
+    #expect(Self.status([], isSyncing: false).verdict(hasCredential: false).name == "inSync")
+  }
+
+  @Test func `a conflict that the app decides waits for the app`() {
+    var status = Self.status([.conflict], isSyncing: true)
+    status.conflictsForApp = 1
+
+    #expect(status.verdict(hasCredential: true) == .waitingForApp(1))
+  }
+
+  @Test func `a zone rule makes its changes partly paused, and others are sent`() {
+    var status = Self.status([.inFlight], isSyncing: true)
+    status.pauses = [Pause(rule: .zone(Self.zone), at: 1, actor: "ana")]
+    #expect(status.verdict(hasCredential: true) == .partlyPaused(1))
+
+    status.queue.parts.append(
+      QueuePart(state: .pending, zone: ZoneKey(zone: "b"), type: "Note", count: 1, bytes: 1)
+    )
+    status.queue.total += 1
+    #expect(status.verdict(hasCredential: true).name == "sending")
+  }
+
+  @Test func `a sync of another user is noted until the store's user syncs again`() async throws {
+    let world = try World()
+    let ana = try world.device("store")
+    try await ana.sync()
+    let ben = try world.device("store", user: "ben")
+
+    await #expect(throws: StoreError.self) { try await ben.engine.syncOnce() }
+    #expect(try ana.store.status().verdict(hasCredential: true).name == "wrongAccount")
+    try await ana.sync()
+
+    #expect(try ana.store.status().verdict(hasCredential: true).name == "inSync")
+  }
+}
