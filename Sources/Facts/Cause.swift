@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Why an operation is in its state, how it ended, or why a part of it was dropped, as data.
 ///
@@ -218,9 +219,22 @@ extension Cause {
     case Self.storedReady: self = .ready
     case Self.storedSending: self = .sending
     case Self.storedOnServer: self = .onServer()
-    default: self = Stored.decoded(stored) ?? .legacy(stored)
+    default:
+      if let known = Self.decoded.withLock({ $0[stored] }) {
+        self = known
+        return
+      }
+      let cause: Cause = Stored.decoded(stored) ?? .legacy(stored)
+      Self.decoded.withLock { known in
+        if known.count >= 256 { known = [:] }
+        known[stored] = cause
+      }
+      self = cause
     }
   }
+
+  // Many rows wait or fail alike, and each is read many times.
+  private static let decoded = Mutex<[String: Cause]>([:])
 
   // Every change has these three on its way, so they are encoded once.
   private static let storedReady = encoded(.ready)

@@ -108,10 +108,7 @@ extension SyncStore {
     let now = now()
     return try read { ledger in
       if try ledger.isPaused() { return false }
-      return try ![WaitScope.network, .account, .database].contains { scope in
-        guard let wait = try ledger.wait(scope), wait.until > now else { return false }
-        return !endsBackOffs || !wait.isOwn
-      }
+      return try !ledger.waits(after: now).contains { $0.scope.stopsAll && (!endsBackOffs || !$0.isOwn) }
     }
   }
 

@@ -46,7 +46,8 @@ extension SyncStore {
   private static func readWaits(into status: inout StoreStatus, now: Int64, _ ledger: Ledger) throws {
     status.heldDeletions = try heldDeletions(ledger)
     status.unreadable = try ledger.unreadable()
-    status.throttles = try ledger.waits(after: now).map { wait in
+    let waits = try ledger.waits(after: .min)
+    status.throttles = waits.filter { $0.until > now }.map { wait in
       StoreStatus.Throttle(
         scope: wait.scope.name,
         until: wait.until,
@@ -56,12 +57,12 @@ extension SyncStore {
       )
     }
     // Such trouble lasts until a request gets through, not until the next try.
-    func problem(_ scope: WaitScope) throws -> StoreStatus.Failure? {
-      try ledger.wait(scope).map { StoreStatus.Failure(code: $0.code, message: $0.message, at: $0.until) }
+    func problem(_ scope: WaitScope) -> StoreStatus.Failure? {
+      waits.first { $0.scope == scope }.map { StoreStatus.Failure(code: $0.code, message: $0.message, at: $0.until) }
     }
-    status.accountProblem = try problem(.account)
-    status.networkProblem = try problem(.network)
-    status.quotaProblem = try problem(.quota)
+    status.accountProblem = problem(.account)
+    status.networkProblem = problem(.network)
+    status.quotaProblem = problem(.quota)
     status.isRefused = try ledger.value(Self.refusedKey) != nil
   }
 
