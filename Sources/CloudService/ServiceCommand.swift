@@ -90,7 +90,7 @@ extension ServiceCommand {
   }
 
   private func run(on store: SyncStore, _ receipt: inout Receipt) throws {
-    let actor = "dashboard"
+    let actor = Operator.name
     func perform(_ verb: QueueVerb, _ selection: Selection, _ versions: [Int64: String] = [:]) throws {
       receipt.verb = verb
       let result = try store.perform(verb, on: selection, versions: versions, actor: actor)

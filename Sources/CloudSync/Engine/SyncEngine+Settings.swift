@@ -32,7 +32,7 @@ extension SyncEngine {
   func takeSettings() throws(StoreError) {
     if !hasTakenSettings {
       try store.takeSettings(namedSettings, replaces: configuration.replacesStored)
-      if let policy = configuration.replacingPolicy { try store.setPolicy(policy, actor: "cli") }
+      if let policy = configuration.replacingPolicy { try store.setPolicy(policy, actor: Operator.name) }
     }
     hasTakenSettings = true
     if auditsRelease { try store.auditRelease(actor: "sync") }

@@ -137,6 +137,7 @@ struct FilterParser {
     switch (column.kind, kind) {
     case (.text, .text(let text)): return .text(text)
     case (.oneOf(let known), .text(let text)):
+      let text = column == .state ? Self.statesOnScreen[text] ?? text : text
       guard known.contains(text) else {
         throw error("there is no \(column.rawValue) '\(text)'; known are \(known.joined(separator: ", "))")
       }
@@ -152,6 +153,9 @@ struct FilterParser {
     default: throw error("\(column.rawValue) compares with \(column.expectation)")
     }
   }
+
+  /// What screens call a state, by the state's name.
+  private static let statesOnScreen = ["sending": "inFlight", "retrying": "waiting"]
 
   private var token: FilterToken { tokens[index] }
 

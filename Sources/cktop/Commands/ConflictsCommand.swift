@@ -111,7 +111,7 @@ struct ConflictsResolve: Verb {
     let outcome =
       dryRun
       ? try store.preview(id.id, take: take, fields: choices, ifVersion: version)
-      : try store.resolve(id.id, take: take, fields: choices, ifVersion: version, actor: "cli")
+      : try store.resolve(id.id, take: take, fields: choices, ifVersion: version, actor: Operator.name)
     switch outcome {
     case .resolved(let resolution, let conflict): report(resolution, of: conflict)
     case .moved(let conflict): try report(moved: conflict)

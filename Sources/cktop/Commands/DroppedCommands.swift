@@ -53,7 +53,7 @@ struct ConflictsUndo: Verb {
         : "what was dropped of \(id) can be undone no more: it was undone, or the record was edited here since"
       throw CommandFailure("\(what); cktop conflicts dropped lists what can", .itemsFailed)
     }
-    let accepted = try store.undo(id, actor: "cli")
+    let accepted = try store.undo(id, actor: Operator.name)
     let operation: Int64? = if case .enqueued(let id) = accepted { id } else { nil }
     if json {
       let object: JSONObject = ["id": .integer(id), "operation": operation.map(OutputJSON.integer) ?? .null]

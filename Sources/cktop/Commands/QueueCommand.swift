@@ -119,7 +119,7 @@ struct QueueFlush: Verb {
       }
       guard Question.ask("End the waits that the server asked for? It may throttle for longer.") else { return }
     }
-    let count = try session.storeToCommand().flush(endsThrottles: throttles, actor: "cli")
+    let count = try session.storeToCommand().flush(endsThrottles: throttles, actor: Operator.name)
     let object: JSONObject = ["flushed": .integer(Int64(count))]
     OutputStream.standard.line(json ? object.line : "flushed \(count)")
   }

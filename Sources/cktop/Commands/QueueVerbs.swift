@@ -41,7 +41,8 @@ struct QueueSelection: ParsableArguments {
     let store = try session.storeToCommand()
     let rule = PauseRule.type(type)
     var result = CommandResult()
-    let isChanged = try verb == .pause ? store.pause(rule, actor: "cli") : store.resume(rule, actor: "cli")
+    let isChanged =
+      try verb == .pause ? store.pause(rule, actor: Operator.name) : store.resume(rule, actor: Operator.name)
     if isChanged { result.rules = [rule] }
     try report(verb, result)
   }
@@ -53,7 +54,7 @@ struct QueueSelection: ParsableArguments {
     let store = try session.storeToCommand(dryRun: dryRun)
     let decided = verb == .discard && !dryRun ? try confirmed(store, selection, named) : (selection, named)
     guard let (selection, versions) = decided else { return }
-    try report(verb, try store.perform(verb, on: selection, versions: versions, dryRun: dryRun, actor: "cli"))
+    try report(verb, try store.perform(verb, on: selection, versions: versions, dryRun: dryRun, actor: Operator.name))
   }
 
   /// What is discarded is never sent by itself, so somebody has to mean it: exactly what was asked about, and not what has
@@ -64,7 +65,7 @@ struct QueueSelection: ParsableArguments {
     if yes { return (selection, named) }
     try Question.needAnswer(yes, "this takes changes out of the queue", orLook: ", or --dry-run to look first")
     let shown = try store.versions(of: ids.map(\.id)).merging(named) { $1 }
-    let found = try store.perform(.discard, on: selection, versions: named, dryRun: true, actor: "cli").changed
+    let found = try store.perform(.discard, on: selection, versions: named, dryRun: true, actor: Operator.name).changed
     guard !found.isEmpty else { return (selection, named) }
     let asked = ids.isEmpty ? try store.versions(of: found) : [:]
     guard Question.ask("Discard \(found.count) operations?") else { return nil }

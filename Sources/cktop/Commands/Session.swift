@@ -175,7 +175,7 @@ struct Session: Sendable {
     // Before the store is made, so that a wrong policy leaves none without one.
     let policy = FileManager.default.fileExists(atPath: path) ? nil : try settings.policy()?.value
     let store = try SyncStore(path: path, scope: scope)
-    if let policy { try store.setPolicy(policy, isFirst: true, actor: "cli") }
+    if let policy { try store.setPolicy(policy, isFirst: true, actor: Operator.name) }
     return store
   }
 

@@ -81,7 +81,15 @@ struct StatusText {
 
   private var account: String {
     let user = object.account.user.map { " as \($0)" } ?? ""
-    return "\(object.account.status.rawValue)\(user); \(object.account.detail)"
+    let status =
+      switch object.account.status {
+      case .available: "signed in\(user)"
+      case .noAccount: "signed out"
+      case .restricted: "access denied\(user)"
+      case .couldNotDetermine: "unknown"
+      case .temporarilyUnavailable: "not available now\(user)"
+      }
+    return "\(status); \(object.account.detail)"
   }
 
   private var queue: String {

@@ -66,7 +66,12 @@ struct ZonesPause: Verb {
   func run(_ session: Session) async throws {
     try ZoneName.check(name)
     let store = try session.storeToCommand()
-    try ZonePause.report("paused", name, try store.pause(.zone(store.zoneKey(named: name)), actor: "cli"), json: json)
+    try ZonePause.report(
+      "paused",
+      name,
+      try store.pause(.zone(store.zoneKey(named: name)), actor: Operator.name),
+      json: json
+    )
   }
 }
 
@@ -84,7 +89,12 @@ struct ZonesResume: Verb {
   func run(_ session: Session) async throws {
     try ZoneName.check(name)
     let store = try session.storeToCommand()
-    try ZonePause.report("resumed", name, try store.resume(.zone(store.zoneKey(named: name)), actor: "cli"), json: json)
+    try ZonePause.report(
+      "resumed",
+      name,
+      try store.resume(.zone(store.zoneKey(named: name)), actor: Operator.name),
+      json: json
+    )
   }
 }
 

@@ -18,7 +18,7 @@ struct ZonesAccept: Verb {
   func run(_ session: Session) async throws {
     try decision.perform(.accept, on: session.storeToCommand(dryRun: decision.dryRun)) { store, zone, version in
       try session.refuseOtherPolicy(store)
-      return try store.acceptDeletions(in: zone, ifVersion: version, actor: "cli")
+      return try store.acceptDeletions(in: zone, ifVersion: version, actor: Operator.name)
     }
   }
 }
@@ -36,7 +36,7 @@ struct ZonesRestore: Verb {
   func run(_ session: Session) async throws {
     let store = try await session.storeToAddTo(dryRun: decision.dryRun)
     try decision.perform(.restore, on: store) { store, zone, version in
-      try store.restoreDeletions(in: zone, ifVersion: version, actor: "cli")
+      try store.restoreDeletions(in: zone, ifVersion: version, actor: Operator.name)
     }
   }
 }

@@ -18,28 +18,30 @@ struct AccountPane: Sendable {
       KeyValues.Pair("account", verdict),
       KeyValues.Pair("user", StyledText(status.identity ?? "not known yet", .text)),
       KeyValues.Pair("signed", StyledText("\(model.credential) at \(model.url)", .text)),
-      KeyValues.Pair("at stake", stake),
+      KeyValues.Pair("unsent", stake),
       KeyValues.Pair("zones", StyledText(zones, .text)),
       KeyValues.Pair("store", StyledText(model.storePath, .dim)),
     ]
     if model.scope.database == .public {
-      pairs.append(KeyValues.Pair("feed", StyledText("none here: read by modification time, deletes by sweep", .dim)))
+      pairs.append(KeyValues.Pair("changes", StyledText("polled; deletions are found by a full scan", .dim)))
     }
     return pairs
   }
 
   private var verdict: StyledText {
-    if let problem = model.status.accountProblem { return StyledText("\(problem.code): \(problem.message)", .error) }
+    if let problem = model.status.accountProblem {
+      return StyledText(Words.joined(problem.message, problem.code), .error)
+    }
     if model.status.identity == nil { return StyledText("not asked yet", .dim) }
-    return StyledText("available", .ok)
+    return StyledText("signed in", .ok)
   }
 
-  /// What would be lost with this machine.
+  /// Changes that exist only on this machine.
   private var stake: StyledText {
     let queue = model.status.queue
-    guard queue.total > 0 else { return StyledText("nothing: all is on the server", .ok) }
+    guard queue.total > 0 else { return StyledText("nothing", .ok) }
     return StyledText(
-      "\(Words.count(queue.total, "change")), \(Format.bytes(queue.bytes)), only here so far",
+      "\(Words.count(queue.total, "change")), \(Format.bytes(queue.bytes)), only on this machine",
       .warning
     )
   }

@@ -83,7 +83,7 @@ struct SyncPane: Sendable {
       return "PID \(driver.pid) is syncing; this dashboard is next"
     }
     if let wait = status.throttles.max(by: { $0.until < $1.until }) {
-      return "\(wait.scope) waits until \(time(wait.until)): \(wait.error)"
+      return "\(WaitScope(name: wait.scope).asCause.text) until \(time(wait.until))"
     }
     if let at = status.nextActionAt, let action = status.nextAction { return "next: \(action) at \(time(at))" }
     return driver.pid == model.pid ? "Syncing here; S stops" : "Synced by PID \(driver.pid) on \(driver.host)"
