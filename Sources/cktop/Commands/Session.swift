@@ -73,15 +73,15 @@ struct Session: Sendable {
       }
     }
     guard FileManager.default.fileExists(atPath: waiting) else { return path }
-    try join(waiting, to: path, scope, Sender(user: nil, credential: signIn))
+    try join(waiting, to: path, scope, signIn)
     return path
   }
 
   /// Moves the changes of a file that waited for its user to the user's store.
-  private func join(_ waiting: String, to path: String, _ scope: SyncStore.Scope, _ sender: Sender) throws {
+  private func join(_ waiting: String, to path: String, _ scope: SyncStore.Scope, _ signIn: String) throws {
     let store = try SyncStore(path: path, scope: scope)
     let other = try SyncStore(path: waiting, scope: scope)
-    store.enqueue(as: sender)
+    store.enqueue(as: Sender(user: nil, credential: signIn))
     do {
       try store.join(other)
     } catch {
@@ -137,12 +137,8 @@ struct Session: Sendable {
   /// Opens the store for a verb that adds to what is queued in it. Refused in read-only mode, and to another user.
   func storeToAddTo(dryRun: Bool = false) async throws -> SyncStore {
     let store = try storeToCommand(dryRun: dryRun)
-    guard !dryRun, let sender = try sender(), try await !isOwner(sender, of: store) else { return store }
-    throw CommandFailure(
-      "the server cannot be reached to say whose sign-in this is, and \(store.path) is a user's; nothing was changed, "
-        + "try again later",
-      .cloudUnreachable
-    )
+    if !dryRun, let sender = try sender() { try await requireOwner(sender, of: store) }
+    return store
   }
 
   private func existingStore(_ access: StoreAccess) throws -> SyncStore {
@@ -166,8 +162,11 @@ struct Session: Sendable {
       path = try await findStore(scope, base: path, signIn, toSync: toSync)
     }
     let store = try makeStore(path, scope)
-    guard let sender = try sender() else { return store }
-    return try await ownStore(of: sender, beside: store, toSync: toSync)
+    if let sender = try sender() {
+      if !toSync { try await requireOwner(sender, of: store) }
+      store.enqueue(as: sender)
+    }
+    return store
   }
 
   /// Opens a store, and makes it with the policy that is named where there is none.
@@ -179,43 +178,24 @@ struct Session: Sendable {
     return store
   }
 
-  /// Returns the store that a sender's changes go to: the one that is named. While the server cannot say whether that is the
-  /// sender's, it is another file beside it, whose changes move to the named one later.
-  private func ownStore(of sender: Sender, beside store: SyncStore, toSync: Bool) async throws -> SyncStore {
-    let waiting = sender.credential.map { StorePath.path(ofUnknown: $0, base: store.path) }
-    let waits = waiting.map(FileManager.default.fileExists(atPath:)) ?? false
-    if !toSync || waits {
-      if try await isOwner(sender, of: store, mustKnow: toSync) {
-        if waits, let waiting { try join(waiting, to: store.path, store.scope, sender) }
-      } else if let waiting {
-        OutputStream.error.line(
-          "cktop: the server cannot be reached to say whose sign-in this is; the change waits in \(waiting), and moves to "
-            + "\(store.path) with the next sync if that is this user's"
-        )
-        let other = try makeStore(waiting, store.scope)
-        other.enqueue(as: sender)
-        return other
-      }
-    }
-    store.enqueue(as: sender)
-    return store
-  }
-
-  /// Whether a store is a sender's. The server is asked about a sign-in that the store does not know.
+  /// Refuses a sender who is not the store's user. The server is asked about a sign-in that the store does not know.
   ///
-  /// - Parameter mustKnow: whether an unreachable server is an error; otherwise the answer is then false.
-  /// - Throws: `StoreError` of kind `otherUser` where the store is another user's.
-  private func isOwner(_ sender: Sender, of store: SyncStore, mustKnow: Bool = false) async throws -> Bool {
+  /// - Throws: `StoreError` of kind `otherUser` where the store is another user's; `CommandFailure` where the server cannot be
+  ///   reached to tell.
+  private func requireOwner(_ sender: Sender, of store: SyncStore) async throws {
     try store.check(sender, toSend: false)
-    guard try store.isUnknown(sender) else { return true }
+    guard try store.isUnknown(sender) else { return }
     do {
       let user = try await client(store.scope).caller().userRecordName
       try store.check(Sender(user: user, credential: sender.credential), toSend: false)
       // So that the next command need not ask.
       try store.adopt(identity: user, signIn: sender.credential, nil)
-      return true
-    } catch let error as WebServicesError where !mustKnow && error.code.status == .cloudUnreachable {
-      return false
+    } catch let error as WebServicesError where error.code.status == .cloudUnreachable {
+      throw CommandFailure(
+        "the store \(store.path) belongs to a user, and the server cannot be reached to check that this new sign-in is theirs; "
+          + "nothing was changed, try again later or name another file with --store",
+        .cloudUnreachable
+      )
     }
   }
 
