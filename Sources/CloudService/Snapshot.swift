@@ -14,7 +14,7 @@ package struct Snapshot: Sendable, Hashable {
   /// How many operations with that text failed or wait to be retried, loaded or not.
   package var retryable = 0
   /// Whether there is a store.
-  package var hasStore = true
+  package var hasStore: Bool { status.hasStore }
 
   package init(
     status: StoreStatus,
@@ -37,7 +37,6 @@ package struct Snapshot: Sendable, Hashable {
     var snapshot = Snapshot(status: StoreStatus(generatedAt: 0))
     snapshot.status.reason = "no store yet"
     snapshot.status.hasStore = false
-    snapshot.hasStore = false
     return snapshot
   }
 }

@@ -95,7 +95,7 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   /// Stored as a sentence by an earlier version.
   case legacy(String)
 
-  /// What made an operation ready to send again.
+  /// The event that made an operation ready to send again.
   package enum Event: Hashable, Sendable, Codable {
     case edited
     case editedWhileSent
@@ -116,7 +116,7 @@ package indirect enum Cause: Hashable, Sendable, Codable {
     case person, app, policy
   }
 
-  /// What waits as a whole.
+  /// The requests that a wait holds.
   package enum Scope: Hashable, Sendable, Codable {
     case network, account, quota, database
     case zone(String)
@@ -124,14 +124,14 @@ package indirect enum Cause: Hashable, Sendable, Codable {
     case feed(String)
   }
 
-  /// What a pause rule holds.
+  /// The operations that a pause rule holds.
   package enum PauseScope: Hashable, Sendable, Codable {
     case everything
     case zone(String)
     case type(String)
   }
 
-  /// What became known about an operation that a person holds.
+  /// A fact that became known while a person holds an operation.
   package enum Note: Hashable, Sendable, Codable {
     case serverRecordChanged
     /// The server deleted the record, which the edit recreates.
@@ -145,7 +145,7 @@ package indirect enum Cause: Hashable, Sendable, Codable {
 package enum ConflictCause: Hashable, Sendable, Codable {
   /// Both sides changed these fields. Empty: both sides changed the record.
   case fields([String])
-  /// A reply was lost, so nobody knows whether the last change to these counters was applied.
+  /// A reply was lost, so it is unknown whether the last change to these counters was applied.
   case counters([String])
   case recreatedHere
   case deletedHere
@@ -188,7 +188,7 @@ package enum FailureCause: Hashable, Sendable, Codable {
   /// Its row in the store is damaged.
   case damaged(code: String, reason: String)
 
-  /// What is wrong with a file that is to be uploaded.
+  /// The problem with a file that is to be uploaded.
   package enum FileProblem: Hashable, Sendable, Codable {
     case missing, changed
     case unreadable(String)
@@ -196,8 +196,8 @@ package enum FailureCause: Hashable, Sendable, Codable {
 }
 
 extension Cause {
-  /// What became known last while a person holds it.
-  package var note: Note? { if case .noted(_, let note) = self { note } else { nil } }
+  /// The notes on it, the newest first.
+  package var notes: [Note] { if case .noted(let cause, let note) = self { [note] + cause.notes } else { [] } }
 }
 
 // MARK: - In the store

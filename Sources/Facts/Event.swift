@@ -30,7 +30,7 @@ package enum Event: Hashable, Sendable, Codable {
   /// Stored as a sentence by an earlier version.
   case legacy(kind: String, String)
 
-  /// What replaced a stored setting.
+  /// A stored setting that was replaced.
   package enum SettingChange: Hashable, Sendable, Codable {
     case policy(String, before: String)
     case mergeRules, deletionGuard
@@ -81,9 +81,9 @@ extension Event {
     case .repaired(let record): "\(record) was repaired by the app"
     case .deliveryFailed(let reason): reason
     case .deletionsOnHold(let zone, let deleted, let total):
-      "the server deleted \(deleted) of the \(total) records of zone \(zone); local copies are kept until somebody decides"
+      "the server deleted \(deleted) of the \(total) records of zone \(zone); local copies are kept until a person decides"
     case .zoneOnHold(let zone, let records):
-      "the server deleted zone \(zone) with \(Words.count(records, "record")); local copies are kept until somebody decides"
+      "the server deleted zone \(zone) with \(Words.count(records, "record")); local copies are kept until a person decides"
     case .zoneDeleted(let zone): "the server deleted zone \(zone)"
     case .zoneRestarted(let zone):
       "the server no longer accepts the change token of zone \(zone); the zone is fetched from the start"

@@ -1,7 +1,7 @@
 /// Why a command leaves an operation as it is.
 package enum Obstacle: Hashable, Sendable {
   case beingSent
-  /// Its row in the store is damaged, so that nobody knows what to send.
+  /// Its row in the store is damaged, so that its content is unknown.
   case damaged
   /// The command means nothing in this state, by its name in the store.
   case inState(String)
@@ -11,7 +11,7 @@ package enum Obstacle: Hashable, Sendable {
   package var text: String {
     switch self {
     case .beingSent: "it is being sent"
-    case .damaged: "it is damaged; discard it, or edit the record again"
+    case .damaged: "its row in the store is damaged; discard it, or edit the record again"
     case .inState(let state): "it is \(Self.words(state))"
     case .changed(let state): "it has changed meanwhile and is now \(Self.words(state))"
     }

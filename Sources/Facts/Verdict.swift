@@ -1,6 +1,6 @@
-/// What an operator has to know first: how the store stands, and why. Exactly one holds at a time.
+/// The state of a store in one word, with its reason. Exactly one verdict holds at a time.
 ///
-/// The cases stand in the order in which they are looked for: the first that is true is the verdict.
+/// The cases are in order of precedence: the first that is true is the verdict.
 package enum Verdict: Hashable, Sendable {
   /// The store is damaged, was replaced, or cannot be read.
   case unreadable(String)
@@ -29,7 +29,7 @@ package enum Verdict: Hashable, Sendable {
   case neverSynced(hasStore: Bool)
   case outOfDate(at: Int64?)
 
-  /// What stops sending or fetching until a person acts.
+  /// The reason why sending or fetching stops until a person acts.
   package enum Block: Hashable, Sendable {
     case quota(String)
     case account(code: String, message: String)
@@ -37,7 +37,7 @@ package enum Verdict: Hashable, Sendable {
     case unreadable(count: Int, zone: String, type: String?, message: String)
   }
 
-  /// What stands before the next request.
+  /// A wait before the next request.
   package struct Wait: Hashable, Sendable {
     package var scope: Cause.Scope
     package var until: Int64
@@ -56,37 +56,39 @@ package enum Verdict: Hashable, Sendable {
     case fine = "●"
   }
 
-  /// Names of all verdicts in the order in which they are looked for, as JSON and metrics have them.
-  package static let names = [
-    "unreadable", "wrongAccount", "signedOut", "decisionNeeded", "blocked", "failed", "conflicts", "paused",
-    "notSyncing",
-    "offline", "sending", "throttled", "retrying", "waitingForApp", "partlyPaused", "inSync", "fetching", "neverSynced",
-    "outOfDate",
-  ]
+  /// The names of the verdicts, in the order in which they are looked for.
+  package enum Name: String, Hashable, Sendable, CaseIterable {
+    case unreadable, wrongAccount, signedOut, decisionNeeded, blocked, failed, conflicts, paused, notSyncing, offline,
+      sending, throttled, retrying, waitingForApp, partlyPaused, inSync, fetching, neverSynced, outOfDate
+  }
 
-  package var name: String { Self.names[place] }
+  /// Names of all verdicts in that order, as JSON and metrics have them.
+  package static let names = Name.allCases.map(\.rawValue)
 
-  private var place: Int {
+  /// The verdict's name in JSON and metrics.
+  package var name: String { kind.rawValue }
+
+  private var kind: Name {
     switch self {
-    case .unreadable: 0
-    case .wrongAccount: 1
-    case .signedOut: 2
-    case .decisionNeeded: 3
-    case .blocked: 4
-    case .failed: 5
-    case .conflicts: 6
-    case .paused: 7
-    case .notSyncing: 8
-    case .offline: 9
-    case .sending: 10
-    case .throttled: 11
-    case .retrying: 12
-    case .waitingForApp: 13
-    case .partlyPaused: 14
-    case .inSync: 15
-    case .fetching: 16
-    case .neverSynced: 17
-    case .outOfDate: 18
+    case .unreadable: .unreadable
+    case .wrongAccount: .wrongAccount
+    case .signedOut: .signedOut
+    case .decisionNeeded: .decisionNeeded
+    case .blocked: .blocked
+    case .failed: .failed
+    case .conflicts: .conflicts
+    case .paused: .paused
+    case .notSyncing: .notSyncing
+    case .offline: .offline
+    case .sending: .sending
+    case .throttled: .throttled
+    case .retrying: .retrying
+    case .waitingForApp: .waitingForApp
+    case .partlyPaused: .partlyPaused
+    case .inSync: .inSync
+    case .fetching: .fetching
+    case .neverSynced: .neverSynced
+    case .outOfDate: .outOfDate
     }
   }
 
@@ -127,9 +129,9 @@ extension Verdict {
     }
   }
 
-  /// What is so, and how much it concerns, without a full stop at the end.
+  /// The verdict as a sentence without a full stop.
   ///
-  /// - Parameter now: what times of day are told from.
+  /// - Parameter now: the current time; a time of another day is written with its date.
   package func sentence(_ format: Format, now: Int64) -> String {
     func time(_ milliseconds: Int64) -> String { format.time(milliseconds, now: now) }
     func follow(_ unsent: Int) -> String { unsent == 0 ? "" : "; \(Words.changes(unsent, "wait"))" }
@@ -149,7 +151,7 @@ extension Verdict {
       return "The server refuses this account: \(Words.joined(message, code))"
     case .blocked(.unreadable(let count, let zone, let type, let message)):
       let more = count > 1 ? ", and \(count - 1) more" : ""
-      return Words.capitalized(Words.unreadable(zone: zone, type: type, message: message)) + more
+      return Words.unreadable(zone: zone, type: type, message: message).sentence + more
     case .failed(let count):
       return "\(Words.changes(count, "failed")) and \(count == 1 ? "waits" : "wait") for a decision"
     case .conflicts(let count): return "\(Words.count(count, "record")) changed here and on the server"
@@ -160,7 +162,7 @@ extension Verdict {
       return "No process is syncing this store\(follow(unsent))\(reason)"
     case .offline(let reason, let next, let unsent):
       let next = next.map { "; next try \(time($0))" } ?? ""
-      return "Offline\(reason.isEmpty ? "" : ": \(Words.withoutFullStop(reason))")\(next)\(follow(unsent))"
+      return "Offline\(reason.isEmpty ? "" : ": \(reason.withoutFullStop)")\(next)\(follow(unsent))"
     case .sending(let done, let total, let rate, let left):
       let count = total > 0 ? " \(Format.number(done)) of \(Words.count(total, "change"))" : " changes"
       let speed = rate.map { ", \(Int($0))/s" } ?? ""
@@ -168,13 +170,13 @@ extension Verdict {
     case .throttled(let until, let unsent):
       let end = until.map { " until \(time($0))" } ?? ""
       return
-        "The server asked to wait\(end)\(unsent == 0 ? "" : "; \(Words.changes(unsent, "follow")) without your doing")"
+        "The server asked to wait\(end)\(unsent == 0 ? "" : "; \(Words.changes(unsent, "wait")), nothing to do")"
     case .retrying(let count, let next):
       let what = count == 0 ? "A request failed" : "\(Words.changes(count, "wait")) to be tried again"
       return what + (next.map { "; next try \(time($0))" } ?? "")
     case .waitingForApp(let count): return "\(Words.changes(count, "wait")) for the app's decision"
     case .partlyPaused(let count):
-      return "\(Words.count(count, "change")) \(count == 1 ? "is" : "are") paused; everything else is on the server"
+      return "\(Words.count(count, "change")) \(count == 1 ? "is" : "are") paused"
     case .inSync(let at): return "Everything is on the server\(at.map { "; last full sync \(time($0))" } ?? "")"
     case .fetching: return "Fetching the server's changes"
     case .neverSynced(true): return "No full sync has ended yet"
@@ -190,7 +192,7 @@ extension Verdict {
     case .unreadable: nil
     case .wrongAccount, .signedOut, .blocked: "cktop account"
     case .decisionNeeded(_, let zones) where zones.count == 1:
-      "cktop zones restore \(zones[0]) or cktop zones accept \(zones[0])"
+      "cktop zones restore \(zones[0].asArgument) or cktop zones accept \(zones[0].asArgument)"
     case .decisionNeeded: "cktop zones list"
     case .failed: "cktop queue list --where \"state = 'failed'\""
     case .conflicts: "cktop conflicts list"

@@ -36,10 +36,10 @@ package enum Words {
     message.isEmpty ? error(code) : "\(message) (\(code))"
   }
 
-  /// What the server does not let this user read.
+  /// The server denies access to a zone, or to a record type.
   package static func unreadable(zone: String, type: String?, message: String) -> String {
     let what = type.map { "records of type \($0)" } ?? "zone \(zone)"
-    return "the server does not let us read \(what): \(joined(message, "ACCESS_DENIED"))"
+    return "the server denies access to \(what): \(joined(message, "ACCESS_DENIED"))"
   }
 
   static func by(_ actor: String?) -> String { actor.map { " by \($0)" } ?? "" }
@@ -62,8 +62,21 @@ extension Words {
     let verb = count == 1 && !verb.hasSuffix("ed") ? verb + "s" : verb
     return "\(Words.count(count, "change")) \(verb)"
   }
+}
 
-  static func capitalized(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+extension String {
+  /// The text with a capital letter at its start, as screens show it.
+  package var sentence: String { prefix(1).uppercased() + dropFirst() }
 
-  static func withoutFullStop(_ text: String) -> String { text.hasSuffix(".") ? String(text.dropLast()) : text }
+  /// The text without a full stop at its end.
+  package var withoutFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
+
+  /// The text as one word of a shell, in a command that is suggested.
+  package var asArgument: String {
+    let isPlain = unicodeScalars.allSatisfy { scalar in
+      scalar.isASCII
+        && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || "_-.".contains(Character(scalar)))
+    }
+    return isPlain && !isEmpty ? self : "'\(replacing("'", with: "'\\''"))'"
+  }
 }

@@ -236,7 +236,7 @@ import Testing
     let held = try mine.store.operation(id)
     #expect(held.state == state)
     #expect(held.changes == FieldChanges(values: ["x": .int64(2)]))
-    #expect(held.cause.note == .serverRecordChanged)
+    #expect(held.cause.notes == [.serverRecordChanged])
     #expect(try mine.store.mirror("a")?["x"] == .int64(1))
     _ = try mine.store.perform(isPaused ? .resume : .retry, on: .ids([id]), actor: "ana")
     try await mine.sync()
@@ -256,7 +256,7 @@ import Testing
     try await mine.sync()
 
     #expect(try mine.store.operation(id).state == (isPaused ? .paused : .failed))
-    #expect(try mine.store.operation(id).cause.note == .recordDeleted)
+    #expect(try mine.store.operation(id).cause.notes.first == .recordDeleted)
     _ = try mine.store.perform(isPaused ? .resume : .retry, on: .ids([id]), actor: "ana")
     try await mine.sync()
     #expect(world.onServer("a") == ["x": .int64(2), "n": .int64(10)])
@@ -272,7 +272,7 @@ import Testing
     try await mine.sync()
 
     #expect(try mine.store.operation(id).kind == .delete)
-    #expect(try mine.store.operation(id).cause.note == .serverRecordChanged)
+    #expect(try mine.store.operation(id).cause.notes == [.serverRecordChanged])
     _ = try mine.store.perform(isPaused ? .resume : .retry, on: .ids([id]), actor: "ana")
     try await mine.sync()
     #expect(try mine.store.endings().last == "delete a merged")

@@ -86,8 +86,39 @@ struct MessageTests {
     .beingSent, .damaged, .inState("waiting"), .inState("conflict"), .changed(state: "inFlight"),
   ]
 
+  private static let verdicts: [Verdict] = [
+    .unreadable("the store is damaged"), .wrongAccount(owner: "_ana"), .wrongAccount(owner: nil),
+    .signedOut(unsent: 0), .signedOut(unsent: 1204), .decisionNeeded(deletions: 150, zones: ["x; rm -rf"]),
+    .decisionNeeded(deletions: 2, zones: ["notes", "tasks"]), .blocked(.quota("full")),
+    .blocked(.account(code: "ACCESS_DENIED", message: "no")),
+    .blocked(.unreadable(count: 2, zone: "notes", type: nil, message: "no READ")), .failed(1), .failed(3),
+    .conflicts(1), .paused(by: "root", at: 1_700_000_000_000, unsent: 12), .paused(by: nil, at: nil, unsent: 0),
+    .notSyncing(unsent: 1, wait: nil),
+    .notSyncing(unsent: 2, wait: Verdict.Wait(scope: .database, until: 1_700_000_000_000)),
+    .offline(reason: "connection refused.", nextTry: 1_700_000_000_000, unsent: 371),
+    .sending(done: 412, of: 1204, perSecond: 210, secondsLeft: 3.2),
+    .sending(done: 0, of: 0, perSecond: nil, secondsLeft: nil), .throttled(until: 1_700_000_000_000, unsent: 371),
+    .retrying(0, nextTry: nil), .retrying(2, nextTry: 1_700_000_000_000), .waitingForApp(1), .partlyPaused(2),
+    .inSync(at: 1_700_000_000_000), .fetching, .neverSynced(hasStore: true), .neverSynced(hasStore: false),
+    .outOfDate(at: 1_700_000_000_000),
+  ]
+
+  /// A verdict as `status` prints it.
+  private static func line(_ verdict: Verdict) -> String {
+    let sentence = verdict.sentence(Format(timeZone: .gmt), now: 1_700_000_000_000)
+    return "\(verdict.urgency.rawValue) \(verdict.label): \(sentence)\(verdict.nextStep.map { "; run \($0)" } ?? "")"
+  }
+
+  @Test func `every verdict is among the messages`() {
+    #expect(Set(Self.verdicts.map(\.name)) == Set(Verdict.names))
+  }
+
   @Test func `every message is as it was reviewed`() throws {
     let text = """
+      # Verdicts
+
+      \(Self.verdicts.map(Self.line).joined(separator: "\n"))
+
       # Causes
 
       \(Self.causes.map(\.text).joined(separator: "\n"))
@@ -114,7 +145,7 @@ struct MessageTests {
     for file in ["Cause.swift", "Event.swift"] {
       let source = try String(decoding: Data(contentsOf: sources.appending(path: file)), as: UTF8.self)
       for line in source.split(separator: "\n") {
-        guard let cases = line.firstMatch(of: /^ +case ([a-z][^=.:]*)$/)?.1 else { continue }
+        guard let cases = line.firstMatch(of: /^ +case ([a-z].*)$/)?.1 else { continue }
         let names = cases.replacing(/\([^)]*\)/, with: "").split(separator: ",")
         for name in names.map({ $0.trimmingCharacters(in: .whitespaces) }) { #expect(words.contains(name), "\(name)") }
       }

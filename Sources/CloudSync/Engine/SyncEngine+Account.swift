@@ -12,7 +12,7 @@ extension SyncEngine {
     try store.check(Sender(user: identity, credential: credential))
   }
 
-  /// Notes with the store that this sync was refused as another user's, for whoever looks at it.
+  /// Stores that this sync was refused because its credential belongs to another user, for `status` and dashboards.
   func notingRefusal<Value>(_ body: () async throws -> Value) async throws -> Value {
     do {
       return try await body()

@@ -10,19 +10,19 @@ extension SyncEngine {
     let patience = configuration.conflictPatience
     for conflict in try store.conflictsToAsk() {
       let (result, _) = await timed(lease) { () async throws(WebServicesError) in
-        await Verdict.of(resolver, on: conflict.change, within: patience)
+        await ResolverAnswer.of(resolver, on: conflict.change, within: patience)
       }
       // Cut short by us: nobody is to blame, and it is asked again.
       try Task.checkCancellation()
-      let verdict = try result.get()
-      try store.take(verdict.answer(to: conflict.change, within: patience), to: conflict, lease)
-      if case .silence = verdict { return }
+      let answer = try result.get()
+      try store.take(answer.answer(to: conflict.change, within: patience), to: conflict, lease)
+      if case .silence = answer { return }
     }
   }
 }
 
-/// What came of asking.
-private enum Verdict: Sendable {
+/// The answer of the app's resolver, or none.
+private enum ResolverAnswer: Sendable {
   case decision(ConflictDecision)
   case failure(String)
   case silence
@@ -32,7 +32,7 @@ private enum Verdict: Sendable {
     _ resolver: @escaping ConflictResolver,
     on change: ConflictingChange,
     within patience: Duration
-  ) async -> Verdict {
+  ) async -> ResolverAnswer {
     // Cancelled with the task, it ends at once.
     let patience = Task.detached { try? await Task.sleep(for: patience) }
     defer { patience.cancel() }

@@ -1,3 +1,5 @@
+import Facts
+
 /// Reads a filter expression: `or` of `and` of `not` of comparisons, as in SQL.
 struct FilterParser {
   /// Bounds that keep the SQL inside SQLite's own: a parser stack of 100 symbols, of which a level takes up to six,
@@ -137,7 +139,8 @@ struct FilterParser {
     switch (column.kind, kind) {
     case (.text, .text(let text)): return .text(text)
     case (.oneOf(let known), .text(let text)):
-      let text = column == .state ? Self.statesOnScreen[text] ?? text : text
+      // Screens have other words for some states.
+      let text = known.first { column == .state && Words.state($0) == text } ?? text
       guard known.contains(text) else {
         throw error("there is no \(column.rawValue) '\(text)'; known are \(known.joined(separator: ", "))")
       }
@@ -153,9 +156,6 @@ struct FilterParser {
     default: throw error("\(column.rawValue) compares with \(column.expectation)")
     }
   }
-
-  /// What screens call a state, by the state's name.
-  private static let statesOnScreen = ["sending": "inFlight", "retrying": "waiting"]
 
   private var token: FilterToken { tokens[index] }
 

@@ -12,7 +12,7 @@ package enum PauseRule: Hashable, Sendable {
   /// The rule in words, for messages and the audit log.
   package var text: String { asCause.text }
 
-  /// What the rule holds, in a cause.
+  /// The scope of the rule in a cause.
   var asCause: Cause.PauseScope {
     switch self {
     case .everything: .everything

@@ -1,7 +1,7 @@
 import CloudKit
 package import Facts
 
-/// What an operator has to know first.
+/// The verdict of a store.
 extension StoreStatus {
   /// Decides how the store stands: the first case of `Verdict` that is true.
   ///
@@ -51,8 +51,9 @@ extension StoreStatus {
     }
     let forApp = savesForApp + conflictsForApp
     if forApp > 0 { return .waitingForApp(forApp) }
-    let isPaused = OperationState.allCases.reduce(queue.paused) { $1 == .paused ? $0 : $0 + count($1) - unpaused($1) }
-    if isPaused > 0 { return .partlyPaused(isPaused) }
+    let underRules = OperationState.allCases.filter { $0 != .paused }.reduce(0) { $0 + count($1) - unpaused($1) }
+    let paused = queue.paused + underRules
+    if paused > 0 { return .partlyPaused(paused) }
     if isInSync { return .inSync(at: lastSuccessAt) }
     if isSyncing, state == .fetching { return .fetching }
     if lastSuccessAt == nil { return .neverSynced(hasStore: hasStore) }
@@ -64,7 +65,7 @@ extension StoreStatus {
     return code == .authenticationFailed || code == .authenticationRequired
   }
 
-  /// What stops sending or fetching until a person acts.
+  /// The reason why sending or fetching stops until a person acts.
   private var block: Verdict.Block? {
     if let problem = quotaProblem { return .quota(problem.message) }
     if let problem = accountProblem { return .account(code: problem.code, message: problem.message) }
@@ -89,10 +90,6 @@ extension StoreStatus {
   /// Changes that nothing keeps from being sent now, as far as their scopes tell.
   private var sendable: Int {
     if wait(.database) != nil { return 0 }
-    let count = queue.parts.reduce(0) { count, part in
-      let isPaused = pauses.first(holding: part.zone, type: part.type.isEmpty ? nil : part.type) != nil
-      return part.state == .pending && !isPaused && wait(.zone(part.zone)) == nil ? count + part.count : count
-    }
-    return max(0, count - savesForApp)
+    return max(0, unpaused(.pending) { wait(.zone($0)) == nil } - savesForApp)
   }
 }

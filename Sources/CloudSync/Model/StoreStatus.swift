@@ -110,11 +110,14 @@ package struct StoreStatus: Hashable, Sendable {
     return "\(records) \(records == 1 ? "deletion" : "deletions") in \(zones) held back"
   }
 
-  /// Operations in a state that no pause rule holds back.
-  package func unpaused(_ state: OperationState) -> Int {
+  /// The number of operations in a state that no pause rule holds.
+  ///
+  /// - Parameter isMeant: of which zones; nil: of all.
+  package func unpaused(_ state: OperationState, in isMeant: ((ZoneKey) -> Bool)? = nil) -> Int {
     queue.parts.reduce(0) { count, part in
+      guard part.state == state, isMeant?(part.zone) ?? true else { return count }
       let isPaused = pauses.first(holding: part.zone, type: part.type.isEmpty ? nil : part.type) != nil
-      return part.state == state && !isPaused ? count + part.count : count
+      return isPaused ? count : count + part.count
     }
   }
 

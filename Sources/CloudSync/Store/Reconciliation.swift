@@ -324,8 +324,7 @@ extension QueuedOperation {
 
   /// Adds what became known to the cause, once.
   mutating func note(_ note: Cause.Note) {
-    if case .noted(_, note) = cause { return }
-    cause = .noted(cause, note)
+    if !cause.notes.contains(note) { cause = .noted(cause, note) }
   }
 
   /// The outcome of every request sent so far is known.

@@ -85,7 +85,7 @@ extension SyncStore {
 }
 
 extension OutcomeSettings {
-  /// What replaces something that was stored.
+  /// The stored settings that these replace.
   fileprivate func changes(since old: OutcomeSettings) -> [Event.SettingChange] {
     var changes: [Event.SettingChange] = []
     if let before = old.policy, let policy, before != policy {
@@ -107,7 +107,7 @@ extension OutcomeSettings {
 
 extension Ledger {
   private static let settingsKey = "settings"
-  /// What was decoded last: every transaction of a sync asks for the settings, which hardly ever change.
+  /// The settings decoded last: every transaction of a sync reads them, and they hardly ever change.
   private static let lastSettings = Mutex<(stored: String, settings: OutcomeSettings)?>(nil)
   /// Under this name the store has the fencing number of the lease under which the app was last asked.
   static let appKey = "app"

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudSync
+import Facts
 
 /// The errors of the rooms below as what a command says of them.
 extension CommandFailure {
@@ -39,17 +40,6 @@ extension CommandFailure {
   }
 }
 
-extension String {
-  /// As a shell takes it for one word, in a command that is suggested.
-  var asArgument: String {
-    let isPlain = unicodeScalars.allSatisfy { scalar in
-      scalar.isASCII
-        && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || "_-.".contains(Character(scalar)))
-    }
-    return isPlain && !isEmpty ? self : "'\(replacing("'", with: "'\\''"))'"
-  }
-}
-
 extension ServerErrorCode {
   /// How a command ends that this error stops.
   var status: CommandStatus {
@@ -59,9 +49,4 @@ extension ServerErrorCode {
     default: .itemsFailed
     }
   }
-}
-
-extension String {
-  /// A message as a clause of a longer line.
-  var withoutFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
 }

@@ -86,8 +86,3 @@ extension Receipt {
   /// The line that a command would print for an error.
   static func message(of error: any Error) -> String { CommandFailure(error)?.message ?? "\(error)" }
 }
-
-extension String {
-  /// A message of the command line as a sentence on the screen.
-  var sentence: String { prefix(1).uppercased() + dropFirst() }
-}

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudKit
 import CloudSync
+import Facts
 import Foundation
 
 /// Why a command stops: what happened and what to do, in one line, with the code to exit with.

@@ -33,7 +33,7 @@ import Testing
 
     #expect(denied.status == 3 && status.status == 3)
     #expect(try denied.object()["inSync"] as? Bool == false)
-    #expect(denied.error.contains("does not let us read records of type Task"))
+    #expect(denied.error.contains("records of type Task"))
     let sync = try #require(try status.object()["sync"] as? [String: Any])
     let unreadable = try #require((sync["unreadable"] as? [[String: Any]])?.first)
     #expect(unreadable["recordType"] as? String == "Task" && sync["inSync"] as? Bool == false)

@@ -177,7 +177,7 @@ import Testing
     func missing(_ change: (inout DashboardModel) -> Void = { _ in }) -> DashboardView {
       view { model in
         model.snapshot = Snapshot(status: StoreStatus(generatedAt: 0))
-        model.snapshot.hasStore = false
+        model.snapshot.status.hasStore = false
         change(&model)
       }
     }

@@ -33,7 +33,7 @@ package final class SQLiteStorage: QueueStorage {
   private let log: FileIdentity?
   /// Why the file is not to be used any more, once that is known.
   private let damage = Mutex<StoreError?>(nil)
-  /// Where the log of a replaced file was moved to.
+  /// The path that the log of a replaced file was moved to.
   private let logOfReplaced = Mutex<String?>(nil)
   /// How many calls wait for their turn to write.
   private let waiting = Atomic(0)
