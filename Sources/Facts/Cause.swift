@@ -120,7 +120,9 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   package enum Scope: Hashable, Sendable, Codable {
     case network, account, quota, database
     case zone(String)
-    /// A change feed or polled query.
+    /// Fetching the changes of a zone, or the records of a type; nil for both: the list of zones.
+    case fetch(zone: String?, type: String?)
+    /// As an earlier version stored the one before, by the store's own name.
     case feed(String)
   }
 

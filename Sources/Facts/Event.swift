@@ -11,6 +11,14 @@ package enum Event: Hashable, Sendable, Codable {
   case zoneCannotBeCreated(zone: String, code: String, message: String)
   case damagedOperation(Int64, reason: String)
   case damagedRecord(String, reason: String)
+  /// A sync that changed something. Times are in seconds.
+  case synced(sent: Int, fetched: Int, deleted: Int, failed: Int, seconds: Double)
+  /// Requests get through again.
+  case recovered(Cause.Scope, seconds: Int)
+  case failed(record: String, FailureCause)
+  case conflict(record: String, ConflictCause)
+  /// Merged with the server's record; the result is sent.
+  case merged(record: String)
   /// A part of a change was dropped.
   case dropped(record: String, Cause)
   case conflictResolved(record: String, by: Cause.Decider)
@@ -41,7 +49,11 @@ package enum Event: Hashable, Sendable, Codable {
     switch self {
     case .command: "command"
     case .error, .unreadable, .zoneCannotBeCreated, .damagedOperation, .damagedRecord: "error"
-    case .dropped, .conflictResolved: "merge"
+    case .failed: "failed"
+    case .synced: "sync"
+    case .recovered: "recovered"
+    case .conflict: "conflict"
+    case .merged, .dropped, .conflictResolved: "merge"
     case .repaired: "repair"
     case .deliveryFailed: "delivery"
     case .deletionsOnHold, .zoneOnHold, .zoneDeleted, .zoneRestarted: "zone"
@@ -50,6 +62,22 @@ package enum Event: Hashable, Sendable, Codable {
     case .clockMovedBack: "clock"
     case .subscribed, .subscriptionsRefused: "push"
     case .legacy(let kind, _): kind
+    }
+  }
+
+  /// The words that `kind` can have, for filters.
+  package static let kinds = [
+    "account", "clock", "command", "conflict", "delivery", "error", "failed", "merge", "push", "recovered", "repair",
+    "settings", "sync", "zone",
+  ]
+
+  /// The zone that it is about, where it says so itself.
+  package var zone: String? {
+    switch self {
+    case .unreadable(let zone, _, _), .zoneCannotBeCreated(let zone, _, _), .deletionsOnHold(let zone, _, _),
+      .zoneOnHold(let zone, _), .zoneDeleted(let zone), .zoneRestarted(let zone):
+      zone
+    default: nil
     }
   }
 
@@ -65,8 +93,15 @@ package enum Event: Hashable, Sendable, Codable {
 extension Event {
   package var text: String {
     switch self {
-    case .command(let verb, let selection, let count):
-      [verb, selection, "(\(count))"].filter { !$0.isEmpty }.joined(separator: " ")
+    case .command(let verb, let selection, let count): Self.text(verb, selection, count)
+    case .synced(let sent, let fetched, let deleted, let failed, let seconds):
+      Self.parts([("sent", sent), ("fetched", fetched), ("deleted on the server", deleted), ("failed", failed)])
+        + " in \(Format.seconds(seconds))"
+    case .recovered(.account, let seconds): "signed in again after \(Format.duration(Double(seconds)))"
+    case .recovered(_, let seconds): "back online after \(Format.duration(Double(seconds)))"
+    case .failed(let record, let failure): "\(record): \(failure.text)"
+    case .conflict(let record, let conflict): "\(record): \(conflict.text)"
+    case .merged(let record): "\(record): merged with the server's record"
     case .error(let code, let message, nil): Words.joined(message, code)
     case .error(let code, let message, let scope?): "\(scope): \(Words.joined(message, code))"
     case .unreadable(let zone, let type, let message): Words.unreadable(zone: zone, type: type, message: message)
@@ -94,7 +129,37 @@ extension Event {
     case .clockMovedBack(let seconds): "the system clock moved back \(seconds) s; back-offs were restarted"
     case .subscribed(let count): "made \(Words.count(count, "subscription"))"
     case .subscriptionsRefused(let code, let message): "no subscriptions: \(Words.joined(message, code))"
+    // JSON: of a newer version.
+    case .legacy(_, let text) where text.hasPrefix("{"): "unknown event of a newer cktop; update this one"
     case .legacy(_, let text): text
+    }
+  }
+}
+
+extension Event {
+  private static func parts(_ counts: [(String, Int)]) -> String {
+    counts.filter { $0.1 > 0 }.map { "\(Format.number($0.1)) \($0.0)" }.joined(separator: ", ")
+  }
+
+  private static func text(_ verb: String, _ selection: String, _ count: Int) -> String {
+    let changes = Words.count(count, "change")
+    let isRule = selection == "everything" || selection.hasPrefix("zone ") || selection.hasPrefix("type ")
+    switch verb {
+    case "pause" where isRule: return "paused \(selection)"
+    case "resume" where isRule: return "resumed \(selection)"
+    case "retry": return "retried \(changes): \(selection)"
+    case "discard": return "discarded \(changes): \(selection)"
+    case "pause": return "paused \(changes): \(selection)"
+    case "resume": return "resumed \(changes): \(selection)"
+    case "flush": return "ended \(selection.isEmpty ? "back-offs" : "back-offs and the server's waits") of \(changes)"
+    case "resolve": return "resolved \(Words.count(count, "conflict")): \(selection)"
+    case "undo": return "undid what was dropped of operation \(selection)"
+    case "accept deletions": return "accepted \(Words.count(count, "deletion")) in \(selection)"
+    case "restore deletions": return "restored \(Words.count(count, "record")) in \(selection)"
+    case "policy": return "set the conflict policy to \(selection)"
+    case "sync without the app": return "released \(changes) that waited for the app"
+    case "adopt": return "took over \(changes) \(selection)"
+    default: return "\(verb) \(selection): \(changes)"
     }
   }
 }

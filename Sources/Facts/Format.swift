@@ -42,6 +42,11 @@ package struct Format: Hashable, Sendable {
     }
   }
 
+  /// `0.2 s`, `12 s`, `3 min`.
+  package static func seconds(_ seconds: Double) -> String {
+    seconds < 10 ? String(format: "%.1f s", seconds) : duration(seconds)
+  }
+
   /// `512 B`, `1.2 kB`.
   package static func bytes(_ count: Int) -> String {
     switch count {

@@ -17,7 +17,7 @@ package enum Verdict: Hashable, Sendable {
   case paused(by: String?, at: Int64?, unsent: Int)
   /// No process is syncing, and something could be sent now, or after the wait that is named.
   case notSyncing(unsent: Int, wait: Wait?)
-  case offline(reason: String, nextTry: Int64?, unsent: Int)
+  case offline(reason: String, since: Int64?, nextTry: Int64?, unsent: Int)
   case sending(done: Int, of: Int, perSecond: Double?, secondsLeft: Double?)
   case throttled(until: Int64?, unsent: Int)
   case retrying(Int, nextTry: Int64?)
@@ -40,10 +40,11 @@ package enum Verdict: Hashable, Sendable {
   /// A wait before the next request.
   package struct Wait: Hashable, Sendable {
     package var scope: Cause.Scope
+    package var code: String
     package var until: Int64
 
-    package init(scope: Cause.Scope, until: Int64) {
-      self.scope = scope
+    package init(scope: Cause.Scope, code: String, until: Int64) {
+      (self.scope, self.code) = (scope, code)
       self.until = until
     }
   }
@@ -158,11 +159,12 @@ extension Verdict {
     case .paused(let actor, let at, let unsent):
       return "Paused\(Words.by(actor))\(at.map { " at \(time($0))" } ?? "")\(follow(unsent))"
     case .notSyncing(let unsent, let wait):
-      let reason = wait.map { " (\($0.scope.text) until \(time($0.until)))" } ?? ""
+      let reason = wait.map { "; \($0.scope.text($0.code)), next try \(time($0.until))" } ?? ""
       return "No process is syncing this store\(follow(unsent))\(reason)"
-    case .offline(let reason, let next, let unsent):
+    case .offline(let reason, let since, let next, let unsent):
+      let since = since.map { " since \(time($0))" } ?? ""
       let next = next.map { "; next try \(time($0))" } ?? ""
-      return "Offline\(reason.isEmpty ? "" : ": \(reason.withoutFullStop)")\(next)\(follow(unsent))"
+      return "Offline\(since)\(reason.isEmpty ? "" : ": \(reason.withoutFullStop)")\(next)\(follow(unsent))"
     case .sending(let done, let total, let rate, let left):
       let count = total > 0 ? " \(Format.number(done)) of \(Words.count(total, "change"))" : " changes"
       let speed = rate.map { ", \(Int($0))/s" } ?? ""
@@ -194,7 +196,7 @@ extension Verdict {
     case .decisionNeeded(_, let zones) where zones.count == 1:
       "cktop zones restore \(zones[0].asArgument) or cktop zones accept \(zones[0].asArgument)"
     case .decisionNeeded: "cktop zones list"
-    case .failed: "cktop queue list --where \"state = 'failed'\""
+    case .failed: "cktop queue causes"
     case .conflicts: "cktop conflicts list"
     case .paused: "cktop queue resume --all"
     case .notSyncing, .neverSynced, .outOfDate: "cktop sync"

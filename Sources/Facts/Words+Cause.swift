@@ -65,6 +65,8 @@ extension Cause {
     case .discarded(let actor): "discarded\(Words.by(actor))"
     case .withdrawnByApp: "withdrawn by the app"
     case .moved(let path): "moved to \(path)"
+    // JSON: of a newer version.
+    case .legacy(let text) where text.hasPrefix("{"): "unknown reason of a newer cktop; update this one"
     case .legacy(let text): text
     }
   }
@@ -113,13 +115,35 @@ extension Cause.Scope {
     case .network: "offline"
     case .account: "the account cannot be used"
     case .quota: "storage quota full"
-    case .database: "throttled"
-    case .zone(let zone): "zone \(zone) throttled"
-    case .feed(let name): "fetching \(name) waits"
+    case .database: "the server"
+    case .zone(let zone): "zone \(zone)"
+    case .fetch(nil, nil): "fetching the list of zones"
+    case .fetch(let zone?, nil): "fetching zone \(zone)"
+    case .fetch(nil, let type?): "fetching records of type \(type)"
+    case .fetch(let zone?, let type?): "fetching records of type \(type) in zone \(zone)"
+    case .feed(let name): "fetching \(name)"
     }
   }
 
-  fileprivate func text(_ code: String) -> String { "\(text) (\(code))" }
+  /// The same with the error that began the wait.
+  package func text(_ code: String) -> String {
+    switch self {
+    case .network, .account, .quota: "\(text) (\(code))"
+    case .database: Words.error(code)
+    case .zone, .fetch, .feed: "\(text): \(Words.error(code))"
+    }
+  }
+}
+
+extension Cause.Scope {
+  /// The same where space is short.
+  package func brief(_ code: String) -> String {
+    switch self {
+    case .network, .account, .quota: text
+    case .database: Words.brief(code)
+    case .zone, .fetch, .feed: "\(text): \(Words.brief(code))"
+    }
+  }
 }
 
 extension Cause.PauseScope {

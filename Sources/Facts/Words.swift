@@ -3,30 +3,34 @@ import Foundation
 /// Plain English for what the program knows: the one place where facts become sentences.
 package enum Words {
   /// A server's error code in words, with the code behind them.
-  package static func error(_ code: String) -> String {
-    let text: String? =
-      switch code {
-      case "NETWORK_ERROR": "the network failed"
-      case "THROTTLED": "throttled by the server"
-      case "TRY_AGAIN_LATER": "the server is busy"
-      case "INTERNAL_ERROR": "the server failed"
-      case "UNEXPECTED_SERVER_RESPONSE": "the reply cannot be understood"
-      case "QUOTA_EXCEEDED": "the storage quota is full"
-      case "AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED": "signed out"
-      case "ACCESS_DENIED": "access denied"
-      case "CONFLICT", "EXISTS": "the server has another version"
-      case "ATOMIC_ERROR": "its atomic group was rejected"
-      case "VALIDATING_REFERENCE_ERROR": "a record that it refers to is missing"
-      case "BAD_REQUEST": "the server rejected it"
-      case "LIMIT_EXCEEDED": "too large"
-      case "NOT_FOUND": "not found"
-      case "ZONE_NOT_FOUND": "the zone does not exist"
-      case "TOO_MANY_OPEN_FILES": "too many files are open"
-      case "APP_SILENT": "the app did not answer"
-      default: nil
-      }
-    return text.map { "\($0) (\(code))" } ?? code
+  package static func error(_ code: String) -> String { plain(code).map { "\($0) (\(code))" } ?? code }
+
+  /// A server's error code in words alone; nil where there are none for it.
+  private static func plain(_ code: String) -> String? {
+    switch code {
+    case "NETWORK_ERROR": "the network failed"
+    case "THROTTLED": "throttled by the server"
+    case "TRY_AGAIN_LATER": "the server is busy"
+    case "INTERNAL_ERROR": "the server failed"
+    case "UNEXPECTED_SERVER_RESPONSE": "the reply cannot be understood"
+    case "QUOTA_EXCEEDED": "the storage quota is full"
+    case "AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED": "signed out"
+    case "ACCESS_DENIED": "access denied"
+    case "CONFLICT", "EXISTS": "the server has another version"
+    case "ATOMIC_ERROR": "its atomic group was rejected"
+    case "VALIDATING_REFERENCE_ERROR": "a record that it refers to is missing"
+    case "BAD_REQUEST": "the server rejected it"
+    case "LIMIT_EXCEEDED": "too large"
+    case "NOT_FOUND": "not found"
+    case "ZONE_NOT_FOUND": "the zone does not exist"
+    case "TOO_MANY_OPEN_FILES": "too many files are open"
+    case "APP_SILENT": "the app did not answer"
+    default: nil
+    }
   }
+
+  /// A server's error code in words without the code, where space is short.
+  package static func brief(_ code: String) -> String { plain(code) ?? code }
 
   /// Whether a code says that the server has another version of the record.
   static func isConflict(_ code: String) -> Bool { code == "CONFLICT" || code == "EXISTS" }

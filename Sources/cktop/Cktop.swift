@@ -13,7 +13,8 @@ struct Cktop: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      OpenDashboard.self, StatusCommand.self, AccountCommand.self, SyncCommand.self, QueueCommand.self,
+      OpenDashboard.self, StatusCommand.self, AccountCommand.self, SyncCommand.self, EventsCommand.self,
+      QueueCommand.self,
       ConflictsCommand.self, RecordsCommand.self, ZonesCommand.self, VerifyCommand.self, DemoCommand.self,
       ServeCommand.self, KeygenCommand.self, ThemesCommand.self, ConfigCommand.self, FaultsHelp.self,
       AdminHelp.self, AssumptionsHelp.self,

@@ -224,7 +224,10 @@ import Testing
 
   @Test(arguments: ["nan", "inf", "-inf", "-5", "1e300", "soon"])
   func `a wait that is no number ends nothing and parks nobody`(_ header: String) async throws {
-    let store = try World().open("store")
+    let world = try World()
+    let store = try world.open("store")
+    // With nothing to save, a full quota stops nothing.
+    _ = try store.accept(world.put("a", ["x": .int64(1)]))
     for code in [ServerErrorCode.authenticationFailed, .quotaExceeded, .throttled] {
       var error = WebServicesError(code, "no", retryAfter: Double(header))
       error.retryAfter = Double(header)

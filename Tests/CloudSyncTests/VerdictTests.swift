@@ -8,9 +8,9 @@ import Testing
 struct VerdictTests {
   /// Facts that each make one verdict true, in the order in which verdicts are looked for.
   private enum Fact: CaseIterable {
-    case refused, signedOut, onHold, quota, unreadable, failed, conflict, paused, offline, inFlight, throttled,
-      retrying,
-      forApp, pausedRow
+    case refused, signedOut, onHold, quota, unreadable, failed, conflict, paused, offline, inFlight, sendable,
+      throttled,
+      changeThrottled, retrying, forApp, pausedRow, blocked
   }
 
   private static let zone = ZoneKey(zone: "notes")
@@ -55,18 +55,33 @@ struct VerdictTests {
     case .offline:
       add(.pending)
       status.queue.pending += 1
+      status.canSendLater = true
       status.networkProblem = .init(code: "NETWORK_ERROR", message: "cut", at: 20)
       wait("network", "NETWORK_ERROR", isOwn: true)
     case .inFlight:
       add(.inFlight)
       status.queue.inFlight += 1
+    case .sendable:
+      add(.pending)
+      status.queue.pending += 1
+      (status.canSendNow, status.canSendLater) = (true, true)
     case .throttled:
       add(.pending)
       status.queue.pending += 1
+      status.canSendLater = true
       wait("database", "THROTTLED", isOwn: false)
+    case .changeThrottled:
+      add(.waiting)
+      status.queue.waiting += 1
+      status.canSendLater = true
+      status.changeThrottledUntil = 20
     case .retrying:
       add(.waiting)
       status.queue.waiting += 1
+      status.canSendLater = true
+    case .blocked:
+      add(.pending)
+      status.queue.pending += 1
     case .forApp:
       add(.pending)
       status.queue.pending += 1
@@ -78,7 +93,7 @@ struct VerdictTests {
   }
 
   /// The verdict that a fact alone makes.
-  private static func name(_ fact: Fact, isSyncing: Bool) -> String {
+  private static func name(_ fact: Fact, isSyncing: Bool) -> String? {
     switch fact {
     case .refused: "wrongAccount"
     case .signedOut: "signedOut"
@@ -88,11 +103,13 @@ struct VerdictTests {
     case .conflict: "conflicts"
     case .paused: "paused"
     case .offline: isSyncing ? "offline" : "notSyncing"
-    case .inFlight: isSyncing ? "sending" : "notSyncing"
-    case .throttled: isSyncing ? "throttled" : "notSyncing"
+    case .inFlight, .sendable: isSyncing ? "sending" : "notSyncing"
+    case .throttled, .changeThrottled: isSyncing ? "throttled" : "notSyncing"
     case .retrying: isSyncing ? "retrying" : "notSyncing"
     case .forApp: "waitingForApp"
     case .pausedRow: "partlyPaused"
+    // Only beside what blocks it.
+    case .blocked: nil
     }
   }
 
@@ -102,8 +119,8 @@ struct VerdictTests {
       let held = facts.indices.filter { bits & (1 << $0) != 0 }.map { facts[$0] }
       for isSyncing in [true, false] {
         let verdict = Self.status(held, isSyncing: isSyncing).verdict(hasCredential: true)
-        let names = Set(held.map { Self.name($0, isSyncing: isSyncing) })
-        let wanted = Verdict.names.first(where: names.contains) ?? "inSync"
+        let names = Set(held.compactMap { Self.name($0, isSyncing: isSyncing) })
+        let wanted = Verdict.names.first(where: names.contains) ?? (held.isEmpty ? "inSync" : "outOfDate")
         guard verdict.name != wanted else { continue }
         return #expect(verdict.name == wanted, "\(held) \(isSyncing)")
       }
@@ -148,6 +165,7 @@ struct VerdictTests {
       QueuePart(state: .pending, zone: ZoneKey(zone: "b"), type: "Note", count: 1, bytes: 1)
     )
     status.queue.total += 1
+    status.canSendNow = true
     #expect(status.verdict(hasCredential: true).name == "sending")
   }
 

@@ -72,7 +72,7 @@ extension SyncStore {
       } else {
         try ledger.update(operation)
       }
-      try EventLog.add(.repaired(record: operation.key.name), now: now, ledger)
+      try EventLog.add(.repaired(record: operation.key.name), of: operation, now: now, ledger)
     }
   }
 }

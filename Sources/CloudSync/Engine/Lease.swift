@@ -39,7 +39,9 @@ package struct Lease: Sendable {
           fence: fence,
           pid: Int64(process.processIdentifier),
           host: process.hostName,
-          expiresAt: now + duration
+          expiresAt: now + duration,
+          program: process.processName,
+          since: now
         )
       )
       return fence

@@ -16,7 +16,7 @@ extension SyncEngine {
     // Another user's sync ends no back-off, and does not reach the process that syncs.
     let isOurs = try await notingRefusal { try await knowsOwner() }
     if isOurs { try takeSettings() }
-    if try isOurs || store.owner() == nil { _ = try store.flush(actor: "sync") }
+    if try isOurs || store.owner() == nil { _ = try store.flush(actor: nil) }
     // Only the store's user releases what waits for the app.
     let request = try store.requestPass(types, isWithoutApp: isWithoutApp && isOurs)
     // Its own: a driver of this process sleeps on the engine's, which wakes one sleeper.

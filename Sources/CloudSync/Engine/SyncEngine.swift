@@ -1,4 +1,5 @@
 public import CloudKit
+import Facts
 import Foundation
 
 /// Keeps a database of CloudKit and a store on this machine the same: sends what is queued, brings what others changed.
@@ -182,6 +183,7 @@ public actor SyncEngine {
     isWithoutApp: Bool = false,
     endsBackOffs: Bool = false
   ) async throws -> PassSummary {
+    let startedAt = store.now()
     var summary = PassSummary()
     summary.askedTypes = types
     settings = try store.settings().completed
@@ -197,7 +199,7 @@ public actor SyncEngine {
       try store.noteTime(lease)
       try await notingRefusal { try await authenticate(lease, endsBackOffs: endsBackOffs) }
       // Only now is it known that the changes are this user's.
-      if endsBackOffs { _ = try store.flush(actor: "sync") }
+      if endsBackOffs { _ = try store.flush(actor: nil) }
       try takeSettings()
       var readAt = store.now()
       var isComplete = try await fetch(lease, types: types, sweeps: sweeps, &summary)
@@ -255,7 +257,8 @@ public actor SyncEngine {
       // Paused, or inside a wait: the store says so, nothing failed.
       try store.passInterrupted(error: summary.lastItemError, lease)
     }
-    try store.setActivity(.idle, lease)
+    let seconds = Double(store.now() - startedAt) / 1000
+    try store.setActivity(.idle, after: summary.event(seconds: seconds), lease)
     summary.waitForApp = try waitingForApp()
     return summary
   }
@@ -384,6 +387,12 @@ public struct PassSummary: Sendable, Hashable, Codable {
   var pages = 0
 
   package init() {}
+
+  /// The event of a sync that took so long; nil where nothing was changed.
+  func event(seconds: Double) -> Event? {
+    guard sent + failed + fetched + deleted > 0 else { return nil }
+    return .synced(sent: sent, fetched: fetched, deleted: deleted, failed: failed, seconds: seconds)
+  }
 
   /// What stopped the pass; nil where it came to its end, or waits as the store says.
   public var failure: CKError? { error.map { CKError(stopping: $0) } }

@@ -123,7 +123,7 @@ package enum WaitScope: Hashable, Sendable {
     case .quota: .quota
     case .database: .database
     case .zone(let key): .zone(key.zone)
-    case .feed(let name): .feed(name)
+    case .feed(let name): Self.fetch(name)
     }
   }
 
@@ -133,6 +133,17 @@ package enum WaitScope: Hashable, Sendable {
     case .network, .account, .database: true
     case .quota, .zone, .feed: false
     }
+  }
+
+  /// What a change feed or a polled query fetches, by its name: `ZONE`, `ZONE/TYPE`, or empty for the list of zones.
+  private static func fetch(_ name: String) -> Cause.Scope {
+    let parts = name.unicodeScalars.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map { $0 }
+    let place = plain(parts[0].prefix { $0 != ":" })
+    let isUnnamed = place.isEmpty || place == ZoneKey.defaultZone.zone
+    return .fetch(
+      zone: isUnnamed && (parts.count > 1 || place.isEmpty) ? nil : place,
+      type: parts.count > 1 ? String(parts[1]) : nil
+    )
   }
 
   // MARK: - Zones as text

@@ -1,42 +1,68 @@
-/// A column that a filter expression may name, spelled as the command line spells it.
-enum FilterColumn: String, CaseIterable, Hashable, Sendable {
-  case state, type, zone, name, operation, error, attempts, age, message, payload
+import Facts
 
+/// A list that filter expressions choose from, with the columns that they may name.
+package enum FilterTable: Hashable, Sendable {
+  case queue, events
+
+  var columns: [FilterColumn] {
+    switch self {
+    case .queue: FilterColumn.queue
+    case .events: FilterColumn.events
+    }
+  }
+
+  var columnNames: String { columns.map(\.name).joined(separator: ", ") }
+
+  /// An expression that error messages show.
+  var example: String {
+    switch self {
+    case .queue: "state = 'failed'"
+    case .events: "kind = 'error'"
+    }
+  }
+}
+
+/// A column that a filter expression may name, as the command line writes it.
+struct FilterColumn: Hashable, Sendable {
   /// What a column is compared with.
   enum Kind: Hashable {
     case text
-    /// A text out of a closed list: anything else is a slip of the pen that would match nothing, or with `!=` all.
+    /// A text out of a closed list: any other is a slip of the pen that would match nothing, or with `!=` all.
     case oneOf([String])
     case integer
-    /// Milliseconds since the operation was enqueued.
+    /// Milliseconds since the row was made.
     case age
   }
 
-  var kind: Kind {
-    switch self {
-    case .state: .oneOf(["pending", "inFlight", "waiting", "failed", "paused", "conflict"])
-    case .operation: .oneOf(["save", "delete", "zoneSave", "zoneDelete"])
-    case .type, .zone, .name, .error, .message, .payload: .text
-    case .attempts: .integer
-    case .age: .age
-    }
-  }
-
-  /// The column of the table `operations`. Not quoted: SQLite reads an unknown quoted name as a text.
-  var sql: String {
-    switch self {
-    case .error: "errorCode"
-    case .message: "errorMessage"
-    case .age: "enqueuedAt"
-    case .payload: "changes"
-    case .state, .type, .zone, .name, .operation, .attempts: rawValue
-    }
-  }
-
+  let name: String
+  let kind: Kind
+  /// The column of the table, or an expression over its columns. Not quoted: SQLite reads an unknown quoted name as a text.
+  let sql: String
   /// Whether `operationTexts` holds the column's trigrams.
-  var hasTrigrams: Bool { self == .name || self == .message }
+  let hasTrigrams: Bool
 
-  static var list: String { allCases.map(\.rawValue).joined(separator: ", ") }
+  private init(_ name: String, _ kind: Kind, sql: String? = nil, hasTrigrams: Bool = false) {
+    (self.name, self.kind, self.sql, self.hasTrigrams) = (name, kind, sql ?? name, hasTrigrams)
+  }
+
+  static let state = FilterColumn("state", .oneOf(["pending", "inFlight", "waiting", "failed", "paused", "conflict"]))
+  static let type = FilterColumn("type", .text)
+  static let zone = FilterColumn("zone", .text)
+
+  static let queue = [
+    state, type, zone, FilterColumn("name", .text, hasTrigrams: true),
+    FilterColumn("operation", .oneOf(["save", "delete", "zoneSave", "zoneDelete"])),
+    FilterColumn("error", .text, sql: "errorCode"), FilterColumn("attempts", .integer),
+    FilterColumn("age", .age, sql: "enqueuedAt"),
+    FilterColumn("message", .text, sql: "errorMessage", hasTrigrams: true),
+    FilterColumn("payload", .text, sql: "changes"),
+  ]
+
+  static let events = [
+    FilterColumn("kind", .oneOf(Event.kinds)), zone, FilterColumn("operation", .integer),
+    FilterColumn("by", .text, sql: "actor"), FilterColumn("age", .age, sql: "at"),
+    FilterColumn("text", .text, sql: "eventWords(kind, message)"),
+  ]
 }
 
 /// A comparison of a column with one value.

@@ -12,20 +12,22 @@ struct FilterParser {
   }
 
   private let expression: String
+  private let table: FilterTable
   private let tokens: [FilterToken]
   private var index = 0
   private var depth = 0
   private var comparisons = 0
   private var values = 0
 
-  init(_ expression: String) throws(FilterError) {
+  init(_ expression: String, _ table: FilterTable) throws(FilterError) {
     self.expression = expression
+    self.table = table
     var lexer = FilterLexer(expression)
     tokens = try lexer.tokens()
   }
 
   mutating func parse() throws(FilterError) -> FilterExpression {
-    guard token.kind != .end else { throw error("the expression is empty; write for example state = 'failed'") }
+    guard token.kind != .end else { throw error("the expression is empty; write for example \(table.example)") }
     let result = try disjunction()
     switch token.kind {
     case .end: return result
@@ -82,7 +84,7 @@ struct FilterParser {
     }
     guard !negated else { throw error("expected 'in' or 'like' after 'not'") }
     guard case .comparison(let comparison) = token.kind else {
-      throw error("expected one of = != < <= > >= like in is after \(column.rawValue)")
+      throw error("expected one of = != < <= > >= like in is after \(column.name)")
     }
     index += 1
     return .compare(column, comparison, try value(for: column))
@@ -91,16 +93,16 @@ struct FilterParser {
   private mutating func column() throws(FilterError) -> FilterColumn {
     switch token.kind {
     case .word(let word):
-      if let column = FilterColumn(rawValue: word.lowercased()) {
+      if let column = table.columns.first(where: { $0.name == word.lowercased() }) {
         index += 1
         return column
       }
       if FilterToken.keywords.contains(word.lowercased()) {
-        throw error("expected a column before '\(word)': \(FilterColumn.list)")
+        throw error("expected a column before '\(word)': \(table.columnNames)")
       }
-      throw error("there is no column '\(word)'; the columns are \(FilterColumn.list)")
-    case .end: throw error("the expression ends where a column is expected: \(FilterColumn.list)")
-    default: throw error("expected a column here: \(FilterColumn.list)")
+      throw error("there is no column '\(word)'; the columns are \(table.columnNames)")
+    case .end: throw error("the expression ends where a column is expected: \(table.columnNames)")
+    default: throw error("expected a column here: \(table.columnNames)")
     }
   }
 
@@ -115,10 +117,10 @@ struct FilterParser {
   private mutating func pattern(for column: FilterColumn) throws(FilterError) -> String {
     switch column.kind {
     case .text, .oneOf: index += 1
-    case .integer, .age: throw error("like compares text, and \(column.rawValue) is a number; use = != < <= > >=")
+    case .integer, .age: throw error("like compares text, and \(column.name) is a number; use = != < <= > >=")
     }
     guard case .text(let pattern) = token.kind else {
-      throw error("like takes a text in single quotes: \(column.rawValue) like '%quota%'")
+      throw error("like takes a text in single quotes: \(column.name) like '%quota%'")
     }
     guard pattern.utf8.count <= Limit.patternBytes else {
       throw error("a pattern is at most \(Limit.patternBytes) bytes long")
@@ -140,20 +142,20 @@ struct FilterParser {
     case (.text, .text(let text)): return .text(text)
     case (.oneOf(let known), .text(let text)):
       // Screens have other words for some states.
-      let text = known.first { column == .state && Words.state($0) == text } ?? text
+      let text = known.first { column == FilterColumn.state && Words.state($0) == text } ?? text
       guard known.contains(text) else {
-        throw error("there is no \(column.rawValue) '\(text)'; known are \(known.joined(separator: ", "))")
+        throw error("there is no \(column.name) '\(text)'; known are \(known.joined(separator: ", "))")
       }
       return .text(text)
     case (.integer, .integer(let number)): return .integer(number)
     case (.age, .age(let milliseconds)): return .integer(milliseconds)
     case (_, .word(let word)) where word.lowercased() == "null":
-      throw error("nothing compares with null; write \(column.rawValue) is null or \(column.rawValue) is not null")
+      throw error("nothing compares with null; write \(column.name) is null or \(column.name) is not null")
     case (_, .end): throw error("the expression ends where \(column.expectation) is expected")
     case (.age, .integer): throw error("an age needs a unit: 90s, 5m, 1h, 2d")
     case (.text, .word(let word)), (.oneOf, .word(let word)):
       throw error("text goes in single quotes: '\(word)'")
-    default: throw error("\(column.rawValue) compares with \(column.expectation)")
+    default: throw error("\(column.name) compares with \(column.expectation)")
     }
   }
 

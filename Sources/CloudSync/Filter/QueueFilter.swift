@@ -1,4 +1,4 @@
-/// Which operations of the queue a verb is about, as `--where` says it.
+/// The rows of a list that `--where` selects: operations of the queue, or events.
 ///
 /// ```swift
 /// let filter = try QueueFilter(parsing: "state = 'failed' and age > 1h and message like '%quota%'")
@@ -8,8 +8,10 @@ package struct QueueFilter: Sendable, Hashable {
   let expression: FilterExpression
 
   /// Reads an expression; the error points at the column that is wrong.
-  package init(parsing text: String) throws(FilterError) {
-    var parser = try FilterParser(text)
+  ///
+  /// - Parameter table: the list whose columns the expression names.
+  package init(parsing text: String, of table: FilterTable = .queue) throws(FilterError) {
+    var parser = try FilterParser(text, table)
     expression = try parser.parse()
   }
 
@@ -51,7 +53,7 @@ package struct QueueFilter: Sendable, Hashable {
       return "id IN (SELECT rowid FROM operationTexts WHERE \(condition))"
     case .compare(let column, let comparison, let value):
       arguments.append(argument(column, value, now: now))
-      let comparison = column == .age ? comparison.mirrored : comparison
+      let comparison = column.kind == .age ? comparison.mirrored : comparison
       return "\(column.sql) \(comparison.rawValue) ?"
     case .among(let column, let values):
       for value in values { arguments.append(argument(column, value, now: now)) }
@@ -79,7 +81,7 @@ package struct QueueFilter: Sendable, Hashable {
   private static func argument(_ column: FilterColumn, _ value: FilterValue, now: Int64) -> Argument {
     switch value {
     case .text(let text): .text(text)
-    case .integer(let age) where column == .age: .integer(now.minus(age))
+    case .integer(let age) where column.kind == .age: .integer(now.minus(age))
     case .integer(let number): .integer(number)
     }
   }

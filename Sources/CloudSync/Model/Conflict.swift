@@ -166,6 +166,24 @@ package enum ConflictOutcome: Hashable, Sendable {
   package var resolution: Resolution? { if case .resolved(let resolution, _) = self { resolution } else { nil } }
 }
 
+/// What a decision about several conflicts did.
+package struct ConflictsOutcome: Hashable, Sendable {
+  package var resolved: [Int64] = []
+  /// Conflicts that are no longer in the version that was decided on, as they are now.
+  package var moved: [Conflict] = []
+  /// Conflicts that the decision does not fit, each with the reason.
+  package var skipped: [Int64: String] = [:]
+  /// Numbers that name no conflict.
+  package var unknown: [Int64] = []
+
+  mutating func add(_ other: ConflictsOutcome) {
+    resolved += other.resolved
+    moved += other.moved
+    skipped.merge(other.skipped) { $1 }
+    unknown += other.unknown
+  }
+}
+
 /// What a decision makes of a conflict.
 package struct Resolution: Hashable, Sendable {
   /// What the operation does from now on.

@@ -64,7 +64,8 @@ extension QueuedOperation {
       editedAt: now,
       conflictAt: nil,
       bytes: changes.requestBytes,
-      group: group
+      group: group,
+      enqueuedBy: .current
     )
   }
 }

@@ -1,5 +1,6 @@
 package import CloudKit
 package import Facts
+import Foundation
 
 /// What an operation does on the server.
 package enum OperationKind: String, Hashable, Sendable, CaseIterable, Codable {
@@ -82,6 +83,27 @@ package struct QueuedOperation: Hashable, Sendable {
   package var suspicion: Int64?
   /// Operations this one waits for, by id.
   package var blockedBy: [Int64] = []
+  /// The program that enqueued it; nil where an earlier version did not store it.
+  package var enqueuedBy: ProgramID?
+
+  /// The type and name of its record, or the name of its zone, as messages have it.
+  var title: String {
+    key.name.isEmpty ? "zone \(key.zone)" : [type, key.name].compactMap(\.self).joined(separator: "/")
+  }
+}
+
+/// A program on this machine, with the process that ran it.
+package struct ProgramID: Hashable, Sendable {
+  package var name: String
+  package var pid: Int64
+
+  package init(name: String, pid: Int64) { (self.name, self.pid) = (name, pid) }
+
+  /// This process.
+  package static let current = ProgramID(
+    name: ProcessInfo.processInfo.processName,
+    pid: Int64(ProcessInfo.processInfo.processIdentifier)
+  )
 }
 
 /// How an accepted change ended. Every one ends in exactly one of these ways.

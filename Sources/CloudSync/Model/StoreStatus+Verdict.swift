@@ -9,9 +9,10 @@ extension StoreStatus {
   package func verdict(hasCredential: Bool) -> Verdict {
     let unsent = queue.total
     let isSyncing = driver?.isLive == true
+    let isReady = unpaused(.inFlight) > 0 || canSendLater
     if isRefused { return .wrongAccount(owner: identity) }
     if let problem = accountProblem, Self.isSignedOut(problem.code) { return .signedOut(unsent: unsent) }
-    if !isSyncing, unsent > 0, !hasCredential { return .signedOut(unsent: unsent) }
+    if !isSyncing, isReady, !hasCredential { return .signedOut(unsent: unsent) }
     if !heldDeletions.isEmpty {
       let zones = heldDeletions.map(\.zone.zone)
       return .decisionNeeded(deletions: heldDeletions.reduce(0) { $0 + $1.records }, zones: zones)
@@ -23,17 +24,22 @@ extension StoreStatus {
     if let pause = pauses.first(where: { $0.rule == .everything }) {
       return .paused(by: pause.actor, at: pause.at > 0 ? pause.at : nil, unsent: unsent)
     }
-    if !isSyncing, ready > 0 {
+    if !isSyncing, isReady {
       let wait = throttles.filter { WaitScope(name: $0.scope).stopsAll }.max { $0.until < $1.until }
       return .notSyncing(
         unsent: unsent,
-        wait: wait.map { Verdict.Wait(scope: WaitScope(name: $0.scope).asCause, until: $0.until) }
+        wait: wait.map { Verdict.Wait(scope: WaitScope(name: $0.scope).asCause, code: $0.error, until: $0.until) }
       )
     }
     if isSyncing, let problem = networkProblem {
-      return .offline(reason: problem.message, nextTry: wait(.network)?.until, unsent: unsent)
+      return .offline(
+        reason: problem.message,
+        since: networkDownSince,
+        nextTry: wait(.network)?.until,
+        unsent: unsent
+      )
     }
-    if isSyncing, unpaused(.inFlight) + sendable > 0 {
+    if isSyncing, unpaused(.inFlight) > 0 || canSendNow {
       let progress = progress.flatMap { $0.phase == .send ? $0 : nil }
       return .sending(
         done: progress?.done ?? 0,
@@ -42,8 +48,8 @@ extension StoreStatus {
         secondsLeft: progress?.etaSeconds
       )
     }
-    if let wait = throttles.filter({ !$0.isOwn }).max(by: { $0.until < $1.until }) {
-      return .throttled(until: wait.until, unsent: unsent)
+    if let until = (throttles.filter { !$0.isOwn }.map(\.until) + [changeThrottledUntil].compactMap(\.self)).max() {
+      return .throttled(until: until, unsent: unsent)
     }
     if unpaused(.waiting) > 0 || !throttles.isEmpty {
       let ends = throttles.map(\.until) + [nextActionAt].compactMap { $0 }
@@ -81,15 +87,4 @@ extension StoreStatus {
   }
 
   private func wait(_ scope: WaitScope) -> Throttle? { throttles.first { $0.scope == scope.name } }
-
-  /// Changes that are to be sent or verified, now or after a wait.
-  private var ready: Int {
-    max(0, unpaused(.pending) + unpaused(.inFlight) + unpaused(.waiting) - savesForApp)
-  }
-
-  /// Changes that nothing keeps from being sent now, as far as their scopes tell.
-  private var sendable: Int {
-    if wait(.database) != nil { return 0 }
-    return max(0, unpaused(.pending) { wait(.zone($0)) == nil } - savesForApp)
-  }
 }

@@ -32,6 +32,8 @@ package struct StoreStatus: Hashable, Sendable {
     package var error: String
     package var message: String
     package var isOwn: Bool
+    /// When the trouble began; nil where an earlier version did not store it.
+    package var since: Int64?
   }
 
   /// An error with its time.
@@ -46,6 +48,9 @@ package struct StoreStatus: Hashable, Sendable {
     package var pid: Int64
     package var host: String
     package var isLive: Bool
+    /// The program, and since when it has synced without a break; nil where an earlier version did not store it.
+    package var program: String?
+    package var since: Int64?
   }
 
   package var generatedAt: Int64
@@ -69,6 +74,8 @@ package struct StoreStatus: Hashable, Sendable {
   package var accountProblem: Failure?
   /// Why no request gets through to the server; nil where the last one did.
   package var networkProblem: Failure?
+  /// Since when no request gets through.
+  package var networkDownSince: Int64?
   /// Why saves are refused for want of storage; nil where they are not.
   package var quotaProblem: Failure?
   /// Whether the last sync was refused, since its credential belongs to another user.
@@ -81,6 +88,8 @@ package struct StoreStatus: Hashable, Sendable {
   package var heldDeletions: [HeldDeletions] = []
   /// Zones and record types that the server does not let us read.
   package var unreadable: [Unreadable] = []
+  /// What the last 24 hours brought.
+  package var lastDay = Throughput(at: 0)
   /// The settings that the store keeps.
   package var settings = OutcomeSettings()
   /// Saves and conflicts that wait for the app, which no process that syncs can ask.
@@ -88,6 +97,12 @@ package struct StoreStatus: Hashable, Sendable {
   package var conflictsForApp = 0
   /// Whether there is a store at all.
   package var hasStore = true
+  /// Whether a change can be sent or verified now.
+  package var canSendNow = false
+  /// Whether a change can be sent or verified, now or once waits for time or the network are over.
+  package var canSendLater = false
+  /// The end of the longest wait that the server asked for a single change.
+  package var changeThrottledUntil: Int64?
   /// Whether saves wait for the app: it must see them, and no process that can ask it syncs.
   package var savesWaitForApp = false
   /// Records that the app has not taken yet.
@@ -175,6 +190,31 @@ package struct QueueRow: Hashable, Sendable, Identifiable {
   package var group: String?
 }
 
+/// Failed or retrying operations that share a cause.
+package struct QueueCause: Hashable, Sendable {
+  package var state: OperationState
+  package var code: String?
+  /// The server's message, with `…` for the name of the record.
+  package var message: String?
+  /// The cause of one of them.
+  package var cause: Cause
+  package var count: Int
+  /// The oldest of them.
+  package var first: Int64
+  package var oldestAt: Int64
+  /// The earliest next attempt; nil where they failed.
+  package var nextAttemptAt: Int64?
+
+  /// An expression that means these operations.
+  package var filter: String {
+    let error = code.map { "error = '\($0.replacing("'", with: "''"))'" } ?? "error is null"
+    guard state == .failed else { return "state = 'retrying' and \(error)" }
+    let message =
+      message.map { "message like '\($0.replacing("'", with: "''").replacing("…", with: "%"))'" } ?? "message is null"
+    return "state = 'failed' and \(error) and \(message)"
+  }
+}
+
 /// One attempt to send an operation that did not succeed.
 package struct Attempt: Hashable, Sendable {
   package var number: Int
@@ -196,6 +236,7 @@ package struct HistoryEntry: Hashable, Sendable {
   package var cause: Cause
   package var enqueuedAt: Int64
   package var endedAt: Int64
+  package var enqueuedBy: ProgramID?
 }
 
 /// Everything about one operation, live or ended.
@@ -239,6 +280,23 @@ package struct EventRow: Hashable, Sendable {
   package var id: Int64
   package var at: Int64
   package var event: Event
+  /// The operation that it is about, or the one operation that a command was about.
+  package var operation: Int64?
+  package var zone: String?
+  /// Who caused it, where a person did.
+  package var actor: String?
+
+  package init(
+    id: Int64,
+    at: Int64,
+    event: Event,
+    operation: Int64? = nil,
+    zone: String? = nil,
+    actor: String? = nil
+  ) {
+    (self.id, self.at, self.event) = (id, at, event)
+    (self.operation, self.zone, self.actor) = (operation, zone, actor)
+  }
 
   package var kind: String { event.kind }
   /// The event in words.

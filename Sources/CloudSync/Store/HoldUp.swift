@@ -60,31 +60,32 @@ struct HoldUp {
   func explained(_ row: QueueRow) -> QueueRow {
     var row = row
     if row.state == .inFlight, !isDriven { row.cause = .senderEnded }
-    if row.state == .pending || row.state == .waiting,
-      let pause = pauses.first(holding: row.key.zoneKey, type: row.type)
-    {
-      row.cause = .pausedByRule(pause.rule.asCause, by: pause.actor)
-      return row
-    }
     if conflictsForApp.contains(row.id) { row.cause = .noted(row.cause, .waitsForApp) }
-    guard row.state == .pending, row.blockedBy.isEmpty else { return row }
-    if !row.key.name.isEmpty, let deletion = deletions[row.key.zoneKey] {
-      row.cause = .waitsForZoneDelete(deletion)
-    } else if !row.key.name.isEmpty, held[row.key.zoneKey] == true {
-      row.cause = .deletionsOnHold(zone: row.key.zone, isWholeZone: true)
-    } else if gone.contains(row.key) {
-      row.cause =
-        held[row.key.zoneKey] == nil
-        ? .recordDeletedWhileFetching : .deletionsOnHold(zone: row.key.zone, isWholeZone: false)
-    } else if let group = row.group, let holders = holders[group], !holders.isEmpty {
-      row.blockedBy = holders
-      row.cause = .waitsFor(holders, isGroup: true)
-    } else if savesWaitForApp, row.kind == .save {
-      row.cause = .waitsForApp
-    } else if let wait = wait(of: row) {
-      row.cause = .waits(wait.scope.asCause, code: wait.code, until: wait.until)
-    }
+    guard let hold = hold(on: row) else { return row }
+    row.cause = hold
+    if case .waitsFor(let ids, _) = hold { row.blockedBy = ids }
     return row
+  }
+
+  /// Why a pending or waiting row cannot be sent; nil if nothing but its own wait holds it.
+  func hold(on row: QueueRow) -> Cause? {
+    guard row.state == .pending || row.state == .waiting else { return nil }
+    let (zone, isOfRecord) = (row.key.zoneKey, !row.key.name.isEmpty)
+    if let pause = pauses.first(holding: zone, type: row.type) {
+      return .pausedByRule(pause.rule.asCause, by: pause.actor)
+    }
+    guard row.state == .pending else { return nil }
+    if !row.blockedBy.isEmpty { return .waitsFor(row.blockedBy, isGroup: false) }
+    if isOfRecord, let deletion = deletions[zone] { return .waitsForZoneDelete(deletion) }
+    if isOfRecord, held[zone] == true { return .deletionsOnHold(zone: zone.zone, isWholeZone: true) }
+    if gone.contains(row.key) {
+      return held[zone] == nil ? .recordDeletedWhileFetching : .deletionsOnHold(zone: zone.zone, isWholeZone: false)
+    }
+    if let group = row.group, let holders = holders[group], !holders.isEmpty {
+      return .waitsFor(holders, isGroup: true)
+    }
+    if savesWaitForApp, row.kind == .save { return .waitsForApp }
+    return wait(of: row).map { .waits($0.scope.asCause, code: $0.code, until: $0.until) }
   }
 
   private func wait(of row: QueueRow) -> ScopeWait? {

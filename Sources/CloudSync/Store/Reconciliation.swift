@@ -259,7 +259,7 @@ struct Reconciliation {
 
   /// Keeps what is not going to be sent, so that it can be seen and undone.
   private func drop(_ changes: FieldChanges, of operation: QueuedOperation, _ cause: Cause) throws {
-    try EventLog.add(.dropped(record: operation.key.name, cause), now: now, ledger)
+    try EventLog.add(.dropped(record: operation.key.name, cause), of: operation, now: now, ledger)
     try ledger.add(DroppedChange(changes, of: operation, cause, at: now))
   }
 }

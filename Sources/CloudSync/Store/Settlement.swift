@@ -13,6 +13,8 @@ struct Settlement {
   private let outcomes: [Int64: Outcome]
   private var waits: [WaitScope: WebServicesError] = [:]
   private var tooLarge = false
+  /// Bytes of what the server took.
+  private var bytes = 0
   private var epochs: [ZoneKey: Int64] = [:]
   /// What the server holds as it was sent, and is still to be taken out of the queue.
   private var ended: [QueuedOperation] = []
@@ -45,6 +47,7 @@ struct Settlement {
     if done.isFirst { try settleRefusals() }
     while let operation = done.next() { try settle(operation) }
     try finishEnding()
+    try ledger.count(sent: result.acknowledged, failed: result.failed, bytes: bytes, now: now)
   }
 
   private mutating func settleRefusals() throws {
@@ -56,6 +59,8 @@ struct Settlement {
   /// Writes the outcome of one operation, if there is any.
   private mutating func settle(_ sent: QueuedOperation) throws {
     guard let outcome = outcomes[sent.id] else { return }
+    let acknowledged = result.acknowledged
+    defer { if result.acknowledged > acknowledged { bytes += sent.bytes } }
     if case .saved(let record) = outcome, !sent.isPart, try ledger.isInFlight(sent.id, generation: sent.generation) {
       // As it was sent: it need not be read to be ended.
       result.acknowledged += 1

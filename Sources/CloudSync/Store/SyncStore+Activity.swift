@@ -17,10 +17,13 @@ extension SyncStore {
     }
   }
 
-  func setActivity(_ activity: Activity, _ lease: Lease) throws(StoreError) {
+  /// - Parameter event: what happened before, for the log.
+  func setActivity(_ activity: Activity, after event: Event? = nil, _ lease: Lease) throws(StoreError) {
     // What is so already is not written with a sync of the disk.
-    guard try read({ try $0.activity().state }) != activity.rawValue else { return }
+    let known = try read { try $0.activity().state }
+    guard event != nil || known != activity.rawValue else { return }
     try write(lease) { ledger, now in
+      if let event { try EventLog.add(event, now: now, ledger) }
       try ledger.changeActivity { row in
         guard row.state != activity.rawValue else { return }
         row.state = activity.rawValue
@@ -95,9 +98,11 @@ extension SyncStore {
       case .authenticationFailed, .authenticationRequired: (scope, passes) = (.account, true)
       default: (scope, passes) = (.database, try Throttles.passes(error, in: .database, ledger))
       }
+      // The same trouble is logged once, however often it is met.
+      let isKnown = try ledger.wait(scope).map { $0.code == error.code.name && !$0.isOver } ?? false
       try Throttles.set(scope, error, now: now, random: random, ledger)
       try ledger.noteError(error, stands: !passes, now: now)
-      try EventLog.add(.error(code: error.code.name, message: error.reason), now: now, ledger)
+      if !isKnown { try EventLog.add(.error(code: error.code.name, message: error.reason), now: now, ledger) }
     }
   }
 

@@ -95,7 +95,8 @@ extension SyncStore {
         try Self.apply(verb, &operation, isFinal: isFinal, actor, now: now, ledger)
       }
       guard !dryRun else { return result }
-      try audit(verb.rawValue, selection.text, result.changed.count, actor, now: now, ledger)
+      let named: Int64? = if case .ids(let ids) = selection, ids.count == 1 { ids[0] } else { nil }
+      try audit(verb.rawValue, selection.text, result.changed.count, actor, operation: named, now: now, ledger)
       return result
     }
   }
@@ -196,9 +197,11 @@ extension SyncStore {
 
   /// Ends own back-offs now. Touches nothing failed or paused.
   ///
-  /// - Parameter endsThrottles: also ends the waits that the server asked for, which it otherwise leaves alone.
+  /// - Parameters:
+  ///   - endsThrottles: also ends the waits that the server asked for, which it otherwise leaves alone.
+  ///   - actor: who, for the audit log; nil for a sync, which is no command.
   /// - Returns: how many operations are ready again.
-  package func flush(endsThrottles: Bool = false, actor: String) throws(StoreError) -> Int {
+  package func flush(endsThrottles: Bool = false, actor: String?) throws(StoreError) -> Int {
     let now = now()
     return try write { ledger in
       let count = try ledger.endBackOffs(now: now, throttledToo: endsThrottles)
@@ -207,7 +210,7 @@ extension SyncStore {
         wait.until = now
         try ledger.put(wait)
       }
-      try audit("flush", endsThrottles ? "throttles" : "", count, actor, now: now, ledger)
+      if let actor { try audit("flush", endsThrottles ? "throttles" : "", count, actor, now: now, ledger) }
       return count
     }
   }
@@ -225,10 +228,13 @@ extension SyncStore {
     _ selection: String,
     _ count: Int,
     _ actor: String,
+    operation: Int64? = nil,
+    zone: String? = nil,
     now: Int64,
     _ ledger: Ledger
   ) throws {
     try ledger.add(AuditedCommand(at: now, actor: actor, verb: verb, selection: selection, count: count))
-    try EventLog.add(.command(verb: verb, selection: selection, count: count), now: now, ledger)
+    let event = Event.command(verb: verb, selection: selection, count: count)
+    try EventLog.add(event, operation: operation, zone: zone, actor: actor, now: now, ledger)
   }
 }

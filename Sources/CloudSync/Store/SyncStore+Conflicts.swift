@@ -51,10 +51,90 @@ extension SyncStore {
     return try write { ledger in
       if let moved = try Self.moved(id, from: version, ledger) { return moved }
       var (operation, conflict, resolution) = try Self.resolution(of: id, take, fields, ledger)
-      try audit("resolve", "\(id) \(take.rawValue)", 1, actor, now: now, ledger)
+      try audit(
+        "resolve",
+        "\(id) \(take.rawValue)",
+        1,
+        actor,
+        operation: id,
+        zone: operation.key.zone,
+        now: now,
+        ledger
+      )
       operation.conflictRounds = 0
       try Self.settle(&operation, resolution, by: .person, now: now, ledger)
       return .resolved(resolution, of: conflict)
+    }
+  }
+
+  /// The versions of the conflicts that a filter selects, oldest first.
+  package func conflictVersions(matching filter: QueueFilter? = nil) throws(StoreError) -> [(
+    id: Int64, version: String
+  )] {
+    let now = now()
+    return try read { ledger in
+      try ledger.operationIDs(matching: filter, in: .conflict, now: now).compactMap { id in
+        try Self.conflict(id, ledger).map { (id, $0.version) }
+      }
+    }
+  }
+
+  /// Resolves several conflicts alike, in transactions of at most 500. A conflict that changed since its version was read is
+  /// left alone.
+  ///
+  /// - Parameters:
+  ///   - versions: the version that each was decided on; nil: as it is now.
+  ///   - selection: the selection in words, for the audit log.
+  ///   - dryRun: reports what would be done and does nothing.
+  package func resolve(
+    _ conflicts: [(id: Int64, version: String?)],
+    take: ConflictSide,
+    fields: [String: ConflictSide] = [:],
+    selection: String,
+    dryRun: Bool = false,
+    actor: String
+  ) throws(StoreError) -> ConflictsOutcome {
+    let now = now()
+    var outcome = ConflictsOutcome()
+    var rest = conflicts[...]
+    while !rest.isEmpty {
+      let slice = rest.prefix(Self.slice)
+      rest = rest.dropFirst(Self.slice)
+      let body = { (ledger: Ledger) in
+        var done = ConflictsOutcome()
+        for (id, version) in slice {
+          try Self.resolve(id, version, take, fields, dryRun: dryRun, now: now, into: &done, ledger)
+        }
+        if !dryRun, !done.resolved.isEmpty {
+          try self.audit("resolve", "\(selection) \(take.rawValue)", done.resolved.count, actor, now: now, ledger)
+        }
+        return done
+      }
+      outcome.add(try dryRun ? read(body) : write(body))
+    }
+    return outcome
+  }
+
+  private static func resolve(
+    _ id: Int64,
+    _ version: String?,
+    _ take: ConflictSide,
+    _ fields: [String: ConflictSide],
+    dryRun: Bool,
+    now: Int64,
+    into outcome: inout ConflictsOutcome,
+    _ ledger: Ledger
+  ) throws {
+    guard let conflict = try Self.conflict(id, ledger) else { return outcome.unknown.append(id) }
+    guard version == nil || version == conflict.version else { return outcome.moved.append(conflict) }
+    do {
+      var (operation, _, resolution) = try Self.resolution(of: id, take, fields, ledger)
+      outcome.resolved.append(id)
+      guard !dryRun else { return }
+      operation.conflictRounds = 0
+      try Self.settle(&operation, resolution, by: .person, now: now, ledger)
+    } catch let error as StoreError where error.kind == .invalid {
+      outcome.skipped[id] = error.message
     }
   }
 
@@ -169,7 +249,7 @@ extension SyncStore {
         operation.cause = .conflict(.undecidedByApp(failure))
         return try ledger.update(operation)
       }
-      try EventLog.add(.conflictResolved(record: operation.key.name, by: decider), now: now, ledger)
+      try EventLog.add(.conflictResolved(record: operation.key.name, by: decider), of: operation, now: now, ledger)
       try Self.settle(&operation, resolution, by: decider, now: now, ledger)
     }
   }
@@ -217,7 +297,7 @@ extension SyncStore {
       if case .refused(let reason) = accepted { throw StoreError(.invalid, reason) }
       try ledger.closeDropped(of: last.key)
       try ledger.changeActivity { $0.lastEnqueueAt = now }
-      try audit("undo", "\(id)", 1, actor, now: now, ledger)
+      try audit("undo", "\(id)", 1, actor, operation: id, zone: last.key.zone, now: now, ledger)
       return accepted
     }
   }

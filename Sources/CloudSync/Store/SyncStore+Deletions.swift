@@ -5,7 +5,7 @@ import Foundation
 /// Deletions on the server that are held back, and what somebody decides about them.
 extension SyncStore {
   /// So many records are decided about in one transaction: others write in between.
-  private static let slice = 500
+  static let slice = 500
 
   /// What is held back, by zone.
   package func heldDeletions() throws(StoreError) -> [HeldDeletions] { try read { try Self.heldDeletions($0) } }
@@ -155,7 +155,7 @@ extension SyncStore {
           throw StoreError(.invalid, "zone \(zone.zone) holds no deletions back; `cktop zones list` shows which do")
         }
         if isFirst { try DeletionHold.startOver(zone, ledger) }
-        if isFirst { try audit(verb, "zone \(zone.zone)", onHold.records, actor, now: now, ledger) }
+        if isFirst { try audit(verb, "zone \(zone.zone)", onHold.records, actor, zone: zone.zone, now: now, ledger) }
         let done = try body(known, ledger.namesGone(zone, limit: Self.slice), now, ledger)
         // Any other version at the next slice is not of our own making.
         return (done, try Self.heldDeletions(ledger.zone(zone), ledger))

@@ -33,6 +33,7 @@ extension SyncStore {
     let isShared = scope.database == .shared
     return try write(lease) { ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
+      try Throttles.endTrouble(ledger)
       var lost = 0
       // In the private database every zone is one's own; the server names the owner there, we do not.
       let key = { (id: WireZoneID) in ZoneKey(zone: id.zoneName, owner: isShared ? id.ownerRecordName ?? "" : "") }
@@ -100,8 +101,12 @@ extension SyncStore {
   /// Something cannot be read now: it waits, the rest goes on. A refusal that no wait will cure stands as an error.
   func hold(_ scope: WaitScope, _ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
+      let isKnown = try ledger.wait(scope)?.code == error.code.name
       try Throttles.set(scope, error, now: now, random: random, ledger)
-      try EventLog.add(.error(code: error.code.name, message: error.reason, scope: scope.name), now: now, ledger)
+      if !isKnown {
+        let event = Event.error(code: error.code.name, message: error.reason, scope: scope.asCause.text)
+        try EventLog.add(event, now: now, ledger)
+      }
       try ledger.noteError(error, stands: error.retryAfter == nil, now: now)
     }
   }
@@ -138,6 +143,7 @@ extension SyncStore {
   ) throws(StoreError) -> PageEffect {
     let parts = try writeInSlices(page.records, lease) { slice, ledger, now -> (effect: PageEffect, rest: [String]) in
       guard let known = try ledger.zone(zone), known.token == token else { return (PageEffect(isStale: true), []) }
+      try Throttles.endTrouble(ledger)
       try DeletionHold.release(zone, ledger)
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       var effect = try take(&slice, zone, epoch: known.epoch, isWhole: known.readingAll, reconciliation)
@@ -153,6 +159,7 @@ extension SyncStore {
       }
       let names = try hold.conclude(zone)
       effect.deleted += names.count
+      try ledger.count(fetched: names.count, now: now)
       guard names.count <= Planner.requestLimit else { return (effect, names) }
       try hold.carryOut(names, of: zone)
       try Self.advance(zone, page, now: now, ledger)
@@ -250,6 +257,7 @@ extension SyncStore {
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
     return try writeInSlices(records, lease) { slice, ledger, now in
+      try Throttles.endTrouble(ledger)
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       let effect = try take(&slice, pull.zone, epoch: 0, reconciliation)
       guard slice.isLast, !hasFailed(records) else { return effect }
@@ -345,6 +353,7 @@ extension SyncStore {
         if let name { effect.failure?.reason = "\(name): \(error.reason)" }
       }
     }
+    try reconciliation.ledger.count(fetched: effect.changed + effect.deleted, now: reconciliation.now)
     return effect
   }
 }

@@ -24,6 +24,12 @@ extension SyncStore {
     }
   }
 
+  /// Failed and retrying operations by cause, the most frequent first; failed ones before retrying ones.
+  package func causes(matching filter: QueueFilter? = nil) throws(StoreError) -> [QueueCause] {
+    let now = now()
+    return try read { try $0.causes(matching: filter, now: now) }
+  }
+
   /// Everything about one operation; nil where the queue and the history know no such identifier.
   package func detail(of id: Int64) throws(StoreError) -> OperationDetail? {
     let now = now()
@@ -120,8 +126,16 @@ extension SyncStore {
     }
   }
 
-  /// The latest events, newest first.
-  package func events(limit: Int) throws(StoreError) -> [EventRow] {
-    try read { try $0.events(limit: limit) }
+  /// The number of the latest event; 0 before the first.
+  package func lastEvent() throws(StoreError) -> Int64 { try read { try $0.lastEvent() } }
+
+  /// The latest events that match, newest first.
+  ///
+  /// - Parameter id: only events after this one.
+  package func events(matching filter: QueueFilter? = nil, after id: Int64 = 0, limit: Int? = nil) throws(StoreError)
+    -> [EventRow]
+  {
+    let query = EventQuery(filter: filter, now: now())
+    return try read { try $0.events(matching: query, after: id, limit: limit) }
   }
 }

@@ -195,6 +195,7 @@ extension SyncStore {
         default: break
         }
       }
+      try ledger.count(sent: result.acknowledged, failed: result.failed, now: now)
       return result
     }
   }

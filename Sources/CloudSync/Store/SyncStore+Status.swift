@@ -11,6 +11,10 @@ extension SyncStore {
       try Self.readRecords(into: &status, ledger)
       try Self.readWaits(into: &status, now: now, ledger)
       try Self.readActivity(into: &status, isDriven: isDriven, ledger)
+      let sendability = try Sendability(status.queue.parts, isDriven: isDriven, now: now, ledger)
+      (status.canSendNow, status.canSendLater) = (sendability.now, sendability.later)
+      status.lastDay = try ledger.throughput(now: now).reduce(into: Throughput(at: now)) { $0.add($1) }
+      status.changeThrottledUntil = try ledger.longestServersWait(after: now)
       status.derive()
       return status
     }
@@ -47,22 +51,28 @@ extension SyncStore {
     status.heldDeletions = try heldDeletions(ledger)
     status.unreadable = try ledger.unreadable()
     let waits = try ledger.waits(after: .min)
-    status.throttles = waits.filter { $0.until > now }.map { wait in
+    // The quota stops saves: with none left to send it stops nothing.
+    let isSending = status.queue.pending + status.queue.waiting + status.queue.inFlight > 0
+    status.throttles = waits.filter { $0.until > now && ($0.scope != .quota || isSending) }.map { wait in
       StoreStatus.Throttle(
         scope: wait.scope.name,
         until: wait.until,
         error: wait.code,
         message: wait.message,
-        isOwn: wait.isOwn
+        isOwn: wait.isOwn,
+        since: wait.since
       )
     }
     // Such trouble lasts until a request gets through, not until the next try.
     func problem(_ scope: WaitScope) -> StoreStatus.Failure? {
-      waits.first { $0.scope == scope }.map { StoreStatus.Failure(code: $0.code, message: $0.message, at: $0.until) }
+      waits.first { $0.scope == scope && !$0.isOver }.map {
+        StoreStatus.Failure(code: $0.code, message: $0.message, at: $0.until)
+      }
     }
     status.accountProblem = problem(.account)
     status.networkProblem = problem(.network)
-    status.quotaProblem = problem(.quota)
+    status.networkDownSince = waits.first { $0.scope == .network && !$0.isOver }?.since
+    status.quotaProblem = isSending ? problem(.quota) : nil
     status.isRefused = try ledger.value(Self.refusedKey) != nil
   }
 
@@ -70,7 +80,13 @@ extension SyncStore {
     status.pauses = try ledger.pauses()
     status.identity = try ledger.value("identity")
     if let lease = try ledger.lease() {
-      status.driver = StoreStatus.Driver(pid: lease.pid, host: lease.host, isLive: isDriven)
+      status.driver = StoreStatus.Driver(
+        pid: lease.pid,
+        host: lease.host,
+        isLive: isDriven,
+        program: lease.program,
+        since: lease.since
+      )
     }
     status.settings = try ledger.settings()
     status.savesWaitForApp =

@@ -105,6 +105,7 @@ public final class SyncStore: Sendable {
   func write<Value>(_ lease: Lease, _ body: (Ledger, Int64) throws -> Value) throws(StoreError) -> Value {
     let now = now()
     return try write { ledger in
+      ledger.now = now
       try lease.check(ledger, now: now)
       return try body(ledger, now)
     }

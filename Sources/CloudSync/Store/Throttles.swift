@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 
 /// Waits of scopes, kept across restarts.
 enum Throttles {
@@ -27,7 +28,8 @@ enum Throttles {
         seconds: seconds,
         code: error.code.name,
         message: error.reason,
-        isOwn: isOwn
+        isOwn: isOwn,
+        since: previous.flatMap { $0.isOver ? nil : $0.since } ?? now
       )
     )
   }
@@ -44,6 +46,23 @@ enum Throttles {
     }
   }
 
+  /// Marks trouble as over that any answer after authentication shows to be over. The row stays, for what is sent may fail
+  /// again, and then waits longer.
+  static func endTrouble(_ ledger: Ledger) throws {
+    for scope in [WaitScope.network, .account] {
+      guard var wait = try ledger.wait(scope), !wait.isOver else { continue }
+      try noteRecovery(of: wait, ledger)
+      wait.isOver = true
+      try ledger.put(wait)
+    }
+  }
+
+  private static func noteRecovery(of wait: ScopeWait, _ ledger: Ledger) throws {
+    guard wait.scope == .network || wait.scope == .account, !wait.isOver, let since = wait.since else { return }
+    let seconds = Int(max(0, ledger.now - since) / 1000)
+    try EventLog.add(.recovered(wait.scope.asCause, seconds: seconds), now: ledger.now, ledger)
+  }
+
   /// Whether an error is nothing but a reason to wait: the server said so, or fails over everything and has not done so for
   /// long.
   static func passes(_ error: WebServicesError, in scope: WaitScope, _ ledger: Ledger) throws -> Bool {
@@ -56,6 +75,8 @@ enum Throttles {
   static let longWait = 300.0
 
   static func clear(_ scope: WaitScope, _ ledger: Ledger) throws {
+    guard let wait = try ledger.wait(scope) else { return }
+    try noteRecovery(of: wait, ledger)
     try ledger.removeWait(scope)
   }
 }

@@ -7,7 +7,7 @@ import Facts
 struct ConflictsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "conflicts",
-    abstract: "The conflict desk: changes that both sides made and nobody has settled.",
+    abstract: "List and resolve conflicts: records changed here and on the server.",
     subcommands: [
       ConflictsList.self, ConflictsShow.self, ConflictsResolve.self, ConflictsDropped.self, ConflictsUndo.self,
     ],
@@ -17,9 +17,9 @@ struct ConflictsCommand: AsyncParsableCommand {
 
 /// `cktop conflicts list`.
 struct ConflictsList: Verb {
-  static let configuration = CommandConfiguration(commandName: "list", abstract: "All conflicts, oldest first.")
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "List all conflicts, oldest first.")
 
-  @Flag(help: "A JSON object a line.") var json = false
+  @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -42,10 +42,10 @@ struct ConflictsList: Verb {
 
 /// `cktop conflicts show`.
 struct ConflictsShow: Verb {
-  static let configuration = CommandConfiguration(commandName: "show", abstract: "One conflict, field by field.")
+  static let configuration = CommandConfiguration(commandName: "show", abstract: "Show one conflict, field by field.")
 
   @Argument(help: "The conflict's number.") var id: Int64
-  @Flag(help: "One JSON object.") var json = false
+  @Flag(help: "Print one JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -78,19 +78,25 @@ extension Conflict {
 struct ConflictsResolve: Verb {
   static let configuration = CommandConfiguration(
     commandName: "resolve",
-    abstract: "Resolves a conflict: one side for all fields, others for some.",
+    abstract: "Resolve conflicts: one side for all fields, others for some.",
     discussion: """
-      What is left to be sent is enqueued; nothing is sent before the next sync. 'cktop conflicts undo' restores what is \
-      dropped, until the record is edited again.
+      Name conflicts by number, or select them with --where or --all. The result is enqueued; nothing is sent before the \
+      next sync. 'cktop conflicts undo' restores what a resolution dropped, until the record is edited again.
 
       With the version that 'conflicts list' or 'show' printed, a conflict that changed since is left alone and shown as it \
       is now, and the exit code is 1. Without one, the conflict is resolved as it is now.
       """
   )
 
-  @Argument(help: ArgumentHelp("The conflict's number, with the version or without.", valueName: "id[@version]"))
-  var id: VersionedID
-  @Option(help: ArgumentHelp("The version that the decision is about; or write ID@VERSION.", valueName: "version"))
+  @Argument(
+    help: ArgumentHelp("Numbers of conflicts, each with or without its version.", valueName: "id[@version]")
+  )
+  var ids: [VersionedID] = []
+  @OptionGroup var condition: WhereOption
+  @Flag(help: "All conflicts.") var all = false
+  @Option(
+    help: ArgumentHelp("The version of the one conflict that is named; or write ID@VERSION.", valueName: "version")
+  )
   var version: VersionArgument?
   @Option(help: "Whose values the fields get: local, server, base or newest.") var take: ConflictSide
   @Option(
@@ -98,57 +104,78 @@ struct ConflictsResolve: Verb {
     help: ArgumentHelp("Another side for one field. May be repeated.", valueName: "name=side")
   )
   var fields: [String] = []
-  @Flag(help: "Shows what would be sent and dropped, and changes nothing.") var dryRun = false
-  @Flag(help: "What was done as a JSON object.") var json = false
+  @Flag(help: "Show what would be sent and dropped without changing anything.") var dryRun = false
+  @Flag(help: "Do not ask for confirmation.") var yes = false
+  @Flag(help: "Print what was done as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
+
+  func validate() throws {
+    if version != nil, ids.count != 1 {
+      throw ValidationError("--version needs exactly one conflict; write ID@VERSION")
+    }
+  }
 
   func run(_ session: Session) async throws {
     let choices = try choices()
-    let versions = [id, VersionedID(id: id.id, version: version?.text)]
-    let version = try VersionedID.versions(versions)[id.id]
+    let filter = try condition.filter()
+    switch (ids.isEmpty, filter, all) {
+    case (false, nil, false) where ids.count == 1: try resolveOne(ids[0], choices, session)
+    case (false, nil, false), (true, .some, false), (true, nil, true): try resolveMany(choices, filter, session)
+    case (true, nil, false): throw CommandFailure.usage("no conflicts are named; give their numbers, --where or --all")
+    default: throw CommandFailure.usage("numbers, --where and --all exclude each other; give one of them")
+    }
+  }
+
+  // MARK: - One
+
+  private func resolveOne(_ named: VersionedID, _ choices: [String: ConflictSide], _ session: Session) throws {
+    let id = named.id
+    let version = try VersionedID.versions([named, VersionedID(id: id, version: version?.text)])[id]
     let store = try session.storeToCommand(dryRun: dryRun)
-    guard try version != nil || store.conflict(id.id) != nil else { throw CommandFailure.noConflict(id.id) }
+    guard try version != nil || store.conflict(id) != nil else { throw CommandFailure.noConflict(id) }
     let outcome =
       dryRun
-      ? try store.preview(id.id, take: take, fields: choices, ifVersion: version)
-      : try store.resolve(id.id, take: take, fields: choices, ifVersion: version, actor: Operator.name)
+      ? try store.preview(id, take: take, fields: choices, ifVersion: version)
+      : try store.resolve(id, take: take, fields: choices, ifVersion: version, actor: Operator.name)
     switch outcome {
     case .resolved(let resolution, let conflict): report(resolution, of: conflict)
-    case .moved(let conflict): try report(moved: conflict)
+    case .moved(let conflict): try report(moved: conflict, id)
     }
   }
 
   private func report(_ resolution: Resolution, of conflict: Conflict) {
-    if json { return OutputStream.standard.line(object(resolution).line) }
+    if json { return OutputStream.standard.line(object(resolution, of: conflict.id).line) }
     let rest = resolution.left.map {
-      let count = $0.names.count
-      let fields = count == 1 ? "1 field is to be sent" : "\(count) fields are to be sent"
+      let fields = "\(Words.count($0.names.count, "field")) \($0.names.count == 1 ? "is" : "are") to be sent"
       return resolution.kind == .delete ? "the deletion is to be sent" : fields
     }
-    let nothing = conflict.isDeletedOnServer ? "the record stays deleted" : "the server's record stands"
-    OutputStream.standard.line("\(dryRun ? "would settle" : "settled") \(id.id): \(rest ?? nothing)")
+    let nothing = conflict.isDeletedOnServer ? "the record stays deleted" : "the server's record stays"
+    OutputStream.standard.line("\(dryRun ? "would resolve" : "resolved") \(conflict.id): \(rest ?? nothing)")
     if dryRun { OutputStream.standard.lines(lines(resolution).map(\.visible)) }
   }
 
   /// Nothing was done: shows the conflict as it is now.
-  private func report(moved conflict: Conflict?) throws {
-    guard let conflict else { throw CommandFailure.noConflict(id.id) }
+  private func report(moved conflict: Conflict?, _ id: Int64) throws {
+    guard let conflict else { throw CommandFailure.noConflict(id) }
     var object = conflict.json
     object["settled"] = .bool(false)
+    object["changed"] = .array([])
+    object["skipped"] = [["id": .integer(id), "why": .text(Self.hasMoved)]]
     OutputStream.standard.lines(json ? [object.line] : conflict.lines.map(\.visible))
     throw CommandFailure(
-      "conflict \(id.id) changed meanwhile, nothing was done; look at it and decide with version \(conflict.version)",
+      "conflict \(id) changed meanwhile, nothing was done; look at it and decide with version \(conflict.version)",
       .itemsFailed
     )
   }
 
-  private func object(_ resolution: Resolution) -> JSONObject {
+  private func object(_ resolution: Resolution, of id: Int64) -> JSONObject {
     [
-      "id": .integer(id.id), "settled": .bool(!dryRun), "toBeSent": .bool(resolution.left != nil),
+      "id": .integer(id), "settled": .bool(!dryRun), "toBeSent": .bool(resolution.left != nil),
       "fields": .array((resolution.left?.names.sorted() ?? []).map(OutputJSON.text)),
       "operation": .text(resolution.kind.rawValue), "values": .fields(resolution.left?.values ?? [:]),
       "cleared": .array((resolution.left?.cleared.sorted() ?? []).map(OutputJSON.text)),
       "dropped": .array((resolution.dropped?.names.sorted() ?? []).map(OutputJSON.text)),
+      "dryRun": .bool(dryRun), "changed": [.integer(id)], "skipped": .array([]),
     ]
   }
 
@@ -157,6 +184,66 @@ struct ConflictsResolve: Verb {
     let dropped = resolution.dropped ?? FieldChanges()
     return left.names.sorted().map { "  \($0): \(left[$0]?.text ?? "(cleared)")" }
       + dropped.names.sorted().map { "  \($0): \(dropped[$0]?.text ?? "(cleared)") is dropped" }
+  }
+
+  // MARK: - Several
+
+  private static let hasMoved = "it changed meanwhile"
+
+  private func resolveMany(_ choices: [String: ConflictSide], _ filter: QueueFilter?, _ session: Session) throws {
+    let named = try VersionedID.versions(ids)
+    let store = try session.storeToCommand(dryRun: dryRun)
+    // The selection is fixed here: what becomes a conflict later is not resolved with these.
+    let conflicts: [(id: Int64, version: String?)] =
+      ids.isEmpty
+      ? try store.conflictVersions(matching: filter).map { ($0.id, $0.version) }
+      : ids.map(\.id).reduce(into: []) { list, id in
+        if !list.contains(where: { $0.id == id }) { list.append((id, named[id])) }
+      }
+    if ids.isEmpty, !dryRun, !yes, !conflicts.isEmpty {
+      try Question.needAnswer(
+        yes,
+        "this resolves \(Words.count(conflicts.count, "conflict"))",
+        orLook: ", or --dry-run to look first"
+      )
+      let question = "Resolve \(Words.count(conflicts.count, "conflict")) with the \(take.words)?"
+      guard Question.ask(question) else { return }
+    }
+    let selection = ids.isEmpty ? condition.expression ?? "all" : ids.map { String($0.id) }.joined(separator: " ")
+    let outcome = try store.resolve(
+      conflicts,
+      take: take,
+      fields: choices,
+      selection: selection,
+      dryRun: dryRun,
+      actor: Operator.name
+    )
+    try report(outcome)
+  }
+
+  private func report(_ outcome: ConflictsOutcome) throws {
+    let moved = outcome.moved.map { ($0.id, Self.hasMoved) }
+    let skipped = (moved + outcome.skipped.map { ($0.key, $0.value) }).sorted { $0.0 < $1.0 }
+    if json {
+      let object: JSONObject = [
+        "verb": "resolve", "dryRun": .bool(dryRun), "changed": .array(outcome.resolved.map(OutputJSON.integer)),
+        "skipped": .array(skipped.map { ["id": .integer($0.0), "why": .text($0.1)] }),
+        "unknown": .array(outcome.unknown.map(OutputJSON.integer)),
+        "moved": .array(outcome.moved.map { .object($0.json) }),
+      ]
+      OutputStream.standard.line(object.line)
+    } else {
+      let count = Words.count(outcome.resolved.count, "conflict")
+      let left = skipped.isEmpty ? "" : "; left \(skipped.count) alone"
+      OutputStream.standard.line("\(dryRun ? "would resolve" : "resolved") \(count)\(left)")
+      if dryRun { OutputStream.standard.lines(outcome.resolved.map(String.init)) }
+    }
+    for id in outcome.unknown { CommandFailure.noConflict(id).report() }
+    for (id, why) in skipped {
+      CommandFailure("conflict \(id) was left alone: \(why); cktop conflicts show \(id) shows it", .itemsFailed)
+        .report()
+    }
+    if !skipped.isEmpty || !outcome.unknown.isEmpty { try CommandStatus.itemsFailed.end() }
   }
 
   private func choices() throws(CommandFailure) -> [String: ConflictSide] {
@@ -176,9 +263,21 @@ struct ConflictsResolve: Verb {
 
 extension ConflictSide: ExpressibleByArgument {}
 
+extension ConflictSide {
+  /// The side in a question.
+  fileprivate var words: String {
+    switch self {
+    case .local: "values of this machine"
+    case .server: "server's values"
+    case .base: "values from before both changes"
+    case .newest: "newest values"
+    }
+  }
+}
+
 extension CommandFailure {
   /// A conflict that is not there.
   static func noConflict(_ id: Int64) -> CommandFailure {
-    CommandFailure("\(id) is no conflict; cktop conflicts list names them", .itemsFailed)
+    CommandFailure("\(id) is not a conflict; cktop conflicts list shows them all", .itemsFailed)
   }
 }

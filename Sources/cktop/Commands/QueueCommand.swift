@@ -6,9 +6,10 @@ import Facts
 struct QueueCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "queue",
-    abstract: "Changes that are not yet on the server, and what to do about them.",
+    abstract: "List changes that are not on the server yet, and act on them.",
     subcommands: [
-      QueueList.self, QueueShow.self, QueueRetry.self, QueueDiscard.self, QueuePause.self, QueueResume.self,
+      QueueList.self, QueueCauses.self, QueueShow.self, QueueRetry.self, QueueDiscard.self, QueuePause.self,
+      QueueResume.self,
       QueueFlush.self, QueueExport.self,
     ],
     defaultSubcommand: QueueList.self
@@ -20,11 +21,11 @@ struct WhereOption: ParsableArguments {
   @Option(
     name: .customLong("where"),
     help: ArgumentHelp(
-      "Only operations for which this holds, as in \"state = 'failed' and age > 1h\".",
+      "Select operations, for example \"state = 'failed' and age > 1h\".",
       discussion: """
         SQL-like over state, type, zone, name, operation, error, attempts, age, message, payload with = != < <= > >= \
-        like in is null and or not ( ), text in single quotes, ages as 90s 5m 1h 2d. The payload is what is to be sent, \
-        in the JSON that the store keeps: "payload like '%Lisbon%'".
+        like in is null and or not ( ). Text is in single quotes, ages are written 90s 5m 1h 2d. The payload is the change \
+        as JSON: "payload like '%Lisbon%'".
         """,
       valueName: "expr"
     )
@@ -40,11 +41,11 @@ struct WhereOption: ParsableArguments {
 
 /// `cktop queue list`.
 struct QueueList: Verb {
-  static let configuration = CommandConfiguration(commandName: "list", abstract: "Operations, oldest first.")
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "List operations, oldest first.")
 
   @OptionGroup var condition: WhereOption
-  @Option(help: "At most so many.") var limit: Int?
-  @Flag(help: "A JSON object a line.") var json = false
+  @Option(help: "Maximum number of operations.") var limit: Int?
+  @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var options: StoreOptions
 
   func validate() throws {
@@ -73,11 +74,58 @@ struct QueueList: Verb {
   }
 }
 
+/// `cktop queue causes`.
+struct QueueCauses: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "causes",
+    abstract: "Count failed and retrying operations by cause, with the command that lists them."
+  )
+
+  @OptionGroup var condition: WhereOption
+  @Flag(help: "Print one JSON object per line.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    let filter = try condition.filter()
+    let store = try session.storeToRead()
+    let redactor = Redactor(session.settings, storePath: session.storePath)
+    let causes = try store.causes(matching: filter).map(redactor.redact)
+    if json { return OutputStream.standard.lines(causes.map(\.json.line)) }
+    var table = TextTable([
+      .init(title: "COUNT", alignment: .right), .init(title: "STATE"), .init(title: "ERROR"),
+      .init(title: "CAUSE", mayShrink: true), .init(title: "OLDEST"), .init(title: "NEXT"),
+      .init(title: "FIRST", alignment: .right),
+    ])
+    let (format, now) = (Format(), SyncStore.currentTime)
+    for cause in causes {
+      table.append([
+        Format.number(cause.count), Words.state(cause.state.rawValue), cause.code ?? "", cause.text,
+        format.time(cause.oldestAt, now: now), cause.nextAttemptAt.map { format.time($0, now: now) } ?? "",
+        String(cause.first),
+      ])
+    }
+    OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
+  }
+}
+
+extension QueueCause {
+  /// The server's message, else the cause in words.
+  fileprivate var text: String { message.flatMap { $0.isEmpty ? nil : $0 } ?? cause.brief }
+
+  fileprivate var json: JSONObject {
+    [
+      "state": .text(state.rawValue), "error": .error(code, message), "cause": .text(text),
+      "count": .integer(Int64(count)), "first": .integer(first), "oldestAt": .time(oldestAt),
+      "nextAttemptAt": .time(nextAttemptAt), "where": .text(filter),
+    ]
+  }
+}
+
 /// `cktop queue export`.
 struct QueueExport: Verb {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Operations with payload and attempts as NDJSON, secrets redacted."
+    abstract: "Print operations with payload and attempts as NDJSON, without secrets."
   )
 
   @OptionGroup var condition: WhereOption
@@ -99,17 +147,17 @@ struct QueueExport: Verb {
 struct QueueFlush: Verb {
   static let configuration = CommandConfiguration(
     commandName: "flush",
-    abstract: "Retries now what waits to retry.",
+    abstract: "Retry now everything that is waiting to retry.",
     discussion: """
-      Failed and paused operations are left alone, and so are the waits that the server asked for, unless --throttles ends \
-      them: the server may then ask for longer ones. On a terminal that is asked first.
+      Failed and paused operations are left alone, and so are waits that the server asked for, unless --throttles ends them \
+      as well: the server may then ask for longer ones. --throttles asks for confirmation.
       """
   )
 
   @Flag(help: "Also end the waits that the server asked for.") var throttles = false
   @Flag(help: "Do not ask for confirmation.") var yes = false
 
-  @Flag(help: "What was done as a JSON object.") var json = false
+  @Flag(help: "Print what was done as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -121,6 +169,6 @@ struct QueueFlush: Verb {
     }
     let count = try session.storeToCommand().flush(endsThrottles: throttles, actor: Operator.name)
     let object: JSONObject = ["flushed": .integer(Int64(count))]
-    OutputStream.standard.line(json ? object.line : "flushed \(count)")
+    OutputStream.standard.line(json ? object.line : "ended the back-off of \(Words.count(count, "change"))")
   }
 }

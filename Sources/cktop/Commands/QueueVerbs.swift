@@ -6,17 +6,17 @@ import Facts
 struct QueueSelection: ParsableArguments {
   @Argument(
     help: ArgumentHelp(
-      "The operations' numbers, each with the version that 'queue list --json' showed or without.",
-      discussion: "An operation that is no longer in that version is left alone, and the exit code is 1.",
+      "Numbers of operations, each with or without the version from 'queue list --json'.",
+      discussion: "An operation that changed since that version is left alone, and the exit code is 1.",
       valueName: "id[@version]"
     )
   )
   var ids: [VersionedID] = []
   @OptionGroup var condition: WhereOption
   @Flag(help: "All operations.") var all = false
-  @Flag(help: "Tell what would be done and do nothing.") var dryRun = false
-  @Flag(help: "Ask no questions.") var yes = false
-  @Flag(help: "What was done as a JSON object.") var json = false
+  @Flag(help: "Show what would be done without doing it.") var dryRun = false
+  @Flag(help: "Do not ask for confirmation.") var yes = false
+  @Flag(help: "Print what was done as a JSON object.") var json = false
 
   /// Exactly one of the three ways to say which.
   func selection() throws -> Selection {
@@ -36,7 +36,7 @@ struct QueueSelection: ParsableArguments {
   /// Sets or lifts the pause rule of a record type.
   func perform(_ verb: QueueVerb, type: String, _ session: Session) async throws {
     guard isEmpty, !dryRun else {
-      throw CommandFailure.usage("--type is a rule of its own; give it without numbers, --where, --all and --dry-run")
+      throw CommandFailure.usage("--type cannot be combined with numbers, --where, --all or --dry-run")
     }
     let store = try session.storeToCommand()
     let rule = PauseRule.type(type)
@@ -63,12 +63,12 @@ struct QueueSelection: ParsableArguments {
     -> (Selection, [Int64: String])?
   {
     if yes { return (selection, named) }
-    try Question.needAnswer(yes, "this takes changes out of the queue", orLook: ", or --dry-run to look first")
+    try Question.needAnswer(yes, "this removes changes from the queue", orLook: ", or --dry-run to look first")
     let shown = try store.versions(of: ids.map(\.id)).merging(named) { $1 }
     let found = try store.perform(.discard, on: selection, versions: named, dryRun: true, actor: Operator.name).changed
     guard !found.isEmpty else { return (selection, named) }
     let asked = ids.isEmpty ? try store.versions(of: found) : [:]
-    guard Question.ask("Discard \(found.count) operations?") else { return nil }
+    guard Question.ask("Discard \(Words.count(found.count, "change"))?") else { return nil }
     // Leaves alone an operation that changed since the question was shown.
     return ids.isEmpty ? (.ids(found), asked) : (selection, shown)
   }
@@ -79,7 +79,9 @@ struct QueueSelection: ParsableArguments {
       let object: JSONObject = [
         "verb": .text(verb.rawValue), "dryRun": .bool(dryRun),
         "changed": .array(result.changed.map(OutputJSON.integer)),
-        "skipped": .array(skipped.map { ["id": .integer($0.key), "reason": .text($0.value.text)] }),
+        "skipped": .array(
+          skipped.map { ["id": .integer($0.key), "why": .text($0.value.text), "reason": .text($0.value.text)] }
+        ),
         "unknown": .array(result.unknown.map(OutputJSON.integer)),
         "unanswered": .array(result.unanswered.map(OutputJSON.integer)),
         "rules": .array(result.rules.map { .text($0.text) }),
@@ -90,23 +92,24 @@ struct QueueSelection: ParsableArguments {
       OutputStream.standard.line(line.visible)
     } else {
       let reasons = Set(skipped.map(\.value.text)).sorted().joined(separator: "; ")
-      let left = skipped.isEmpty ? "" : ", left \(skipped.count) alone (\(reasons))"
-      OutputStream.standard.line("\(dryRun ? "would \(verb.rawValue)" : verb.past) \(result.changed.count)\(left)")
+      let left = skipped.isEmpty ? "" : "; left \(skipped.count) alone (\(reasons))"
+      let count = Words.count(result.changed.count, "operation")
+      OutputStream.standard.line("\(dryRun ? "would \(verb.rawValue)" : verb.past) \(count)\(left)")
       if dryRun { OutputStream.standard.lines(result.changed.map(String.init)) }
       if verb == .discard, !result.unanswered.isEmpty {
         let numbers = result.unanswered.map(String.init).joined(separator: ", ")
         OutputStream.standard.line(
-          "sent without an answer: \(numbers); what the server has taken of that comes back with the next sync"
+          "unconfirmed: \(numbers); the server may have applied them, and the next sync fetches what it has"
         )
       }
     }
     for id in result.unknown {
-      CommandFailure("there is no operation \(id) in the queue; cktop queue list names them", .itemsFailed).report()
+      CommandFailure("there is no operation \(id) in the queue; cktop queue list shows them all", .itemsFailed).report()
     }
     guard !ids.isEmpty else { return }
     // Named one by one, they were expected to be acted on.
     for (id, reason) in skipped {
-      CommandFailure("operation \(id) was left alone: \(reason); cktop queue show \(id) tells more", .itemsFailed)
+      CommandFailure("operation \(id) was left alone: \(reason); cktop queue show \(id) shows it", .itemsFailed)
         .report()
     }
     if !result.unknown.isEmpty || !skipped.isEmpty { try CommandStatus.itemsFailed.end() }
@@ -141,7 +144,7 @@ extension QueueVerb {
 struct QueueRetry: Verb {
   static let configuration = CommandConfiguration(
     commandName: "retry",
-    abstract: "Failed and waiting operations become pending, their attempts reset."
+    abstract: "Send failed and retrying operations again, with their attempts reset."
   )
   @OptionGroup var selection: QueueSelection
   @OptionGroup var options: StoreOptions
@@ -153,8 +156,8 @@ struct QueueRetry: Verb {
 struct QueueDiscard: Verb {
   static let configuration = CommandConfiguration(
     commandName: "discard",
-    abstract: "Takes operations out of the queue, so that they are not sent.",
-    discussion: "Until its record is edited again a change can be had back by 'cktop conflicts undo' with its number."
+    abstract: "Remove operations from the queue without sending them.",
+    discussion: "'cktop conflicts undo ID' restores a discarded change until its record is edited again."
   )
   @OptionGroup var selection: QueueSelection
   @OptionGroup var options: StoreOptions
@@ -166,13 +169,13 @@ struct QueueDiscard: Verb {
 struct QueuePause: Verb {
   static let configuration = CommandConfiguration(
     commandName: "pause",
-    abstract: "Holds operations until resumed.",
+    abstract: "Pause operations until they are resumed.",
     discussion: """
-      --all and --type set a rule, which holds later changes too: --all stops all syncing, --type what is sent of a record \
-      type. 'cktop zones pause' does the same for a zone.
+      --all and --type set a rule that also holds for later changes: --all stops all syncing, --type stops sending changes of a \
+      record type. 'cktop zones pause' does the same for a zone.
       """
   )
-  @Option(help: "Pause a record type, with what comes later of it.") var type: String?
+  @Option(help: "Pause a record type, later changes included.") var type: String?
   @OptionGroup var selection: QueueSelection
   @OptionGroup var options: StoreOptions
 
@@ -186,9 +189,9 @@ struct QueuePause: Verb {
 struct QueueResume: Verb {
   static let configuration = CommandConfiguration(
     commandName: "resume",
-    abstract: "Resumes paused operations.",
+    abstract: "Resume paused operations.",
     discussion: """
-      --all lifts every pause rule: of everything, of zones and of record types. --type lifts that of a type. Operations that \
+      --all lifts every pause rule: for everything, zones and record types. --type lifts the rule of a type. Operations that \
       were paused one by one are resumed by number or --where.
       """
   )

@@ -46,6 +46,22 @@ struct Redactor: Sendable {
     return row
   }
 
+  /// A cause of several operations without secrets.
+  func redact(_ cause: QueueCause) -> QueueCause {
+    var cause = cause
+    cause.cause = redact(cause.cause)
+    cause.message = cause.message.map(redact)
+    return cause
+  }
+
+  /// An event without secrets.
+  func redact(_ row: EventRow) -> EventRow {
+    var row = row
+    let text = redact(row.message)
+    if text != row.message { row.event = .legacy(kind: row.kind, text) }
+    return row
+  }
+
   /// All that is known of an operation, without secrets.
   func redact(_ detail: OperationDetail) -> OperationDetail {
     let known = detail

@@ -32,10 +32,10 @@ struct StatusText {
     ]
     if let action = status.nextAction { lines.append(fact("Next", "\(action) at \(time(status.nextActionAt))")) }
     if let driver = status.driver {
-      let isLive = driver.isLive
-      let text =
-        isLive ? "PID \(driver.pid) on \(driver.host)" : "no process; last was PID \(driver.pid) on \(driver.host)"
-      lines.append(fact("Syncing", text))
+      let program = driver.program.map { " (\($0))" } ?? ""
+      let process = "PID \(driver.pid)\(program) on \(driver.host)"
+      let since = driver.since.map { " since \(time($0))" } ?? ""
+      lines.append(fact("Syncing", driver.isLive ? process + since : "no process; last was \(process)"))
     }
     if let progress = status.progress {
       let eta = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s to go" } ?? ""
@@ -48,6 +48,12 @@ struct StatusText {
       lines.append(fact(name, parts.joined(separator: ", ")))
     }
     lines.append(fact("Records", records))
+    let day = status.lastDay
+    if day.sent + day.fetched + day.failed > 0 {
+      let counts = [(day.sent, "sent"), (day.fetched, "fetched"), (day.failed, "failed")]
+      let text = counts.map { "\(Format.number($0.0)) \($0.1)" }.joined(separator: ", ")
+      lines.append(fact("Last 24 hours", text))
+    }
     for held in status.heldDeletions {
       let zone = held.zoneID.zoneName
       let what = held.isWholeZone ? "the server deleted zone \(zone)," : "the server deleted much of zone \(zone),"
@@ -62,7 +68,8 @@ struct StatusText {
     if let problem = status.deliveryProblem { lines.append(fact("Delivery", problem.message)) }
     for wait in status.throttles {
       let scope = WaitScope(name: wait.scope).asCause
-      let until = "\(scope.text) until \(time(wait.until)): \(Words.error(wait.error))"
+      let since = wait.since.map { " since \(time($0))" } ?? ""
+      let until = "\(scope.text(wait.error))\(since), until \(time(wait.until))"
       lines.append(fact(wait.isOwn ? "Retrying" : "Throttled", until))
     }
     if let error = status.lastError, !status.isInSync {

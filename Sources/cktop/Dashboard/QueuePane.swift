@@ -59,7 +59,7 @@ struct QueuePane: Sendable {
   }
 
   private func why(_ operation: QueueRow) -> String {
-    guard case .waits(let scope, _, let until?) = operation.cause else { return operation.cause.brief }
-    return "\(scope.text) until \(model.format.time(until, now: model.now))"
+    guard case .waits(let scope, let code, let until?) = operation.cause else { return operation.cause.brief }
+    return "\(scope.brief(code)) until \(model.format.time(until, now: model.now))"
   }
 }

@@ -167,9 +167,17 @@ import Testing
       #expect(try ledger.history(of: 1)?.cause == .legacy("so it was"))
       #expect(try ledger.operation(1) == nil)
 
-      for number in 1...5 { #expect(try ledger.add(.zoneDeleted(zone: "\(number)"), at: 1) == Int64(number)) }
+      for number in 1...5 {
+        #expect(
+          try ledger.add(.zoneDeleted(zone: "\(number)"), at: 1, operation: nil, zone: nil, actor: nil) == Int64(number)
+        )
+      }
       try ledger.removeEvents(through: 3)
-      #expect(try ledger.events(limit: 9).map(\.event) == [.zoneDeleted(zone: "5"), .zoneDeleted(zone: "4")])
+      #expect(
+        try ledger.events(matching: EventQuery(now: 0), after: 0, limit: 9).map(\.event) == [
+          .zoneDeleted(zone: "5"), .zoneDeleted(zone: "4"),
+        ]
+      )
 
       let commands = ["ana", "ben"].map { AuditedCommand(at: 1, actor: $0, verb: "v", selection: "s", count: 2) }
       for command in commands { try ledger.add(command) }

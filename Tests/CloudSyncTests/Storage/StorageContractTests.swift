@@ -57,7 +57,7 @@ import Testing
     let numbers = try storage.write { ledger in
       [
         try ledger.insert(.save("b")), try ledger.insertPass(requestedAt: 1, types: []),
-        try ledger.add(.signedOut, at: 1),
+        try ledger.add(.signedOut, at: 1, operation: nil, zone: nil, actor: nil),
       ]
     }
     #expect(numbers == [2, 1, 1])

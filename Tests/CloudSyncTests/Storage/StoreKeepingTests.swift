@@ -107,10 +107,15 @@ import Testing
       try pool.write { database in
         let ledger = Ledger(database)
         for name in ["edited", "gone", "same"] { try ledger.put(.note(name), epoch: 1) }
-        for name in ["edited", "made"] { _ = try ledger.insert(.save(name)) }
-        var delete = QueuedOperation.save("gone")
-        delete.kind = .delete
-        _ = try ledger.insert(delete)
+        for (kind, name) in [("save", "edited"), ("save", "made"), ("delete", "gone")] {
+          try database.execute(
+            sql: """
+              INSERT INTO operations(operation, zone, name, type, changes, base, state, reason, enqueuedAt, editedAt, bytes)
+              VALUES (?, 'one', ?, 'Note', '{}', '{}', 'pending', 'ready to send', 100, 100, 10)
+              """,
+            arguments: [kind, name]
+          )
+        }
       }
     }
 

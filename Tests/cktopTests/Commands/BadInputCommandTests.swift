@@ -138,7 +138,7 @@ import Testing
 
     let line = try await machine.succeed("queue", "resume", "--where", "name = 't1'").output
 
-    #expect(line.hasPrefix("resumed 0, left 1 alone (") && line.hasSuffix(")\n"))
+    #expect(line.hasPrefix("resumed 0 operations; left 1 alone (") && line.hasSuffix(")\n"))
   }
 
   @Test func `a wrong field, value or name is one clear line`() async throws {

@@ -1,4 +1,5 @@
 import CloudKit
+import Facts
 import Foundation
 import Testing
 
@@ -112,7 +113,10 @@ import Testing
       path: Self.store(of: machine),
       scope: SyncStore.Scope(container: Machine.container, environment: "development", database: .private)
     )
-    let commands = try store.events(limit: 10).filter { $0.kind == "command" }.map { $0.message.prefix { $0 != " " } }
+    let commands = try store.events(matching: QueueFilter(parsing: "kind = 'command'", of: .events), limit: 2).map {
+      event in
+      if case .command(let verb, _, _) = event.event { verb } else { "" }
+    }
     #expect(Array(commands.prefix(2)) == ["resume", "pause"])
   }
 

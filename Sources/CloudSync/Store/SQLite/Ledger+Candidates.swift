@@ -183,6 +183,17 @@ extension Ledger {
     try one("SELECT count(*) FROM operations WHERE atomicGroup = ?", [group]) ?? 0
   }
 
+  /// The end of the longest wait that the server asked for a single operation.
+  func longestServersWait(after time: Int64) throws -> Int64? {
+    try one(
+      """
+      SELECT max(nextAttemptAt) FROM operations INDEXED BY operationsThrottled
+        WHERE state = 'waiting' AND isServersWait = 1 AND nextAttemptAt > ?
+      """,
+      [time]
+    )
+  }
+
   /// When the earliest back-off ends, of those that end after a time.
   func nextBackOffEnd(after time: Int64) throws -> Int64? {
     // Only what waits has such a time.

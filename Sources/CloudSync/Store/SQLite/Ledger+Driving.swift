@@ -6,18 +6,25 @@ import GRDB
 extension Ledger {
   func lease() throws -> LeaseHolder? {
     try row("SELECT * FROM lease", []).map { row in
-      LeaseHolder(fence: row["fence"], pid: row["pid"], host: row["host"], expiresAt: row["expiresAt"])
+      LeaseHolder(
+        fence: row["fence"],
+        pid: row["pid"],
+        host: row["host"],
+        expiresAt: row["expiresAt"],
+        program: row["program"],
+        since: row["since"]
+      )
     }
   }
 
   func put(_ lease: LeaseHolder) throws {
     try run(
       """
-      INSERT INTO lease(one, fence, pid, host, expiresAt) VALUES (1, ?, ?, ?, ?)
-      ON CONFLICT(one) DO UPDATE SET
-        fence = excluded.fence, pid = excluded.pid, host = excluded.host, expiresAt = excluded.expiresAt
+      INSERT INTO lease(one, fence, pid, host, expiresAt, program, since) VALUES (1, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT(one) DO UPDATE SET fence = excluded.fence, pid = excluded.pid, host = excluded.host,
+        expiresAt = excluded.expiresAt, program = excluded.program, since = excluded.since
       """,
-      [lease.fence, lease.pid, lease.host, lease.expiresAt]
+      [lease.fence, lease.pid, lease.host, lease.expiresAt, lease.program, lease.since]
     )
   }
 
@@ -108,12 +115,26 @@ extension Ledger {
   func isWaiting(_ scope: WaitScope, now: Int64) throws -> Bool { try wait(scope).map { $0.until > now } ?? false }
 }
 
-/// The event log: what the engine and operators did, in sentences, newest kept.
+/// The event log: what the engine and operators did; the newest are kept.
 enum EventLog {
-  static let kept: Int64 = 1000
+  static let kept: Int64 = 10_000
 
-  static func add(_ event: Event, now: Int64, _ ledger: Ledger) throws {
-    let id = try ledger.add(event, at: now)
+  /// Adds an event.
+  ///
+  /// - Parameter operation: the operation that it is about; its zone becomes the event's.
+  static func add(_ event: Event, of operation: QueuedOperation? = nil, now: Int64, _ ledger: Ledger) throws {
+    try add(event, operation: operation?.id, zone: operation?.key.zone ?? event.zone, now: now, ledger)
+  }
+
+  static func add(
+    _ event: Event,
+    operation: Int64?,
+    zone: String?,
+    actor: String? = nil,
+    now: Int64,
+    _ ledger: Ledger
+  ) throws {
+    let id = try ledger.add(event, at: now, operation: operation, zone: zone, actor: actor)
     try ledger.removeEvents(through: id - kept)
   }
 }

@@ -1,3 +1,4 @@
+import Facts
 import GRDB
 
 /// Lists and counts, for people.
@@ -24,6 +25,26 @@ extension Ledger {
     return Window(total: total ?? 0, offset: offset, rows: rows)
   }
 
+  /// The oldest operations of a part of the queue, as if they were pending; of waiting ones, those whose wait has ended.
+  /// Rows that cannot be read are left out.
+  func oldest(of part: QueuePart, dueBy time: Int64, limit: Int) throws -> [QueueRow] {
+    let isTimed = part.state == .waiting && time < .max
+    let index = isTimed ? "operationsByDue" : "operationsToSend"
+    let due: StatementArguments = isTimed ? [time] : []
+    return try rows(
+      """
+      SELECT * FROM operations INDEXED BY \(index)
+        WHERE zone = ? AND owner = ? AND state = ? AND coalesce(type, '') = ?\(isTimed ? " AND nextAttemptAt <= ?" : "")
+        ORDER BY id LIMIT ?
+      """,
+      [part.zone.zone, part.zone.owner, part.state.rawValue, part.type] + due + [limit]
+    ).compactMap { row in
+      var found = try? QueueRow(row: row, blockers: try blockers(of: row["id"]), serverTag: nil)
+      found?.state = .pending
+      return found
+    }
+  }
+
   /// The tag of the server's record, which a conflict alone depends on.
   private func serverTag(_ row: Row) throws -> String? {
     guard row["state"] == OperationState.conflict.rawValue else { return nil }
@@ -31,7 +52,7 @@ extension Ledger {
   }
 
   /// What everybody asks is prepared once; what somebody searches for, only for that.
-  private func list(_ sql: String, isUsual: Bool) throws -> Statement {
+  func list(_ sql: String, isUsual: Bool) throws -> Statement {
     isUsual ? try database.cachedStatement(sql: sql) : try database.makeStatement(sql: sql)
   }
 
@@ -56,9 +77,45 @@ extension Ledger {
     return (conditions.isEmpty ? nil : conditions.joined(separator: " AND "), arguments)
   }
 
+  /// Failed and retrying operations by cause, the most frequent first.
+  func causes(matching filter: QueueFilter?, now: Int64) throws -> [QueueCause] {
+    let (sql, arguments) = Self.condition(QueueQuery(filter: filter, now: now))
+    return try Row.fetchAll(
+      database,
+      sql: """
+        SELECT state, errorCode, reason, replace(errorMessage, coalesce(name, ''), '…') AS message, count(*) AS number,
+          min(enqueuedAt) AS oldest, min(id) AS first, min(nextAttemptAt) AS next
+        FROM operations WHERE state IN ('failed', 'waiting') AND \(sql ?? "1")
+        GROUP BY state, errorCode, iif(state = 'failed', replace(errorMessage, coalesce(name, ''), '…'), NULL)
+        ORDER BY state, number DESC, first LIMIT 1000
+        """,
+      arguments: arguments
+    ).map { row in
+      QueueCause(
+        state: OperationState(rawValue: row["state"]) ?? .failed,
+        code: row["errorCode"],
+        message: row["message"],
+        cause: Cause(stored: row["reason"]),
+        count: row["number"],
+        first: row["first"],
+        oldestAt: row["oldest"],
+        nextAttemptAt: row["next"]
+      )
+    }
+  }
+
   /// Identifiers of the operations that a filter means and a list shows for a text, oldest first; nil means all.
-  func operationIDs(matching filter: QueueFilter?, text: String = "", now: Int64) throws -> [Int64] {
-    let (sql, arguments) = Self.condition(QueueQuery(filter: filter, text: text, now: now))
+  ///
+  /// - Parameter state: only those in this state.
+  func operationIDs(matching filter: QueueFilter?, text: String = "", in state: OperationState? = nil, now: Int64)
+    throws
+    -> [Int64]
+  {
+    var (sql, arguments) = Self.condition(QueueQuery(filter: filter, text: text, now: now))
+    if let state {
+      sql = ["state = ?", sql].compactMap(\.self).joined(separator: " AND ")
+      arguments = [state.rawValue] + arguments
+    }
     guard let sql else { return try all("SELECT id FROM operations ORDER BY id") }
     return try Int64.fetchAll(
       database,

@@ -30,12 +30,14 @@ extension Ledger {
   func add(_ entry: HistoryEntry) throws {
     try run(
       """
-      INSERT INTO history(operationId, operation, zone, owner, name, type, ending, detail, enqueuedAt, endedAt)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO history(operationId, operation, zone, owner, name, type, ending, detail, enqueuedAt, endedAt,
+        program, pid)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         entry.id, entry.kind.rawValue, entry.key.zone, entry.key.owner, entry.key.name.isEmpty ? nil : entry.key.name,
         entry.type, entry.ending.rawValue, entry.cause.stored, entry.enqueuedAt, entry.endedAt,
+        entry.enqueuedBy?.name, entry.enqueuedBy?.pid,
       ]
     )
   }
@@ -72,17 +74,36 @@ extension Ledger {
   }
 
   /// Adds a line to the event log and returns its number.
-  func add(_ event: Event, at time: Int64) throws -> Int64 {
-    try run("INSERT INTO events(at, kind, message) VALUES (?, ?, ?)", [time, event.kind, event.stored])
+  func add(_ event: Event, at time: Int64, operation: Int64?, zone: String?, actor: String?) throws -> Int64 {
+    try run(
+      "INSERT INTO events(at, kind, message, operation, zone, actor) VALUES (?, ?, ?, ?, ?, ?)",
+      [time, event.kind, event.stored, operation, zone, actor]
+    )
     return database.lastInsertedRowID
   }
 
   func removeEvents(through id: Int64) throws { try run("DELETE FROM events WHERE id <= ?", [id]) }
 
-  /// Newest first.
-  func events(limit: Int) throws -> [EventRow] {
-    try rows("SELECT * FROM events ORDER BY id DESC LIMIT ?", [limit]).map { row in
-      EventRow(id: row["id"], at: row["at"], event: Event(kind: row["kind"], stored: row["message"]))
+  func lastEvent() throws -> Int64 { try one("SELECT max(id) FROM events") ?? 0 }
+
+  /// The newest events that match, newest first.
+  ///
+  /// - Parameter id: only events after this one.
+  func events(matching query: EventQuery, after id: Int64, limit: Int?) throws -> [EventRow] {
+    let condition = query.filter.map { SQLCondition($0, now: query.now) }
+    let sql = """
+      SELECT * FROM events WHERE id > ? AND \(condition?.sql ?? "1") ORDER BY id DESC LIMIT ?
+      """
+    let arguments = [id] + (condition?.arguments ?? []) + [limit ?? -1]
+    return try Row.fetchAll(list(sql, isUsual: condition == nil), arguments: arguments).map { row in
+      EventRow(
+        id: row["id"],
+        at: row["at"],
+        event: Event(kind: row["kind"], stored: row["message"]),
+        operation: row["operation"],
+        zone: row["zone"],
+        actor: row["actor"]
+      )
     }
   }
 

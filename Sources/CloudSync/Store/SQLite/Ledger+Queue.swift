@@ -89,12 +89,12 @@ extension Ledger {
       INSERT INTO operations(operation, type, changes, base, baseTag, state, reason, generation, sentGeneration,
         sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, nextAttemptAt, isServersWait,
         errorCode, errorMessage, editedAt, conflictAt, bytes, atomicGroup, assets, needsUpload,
-        isUnanswered, lostRounds, askedAbout, suspicion, zone, owner, name, maxAttempts, enqueuedAt)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        isUnanswered, lostRounds, askedAbout, suspicion, zone, owner, name, maxAttempts, enqueuedAt, program, pid)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       try values(operation) + [
         operation.key.zone, operation.key.owner, operation.key.name.isEmpty ? nil : operation.key.name,
-        operation.maxAttempts, operation.enqueuedAt,
+        operation.maxAttempts, operation.enqueuedAt, operation.enqueuedBy?.name, operation.enqueuedBy?.pid,
       ]
     )
     let id = database.lastInsertedRowID
@@ -234,7 +234,22 @@ extension Ledger {
     operation.assets = operation.assets.kept(by: operation.changes)
     operation.bytes = operation.changes.requestBytes
     operation.isServersWait = operation.isServersWait && operation.nextAttemptAt != nil
+    try logTurn(of: operation)
     try replace(operation, operation.links)
+  }
+
+  /// Logs that an operation fails, gets into a conflict, or was merged, where the store does not have that yet.
+  private func logTurn(of operation: QueuedOperation) throws {
+    let event: Event
+    switch operation.cause {
+    case .failed(let failure): event = .failed(record: operation.title, failure)
+    case .conflict(let conflict, _): event = .conflict(record: operation.title, conflict)
+    case .readyAgain(.merged): event = .merged(record: operation.title)
+    default: return
+    }
+    let known: String? = try one("SELECT reason FROM operations WHERE id = ?", [operation.id])
+    guard known != operation.cause.stored else { return }
+    try EventLog.add(event, of: operation, now: max(now, operation.conflictAt ?? 0), self)
   }
 
   /// The members of an atomic group, oldest first.
@@ -268,7 +283,8 @@ extension Ledger {
           ending: ending,
           cause: cause,
           enqueuedAt: operation.enqueuedAt,
-          endedAt: now
+          endedAt: now,
+          enqueuedBy: operation.enqueuedBy
         )
       )
     }

@@ -72,11 +72,12 @@ extension Ledger {
   func put(_ wait: ScopeWait) throws {
     try run(
       """
-      INSERT INTO throttles(scope, until, seconds, code, message, isOwn) VALUES (?, ?, ?, ?, ?, ?)
+      INSERT INTO throttles(scope, until, seconds, code, message, isOwn, since, isOver) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT(scope) DO UPDATE SET until = excluded.until, seconds = excluded.seconds,
-        code = excluded.code, message = excluded.message, isOwn = excluded.isOwn
+        code = excluded.code, message = excluded.message, isOwn = excluded.isOwn, since = excluded.since,
+        isOver = excluded.isOver
       """,
-      [wait.scope.name, wait.until, wait.seconds, wait.code, wait.message, wait.isOwn]
+      [wait.scope.name, wait.until, wait.seconds, wait.code, wait.message, wait.isOwn, wait.since, wait.isOver]
     )
   }
 

@@ -3,6 +3,8 @@ import GRDB
 /// The store's rows in one transaction of a SQLite database.
 package final class Ledger {
   let database: Database
+  /// The time of the transaction, where the engine writes; 0 elsewhere.
+  var now: Int64 = 0
 
   init(_ database: Database) { self.database = database }
 

@@ -62,7 +62,8 @@ extension HistoryEntry {
       ending: ending,
       cause: Cause(stored: row["detail"]),
       enqueuedAt: row["enqueuedAt"],
-      endedAt: row["endedAt"]
+      endedAt: row["endedAt"],
+      enqueuedBy: (row["program"] as String?).map { ProgramID(name: $0, pid: row["pid"] ?? 0) }
     )
   }
 }
@@ -143,7 +144,9 @@ extension ScopeWait {
       seconds: row["seconds"],
       code: row["code"],
       message: row["message"],
-      isOwn: row["isOwn"]
+      isOwn: row["isOwn"],
+      since: row["since"],
+      isOver: row["isOver"]
     )
   }
 }

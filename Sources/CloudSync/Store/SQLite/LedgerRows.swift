@@ -73,6 +73,10 @@ package struct ScopeWait: Hashable, Sendable {
   package var message: String
   /// Our own back-off, which an operator may end; else the server asked for it.
   package var isOwn: Bool
+  /// When the trouble began; nil where an earlier version did not store it.
+  package var since: Int64?
+  /// Whether another request has got through since.
+  package var isOver = false
 }
 
 /// Who drives, or drove last.
@@ -83,6 +87,9 @@ package struct LeaseHolder: Hashable, Sendable {
   package var host: String
   /// Nil while the driver sleeps: its lock alone says that it lives.
   package var expiresAt: Int64?
+  /// The program that syncs, and since when; nil where an earlier version did not store it.
+  package var program: String?
+  package var since: Int64?
 }
 
 /// What the driver says of itself.
@@ -181,6 +188,12 @@ package struct QueueQuery: Hashable, Sendable {
   package var filter: QueueFilter?
   /// Keeps those with the text in name, type, zone, state, operation, reason or error.
   package var text = ""
+  package var now: Int64
+}
+
+/// Which events a list shows.
+package struct EventQuery: Hashable, Sendable {
+  package var filter: QueueFilter?
   package var now: Int64
 }
 

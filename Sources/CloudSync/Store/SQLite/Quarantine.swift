@@ -69,7 +69,7 @@ enum Quarantine {
       response: String(content.prefix(4096))
     )
     try ledger.add(attempt, of: id)
-    try EventLog.add(.damagedOperation(id, reason: reason), now: now, ledger)
+    try EventLog.add(.damagedOperation(id, reason: reason), operation: id, zone: nil, now: now, ledger)
   }
 
   private static func takeRecord(_ key: RecordKey, _ reason: String, _ now: Int64, _ database: Database) throws {

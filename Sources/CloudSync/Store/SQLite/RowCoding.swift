@@ -31,7 +31,7 @@ extension QueuedOperation {
     case id, operation, zone, owner, name, type, changes, base, baseTag, state, reason, generation,
       sentGeneration, sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts,
       maxAttempts, nextAttemptAt, isServersWait, errorCode, errorMessage, enqueuedAt, editedAt, conflictAt,
-      bytes, atomicGroup, assets, isUnanswered, lostRounds, askedAbout, suspicion
+      bytes, atomicGroup, assets, isUnanswered, lostRounds, askedAbout, suspicion, program, pid
   }
 
   static let columns = Column.allCases.map { "\($0)" }.joined(separator: ", ")
@@ -75,6 +75,7 @@ extension QueuedOperation {
     isUnanswered = row[.isUnanswered]
     lostRounds = row[.lostRounds]
     askedAbout = row[.askedAbout]
+    enqueuedBy = (row[.program] as String?).map { ProgramID(name: $0, pid: row[.pid] ?? 0) }
   }
 }
 

@@ -92,13 +92,24 @@ package final class SQLiteStorage: QueueStorage {
     configuration.readonly = isReadOnly
     configuration.busyMode = .timeout(10)
     configuration.label = "cktop"
-    configuration.prepareDatabase { $0.add(function: words) }
+    configuration.prepareDatabase {
+      $0.add(function: words)
+      $0.add(function: eventWords)
+    }
     return configuration
   }
 
   /// A stored cause as lists show it, so that a list can be searched for what it shows.
   private static let words = DatabaseFunction("words", argumentCount: 1, pure: true) { values in
     values.first.flatMap(String.fromDatabaseValue).map { Cause(stored: $0).text }
+  }
+
+  /// A stored event as lists show it.
+  private static let eventWords = DatabaseFunction("eventWords", argumentCount: 2, pure: true) { values in
+    guard let kind = String.fromDatabaseValue(values[0]), let text = String.fromDatabaseValue(values[1]) else {
+      return nil
+    }
+    return Event(kind: kind, stored: text).text
   }
 
   deinit {

@@ -41,6 +41,7 @@ enum Schema {
     migrator.registerMigration("17 referring") { try $0.execute(sql: referring) }
     migrator.registerMigration("18 unreadable types") { try $0.execute(sql: unreadable) }
     migrator.registerMigration("19 deciding") { try $0.execute(sql: deciding) }
+    migrator.registerMigration("20 reporting") { try $0.execute(sql: reporting) }
     return migrator
   }()
 

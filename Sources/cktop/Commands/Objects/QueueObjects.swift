@@ -17,6 +17,11 @@ extension QueueRow {
 }
 
 extension OutputJSON {
+  /// The program that enqueued an operation, or null where it is unknown.
+  static func program(_ program: ProgramID?) -> OutputJSON {
+    program.map { ["program": .text($0.name), "pid": .integer($0.pid)] } ?? .null
+  }
+
   /// An error, or null where there is none.
   static func error(_ code: String?, _ message: String?) -> OutputJSON {
     guard let code else { return .null }
@@ -40,6 +45,7 @@ extension OperationDetail {
     object["attemptLog"] = attemptLog
     object["ending"] = .null
     object["dropped"] = .array(dropped.map { .object($0.json) })
+    object["enqueuedBy"] = .program(operation.enqueuedBy)
     return object
   }
 
@@ -63,7 +69,7 @@ extension OperationDetail {
       "nextAttemptAt": .null, "blockedBy": .array([]), "error": .null, "bytes": .null,
       "enqueuedAt": .time(entry.enqueuedAt), "ending": .text(entry.ending.rawValue), "detail": .text(entry.cause.text),
       "endedAt": .time(entry.endedAt), "attemptLog": attemptLog,
-      "dropped": .array(dropped.map { .object($0.json) }),
+      "dropped": .array(dropped.map { .object($0.json) }), "enqueuedBy": .program(entry.enqueuedBy),
     ]
   }
 

@@ -20,7 +20,16 @@ struct StatusObject {
       "generatedAt": .time(status.generatedAt), "sync": sync, "queue": queue, "records": records,
       "account": .object(account.json), "policy": .optional(status.settings.policy?.rawValue), "throttles": throttles,
       "lastError": lastError,
-      "pauses": .array(status.pauses.map(\.json)),
+      "pauses": .array(status.pauses.map(\.json)), "lastDay": lastDay,
+    ]
+  }
+
+  /// What the last 24 hours brought.
+  private var lastDay: OutputJSON {
+    let day = status.lastDay
+    return [
+      "sent": .integer(Int64(day.sent)), "fetched": .integer(Int64(day.fetched)), "failed": .integer(Int64(day.failed)),
+      "bytes": .integer(Int64(day.bytes)),
     ]
   }
 
@@ -57,7 +66,10 @@ struct StatusObject {
 
   private var driver: OutputJSON {
     guard let driver = status.driver else { return .null }
-    return ["pid": .integer(driver.pid), "host": .text(driver.host), "live": .bool(driver.isLive)]
+    return [
+      "pid": .integer(driver.pid), "host": .text(driver.host), "live": .bool(driver.isLive),
+      "program": .optional(driver.program), "since": .time(driver.since),
+    ]
   }
 
   private var progress: OutputJSON {
@@ -102,6 +114,7 @@ struct StatusObject {
       status.throttles.map {
         [
           "scope": .text($0.scope), "until": .time($0.until), "error": .text($0.error), "message": .text($0.message),
+          "since": .time($0.since),
         ]
       }
     )

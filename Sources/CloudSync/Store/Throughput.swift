@@ -1,0 +1,72 @@
+import GRDB
+
+/// What one minute brought.
+package struct Throughput: Hashable, Sendable {
+  /// The time at which the minute began, in milliseconds since 1970.
+  package var at: Int64
+  /// Changes that the server took.
+  package var sent = 0
+  /// Records that were fetched because they had changed, or deleted on the server.
+  package var fetched = 0
+  /// Changes that failed until a person acts.
+  package var failed = 0
+  /// Bytes of the changes that the server took, as they were sent.
+  package var bytes = 0
+
+  package init(at: Int64, sent: Int = 0, fetched: Int = 0, failed: Int = 0, bytes: Int = 0) {
+    (self.at, self.sent, self.fetched, self.failed, self.bytes) = (at, sent, fetched, failed, bytes)
+  }
+
+  mutating func add(_ other: Throughput) {
+    sent += other.sent
+    fetched += other.fetched
+    failed += other.failed
+    bytes += other.bytes
+  }
+
+  /// How long minutes are kept.
+  package static let minutes: Int64 = 24 * 60
+}
+
+extension Ledger {
+  /// Adds to the present minute, in the transaction of the answer that is counted.
+  func count(sent: Int = 0, fetched: Int = 0, failed: Int = 0, bytes: Int = 0, now: Int64) throws {
+    guard sent + fetched + failed > 0 else { return }
+    let minute = now / 60_000
+    try run(
+      """
+      INSERT INTO throughput(minute, sent, fetched, failed, bytes) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT(minute) DO UPDATE SET sent = sent + excluded.sent, fetched = fetched + excluded.fetched,
+        failed = failed + excluded.failed, bytes = bytes + excluded.bytes
+      """,
+      [minute, sent, fetched, failed, bytes]
+    )
+    // Minutes of a clock that was set back since would never end.
+    try run("DELETE FROM throughput WHERE minute <= ? OR minute > ?", [minute - Throughput.minutes, minute])
+  }
+
+  /// The minutes of the last 24 hours in which something happened, oldest first.
+  func throughput(now: Int64) throws -> [Throughput] {
+    let minute = now / 60_000
+    return try rows(
+      "SELECT * FROM throughput WHERE minute > ? AND minute <= ? ORDER BY minute",
+      [minute - Throughput.minutes, minute]
+    ).map { row in
+      Throughput(
+        at: row["minute"] * Int64(60_000),
+        sent: row["sent"],
+        fetched: row["fetched"],
+        failed: row["failed"],
+        bytes: row["bytes"]
+      )
+    }
+  }
+}
+
+extension SyncStore {
+  /// The minutes of the last 24 hours in which something was sent, fetched or failed, oldest first.
+  package func throughput() throws(StoreError) -> [Throughput] {
+    let now = now()
+    return try read { try $0.throughput(now: now) }
+  }
+}

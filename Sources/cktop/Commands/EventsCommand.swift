@@ -1,0 +1,90 @@
+import ArgumentParser
+import CloudSync
+import Dispatch
+import Facts
+import Foundation
+
+/// `cktop events`.
+struct EventsCommand: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "events",
+    abstract:
+      "Print what happened, oldest first: syncs that changed something, errors, merges, conflicts and commands.",
+    discussion: "A sync that changed nothing leaves no event. The store keeps the newest 10,000."
+  )
+
+  @Option(
+    name: .customLong("where"),
+    help: ArgumentHelp(
+      "Select events, for example \"kind = 'error' and age < 1h\".",
+      discussion: """
+        SQL-like over kind, zone, operation, by, age, text with = != < <= > >= like in is null and or not ( ). Text is in \
+        single quotes, ages are written 90s 5m 1h 2d. Kinds: \(Event.kinds.joined(separator: ", ")).
+        """,
+      valueName: "expr"
+    )
+  )
+  var expression: String?
+  @Flag(help: "Keep printing events as they happen, until stopped.") var follow = false
+  @Option(help: "Maximum number of past events, the newest.") var limit: Int?
+  @Flag(help: "Print one JSON object per line.") var json = false
+  @OptionGroup var options: StoreOptions
+
+  func validate() throws {
+    if let limit, limit < 0 { throw ValidationError("--limit must not be negative") }
+  }
+
+  func run(_ session: Session) async throws {
+    let filter = try expression.map { text throws(FilterError) in try QueueFilter(parsing: text, of: .events) }
+    let store = try session.storeToRead()
+    let redactor = Redactor(session.settings, storePath: session.storePath)
+    guard follow else { return try print(store.events(matching: filter, limit: limit), redactor) }
+    let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let watcher = StoreWatcher(store, queue: .global()) { continuation.yield() }
+    // Where the system has no watches to give.
+    let beat = watcher == nil ? Task { while await Self.pause() { continuation.yield() } } : nil
+    let signals = StopSignals { continuation.finish() }
+    defer {
+      beat?.cancel()
+      withExtendedLifetime((watcher, signals)) {}
+    }
+    var last = try store.lastEvent()
+    try print(store.events(matching: filter, limit: limit).filter { $0.id <= last }, redactor)
+    continuation.yield()
+    for await _ in changes {
+      guard !store.isReplaced else {
+        throw CommandFailure("the store file was replaced or deleted; start again for the new one", .storeUnusable)
+      }
+      let newest = try store.lastEvent()
+      guard newest > last else { continue }
+      try print(store.events(matching: filter, after: last).filter { $0.id <= newest }, redactor)
+      last = newest
+    }
+  }
+
+  private static func pause() async -> Bool { (try? await Task.sleep(for: .seconds(1))) != nil }
+
+  /// - Parameter events: newest first.
+  private func print(_ events: [EventRow], _ redactor: Redactor) throws {
+    let events = events.reversed().map(redactor.redact)
+    if json { return OutputStream.standard.lines(events.map(\.json.line)) }
+    let (format, now) = (Format(), SyncStore.currentTime)
+    OutputStream.standard.lines(
+      events.map { event in
+        let by = event.actor.map { " (by \($0))" } ?? ""
+        return
+          "\(format.time(event.at, now: now))  \(event.kind.padding(toLength: 9, withPad: " ", startingAt: 0))  \(event.message)\(by)"
+          .visible
+      }
+    )
+  }
+}
+
+extension EventRow {
+  fileprivate var json: JSONObject {
+    [
+      "id": .integer(id), "at": .time(at), "kind": .text(kind), "text": .text(message),
+      "operation": .optional(operation), "zone": .optional(zone), "by": .optional(actor),
+    ]
+  }
+}

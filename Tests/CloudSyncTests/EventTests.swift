@@ -1,0 +1,249 @@
+import CloudKit
+import CloudKitEmulator
+import Facts
+import Testing
+
+@testable import CloudSync
+
+/// The event log: what leaves a line in it, and who is named.
+struct EventTests {
+  private let world: World
+
+  init() throws { world = try World() }
+
+  private func kinds(_ store: SyncStore) throws -> [String] { try store.events().map(\.kind).reversed() }
+
+  @Test func `a sync that changed nothing leaves no event, one that sent something leaves one`() async throws {
+    let device = try world.device("device")
+    try await device.sync()
+    #expect(try kinds(device.store) == [])
+    try device.store.accept(world.put("a", ["x": .int64(1)]))
+    try await device.sync()
+    try await device.sync()
+
+    let events = try device.store.events().map(\.event)
+    #expect(events == [.synced(sent: 1, fetched: 0, deleted: 0, failed: 0, seconds: 0)])
+  }
+
+  @Test func `an outage is logged once, and its end once`() async throws {
+    let device = try world.device("device")
+    device.transport.interfere { _, _, _ in .offline }
+    for _ in 1...3 {
+      _ = try? await device.sync()
+      world.clock.advance(400)
+    }
+    #expect(try kinds(device.store) == ["error"])
+    #expect(try device.store.status().networkDownSince == 1_700_000_000_000)
+    device.transport.interfere(nil)
+    try await device.sync()
+
+    let events: [Event] = try device.store.events().map(\.event).reversed()
+    #expect(events.count == 2 && events.last == .recovered(.network, seconds: 1200))
+    #expect(try device.store.status().networkDownSince == nil)
+  }
+
+  @Test func `a fetched page ends the trouble that status shows, and not the length of the next wait`() throws {
+    let store = try world.open("store")
+    let lease = try #require(try Lease.acquire(store))
+    let error = WebServicesError(.networkError, "cut")
+    try store.record(error, random: 0, lease)
+    #expect(try store.status().networkProblem != nil)
+    let before = try store.read { try $0.wait(.network)?.seconds }
+    try store.write(lease) { ledger, _ in try Throttles.endTrouble(ledger) }
+    #expect(try store.status().networkProblem == nil)
+    try store.record(error, random: 0, lease)
+
+    let after = try store.read { try $0.wait(.network)?.seconds }
+    #expect(try #require(after) > #require(before))
+  }
+
+  @Test func `a failed change, a conflict and a merge are logged with their operation and zone`() async throws {
+    let (mine, other) = (try world.device("mine", policy: .manual), try world.device("other"))
+    for device in [other, mine] {
+      if device.store === other.store { try device.store.accept(world.put("a", ["x": .int64(0), "y": .int64(0)])) }
+      try await device.sync()
+    }
+    try other.store.accept(world.put("a", ["x": .int64(1)]))
+    try await other.sync()
+    let id = try mine.store.accept(world.put("a", ["x": .int64(2)]))
+    try await mine.sync()
+
+    let conflict = try #require(try mine.store.events().first { $0.kind == "conflict" })
+    #expect(conflict.event == .conflict(record: "Note/a", .fields(["x"])))
+    #expect(conflict.operation == id && conflict.zone == "cktop" && conflict.actor == nil)
+    _ = try mine.store.resolve(id, take: .local, actor: "ana")
+    let command = try #require(try mine.store.events().first)
+    #expect(command.kind == "command" && command.actor == "ana" && command.operation == id)
+
+    mine.transport.interfere { operation, _, _ in
+      operation == "records/modify" ? .refusing("a", "BAD_REQUEST", "no such field") : .pass
+    }
+    try await mine.sync()
+    let failed = try #require(try mine.store.events().first { $0.kind == "failed" })
+    let cause = FailureCause.rejected(code: "BAD_REQUEST", message: "no such field")
+    #expect(failed.event == .failed(record: "Note/a", cause) && failed.operation == id)
+  }
+
+  @Test(
+    arguments: [
+      ("kind = 'command'", 2), ("by = 'ana'", 1), ("by is null", 1), ("zone = 'cktop'", 1), ("operation = 7", 1),
+      ("text like '%everything%'", 1), ("kind != 'sync' and by = 'ben'", 1), ("age > 1h", 0), ("age < 1h", 3),
+    ]
+  )
+  func `events are chosen by kind, zone, operation, person, age and text`(expression: String, count: Int) throws {
+    let store = try world.open("store")
+    _ = try store.pause(.everything, actor: "ana")
+    try store.write { ledger in
+      let event = Event.command(verb: "retry", selection: "7", count: 1)
+      try EventLog.add(event, operation: 7, zone: nil, actor: "ben", now: world.clock.now, ledger)
+      try EventLog.add(.zoneDeleted(zone: "cktop"), now: world.clock.now, ledger)
+    }
+
+    #expect(try store.events(matching: QueueFilter(parsing: expression, of: .events)).count == count)
+  }
+
+  @Test(arguments: ["state = 'failed'", "kind = 'errors'", "operation = 'save'"])
+  func `an expression over events names their columns and kinds`(expression: String) {
+    #expect(throws: FilterError.self) { try QueueFilter(parsing: expression, of: .events) }
+  }
+
+  @Test func `an operation keeps the program that enqueued it, also when it has ended`() async throws {
+    let device = try world.device("device")
+    let id = try device.store.accept(world.put("a", [:]))
+    #expect(try device.store.operation(id).enqueuedBy == .current)
+    try await device.sync()
+    #expect(try device.store.detail(of: id)?.history?.enqueuedBy == .current)
+  }
+
+  @Test func `status says which program syncs and since when`() async throws {
+    let device = try world.device("device")
+    let lease = try #require(try Lease.acquire(device.store))
+    world.clock.advance(60)
+    let driver = try #require(try device.store.status().driver)
+    #expect(driver.program == ProgramID.current.name && driver.since == 1_700_000_000_000)
+    lease.release(device.store)
+  }
+}
+
+/// What each minute brought.
+struct ThroughputTests {
+  @Test func `each minute has a row that counts what was sent, fetched and failed in it`() async throws {
+    let world = try World()
+    let (mine, other) = (try world.device("mine"), try world.device("other"))
+    try mine.store.accept(world.put("a", ["x": .int64(1)]))
+    try mine.store.accept(world.put("b", ["x": .int64(1)]))
+    try await mine.sync()
+    let first = try #require(try mine.store.throughput().first)
+    #expect(first.sent == 2 && first.fetched == 0 && first.failed == 0 && first.bytes > 0)
+    try await other.sync()
+    #expect(try other.store.throughput().map(\.fetched) == [2])
+
+    world.clock.advance(60)
+    mine.transport.interfere { operation, _, _ in
+      operation == "records/modify" ? .refusing("c", "BAD_REQUEST", "no") : .pass
+    }
+    try mine.store.accept(world.put("c", [:]))
+    try await mine.sync()
+    #expect(try mine.store.throughput().map(\.failed) == [0, 1])
+    #expect(try mine.store.throughput().map(\.sent) == [2, 0])
+    #expect(try mine.store.status().lastDay.sent == 2)
+  }
+
+  @Test func `a minute is kept for a day`() throws {
+    let world = try World()
+    let store = try world.open("store")
+    func count() throws { try store.write { try $0.count(sent: 1, now: world.clock.now) } }
+    try count()
+    world.clock.advance(24 * 3600 - 60)
+    try count()
+    #expect(try store.throughput().count == 2)
+    world.clock.advance(60)
+    #expect(try store.throughput().count == 1)
+    try count()
+    #expect(try store.read { try $0.one("SELECT count(*) FROM throughput") } == 2)
+  }
+}
+
+/// Failed and retrying operations by cause, and conflicts that are resolved together.
+struct ManyAtOnceTests {
+  @Test func `operations that failed alike are one cause, whatever their names`() async throws {
+    let world = try World()
+    let store = try world.open("store")
+    for name in ["n1", "n2", "n3", "n4"] { try store.accept(world.put(name, [:])) }
+    try store.execute(
+      """
+      UPDATE operations SET state = 'failed', errorCode = 'BAD_REQUEST', errorMessage = 'record ' || name || ' is bad'
+        WHERE name <> 'n4';
+      UPDATE operations SET state = 'waiting', nextAttemptAt = 5, errorCode = 'NETWORK_ERROR' WHERE name = 'n4';
+      """
+    )
+
+    let causes = try store.causes()
+    #expect(causes.map(\.count) == [3, 1] && causes.map(\.code) == ["BAD_REQUEST", "NETWORK_ERROR"])
+    #expect(causes[0].message == "record … is bad" && causes[1].nextAttemptAt == 5)
+    // The expression that a cause comes with means its operations.
+    for cause in causes {
+      #expect(try store.operations(matching: QueueFilter(parsing: cause.filter)).total == cause.count)
+    }
+    #expect(try store.causes(matching: QueueFilter(parsing: "name = 'n1'")).map(\.count) == [1])
+  }
+
+  /// A device with conflicts about these records.
+  private func conflicts(_ names: [String]) async throws -> (world: World, device: TestDevice) {
+    let world = try World()
+    let (mine, other) = (try world.device("mine", policy: .manual), try world.device("other"))
+    for name in names { try other.store.accept(world.put(name, ["x": .int64(0)])) }
+    try await other.sync()
+    try await mine.sync()
+    for name in names {
+      try other.store.accept(world.put(name, ["x": .int64(1)]))
+      try mine.store.accept(world.put(name, ["x": .int64(2)]))
+    }
+    try await other.sync()
+    try await mine.sync()
+    return (world, mine)
+  }
+
+  @Test func `conflicts that a filter selects are resolved together`() async throws {
+    let (world, device) = try await conflicts(["a1", "a2", "b1"])
+    let filter = try QueueFilter(parsing: "name like 'a%'")
+    let chosen = try device.store.conflictVersions(matching: filter).map {
+      (id: $0.id, version: String?.some($0.version))
+    }
+    #expect(chosen.count == 2)
+
+    let preview = try device.store.resolve(chosen, take: .local, selection: "s", dryRun: true, actor: "ana")
+    #expect(preview.resolved == chosen.map(\.id))
+    #expect(try device.store.status().queue.conflicts == 3)
+    let outcome = try device.store.resolve(chosen, take: .local, selection: "s", actor: "ana")
+    #expect(outcome == preview)
+    try await device.sync()
+
+    #expect(world.onServer("a1")?["x"] == .int64(2) && world.onServer("b1")?["x"] == .int64(1))
+    #expect(try device.store.status().queue.conflicts == 1)
+  }
+
+  @Test func `a conflict that moved on, one that is none and one that the choice does not fit are left alone`()
+    async throws
+  {
+    let (_, device) = try await conflicts(["a", "b"])
+    let ids = try device.store.conflictVersions().map(\.id)
+
+    let stale = try device.store.resolve(
+      [(ids[0], "000000000000"), (99, nil)],
+      take: .local,
+      selection: "s",
+      actor: "ana"
+    )
+    #expect(stale.moved.map(\.id) == [ids[0]] && stale.unknown == [99] && stale.resolved == [])
+    let unfit = try device.store.resolve(
+      [(ids[1], nil)],
+      take: .local,
+      fields: ["other": .server],
+      selection: "s",
+      actor: "ana"
+    )
+    #expect(unfit.skipped.keys.sorted() == [ids[1]] && unfit.resolved == [])
+    #expect(try device.store.status().queue.conflicts == 2)
+  }
+}
