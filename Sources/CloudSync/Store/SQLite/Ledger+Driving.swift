@@ -21,7 +21,7 @@ extension Ledger {
     )
   }
 
-  /// Sets the end of the lease if its fencing number is still this one; whether it is.
+  /// Sets the end of the lease if it still has this fencing token. Returns whether it does.
   func extendLease(fence: Int64, until end: Int64?) throws -> Bool {
     try run("UPDATE lease SET expiresAt = ? WHERE fence = ?", [end, fence])
     return database.changesCount == 1
@@ -59,7 +59,7 @@ extension Ledger {
     )
   }
 
-  // MARK: - Passes
+  // MARK: - Requested syncs
 
   func insertPass(requestedAt: Int64, types: [String]) throws -> Int64 {
     try run("INSERT INTO passes(requestedAt, types) VALUES (?, ?)", [requestedAt, types.joined(separator: ",")])
@@ -86,7 +86,7 @@ extension Ledger {
   }
 }
 
-/// What driver and operators leave behind for everybody who looks.
+/// The state that the engine and operators publish.
 extension Ledger {
   func changeActivity(_ body: (inout DriverActivity) -> Void) throws {
     let before = try activity()
@@ -95,7 +95,7 @@ extension Ledger {
     if activity != before { try put(activity) }
   }
 
-  /// Shows an error; where nothing but a pass that ends well overcomes it, it `stands`.
+  /// Publishes an error. If it `stands`, only a successful sync clears it.
   func noteError(_ error: WebServicesError, stands: Bool, now: Int64) throws {
     try changeActivity { row in
       row.note(error, now: now)
@@ -108,7 +108,7 @@ extension Ledger {
   func isWaiting(_ scope: WaitScope, now: Int64) throws -> Bool { try wait(scope).map { $0.until > now } ?? false }
 }
 
-/// The event log: what the engine and operators did, in sentences, newest kept.
+/// The log of the latest events of the engine and of operators.
 enum EventLog {
   static let kept: Int64 = 1000
 
