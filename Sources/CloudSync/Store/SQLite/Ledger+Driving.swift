@@ -119,7 +119,7 @@ enum EventLog {
 }
 
 extension DriverActivity {
-  /// Keeps what went wrong last.
+  /// Stores the latest error.
   mutating func note(_ error: WebServicesError, now: Int64) {
     errorCode = error.code.name
     errorMessage = error.reason
