@@ -16,7 +16,7 @@ public enum ConflictPolicy: String, Hashable, Sendable, CaseIterable, Codable {
 /// Resolves a field that both sides changed: by its merge rule if it has one, else by the policy.
 package struct MergePolicy: Hashable, Sendable {
   package var policy: ConflictPolicy
-  /// For fields of which a change does not say it itself.
+  /// The rules of fields for which a change has none itself.
   package var rules: MergeRules
   /// The mass-deletion guard; nil if deletions are never put on hold.
   package var deletionGuard: DeletionGuard?
