@@ -25,9 +25,9 @@ public actor SyncEngine {
     /// The guard that puts mass deletions on the server on hold until a person decides. Nil: the stored guard, at first
     /// `DeletionGuard()`. ``DeletionGuard/off`` turns it off. See ``SyncEngine/heldDeletions()``.
     public var deletionGuard: DeletionGuard?
-    /// Whether `policy`, `mergeRules` and `deletionGuard`, where they are set, replace the values of the store, for every
-    /// process that syncs it. Otherwise a sync throws a `StoreError` where they differ. With it an engine without a delegate
-    /// that is asked, or without a resolver, also takes back that the store waits for the app.
+    /// Whether `policy`, `mergeRules` and `deletionGuard`, if set, replace the stored values for every process that
+    /// syncs the store. Otherwise a sync throws a `StoreError` if they differ. An engine without an approving delegate
+    /// or a resolver then also removes the setting that the store waits for the app.
     public var replacesStored: Bool
     /// Resolves conflicts in place of the policy. The store remembers that the app resolves them: a process without a
     /// resolver leaves conflicts open.
