@@ -62,7 +62,7 @@ extension SyncStore {
       next += 1
       let queued = try ledger.operation(for: delivery.key)
       let mirror = try ledger.record(delivery.key)
-      // What is gone comes later, also where others refer to it still.
+      // Deletions come later, even of records that others still refer to.
       guard let type = queued?.type ?? mirror?.type, mirror != nil || queued?.kind == .save else { continue }
       // The app itself deleted it; it is delivered again when the delete has ended.
       if queued?.kind == .delete {

@@ -1,9 +1,8 @@
 import CloudKit
 package import Facts
 
-/// The verdict of a store.
 extension StoreStatus {
-  /// Decides how the store stands: the first case of `Verdict` that is true.
+  /// Returns the store's verdict: the first case of `Verdict` that is true.
   ///
   /// - Parameter hasCredential: whether this process could sync.
   package func verdict(hasCredential: Bool) -> Verdict {
@@ -87,7 +86,7 @@ extension StoreStatus {
     max(0, unpaused(.pending) + unpaused(.inFlight) + unpaused(.waiting) - savesForApp)
   }
 
-  /// Changes that nothing keeps from being sent now, as far as their scopes tell.
+  /// Changes that can be sent now, as far as their scopes allow.
   private var sendable: Int {
     if wait(.database) != nil { return 0 }
     return max(0, unpaused(.pending) { wait(.zone($0)) == nil } - savesForApp)
