@@ -1,11 +1,11 @@
-/// A column that a filter expression may name, spelled as the command line spells it.
+/// A column of a filter expression, named as on the command line.
 enum FilterColumn: String, CaseIterable, Hashable, Sendable {
   case state, type, zone, name, operation, error, attempts, age, message, payload
 
-  /// What a column is compared with.
+  /// The type of values a column is compared with.
   enum Kind: Hashable {
     case text
-    /// A text out of a closed list: anything else is a slip of the pen that would match nothing, or with `!=` all.
+    /// A text from a fixed list: any other text is a typing error that would match nothing, or with `!=` everything.
     case oneOf([String])
     case integer
     /// Milliseconds since the operation was enqueued.
@@ -22,7 +22,7 @@ enum FilterColumn: String, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// The column of the table `operations`. Not quoted: SQLite reads an unknown quoted name as a text.
+  /// The column of the table `operations`. Not quoted, because SQLite reads an unknown quoted name as a text.
   var sql: String {
     switch self {
     case .error: "errorCode"
@@ -33,7 +33,7 @@ enum FilterColumn: String, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// Whether `operationTexts` holds the column's trigrams.
+  /// Whether `operationTexts` indexes the column's trigrams.
   var hasTrigrams: Bool { self == .name || self == .message }
 
   static var list: String { allCases.map(\.rawValue).joined(separator: ", ") }
@@ -48,7 +48,7 @@ enum FilterComparison: String, Hashable, Sendable, CaseIterable {
   case greater = ">"
   case greaterOrEqual = ">="
 
-  /// The comparison that holds with both sides negated: an age is above an hour where its start is below a point in time.
+  /// The comparison with both sides negated: an age is above an hour if its start is before a point in time.
   var mirrored: FilterComparison {
     switch self {
     case .equal, .notEqual: self
@@ -66,9 +66,9 @@ enum FilterValue: Hashable, Sendable {
   case integer(Int64)
 }
 
-/// A filter expression, checked: every value fits its column.
+/// A checked filter expression: every value fits its column.
 indirect enum FilterExpression: Hashable, Sendable {
-  /// Flat on purpose: a long chain must not nest as deep as it is long, neither here nor in SQLite.
+  /// Flat, because a long chain of nested nodes would exceed the depth limits of the stack and of SQLite.
   case all([FilterExpression])
   case any([FilterExpression])
   case not(FilterExpression)
@@ -77,7 +77,7 @@ indirect enum FilterExpression: Hashable, Sendable {
   case like(FilterColumn, pattern: String)
   case isNull(FilterColumn)
 
-  /// The columns that it looks at.
+  /// The columns that it uses.
   var columns: Set<FilterColumn> {
     switch self {
     case .all(let parts), .any(let parts): parts.reduce(into: []) { $0.formUnion($1.columns) }

@@ -16,9 +16,9 @@ extension FieldValue {
 /// A selection of references.
 enum ReferenceKind {
   case any
-  /// Parents, `DELETE_SELF` and `VALIDATE`: the deletion of the target deletes the record too, or is refused because of it.
+  /// Parents, `DELETE_SELF` and `VALIDATE`: deleting the target also deletes the record, or is rejected because of it.
   case binding
-  /// Parents and `VALIDATE`: the server refuses a save whose target does not exist.
+  /// Parents and `VALIDATE`: the server rejects a save whose target does not exist.
   case blocking
 }
 
