@@ -99,6 +99,7 @@ extension CloudKitService {
     }
   }
 
+  // MARK: - Queue
 
   /// Counts of the queue.
   public var queueStatus: QueueStatus {

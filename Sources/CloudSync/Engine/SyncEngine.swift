@@ -363,6 +363,7 @@ public struct PassSummary: Sendable, Hashable, Codable {
   public package(set) var fetched = 0
   /// Records that were deleted.
   public package(set) var deleted = 0
+  /// Requests made.
   public package(set) var requests = 0
   /// Whether all changes were fetched to the end and nothing more could be sent.
   public package(set) var reachedEnd = false

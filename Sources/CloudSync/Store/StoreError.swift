@@ -52,5 +52,6 @@ public struct StoreError: Error, Hashable, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
+  /// The message.
   public var description: String { message }
 }
