@@ -54,7 +54,7 @@ extension SyncEngine {
   /// - Returns: false if the owner is still unknown; the other process reports that.
   private func knowsOwner() async throws -> Bool {
     if try store.knows(credential) { return true }
-    // Do not ask while the server wants everybody to wait.
+    // Do not ask while the server has throttled the database.
     guard try store.serversWait() == nil, try store.serversWait(in: .account) == nil else { return false }
     do {
       try await refuseStrangers()

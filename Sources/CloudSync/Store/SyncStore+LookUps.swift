@@ -65,7 +65,7 @@ extension SyncStore {
   ) throws(StoreError) -> Int {
     return try write(lease) { ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-      // These may be some of many deletions: decide at the end of the feed.
+      // These may be some of many deletions: decide at the end of the change feed.
       for key in absent.sorted() where try ledger.changeTag(key) != nil {
         try DeletionHold(reconciliation: reconciliation).note(key)
         try Self.readSoon([key.zoneKey], ledger)

@@ -121,7 +121,7 @@ extension Ledger {
     }
   }
 
-  /// Stores the token up to which changes were fetched; at the end of the feed the zone is current.
+  /// Stores the token up to which changes were fetched; at the end of the change feed the zone is current.
   func setToken(_ key: ZoneKey, _ token: String?, atEnd: Bool, now: Int64) throws {
     try change(key) { zone in
       zone.token = token ?? zone.token
