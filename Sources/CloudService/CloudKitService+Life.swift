@@ -2,12 +2,12 @@ import CloudSync
 
 /// Syncing with this service's engine: once, or until stopped.
 extension CloudKitService {
-  /// Whether this service syncs.
+  /// The ways in which this service syncs.
   package enum Syncing: Hashable, Sendable {
     case off, once, always
   }
 
-  /// Whether this service syncs now.
+  /// The way in which this service syncs now.
   package var syncing: Syncing { driving != nil ? .always : syncingOnce != nil ? .once : .off }
 
   /// Syncs continuously from now on, if there is an engine. While another process syncs the store, waits for its end.

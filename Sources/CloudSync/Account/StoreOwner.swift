@@ -22,7 +22,7 @@ package enum StoreOwner: Hashable, Sendable {
   /// The credential with which its changes were queued. The server has not named its user yet.
   case credential(CredentialDigest)
 
-  /// Whether a sender may use the store's queue.
+  /// The access of a sender to the store's queue.
   package enum Access: Hashable, Sendable {
     case granted
     /// The server has to name the sender first. Enqueueing need not wait for that.

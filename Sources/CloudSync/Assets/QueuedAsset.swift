@@ -1,7 +1,7 @@
 package import CloudKit
 import Foundation
 
-/// Whether the file of an asset is copied when its save is accepted.
+/// The way in which the file of an asset is kept when its save is accepted.
 public enum AssetKeeping: String, Hashable, Sendable, Codable {
   /// The file is copied beside the store, so that later changes to it do not matter.
   case copied

@@ -5,8 +5,8 @@ extension SyncStore {
   /// The number of operations of a zone that are read for one request: enough to fill it.
   private static let window = 400
 
-  /// Every this many requests, operations in reference cycles are sent before others, and half-way between asset
-  /// uploads.
+  /// Every this many requests, operations in reference cycles come before unblocked ones, and half-way in between
+  /// assets are uploaded first.
   private static let ringTurns: Int64 = 32
 
   /// - Parameters:

@@ -89,8 +89,8 @@ extension Ledger {
     }
   }
 
-  /// Excludes zones that are throttled or paused, because their operations would only fill the window, and operations
-  /// queued behind a zone delete, because they are meant for the next zone.
+  /// The condition for sendable operations. It excludes throttled and paused zones, because their operations would only
+  /// fill the window, and operations queued behind a zone delete, because they are meant for the next zone.
   private static let sendable = """
     (state = 'pending' OR (state = 'waiting' AND nextAttemptAt <= :now))
       AND (zone, owner) NOT IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:held))
