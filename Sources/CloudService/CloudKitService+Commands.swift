@@ -1,9 +1,8 @@
 import Dispatch
 
-/// Commands: they run one after another in the order given, and each yields a receipt.
+/// Commands run one after another in the given order, and each yields a receipt.
 extension CloudKitService {
-  /// Takes a command. What changes the store runs off the main actor after the commands given before; a sync that is asked
-  /// for begins after them.
+  /// Runs a command. Changes to the store run off the main actor, after earlier commands; a sync begins after them.
   package func give(_ command: ServiceCommand) {
     guard !isReadOnly else { return receive(Receipt(command, failure: CommandRefusal.readOnly)) }
     switch command {
@@ -25,7 +24,6 @@ extension CloudKitService {
     }
   }
 
-  /// Hands a receipt on.
   func receive(_ receipt: Receipt) { received?(receipt) }
 
   /// Waits until the commands given so far are carried out and their receipts delivered.
@@ -36,9 +34,9 @@ extension CloudKitService {
     }
   }
 
-  /// Waits for the commands given so far, but no longer than a time.
+  /// Waits for the commands given so far, up to a time limit.
   ///
-  /// - Returns: how many commands are still under way.
+  /// - Returns: the number of commands that have not finished.
   @discardableResult
   package func drain(within limit: Duration) async -> Int {
     let lane = Task { await self.laneIsDone() }
@@ -46,7 +44,7 @@ extension CloudKitService {
     return commandsUnderWay
   }
 
-  /// Waits for the end of tasks, but no longer than a time; whether all have ended.
+  /// Waits for the end of tasks, up to a time limit. Returns whether all have ended.
   static func ends(_ tasks: [Task<Void, Never>], within limit: Duration) async -> Bool {
     let (ends, continuation) = AsyncStream.makeStream(of: Bool.self)
     Task {

@@ -1,28 +1,28 @@
 import CloudSync
 
-/// Syncing from here: once, or until stopped.
+/// Syncing with this service's engine: once, or until stopped.
 extension CloudKitService {
-  /// Whether this service syncs.
+  /// The ways in which this service syncs.
   package enum Syncing: Hashable, Sendable {
     case off, once, always
   }
 
-  /// Whether this service syncs now.
+  /// The way in which this service syncs now.
   package var syncing: Syncing { driving != nil ? .always : syncingOnce != nil ? .once : .off }
 
-  /// Keeps the store in sync from now on if there is an engine; while another process syncs it, waits for that one to end.
+  /// Syncs continuously from now on, if there is an engine. While another process syncs the store, waits for its end.
   public func start() {
     guard opening.toSync != nil, !isReadOnly, driving == nil else { return }
     syncFailure = nil
     let before = stopping
     driving = Task { [weak self] in
       do {
-        // One at a time: the earlier one gives the lease back first.
+        // Wait until the earlier run has released the lease.
         await before?.value
         guard let engine = try await self?.engineToSync() else { return }
         try await engine.run()
       } catch {
-        // Unless `stop()` has taken it out already.
+        // `stop()` may have cleared it already.
         guard !Task.isCancelled, let self else { return }
         self.driving = nil
         self.syncFailure = error
@@ -33,7 +33,7 @@ extension CloudKitService {
     changed?()
   }
 
-  /// Stops what `start()` began, and does not wait for its end.
+  /// Stops continuous syncing without waiting for its end.
   package func stopSyncing() {
     guard let driving else { return }
     driving.cancel()
@@ -41,9 +41,9 @@ extension CloudKitService {
     changed?()
   }
 
-  /// Stops syncing; a request under way is given up, and its outcome is verified at the next start.
+  /// Stops syncing. A request in flight is abandoned, and its outcome is verified at the next start.
   ///
-  /// - Parameter limit: how long its end is waited for.
+  /// - Parameter limit: the maximum time to wait for the end.
   /// - Returns: whether it has ended by then.
   @discardableResult
   public func stop(within limit: Duration = .seconds(5)) async -> Bool {
@@ -54,7 +54,7 @@ extension CloudKitService {
     return tasks.isEmpty ? true : await Self.ends(tasks, within: limit)
   }
 
-  /// Syncs once. The receipt comes at its end.
+  /// Syncs once. The receipt follows at the end.
   func syncOnce() {
     guard opening.toSync != nil else { return receive(Receipt(.sync, failure: CommandRefusal.cannotSync)) }
     guard syncingOnce == nil else { return receive(Receipt(.sync, failure: CommandRefusal.alreadySyncing)) }
@@ -76,7 +76,7 @@ extension CloudKitService {
     changed?()
   }
 
-  /// The engine, made if need be, after the commands given so far.
+  /// Returns the engine, and creates it if needed, after the commands given so far.
   private func engineToSync() async throws -> SyncEngine {
     await laneIsDone()
     if let engine, !engine.store.isReplaced { return engine }

@@ -2,17 +2,17 @@ public import CloudKit
 import CloudSync
 public import Foundation
 
-/// What syncing is doing, in five words for a screen.
+/// The sync status in five cases for a screen.
 public enum CloudKitSyncStatus: Sendable, Equatable {
-  /// Nothing now; something may wait.
+  /// Not syncing now; changes may be waiting.
   case idle
-  /// Sending or reading.
+  /// Sending or fetching.
   case syncing
   /// An operator paused it.
   case paused
-  /// Everything is sent and read.
+  /// All changes are sent and fetched.
   case complete
-  /// Something is wrong, in the words of whoever refused.
+  /// An error, with its reason.
   case error(String)
 }
 
@@ -20,24 +20,24 @@ public enum CloudKitSyncStatus: Sendable, Equatable {
 public struct QueueStatus: Sendable, Hashable {
   /// All operations.
   public var totalCount: Int
-  /// Those that nothing of their own holds up.
+  /// Pending operations.
   public var pendingCount: Int
   /// Dead letters.
   public var failedCount: Int
-  /// Dead letters, and what is in its own back-off: what `retryFailedOperations()` acts on.
+  /// Dead letters and operations in a back-off, which `retryFailedOperations()` retries.
   public var retryableCount: Int
-  /// When the oldest pending one was accepted.
+  /// The time at which the oldest pending operation was accepted.
   public var oldestPendingDate: Date?
 }
 
-/// Syncing on demand, and how it stands.
+/// Syncing on demand, and its status.
 extension CloudKitService {
-  /// Sends everything and reads every feed now; own back-offs are ended, a server's wait is kept.
+  /// Syncs now: sends everything and fetches all changes. Ends our own back-offs; keeps a server's wait.
   ///
-  /// - Throws: `CloudKitServiceError` for what stopped the pass; `StoreError` where the store cannot be used.
+  /// - Throws: `CloudKitServiceError` if an error stopped the sync; `StoreError` if the store cannot be used.
   public func sync() async throws { try await sync(recordTypes: []) }
 
-  /// The same, reading these record types too where there is no change feed.
+  /// Syncs now, and also polls these record types if there is no change feed.
   public func sync(recordTypes: [CKRecord.RecordType]) async throws {
     guard let engine, !isReadOnly else { throw CloudKitServiceError.writeNotSupportedOnPlatform }
     do {
@@ -50,10 +50,10 @@ extension CloudKitService {
     }
   }
 
-  /// Syncs every so often, beyond what pushes and the engine's own polls bring, until stopped. A failure is kept as
-  /// `lastError`, and the next one is tried all the same.
+  /// Syncs at an interval, in addition to pushes and the engine's polls, until stopped. A failure is stored in
+  /// `lastError`, and the next sync is tried all the same.
   ///
-  /// - Parameter interval: seconds, one at least.
+  /// - Parameter interval: seconds, at least one.
   public func startPeriodicSync(interval: TimeInterval) {
     stopPeriodicSync()
     ticking = Task { [weak self] in
@@ -64,13 +64,13 @@ extension CloudKitService {
     }
   }
 
-  /// Ends what `startPeriodicSync(interval:)` began.
+  /// Stops periodic syncs.
   public func stopPeriodicSync() {
     ticking?.cancel()
     ticking = nil
   }
 
-  /// What syncing is doing.
+  /// The sync status.
   public var syncStatus: CloudKitSyncStatus {
     let status = snapshot.status
     switch status.state {
@@ -81,13 +81,13 @@ extension CloudKitService {
     }
   }
 
-  /// How much of the pass under way is done, from 0 to 1; 1 where everything is sent and read.
+  /// The progress of the current sync, from 0 to 1; 1 if everything is sent and fetched.
   public var syncProgress: Double {
     guard let progress = snapshot.status.progress, progress.total > 0 else { return isInSync ? 1 : 0 }
     return min(1, Double(progress.done) / Double(progress.total))
   }
 
-  /// Whether there is a user to work as, as of the last request.
+  /// The account status, as of the last request.
   public var accountStatus: CKAccountStatus {
     guard let problem = snapshot.status.accountProblem else {
       return snapshot.status.identity == nil ? .couldNotDetermine : .available
@@ -99,7 +99,7 @@ extension CloudKitService {
     }
   }
 
-  // MARK: - The queue
+  // MARK: - Queue
 
   /// Counts of the queue.
   public var queueStatus: QueueStatus {
@@ -113,26 +113,26 @@ extension CloudKitService {
     )
   }
 
-  /// Ends own back-offs and sends what can be sent.
+  /// Ends our own back-offs and sends pending operations.
   public func flushOfflineQueue() async throws { try await sync() }
 
-  /// Makes dead letters, and what backs off, sendable again.
+  /// Makes dead letters and operations in a back-off pending again.
   ///
-  /// - Returns: how many.
+  /// - Returns: the number of operations.
   @discardableResult
   public func retryFailedOperations() async throws -> Int {
     try await perform(.retry, "state in ('failed', 'waiting')")
   }
 
-  /// Takes dead letters out of the queue for good.
+  /// Removes dead letters from the queue for good.
   ///
-  /// - Returns: how many.
+  /// - Returns: the number of operations.
   @discardableResult
   public func clearFailedOperations() async throws -> Int { try await perform(.discard, "state = 'failed'") }
 
-  /// Takes everything that is not on its way just now out of the queue for good.
+  /// Removes everything that is not in flight from the queue for good.
   ///
-  /// - Returns: how many.
+  /// - Returns: the number of operations.
   @discardableResult
   public func clearOfflineQueue() async throws -> Int { try await perform(.discard, nil) }
 

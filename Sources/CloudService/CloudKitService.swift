@@ -4,10 +4,10 @@ import Dispatch
 import Foundation
 public import Observation
 
-/// A sync store with its engine, as screens and apps use it: verbs go in, a snapshot comes out.
+/// A sync store with its engine, for screens and apps: it takes commands and publishes a snapshot.
 ///
-/// Every verb acts on the store and returns when its effect is on disk; the screen follows from the store. Reading the
-/// store happens off the main actor, and a burst of changes costs one reading.
+/// Every command acts on the store and returns when its effect is on disk; the snapshot follows from the store. The
+/// store is read off the main actor, once for a burst of changes.
 ///
 /// ```swift
 /// let service = try CloudKitService(SyncEngine.Configuration(container: container))
@@ -19,33 +19,33 @@ public import Observation
 public final class CloudKitService {
   /// The latest state of the store.
   package private(set) var snapshot: Snapshot
-  /// Why the store could not be read the last time; nil once it can.
+  /// The error of the last attempt to read the store; nil if it succeeded.
   package private(set) var readFailure: (any Error)?
-  /// Why syncing ended by itself; nil once it is started again.
+  /// The error that stopped syncing; nil once it is started again.
   package internal(set) var syncFailure: (any Error)?
 
-  /// The store that is read; nil while there is none.
+  /// The store; nil while there is none.
   package private(set) var store: SyncStore?
   let opening: StoreOpening
   let changing: ChangingStore
-  /// The engine, once something is to be synced.
+  /// The engine, created by the first sync.
   @ObservationIgnored var engine: SyncEngine?
-  /// Whether changes are refused.
+  /// Whether changes are rejected.
   public let isReadOnly: Bool
-  /// Called after each new snapshot, and when anything else that is shown has changed.
+  /// Called after each new snapshot, and when other published state has changed.
   @ObservationIgnored package var changed: (@MainActor () -> Void)?
   /// Called with the receipt of each command, in the order of the commands.
   @ObservationIgnored package var received: (@MainActor (Receipt) -> Void)?
 
   @ObservationIgnored private var scope = SnapshotScope()
-  /// What the last `sync()` failed with; nil where it did not, or there was none.
+  /// The error of the last `sync()`; nil if it succeeded, or there was none.
   public internal(set) var lastError: (any Error)?
   @ObservationIgnored var driving: Task<Void, Never>?
-  /// Syncing that was stopped and may not have ended yet.
+  /// A stopped task that may not have ended yet.
   @ObservationIgnored var stopping: Task<Void, Never>?
   @ObservationIgnored var syncingOnce: Task<Void, Never>?
   @ObservationIgnored var makingEngine: Task<SyncEngine, any Error>?
-  /// Where commands run, one after another.
+  /// The queue on which commands run, one after another.
   @ObservationIgnored let lane = DispatchQueue(label: "cktop.commands", qos: .userInitiated)
   @ObservationIgnored var commandsUnderWay = 0
   @ObservationIgnored var ticking: Task<Void, Never>?
@@ -55,12 +55,12 @@ public final class CloudKitService {
   @ObservationIgnored private var needsReading = false
   @ObservationIgnored private var isUrgent = false
 
-  /// Opens the store of a configuration and makes a service over it.
+  /// Opens the store of a configuration and creates a service for it.
   ///
   /// - Parameters:
-  ///   - delegate: takes part in syncing; kept as long as the service lives.
-  ///   - isReadOnly: refuses every change, and sends none.
-  /// - Throws: `StoreError` where the store cannot be used.
+  ///   - delegate: takes part in syncing; retained as long as the service lives.
+  ///   - isReadOnly: whether to reject every change, and to send none.
+  /// - Throws: `StoreError` if the store cannot be used.
   public convenience init(
     _ configuration: SyncEngine.Configuration,
     delegate: (any SyncEngineDelegate)? = nil,
@@ -70,13 +70,13 @@ public final class CloudKitService {
     try self.init(store: engine.store, engine: engine, isReadOnly: isReadOnly)
   }
 
-  /// Makes a service over an open store. Without an engine it shows and commands, and another process syncs.
+  /// Creates a service for an open store. Without an engine it shows and changes the store, and another process syncs.
   package convenience init(store: SyncStore, engine: SyncEngine?, isReadOnly: Bool = false) throws {
     try self.init(opening: StoreOpening(store, engine), isReadOnly: isReadOnly)
     self.engine = engine
   }
 
-  /// Makes a service over a store that is opened as far as it is used: reading it changes nothing.
+  /// Creates a service for a store that is opened only as far as needed: reading it changes nothing.
   package init(opening: StoreOpening, isReadOnly: Bool = false) throws {
     self.opening = opening
     self.isReadOnly = isReadOnly
@@ -85,13 +85,13 @@ public final class CloudKitService {
     self.store = store
     self.snapshot = snapshot
     watch()
-    // What was written before the watch.
+    // Include writes before the watch.
     storeChanged()
   }
 
   private func watch() {
     guard let store, watcher == nil else { return }
-    // Who syncs is shown, so the end of that process counts, too.
+    // The syncing process is shown, so its end counts as a change too.
     watcher = StoreWatcher(store, queue: .main, locks: true) { [weak self] in
       MainActor.assumeIsolated { self?.storeChanged() }
     }
@@ -101,7 +101,7 @@ public final class CloudKitService {
     for task in [driving, stopping, syncingOnce, ticking, reading, pausing] { task?.cancel() }
   }
 
-  /// Reads the store soon. A burst of changes costs one reading.
+  /// Reads the store after a short delay, once for a burst of changes.
   private func storeChanged() {
     needsReading = true
     guard pausing == nil else { return }
@@ -112,19 +112,19 @@ public final class CloudKitService {
     }
   }
 
-  /// Reads the store without a pause: what a command did shows before the next key.
+  /// Reads the store without delay, so that a command's effect is visible at once.
   func readAtOnce() {
     (needsReading, isUrgent) = (true, true)
     refresh()
   }
 
-  /// Reads the store again if anything has been written since, off the main actor.
+  /// Reads the store again off the main actor, if it has been written since.
   package func refresh() {
-    // A store that could not be read may be whole again.
+    // A store that could not be read may be readable again.
     if readFailure != nil { needsReading = true }
-    // A wait ends by itself, without anybody writing that it has.
+    // A wait ends without a write.
     let now = Int64(Date().timeIntervalSince1970 * 1000)
-    // Nor does anybody tell of anything where the system has no watch to give.
+    // Without a watch of the system nothing reports writes.
     if watcher == nil || snapshot.status.throttles.contains(where: { $0.until <= now }) { needsReading = true }
     guard needsReading, reading == nil else { return }
     (needsReading, isUrgent) = (false, false)
@@ -138,7 +138,7 @@ public final class CloudKitService {
   private func take(_ result: Result<(store: SyncStore?, snapshot: Snapshot), any Error>) {
     reading = nil
     defer {
-      // Written while it was read.
+      // It was written while being read.
       if needsReading { isUrgent ? refresh() : storeChanged() }
     }
     switch result {
@@ -154,7 +154,7 @@ public final class CloudKitService {
     changed?()
   }
 
-  /// Says which part of the lists is wanted; they follow at the next refresh.
+  /// Sets the part of the lists to show; they follow at the next refresh.
   package func show(_ scope: SnapshotScope) {
     guard scope != self.scope else { return }
     self.scope = scope
@@ -165,7 +165,7 @@ public final class CloudKitService {
   private nonisolated static func read(_ store: SyncStore?, _ opening: StoreOpening, _ scope: SnapshotScope) throws
     -> (store: SyncStore?, snapshot: Snapshot)
   {
-    // A store that was deleted, not moved, is an error on the screen.
+    // A deleted store is an error; a moved one is not.
     guard let store = try store?.unlessReplaced ?? opening.toRead() ?? store else { return (nil, .withoutStore) }
     return (store, try read(store, scope))
   }
@@ -187,24 +187,23 @@ public final class CloudKitService {
     return snapshot
   }
 
-  // MARK: - Verbs
+  // MARK: - Commands
 
-  /// A sync now: back-offs are ended, every change is fetched. A server's wait is kept.
+  /// Requests a sync now: ends back-offs and fetches all changes. A server's wait is kept.
   public func syncNow() { give(.askForSync) }
 
-  /// Accepts a record to be saved: the fields it holds, those it was asked to clear, and its parent. It is on disk on
-  /// return, and sent as soon as that can be. The record counts as saved: the next save is of what is changed from here on.
+  /// Accepts a record to be saved: its fields, the fields to clear, and its parent. It is on disk on return, and sent
+  /// as soon as possible. The record counts as saved: the next save covers only later changes.
   ///
-  /// A record that was fetched, and that the server has changed since, meets these changes as a conflict of the fields that
-  /// both sides changed.
+  /// If the server's record has changed since it was fetched, fields that both sides changed are a conflict.
   ///
-  /// - Throws: `CloudKitServiceError` where the service is read-only or the record can never be sent (name, type, 1 MB, a
-  ///   share); `StoreError` where the store cannot take it.
+  /// - Throws: `CloudKitServiceError` if the service is read-only or the record can never be sent (name, type, 1 MB, a
+  ///   share); `StoreError` if the store cannot accept it.
   public func save(_ record: CKRecord) async throws { try await save([record]) }
 
   /// Accepts records to be saved, all or none.
   ///
-  /// - Throws: As for one record.
+  /// - Throws: the same errors as for one record.
   public func save(_ records: [CKRecord]) async throws { try await change { try $0.save(records) } }
 
   /// Accepts deletions, all or none. They are on disk on return.
@@ -215,7 +214,7 @@ public final class CloudKitService {
   /// Accepts a deletion. It is on disk on return.
   public func delete(_ recordID: CKRecord.ID) async throws { try await delete([recordID]) }
 
-  /// The record as this machine has it: the server's with the queued changes in it; nil where there is none.
+  /// Returns the record as this machine has it: the server's version with queued changes applied; nil if there is none.
   public func fetch(recordID: CKRecord.ID) async throws -> CKRecord? {
     let store = store
     return try await Task.detached { try store?.current(recordID) }.value
@@ -235,9 +234,9 @@ public final class CloudKitService {
     }
   }
 
-  /// Whether the queue is empty, nothing is wrong, and every feed has been read since the last change.
+  /// Whether the queue is empty, there is no problem, and all changes have been fetched since the last local change.
   public var isInSync: Bool { snapshot.status.isInSync }
 
-  /// Operations in the queue.
+  /// The number of operations in the queue.
   public var queuedOperationCount: Int { snapshot.status.queue.total }
 }

@@ -1,32 +1,32 @@
 public import CloudKit
 import Foundation
 
-/// What a service refuses, in words for people.
+/// An error of the service, with a message for people.
 public enum CloudKitServiceError: LocalizedError, Sendable {
-  /// The container's configuration is of no use.
+  /// The container's configuration cannot be used.
   case containerNotFound
-  /// Nobody is signed in, or not the user whose store this is.
+  /// No user is signed in, or not the owner of this store.
   case accountUnavailable
-  /// The cloud cannot be reached. What was to be saved is queued all the same.
+  /// The server cannot be reached. Changes are queued all the same.
   case networkUnavailable
-  /// The service was made to read only.
+  /// The service is read-only.
   case writeNotSupportedOnPlatform
   /// A record lacks a field that the app needs.
   case missingRequiredField(String)
-  /// There is no such record.
+  /// The record does not exist.
   case recordNotFound
   /// Both sides changed the record.
   case conflictDetected(local: CKRecord, remote: CKRecord)
-  /// The user's space is full.
+  /// The user's storage is full.
   case quotaExceeded
   /// The server does not allow it.
   case permissionDenied
   /// The record can never be sent.
   case invalidRecord(String)
-  /// Anything else.
+  /// Any other error.
   case unknown(any Error)
 
-  /// One line for people.
+  /// A message in one line.
   public var errorDescription: String? {
     switch self {
     case .containerNotFound: "The container cannot be used."
@@ -43,7 +43,7 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
     }
   }
 
-  /// What an error of the framework or of the store means here.
+  /// Translates an error of the framework or of the store.
   init(_ error: any Error) {
     if let own = error as? CloudKitServiceError {
       self = own

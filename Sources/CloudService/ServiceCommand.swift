@@ -3,36 +3,36 @@ package import Facts
 
 /// A command of an operator.
 package enum ServiceCommand: Hashable, Sendable {
-  /// Does a verb to operations; with the versions that were shown, one that is in another version by now is left alone.
+  /// Applies a verb to operations; an operation whose version is not the given one is left alone.
   case perform(QueueVerb, Selection, versions: [Int64: String] = [:])
-  /// Pauses everything, or resumes it where everything is paused by the time the command runs.
+  /// Pauses everything, or resumes it if everything is paused when the command runs.
   case togglePause
-  /// Pauses an operation, or resumes it where it is paused by the time the command runs.
+  /// Pauses an operation, or resumes it if it is paused when the command runs.
   case togglePauseOf(Int64)
   /// Ends back-offs.
   case flush
-  /// Resolves a conflict unless it is no longer in the version that was shown.
+  /// Resolves a conflict, unless its version has changed.
   case resolve(Int64, take: ConflictSide, fields: [String: ConflictSide], version: String)
-  /// Ends back-offs and asks the syncing process for a sync, without waiting for it.
+  /// Ends back-offs and requests a sync from the syncing process, without waiting for it.
   case askForSync
   /// Syncs once and waits for the end.
   case sync
-  /// Syncs from now on.
+  /// Syncs continuously.
   case keepSyncing
 }
 
-/// The result of a command, as a value: the screen makes the sentence.
+/// The result of a command as data; the screen formats it.
 package struct Receipt: Sendable {
   package var command: ServiceCommand
-  /// The verb carried out on operations; a toggle decides it when it runs.
+  /// The verb applied to operations; a toggle decides it when it runs.
   package var verb: QueueVerb?
   /// The number of operations changed.
   package var changed = 0
-  /// The operations left as they were, each with the reason.
+  /// The operations left alone, with the reason.
   package var skipped: [Int64: Obstacle] = [:]
-  /// The operations named that are no longer in the queue.
+  /// The given operations that are no longer in the queue.
   package var gone: [Int64] = []
-  /// How many of those changed had been sent without a reply: the server may have taken them.
+  /// The number of changed operations that are unconfirmed: the server may have carried them out.
   package var unanswered = 0
   /// Whether a resolved conflict leaves a change to be sent.
   package var isToBeSent = false
@@ -40,7 +40,7 @@ package struct Receipt: Sendable {
   package var summary: PassSummary?
   /// The store's state after a sync.
   package var status: StoreStatus?
-  /// Why nothing was done.
+  /// The reason why nothing was done.
   package var failure: (any Error)?
 
   package init(_ command: ServiceCommand, failure: (any Error)? = nil) {
@@ -49,17 +49,17 @@ package struct Receipt: Sendable {
   }
 }
 
-/// Why the service refuses a command.
+/// The reason why the service rejects a command.
 package enum CommandRefusal: Error, Hashable, Sendable {
   case readOnly
-  /// One sync at a time is enough.
+  /// A sync is running already.
   case alreadySyncing
   /// This service has no engine.
   case cannotSync
 }
 
 extension Selection {
-  /// Everything that failed or waits to be retried, where a text is given only what the queue's list shows for it.
+  /// Everything that failed or waits to be retried, optionally only rows of the queue list that contain a text.
   package static func retryable(containing text: String = "") -> Selection {
     .matching(.retryable, text: retryableText, containing: text)
   }
@@ -102,7 +102,7 @@ extension ServiceCommand {
     switch self {
     case .perform(let verb, let selection, let versions): try perform(verb, selection, versions)
     case .togglePause:
-      // The rules for zones and types stay.
+      // The rules for zones and types are kept.
       receipt.verb = try store.resume(.everything, actor: actor) ? .resume : .pause
       if receipt.verb == .pause { try store.pause(.everything, actor: actor) }
     case .togglePauseOf(let id):

@@ -1,6 +1,6 @@
 package import CloudSync
 
-/// Everything a screen shows, read in one go: a value that never changes under the one who draws it.
+/// Everything that a screen shows, read at one time, as an immutable value.
 package struct Snapshot: Sendable, Hashable {
   package var status: StoreStatus
   package var queue: Window<QueueRow>
@@ -9,9 +9,9 @@ package struct Snapshot: Sendable, Hashable {
   package var conflicts: [Conflict]
   /// Newest first.
   package var events: [EventRow]
-  /// The text that the rows of the queue contain.
+  /// The text by which the rows of the queue are filtered.
   package var queueText = ""
-  /// How many operations with that text failed or wait to be retried, loaded or not.
+  /// The number of operations with that text that failed or wait to be retried, whether loaded or not.
   package var retryable = 0
   /// Whether there is a store.
   package var hasStore: Bool { status.hasStore }
@@ -32,7 +32,7 @@ package struct Snapshot: Sendable, Hashable {
     self.events = events
   }
 
-  /// What is shown while there is no store.
+  /// The snapshot while there is no store.
   static var withoutStore: Snapshot {
     var snapshot = Snapshot(status: StoreStatus(generatedAt: 0))
     snapshot.status.reason = "no store yet"
@@ -41,7 +41,7 @@ package struct Snapshot: Sendable, Hashable {
   }
 }
 
-/// Which part of the long lists a screen needs.
+/// The part of the long lists that a screen needs.
 package struct SnapshotScope: Sendable, Hashable {
   /// A part of one list.
   package struct Part: Sendable, Hashable {

@@ -1,13 +1,13 @@
 package import CloudSync
 import Synchronization
 
-/// How a service reaches its store: each way opens no more than what it is for, and when it is first needed.
+/// The ways in which a service opens its store: each when it is first needed, and with no more access than needed.
 package struct StoreOpening: Sendable {
-  /// Opens the store to look at it; nil while there is none. Changes nothing.
+  /// Opens the store read-only; nil while there is none.
   package var toRead: @Sendable () throws -> SyncStore?
   /// Opens the store for commands. Called again only after the store was replaced.
   package var toChange: @Sendable () throws -> SyncStore
-  /// Makes the engine, with the store opened as a sync opens it; nil where this service never syncs.
+  /// Creates the engine with its store; nil if this service never syncs.
   package var toSync: (@Sendable () async throws -> SyncEngine)?
 
   package init(
@@ -20,7 +20,7 @@ package struct StoreOpening: Sendable {
     self.toSync = toSync
   }
 
-  /// A store that is open already.
+  /// Uses a store that is open already.
   init(_ store: SyncStore, _ engine: SyncEngine?) {
     self.init(toRead: { store }, toChange: { store }, toSync: nil)
     if let engine { toSync = { engine } }
@@ -28,7 +28,7 @@ package struct StoreOpening: Sendable {
 }
 
 extension SyncStore {
-  /// This store; nil where its file was deleted, replaced or moved away since it was opened.
+  /// This store; nil if its file was deleted, replaced or moved away since it was opened.
   var unlessReplaced: SyncStore? { isReplaced ? nil : self }
 }
 
@@ -39,7 +39,7 @@ final class ChangingStore: Sendable {
 
   init(_ open: @escaping @Sendable () throws -> SyncStore) { self.open = open }
 
-  /// Returns the store; one that could not be opened is tried again at the next call.
+  /// Returns the store; after a failure the next call tries again.
   func get() throws -> SyncStore {
     try opened.withLock { opened in
       if let opened = opened?.unlessReplaced { return opened }

@@ -2,9 +2,9 @@ package import CloudKit
 import Foundation
 
 extension Change {
-  /// What a record asks for: the fields set and cleared since it was fetched, and its parent.
+  /// Makes a change of a record: the fields set and cleared since it was fetched, and its parent.
   ///
-  /// - Throws: `CKError` for what a queue cannot keep.
+  /// - Throws: `CKError` for values that a queue cannot store.
   fileprivate static func saving(_ record: CKRecord) throws(CKError) -> (change: Change, fields: CKRecord.ChangedFields)
   {
     guard !(record is CKShare) else {
@@ -37,7 +37,7 @@ extension Change {
 }
 
 extension RecordKey {
-  /// Where a record of the framework's lies in the store.
+  /// The key in the store for a record identifier.
   package init(_ id: CKRecord.ID) {
     self.init(ZoneKey(id.zoneID), id.recordName)
   }
@@ -46,7 +46,7 @@ extension RecordKey {
 }
 
 extension ZoneKey {
-  /// Where a zone of the framework's lies in the store.
+  /// The key in the store for a zone identifier.
   init(_ id: CKRecordZone.ID) {
     self.init(zone: id.zoneName, owner: id.ownerName == CKCurrentUserDefaultName ? "" : id.ownerName)
   }
@@ -57,7 +57,7 @@ extension ZoneKey {
 }
 
 extension CKRecord {
-  /// A record as mirror or queue have it.
+  /// Creates a record from the mirror's or the queue's fields.
   package convenience init(_ key: RecordKey, type: String, fields: [String: FieldValue], tag: String? = nil) {
     var wire = WireRecord(recordName: key.name, recordType: type)
     wire.recordChangeTag = tag
@@ -65,7 +65,7 @@ extension CKRecord {
     self.init(wire: wire, zoneID: key.recordID.zoneID)
   }
 
-  /// A record of a list, with its times, and with its change tag where the server has it.
+  /// Creates a record of a list, with its times, and with its change tag if the server has it.
   package convenience init(_ record: MirrorRecord) {
     var wire = WireRecord(recordName: record.key.name, recordType: record.type)
     wire.recordChangeTag = record.changeTag.isEmpty ? nil : record.changeTag
@@ -75,7 +75,7 @@ extension CKRecord {
     self.init(wire: wire, zoneID: record.key.recordID.zoneID)
   }
 
-  /// All fields as mirror and queue have them.
+  /// All fields as the mirror and the queue store them.
   func queueFields() throws(CKError) -> [String: FieldValue] {
     let zone = RecordKey(recordID).zoneKey
     var fields = try wireFields().mapValues { $0.canonical(in: zone) }
@@ -85,7 +85,7 @@ extension CKRecord {
 }
 
 extension SyncStore {
-  /// Accepts what records ask for, all or none; they count as saved then.
+  /// Accepts the changes of records, all or none, and marks the records as saved.
   package func save(_ records: [CKRecord]) throws {
     let savings = try records.map { (record: $0, saving: try Change.saving($0)) }
     _ = try enqueue(savings.map(\.saving.change), isWhole: true)
@@ -97,7 +97,7 @@ extension SyncStore {
     _ = try enqueue(recordIDs.map { Change(RecordKey($0), .delete) }, isWhole: true)
   }
 
-  /// The record that a queued save asks for, with what it changes counted as changed; nil where it is queued no more.
+  /// The record of a queued save, with its changes marked as changed; nil if it is not in the queue any more.
   func draft(_ id: Int64) throws -> CKRecord? {
     let known = try read { ledger in
       try ledger.operation(id).map { (operation: $0, server: try ledger.record($0.key)) }
@@ -120,8 +120,8 @@ extension SyncStore {
     return record
   }
 
-  /// A record as this machine has it, with the server's change tag and times as far as they are known; nil where there is
-  /// none, or where it is to be deleted.
+  /// A record as this machine has it, with the server's change tag and times if known; nil if there is none, or a
+  /// delete is queued.
   package func current(_ recordID: CKRecord.ID) throws(StoreError) -> CKRecord? {
     try record(RecordKey(recordID)).map { CKRecord($0) }
   }

@@ -1,31 +1,31 @@
 public import Foundation
 
-/// A change that waits in a queue, as `CloudKitQueueStorage` hands it over.
+/// A queued change, as returned by `CloudKitQueueStorage`.
 public struct QueuedCloudKitOperation: Codable, Identifiable, Hashable, Sendable {
-  /// Tells the operation from all others.
+  /// Identifies the operation.
   public let id: UUID
   /// `save` or `delete`; in a store also `zoneSave` and `zoneDelete`.
   public let operationType: String
-  /// The record of a save, as `NSKeyedArchiver` writes it.
+  /// The record of a save, encoded with `NSKeyedArchiver`.
   public let recordData: Data?
   /// The record's name.
   public let recordID: String?
-  /// The record's type, where it is known.
+  /// The record's type, if known.
   public let recordType: String?
-  /// When it was enqueued.
+  /// The time at which it was enqueued.
   public let timestamp: Date
-  /// Attempts that failed so far.
+  /// The number of failed attempts.
   public var retryCount: Int
-  /// Attempts after which it has failed for good.
+  /// The number of attempts after which it becomes a dead letter.
   public var maxRetries: Int
-  /// When its own wait ends; nil where it has none.
+  /// The time of the next attempt; nil if it does not back off.
   public var nextRetryAt: Date?
   /// `pending`, `processing` or `failed`; in a store also `paused` and `conflict`.
   public var status: String
-  /// Why the last attempt failed.
+  /// The error of the last attempt.
   public var errorMessage: String?
 
-  /// An operation as it is handed in.
+  /// Creates an operation to enqueue.
   public init(
     id: UUID = UUID(),
     operationType: String,
@@ -53,20 +53,20 @@ public struct QueuedCloudKitOperation: Codable, Identifiable, Hashable, Sendable
   }
 }
 
-/// A queue of changes in the order in which they came. `StoreQueueStorage` is the one that survives whatever happens.
+/// A queue of changes in the order of their arrival. `StoreQueueStorage` is the durable implementation.
 @MainActor
 public protocol CloudKitQueueStorage {
-  /// Adds an operation behind all others.
+  /// Adds an operation at the end.
   func enqueue(_ operation: QueuedCloudKitOperation) throws
-  /// Takes the oldest pending operation out.
+  /// Removes the oldest pending operation and returns it.
   func dequeue() throws -> QueuedCloudKitOperation?
   /// The oldest pending operation.
   func peek() throws -> QueuedCloudKitOperation?
-  /// Takes an operation out; nothing where it is not there.
+  /// Removes an operation, if it is in the queue.
   func remove(_ operation: QueuedCloudKitOperation) throws
-  /// How many operations are pending.
+  /// The number of pending operations.
   func count() throws -> Int
-  /// Takes all operations out.
+  /// Removes all operations.
   func clear() throws
   /// All operations, oldest first.
   func getAllOperations() throws -> [QueuedCloudKitOperation]

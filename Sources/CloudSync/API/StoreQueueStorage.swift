@@ -1,25 +1,25 @@
 public import CloudKit
 import Foundation
 
-/// The queue of a store, for code that keeps its changes in a `CloudKitQueueStorage`.
+/// The queue of a store, for code that uses a `CloudKitQueueStorage`.
 ///
-/// What is enqueued is on disk on return and is sent by whoever drives the store; nothing has to be dequeued for that.
-/// There is one operation for a record: a later one is merged into it. An operation that is taken out, whether to be sent
-/// by other means or not at all, ends as discarded; one that is on its way to the server stays. What was dequeued can be
-/// enqueued again as it is: its record knows which of its fields are changes.
+/// An enqueued operation is on disk on return, and the syncing process sends it; nothing has to be dequeued for that.
+/// There is one operation for each record: a later one is merged into it. A removed operation ends as discarded,
+/// whether it is sent by other means or not at all; one in flight stays. A dequeued operation can be enqueued again:
+/// its record knows which of its fields are changes.
 @MainActor
 public final class StoreQueueStorage: CloudKitQueueStorage {
   private let store: SyncStore
   private let zones: [ZoneKey]
 
-  /// - Parameter zoneID: where the records lie that are named without a zone. Nil: where the store knows one of that name, in
-  ///   the zone that it has for changes without one or in the default zone; a name that it does not know is the default zone's.
+  /// - Parameter zoneID: the zone of records that are named without one. Nil: the store's default zone for changes or
+  ///   the default zone, whichever has a record of that name; for an unknown name the default zone.
   public init(_ store: SyncStore, zoneID: CKRecordZone.ID? = nil) {
     self.store = store
     zones = zoneID.map { [ZoneKey($0)] } ?? [store.scope.zoneForChangesWithoutOne, .defaultZone]
   }
 
-  /// A record that is named without a zone.
+  /// The key of a record that is named without a zone.
   private func key(_ name: String) throws(StoreError) -> RecordKey {
     let keys = zones.map { RecordKey($0, name) }
     let known = try store.read { ledger in
@@ -28,9 +28,9 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     return known ?? keys[keys.count - 1]
   }
 
-  /// Accepts a save with its record's data, or a delete: on disk on return.
+  /// Accepts a save with its record's data, or a delete. It is on disk on return.
   ///
-  /// - Throws: `CKError` or `StoreError` where there is nothing to be sent, or what can never be sent.
+  /// - Throws: `CKError` or `StoreError` if there is nothing to send, or it can never be sent.
   public func enqueue(_ operation: QueuedCloudKitOperation) throws {
     switch (operation.operationType, operation.recordData, operation.recordID) {
     case ("save", let data?, _):
@@ -44,12 +44,12 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     }
   }
 
-  /// Takes the oldest pending operation out of the store; it is not sent then.
+  /// Removes the oldest pending operation from the store; it will not be sent.
   public func dequeue() throws -> QueuedCloudKitOperation? {
-    // One that has gone on its way since it was looked at is not taken out: the next one is.
+    // If it is in flight by now, it cannot be removed: take the next one.
     while let row = try oldest() {
       let first = try operation(row)
-      // Not for good: its files are needed where it is enqueued again.
+      // Not final: its files are needed if it is enqueued again.
       if try store.perform(.discard, on: .ids([row.id]), actor: "app").changed == [row.id] {
         return first
       }
@@ -57,16 +57,16 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     return nil
   }
 
-  /// The oldest pending operation; nil where there is none.
+  /// The oldest pending operation; nil if there is none.
   public func peek() throws -> QueuedCloudKitOperation? { try oldest().map(operation) }
 
   private func oldest() throws -> QueueRow? {
     try store.operations(matching: QueueFilter(parsing: "state = 'pending'"), limit: 1).rows.first
   }
 
-  /// Takes an operation out, by its identifier or, where that is not the store's, by its record.
+  /// Removes an operation, by its identifier, or by its record if the identifier is not the store's.
   ///
-  /// One of the store's that has ended is gone, whatever has been enqueued for its record since.
+  /// An operation of the store that has ended is not removed again, even if its record has a new one.
   public func remove(_ operation: QueuedCloudKitOperation) throws {
     if let id = Self.number(operation.id) {
       _ = try store.perform(.discard, on: .ids([id]), isFinal: true, actor: "app")
@@ -77,13 +77,13 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     }
   }
 
-  /// How many operations are pending, those in a back-off of their own left out.
+  /// The number of pending operations, without those in a back-off.
   public func count() throws -> Int { try store.read { try $0.operationCount(in: .pending) } }
 
-  /// Takes all operations out, but for those on their way to the server.
+  /// Removes all operations, except those in flight.
   public func clear() throws { _ = try store.perform(.discard, on: .all, isFinal: true, actor: "app") }
 
-  /// All operations, in whatever state, oldest first.
+  /// All operations in any state, oldest first.
   public func getAllOperations() throws -> [QueuedCloudKitOperation] { try store.operations().rows.map(operation) }
 
   private func operation(_ row: QueueRow) throws -> QueuedCloudKitOperation {
@@ -120,7 +120,7 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
 
   private static func date(_ time: Int64) -> Date { Date(timeIntervalSince1970: Double(time) / 1000) }
 
-  /// The same for the same operation at all times.
+  /// A stable identifier for the operation.
   private static func identifier(_ id: Int64) -> UUID {
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: id >> (56 - 8 * $0)) }
     return UUID(
@@ -131,7 +131,7 @@ public final class StoreQueueStorage: CloudKitQueueStorage {
     )
   }
 
-  /// The number of an operation of the store's by its identifier; nil for somebody else's.
+  /// The number of one of the store's operations by its identifier; nil if the identifier is not the store's.
   private static func number(_ identifier: UUID) -> Int64? {
     let bytes = withUnsafeBytes(of: identifier.uuid) { Array($0) }
     let id = bytes[8...].reduce(Int64(0)) { $0 << 8 | Int64($1) } & .max

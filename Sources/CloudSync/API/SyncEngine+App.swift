@@ -1,17 +1,17 @@
 public import CloudKit
 
-/// What apps call.
+/// The API for apps.
 extension SyncEngine {
-  /// Opens the store of a configuration, making it if need be. Nothing is sent before `start()` or `syncNow()`.
+  /// Opens the store of a configuration, and creates it if needed. Nothing is sent before `start()` or `syncNow()`.
   ///
-  /// - Throws: `StoreError` where the store cannot be used.
+  /// - Throws: `StoreError` if the store cannot be used.
   public init(_ configuration: Configuration, delegate: (any SyncEngineDelegate)? = nil) throws(StoreError) {
     guard let location = configuration.location else {
       throw StoreError(.invalid, "the configuration names no store; make it from a container")
     }
     let path = StorePath.path(of: configuration.identity ?? configuration.owner, base: location.path)
     let store = try SyncStore(path: path, scope: location.scope)
-    // Before anything is saved: whoever comes next has to find that this file is somebody's.
+    // Set the owner before anything is saved, so that other users do not take this file.
     if let owner = configuration.owner, try store.owner() != owner {
       try store.adopt(identity: owner, signIn: configuration.signIn, nil)
     }
@@ -19,8 +19,8 @@ extension SyncEngine {
     self.init(store: store, configuration, delegate: delegate)
   }
 
-  /// Syncs from now on: what is queued is sent, what others change is brought and handed to the delegate. Where another
-  /// process syncs this store already, this one takes over when that one ends.
+  /// Syncs from now on: sends queued changes, and fetches the changes of others and delivers them to the delegate.
+  /// While another process syncs this store, it waits and then takes over.
   public func start() {
     guard driving == nil else { return }
     fatalError = nil
@@ -28,17 +28,17 @@ extension SyncEngine {
       do {
         try await run()
       } catch {
-        // Unless `stop()` has taken it out already.
+        // `stop()` may have cleared it already.
         if !Task.isCancelled { (driving, fatalError) = (nil, error) }
         throw error
       }
     }
   }
 
-  /// Stops syncing. A request under way is given up; what became of it is read back before anything is repeated.
+  /// Stops syncing. A request in flight is abandoned, and its outcome is verified later.
   ///
-  /// - Throws: what had ended syncing before, such as a `StoreError`; `SyncEvent.stopped` told of it, and `start()` begins
-  ///   again.
+  /// - Throws: the error that had stopped syncing before, such as a `StoreError`; `SyncEvent.stopped` reported it, and
+  ///   `start()` restarts.
   public func stop() async throws {
     if let fatalError {
       self.fatalError = nil
@@ -50,13 +50,13 @@ extension SyncEngine {
     try await driving.value
   }
 
-  /// Drives, and hands to the delegate what came, until cancelled.
+  /// Syncs and delivers changes to the delegate, until cancelled.
   package func run(types: [String] = []) async throws {
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await self.drive(types: types) }
         if delegate != nil { group.addTask { try await self.deliverAlways() } }
-        // The first that fails ends both.
+        // The first failure ends both.
         while try await group.next() != nil {}
       }
     } catch {
@@ -65,12 +65,12 @@ extension SyncEngine {
     }
   }
 
-  /// Sends everything and reads every feed now, ending own back-offs and keeping a server's wait; then hands to the
-  /// delegate what came.
+  /// Syncs now: sends everything and fetches all changes, ending our own back-offs but keeping a server's wait; then
+  /// delivers changes to the delegate.
   ///
-  /// - Parameter recordTypes: types to read where there is no change feed, besides those already known.
-  /// - Returns: what the pass did, by whichever process it was made; see its `failure`.
-  /// - Throws: `StoreError` where the store cannot be used, or belongs to somebody else.
+  /// - Parameter recordTypes: types to poll without a change feed, in addition to the known ones.
+  /// - Returns: the result of the sync, whichever process ran it; see its `failure`.
+  /// - Throws: `StoreError` if the store cannot be used, or belongs to another user.
   @discardableResult
   public func syncNow(recordTypes: [CKRecord.RecordType] = []) async throws -> PassSummary {
     let summary = try await syncOnce(types: recordTypes)
@@ -78,35 +78,36 @@ extension SyncEngine {
     return summary
   }
 
-  /// Ends own back-offs, so that what waits goes at once. A server's wait is kept, and nothing failed is touched.
+  /// Ends our own back-offs, so that these changes are sent at once. Keeps a server's wait, and does not touch failed
+  /// changes.
   ///
-  /// - Returns: how many changes stopped waiting.
+  /// - Returns: the number of changes that are pending again.
   @discardableResult
   public nonisolated func flush() throws(StoreError) -> Int { try store.flush(actor: "app") }
 
-  /// Accepts records to be saved, all or none: of each the fields that were set or cleared since it was read or saved, and of
-  /// one that is there no more, whoever deleted it or its zone, all but its assets. They are on disk when this returns.
+  /// Accepts records to be saved, all or none. Of each record the fields set or cleared since it was read or saved are
+  /// queued, or if it has been deleted, all but its assets. They are on disk when this returns.
   ///
-  /// - Throws: `CKError` for what cannot be kept or sent; `StoreError` where the store cannot take it.
+  /// - Throws: `CKError` for what cannot be stored or sent; `StoreError` if the store cannot accept it.
   public nonisolated func save(_ records: [CKRecord]) throws {
     try store.save(records)
   }
 
   /// Accepts deletions, all or none. They are on disk when this returns.
   ///
-  /// - Throws: `StoreError` where the store cannot take them.
+  /// - Throws: `StoreError` if the store cannot accept them.
   public nonisolated func delete(_ recordIDs: [CKRecord.ID]) throws(StoreError) {
     try store.delete(recordIDs)
   }
 
-  /// A record as this machine has it: the server's, with its change tag and times, and the queued changes in it; nil where
-  /// there is none, or where it is to be deleted.
+  /// A record as this machine has it: the server's version, with its change tag and times and the queued changes
+  /// applied; nil if there is none, or a delete is queued.
   public nonisolated func record(_ recordID: CKRecord.ID) throws(StoreError) -> CKRecord? {
     let record = try store.current(recordID)
     configuration.origin?.adoptAssets(of: record.map { [$0] } ?? [])
     return record
   }
 
-  /// What happens from now on; each time it is asked for, a sequence of its own.
+  /// The events from now on, as a new sequence on each access.
   public nonisolated var events: AsyncStream<SyncEvent> { broadcast.listen() }
 }

@@ -2,16 +2,16 @@ public import CloudKit
 import Foundation
 
 extension SyncEngine.Configuration {
-  /// Everything about a database of a container, with the store where `cktop` looks for it, too.
+  /// A configuration for a database of a container, with the same store that `cktop` uses by default.
   ///
   /// - Parameters:
-  ///   - container: how the server is reached and as whom; its pushes are listened to.
-  ///   - user: whose store is meant, such as `CKContainer.signIn(callback:)` tells. One machine may serve several users:
-  ///     each has a store, and what one has queued is sent as nobody else. Without a user it is the store of whoever came
-  ///     first.
-  ///   - storePath: the file of the store; by default one that is named after container, environment and database in
+  ///   - container: the connection to the server and the user; its push notifications are used.
+  ///   - user: the owner of the store, such as `CKContainer.signIn(callback:)` returns. A machine may have several
+  ///     users: each has a store, and queued changes are sent as their own user only. Without a user it is the store of
+  ///     the first user.
+  ///   - storePath: the file of the store; by default it is named after container, environment and database in
   ///     `$XDG_STATE_HOME/cktop`.
-  /// - Throws: `CKError` where the container's configuration is of no use.
+  /// - Throws: `CKError` if the container's configuration cannot be used.
   public init(
     container: CKContainer,
     databaseScope: CKDatabase.Scope = .private,
@@ -27,7 +27,7 @@ extension SyncEngine.Configuration {
     )
     switch client.configuration.credential {
     case .serverToServerKey(let key): identity = "key:\(key.keyID)"
-    // Only the public database is there for nobody; whoever asks for another is somebody who signs in.
+    // Only the public database can be used without signing in.
     case .apiToken:
       identity = databaseScope == .public && user == nil && !client.isSignedIn ? SyncStore.nobody : nil
     case .webAuth, nil: identity = nil

@@ -1,8 +1,8 @@
 public import CloudKit
 
 extension SyncEngine {
-  /// Deletions on the server that are held back until somebody decides: a zone that is gone with its records, or very many
-  /// records at once. Nothing of them has been delivered.
+  /// Deletions on the server that are on hold until a person decides: a deleted zone with its records, or many records
+  /// at once. They have not been delivered.
   ///
   /// ```swift
   /// for held in try engine.heldDeletions() {
@@ -12,15 +12,15 @@ extension SyncEngine {
   /// }
   /// ```
   ///
-  /// - Throws: `StoreError` where the store cannot be read.
+  /// - Throws: `StoreError` if the store cannot be read.
   public nonisolated func heldDeletions() throws(StoreError) -> [HeldDeletions] { try store.heldDeletions() }
 
-  /// Lets come true what the server deleted in a zone. Queued edits of these records go by the conflict policy; those of a
-  /// zone that is gone become dead letters.
+  /// Applies the deletions on hold in a zone. The conflict policy resolves queued edits of these records; those of a
+  /// deleted zone become dead letters.
   ///
-  /// - Parameter version: the version that was shown: if more or other deletions are on hold by now, nothing happens. Nil:
-  ///   decides about what is on hold now.
-  /// - Throws: `StoreError` of kind `invalid` where no version is given and the zone has nothing on hold.
+  /// - Parameter version: the version that was shown: if the deletions on hold have changed since, nothing happens.
+  ///   Nil: the current one.
+  /// - Throws: `StoreError` of kind `invalid` if no version is given and the zone has nothing on hold.
   @discardableResult
   public nonisolated func acceptDeletions(in zone: CKRecordZone.ID, ifVersion version: String? = nil)
     throws(StoreError) -> DeletionOutcome
@@ -28,12 +28,12 @@ extension SyncEngine {
     try store.acceptDeletions(in: ZoneKey(zone), ifVersion: version, actor: "app")
   }
 
-  /// Has what the server deleted in a zone made anew there, as it was last known here and with the queued edits in it. The
-  /// files of assets cannot be brought back.
+  /// Recreates the records that the server deleted in a zone, as last known here and with their queued edits. The files
+  /// of assets cannot be restored.
   ///
-  /// - Parameter version: the version that was shown: if more or other deletions are on hold by now, nothing happens. Nil:
-  ///   decides about what is on hold now.
-  /// - Throws: `StoreError` of kind `invalid` where no version is given and the zone has nothing on hold.
+  /// - Parameter version: the version that was shown: if the deletions on hold have changed since, nothing happens.
+  ///   Nil: the current one.
+  /// - Throws: `StoreError` of kind `invalid` if no version is given and the zone has nothing on hold.
   @discardableResult
   public nonisolated func restoreDeletions(in zone: CKRecordZone.ID, ifVersion version: String? = nil)
     throws(StoreError) -> DeletionOutcome

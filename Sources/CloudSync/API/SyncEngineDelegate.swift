@@ -1,93 +1,93 @@
 public import CloudKit
 
-/// How an app takes part in syncing. Every requirement has a default, and none is called inside a transaction: a delegate
-/// that throws or is slow holds up nothing but itself.
+/// Lets an app take part in syncing. Every requirement has a default, and none is called inside a transaction: a
+/// delegate that throws or is slow does not hold up the rest.
 public protocol SyncEngineDelegate: AnyObject, Sendable {
-  /// Looks at a record before it is sent: all its fields, with the queued changes in them.
+  /// Inspects a record before it is sent: all its fields, with the queued changes applied.
   ///
-  /// Asked once for each version of a record, and again for one whose answer was lost with the process.
+  /// Called once for each version of a record, and again if the process ended before the answer was stored.
   ///
-  /// - Returns: the record with what is to be changed before it goes.
-  /// - Throws: where it must not go. The change is kept as a dead letter with the error as its reason; others go on.
+  /// - Returns: the record, possibly changed, to send.
+  /// - Throws: an error if it must not be sent. The change becomes a dead letter with this error; others continue.
   func syncEngine(_ engine: SyncEngine, willSend record: CKRecord) async throws -> CKRecord
 
-  /// Whether `syncEngine(_:willSend:)` must be called before a record is sent, by default yes.
+  /// Whether `syncEngine(_:willSend:)` must be called before a record is sent; by default yes.
   ///
-  /// The store keeps it: a process that syncs the store without this app, such as `cktop sync`, then leaves the saves for the
-  /// app. A delegate that has no say in what is sent returns false.
+  /// The store remembers it: a process that syncs the store without this app, such as `cktop sync`, then leaves the
+  /// saves for the app. A delegate that does not inspect records returns false.
   var isAskedBeforeSending: Bool { get }
 
-  /// Takes what came from the server: referenced records before those that refer to them, deletions after all of these,
-  /// children first. Changes of one's own come too, as the server took them, with later queued ones in them.
+  /// Receives changes from the server: referenced records before those that refer to them, deletions last, children
+  /// first. The app's own changes are included, as accepted by the server and with later queued changes applied.
   ///
-  /// - Throws: where they could not be taken. They come again, after a while, perhaps with others, in their latest version;
-  ///   syncing itself goes on.
+  /// - Throws: an error if they could not be accepted. They are delivered again later, perhaps with others, in their
+  ///   latest version; syncing continues.
   func syncEngine(_ engine: SyncEngine, didReceive changes: ReceivedChanges) async throws
 
-  /// Is offered a record whose change has become a dead letter, once.
+  /// Offers a record whose change has become a dead letter for repair, once.
   ///
-  /// - Returns: the record as it is to be sent in its place; nil leaves it to an operator.
+  /// - Returns: the record to send instead; nil leaves it to an operator.
   func syncEngine(_ engine: SyncEngine, repair record: CKRecord, after reason: SyncFailure) async -> CKRecord?
 
-  /// What becomes of the queue now that its user is signed out, or somebody else is signed in.
+  /// Decides about the queue after its user signed out or another user signed in.
   func signOutPolicy(of engine: SyncEngine) async -> SignOutPolicy
 
-  /// Record types of which the earlier come before the later, where the records themselves do not say: in what is
-  /// delivered, and in what is sent. Deletions go the other way round.
+  /// Record types in the order in which they are delivered and sent if references do not decide. Deletions use the
+  /// reverse order.
   var recordTypesInDependencyOrder: [CKRecord.RecordType] { get }
 }
 
 extension SyncEngineDelegate {
-  /// The record as it is.
+  /// Returns the record unchanged.
   public func syncEngine(_ engine: SyncEngine, willSend record: CKRecord) async throws -> CKRecord { record }
-  /// Yes.
+  /// True.
   public var isAskedBeforeSending: Bool { true }
-  /// Takes everything and does nothing with it.
+  /// Does nothing.
   public func syncEngine(_ engine: SyncEngine, didReceive changes: ReceivedChanges) async throws {}
-  /// None.
+  /// Returns nil.
   public func syncEngine(_ engine: SyncEngine, repair record: CKRecord, after reason: SyncFailure) async -> CKRecord? {
     nil
   }
-  /// It waits for its user.
+  /// Keeps the queue.
   public func signOutPolicy(of engine: SyncEngine) async -> SignOutPolicy { .keep }
-  /// None: the references decide.
+  /// Empty: references decide.
   public var recordTypesInDependencyOrder: [CKRecord.RecordType] { [] }
 }
 
-/// What came from the server, in the order in which it is to be taken.
+/// Changes from the server, in the order in which to apply them.
 public struct ReceivedChanges: Sendable {
-  /// A record that is gone.
+  /// A deleted record.
   public struct Deletion: Sendable, Hashable {
-    /// Which record.
+    /// The record's identifier.
     public var recordID: CKRecord.ID
-    /// Its type.
+    /// The record's type.
     public var recordType: CKRecord.RecordType
   }
 
-  /// Records that are new or changed; referenced ones first.
+  /// New or changed records; referenced ones first.
   public var modifications: [CKRecord] = []
-  /// Records that are gone; those that referred to others first.
+  /// Deleted records; those that referred to others first.
   public var deletions: [Deletion] = []
-  /// Zones that are gone, after all that was in them; why is nothing that the server tells (reference 5.7). Of a zone that held
-  /// records nothing is delivered before ``SyncEngine/acceptDeletions(in:ifVersion:)``.
+  /// Deleted zones, after all their records; the server gives no reason (reference 5.7). The deletion of a zone with
+  /// records is delivered only after ``SyncEngine/acceptDeletions(in:ifVersion:)``.
   public var deletedZones: [CKRecordZone.ID] = []
 
-  /// How many there are of all kinds.
+  /// The number of changes of all kinds.
   var count: Int { modifications.count + deletions.count + deletedZones.count }
 }
 
-/// Why a change became a dead letter.
+/// The reason why a change became a dead letter.
 public struct SyncFailure: Error, Sendable, Hashable {
-  /// The server's own code, such as `BAD_REQUEST`.
+  /// The server's code, such as `BAD_REQUEST`.
   public var code: String
-  /// What the server said.
+  /// The server's message.
   public var message: String
 }
 
-/// What becomes of a queue whose user is signed out.
+/// The decision about a queue whose user is signed out.
 public enum SignOutPolicy: Sendable, Hashable {
-  /// It waits until its user is back; nobody else's requests carry it.
+  /// The queue waits until its user returns; it is never sent as another user.
   case keep
-  /// It is discarded, which the history tells.
+  /// The queue is discarded; the history shows it.
   case discard
 }

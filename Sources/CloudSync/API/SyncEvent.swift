@@ -1,25 +1,25 @@
 import Synchronization
 
-/// Something that the engine of this process did.
+/// An event of this process's engine.
 public enum SyncEvent: Sendable {
-  /// A pass has begun.
+  /// A sync has begun.
   case syncBegan
-  /// A pass has ended.
+  /// A sync has ended.
   case syncEnded(PassSummary)
-  /// The delegate took so many changes.
+  /// The delegate accepted this number of changes.
   case delivered(Int)
-  /// The delegate would not take changes, for this reason; it is asked again.
+  /// The delegate rejected changes, for this reason; it is asked again.
   case deliveryFailed(String)
-  /// Deletions on the server are held back until somebody decides about them, more of them than before, or another number;
-  /// see ``SyncEngine/heldDeletions()``.
+  /// Deletions on the server are on hold until a person decides, or those on hold have changed; see
+  /// ``SyncEngine/heldDeletions()``.
   case deletionsHeld(HeldDeletions)
-  /// Nobody is signed in, or somebody else than this store's user: what is queued stays and waits for its user.
+  /// No user, or another user, is signed in: queued changes wait for the store's user.
   case signedOut
-  /// Syncing has ended for this reason, and nobody asked it to; `start()` begins again.
+  /// An error stopped syncing; `start()` restarts it.
   case stopped(String)
 }
 
-/// Tells everybody who listens.
+/// Sends events to all listeners.
 final class EventBroadcast: Sendable {
   private struct State {
     var next = 0

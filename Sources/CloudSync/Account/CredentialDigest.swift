@@ -1,10 +1,10 @@
 import Crypto
 import Foundation
 
-/// A keyed digest of a credential. It recognizes the credential and shows nothing of it: each digest has a random key of its
-/// own, so that two stores hold different texts for one credential.
+/// A keyed digest that recognizes a credential without revealing it. Each digest has its own random key, so that two
+/// stores hold different texts for one credential.
 package struct CredentialDigest: Hashable, Sendable {
-  /// The key and the digest, as a store keeps them.
+  /// The key and the digest, as stored.
   let text: String
 
   /// Digests a credential with a new key.
@@ -14,13 +14,13 @@ package struct CredentialDigest: Hashable, Sendable {
     text = "\(key.withUnsafeBytes { Self.hexadecimal($0) }):\(Self.hexadecimal(digest))"
   }
 
-  /// Reads what a store keeps.
+  /// Decodes a stored digest.
   init(stored text: String) { self.text = text }
 
   /// Whether this is the digest of a credential.
   func matches(_ credential: String) -> Bool {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    // Earlier versions kept the credential's own hash.
+    // Earlier versions stored the credential's plain hash.
     guard parts.count == 2 else { return text == credential }
     guard let key = Self.bytes(parts[0]), let digest = Self.bytes(parts[1]) else { return false }
     return HMAC<SHA256>.isValidAuthenticationCode(
@@ -30,10 +30,10 @@ package struct CredentialDigest: Hashable, Sendable {
     )
   }
 
-  /// Whether an earlier version made it.
+  /// Whether an earlier version stored it.
   var isOld: Bool { !text.contains(":") }
 
-  /// The name of a web auth token that this process passes around in place of the token: its SHA-256.
+  /// The name that stands for a web auth token inside this process: its SHA-256.
   package static func name(ofToken token: String) -> String { hexadecimal(SHA256.hash(data: Data(token.utf8))) }
 
   private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {

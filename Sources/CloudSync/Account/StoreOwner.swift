@@ -1,8 +1,8 @@
-/// A user who enqueues or sends, as far as the user is known.
+/// A user who enqueues or sends, as far as known.
 package struct Sender: Hashable, Sendable {
-  /// The user, where the credential names one or the server did; nil where the server has to be asked.
+  /// The user that the credential or the server named; nil if the server has to be asked.
   package var user: String?
-  /// The name of the credential; see `CredentialDigest.name(ofToken:)`. Nil where it says nothing about the user.
+  /// The name of the credential; see `CredentialDigest.name(ofToken:)`. Nil if it does not identify the user.
   package var credential: String?
 
   package init(user: String?, credential: String? = nil) {
@@ -11,28 +11,28 @@ package struct Sender: Hashable, Sendable {
   }
 }
 
-/// The user that a store belongs to, as far as it is known.
+/// The user that a store belongs to, as far as known.
 package enum StoreOwner: Hashable, Sendable {
   /// No user yet.
   case none
   /// The user that the server named.
   case user(String)
-  /// The user that queued its changes, by the credential's own word. The server has not confirmed it.
+  /// The user who queued its changes, according to the credential. The server has not confirmed it.
   case queuer(String)
-  /// The credential that its changes were queued with. The server has not said whose it is.
+  /// The credential with which its changes were queued. The server has not named its user yet.
   case credential(CredentialDigest)
 
-  /// Whether a sender may use the store's queue.
+  /// The access of a sender to the store's queue.
   package enum Access: Hashable, Sendable {
     case granted
-    /// The server has to say first who the sender is. Enqueueing need not wait for that.
+    /// The server has to name the sender first. Enqueueing need not wait for that.
     case unknown
     case refused
   }
 
   /// Decides whether a sender may use the store's queue.
   ///
-  /// - Parameter hasChanges: whether changes are queued. Without any, only a user that the server named keeps the store.
+  /// - Parameter hasChanges: whether changes are queued. If not, only a user that the server named keeps the store.
   package func access(of sender: Sender, hasChanges: Bool) -> Access {
     switch self {
     case .none: return .granted

@@ -1,25 +1,25 @@
 import CloudKit
 import Foundation
 
-/// Which file is whose: one store for each user.
+/// Finds the store's file of each user.
 ///
-/// The first user of a database has the file itself, each other one a file beside it with the user in its name, so that
-/// nobody's queue is ever sent as somebody else, and everybody finds theirs again.
+/// The first user of a database has the base file, each other one a file beside it with the user in its name, so that
+/// no queue is sent as another user.
 package enum StorePath {
-  /// The file for a database where none is named, in a folder of `$XDG_STATE_HOME`.
+  /// The default file for a database, in a folder of `$XDG_STATE_HOME`.
   static func standard(_ scope: SyncStore.Scope, _ environment: [String: String]) -> String {
     let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
     let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
     return "\(state ?? "\(home)/.local/state")/cktop/\(name(scope))"
   }
 
-  /// `CONTAINER.ENVIRONMENT.DATABASE.sqlite`; what could leave the directory or hide the file is percent-encoded, so
-  /// that two containers never share a file.
+  /// `CONTAINER.ENVIRONMENT.DATABASE.sqlite`, with special characters percent-encoded, so that two containers never
+  /// share a file.
   package static func name(_ scope: SyncStore.Scope) -> String {
     "\(encoded(scope.container)).\(scope.environment).\(scope.database.rawValue).sqlite"
   }
 
-  /// The file of a user, where `base` is that of whoever came first. Without a user it is `base`.
+  /// The file of a user, if `base` is that of the first one. Without a user it is `base`.
   package static func path(of user: String?, base: String) -> String {
     guard let user, let owner = SyncStore.value("identity", ofStoreAt: base), owner != SyncStore.nobody, owner != user
     else { return base }
@@ -29,8 +29,8 @@ package enum StorePath {
   /// Returns the file of a credential's user, as far as this machine knows.
   ///
   /// - Parameter signIn: the name of the credential; see `CredentialDigest.name(ofToken:)`.
-  /// - Returns: nil where the first file belongs to a user and no file has that credential: only the server can say whose it
-  ///   is.
+  /// - Returns: nil if the first file belongs to a user and no file has that credential: only the server can name the
+  ///   user.
   package static func path(ofSignIn signIn: String, base: String) -> String? {
     guard let owner = SyncStore.value("identity", ofStoreAt: base), owner != SyncStore.nobody else { return base }
     return ([base] + siblings(of: base)).first {
@@ -38,7 +38,7 @@ package enum StorePath {
     }
   }
 
-  /// Whether a store belongs to a sign-in as far as this machine knows, or has no user.
+  /// Whether a store may belong to a sign-in as far as this machine knows, or has no user.
   package static func mayBelong(_ path: String, to signIn: String) -> Bool {
     guard let known = SQLiteStorage.values(["identity", "queuedBy", "signIn"], ofFileAt: path) else {
       return !FileManager.default.fileExists(atPath: path)
@@ -47,16 +47,16 @@ package enum StorePath {
     return known["queuedBy"] == nil && known["identity"] ?? SyncStore.nobody == SyncStore.nobody
   }
 
-  /// Whether a credential's user may have another file than the first one.
+  /// Whether a credential's user may have a file other than the first one.
   package static func isShared(base: String, _ signIn: String) -> Bool {
     if FileManager.default.fileExists(atPath: path(ofUnknown: signIn, base: base)) { return true }
     return SyncStore.owner(ofStoreAt: base).map { $0 != SyncStore.nobody } ?? false
   }
 
-  /// Returns the file for what is queued with a credential while the server cannot say whose it is. Its changes move to the
+  /// Returns the file for changes queued with a credential while the server cannot name its user. They move to the
   /// user's file with the first sync.
   package static func path(ofUnknown signIn: String, base: String) -> String {
-    // No user's file has this name: the character would be encoded.
+    // No user's file has this name, because the character would be encoded.
     "\(stem(base)).~\(signIn.prefix(12)).sqlite"
   }
 

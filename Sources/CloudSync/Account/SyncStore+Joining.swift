@@ -2,14 +2,14 @@ import CloudKit
 import Facts
 import Foundation
 
-/// Moving what was queued while the server could not say for whom.
+/// Moving changes that were queued before the server could name their user.
 extension SyncStore {
-  /// Moves the queued changes of another store to this one, as if they were enqueued here now. Where it is cut short, it can
-  /// be repeated. The other store accepts nothing more afterwards.
+  /// Moves the queued changes of another store to this one, as if they were enqueued here now. It can be repeated after
+  /// an interruption. The other store accepts no changes afterwards.
   ///
-  /// - Throws: `StoreError` where a change cannot be accepted here. It stays in the other store.
+  /// - Throws: `StoreError` if a change cannot be accepted here. It stays in the other store.
   package func join(_ other: SyncStore) throws(StoreError) {
-    // Before any change moves, so that none is sent that a rule there paused.
+    // Pause rules move first, so that no paused change is sent.
     if let policy = try other.settings().policy { try setPolicy(policy, isFirst: true, actor: "sync") }
     for held in try other.pauses() { try pause(held.rule, actor: held.actor ?? "sync") }
     while true {
@@ -41,7 +41,7 @@ extension SyncStore {
         }
       }
       let change = Change(operation.key, .save(type: operation.type ?? "", operation.changes), assets: assets)
-      // The copies go with the other store, so they are copied here, too.
+      // Copies are removed with the other store, so copy them here too.
       let isCopied = operation.assets.contains { $0.path == nil }
       let keeping: AssetKeeping = isCopied || operation.assets.isEmpty ? .copied : .referenced
       accepted = try enqueue([change], group: operation.group, assets: keeping).first ?? .unchanged
@@ -52,7 +52,7 @@ extension SyncStore {
     return accepted
   }
 
-  /// The next operations to move; none once the store is closed to more.
+  /// The next operations to move. If there are none, the store stops accepting changes.
   private func operationsToMove(to path: String) throws(StoreError) -> [QueuedOperation] {
     let now = now()
     return try write { ledger in
@@ -62,7 +62,7 @@ extension SyncStore {
     }
   }
 
-  /// Takes out of the queue what was moved, but for what was edited meanwhile.
+  /// Removes moved operations from the queue, except those edited meanwhile.
   private func end(moved operations: [QueuedOperation], to path: String) throws(StoreError) {
     let now = now()
     try write { ledger in

@@ -4,12 +4,12 @@ import Synchronization
 
 /// The user that the store belongs to.
 extension SyncStore {
-  /// The user that the server named; nil before one synced.
+  /// The user that the server named; nil before the first sync.
   package func owner() throws(StoreError) -> String? {
     try read { try $0.value("identity") }
   }
 
-  /// The identity of an API token alone: no user. A store that only it has read becomes the store of the first user.
+  /// The identity of an API token alone, without a user. Such a store becomes that of its first user.
   package static let nobody = "apiToken"
 
   private static func owner(_ ledger: Ledger) throws -> StoreOwner {
@@ -23,16 +23,17 @@ extension SyncStore {
     try ledger.queueTotals().values.reduce(0) { $0 + $1.count }
   }
 
-  /// - Parameter restores: whether the sender restores what was dropped, which is the owner's also in an empty queue.
+  /// - Parameter restores: whether the sender restores a dropped change, which only the owner may do even if the queue
+  ///   is empty.
   private func access(of sender: Sender, restores: Bool = false, _ ledger: Ledger) throws -> StoreOwner.Access {
     let owner = try Self.owner(ledger)
     let access = owner.access(of: sender, hasChanges: true)
-    // Counting can be spared where the count changes nothing.
+    // Avoid counting if the count makes no difference.
     guard access == .refused, !restores else { return access }
     return owner.access(of: sender, hasChanges: try Self.changeCount(ledger) > 0)
   }
 
-  /// Refuses a sender who is not the user that the store belongs to.
+  /// Rejects a sender who is not the store's user.
   ///
   /// - Parameter toSend: whether changes are to be sent, not only enqueued.
   package func check(_ sender: Sender, toSend: Bool = true) throws(StoreError) {
@@ -60,13 +61,13 @@ extension SyncStore {
 
   // MARK: - Enqueueing
 
-  /// Notes who enqueues from now on. The first change in an empty queue makes it theirs.
+  /// Sets the user who enqueues from now on. The first change in an empty queue makes the queue theirs.
   package func enqueue(as sender: Sender) { self.sender.withLock { $0 = sender } }
 
-  /// Assigns a queue without an owner to the sender, before anything is added to it. Refuses to add to another user's queue,
-  /// and to a store whose changes moved to another meanwhile.
+  /// Assigns a queue without an owner to the sender, before anything is added to it. Rejects changes to another user's
+  /// queue, and to a store whose changes have moved to another.
   ///
-  /// - Parameter restores: whether what is added was dropped before; only its owner may restore it.
+  /// - Parameter restores: whether a dropped change is restored, which only its owner may do.
   func claimQueue(_ ledger: Ledger, restores: Bool = false) throws {
     if let path = try ledger.value("joinedTo") {
       throw StoreError(.cannotOpen, "the changes of this store have just moved to \(path); try again", passes: true)
@@ -87,11 +88,11 @@ extension SyncStore {
 
   // MARK: - Syncing
 
-  /// Makes the store the user's, or refuses: another user's changes are never sent from it.
+  /// Makes the store this user's, or throws: another user's changes are never sent from it.
   ///
   /// - Parameters:
-  ///   - credential: the credential by which the same user is recognized before the server is asked; nil: none.
-  ///   - takesOver: whether a store of another user becomes this user's, with the changes that are queued.
+  ///   - credential: the credential that identifies the same user before the server is asked; nil if there is none.
+  ///   - takesOver: whether to take over the store of another user, with its queued changes.
   ///   - lease: the syncing process's; nil for a process that has just asked the server and does not sync.
   package func adopt(
     identity: String,
@@ -118,16 +119,16 @@ extension SyncStore {
     }
   }
 
-  /// Under this name the store has that the last sync was refused, since its credential belongs to another user.
+  /// The key that marks the last sync as rejected, because its credential belongs to another user.
   static let refusedKey = "refused"
 
-  /// Notes that a sync was refused, since its credential belongs to another user; false: one was not.
+  /// Records whether the last sync was rejected because its credential belongs to another user.
   func noteRefusal(_ isRefused: Bool) throws(StoreError) {
     guard try read({ try ($0.value(Self.refusedKey) != nil) != isRefused }) else { return }
     try write { try $0.setValue(Self.refusedKey, isRefused ? "1" : nil) }
   }
 
-  /// Whether only the server can tell if a sender is the user that the store belongs to.
+  /// Whether only the server can decide if a sender is the store's user.
   package func isUnknown(_ sender: Sender) throws(StoreError) -> Bool {
     guard try read({ ledger in try access(of: sender, ledger) == .unknown }) else { return false }
     return try !knows(sender.credential)
@@ -139,8 +140,8 @@ extension SyncStore {
     return try read { try $0.value("signIn").map(CredentialDigest.init(stored:))?.matches(credential) ?? false }
   }
 
-  /// Gives another user's queue to this one. The local copy of a private or shared database was the other user's: it is
-  /// forgotten, and edits become whole records.
+  /// Gives another user's queue to this one. The mirror of a private or shared database was the other user's: it is
+  /// removed, and edits become whole records.
   private func takeOver(by user: String, now: Int64, _ ledger: Ledger) throws {
     let before: String?
     let isSynced: Bool
@@ -168,7 +169,7 @@ extension SyncStore {
       try ledger.removeZone(zone)
       if !operations.isEmpty { try ledger.insertZone(zone, state: .unconfirmed) }
     }
-    // The other user's record types were read as that user; this user reads them from the start.
+    // The other user fetched these record types; this user starts from the beginning.
     try ledger.removePulls()
     try ledger.setValue("databaseToken", nil)
   }

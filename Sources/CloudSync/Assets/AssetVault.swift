@@ -7,33 +7,33 @@ import Foundation
   import Musl
 #endif
 
-/// The copies of files that accepted saves are to send, in a folder beside the store, each under the SHA-256 of its bytes.
+/// Copies of the files of accepted saves, in a folder beside the store, each named by the SHA-256 of its bytes.
 ///
-/// A copy is on disk before the save that needs it is accepted. It goes when no operation needs it any more.
+/// A copy is on disk before its save is accepted, and is removed when no operation needs it.
 struct AssetVault: Sendable {
   let folder: URL
 
-  /// Bytes read at once.
+  /// The number of bytes read at once.
   private static let chunk = 1 << 20
 
-  /// There is something, and it is no file with bytes in it.
+  /// The path is not a regular file.
   struct NoFile: LocalizedError {
     var errorDescription: String? { "it is no regular file" }
   }
 
-  /// This process, or this machine, has no descriptor left to open a file with.
+  /// The process or the machine has no file descriptor left.
   struct TooManyOpenFiles: Error {}
 
-  /// The error with which files are refused to be opened, for tests; nil: the system decides.
+  /// An error code with which opening files fails, for tests.
   @TaskLocal static var refusal: Int32?
 
-  /// What a file holds.
+  /// The content of a file.
   struct Content: Hashable {
     var digest: String
     var size: Int64
   }
 
-  /// Where the copy of these bytes lies.
+  /// The path of the copy of these bytes.
   func file(_ digest: String) -> URL { folder.appendingPathComponent(digest) }
 
   /// Hashes a file without copying it.
@@ -41,7 +41,7 @@ struct AssetVault: Sendable {
     try read(file) { _ in }
   }
 
-  /// Copies a file; when this returns, the copy survives a power cut. Bytes that are here already are only read.
+  /// Copies a file; when this returns, the copy survives a power failure. If a copy exists, the file is only read.
   func keep(_ file: URL) throws -> Content {
     try FileManager.default.createDirectory(
       at: folder,
@@ -64,7 +64,7 @@ struct AssetVault: Sendable {
     }
   }
 
-  /// Removes the copies that nobody needs, unless somebody is just making one.
+  /// Removes copies that are no longer needed, unless a copy is being made.
   func sweep(keeping needed: () throws -> Set<String>) throws {
     try locked(LOCK_EX | LOCK_NB) {
       let needed = try needed()
@@ -74,7 +74,7 @@ struct AssetVault: Sendable {
     }
   }
 
-  /// Keeps sweeps away while copies are made and the saves that need them are accepted.
+  /// Prevents removal while copies are made and their saves are accepted.
   func whileKeeping<Value>(_ body: () throws -> Value) throws -> Value {
     try FileManager.default.createDirectory(
       at: folder,
@@ -85,19 +85,19 @@ struct AssetVault: Sendable {
     return value
   }
 
-  /// Does something under a lock of the folder; nil where there is no folder, or the lock is another's.
+  /// Runs `body` under a lock of the folder; nil if there is no folder, or the lock is taken.
   @discardableResult
   private func locked<Value>(_ operation: Int32, _ body: () throws -> Value) throws -> Value? {
     let descriptor = try Self.opened(folder, O_RDONLY | O_DIRECTORY)
     guard descriptor >= 0 else { return nil }
-    // Closing gives the lock back, too.
+    // Closing releases the lock.
     defer { close(descriptor) }
     guard flock(descriptor, operation) == 0 else { return nil }
     return try body()
   }
 
   private static func read(_ file: URL, _ take: (Data) throws -> Void) throws -> Content {
-    // Opening what is no file, such as a pipe that nobody writes to, would wait for ever.
+    // Opening a pipe without a writer would block.
     let descriptor = try opened(file, O_RDONLY | O_NONBLOCK)
     guard descriptor >= 0 else {
       throw CocoaError(
@@ -118,9 +118,9 @@ struct AssetVault: Sendable {
     return Content(digest: hash.finalize().map { byte in hexadecimal(byte) }.joined(), size: size)
   }
 
-  /// Opens a file; below zero with `errno` where that fails.
+  /// Opens a file; negative with `errno` on failure.
   ///
-  /// - Throws: `TooManyOpenFiles`, which says nothing about the file.
+  /// - Throws: `TooManyOpenFiles`, which is not the file's fault.
   private static func opened(_ file: URL, _ flags: Int32) throws(TooManyOpenFiles) -> Int32 {
     if let refusal, isForWantOfDescriptors(refusal) { throw TooManyOpenFiles() }
     let descriptor = open(file.path, flags | O_CLOEXEC, 0o600)
@@ -128,7 +128,7 @@ struct AssetVault: Sendable {
     return descriptor
   }
 
-  /// Whether an error says that this process or this machine has too many files open.
+  /// Whether an error means that the process or the machine has too many files open.
   static func isForWantOfDescriptors(_ code: Int32) -> Bool { code == EMFILE || code == ENFILE }
 
   private static func hexadecimal(_ byte: UInt8) -> String {
@@ -136,7 +136,7 @@ struct AssetVault: Sendable {
     return digits.count == 1 ? "0" + digits : digits
   }
 
-  /// Makes names in a folder survive a power cut.
+  /// Makes the folder's entries survive a power failure.
   private static func synchronize(_ folder: URL) throws {
     let descriptor = try opened(folder, O_RDONLY | O_DIRECTORY)
     guard descriptor >= 0 else { throw failure(folder) }
@@ -144,7 +144,7 @@ struct AssetVault: Sendable {
     guard fsync(descriptor) == 0 else { throw failure(folder) }
   }
 
-  /// Whether it is room that was missing, by whichever name Foundation says so.
+  /// Whether the disk was full, in any of the forms in which Foundation reports it.
   static func isDiskFull(_ error: any Error) -> Bool {
     let error = error as NSError
     switch error.domain {

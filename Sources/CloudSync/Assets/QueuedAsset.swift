@@ -1,48 +1,46 @@
 package import CloudKit
 import Foundation
 
-/// Whether the bytes of an asset are kept from the moment on that its save is accepted.
+/// The way in which the file of an asset is kept when its save is accepted.
 public enum AssetKeeping: String, Hashable, Sendable, Codable {
-  /// They are copied beside the store: whatever becomes of the file, what was accepted is sent.
+  /// The file is copied beside the store, so that later changes to it do not matter.
   case copied
-  /// The file is only noted, with the hash of its bytes. Where it has changed or gone by the time it is sent, the save
-  /// becomes a dead letter that says so.
+  /// Only the path and the hash are stored. If the file has changed or is missing when it is sent, the save becomes a
+  /// dead letter.
   case referenced
 }
 
-/// An asset of an accepted save: where its bytes are, and what the server has said of them.
+/// An asset of an accepted save: its file, and the server's data about it.
 ///
-/// In the operation's changes the field holds a descriptor: before the server has named the bytes, one with their SHA-256
-/// as its checksum.
+/// The operation's changes hold a descriptor for it. Before the upload its checksum is the SHA-256.
 package struct QueuedAsset: Hashable, Sendable, Codable {
   package var field: String
-  /// The place in a list, or 0.
+  /// The index in a list, or 0.
   package var position: Int
-  /// The SHA-256 of the bytes in hexadecimal digits; nil for bytes that only the server has.
+  /// The SHA-256 of the bytes in hexadecimal digits; nil if only the server has the bytes.
   package var digest: String?
-  /// Bytes.
   package var size: Int64
-  /// The noted file; nil where the bytes were copied.
+  /// The path of the referenced file; nil if it was copied.
   package var path: String?
-  /// A field of the same zone that may hold the bytes already.
+  /// A field of the same zone that may hold the same bytes already.
   package var place: WireAssetPlace?
-  /// What the server called the bytes; nil before it has.
+  /// The server's checksum of the bytes; nil if not known yet.
   package var checksum: String?
-  /// What lets the descriptor be saved; nil before the upload, and once it is too old.
+  /// The upload receipt; nil before the upload and after it has expired.
   package var granted: Grant?
 
-  /// A descriptor with its receipt.
+  /// A descriptor with its upload receipt.
   package struct Grant: Hashable, Sendable, Codable {
     package var asset: WireAsset
     /// Milliseconds since 1970.
     package var at: Int64
 
-    /// Receipts are taken to live as long as the addresses of uploads, 15 minutes (reference 4), less the time that a
-    /// request may take.
+    /// The lifetime of a receipt: assumed to be that of an upload address, 15 minutes (reference 4), less the time of a
+    /// request.
     package static let lifetime: Int64 = 14 * 60_000
   }
 
-  /// The descriptor as the changes hold it: without what is good for one request only.
+  /// The descriptor as stored in the changes, without the receipt.
   package var value: WireAsset {
     guard let checksum else { return WireAsset(fileChecksum: digest.map { "sha256:\($0)" }, size: size) }
     return WireAsset(fileChecksum: checksum, size: size)
@@ -50,7 +48,7 @@ package struct QueuedAsset: Hashable, Sendable, Codable {
 }
 
 extension [QueuedAsset] {
-  /// What is still to be sent: those whose field still holds them.
+  /// The assets whose field still holds them.
   func kept(by changes: FieldChanges) -> [QueuedAsset] {
     filter { asset in
       let descriptors = changes.values[asset.field]?.assets ?? []
@@ -58,7 +56,7 @@ extension [QueuedAsset] {
     }
   }
 
-  /// The value of a field with the server's descriptors and receipts, as it is sent.
+  /// The value of a field with the server's descriptors and upload receipts.
   func granting(_ field: String, _ value: FieldValue) -> FieldValue {
     let own = filter { $0.field == field }
     guard !own.isEmpty else { return value }

@@ -2,13 +2,13 @@ package import CloudKit
 import Facts
 import Foundation
 
-/// Assets of accepted saves: kept before the save is accepted, brought to the server before it is sent.
+/// Assets of accepted saves: copied before the save is accepted, uploaded before it is sent.
 extension SyncStore {
   // MARK: - Accepting
 
-  /// Hashes or copies the bytes of changes' assets, which no sweep takes away before they have been accepted.
+  /// Hashes or copies the files of changes, and protects the copies until the changes are accepted.
   ///
-  /// - Parameter body: gets for each change its assets, or why it has to be refused.
+  /// - Parameter body: gets for each change its assets, or the reason to reject it.
   func whileKeepingAssets<Value>(
     of changes: [Change],
     _ keeping: AssetKeeping,
@@ -53,10 +53,10 @@ extension SyncStore {
     return .success(assets)
   }
 
-  /// Why a change is refused.
+  /// The reason why a change is rejected.
   struct Refusal: Error {
     var reason: String
-    /// What is no fault of the change, and keeps all others from being accepted, too.
+    /// A problem that is not the change's fault and keeps all others from being accepted too.
     var trouble: StoreError?
   }
 
@@ -109,7 +109,7 @@ extension SyncStore {
     }
   }
 
-  /// The assets as they are known in a zone: bytes that a record of it holds already need no upload.
+  /// Returns the assets with known places in the zone: bytes that one of its records holds need no upload.
   static func recognized(_ assets: [QueuedAsset], in zone: ZoneKey, _ ledger: Ledger) throws -> [QueuedAsset] {
     try assets.map { asset in
       guard asset.place == nil, let digest = asset.digest, let known = try place(of: digest, in: zone, ledger) else {
@@ -121,7 +121,7 @@ extension SyncStore {
     }
   }
 
-  /// The assets as what is queued knows them: of those that a caller has read from a queued record the files are here.
+  /// Returns the assets with the files of the queued record from which the caller read them.
   static func adopted(_ assets: [QueuedAsset], in zone: ZoneKey, _ ledger: Ledger) throws -> [QueuedAsset] {
     try assets.map { asset in
       guard asset.digest == nil, let place = asset.place, let checksum = asset.checksum,
@@ -135,7 +135,7 @@ extension SyncStore {
     }
   }
 
-  /// A field that holds these bytes, as far as the mirror knows.
+  /// A field in the mirror that holds these bytes.
   private static func place(of digest: String, in zone: ZoneKey, _ ledger: Ledger) throws -> AssetPlace? {
     guard let known = try ledger.assetPlace(digest, in: zone) else { return nil }
     let record = try ledger.record(RecordKey(zone, known.place.recordName))
@@ -144,9 +144,9 @@ extension SyncStore {
     return nil
   }
 
-  // MARK: - Bringing the bytes
+  // MARK: - Uploading
 
-  /// An asset without a valid receipt, of an operation that could be sent but for it.
+  /// An asset without a valid receipt, of an operation that is otherwise sendable.
   struct AssetNeed: Sendable {
     var operation: Int64
     var type: String
@@ -155,7 +155,8 @@ extension SyncStore {
     var file: URL?
   }
 
-  /// What these operations need. Of several that need the same bytes one is named, the others follow by its place.
+  /// The missing receipts of these operations. Equal bytes are uploaded once; the other operations then refer to that
+  /// field.
   func assetNeeds(_ ids: [Int64]) throws(StoreError) -> [AssetNeed] {
     let now = now()
     return try read { ledger in
@@ -173,25 +174,25 @@ extension SyncStore {
     }
   }
 
-  /// Where the bytes of a queued asset are; nil where only the server has them.
+  /// The file of a queued asset; nil if only the server has the bytes.
   func file(of asset: QueuedAsset) -> URL? {
     asset.path.map { URL(fileURLWithPath: $0) } ?? asset.digest.flatMap { vault?.file($0) }
   }
 
-  /// What became of an asset's need.
+  /// The result of getting a receipt.
   enum AssetOutcome: Sendable {
     case granted(WireAsset, at: Int64)
-    /// No record of the zone has these bytes any more: they have to be uploaded.
+    /// No record of the zone has these bytes any more: they must be uploaded.
     case notThere
-    /// No trying again helps.
+    /// Retrying does not help.
     case refused(FailureCause)
     case failed(WebServicesError)
     case zoneMissing(WebServicesError)
   }
 
-  /// Writes receipts into operations, and what kept an asset from getting one.
+  /// Stores the receipts of operations, and failures to get one.
   ///
-  /// - Returns: how many operations became dead letters.
+  /// - Returns: the number of operations that became dead letters.
   func finishAssets(
     _ outcomes: [(need: AssetNeed, outcome: AssetOutcome)],
     policy: MergePolicy,
@@ -202,7 +203,7 @@ extension SyncStore {
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       for zone in Set(outcomes.map(\.need.key.zoneKey)) { try ledger.noteServed(zone) }
       var failed = 0
-      // Of several files of a record that fail together one counts, and that the line is bad is no record's fault.
+      // Several failed files of a record count once, and a bad network is no record's fault.
       var putOff: Set<Int64> = []
       let isLineGood = outcomes.contains { if case .granted = $0.outcome { true } else { false } }
       for (need, outcome) in outcomes {
@@ -237,8 +238,8 @@ extension SyncStore {
     }
   }
 
-  /// Files that take longer to upload than their receipts live would be uploaded for ever: an attempt is counted where, once
-  /// the last one is here, the first is too old already. What goes as one is looked at as one.
+  /// Counts an attempt if the first receipt has expired when the last file is uploaded. Otherwise files that take
+  /// longer than a receipt lives would be uploaded for ever. A group counts as one.
   private static func countLateness(of operation: inout QueuedOperation, now: Int64, _ ledger: Ledger) throws {
     let id = operation.id
     let members = try operation.group.map { try ledger.operations(inGroup: $0) } ?? []
@@ -252,7 +253,7 @@ extension SyncStore {
     if operation.attempts >= operation.maxAttempts { operation.fail(.uploadExpired(code: error.code.name)) }
   }
 
-  /// Notes where the bytes of a saved operation are now, so that others need no upload.
+  /// Remembers the places of a saved operation's bytes, so that others need no upload.
   static func noteAssets(of sent: QueuedOperation, in record: MirrorRecord, _ ledger: Ledger) throws {
     for asset in sent.assets {
       guard let digest = asset.digest, let checksum = asset.checksum,
@@ -263,29 +264,29 @@ extension SyncStore {
     }
   }
 
-  /// Removes copies that no operation needs any more.
+  /// Removes copies that no operation needs.
   func sweepAssets() throws(StoreError) {
     do {
       try vault?.sweep { try read { try $0.assetDigests() } }
     } catch let error as StoreError {
       throw error
     } catch {
-      // A copy that stays costs only its room, and is swept another time.
+      // A leftover copy only takes space and is removed another time.
     }
   }
 }
 
-/// A field of a zone's record that holds bytes known by their hash.
+/// A field of a zone's record that holds bytes with a known hash.
 package struct AssetPlace: Hashable, Sendable {
   package var place: WireAssetPlace
   package var checksum: String
 }
 
 extension QueuedAsset {
-  /// Whether it can be saved now.
+  /// Whether it has a valid receipt.
   func isGranted(at now: Int64) -> Bool { granted.map { now - $0.at < Grant.lifetime && now >= $0.at } ?? false }
 
-  /// Whether it is the same asset of the operation, whatever has been learnt of it since.
+  /// Whether it is the same asset of the operation, apart from the server's data about it.
   fileprivate func isSame(as other: QueuedAsset) -> Bool {
     field == other.field && position == other.position && size == other.size
       && (digest != nil ? digest == other.digest : checksum == other.checksum)
@@ -293,17 +294,17 @@ extension QueuedAsset {
 }
 
 extension QueuedOperation {
-  /// Whether an asset has to be brought to the server before this can be sent.
+  /// Whether an asset must be uploaded first.
   var needsUpload: Bool { assets.contains { $0.granted == nil } }
 
-  /// Lets go of receipts: of all, or of those that are too old to be used.
+  /// Drops receipts: all, or the expired ones.
   mutating func forgetGrants(at now: Int64? = nil) {
     for index in assets.indices where now.map({ !assets[index].isGranted(at: $0) }) ?? true {
       assets[index].granted = nil
     }
   }
 
-  /// Takes a descriptor with its receipt: from now on the changes name the bytes as the server does.
+  /// Stores a descriptor with its receipt and updates the changes to the server's checksum.
   fileprivate mutating func grant(_ index: Int, _ descriptor: WireAsset, at time: Int64) {
     let old = assets[index].value
     assets[index].granted = QueuedAsset.Grant(asset: descriptor, at: time)
@@ -317,8 +318,8 @@ extension QueuedOperation {
     changes[field] = value.replacingAssets(with: descriptors)
   }
 
-  /// An asset that did not get through: the operation waits, ever longer. An attempt is counted where nobody asked for the
-  /// wait and others get through, or that has lasted for long.
+  /// Backs off after a failed upload, longer each time. An attempt is counted unless the server asked for the wait, or
+  /// the network is at fault and has not been for long.
   fileprivate mutating func putOff(_ error: WebServicesError, isLineGood: Bool, now: Int64, random: Double) {
     errorCode = error.code.name
     errorMessage = error.reason

@@ -1,26 +1,27 @@
-/// The order in which an app can take changes: what is referred to before what refers to it.
+/// The order in which changes are delivered to the app: referenced records first.
 struct DeliveryOrder {
-  /// Types of which the earlier come first, where references do not decide.
+  /// The ranks of record types; lower ranks come first unless references decide.
   private let ranks: [String: Int]
 
   init(types: [String]) {
     ranks = Dictionary(types.enumerated().map { ($1, $0) }) { first, _ in first }
   }
 
-  /// One of the things to be ordered.
+  /// An item to sort.
   struct Item {
     var key: RecordKey
     var type: String
     var references: Set<RecordKey>
   }
 
-  /// Positions of the items, referenced ones first; a ring is entered where the declared types and then the given order say.
+  /// Returns the indices of the items, referenced ones first. A reference cycle starts at the lowest type rank, then in
+  /// the given order.
   func sorted(_ items: [Item]) -> [Int] {
     let positions = Dictionary(items.enumerated().map { ($1.key, $0) }) { first, _ in first }
     let start = items.indices.sorted { (rank(items[$0]), $0) < (rank(items[$1]), $1) }
     var order: [Int] = []
     var isEntered = Set<Int>()
-    // A stack of its own: a chain may be as long as the list.
+    // An explicit stack, because a chain may be as long as the list.
     for first in start where !isEntered.contains(first) {
       isEntered.insert(first)
       var stack = [(item: first, left: targets(of: first, items, positions))]

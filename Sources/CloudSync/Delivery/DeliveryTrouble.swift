@@ -1,42 +1,41 @@
-/// What an app does not take, and when it is asked again.
+/// The state of deliveries that the app did not accept.
 ///
-/// A batch that is refused is tried once more as it is, then in ever smaller parts, until one record is alone. That one is set
-/// aside, so that it holds up nothing but what refers to it, and tried by itself from time to time.
+/// A rejected batch is tried once more as it is, then in ever smaller parts, until a single record is isolated. That
+/// record is set aside and retried from time to time, so that it holds up only records that refer to it.
 struct DeliveryTrouble: Codable, Hashable, Sendable {
-  /// Batches refused since one was taken or something was set aside.
+  /// Rejected batches since one was accepted or a record was set aside.
   private(set) var attempts = 0
   private(set) var reason = ""
-  /// When that was.
+  /// The time of the latest rejection.
   private(set) var at: Int64 = 0
-  /// When the next batch may be tried.
+  /// The earliest time of the next batch.
   private(set) var nextAt: Int64 = 0
-  /// Deliveries that are set aside. Optional, as are those below: earlier versions did not write them.
+  /// Deliveries that are set aside. Optional, as are the properties below: earlier versions did not write them.
   private(set) var setAside: Set<Int64>?
-  /// When these are tried again.
+  /// The time at which these are retried.
   private(set) var retryAt: Int64?
-  /// How often they have been.
+  /// The number of retries so far.
   private(set) var rounds: Int?
-  /// Refusals since a batch was taken.
+  /// Rejections since a batch was accepted.
   private(set) var refusals: Int?
-  /// Whether a part was taken: the app takes others, and the one that it does not take has only to be found.
+  /// Whether a part was accepted, so that only the bad record has to be found.
   private(set) var isFinding: Bool?
 
-  /// More than this are not set aside: it is no single record then.
+  /// The maximum number set aside; with more, no single record is at fault.
   private static let largest = 5_000
-  /// As many refusals in a row are not followed by the next call at once: the app takes nothing at all.
+  /// The number of rejections in a row after which the next call waits, because the app accepts nothing.
   private static let patience = 100
 
   var isAside: Bool { setAside?.isEmpty == false }
-  /// Whether more can be set aside.
   var hasRoom: Bool { setAside?.count ?? 0 < Self.largest }
 
-  /// When something can be tried next; nil: nothing waits for a time.
+  /// The time of the next try; nil if nothing waits for a time.
   func next(after now: Int64) -> Int64? { [nextAt, retryAt ?? 0].filter { $0 > now }.min() }
 
-  /// How many records are tried next.
+  /// The number of records to try next.
   var limit: Int { max(1, 200 >> (2 * min(max(attempts - 1, 0), 4))) }
 
-  /// What is so at a time: what is set aside may be due again.
+  /// Returns the state at a time: records that are set aside may be due again.
   func seen(at now: Int64) -> Self {
     guard let retryAt, retryAt <= now || at > now else { return self }
     var due = self
@@ -44,7 +43,7 @@ struct DeliveryTrouble: Codable, Hashable, Sendable {
     return due
   }
 
-  /// Takes that a batch was refused.
+  /// Records that a batch was rejected.
   ///
   /// - Returns: whether the next one may be tried at once.
   mutating func refuse(_ batch: [Int64], _ reason: String, now: Int64, random: Double) -> Bool {
@@ -63,14 +62,14 @@ struct DeliveryTrouble: Codable, Hashable, Sendable {
     return goesOn
   }
 
-  /// Sets aside what cannot be taken for itself, or for what it refers to.
+  /// Sets deliveries aside that are rejected, or that refer to one.
   mutating func put(aside numbers: [Int64], now: Int64, random: Double) {
     setAside = (setAside ?? []).union(numbers)
     let wait = Backoff.seconds(afterAttempt: 5 + (rounds ?? 0), random: random)
     retryAt = retryAt ?? now + Backoff.milliseconds(wait)
   }
 
-  /// Takes that a batch was taken: the next one may be larger.
+  /// Records that a batch was accepted: the next one may be larger.
   mutating func take() {
     if attempts > 0 { (attempts, isFinding) = (attempts - 1, true) }
     (refusals, nextAt) = (0, at)

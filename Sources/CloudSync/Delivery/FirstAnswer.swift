@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Of several that would answer a question, the first does.
+/// Resumes a continuation with the first of several results.
 final class FirstAnswer<Value: Sendable, Failure: Error>: Sendable {
   private let continuation: Mutex<CheckedContinuation<Value, Failure>?>
 
   init(_ continuation: CheckedContinuation<Value, Failure>) { self.continuation = Mutex(continuation) }
 
-  /// Whether this was the first.
+  /// Resumes the continuation. Returns whether this was the first result.
   @discardableResult
   func give(_ answer: Result<Value, Failure>) -> Bool {
     let asking = continuation.withLock { continuation in
@@ -18,7 +18,7 @@ final class FirstAnswer<Value: Sendable, Failure: Error>: Sendable {
   }
 }
 
-/// Calls of a delegate that are overdue and have not ended.
+/// Counts calls of a delegate that are overdue and have not ended.
 final class OverdueCalls: Sendable {
   private let count = Mutex(0)
 

@@ -4,7 +4,8 @@ import Foundation
 
 /// Asking the delegate before a change is sent.
 extension SyncEngine {
-  /// The operations that may go as they are; none where the delegate changed or refused one, since then the plan is another.
+  /// Returns the operations that may be sent unchanged; none if the delegate changed or rejected one, because then a
+  /// new plan is needed.
   func approved(_ ids: [Int64], _ lease: Lease) async throws -> [Int64] {
     guard asksBeforeSending, let delegate else { return ids }
     let drafts = try store.drafts(ids).filter { approvals[$0.id] != $0.generation }
@@ -16,7 +17,7 @@ extension SyncEngine {
       let record = CKRecord(draft.key, type: draft.type, fields: draft.fields, tag: draft.tag)
       let changes: FieldChanges
       do {
-        // Others need not wait for one whose question is not answered.
+        // A question without an answer does not hold up the others.
         let answer = try await ask(besidesOverdue: 7) { try await delegate.syncEngine(self, willSend: record) }
         guard answer.recordID == record.recordID, answer.recordType == record.recordType else {
           throw StoreError(.invalid, "the app returned another record than it was asked about")
@@ -25,7 +26,7 @@ extension SyncEngine {
         changes = FieldChanges(values: fields, cleared: Set(draft.fields.keys).subtracting(fields.keys))
           .effective(on: draft.fields)
       } catch {
-        // Ours; one that the app throws is an error of its own.
+        // Rethrow our own cancellation; a `CancellationError` of the app is its rejection.
         try Task.checkCancellation()
         try store.keepBack(draft, error, random: configuration.random(), lease)
         isAsPlanned = false
@@ -38,7 +39,7 @@ extension SyncEngine {
         isAsPlanned = false
       }
     }
-    // A version that is asked about twice does no harm.
+    // Asking twice about a version does no harm.
     if approvals.count > 10_000 { approvals = approvals.filter { ids.contains($0.key) } }
     return isAsPlanned ? ids : []
   }
@@ -74,7 +75,7 @@ extension SyncStore {
     }
   }
 
-  /// Takes what the app changed of a record before it goes; the version that is then to be sent.
+  /// Applies the changes that the app made to a record before it is sent. Returns the generation to send.
   func amend(_ draft: Draft, _ changes: FieldChanges, _ lease: Lease) throws(StoreError) -> Int64? {
     try change(draft, lease) { operation, mirror, now in
       operation.changes.apply(changes)
@@ -83,7 +84,7 @@ extension SyncStore {
     }
   }
 
-  /// The app will not have it sent, or did not say so in time.
+  /// Handles a save that the app rejected, or about which it did not answer in time.
   func keepBack(_ draft: Draft, _ error: any Error, random: Double, _ lease: Lease) throws(StoreError) {
     _ = try change(draft, lease) { operation, _, now in
       let reason = SyncEngine.reason(error)
@@ -109,7 +110,7 @@ extension SyncStore {
     _ body: (inout QueuedOperation, MirrorRecord?, Int64) -> Void
   ) throws(StoreError) -> Int64? {
     return try write(lease) { ledger, now in
-      // Edited, paused or discarded meanwhile: it is asked about anew.
+      // Edited, paused or discarded meanwhile: the app is asked again.
       guard var operation = try ledger.operation(draft.id), operation.generation == draft.generation,
         operation.state == .pending || operation.state == .waiting
       else { return nil }

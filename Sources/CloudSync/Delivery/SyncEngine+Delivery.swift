@@ -2,9 +2,9 @@ import CloudKit
 import Dispatch
 import Foundation
 
-/// Handing to the delegate what came and what failed; its answers are written down when it has given them.
+/// Delivering fetched changes and dead letters to the delegate, and recording its answers.
 extension SyncEngine {
-  /// Hands over what there is, now and whenever something comes, until cancelled.
+  /// Delivers everything, now and whenever something new arrives, until cancelled.
   func deliverAlways() async throws {
     let wakeup = deliveryWakeup
     let watcher = StoreWatcher(store, queue: .global()) { wakeup.ring() }
@@ -13,25 +13,25 @@ extension SyncEngine {
     while !Task.isCancelled {
       do {
         let trouble = try store.deliveryTrouble()
-        // Trouble in the future was before the clock was set back.
+        // A time in the future was set before the clock was moved back.
         if trouble.map({ $0.nextAt <= store.now() || $0.at > store.now() }) ?? true { try await deliver() }
         let next = try store.deliveryTrouble()?.next(after: store.now())
         let left = next.map { Duration.milliseconds(max(1, $0 - store.now())) }
         patience = .seconds(1)
-        // Without the system's watch the store has to be looked at.
+        // Without a watch of the system the store has to be polled.
         await wakeup.sleep(watcher == nil ? .milliseconds(250) : left)
       } catch let error as StoreError where error.passes {
-        // A full disk, or a file that others hold: what is to be delivered is noted still.
+        // A full disk or a locked file: deliveries are still recorded.
         await wakeup.sleep(patience)
         patience = min(patience * 2, .seconds(60))
       }
     }
   }
 
-  /// Hands over what there is now. A delegate that will not have it is asked again later; nothing is thrown for that.
+  /// Delivers what there is now. If the delegate rejects it, it is asked again later, without an error.
   func deliver() async throws {
     guard delegate != nil else { return }
-    // One call at a time: what is being taken would be handed over twice.
+    // One call at a time, so that nothing is delivered twice.
     while let delivering { _ = await delivering.result }
     let task = Task { try await deliverAll() }
     delivering = task
@@ -46,13 +46,13 @@ extension SyncEngine {
   private func deliverAll() async throws {
     guard let delegate else { return }
     try store.startDelivering()
-    // What comes meanwhile goes before more dead letters.
+    // Newly fetched changes come before more dead letters.
     repeat {
       guard try await handOver(to: delegate) else { return }
     } while try await offerDeadLetters(to: delegate)
   }
 
-  /// - Returns: whether the app has taken all that there was.
+  /// - Returns: whether the app has accepted everything.
   private func handOver(to delegate: any SyncEngineDelegate) async throws -> Bool {
     while !Task.isCancelled {
       let batch = try store.nextDelivery(types: delegate.recordTypesInDependencyOrder)
@@ -100,7 +100,7 @@ extension SyncEngine {
     } catch let silence as NoAnswer where !silence.wasAsked {
       return false
     } catch {
-      // An answer that does not come counts as none.
+      // No answer in time counts as no repair.
     }
     guard !Task.isCancelled else { return false }
     var replacement: [String: FieldValue]?
@@ -111,12 +111,11 @@ extension SyncEngine {
     return true
   }
 
-  // MARK: - One answer
+  // MARK: - One call
 
-  /// What a delegate answers, within its bound. A call that is overdue is cancelled.
+  /// Calls the delegate with a time limit. An overdue call is cancelled.
   ///
-  /// - Parameter others: how many overdue calls that have not ended another one is made beside; none, where they could come
-  ///   into each other's way.
+  /// - Parameter others: the number of overdue calls that may still run at the same time; zero if they could interfere.
   func ask<Value: Sendable>(
     besidesOverdue others: Int = 0,
     _ body: @escaping @Sendable () async throws -> Value
@@ -130,14 +129,14 @@ extension SyncEngine {
         let answer = FirstAnswer(continuation)
         let timer = Task {
           guard (try? await Task.sleep(for: .seconds(patience))) != nil else { return }
-          // Before anybody hears of it, and asks the next.
+          // Count it before the result is reported and the next call is made.
           overdue.began()
           if answer.give(.failure(NoAnswer(seconds: patience))) {
             call.cancel()
             _ = await call.result
           }
           overdue.ended()
-          // What was not asked meanwhile.
+          // Continue with calls that were postponed.
           wakeup.ring()
         }
         Task {
@@ -157,7 +156,7 @@ extension SyncEngine {
   }
 }
 
-/// A delegate let its time pass, or has not ended an earlier call.
+/// The delegate did not answer in time, or has not ended an earlier call.
 struct NoAnswer: Error, CustomStringConvertible {
   var seconds: Double
   var wasAsked = true

@@ -2,21 +2,21 @@ import CloudKit
 import Facts
 import Foundation
 
-/// Dead letters that an app may put right.
+/// Dead letters that the app may repair.
 extension SyncStore {
-  /// A dead letter as an app sees it.
+  /// A dead letter as shown to the app.
   struct DeadLetter: Sendable {
     var id: Int64
     var generation: Int64
     var key: RecordKey
     var type: String
-    /// The whole record with the failed change in it.
+    /// The whole record with the failed change applied.
     var fields: [String: FieldValue]
     var tag: String?
     var failure: SyncFailure
   }
 
-  /// Failed saves that have not been offered in this version, oldest first, a hundred at most.
+  /// Failed saves that have not been shown to the app in this version, oldest first, at most a hundred.
   func deadLettersToOffer() throws(StoreError) -> [DeadLetter] {
     try read { ledger in
       try ledger.deadLettersToOffer(limit: 100).map { operation in
@@ -34,7 +34,7 @@ extension SyncStore {
     }
   }
 
-  /// Writes down that a dead letter was offered, and what is to be sent in its place, if anything.
+  /// Records that a dead letter was shown to the app, and queues the replacement, if any.
   func offered(_ letter: DeadLetter, _ replacement: [String: FieldValue]?) throws(StoreError) {
     let now = now()
     try write { ledger in
@@ -46,14 +46,14 @@ extension SyncStore {
         return try ledger.update(operation)
       }
       let mirror = try ledger.record(operation.key)
-      // Onto what is queued, which may clear fields and have rules that no record shows. What it was made on stays what it
-      // was made on: the app has not seen what others have written since.
+      // Apply the edit to the queued change, which may clear fields and have rules that a record does not show. Keep
+      // its base, because the app has not seen later changes by others.
       let cleared = Set(letter.fields.keys).subtracting(replacement.keys)
       let edit = FieldChanges(values: replacement, cleared: cleared).effective(on: letter.fields)
       for name in edit.names.subtracting(operation.changes.names) { operation.base[name] = letter.fields[name] }
       operation.changes.apply(edit)
       if mirror?.changeTag != operation.baseTag || mirror?.changeTag != letter.tag { operation.needsReadBack = true }
-      // What is taken back need not be sent, unless the record is to be made with it, or an unanswered request may write it.
+      // A reverted field need not be sent, unless the record is created with it or an unconfirmed request may write it.
       if !operation.isUnanswered {
         let (base, makes) = (operation.base, operation.baseTag == nil)
         for name in edit.names where operation.changes[name] == base[name] && !(makes && base[name] != nil) {
@@ -61,7 +61,7 @@ extension SyncStore {
         }
       }
       operation.generation += 1
-      // Should this one fail, too, it is an operator's.
+      // If this one fails too, an operator decides.
       operation.isOffered = true
       operation.editedAt = now
       operation.forgetFailures()
@@ -78,7 +78,7 @@ extension SyncStore {
 }
 
 extension QueuedOperation {
-  /// Whether the app has been offered it, a dead letter, as it is now.
+  /// Whether this version of the dead letter has been shown to the app.
   var isOffered: Bool {
     get { askedAbout == "\(generation)" }
     set { askedAbout = newValue ? "\(generation)" : nil }

@@ -2,31 +2,31 @@ import CloudKit
 import Facts
 import Foundation
 
-/// What an app is told of, and what it did with it.
+/// Delivering changes to the app.
 extension SyncStore {
-  /// What goes to the app in one call.
+  /// The changes delivered to the app in one call.
   struct DeliveryBatch: Sendable {
     var numbers: [Int64] = []
     var changes = ReceivedChanges()
-    /// What has to wait for something that is set aside.
+    /// Deliveries that refer to a record that is set aside.
     var blocked: [Int64] = []
   }
 
-  /// Begins to note what changes. Looking whether it has begun writes nothing.
+  /// Starts recording deliveries. Writes nothing if it has started already.
   func startDelivering() throws(StoreError) {
     guard try read({ try $0.value("delivers") }) == nil else { return }
     try write { try $0.startDelivering() }
   }
 
-  /// What has not been taken, in the order in which it is to be taken: the oldest of what is there, with what it refers to,
-  /// and once nothing of that is left what is gone.
+  /// Returns the next deliveries: the oldest existing records with those they refer to, and when none are left, the
+  /// deletions.
   func nextDelivery(types: [String]) throws(StoreError) -> DeliveryBatch {
     let order = DeliveryOrder(types: types)
     let now = now()
     let isDriven = storage.isDriven
     return try read { ledger in
       let trouble = try Self.trouble(now, ledger) ?? DeliveryTrouble()
-      // In the middle of a reading what something refers to may not have come yet.
+      // In the middle of a fetch, referenced records may not have arrived yet.
       let isReading = try isDriven && ledger.value(Self.readingKey) != nil
       let (batch, isWaiting) = try modifications(order, trouble, isReading: isReading, ledger)
       guard batch.numbers.isEmpty, batch.blocked.isEmpty, !isWaiting else { return batch }
@@ -34,7 +34,7 @@ extension SyncStore {
     }
   }
 
-  /// The oldest that are noted and not set aside.
+  /// The oldest deliveries that are not set aside.
   private func deliveries(isGone: Bool, _ limit: Int, _ trouble: DeliveryTrouble, _ ledger: Ledger) throws
     -> [Delivery]
   {
@@ -43,7 +43,7 @@ extension SyncStore {
     return Array(noted.lazy.filter { !aside.contains($0.number) }.prefix(limit))
   }
 
-  /// - Returns: what is to be taken now, and whether there is more of which something has to come first.
+  /// - Returns: the batch, and whether others wait for referenced records to arrive.
   private func modifications(
     _ order: DeliveryOrder,
     _ trouble: DeliveryTrouble,
@@ -62,9 +62,9 @@ extension SyncStore {
       next += 1
       let queued = try ledger.operation(for: delivery.key)
       let mirror = try ledger.record(delivery.key)
-      // What is gone comes later, also where others refer to it still.
+      // Deletions come later, even of records that others still refer to.
       guard let type = queued?.type ?? mirror?.type, mirror != nil || queued?.kind == .save else { continue }
-      // The app itself deleted it; it hears of it again when that has ended.
+      // The app itself deleted it; it is delivered again when the delete has ended.
       if queued?.kind == .delete {
         batch.numbers.append(delivery.number)
         continue
@@ -79,7 +79,7 @@ extension SyncStore {
         )
       )
       if isReading, try references.contains(where: { try !ledger.isThere($0) }) { incomplete.insert(delivery.key) }
-      // What it refers to comes with it, however late that was noted.
+      // Include referenced records, even if they changed later.
       for target in references where !chosen.contains(target) {
         guard noted.count < Self.largestDelivery, let other = try ledger.delivery(of: target) else { continue }
         if trouble.setAside?.contains(other.number) == true {
@@ -94,14 +94,14 @@ extension SyncStore {
     incomplete = Self.dependants(on: incomplete, among: present.map(\.order)).subtracting(blocked)
     batch.blocked = present.filter { blocked.contains($0.order.key) }.map(\.number)
     present.removeAll { blocked.contains($0.order.key) || incomplete.contains($0.order.key) }
-    // Alone is alone: what it refers to is tried before it.
+    // When trying a single record, the records it refers to come first.
     let taken = order.sorted(present.map(\.order)).prefix(trouble.limit == 1 ? 1 : .max).map { present[$0] }
     batch.numbers += taken.map(\.number)
     batch.changes.modifications = taken.map(\.record)
     return (batch, !incomplete.isEmpty)
   }
 
-  /// These, and whatever refers to them, by however many steps.
+  /// These records and all that refer to them, directly or indirectly.
   private static func dependants(on keys: Set<RecordKey>, among items: [DeliveryOrder.Item]) -> Set<RecordKey> {
     var found = keys
     var isGrowing = !keys.isEmpty
@@ -121,7 +121,7 @@ extension SyncStore {
     var zones: [(number: Int64, zoneID: CKRecordZone.ID)] = []
     for delivery in try deliveries(isGone: true, Self.largestDelivery, trouble, ledger) {
       if delivery.key.name.isEmpty {
-        // One that was made anew since is there.
+        // The zone may have been recreated since.
         let state = try ledger.zone(delivery.key.zoneKey)?.state
         let isGone = state == nil || state == .deleted
         if isGone {
@@ -138,7 +138,7 @@ extension SyncStore {
         )
       }
     }
-    // Of what the app does not take the first ones, in their order; zones when nothing else is left.
+    // After a rejection deliver only the first ones, in order; zones come last.
     let limit = trouble.attempts > 1 ? trouble.limit : Self.largestDelivery
     let first = order.sorted(gone.map(\.order)).reversed().prefix(limit).map { gone[$0] }
     batch.changes.deletions = first.map {
@@ -150,7 +150,7 @@ extension SyncStore {
     return batch
   }
 
-  /// More than this do not go in one call, however long the chain of references.
+  /// The maximum number of changes in one call, however long the chain of references.
   private static let largestDelivery = 5_000
 
   func delivered(_ batch: DeliveryBatch) throws(StoreError) {
@@ -161,33 +161,33 @@ extension SyncStore {
     }
   }
 
-  /// Nothing is left that can be taken now: where nothing is set aside, all is well.
+  /// Called when nothing more can be delivered: clears the trouble, unless records are set aside.
   func deliveryEnded() throws(StoreError) {
     guard let trouble = try deliveryTrouble(), !trouble.isAside else { return }
     try write { try $0.setValue(Self.troubleKey, nil) }
   }
 
-  // MARK: - While feeds are read
+  // MARK: - During a fetch
 
   static let readingKey = "reading"
 
-  /// Notes that feeds are being read, where there is an app to be told of what comes.
+  /// Records that a fetch is in progress, if there is an app to deliver to.
   func setReading(_ isReading: Bool, _ lease: Lease) throws(StoreError) {
     let isNoted = try read { try $0.value("delivers") == nil ? isReading : $0.value(Self.readingKey) != nil }
     guard isNoted != isReading else { return }
     try write(lease) { ledger, now in try ledger.setValue(Self.readingKey, isReading ? "1" : nil) }
   }
 
-  // MARK: - An app that does not take them
+  // MARK: - Rejected deliveries
 
   static let troubleKey = "delivery"
 
-  /// Why the app was not done with what it was last given, and when it is asked again.
+  /// The rejection of the latest deliveries, with the time of the next try.
   func deliveryTrouble() throws(StoreError) -> DeliveryTrouble? {
     try read { try DeliveryTrouble(stored: $0.value(Self.troubleKey)) }
   }
 
-  /// Notes that the app did not take a batch.
+  /// Records that the app rejected a batch.
   ///
   /// - Returns: whether another one may be tried at once.
   func deliveryFailed(_ batch: DeliveryBatch, _ reason: String, random: Double) throws(StoreError) -> Bool {
@@ -201,7 +201,7 @@ extension SyncStore {
     }
   }
 
-  /// Sets aside what refers to something that is.
+  /// Sets aside deliveries that refer to one that is.
   ///
   /// - Returns: whether there was room.
   func setAside(_ numbers: [Int64], random: Double) throws(StoreError) -> Bool {
@@ -213,7 +213,7 @@ extension SyncStore {
     return true
   }
 
-  /// The trouble as it is at a time.
+  /// The current trouble.
   private static func trouble(_ now: Int64, _ ledger: Ledger) throws -> DeliveryTrouble? {
     DeliveryTrouble(stored: try ledger.value(troubleKey))?.seen(at: now)
   }
@@ -235,7 +235,7 @@ extension DeliveryTrouble {
 }
 
 extension Ledger {
-  /// Whether a record is known here, on the server or by a queued save.
+  /// Whether a record exists in the mirror or in a queued save.
   fileprivate func isThere(_ key: RecordKey) throws -> Bool {
     if try changeTag(key) != nil { return true }
     return try operation(for: key)?.kind == .save

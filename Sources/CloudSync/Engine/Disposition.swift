@@ -1,49 +1,50 @@
 package import CloudKit
 
-/// What an error means for the operation it struck. One table for every error there is.
+/// The way an operation continues after an error. One table covers every error.
 package enum Disposition: Hashable, Sendable {
-  /// The wish is already true: a delete of what is not there.
+  /// The goal is already reached, such as deleting a record that does not exist.
   case acknowledge
-  /// Nobody's fault: the scope waits, the operation keeps its attempts.
+  /// No operation is at fault: the scope waits, and no attempt is counted.
   case wait(Scope)
-  /// A passing failure of this operation: back off, one attempt spent.
+  /// A temporary failure of this operation: back off and count an attempt.
   case backOff
-  /// The effect is unknown, or the server holds another version: read its record, then merge. No attempt spent.
+  /// The effect is unknown, or the server holds another version: re-fetch the record, then merge. No attempt is
+  /// counted.
   case readBack
-  /// The record that was to be updated is gone on the server: an edit meets a delete.
+  /// The record to be updated was deleted on the server: an edit meets a delete.
   case vanished
-  /// The zone is missing: its lane stops until the zone is there.
+  /// The zone is missing: its operations wait until it exists.
   case zoneMissing
-  /// Failed only because a neighbour of its atomic group did: sent again without blame.
+  /// Failed only because another member of its atomic group did: sent again, and no attempt is counted.
   case sibling
-  /// The request was too large: sent again in smaller ones.
+  /// The request was too large: send smaller ones.
   case split
-  /// The request was refused whole for one of its records: sent again by halves, until the culprit is alone.
+  /// The request was rejected as a whole because of one of its records: bisection finds it.
   case isolate
-  /// The server failed over the whole request: the scope waits, and the next request is smaller, so that a record that
-  /// makes it fail is alone in the end and spends its attempts.
+  /// The server failed on the whole request: the scope waits, and the next request is smaller, so that a record that
+  /// causes the failure is isolated in the end.
   case outage
-  /// A person has to act; kept with its reason until then.
+  /// A person has to act; the operation is kept until then.
   case deadLetter
 
-  /// What a wait holds up.
+  /// The part of the sync that waits.
   package enum Scope: Hashable, Sendable {
-    /// Everything: no network.
+    /// Everything, because there is no network.
     case network
-    /// Everything: the account has to be put right.
+    /// Everything, until the account problem is solved.
     case account
-    /// Saves: the quota is full; deletes go on.
+    /// Saves, because the quota is full; deletes continue.
     case quota
-    /// The database, or the zone where the refusal was an item's.
+    /// The database, or the zone if one item was rejected.
     case throttle
   }
 
-  /// The table of `sync.md` 1.3: (code, effect, phase, attempt) to disposition.
+  /// The table of `sync.md` 1.3, from code, effect, phase and attempt to disposition.
   ///
   /// - Parameters:
-  ///   - attempt: which attempt this was, from 1.
-  ///   - isCreation: whether the operation makes a record that the server is not known to hold.
-  ///   - isRequestLevel: whether the whole request failed, or one item of it.
+  ///   - attempt: the number of this attempt, from 1.
+  ///   - isCreation: whether the operation creates a record that the server is not known to hold.
+  ///   - isRequestLevel: whether the whole request failed, not one item of it.
   package init(
     _ error: WebServicesError,
     kind: OperationKind,
@@ -67,15 +68,14 @@ package enum Disposition: Hashable, Sendable {
     case .conflict, .exists:
       switch kind {
       case .save, .delete: self = .readBack
-      // The zone is there, which is what was wanted.
+      // The zone exists, which is the goal.
       case .zoneSave: self = .acknowledge
       case .zoneDelete: self = transient
       }
     case .notFound:
       switch kind {
-      // Of a whole request it means that there is no such container: a person has to put that right, no change is to
-      // blame.
-      // What is created cannot have vanished: its type is not known (reference 7.3).
+      // For a whole request it means that the container does not exist, which a person has to solve. For a create it
+      // means that the record type is unknown (reference 7.3).
       case .save: self = isRequestLevel ? .wait(.account) : isCreation ? .deadLetter : .vanished
       case .delete, .zoneDelete: self = isRequestLevel ? .wait(.account) : .acknowledge
       case .zoneSave: self = isRequestLevel ? .wait(.account) : .deadLetter
@@ -85,26 +85,26 @@ package enum Disposition: Hashable, Sendable {
       case .save, .zoneSave: self = .zoneMissing
       case .delete, .zoneDelete: self = .acknowledge
       }
-    // Where the whole request bears it, no member is named as the culprit, so each of them spends an attempt.
+    // If the whole request failed this way, no member is named as the cause, so each of them counts an attempt.
     case .atomicError: self = isRequestLevel ? transient : .sibling
     case .validatingReferenceError: self = transient
     case .quotaExceeded: self = .wait(.quota)
     case .limitExceeded: self = .split
     case .authenticationRequired, .authenticationFailed: self = .wait(.account)
     case .badRequest, .uniqueFieldError: self = isRequestLevel ? .isolate : .deadLetter
-    // Nobody may write here, or something between us and the server forbids it: that is no record's fault.
+    // For a whole request, no write is allowed or a proxy forbids it: no record is at fault.
     case .accessDenied: self = isRequestLevel ? .wait(.account) : .deadLetter
-    // Never dropped: bounded retries, then a dead letter with the raw answer.
+    // Never dropped: limited retries, then a dead letter with the raw reply.
     case .unknown: self = isRequestLevel ? .outage : transient
     }
   }
 }
 
 extension WebServicesError {
-  /// No answer came that tells what became of a write.
+  /// Whether the reply does not show what became of a write.
   var isLoss: Bool { code != .conflict && code != .exists }
 
-  /// A request that only reads was refused whole, and one of the names in it may be why.
+  /// Whether a read that failed as a whole may have failed because of one of its records.
   var mayBeForOneRecord: Bool {
     switch code {
     case .badRequest, .internalError, .limitExceeded, .unexpectedServerResponse, .unknown: true
@@ -113,9 +113,9 @@ extension WebServicesError {
   }
 }
 
-/// How long to wait before trying again.
+/// Computes the time until a retry.
 package enum Backoff {
-  /// The most seconds that is waited where the server asks for nothing.
+  /// The longest back-off in seconds, unless the server asks for more.
   package static let longest = 300.0
 
   /// Seconds before attempt `attempt + 1`: 1, 2, 4 … 300, with full jitter in the upper half.
@@ -124,30 +124,31 @@ package enum Backoff {
     return ceiling / 2 + ceiling / 2 * random
   }
 
-  /// Seconds that one operation waits for the server: as long as it asked, after a second failure twice that, and so on, up to
-  /// an hour more than asked.
+  /// Seconds for which one operation waits for the server: as long as it asked, doubled with each further failure, up
+  /// to an hour more than asked.
   package static func seconds(asked: Double, attempt: Int) -> Double {
     let asked = min(max(asked, 0), 315_360_000)
     return min(asked * Double(1 << min(max(attempt - 1, 0), 12)), asked + 3600)
   }
 
-  /// The longest that a wait is honoured, in seconds: after a day the server is asked again.
+  /// The longest wait in seconds: after a day the server is asked again.
   static let longestWait = 86_400.0
 
-  /// Seconds a scope waits: never less than the server asked, more where it repeats itself, jitter upward only.
+  /// Seconds for which a scope waits: at least what the server asked, more with each repetition, with jitter upward
+  /// only.
   ///
   /// - Parameters:
-  ///   - asked: the server's `retryAfter`, if it gave one.
-  ///   - previous: the last wait of the same scope, if the scope has not been free since.
+  ///   - asked: the server's `retryAfter`, if any.
+  ///   - previous: the last wait of the same scope, if no request has succeeded since.
   package static func scopeSeconds(asked: Double?, previous: Double?, random: Double) -> Double {
-    // A wait of nothing is no wait at all: taken at its word, the next request would go at once, and so on.
+    // A `retryAfter` of zero is ignored; else the next request would be sent at once, in a loop.
     let asked = asked.flatMap { $0 > 0 ? min($0, longestWait) : nil }
     let grown = previous.map { min($0 * 2, (asked ?? 0) + 3600) } ?? 1
     let wait = asked.map { previous == nil ? $0 : max($0, grown) } ?? min(grown, longest)
     return min(wait + wait * 0.1 * random, longestWait)
   }
 
-  /// Whole milliseconds, rounded up, and a day at most.
+  /// Whole milliseconds, rounded up, at most a day.
   package static func milliseconds(_ seconds: Double) -> Int64 {
     guard seconds > 0 else { return 0 }
     return Int64((min(seconds, longestWait) * 1000).rounded(.up))

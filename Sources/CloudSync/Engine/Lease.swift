@@ -1,22 +1,23 @@
 import Foundation
 
-/// The right to drive a store: held by one process at a time.
+/// The right to sync a store, held by one process at a time.
 ///
-/// Two things make it safe. The kernel's lock on a file beside the store ends with the process, so a dead driver is
-/// replaced at once. The fencing number in the store is raised by whoever takes over and checked in every transaction
-/// of the driver, so one that was stopped past its lease and continues writes nothing.
+/// Two things make it safe. The kernel releases the lock on a file beside the store when the process ends, so a dead
+/// process is replaced at once. Each new holder increments the fencing token in the store, and every transaction of the
+/// engine checks it, so a process that was suspended past its lease writes nothing.
 package struct Lease: Sendable {
-  /// How long a driver may be silent while it works before another may take over, in milliseconds.
+  /// Milliseconds for which a busy holder may be silent before another process may take over.
   package static let duration: Int64 = 5_000
 
   let fence: Int64
   private let lock: any DriverLock
 
-  /// Takes the lease if nobody holds it, or if its holder has been silent past its end while at work, or while a request
-  /// of ours waits (`holderIsSilent`).
+  /// Takes the lease if it is free, or if its holder has been silent past its end while busy or while a request of ours
+  /// waits (`holderIsSilent`).
   ///
-  /// - Parameter candidate: the lock of somebody who stands by: made once, since letting a lock go wakes all who do.
-  /// - Returns: nil where another process drives.
+  /// - Parameter candidate: the lock of a process on standby. It is reused, because releasing a lock notifies all
+  ///   others.
+  /// - Returns: nil if another process syncs.
   static func acquire(_ store: SyncStore, holderIsSilent: Bool = false, with candidate: (any DriverLock)? = nil)
     throws(StoreError) -> Lease?
   {
@@ -25,7 +26,7 @@ package struct Lease: Sendable {
     try lock.requireInPlace()
     let now = store.now()
     if !isFree {
-      // Somebody who waits for a driver looks often: looking must not write, for each write wakes all who watch.
+      // Processes that wait for the lease check often, so checking must not write: each write notifies every watcher.
       let holder = try store.read { try $0.lease() }
       guard isSilent(holder, now, holderIsSilent) else { return nil }
     }
@@ -49,15 +50,15 @@ package struct Lease: Sendable {
     return fence.map { Lease(fence: $0, lock: lock) }
   }
 
-  /// Whether a holder whose lock is held gives no sign of life. One that renews its lease is at work, however long that takes;
-  /// one that rests says nothing either, and is silent only if whoever asks has waited for it in vain.
+  /// Whether the holder of the lock shows no sign of life. A busy holder renews its lease, however long its work takes.
+  /// An idle one does not, so it is silent only if a request of ours was not answered.
   private static func isSilent(_ holder: LeaseHolder?, _ now: Int64, _ hasNotAnswered: Bool) -> Bool {
     guard let expiresAt = holder?.expiresAt else { return hasNotAnswered }
-    // Further ahead than a lease lasts: the clock was set back since, and a holder that lives renews it within one.
+    // An end far ahead means that the clock was moved back; a live holder renews it within one lease.
     return expiresAt < now || expiresAt > now + 2 * duration
   }
 
-  /// Throws unless this process is still the driver; extends its lease.
+  /// Throws unless this process still holds the lease; extends it.
   func check(_ ledger: Ledger, now: Int64) throws {
     try lock.requireInPlace()
     guard try ledger.extendLease(fence: fence, until: now + Self.duration) else {
@@ -66,20 +67,20 @@ package struct Lease: Sendable {
     takeLock()
   }
 
-  /// Taken over from a silent holder: its lock is ours as soon as it lets go, so that nobody takes us for dead.
+  /// Takes the lock that a silent previous holder has released, so that this process is not taken for dead.
   func takeLock() { lock.take() }
 
-  /// Lets the lock go after another has taken over, which is told.
+  /// Releases the lock, with a notification, after another process has taken over.
   func letGo() { lock.release() }
 
-  /// Extends the lease during a long request; false where another process has taken over.
+  /// Extends the lease during a long request; throws if another process has taken over.
   func renew(_ store: SyncStore) throws(StoreError) {
     let now = store.now()
     try store.write { try check($0, now: now) }
   }
 
-  /// Says that the driver sleeps with nothing to do, until when if it will wake by itself. Until then the kernel's lock
-  /// tells whether it lives, and whoever stands by sees whether it does what there is to do.
+  /// Records that the engine is idle, and the time of its next activity if known. The kernel's lock shows whether it is
+  /// alive, and processes on standby check that it acts when it should.
   func rest(_ store: SyncStore, until end: Int64? = nil) throws(StoreError) {
     let fence = fence
     try store.write { ledger in
@@ -89,21 +90,21 @@ package struct Lease: Sendable {
     }
   }
 
-  /// Gives the lease back.
+  /// Releases the lease.
   func release(_ store: SyncStore) {
     try? rest(store)
     lock.release()
   }
 }
 
-/// A driver that sleeps: which of its sleeps this is, and when it will wake by itself.
+/// The idle state of an engine: its number, and the time at which it will continue without an event.
 struct DriversRest: Hashable, Sendable {
   var number: Int64
   var wakesAt: Int64?
 }
 
 extension DriversRest {
-  /// As one value of the store: `NUMBER WAKESAT`, the second only where there is one.
+  /// The value in the store: `NUMBER WAKESAT`, or just `NUMBER`.
   var stored: String { "\(number)" + (wakesAt.map { " \($0)" } ?? "") }
 
   init?(stored: String?) {
@@ -114,7 +115,7 @@ extension DriversRest {
 }
 
 extension SyncStore {
-  /// The sleep of whoever drives; nil while it is at work, with the end of its lease.
+  /// The idle state of the syncing process; nil while it is busy, with the end of its lease.
   func driversRest() throws(StoreError) -> (rest: DriversRest?, expiresAt: Int64?) {
     try read { ledger in
       let expiresAt = try ledger.lease()?.expiresAt

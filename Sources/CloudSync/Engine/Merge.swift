@@ -1,24 +1,24 @@
 package import CloudKit
 import Foundation
 
-/// Who wins where both sides changed the same field.
+/// Decides which side wins if both changed the same field.
 public enum ConflictPolicy: String, Hashable, Sendable, CaseIterable, Codable {
-  /// The server's value stays; the local one is dropped and the drop recorded. The default.
+  /// The server's value stays. The local change is dropped and can be undone. The default.
   case server
-  /// The local value goes up again on top of the server's record.
+  /// The local value is saved over the server's.
   case client
-  /// The later edit, by the clocks of both sides; ties by the values themselves, alike on every device.
+  /// The later edit wins, by the clocks of both sides; at equal times the values decide, the same way on every device.
   case newest
-  /// Nobody: the conflict waits on the conflict desk.
+  /// A person decides: the record goes to the list of conflicts.
   case manual
 }
 
-/// What settles a field that both sides changed: its rule where it has one, else the policy.
+/// Resolves a field that both sides changed: by its merge rule if it has one, else by the policy.
 package struct MergePolicy: Hashable, Sendable {
   package var policy: ConflictPolicy
-  /// For fields of which a change does not say it itself.
+  /// The rules of fields for which a change has none itself.
   package var rules: MergeRules
-  /// Which deletions are held back; nil: none.
+  /// The mass-deletion guard; nil if deletions are never put on hold.
   package var deletionGuard: DeletionGuard?
 
   package init(_ policy: ConflictPolicy, rules: MergeRules = MergeRules(), deletionGuard: DeletionGuard? = nil) {
@@ -28,27 +28,27 @@ package struct MergePolicy: Hashable, Sendable {
   }
 }
 
-/// A local change set against a newer server record: field by field, total and deterministic.
+/// Merges a local change set with a newer server record, field by field and deterministically.
 package struct Merge: Hashable, Sendable {
-  /// What is still to be sent. Its base is the server's record.
+  /// The changes still to be sent, based on the server's record.
   package var remaining = FieldChanges()
-  /// Fields that wait for a person: both sides changed them, and the policy is `manual`.
+  /// Fields that a person has to decide: both sides changed them, and the policy is `manual`.
   package var conflicts: Set<String> = []
   /// Fields whose local value the policy dropped.
   package var dropped: Set<String> = []
 
-  /// Merges `changes`, made on `base`, with what the server holds now.
+  /// Merges `changes`, made on `base`, with the server's current fields.
   ///
-  /// Fields that only one side changed keep that side's value; equal values are no conflict whoever wrote them. Where
-  /// both sides changed a field, its rule settles it, and where it has none, the policy.
+  /// A field that only one side changed keeps that side's value; equal values are no conflict. If both sides changed a
+  /// field, its rule resolves it, or else the policy.
   ///
   /// - Parameters:
-  ///   - isBaseKnown: false where the changes were made without knowing the server's record: a clear of a field is then
-  ///     meant, whatever is there.
-  ///   - uncertain: fields of which nobody can tell whether the server's value has ours in it: a person has to say.
-  ///   - contested: fields that a request of ours which may still arrive would set otherwise: they are sent also where the
-  ///     server holds what is wanted.
-  ///   - rules: those of fields for which the changes bring none.
+  ///   - isBaseKnown: false if the changes were made without knowing the server's record: then clearing a field is
+  ///     meant, whatever the server holds.
+  ///   - uncertain: fields for which it is unknown whether the server's value includes our change: a person decides.
+  ///   - contested: fields that an unconfirmed request may still set otherwise: they are sent even if the server holds
+  ///     the right value.
+  ///   - rules: the rules of fields for which the changes have none.
   package init(
     _ changes: FieldChanges,
     base: [String: FieldValue],
@@ -64,7 +64,7 @@ package struct Merge: Hashable, Sendable {
     for name in changes.names {
       let local = changes[name]
       let theirs = server[name]
-      // What a record that nobody has sent was here, nobody has taken away there.
+      // We never sent this record, so a field missing on the server was not deleted there.
       let base = theirs == nil && !isBaseKnown ? nil : base[name]
       if uncertain.contains(name) {
         conflicts.insert(name)
@@ -77,7 +77,7 @@ package struct Merge: Hashable, Sendable {
         continue
       }
       let joined = rule.joined(base: base, local: local, server: theirs)
-      // Set back to what it was, or equal on both sides: nothing of ours to send. Two that counted alike have both counted.
+      // Unchanged, or equal on both sides: nothing to send. Equal changes to a counter add up.
       if local == base, isBaseKnown || local != nil || joined != nil { continue }
       if theirs == local, rule != .counter || joined == nil { continue }
       if theirs == base {
@@ -106,7 +106,7 @@ package struct Merge: Hashable, Sendable {
     }
   }
 
-  /// Ties go to the value whose bytes are larger: whichever side a device is on, it decides alike.
+  /// At equal times the larger bytes win, so that every device decides the same way.
   private static func localIsNewer(
     _ local: FieldValue?,
     _ server: FieldValue?,

@@ -1,27 +1,27 @@
 package import CloudKit
 
-/// What the server said of one operation that was sent.
+/// The server's result for one operation that was sent.
 package enum Outcome: Hashable, Sendable {
-  /// Saved; the record as the server holds it now.
+  /// Saved, with the record as the server holds it now.
   case saved(MirrorRecord)
   case deleted
-  /// The zone was made or deleted.
+  /// The zone was created or deleted.
   case zoneDone
   case failed(WebServicesError, Disposition)
 
-  /// Whether the server did it.
+  /// Whether the server carried it out.
   var isSuccess: Bool {
     if case .failed = self { false } else { true }
   }
 
-  /// Whether the server did it, or says that it need not be done.
+  /// Whether the server carried it out, or reports that there is nothing to do.
   var isDone: Bool {
     if case .failed(_, let disposition) = self { disposition == .acknowledge } else { true }
   }
 }
 
-/// Turns an answer into one outcome for each operation sent. Pure; elements are matched by name, by index only where a
-/// name is missing, since the order of an answer is not promised (reference 7.20).
+/// Turns a reply into one outcome for each operation sent. Elements are matched by name, and by index only if a name is
+/// missing, because the order of a reply is not guaranteed (reference 7.20).
 package enum Interpreter {
   package static func outcomes(
     of sent: [QueuedOperation],
@@ -34,7 +34,7 @@ package enum Interpreter {
     case .failure(let error):
       return failAll(sent, error)
     }
-    // One request is of one zone.
+    // All operations of a request are in one zone.
     var byKey: [RecordKey: WireRecordResult] = [:]
     for result in results {
       if let name = result.recordName, let zone = sent.first?.key.zoneKey { byKey[RecordKey(zone, name)] = result }
@@ -76,7 +76,7 @@ package enum Interpreter {
     }
   }
 
-  /// An answer that does not tell: read back.
+  /// The outcome of a reply that does not show what became of the operation: verify.
   private static func lost(_ operation: QueuedOperation, _ reason: String) -> Outcome {
     let error = WebServicesError(.unexpectedServerResponse, reason, effect: .unknown)
     return failure(of: operation, error, isRequestLevel: false)
@@ -99,7 +99,7 @@ package enum Interpreter {
 
   // MARK: - Zones
 
-  /// The answer's elements by zone, whatever their place: a failure without a name is that of the one zone that is left over.
+  /// The reply's elements by zone. A failure without a name belongs to the only zone that is left.
   package static func byZone(_ asked: [ZoneKey], _ results: [WireZoneResult]) -> [ZoneKey: WireZoneResult] {
     var found: [ZoneKey: WireZoneResult] = [:]
     var nameless: [WireZoneResult] = []
@@ -125,16 +125,16 @@ package enum Interpreter {
       let zone = operation.key.zoneKey
       switch byZone([zone], results)[zone] {
       case .zone: return .zoneDone
-      // A zone is asked for alone: nothing else of the request can be to blame.
+      // A zone request names a single zone, so nothing else can be the cause.
       case .failure(_, let error): return failure(of: operation, error, isRequestLevel: error.code == .atomicError)
       case nil: return lost(operation, "the answer does not mention the zone")
       }
     }
   }
 
-  // MARK: - What records refer to
+  // MARK: - References
 
-  /// The records that refused saves have to refer to and that the server may not hold, by zone.
+  /// The referenced records that rejected saves need and that the server may not hold, by zone.
   package static func doubtfulTargets(
     of sent: [QueuedOperation],
     _ outcomes: [Int64: Outcome]
@@ -151,7 +151,7 @@ package enum Interpreter {
     }
   }
 
-  /// The records of a look-up that the server says it does not hold.
+  /// The records that the server reports as missing.
   package static func absent(in results: [WireRecordResult], _ zone: ZoneKey) -> Set<RecordKey> {
     var absent: Set<RecordKey> = []
     for result in results {
@@ -164,7 +164,6 @@ package enum Interpreter {
     return absent
   }
 
-  /// The wire's operation for a queued one.
   package static func wireOperation(_ operation: QueuedOperation) -> WireRecordOperation {
     var record = WireRecord(recordName: operation.key.name, recordType: operation.type)
     record.recordChangeTag = operation.baseTag
@@ -174,7 +173,7 @@ package enum Interpreter {
       for field in Set(operation.assets.map(\.field)) {
         values[field] = values[field].map { operation.assets.granting(field, $0) }
       }
-      // Nothing is there to be cleared in a record that does not exist yet.
+      // A record that does not exist yet has nothing to clear.
       record.take(values, clearing: operation.baseTag == nil ? [] : operation.changes.cleared)
       return WireRecordOperation(operation.baseTag == nil ? .create : .update, record)
     case .delete:

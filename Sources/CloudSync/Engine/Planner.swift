@@ -1,21 +1,21 @@
-/// Decides what is sent next. Performs no work, knows no clock.
+/// Decides what is sent next. It does no work and knows no clock.
 package struct Planner: Hashable, Sendable {
-  /// Operations the server takes in one request (reference 4).
+  /// The number of operations the server accepts in one request (reference 4).
   package static let requestLimit = 200
-  /// Operations a request may hold: less than the server takes after it refused one as too large.
+  /// The number of operations per request: lowered after the server rejected one as too large.
   package var operationLimit = requestLimit
-  /// Bytes a request may hold: below the 2 MB that Web Services are assumed to take (reference 4).
+  /// The number of bytes per request: below the 2 MB that Web Services are assumed to accept (reference 4).
   package static let byteLimit = 1_500_000
-  /// References a request may hold: as many as may lead to one record (reference 4).
+  /// The number of references per request: as many as may point to one record (reference 4).
   package static let referenceLimit = 750
-  /// Assets a request may hold: those for which one request gets the places to upload them to (reference 4).
+  /// The number of assets per request: those for which one request returns upload addresses (reference 4).
   package static let assetLimit = 200
 
   package init(operationLimit: Int = requestLimit) {
     self.operationLimit = max(1, min(Self.requestLimit, operationLimit))
   }
 
-  /// The next step for this workload.
+  /// Returns the next step for this workload.
   package func plan(_ workload: Workload) -> Step {
     let stopping = workload.waits.filter { $0.key.stopsAll }.values.max()
     if workload.isPaused { return .rest(until: nil) }
@@ -37,7 +37,7 @@ package struct Planner: Hashable, Sendable {
     let candidates = workload.candidates.filter(canGo)
     if let batch = batch(candidates, workload.groupSizes) { return batch }
     if let ring = Rings(candidates, workload.groupSizes).step(room) { return ring }
-    // After what can be sent: once a record with the same bytes is saved, others need no upload of their own.
+    // After sending: once a record with the same bytes is saved, others need no upload of their own.
     let uploads = workload.uploads.filter(canGo)
     if let first = uploads.first {
       return .supplyAssets(first.zone, uploads.filter { $0.zone == first.zone }.prefix(Self.requestLimit).map(\.id))
@@ -47,7 +47,7 @@ package struct Planner: Hashable, Sendable {
 
   private var room: Room { Room(operations: operationLimit) }
 
-  /// Records of one zone to be read. Where a request that named them was refused whole, half of those that were in it.
+  /// Records of one zone to re-fetch. If a request with them was rejected as a whole, half of them.
   private func readBack(_ readBacks: [Workload.Candidate]) -> Step? {
     guard let first = readBacks.first else { return nil }
     let refused = { (candidate: Workload.Candidate) in candidate.suspicion.flatMap { $0 < 0 ? $0 : nil } }
@@ -56,7 +56,7 @@ package struct Planner: Hashable, Sendable {
     return .readBack(first.zone, alike.prefix(limit).map(\.id))
   }
 
-  /// One request's worth of the first zone that has any, or one whole atomic group of it.
+  /// One request for the first zone that has candidates: single operations or one whole atomic group.
   private func batch(_ candidates: [Workload.Candidate], _ groupSizes: [String: Int]) -> Step? {
     var zones: [ZoneKey] = []
     var byZone: [ZoneKey: [Workload.Candidate]] = [:]
@@ -83,15 +83,15 @@ package struct Planner: Hashable, Sendable {
       guard tried.insert(group).inserted else { continue }
       let members = groups[group] ?? []
       let ids = Set(members.map(\.id))
-      // A group goes whole or not at all: one member that is held holds the others.
+      // A group is sent only as a whole: a member that is on hold blocks the others.
       guard members.count == groupSizes[group], members.allSatisfy({ $0.blockers.isSubset(of: ids) }) else { continue }
       return .send(zone, ordered(members), atomic: true)
     }
     return nil
   }
 
-  /// A request that was refused whole for one of its records is tried by halves, until that one is alone: eight of them
-  /// find one among 200. Whatever was not in it goes on in full requests meanwhile.
+  /// Returns half of a request that was rejected as a whole, to isolate the bad record: eight steps find one among 200.
+  /// Other operations are sent in full requests meanwhile.
   private func halfOfSuspects(_ candidates: [Workload.Candidate]) -> [Int64]? {
     var tried: Set<Int64> = []
     for candidate in candidates {
@@ -103,7 +103,7 @@ package struct Planner: Hashable, Sendable {
     return nil
   }
 
-  /// Takes what is free, then what waits only for what is taken, until the request is full.
+  /// Fills a request with unblocked operations, then with those blocked only by operations already in it.
   private func pack(_ candidates: [Workload.Candidate], _ room: Room) -> [Int64] {
     var room = room
     var batch: [Int64] = []
@@ -127,12 +127,12 @@ package struct Planner: Hashable, Sendable {
 }
 
 extension Workload.Candidate {
-  /// Whether it would delete records along with its own, should one of these saves, which are to let go of that, be refused and
-  /// the rest of the request be carried out.
+  /// Whether it would cascade to other records if one of these saves, which remove the references to its record, were
+  /// rejected while the rest of the request is carried out.
   func mayTakeAlong(_ saves: Set<Int64>) -> Bool { kind == .delete && !blockers.isDisjoint(with: saves) }
 }
 
-/// What a request can still take.
+/// The room left in a request.
 struct Room {
   private(set) var operations: Int
   private var bytes = Planner.byteLimit
@@ -142,7 +142,7 @@ struct Room {
 
   init(operations: Int) { self.operations = operations }
 
-  /// Whether the operation fits; then its place is taken. What is too much even alone goes alone.
+  /// Adds the operation if it fits. An operation that is too large by itself is sent alone.
   mutating func take(_ candidate: Workload.Candidate) -> Bool {
     let fits =
       candidate.bytes <= bytes && candidate.references <= references && candidate.assets <= assets
@@ -156,14 +156,14 @@ struct Room {
   }
 }
 
-/// Returns the members with referenced records before those that refer to them, where the server takes any order.
+/// Returns the members with referenced records before those that refer to them, as far as the server accepts any order.
 func inGoodOrder(_ members: [Workload.Candidate]) -> [Workload.Candidate] {
   guard members.contains(where: { !$0.precedents.isEmpty }) else { return members }
   let byID = Dictionary(members.map { ($0.id, $0) }) { first, _ in first }
   return ordered(members).compactMap { byID[$0] }
 }
 
-/// Blockers and precedents first, round by round; what waits for each other, by age. A ring may be as long as the queue.
+/// Sorts blockers and precedents first; members of a reference cycle by age. A cycle may be as long as the queue.
 func ordered(_ members: [Workload.Candidate]) -> [Int64] {
   let places = Dictionary(members.enumerated().map { ($1.id, $0) }) { first, _ in first }
   var dependants = [[Int]](repeating: [], count: members.count)

@@ -1,4 +1,4 @@
-/// How fast records go, over the last few seconds, and when they will all have gone.
+/// Measures the rate of sending over the last seconds, for the progress and its end.
 struct Rate: Sendable {
   private static let window: Int64 = 5_000
 
@@ -26,36 +26,36 @@ struct Rate: Sendable {
   }
 }
 
-/// Which progress those who look have been shown.
+/// The progress last published.
 struct ShownProgress: Sendable {
-  /// Milliseconds between two writings.
+  /// Milliseconds between two writes.
   private static let interval: Int64 = 250
 
   var last: (at: Int64, progress: Progress)?
 
-  /// Whether this one is to be shown: another phase, one that has begun anew, or after a while.
+  /// Whether to publish this progress: a new phase, a restart, or enough time has elapsed.
   func isDue(_ progress: Progress, now: Int64) -> Bool {
     guard let last, last.progress.phase == progress.phase, last.progress.done <= progress.done else { return true }
     return abs(now - last.at) >= Self.interval
   }
 }
 
-/// How far the present phase of a pass is.
+/// The progress of a sync's current phase.
 package struct Progress: Hashable, Sendable {
-  /// What is being done.
+  /// The phase of a sync.
   package enum Phase: String, Hashable, Sendable {
-    /// Operations are sent.
+    /// Operations are being sent.
     case send
-    /// Files of assets are uploaded; counted in bytes.
+    /// Asset files are being uploaded; counted in bytes.
     case upload
-    /// Changes are read.
+    /// Changes are being fetched.
     case fetch
   }
 
   package var phase: Phase
   package var done: Int
   package var total: Int
-  /// Operations a second over the last seconds; nil before there is anything to measure.
+  /// Operations per second over the last seconds; nil before there is anything to measure.
   package var perSecond: Double?
 
   init(phase: Phase, done: Int, total: Int, perSecond: Double? = nil) {
@@ -65,10 +65,10 @@ package struct Progress: Hashable, Sendable {
     self.perSecond = perSecond
   }
 
-  /// What has been read: how much there is, nobody knows.
+  /// The progress of a fetch, whose total is unknown.
   init(fetched count: Int) { self.init(phase: .fetch, done: count, total: count) }
 
-  /// Seconds until all is done at the present rate.
+  /// Seconds until the end at the present rate.
   package var etaSeconds: Double? {
     guard let perSecond, perSecond > 0, total > done else { return nil }
     return Double(total - done) / perSecond

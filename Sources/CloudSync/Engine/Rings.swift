@@ -1,12 +1,12 @@
-/// Operations that wait for each other in a circle, and for nothing besides: nothing will ever free them, so they go as they
-/// are. Those that fit into one request go together; where they do not, since they are too many, of several zones or of
-/// atomic groups, links are left for later until the circle is open. A delete never goes in one request with a save that is to
-/// let go of its record: an update goes in its place.
+/// Plans reference cycles: operations that block each other and nothing else. Waiting would never unblock them. Those
+/// that fit into one request are sent together. If they are too many, or in several zones or atomic groups, references
+/// are deferred until the cycle is broken. A delete is never in one request with a save that removes a reference to its
+/// record: an update is sent in its place.
 struct Rings {
-  /// What can only be sent as one: an operation, or an atomic group.
+  /// A unit that is sent as a whole: an operation, or an atomic group.
   private struct Unit {
     var members: [Workload.Candidate]
-    /// The units it waits for.
+    /// The units that block it.
     var next: Set<Int> = []
     var isHeld = false
     var isGroup: Bool { members[0].group != nil }
@@ -14,7 +14,7 @@ struct Rings {
 
   private var units: [Unit] = []
 
-  /// - Parameter candidates: operations that may be sent as far as their own state goes, each with all its blockers.
+  /// - Parameter candidates: operations that are sendable by their own state, each with all its blockers.
   init(_ candidates: [Workload.Candidate], _ groupSizes: [String: Int]) {
     var unitOfGroup: [String: Int] = [:]
     var unitOf: [Int64: Int] = [:]
@@ -39,7 +39,7 @@ struct Rings {
         }
       }
     }
-    // Whatever waits for something that is held is held, too.
+    // A unit that is blocked by one on hold is on hold too.
     var open = units.indices.filter { units[$0].isHeld }
     while let held = open.popLast() {
       for unit in dependants[held] ?? [] where !units[unit].isHeld {
@@ -49,7 +49,7 @@ struct Rings {
     }
   }
 
-  /// The request that does most about the first ring there is.
+  /// Returns the request that resolves most of the first cycle.
   func step(_ room: Room) -> Step? {
     let rings = innermost().map { ring in ring.sorted() }.sorted { $0[0] < $1[0] }
     let single = rings.lazy.flatMap { $0 }.first { !units[$0].isGroup }.map { units[$0].members[0] }
@@ -64,7 +64,7 @@ struct Rings {
       let part = ring.lazy.map { units[$0] }.filter { !$0.isGroup && $0.members[0].zone == single.zone }.map {
         $0.members[0]
       }
-      // One of these makes the server refuse the request that it is in: each goes alone.
+      // A suspect may cause its request to be rejected, so it is sent alone.
       if let suspect = part.first(where: \.isSuspect) {
         if batch.isEmpty { return step([suspect.id], of: [suspect], atomic: false) }
         continue
@@ -72,7 +72,7 @@ struct Rings {
       let byID = Dictionary(part.map { ($0.id, $0) }) { first, _ in first }
       var rest = room
       let taken = ordered(Array(part)).filter { id in byID[id].map { rest.take($0) } ?? false }
-      // A ring is cut only where it does not fit into a request of its own.
+      // Split a cycle only if it does not fit into a request of its own.
       guard batch.isEmpty || taken.count == part.count else { continue }
       room = rest
       batch += taken
@@ -93,7 +93,7 @@ struct Rings {
     return .send(members[0].zone, ids, atomic: atomic, deferring: deferring)
   }
 
-  /// The strongly connected parts that wait for nothing outside of themselves, by Tarjan's algorithm without recursion.
+  /// The strongly connected components that nothing outside blocks, by Tarjan's algorithm without recursion.
   private func innermost() -> [[Int]] {
     var order: [Int: Int] = [:]
     var low: [Int: Int] = [:]

@@ -1,9 +1,9 @@
 import CloudKit
 import Facts
 
-/// Who we are to the server.
+/// The account that this engine uses.
 extension SyncEngine {
-  /// Refuses to compare the server with the store of another user.
+  /// Rejects a sync with the store of another user.
   func refuseStrangers() async throws {
     if !configuration.takesOver { try store.check(Sender(user: identity, credential: credential)) }
     guard let owner = try store.owner(), owner != SyncStore.nobody else { return }
@@ -12,7 +12,8 @@ extension SyncEngine {
     try store.check(Sender(user: identity, credential: credential))
   }
 
-  /// Stores that this sync was refused because its credential belongs to another user, for `status` and dashboards.
+  /// Records in the store that a sync was rejected because its credential belongs to another user, for `status` and
+  /// dashboards.
   func notingRefusal<Value>(_ body: () async throws -> Value) async throws -> Value {
     do {
       return try await body()
@@ -22,33 +23,35 @@ extension SyncEngine {
     }
   }
 
-  /// The name of the credential, by which its user is recognized; nil where it says nothing about the user.
+  /// The name of the credential, which identifies its user; nil if it does not.
   var credential: String? { configuration.credential }
 }
 
 extension SyncEngine.Configuration {
-  /// The name of the credential, by which its user is recognized; nil where it says nothing about the user.
+  /// The name of the credential, which identifies its user; nil if it does not.
   fileprivate var credential: String? {
     if let signIn { return signIn }
-    // Another user may have signed in since the client was made.
+    // Another user may have signed in since the client was created.
     guard client.signIn == 0, case .webAuth(_, let token)? = client.configuration.credential else { return nil }
     return CredentialDigest.name(ofToken: token)
   }
 
-  /// The user who enqueues, as far as the configuration tells; nil without a user.
+  /// The user who enqueues, as far as the configuration shows; nil if unknown or signed out.
   var sender: Sender? {
     let user = identity ?? owner
     if let user { return user == SyncStore.nobody ? nil : Sender(user: user, credential: credential) }
-    // A token that the server replaces with each answer would not be recognized at the next start.
+    // A token that the server replaces with each reply would not be recognized at the next start.
     return signIn.map { Sender(user: nil, credential: $0) }
   }
 }
 
-/// What becomes of a queue whose user is away.
+/// Handling the queue while its user is signed out.
 extension SyncEngine {
-  /// Nobody is signed in, or somebody else is. The queue waits, unless its user has left and the app gives it up.
+  /// Handles a sign-out, or the sign-in of another user. The queue waits, unless the app discards it after its user has
+  /// left.
   ///
-  /// - Parameter hasLeft: the user signed out, or another one signed in. A token that ended or was refused is no such thing.
+  /// - Parameter hasLeft: whether the user signed out or another one signed in. An expired or rejected token does not
+  ///   count.
   func signedOut(_ lease: Lease, hasLeft: Bool) async throws {
     guard try store.owner() != nil else { return }
     if !isSignedOut {
@@ -60,16 +63,16 @@ extension SyncEngine {
     hasAskedForPolicy = true
     let heart = beat(lease)
     defer { heart?.cancel() }
-    // No answer gives nothing up.
+    // Without a reply nothing is discarded.
     let policy = try? await ask { await delegate.signOutPolicy(of: self) }
     try Task.checkCancellation()
-    // Whoever has signed in meanwhile may be the user.
+    // The user may have signed in again meanwhile.
     guard policy == .discard, !isOtherSignIn else { return }
     try lease.renew(store)
     _ = try store.perform(.discard, on: .all, isFinal: true, actor: "app, signed out")
   }
 
-  /// Somebody else is signed in while the store is driven: nothing goes before its user is back.
+  /// Stops sending when another user signs in during a sync, until the store's user is back.
   func park(_ stranger: StoreError, _ lease: Lease) async throws {
     let error = WebServicesError(.authenticationFailed, stranger.message)
     try store.record(error, random: configuration.random(), lease)

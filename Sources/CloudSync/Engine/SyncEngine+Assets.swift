@@ -2,18 +2,19 @@ import CloudKit
 import Facts
 import Foundation
 
-/// Bringing the bytes of queued assets to the server, from disk, in bounded memory, so that their records can be sent.
+/// Uploads the files of queued assets from disk, in bounded memory, so that their records can be sent.
 extension SyncEngine {
   private typealias Need = SyncStore.AssetNeed
   private typealias Supplied = (need: SyncStore.AssetNeed, outcome: SyncStore.AssetOutcome)
 
-  /// Bytes that are asked addresses for at once, or one file: what is queued meanwhile, and the feeds, wait for them.
+  /// The number of bytes (or one file) for which addresses are requested at once. Queued changes and fetches wait
+  /// meanwhile.
   private static let batchBytes: Int64 = 16 << 20
-  /// Files that are under way at the same time.
+  /// The number of parallel uploads.
   private static let width = 4
 
-  /// Gets receipts for the assets of these operations: for bytes that a record of the zone holds already by referring to
-  /// it, for the others by an upload.
+  /// Gets upload receipts for the assets of these operations: by referring to a record of the zone with the same bytes,
+  /// or by an upload.
   func supplyAssets(_ zone: ZoneKey, _ ids: [Int64], _ lease: Lease, _ summary: inout PassSummary) async throws {
     var bytes: Int64 = 0
     let needs = try store.assetNeeds(ids).prefix { need in
@@ -33,10 +34,10 @@ extension SyncEngine {
     try finish(try await upload(addressed, lease), lease, &summary)
   }
 
-  /// A size that can be added up: of what it holds a server may say any, and a row may have been edited by hand.
+  /// A size that cannot overflow a sum: the server's sizes and edited rows may hold any value.
   private static func boundedSize(of need: Need) -> Int64 { min(max(0, need.asset.size), 1 << 40) }
 
-  /// Uploads files, several at a time, and shows how many of their bytes are done.
+  /// Uploads files, several at a time, and publishes the progress in bytes.
   private func upload(_ jobs: [(need: Need, address: String)], _ lease: Lease) async throws -> [Supplied] {
     let (client, transport, store) = (client, configuration.assetTransport, store)
     let total = jobs.reduce(0) { $0 + Int(Self.boundedSize(of: $1.need)) }
@@ -48,7 +49,7 @@ extension SyncEngine {
         let take = { (done: Supplied) in
           supplied.append(done)
           bytes += Int(Self.boundedSize(of: done.need))
-          // A driver that has been replaced meanwhile learns of it when it writes what became of the files.
+          // If another process has taken over, `finishAssets` fails instead.
           try? store.setProgress(Progress(phase: .upload, done: bytes, total: total), lease)
         }
         for (index, job) in jobs.enumerated() {
@@ -61,7 +62,7 @@ extension SyncEngine {
     }
   }
 
-  /// Descriptors for bytes that are in the zone already.
+  /// Gets descriptors for bytes that are in the zone already.
   private func rereference(
     _ needs: [Need],
     _ zone: ZoneKey,
@@ -93,7 +94,7 @@ extension SyncEngine {
       case .fewer:
         try giveUp(needs, error, lease, &summary)
         return []
-      // A refusal may concern one place: each half is asked for.
+      // The rejection may concern one place: ask for each half.
       case .one where places.count > 1:
         return try await rereference(needs.filter(isFirst), zone, lease, &summary)
           + rereference(needs.filter { !isFirst($0) }, zone, lease, &summary)
@@ -102,13 +103,13 @@ extension SyncEngine {
     }
     assetsGivenUp = 0
     return needs.map { need in
-      // The checksum tells that it is these bytes, whatever the field holds by now.
+      // The checksum proves that these are the right bytes, whatever the field holds now.
       let found = assets.first { $0.receipt != nil && $0.fileChecksum == need.asset.checksum }
       return (need, found.map { .granted($0, at: askedAt) } ?? .notThere)
     }
   }
 
-  /// Addresses for uploads; where a request for several is refused, the halves are asked for.
+  /// Gets upload addresses; if a request for several is rejected, by halves.
   private func addresses(
     _ needs: [Need],
     _ zone: ZoneKey,
@@ -157,7 +158,7 @@ extension SyncEngine {
     return zip(needs, answer).map { ($0, $1.url) }
   }
 
-  /// The server fails over a single one: it is put off. Where it fails over one after the other, it is left alone for a while.
+  /// Postpones an asset on which the server fails. After several in a row, assets are left alone for a while.
   private func giveUp(_ needs: [Need], _ error: WebServicesError, _ lease: Lease, _ summary: inout PassSummary) throws {
     try finish(needs.map { ($0, .failed(error)) }, lease, &summary)
     assetsGivenUp += 1
@@ -166,8 +167,8 @@ extension SyncEngine {
     throw error
   }
 
-  /// The server refuses all of these and wants to be left alone. They go by halves, so that one over which it fails is alone in
-  /// the end: the first half when the wait is over, the other one later.
+  /// Backs off after the server asked to wait. Bisection isolates an asset that may be the cause: the first half is
+  /// sent after the wait, the other one later.
   private func leaveAlone(_ needs: [Need], _ error: WebServicesError, _ lease: Lease, _ summary: inout PassSummary)
     throws
   {
@@ -193,7 +194,7 @@ extension SyncEngine {
   ) async -> SyncStore.AssetOutcome {
     guard let file = need.file else { return .notThere }
     let field = need.asset.field
-    // A noted file is not ours, and disks forget: its bytes may be others by now, and what is sent is referred to for good.
+    // A file that was not copied may have changed, and a copy may be damaged; check before uploading wrong bytes.
     if let digest = need.asset.digest {
       let content: AssetVault.Content
       do {
@@ -206,14 +207,14 @@ extension SyncEngine {
       }
     }
     do {
-      // The receipt's age counts from here, not from when the last file of the batch is through.
+      // The receipt's age counts from here, not from the end of the batch.
       return .granted(try await client.uploadAsset(file, to: address, over: transport), at: store.now())
     } catch {
       return outcome(of: error, file, field)
     }
   }
 
-  /// What a file that cannot be read means for its save: a file that is there is tried again.
+  /// Translates an error of reading a file; if the file exists, it is tried again.
   private static func outcome(ofReading file: URL, _ field: String, _ error: any Error) -> SyncStore.AssetOutcome {
     switch error {
     case is AssetVault.TooManyOpenFiles:
@@ -241,7 +242,7 @@ extension SyncEngine {
       return .failed(WebServicesError(.tryAgainLater, reason, retryAfter: error.retryAfterSeconds))
     case .networkUnavailable, .operationCancelled:
       return .failed(WebServicesError(.networkError, reason, effect: .notSent))
-    // A file that breaks off each time must not be begun anew for ever.
+    // An interrupted upload counts an attempt, so that it does not restart for ever.
     case .networkFailure: return .failed(WebServicesError(.networkError, reason, effect: .unknown))
     default: return .failed(WebServicesError(.unexpectedServerResponse, reason))
     }
@@ -249,14 +250,14 @@ extension SyncEngine {
 }
 
 extension WebServicesError {
-  /// What a failure to name addresses or descriptors means.
+  /// The extent of a failure to get addresses or descriptors.
   fileprivate enum Meaning {
     case everything
     /// The zone is missing.
     case zone
-    /// One of what was asked for was refused, and with it all.
+    /// One of the requested items was rejected, and with it all.
     case one
-    /// The server fails, perhaps over one of what was asked for: fewer are asked for, one in the end.
+    /// The server fails, perhaps on one of the requested items: request fewer, in the end one.
     case fewer
   }
 

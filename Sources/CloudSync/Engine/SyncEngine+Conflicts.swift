@@ -1,10 +1,10 @@
 import CloudKit
 import Facts
 
-/// Asking the app about what both sides changed.
+/// Asking the app to resolve conflicts.
 extension SyncEngine {
-  /// Asks about every conflict that the app has not seen as it is now. One that it does not answer in time is not followed by
-  /// others in this pass, so that an app that hangs holds up nothing else.
+  /// Asks about every conflict that the app has not seen in its current version. After a timeout no more are asked in
+  /// this sync, so that an app that hangs does not hold up the rest.
   func settleConflicts(_ lease: Lease) async throws {
     guard let resolver = configuration.conflictResolver else { return try resolveWithoutApp(lease) }
     let patience = configuration.conflictPatience
@@ -12,7 +12,7 @@ extension SyncEngine {
       let (result, _) = await timed(lease) { () async throws(WebServicesError) in
         await ResolverAnswer.of(resolver, on: conflict.change, within: patience)
       }
-      // Cut short by us: nobody is to blame, and it is asked again.
+      // We cancelled the question, so it is asked again.
       try Task.checkCancellation()
       let answer = try result.get()
       try store.take(answer.answer(to: conflict.change, within: patience), to: conflict, lease)
@@ -21,19 +21,19 @@ extension SyncEngine {
   }
 }
 
-/// The answer of the app's resolver, or none.
+/// The decision of the app's resolver, or none.
 private enum ResolverAnswer: Sendable {
   case decision(ConflictDecision)
   case failure(String)
   case silence
 
-  /// Asks, and gives up waiting when the time is over or the task is cancelled. The app's own code may go on for ever.
+  /// Asks the app, and stops waiting after a timeout or a cancellation. The app's code may continue.
   static func of(
     _ resolver: @escaping ConflictResolver,
     on change: ConflictingChange,
     within patience: Duration
   ) async -> ResolverAnswer {
-    // Cancelled with the task, it ends at once.
+    // Ends at once when the task is cancelled.
     let patience = Task.detached { try? await Task.sleep(for: patience) }
     defer { patience.cancel() }
     return await withTaskCancellationHandler {

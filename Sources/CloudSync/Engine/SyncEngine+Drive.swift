@@ -2,24 +2,24 @@ import CloudKit
 import Dispatch
 import Foundation
 
-/// Driving a store: once, or until told to stop.
+/// Syncing a store: once, or until cancelled.
 extension SyncEngine {
-  /// One pass now, by whoever drives: this process, or the live driver elsewhere, whose pass is waited for and reported
-  /// as our own. Own back-offs are ended first; a server's wait is kept.
+  /// Syncs now: in this process, or by waiting for a sync of the live process that holds the lease. Our own back-offs
+  /// are ended first; a server's wait is kept.
   ///
-  /// - Parameter isWithoutApp: whether what waits for the app is released for this sync, as an operator's command.
+  /// - Parameter isWithoutApp: whether to send what waits for the app, as an operator's command.
   package func syncOnce(types: [String] = [], isWithoutApp: Bool = false) async throws -> PassSummary {
     try checkSettings()
     auditsRelease = isWithoutApp
     let alone = { [self] (lease: Lease) in try await passAlone(lease, types, isWithoutApp: isWithoutApp) }
     if let lease = try Lease.acquire(store) { return try await alone(lease) }
-    // Another user's sync ends no back-off, and does not reach the process that syncs.
+    // Another user's sync ends no back-off and is not passed to the syncing process.
     let isOurs = try await notingRefusal { try await knowsOwner() }
     if isOurs { try takeSettings() }
     if try isOurs || store.owner() == nil { _ = try store.flush(actor: nil) }
-    // Only the store's user releases what waits for the app.
+    // Only the store's user may release what waits for the app.
     let request = try store.requestPass(types, isWithoutApp: isWithoutApp && isOurs)
-    // Its own: a driver of this process sleeps on the engine's, which wakes one sleeper.
+    // A separate one, because an engine in this process may sleep on `wakeup`, which wakes one sleeper.
     let wakeup = Wakeup()
     let watcher = watch(wakeup)
     defer { _ = watcher }
@@ -29,7 +29,7 @@ extension SyncEngine {
       try Task.checkCancellation()
       switch try store.passState(request) {
       case .finished(let summary):
-        // The other process left something for the app, which this one can ask: as soon as the other has nothing to do.
+        // The other process left something that this one can ask its app about: take over once the other is idle.
         let end = takesOverUntil ?? store.now() + Lease.duration
         takesOverUntil = end
         guard summary.waitForApp != nil, asksApp, store.now() <= end else { return summary }
@@ -37,24 +37,24 @@ extension SyncEngine {
       case .started:
         break
       case .requested where store.now() > patience:
-        // Alive by the kernel's lock, yet it does not react: stopped, or hung.
+        // The holder has its lock but does not react: it is suspended or hangs.
         if let lease = try Lease.acquire(store, holderIsSilent: true) { return try await alone(lease) }
       case .requested:
         break
       }
-      // A driver that died in the middle left its lock behind.
+      // A process that died during a sync left its lock free.
       if let lease = try Lease.acquire(store) { return try await alone(lease) }
       await wakeup.sleep(.milliseconds(200))
     }
   }
 
-  /// Refuses another user's credential before another process is asked to sync for it. The server is asked only about a
-  /// credential that the store does not know.
+  /// Rejects another user's credential before another process is asked to sync. Asks the server only if the store does
+  /// not know the credential.
   ///
-  /// - Returns: false if it is not known yet whose the store is; the other process reports that.
+  /// - Returns: false if the owner is still unknown; the other process reports that.
   private func knowsOwner() async throws -> Bool {
     if try store.knows(credential) { return true }
-    // Nor while the server has asked everybody to wait.
+    // Do not ask while the server has throttled the database.
     guard try store.serversWait() == nil, try store.serversWait(in: .account) == nil else { return false }
     do {
       try await refuseStrangers()
@@ -75,10 +75,10 @@ extension SyncEngine {
     return summary
   }
 
-  /// Drives until cancelled: sends what is enqueued, reads what pushes announce, polls the feeds, serves passes that other
-  /// processes ask for. Where another process drives, stands by.
+  /// Syncs until cancelled: sends queued changes, fetches changes that pushes announce, polls, and serves syncs that
+  /// other processes request. On standby while another process syncs.
   ///
-  /// - Parameter isWithoutApp: whether what waits for the app is released as long as this process syncs, as an operator's
+  /// - Parameter isWithoutApp: whether to send what waits for the app while this process syncs, as an operator's
   ///   command.
   package func drive(types: [String] = [], isWithoutApp: Bool = false) async throws {
     isAlwaysWithoutApp = isWithoutApp
@@ -125,10 +125,10 @@ extension SyncEngine {
         let next = try outlook(pollIsDue: isDue || inbox.isFull)
         if case .work = next {
           restingUntil = nil
-          // What is pushed from here on means one more pass.
+          // A push from here on causes one more sync.
           inbox.empty()
           let requests = try store.startPasses(held)
-          // Sweeps have an interval of their own: passes for pushes and for what is enqueued put polls off.
+          // Full scans have an interval of their own, because syncs for pushes and queued changes postpone polls.
           let sweeps: Sweeps = requests.ids.isEmpty ? .whenDue : .always
           let summary: PassSummary
           do {
@@ -148,41 +148,41 @@ extension SyncEngine {
           if isDue || summary.reachedEnd {
             polls.polled(at: store.now(), reachedEnd: summary.reachedEnd)
           } else {
-            // What a push told of has not come: no other push will tell of it.
+            // The change that a push announced did not arrive, and no other push will announce it.
             polls.distrustPush()
           }
           if configuration.pushes != nil, try await !subscribe(held) { polls.distrustPush() }
         } else {
           let end = next.end(nextPoll: polls.next(isPushed: inbox.isListening))
-          // Whoever stands by has to know until when; nothing else is written while it sleeps.
+          // Processes on standby need to know the end; nothing else is written while idle.
           if restingUntil != .some(end) { try held.rest(store, until: end) }
           restingUntil = .some(end)
           let left = end.map { Duration.milliseconds(max(1, $0 - store.now())) }
-          // Without the system's watch the store has to be looked at.
+          // Without a watch of the system the store has to be polled.
           await wakeup.sleep(watcher == nil ? .milliseconds(250) : left)
         }
         patience = .seconds(1)
       } catch let error as StoreError where error.passes {
-        // A full disk, or a file that others hold: nothing was changed, and it is tried again. What became of a request
-        // under way may not have been written.
+        // A full disk or a locked file: nothing was changed, so try again. The outcome of a request may not have been
+        // written.
         wasBroken = true
         await wakeup.sleep(patience)
         patience = min(patience * 2, .seconds(60))
       } catch let error as StoreError where error.kind == .fenced {
-        // Whoever has taken over drives on, and has the lock before anybody who stands by asks for it.
+        // Release the lock first, so that the new holder gets it before processes on standby ask for it.
         lease?.letGo()
         lease = nil
         try? await Task.sleep(for: .seconds(1))
         listening?.cancel()
         listening = nil
       } catch is CancellationError {
-        // Of something within; ours ends the loop.
+        // An inner task was cancelled; cancelling ours ends the loop.
         if !Task.isCancelled { await wakeup.sleep(patience) }
       }
     }
   }
 
-  /// What there is to do now. Reads only: a driver that sleeps writes nothing.
+  /// Determines what there is to do. Only reads: an idle engine writes nothing.
   func outlook(pollIsDue: Bool) throws(StoreError) -> Outlook {
     if try store.hasRequestedPass() { return .work }
     if pollIsDue, try store.mayRequest() { return .work }
@@ -197,15 +197,15 @@ extension SyncEngine {
   }
 }
 
-/// What a driver has to do, or until when it has nothing to do.
+/// The engine's next activity.
 enum Outlook {
   case work
-  /// Polls have to wait as well; without end while an operator has paused everything.
+  /// Polls wait as well; nil while everything is paused.
   case held(until: Int64?)
-  /// The next back-off or wait ends then, if any.
+  /// The end of the next back-off or wait, if any.
   case rest(until: Int64?)
 
-  /// When there will be something to do without anybody's doing.
+  /// The time of the next activity that needs no event.
   func end(nextPoll: Int64) -> Int64? {
     switch self {
     case .work: nextPoll
@@ -215,7 +215,7 @@ enum Outlook {
   }
 }
 
-/// A pass as whoever asked for it is told, with what stopped it.
+/// The result of a requested sync, with the error that stopped it.
 private struct FinishedPass: Codable {
   var summary: PassSummary
   var code: String?
@@ -234,7 +234,7 @@ private struct FinishedPass: Codable {
   }
 }
 
-/// Passes that processes ask the driver for.
+/// Syncs that other processes request.
 extension SyncStore {
   enum PassState {
     case requested
@@ -242,12 +242,12 @@ extension SyncStore {
     case finished(PassSummary)
   }
 
-  /// Asks whichever process drives for a pass, without waiting for it.
+  /// Requests a sync from the syncing process, without waiting for it.
   package func askForPass() throws(StoreError) {
     _ = try requestPass([])
   }
 
-  /// - Parameter isWithoutApp: whether what waits for the app is released for it.
+  /// - Parameter isWithoutApp: whether to send what waits for the app.
   func requestPass(_ types: [String], isWithoutApp: Bool = false) throws(StoreError) -> Int64 {
     let now = now()
     return try write { ledger in
@@ -257,7 +257,7 @@ extension SyncStore {
     }
   }
 
-  /// Under this name the store has that a requested pass goes without the app.
+  /// The key that marks a requested sync as one without the app.
   private static func releaseKey(_ pass: Int64) -> String { "without app \(pass)" }
 
   func passState(_ id: Int64) throws(StoreError) -> PassState {
@@ -274,7 +274,7 @@ extension SyncStore {
     try read { try !$0.openPasses().isEmpty }
   }
 
-  /// Takes on the passes asked for so far; one pass serves them all.
+  /// Starts the requested syncs; one sync serves them all.
   func startPasses(_ lease: Lease) throws(StoreError) -> (ids: [Int64], types: [String], isWithoutApp: Bool) {
     return try write(lease) { ledger, now in
       let passes = try ledger.openPasses()
@@ -298,7 +298,7 @@ extension SyncStore {
         try ledger.replace(pass)
         try ledger.setValue(Self.releaseKey(id), nil)
       }
-      // Long finished ones have been read by whoever asked.
+      // Their requesters have read old results by now.
       try ledger.removePasses(finishedBefore: now - 3_600_000)
     }
   }

@@ -1,11 +1,11 @@
 import CloudKit
 
-/// Reading the feeds to their ends.
+/// Fetching changes to the end.
 extension SyncEngine {
-  /// More pages than this in one reading mean a feed that never ends.
+  /// The number of pages after which a change feed is taken to be endless.
   static let pageLimit = 100_000
 
-  /// - Returns: whether every feed was read to its end; a zone in trouble holds up itself only.
+  /// - Returns: whether every change feed was fetched to its end; a failing zone does not hold up others.
   func fetch(_ lease: Lease, types: [String], sweeps: Sweeps, _ summary: inout PassSummary) async throws -> Bool {
     try store.setActivity(.fetching, lease)
     try store.setReading(true, lease)
@@ -52,7 +52,7 @@ extension SyncEngine {
           try self.store.noteReadable(pull.zone, type: pull.type, lease)
         } catch let refused as NotReadable {
           try self.store.markSwept(pull, lease)
-          // A type that was read before, or is asked for, is missing. Others may be made, perhaps by everybody, and not be read.
+          // Only a type that was fetched before, or is requested, is missing. Others may be write-only.
           if pull.lastFetchAt != nil || summary.askedTypes.contains(pull.type) {
             try self.store.noteUnreadable(pull.zone, type: pull.type, refused.error, lease)
           } else {
@@ -68,10 +68,10 @@ extension SyncEngine {
     return isComplete
   }
 
-  /// The feeds in which deletions are looked for now: all types of a zone together, since a purge of everything is a little
-  /// of each. One that cannot be read holds up none of the others.
+  /// The polled queries that need a full scan now: all types of a zone together, because the mass-deletion guard counts
+  /// them together. A type that cannot be read does not hold up others.
   private func pullsToSweep(_ pulls: [Pull], _ sweeps: Sweeps) throws -> [Pull] {
-    // Where nothing is known, there is nothing to have been deleted.
+    // A type without local records has nothing that could have been deleted.
     let known = try store.read { ledger in
       try pulls.filter { try ledger.recordTypes(in: $0.zone).contains($0.type) }
     }
@@ -82,9 +82,9 @@ extension SyncEngine {
     return known.filter { zones.contains($0.zone) }
   }
 
-  /// Reads one feed. One that cannot be read waits by itself: the others go on, and so does what is to be sent.
+  /// Fetches one change feed or polled query. If it fails, it backs off alone; others and the sending continue.
   ///
-  /// - Returns: whether it was read to its end.
+  /// - Returns: whether it was fetched to its end.
   private func reading(
     _ feed: WaitScope,
     of zone: ZoneKey? = nil,
@@ -118,13 +118,13 @@ extension SyncEngine {
     var error: WebServicesError
   }
 
-  /// What a feed's trouble holds up.
+  /// A failure to fetch, with the scope that backs off.
   struct Held: Error {
     let scope: WaitScope
     let error: WebServicesError
 
-    /// - Parameter error: what was said of a feed, or of a record in it. The server's word to wait holds for what is sent to the
-    ///   zone, too; other trouble does not.
+    /// - Parameter error: the error of a change feed or of a record in it. If the server asks to wait, sending to the
+    ///   zone waits too.
     init(_ error: WebServicesError, _ zone: ZoneKey, type: String? = nil) {
       self.error = error
       scope = [.throttled, .tryAgainLater].contains(error.code) ? .zone(zone) : .feed(of: zone, type: type)
@@ -146,7 +146,7 @@ extension SyncEngine {
           try await client.databaseChanges(since: token, in: database)
         }
       } catch {
-        // A server that refuses the tokens that it has just given would be asked for ever.
+        // Restart only once; a server that rejects its latest tokens would be asked for ever.
         guard error.refusesToken, token != nil, !hasRestarted else { throw error }
         try store.forgetDatabaseToken(lease)
         token = nil
@@ -156,7 +156,7 @@ extension SyncEngine {
       summary.requests += 1
       summary.deleted += try store.apply(page, policy: merging, lease)
       guard page.moreComing else { return }
-      // A token that stands still, or that is none, would be asked for ever.
+      // An unchanged or missing token would be asked for ever.
       guard let next = page.syncToken, next != token else { throw Self.stalled("changes/database") }
       token = next
     }
@@ -193,7 +193,7 @@ extension SyncEngine {
       case .changes(let page):
         let effect = try store.apply(page, to: zone, since: token, policy: merging, lease)
         guard !effect.isStale else {
-          // Deleted from here meanwhile: whoever makes it anew, the database's feed tells.
+          // Deleted here meanwhile: the database's change feed reports a recreated zone.
           guard try store.read({ try $0.zone(zone) }) != nil else { return }
           token = try store.startReading(zone, lease)
           continue
@@ -203,7 +203,7 @@ extension SyncEngine {
         try store.setProgress(Progress(fetched: summary.fetched + summary.deleted), lease)
         if let failure = effect.failure { throw Held(failure, zone) }
         guard page.moreComing else { return }
-        // Empty pages with more to come are normal; a token that stands still is not.
+        // Empty pages with more to come are normal, but the token must change.
         guard let next = page.syncToken, next != token else { throw Self.stalled("changes/zone") }
         token = next
       }
@@ -217,7 +217,7 @@ extension SyncEngine {
 }
 
 extension WebServicesError {
-  /// Whether no other request would fare better: the network, the account, or the server's word to wait.
+  /// Whether other requests would fail too, because of the network, the account, or the server's request to wait.
   var concernsEverything: Bool {
     switch code {
     case .networkError, .authenticationFailed, .authenticationRequired, .accessDenied, .throttled, .tryAgainLater: true
@@ -225,10 +225,9 @@ extension WebServicesError {
     }
   }
 
-  /// Whether the server wants to be left alone for a while, whatever else it says.
   var asksToWait: Bool { retryAfter ?? 0 > 0 }
 
-  /// A change token that the server no longer takes. There is no code for it on the wire, only reasons (reference 5.7).
+  /// Whether the server no longer accepts a change token. The wire has no code for this, only reasons (reference 5.7).
   var refusesToken: Bool {
     guard case .badRequest = code else { return code.name == "CHANGE_TOKEN_EXPIRED" }
     let reason = reason.lowercased()

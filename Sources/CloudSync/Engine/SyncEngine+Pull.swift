@@ -1,9 +1,9 @@
 import CloudKit
 
-/// Reading zones that have no change feed: by modification time, and by sweeps for what is gone.
+/// Polling zones that have no change feed: queries by modification time, and full scans for deletions.
 extension SyncEngine {
-  /// Reads what was modified since the watermark, oldest first, so that each page raises the watermark. A reading that
-  /// is cut off goes on from there with a new query: an old continuation marker would skip what changed behind it.
+  /// Fetches records modified since the watermark, oldest first, so that each page raises the watermark. After an
+  /// interruption a new query continues from there: an old continuation marker would skip changes made meanwhile.
   func read(_ pull: Pull, _ lease: Lease, _ summary: inout PassSummary) async throws {
     let modified = WireFieldName.system("modifiedTimestamp")
     let filters = pull.watermark.map { watermark in
@@ -32,9 +32,9 @@ extension SyncEngine {
     if !summary.unknownTypes.contains(pull.type) { summary.unknownTypes.append(pull.type) }
   }
 
-  /// Reads what a query finds, page by page.
+  /// Fetches the results of a query, page by page.
   ///
-  /// - Returns: false where the type does not exist on the server (yet): then there is nothing to read.
+  /// - Returns: false if the type does not exist on the server (yet), so that there is nothing to fetch.
   private func readPages(
     _ query: WireQuery,
     desiredKeys: [String]? = nil,
@@ -75,17 +75,17 @@ extension SyncEngine {
     return true
   }
 
-  /// Finds deletions, and edits that the index showed too late: reads names and tags of all records, then looks up one by
-  /// one those that are missing or differ, since a query may lag behind.
+  /// Finds deletions, and edits that the index showed too late. It lists names and tags of all records and re-fetches
+  /// those that are missing or differ, because a query may lag behind.
   func sweep(_ pull: Pull, _ lease: Lease, _ summary: inout PassSummary) async throws {
     let client = client
     let database = database
-    // What is left of it at the end was not seen as it is known here.
+    // Records left here at the end were not seen in their local version.
     var suspects = try store.tagsInMirror(of: pull)
     guard !suspects.isEmpty else { return try store.markSwept(pull, lease) }
     var strangers: Set<RecordKey> = []
     _ = try await readPages(WireQuery(recordType: pull.type), desiredKeys: [], of: pull, lease, &summary) { page, _ in
-      // Nothing else of a sweep is written before its end, and whoever writes nothing is taken for dead.
+      // The scan writes nothing else before its end, so renew the lease.
       try lease.renew(self.store)
       for case .record(let record) in page.records {
         let key = RecordKey(pull.zone, record.recordName)
@@ -111,8 +111,8 @@ extension SyncEngine {
     try store.markSwept(pull, lease)
   }
 
-  /// What a query showed, without the records that were deleted from here a while ago: these are looked up by name, which
-  /// tells whether somebody has made them anew.
+  /// Replaces records in query results that were recently deleted here by re-fetched ones, which shows whether they
+  /// were recreated.
   private func withoutDeleted(
     _ results: [WireRecordResult],
     _ zone: ZoneKey,
@@ -143,12 +143,12 @@ extension SyncEngine {
     case .whenDue: break
     }
     guard let sweptAt = pull.sweptAt, configuration.sweepInterval > 0 else { return true }
-    // Also where the clock was set back behind the last one.
+    // A difference in either direction, because the clock may have been moved back.
     return abs(Double(store.now() - sweptAt)) >= configuration.sweepInterval * 1000
   }
 }
 
 extension WebServicesError {
-  /// A query for a record type that the schema does not have.
+  /// Whether a query failed because the schema does not have the record type.
   fileprivate var isUnknownType: Bool { code == .notFound }
 }

@@ -1,8 +1,8 @@
 import CloudKit
 
-/// Sending what the planner says is next, and writing down what became of it.
+/// Sending what the planner selects, and recording the outcome.
 extension SyncEngine {
-  /// Sends until nothing more can be sent now, or it is the feeds' turn. Whether anything was.
+  /// Sends until nothing more can be sent now, or it is time to fetch. Returns whether anything was sent.
   func send(_ lease: Lease, _ summary: inout PassSummary) async throws -> Bool {
     try await settleConflicts(lease)
     var hasSent = false
@@ -21,7 +21,7 @@ extension SyncEngine {
       case .readBack(let zone, let ids): try await readBack(zone, ids, lease, &summary)
       case .supplyAssets(let zone, let ids):
         try await supplyAssets(zone, ids, lease, &summary)
-        // Up to 16 MB, or one file, at a time.
+        // An upload counts like several requests: up to 16 MB, or one file.
         left -= 10
       case .lookUpZone(let id): try await lookUpZone(id, lease, &summary)
       case .send(let zone, let ids, let atomic, let deferring):
@@ -35,9 +35,10 @@ extension SyncEngine {
     return hasSent
   }
 
-  /// Sends what there is between two pages of a long reading, now and then, unless the server or the network is in trouble.
+  /// Sends queued changes between the pages of a long fetch, now and then, unless the server or the network has
+  /// problems.
   ///
-  /// - Throws: `MadeToWait` where the feed itself is to be left alone since.
+  /// - Throws: `MadeToWait` if the fetch itself has to wait now.
   func sendMeanwhile(reading feed: WaitScope, of zone: ZoneKey, _ lease: Lease, _ summary: inout PassSummary)
     async throws
   {
@@ -55,10 +56,10 @@ extension SyncEngine {
     if try store.isHeld(feed, of: zone) { throw MadeToWait() }
   }
 
-  /// What was sent met a wait that the feed, which was being read, has to keep as well.
+  /// A send met a wait that applies to the current fetch too.
   struct MadeToWait: Error {}
 
-  /// What was to be sent failed while a feed was read, which is not to blame.
+  /// Sending failed during a fetch, which is not at fault.
   struct SendingFailed: Error {
     let error: WebServicesError
   }
@@ -72,7 +73,7 @@ extension SyncEngine {
     _ summary: inout PassSummary
   ) async throws {
     let ids = try await approved(ids, lease)
-    // Somebody signed in or out: who it is has to be found out first.
+    // After a sign-in or sign-out the user must be verified first.
     guard !isOtherSignIn else { throw Interrupted() }
     let approved = asksBeforeSending ? approvals : nil
     let operations =
@@ -92,7 +93,7 @@ extension SyncEngine {
     }
     try concludeNothing(from: answer, lease)
     if case .success(let results) = answer, let stranger = try stranger(in: results) {
-      // Whose records were written is not known: all of it is read back once we are ourselves again.
+      // The records may have been written as another user: verify all of it after the next sign-in.
       _ = try store.recoverInFlight(lease)
       hasAuthenticated = false
       throw WebServicesError(
@@ -102,15 +103,15 @@ extension SyncEngine {
     }
     let outcomes = Interpreter.outcomes(of: operations, answer)
     try settle(operations, outcomes, seconds, lease, &summary)
-    // The saves back off by themselves, whether or not the answer lets us ask now.
+    // The saves back off in any case, even if the server does not allow a re-fetch now.
     for (zone, targets) in Interpreter.doubtfulTargets(of: operations, outcomes)
     where try store.mayRequest() && store.serversWait(in: .zone(zone)) == nil {
       try await lookUpTargets(zone, targets, of: operations, outcomes, lease, &summary)
     }
   }
 
-  /// Throws where a failure says nothing of the server: the task was cancelled, or the user changed. What was on its way is
-  /// read back.
+  /// Throws if a failure is not the server's: the task was cancelled, or the user changed. Operations in flight will be
+  /// verified.
   func concludeNothing<Value>(from answer: Result<Value, WebServicesError>, _ lease: Lease) throws {
     guard case .failure(let error) = answer, Task.isCancelled || isOtherSignIn else { return }
     _ = try store.recoverInFlight(lease)
@@ -118,7 +119,7 @@ extension SyncEngine {
     throw error
   }
 
-  /// A record was refused for what it refers to: whether that is there decides whether trying again can help.
+  /// Re-fetches the records that rejected saves refer to: if they are missing, retrying does not help.
   private func lookUpTargets(
     _ zone: ZoneKey,
     _ targets: [String],
@@ -137,7 +138,7 @@ extension SyncEngine {
       }
     } catch {
       guard !error.concernsEverything, !error.asksToWait else { throw error }
-      // The saves back off by themselves.
+      // The saves back off anyway.
       return
     }
     summary.failed += try store.finishTargets(
@@ -148,7 +149,7 @@ extension SyncEngine {
     )
   }
 
-  /// Somebody else as whom records of a user's own database were saved: the account was switched behind us.
+  /// The other user as whom records of a private database were saved, if the account was switched meanwhile.
   private func stranger(in results: [WireRecordResult]) throws -> String? {
     guard database == .private, identity == nil, let owner = try store.owner() else { return nil }
     for case .record(let record) in results {
@@ -177,8 +178,8 @@ extension SyncEngine {
     rate.add(settled.acknowledged)
   }
 
-  /// Reads records whose server version is not known: after a lost answer, and after a conflict, which comes without the
-  /// server's record (reference 6.3).
+  /// Re-fetches records whose server version is unknown: after a lost reply, and after a conflict, which comes without
+  /// the server's record (reference 6.3).
   private func readBack(
     _ zone: ZoneKey,
     _ ids: [Int64],
@@ -238,7 +239,7 @@ extension SyncEngine {
 }
 
 extension PassSummary {
-  /// Counts what an answer did to the queue.
+  /// Adds the effects of a reply on the queue.
   mutating func add(_ settled: SyncStore.Settled) {
     sent += settled.acknowledged
     failed += settled.failed

@@ -12,11 +12,11 @@ extension SyncEngine {
   /// Whether this process sends saves, as far as the app is concerned.
   var maySendSaves: Bool { asksBeforeSending || isWithoutApp }
 
-  /// What a transaction decides by itself. Conflicts that the app decides stay open.
+  /// The policy for merges inside a transaction. Conflicts for the app stay open.
   var merging: MergePolicy { settings.merging(isWithoutApp: isWithoutApp && configuration.conflictResolver == nil) }
 
-  /// Refuses to sync where what this engine names differs from what the store keeps. Stores it at once where the store is
-  /// known to be this user's, else `takeSettings` does once the server has said so.
+  /// Rejects a sync whose settings differ from the stored ones. Stores the settings at once if the store is known to be
+  /// this user's, or else `takeSettings` does so after the server has confirmed it.
   ///
   /// - Throws: `StoreError` of kind `otherSettings`.
   func checkSettings() throws(StoreError) {
@@ -26,9 +26,10 @@ extension SyncEngine {
     if isKnown { try takeSettings() }
   }
 
-  /// Stores this engine's settings and notes an operator's release, once per sync or start. Call it only after the store's user was checked.
+  /// Stores this engine's settings and logs an operator's release, once per sync or start. Call it only after the
+  /// store's user was checked.
   ///
-  /// - Throws: `StoreError` of kind `otherSettings` where the store keeps something else.
+  /// - Throws: `StoreError` of kind `otherSettings` if the stored settings differ.
   func takeSettings() throws(StoreError) {
     if !hasTakenSettings {
       try store.takeSettings(namedSettings, replaces: configuration.replacesStored)
@@ -52,14 +53,14 @@ extension SyncEngine {
     )
   }
 
-  /// Counts what this process leaves for the app; nil where that is nothing.
+  /// Counts the changes that still wait for the app; nil if there are none.
   func waitingForApp() throws(StoreError) -> Int? {
     let (saves, conflicts) = try store.waitingForApp()
     let left = (maySendSaves ? 0 : saves) + (configuration.conflictResolver != nil || isWithoutApp ? 0 : conflicts)
     return left > 0 ? left : nil
   }
 
-  /// Decides by the policy what the app would decide. What the policy leaves to a person stays open.
+  /// Resolves the app's conflicts by the policy. Those that the policy leaves to a person stay open.
   func resolveWithoutApp(_ lease: Lease) throws(StoreError) {
     guard isWithoutApp, let side = settings.policy?.side else { return }
     for conflict in try store.conflictsToAsk() { try store.take(.take(side), to: conflict, by: .policy, lease) }
@@ -67,7 +68,7 @@ extension SyncEngine {
 }
 
 extension ConflictPolicy {
-  /// The side that wins a whole conflict; nil where a person decides.
+  /// The side that wins a whole conflict; nil if a person decides.
   fileprivate var side: ConflictSide? {
     switch self {
     case .server: .server

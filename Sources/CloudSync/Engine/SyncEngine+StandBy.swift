@@ -1,15 +1,15 @@
 import Dispatch
 import Foundation
 
-/// Waiting to drive a store that another process drives.
+/// Standby while another process syncs the store.
 extension SyncEngine {
-  /// How long a driver that sleeps may leave work undone before it counts as stopped. Takeover is promised in 5 s.
+  /// The time for which an idle holder may leave work undone before it counts as stopped. Takeover is promised in 5 s.
   private static let patience = Duration.seconds(3)
 
-  /// The lease, as soon as whoever drives has let go, has died, or has stopped; nil when cancelled.
+  /// Waits for the lease until its holder releases it, dies or stops reacting; nil when cancelled.
   ///
-  /// Nothing is looked at in between: the storage tells of writes and of a lock that goes with its holder, and a driver says
-  /// when it will wake by itself.
+  /// There is no polling: the storage reports writes and the release of the lock, and an idle holder publishes when it
+  /// will continue.
   func standBy() async throws(StoreError) -> Lease? {
     let candidate = store.storage.driverLock()
     lock = candidate
@@ -38,20 +38,20 @@ extension SyncEngine {
         await wakeup.sleep(max(left, .milliseconds(10)))
       } else {
         let left = end.map { Duration.milliseconds(max(10, $0 + 10 - store.now())) }
-        // Without the system's watch the store has to be looked at.
+        // Without a watch of the system the store has to be polled.
         await wakeup.sleep(watcher == nil ? min(left ?? .seconds(1), .seconds(1)) : left)
       }
     }
     return nil
   }
 
-  /// Throws where the store or its lock file was deleted or replaced.
+  /// Throws if the store or its lock file was deleted or replaced.
   func requireInPlace() throws(StoreError) {
     try store.storage.requireInPlace()
     try lock?.requireInPlace()
   }
 
-  /// Wakes the loop where the store or its lock file was deleted or replaced, of which nothing else tells while it sleeps.
+  /// Wakes the loop if the store or its lock file was deleted or replaced, which causes no other event.
   func watchPlace() -> Task<Void, Never> {
     Task {
       while (try? await Task.sleep(for: .seconds(2))) != nil {

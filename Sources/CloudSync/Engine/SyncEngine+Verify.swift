@@ -1,28 +1,28 @@
 package import CloudKit
 
-/// How mirror and server differ in one zone.
+/// The differences between mirror and server in one zone.
 package struct ZoneDifference: Hashable, Sendable {
   package var zone: ZoneKey
-  /// Names of records that only the mirror has.
+  /// Names of records that exist only in the mirror.
   package var onlyLocal: [String] = []
-  /// Names of records that only the server has.
+  /// Names of records that exist only on the server.
   package var onlyServer: [String] = []
-  /// Names of records that both have, in different versions.
+  /// Names of records that exist in both, in different versions.
   package var different: [String] = []
-  /// Records that the server holds.
+  /// The number of records on the server.
   package var recordCount = 0
-  /// False where nothing tells what there might be: the zone has no feed, and no record type of it is known.
+  /// False if the zone could not be compared: it has no change feed, and no record type of it is known.
   package var isCompared = true
 
   package var isEmpty: Bool { onlyLocal.isEmpty && onlyServer.isEmpty && different.isEmpty }
 }
 
-/// Comparing the mirror with the server, changing neither. Pending edits are no differences.
+/// Comparing the mirror with the server without changing either. Pending edits are not differences.
 extension SyncEngine {
-  /// Compares every zone that mirror or server has.
+  /// Compares every zone of mirror and server.
   ///
-  /// - Throws: `WebServicesError`, that of a server's wait without asking it again; `StoreError` where the store belongs to
-  ///   somebody else.
+  /// - Throws: `WebServicesError`, also for a wait of the server, without asking it again; `StoreError` if the store
+  ///   belongs to another user.
   package func verify() async throws -> [ZoneDifference] {
     if let wait = try store.serversWait() { throw wait }
     try await refuseStrangers()
@@ -43,7 +43,7 @@ extension SyncEngine {
     difference.isCompared = try hasFeed(zone) || !store.knownTypes(in: zone).isEmpty
     var suspects = Set(mirror.keys).symmetricDifference(server.keys)
     for (name, record) in mirror { if let other = server[name], !record.isSame(as: other) { suspects.insert(name) } }
-    // Queries lag behind writes, and a driver may have synced while this read: what differs is looked at once more.
+    // Queries lag behind writes, and another process may have synced meanwhile, so differences are checked again.
     let names = suspects.sorted()
     for start in stride(from: 0, to: names.count, by: 200) {
       let part = Array(names[start..<min(start + 200, names.count)])
@@ -77,7 +77,7 @@ extension SyncEngine {
     return try await client.listZones(in: database).compactMap { result in
       switch result {
       case .zone(let zone) where zone.deleted != true:
-        // In the private database every zone is one's own; the server names the owner there, we do not.
+        // In the private database the server names the owner of each zone; the store does not.
         let owner = database == .shared ? zone.zoneID.ownerRecordName ?? "" : ""
         return ZoneKey(zone: zone.zoneID.zoneName, owner: owner)
       case .zone, .failure: return nil
@@ -85,9 +85,9 @@ extension SyncEngine {
     }
   }
 
-  /// All records of a zone by name: from the beginning of its feed, or type by type where it has none.
+  /// All records of a zone by name: from its change feed, or type by type if it has none.
   ///
-  /// - Parameter types: types to read besides those that the store knows, where there is no feed.
+  /// - Parameter types: types to fetch in addition to those that the store knows, if there is no change feed.
   package func recordsOfServer(in zone: ZoneKey, types: [String] = []) async throws -> [String: MirrorRecord] {
     if hasFeed(zone) { return try await recordsOfFeed(zone) }
     var records: [String: MirrorRecord] = [:]
@@ -97,9 +97,9 @@ extension SyncEngine {
     return records
   }
 
-  /// Records of a zone that the server finds by a query, in no order.
+  /// The records of a zone that match a query, in no order.
   ///
-  /// - Throws: `CKError.invalidArguments` for what the server cannot do; `WebServicesError`.
+  /// - Throws: `CKError.invalidArguments` if the server does not support the query; `WebServicesError`.
   package func recordsOfServer(in zone: ZoneKey, matching query: CKQuery) async throws -> [MirrorRecord] {
     var records: [String: MirrorRecord] = [:]
     try await read(query.wire(zoneID: zone.zoneID), zone, into: &records)
@@ -131,7 +131,7 @@ extension SyncEngine {
       do {
         page = try await client.query(query, zone: zone.wire, continuing: marker, in: database)
       } catch {
-        // The server has no such type (yet).
+        // The type does not exist on the server (yet).
         if error.code == .notFound { return }
         throw error
       }
@@ -147,16 +147,16 @@ extension SyncEngine {
     for result in results {
       switch result {
       case .record(let wire): records[wire.recordName] = MirrorRecord(wire, in: zone)
-      // A feed from the beginning still tells of what was deleted while it was read.
+      // A full fetch also reports records that were deleted during the fetch.
       case .deleted(let name): records[name] = nil
       case .failure(_, let error) where error.code == .notFound: continue
-      // It is not known, which is not to know that there is nothing.
+      // An error does not mean that the record is missing.
       case .failure(_, let error): throw error
       }
     }
   }
 
-  /// Records of a zone by name; names that the server does not know are absent.
+  /// Records of a zone by name; names that the server does not know are omitted.
   package func lookUp(_ names: [String], in zone: ZoneKey) async throws -> [String: MirrorRecord] {
     var records: [String: MirrorRecord] = [:]
     var left = names[...]
@@ -169,7 +169,7 @@ extension SyncEngine {
         if error.code == .zoneNotFound { return [:] }
         throw error
       }
-      // What no longer went into the answer is asked for again, as long as anything goes.
+      // Request again the records that did not fit into the reply, as long as some did.
       let rest = results.compactMap(\.omitted)
       if rest.count < part.count { results.removeAll { $0.omitted != nil } }
       try take(results, zone, into: &records)
@@ -184,7 +184,7 @@ extension SyncEngine {
 }
 
 extension SyncStore {
-  /// Record types that the store knows in a zone, or reads where there is no feed.
+  /// The record types of a zone in the mirror or in polled queries.
   func knownTypes(in zone: ZoneKey) throws(StoreError) -> [String] {
     try read { ledger in
       let pulled = try ledger.pulls().filter { $0.zone == zone }.map(\.type)
@@ -194,7 +194,7 @@ extension SyncStore {
 }
 
 extension WireRecordResult {
-  /// The record's name, where the answer had no room for it.
+  /// The record's name, if the reply had no room for it.
   fileprivate var omitted: String? {
     if case .failure(let name, let error) = self, error.code == .limitExceeded { name } else { nil }
   }

@@ -1,8 +1,8 @@
 import CloudKit
 
-/// Making and deleting zones.
+/// Creating and deleting zones.
 extension SyncEngine {
-  /// Makes zones that changes wait for.
+  /// Creates zones for changes that wait for them.
   func makeZones(_ zones: [ZoneKey], _ lease: Lease) async throws {
     let client = client
     let database = database
@@ -13,12 +13,12 @@ extension SyncEngine {
       }
     } catch {
       guard !error.concernsEverything else { throw error }
-      // What hinders a zone from being made hinders nothing else; and alone, it is known which of them it is.
+      // The failure may concern only one zone: create each in a request of its own.
       guard zones.count == 1 || error.asksToWait else {
         for zone in zones { try await makeZones([zone], lease) }
         return
       }
-      // Inside the server's wait none is asked for; when it is over, the first one alone.
+      // During the server's wait request no zone; after it the first one alone.
       var later = error
       later.retryAfter = error.retryAfter.map { $0 * 2 }
       results = zones.enumerated().map { .failure($1.wire, $0 == 0 ? error : later) }
@@ -26,7 +26,7 @@ extension SyncEngine {
     try store.zonesMade(zones, results, random: configuration.random(), lease)
   }
 
-  /// Sends the creation or the deletion of a zone that was asked for.
+  /// Sends the creation or deletion of a zone.
   func sendZoneOperation(_ id: Int64, _ lease: Lease, _ summary: inout PassSummary) async throws {
     guard let operation = try store.begin([id], lease).first else { return }
     let client = client
@@ -40,8 +40,8 @@ extension SyncEngine {
     try settle([operation], [id: outcome], seconds, lease, &summary)
   }
 
-  /// A deletion that was sent and not answered may have been carried out, and somebody may have made the zone anew since:
-  /// it is never repeated unseen.
+  /// Verifies a zone delete whose reply was lost before it is repeated: it may have been carried out, and the zone may
+  /// have been recreated.
   func lookUpZone(_ id: Int64, _ lease: Lease, _ summary: inout PassSummary) async throws {
     guard let zone = try store.keys([id]).first?.zoneKey else { return }
     let client = client

@@ -2,7 +2,7 @@ public import CloudKit
 import Facts
 import Foundation
 
-/// Keeps a database of CloudKit and a store on this machine the same: sends what is queued, brings what others changed.
+/// Keeps a CloudKit database and a store on this machine in sync: sends queued changes and fetches those of others.
 ///
 /// ```swift
 /// let engine = try SyncEngine(SyncEngine.Configuration(container: container), delegate: delegate)
@@ -10,60 +10,60 @@ import Foundation
 /// try engine.save([record])             // on disk when this returns
 /// ```
 ///
-/// It carries out what the planner decides: one request at a time, each between what is written before and after it. The engine
-/// holds nothing that matters. Whatever it was doing when it died, the store says what is to be done next.
+/// The planner decides what to send, one request at a time, with a transaction before and after each. All state is in
+/// the store: after a crash the engine continues from there.
 public actor SyncEngine {
-  /// What the engine needs of the world; handed in, so that tests and simulations own time and chance.
+  /// The engine's settings and dependencies; tests and simulations pass their own time and randomness.
   public struct Configuration: Sendable {
     package var client: WebServicesClient
-    /// How the files of assets travel; nil for the client's own way.
+    /// The transport for asset files; nil for the client's own.
     package var assetTransport: (any CKAssetTransport)?
-    /// Who wins where both sides changed the same field. Nil: the policy of the store, which is `server` unless an earlier sync
-    /// stored another.
+    /// Decides which side wins if both changed the same field. Nil: the stored policy, which is `server` unless an
+    /// earlier sync stored another.
     public var policy: ConflictPolicy?
-    /// How fields are merged that both sides changed, of which a change does not say it itself. Nil: the rules of the store.
+    /// The rules for merging fields that both sides changed, unless the change has its own. Nil: the stored rules.
     public var mergeRules: MergeRules?
-    /// Which deletions on the server are kept on hold until a person decides. Nil: the guard of the store, at first
+    /// The guard that puts mass deletions on the server on hold until a person decides. Nil: the stored guard, at first
     /// `DeletionGuard()`. ``DeletionGuard/off`` turns it off. See ``SyncEngine/heldDeletions()``.
     public var deletionGuard: DeletionGuard?
-    /// Whether `policy`, `mergeRules` and `deletionGuard`, where they are set, replace the values of the store, for every
-    /// process that syncs it. Otherwise a sync throws a `StoreError` where they differ. With it an engine without a delegate
-    /// that is asked, or without a resolver, also takes back that the store waits for the app.
+    /// Whether `policy`, `mergeRules` and `deletionGuard`, if set, replace the stored values for every process that
+    /// syncs the store. Otherwise a sync throws a `StoreError` if they differ. An engine without an approving delegate
+    /// or a resolver then also removes the setting that the store waits for the app.
     public var replacesStored: Bool
-    /// Asked about what both sides changed, in place of the policy. The store keeps that it is asked: a process without it
-    /// leaves such conflicts open.
+    /// Resolves conflicts in place of the policy. The store remembers that the app resolves them: a process without a
+    /// resolver leaves conflicts open.
     public var conflictResolver: ConflictResolver?
-    /// How long its answer is waited for.
+    /// The time limit for the resolver.
     package var conflictPatience: Duration
-    /// Who we are to the server as far as the credential tells; nil where the server has to say.
+    /// The user, as far as the credential shows; nil if only the server knows.
     package var identity: String?
     package var random: @Sendable () -> Double
-    /// How often the lease is renewed while something takes; nil: not at all, for time passes by hand.
+    /// The interval for renewing the lease during long work; nil if time is simulated.
     package var heartbeat: Duration?
-    /// Seconds between passes while driving, where no push announces anything.
+    /// Seconds between syncs if no push announces changes.
     public var pollInterval: Double
-    /// Seconds between passes while pushes come in: what no push announced is older than that at no time.
+    /// Seconds between syncs while pushes arrive, for changes that no push announced.
     public var watchdogInterval: Double
-    /// Seconds between sweeps for deletions where there is no change feed, while driving.
+    /// Seconds between full scans for deletions in zones without a change feed.
     public var sweepInterval: Double
-    /// Pages that are read in a row where there is something to be sent, and requests that are sent before what others
-    /// changed is read: neither direction holds the other up for long.
+    /// The number of pages fetched in a row while there is something to send, and of requests sent before the next
+    /// fetch, so that neither direction holds up the other for long.
     package var turn = (pages: 25, requests: 100)
-    /// Seconds that the delegate is given for one answer.
+    /// The time limit in seconds for each call of the delegate.
     public var delegatePatience: Double
-    /// What tells sign-ins apart, such as a hash of the token that a person configured; nil: nothing.
+    /// Identifies a sign-in, such as a hash of the configured token; nil if there is none.
     package var signIn: String?
-    /// Whether the store of another user becomes this one's, with the changes that are queued.
+    /// Whether to take over the store of another user, with its queued changes.
     package var takesOver = false
     /// The conflict policy that replaces the stored one, as an operator's command; nil: none.
     package var replacingPolicy: ConflictPolicy?
-    /// Where pushes come in; nil: nowhere.
+    /// The source of push notifications; nil if there is none.
     package var pushes: CKNotificationSequence?
-    /// Where the files of assets are downloaded from that records of the store have; nil: from nowhere.
+    /// The database from which asset files are downloaded; nil if there is none.
     var origin: CKDatabase?
-    /// The user whose store is meant, where the credential does not tell; it is theirs from the moment it is opened.
+    /// The owner of the store if the credential does not show the user; set when the store is opened.
     var owner: String?
-    /// The file of the store where the engine is to open it: that of whoever came first, beside which others have theirs.
+    /// The file of the store, if the engine opens it: that of the first user, beside which other users have theirs.
     package var location: (path: String, scope: SyncStore.Scope)?
 
     package init(
@@ -103,35 +103,35 @@ public actor SyncEngine {
     }
   }
 
-  /// Where everything is kept; open to any number of processes.
+  /// The store, which any number of processes may open.
   public nonisolated let store: SyncStore
   nonisolated let configuration: Configuration
-  /// Kept as long as the engine lives.
+  /// Retained as long as the engine lives.
   nonisolated let delegate: (any SyncEngineDelegate)?
   nonisolated let wakeup = Wakeup()
   nonisolated let broadcast = EventBroadcast()
   var rate = Rate()
   var hasAuthenticated = false
   var hasSweptAssets = false
-  /// Assets in a row over which the server failed.
+  /// Assets in a row on which the server failed.
   var assetsGivenUp = 0
-  /// The sign-in that was found to be the store's user.
+  /// The sign-in that was verified as the store's user.
   var authenticatedSignIn: Int?
-  /// The store's user when it was found to be ours.
+  /// The store's user at that verification.
   var authenticatedOwner: String?
-  /// Everybody has been told that the store's user is signed out.
+  /// Whether the sign-out of the store's user has been published.
   var isSignedOut = false
-  /// The app has been asked what becomes of the queue.
+  /// Whether the app has been asked what to do with the queue.
   var hasAskedForPolicy = false
-  /// The subscriptions that the server was seen to hold, and when.
+  /// The subscriptions that the server was seen to hold, and the time of that.
   var subscribed: (identifiers: Set<String>, at: Int64)?
   var subscriptionsRefusedAt: Int64?
   var driving: Task<Void, any Error>?
-  /// The lock with which this engine drives, or stands by.
+  /// The engine's lock, held or on standby.
   var lock: (any DriverLock)?
-  /// What is held back, as everybody has been told.
+  /// The deletions on hold, as last published.
   var toldHeld: [HeldDeletions] = []
-  /// What ended syncing by itself.
+  /// The error that stopped the engine.
   var fatalError: (any Error)?
   var delivering: Task<Void, any Error>?
   /// Versions of operations that the delegate has seen.
@@ -147,7 +147,7 @@ public actor SyncEngine {
   var auditsRelease = false
   /// Whether that holds for every sync cycle of this engine.
   var isAlwaysWithoutApp = false
-  /// Wakes what delivers.
+  /// Wakes the delivery loop.
   nonisolated let deliveryWakeup = Wakeup()
 
   package init(store: SyncStore, _ configuration: Configuration, delegate: (any SyncEngineDelegate)? = nil) {
@@ -158,7 +158,8 @@ public actor SyncEngine {
 
   var client: WebServicesClient { configuration.client }
 
-  /// Who we are as far as the credential tells; nil where the server has to say. Nobody is somebody once they signed in.
+  /// The user, as far as the credential shows; nil if only the server knows. After a sign-in an anonymous user becomes
+  /// known.
   var identity: String? {
     let isUser = client.isSignedIn || client.hasSignedOut
     return configuration.identity == SyncStore.nobody && isUser ? nil : configuration.identity
@@ -167,15 +168,15 @@ public actor SyncEngine {
   var database: DatabaseName { store.scope.database }
   var typeOrder: TypeOrder { TypeOrder(delegate?.recordTypesInDependencyOrder ?? []) }
 
-  // MARK: - One pass
+  // MARK: - One sync
 
-  /// A pass: everything that can be sent now is sent, every feed is read to its end.
+  /// Runs one sync: sends everything that can be sent now, and fetches all changes to the end.
   ///
   /// - Parameters:
-  ///   - types: record types to read where there is no change feed, besides those already known.
-  ///   - sweeps: whether deletions are looked for there, which reads every record's name.
+  ///   - types: record types to poll without a change feed, in addition to the known ones.
+  ///   - sweeps: whether to look for deletions there by full scans.
   ///   - isWithoutApp: whether an operator released what waits for the app.
-  ///   - endsBackOffs: whether a person asked for it, for whom no back-off of our own is waited for.
+  ///   - endsBackOffs: whether to end our own back-offs first, because a person requested the sync.
   func pass(
     _ lease: Lease,
     types: [String] = [],
@@ -198,39 +199,39 @@ public actor SyncEngine {
       try store.shortenWaits(lease)
       try store.noteTime(lease)
       try await notingRefusal { try await authenticate(lease, endsBackOffs: endsBackOffs) }
-      // Only now is it known that the changes are this user's.
+      // Only after the authentication are the changes known to be this user's.
       if endsBackOffs { _ = try store.flush(actor: nil) }
       try takeSettings()
       var readAt = store.now()
       var isComplete = try await fetch(lease, types: types, sweeps: sweeps, &summary)
       if summary.requests == 0 {
-        // Nothing is known that could be read; whether the server lets us in has to be found out all the same.
+        // There was nothing to fetch; find out whether the server accepts us all the same.
         let client = client
         let database = database
         _ = try await request(lease) { () async throws(WebServicesError) in try await client.listZones(in: database) }
         summary.requests += 1
       }
       if !hasAuthenticated, let identity {
-        // The server has answered to our credential: from now on the store is this identity's.
+        // The server has accepted our credential, so the store belongs to this user from now on.
         try store.adopt(identity: identity, signIn: credential, takesOver: configuration.takesOver, lease)
         (hasAuthenticated, authenticatedOwner) = (true, identity)
       }
       var hasSent = try await send(lease, &summary)
       var rounds = 0
-      // What was sent comes back in the feeds; what comes may leave merged records to be sent.
-      // Somebody may write all the time: what else belongs to a pass, and whoever waits for its end, has a turn too.
+      // The change feeds return what was sent, and fetched changes may leave merged records to send. The number of
+      // rounds is limited in case another client writes all the time.
       while rounds < Self.roundLimit, hasSent || summary.hasSentMeanwhile || summary.hasSentDeletes {
         if !summary.hasMoreToSend { rounds += 1 }
         readAt = store.now()
-        // A delete takes along what referred to the record by `DELETE_SELF`, which only a feed or a sweep tells: once all
-        // are sent.
+        // A delete may cascade by `DELETE_SELF`, which only a change feed or a full scan shows, so look for that after
+        // the last one.
         let mayHaveTakenMore = summary.hasSentDeletes && !summary.hasMoreToSend
         if mayHaveTakenMore { summary.hasSentDeletes = false }
         summary.hasSentMeanwhile = false
         isComplete = try await fetch(lease, types: [], sweeps: mayHaveTakenMore ? sweeps : .never, &summary)
         hasSent = try await send(lease, &summary)
       }
-      // Without a type to read, nothing is known of what the server holds.
+      // Without a known type nothing is known of the server's records.
       isComplete = isComplete && !store.knowsNoTypes
       if summary.sent > 0 || !hasSweptAssets { try store.sweepAssets() }
       hasSweptAssets = true
@@ -238,14 +239,14 @@ public actor SyncEngine {
       try store.passEnded(readAt: readAt, isComplete: isComplete, error: summary.lastItemError, lease)
     } catch let error as WebServicesError {
       if Task.isCancelled {
-        // Cut short by us: the network is not to blame.
+        // We cancelled it; the network is not at fault.
         try store.passInterrupted(lease)
         try store.setActivity(.idle, lease)
         throw CancellationError()
       }
       summary.error = error
       if isOtherSignIn {
-        // Who it is now is found out by the next pass, which nothing has to wait for.
+        // The next sync finds out the user; there is no need to back off.
         try store.passInterrupted(lease)
       } else {
         try store.record(error, random: configuration.random(), lease)
@@ -254,7 +255,7 @@ public actor SyncEngine {
         }
       }
     } catch is Interrupted {
-      // Paused, or inside a wait: the store says so, nothing failed.
+      // Paused or throttled: nothing failed.
       try store.passInterrupted(error: summary.lastItemError, lease)
     }
     let seconds = Double(store.now() - startedAt) / 1000
@@ -263,7 +264,7 @@ public actor SyncEngine {
     return summary
   }
 
-  /// Rounds after all was sent, of which conflicts and what waits for other records take a few.
+  /// The maximum number of rounds after everything was sent; conflicts and blocked records take a few.
   private static let roundLimit = 30
 
   private func tellHeld() {
@@ -272,23 +273,23 @@ public actor SyncEngine {
     toldHeld = held
   }
 
-  /// When deletions are looked for where there is no change feed.
+  /// The condition for full scans without a change feed.
   enum Sweeps {
     case never
-    /// Where the last one is longer ago than the interval.
+    /// If the last one is older than the interval.
     case whenDue
     case always
   }
 
-  /// Something that the store already shows forbids going on now.
+  /// The current sync must stop because of a pause or a wait.
   struct Interrupted: Error {}
 
-  /// Makes sure that this store is ours to send from, once a session. An identity that the credential names becomes the
-  /// store's with the first answer: a key that the server refuses owns nothing.
+  /// Verifies once per session that this store belongs to the user. A user named by the credential becomes the owner
+  /// after the first successful reply, not if the server rejects the credential.
   private func authenticate(_ lease: Lease, endsBackOffs: Bool) async throws {
     if try !store.mayRequest(endsBackOffs: endsBackOffs) { throw Interrupted() }
     let signIn = client.signIn
-    // Another process may have taken the store over since.
+    // Another process may have taken over the store since.
     if try signIn != authenticatedSignIn || store.owner() != authenticatedOwner { hasAuthenticated = false }
     guard !hasAuthenticated else { return }
     authenticatedSignIn = signIn
@@ -310,7 +311,7 @@ public actor SyncEngine {
 
   // MARK: - Requests
 
-  /// Runs a request, keeping the lease alive while it takes.
+  /// Runs a request while renewing the lease.
   func request<Value: Sendable>(
     _ lease: Lease,
     _ body: @Sendable () async throws(WebServicesError) -> Value
@@ -318,10 +319,10 @@ public actor SyncEngine {
     try await timed(lease, body).0.get()
   }
 
-  /// Runs a request, keeping the lease alive while it takes, and says how long it took.
+  /// Runs a request while renewing the lease, and measures its time.
   ///
-  /// It is made as the user whom this session found to be the store's, or not at all; what is answered to somebody else is
-  /// nobody's to write down.
+  /// The request is only made as the user who was verified as the store's owner. If another user signs in meanwhile,
+  /// its reply is discarded.
   func timed<Value: Sendable>(
     _ lease: Lease,
     _ body: @Sendable () async throws(WebServicesError) -> Value
@@ -339,10 +340,10 @@ public actor SyncEngine {
     return (result, seconds)
   }
 
-  /// Somebody signed in or out since this session found out who it is.
+  /// Whether a user signed in or out since the last verification.
   var isOtherSignIn: Bool { authenticatedSignIn.map { $0 != client.signIn } ?? false }
 
-  /// Keeps the lease alive until cancelled: around whatever may take longer than it lasts.
+  /// Renews the lease until cancelled, for work that may take longer than the lease.
   func beat(_ lease: Lease) -> Task<Void, Never>? {
     guard let pause = configuration.heartbeat else { return nil }
     let store = store
@@ -355,35 +356,35 @@ public actor SyncEngine {
   }
 }
 
-/// What a pass did.
+/// The results of a sync.
 public struct PassSummary: Sendable, Hashable, Codable {
-  /// Changes that the server took.
+  /// Changes that the server accepted.
   public package(set) var sent = 0
   /// Changes that became dead letters.
   public package(set) var failed = 0
-  /// Records that came or changed.
+  /// Records that were added or changed.
   public package(set) var fetched = 0
-  /// Records that went.
+  /// Records that were deleted.
   public package(set) var deleted = 0
   /// Requests made.
   public package(set) var requests = 0
-  /// Every feed was read to its end and nothing more could be sent.
+  /// Whether all changes were fetched to the end and nothing more could be sent.
   public package(set) var reachedEnd = false
-  /// Record types that were to be read and that the server does not know.
+  /// Requested record types that the server does not know.
   package var unknownTypes: [String] = []
-  /// Changes that wait for the app, which the process that made this sync could not ask; nil where there are none.
+  /// Changes that wait for the app, because the process of this sync could not ask it; nil if there are none.
   public package(set) var waitForApp: Int?
   package var error: WebServicesError?
   package var lastItemError: WebServicesError?
-  /// Record types that this sync was asked to read.
+  /// Record types that this sync was requested to fetch.
   var askedTypes: [String] = []
-  /// Deletes went to the server since the feeds were last read.
+  /// Whether deletes were sent since the last fetch.
   var hasSentDeletes = false
-  /// Something was sent between two pages of the last reading.
+  /// Whether something was sent between two pages of the last fetch.
   var hasSentMeanwhile = false
-  /// Sending ended for the feeds' turn, not because nothing was left.
+  /// Whether sending stopped because it was time to fetch.
   var hasMoreToSend = false
-  /// Pages of feeds with others behind them.
+  /// Fetched pages that were followed by others.
   var pages = 0
 
   package init() {}
@@ -394,7 +395,7 @@ public struct PassSummary: Sendable, Hashable, Codable {
     return .synced(sent: sent, fetched: fetched, deleted: deleted, failed: failed, seconds: seconds)
   }
 
-  /// What stopped the pass; nil where it came to its end, or waits as the store says.
+  /// The error that stopped the sync; nil if it reached its end or is waiting.
   public var failure: CKError? { error.map { CKError(stopping: $0) } }
 
   private enum CodingKeys: String, CodingKey { case sent, failed, fetched, deleted, requests, reachedEnd, waitForApp }

@@ -1,26 +1,26 @@
 package import Facts
 
-/// What the store says about the work that could be done now. Read in one transaction, decided on without touching it.
+/// The work that could be done now, read in one transaction for the planner.
 package struct Workload: Hashable, Sendable {
-  /// An operation that may be sent as far as its own state goes.
+  /// An operation that is sendable by its own state.
   package struct Candidate: Hashable, Sendable {
     package var id: Int64
     package var kind: OperationKind
     package var zone: ZoneKey
     package var bytes: Int
-    /// How many references the request carries for it.
+    /// The number of references in the request.
     package var references: Int
-    /// How many assets the request carries for it.
+    /// The number of assets in the request.
     package var assets: Int
     package var blockers: Set<Int64>
-    /// Operations that had better go before this one, where both are in hand.
+    /// Operations that should preferably be sent before this one.
     package var precedents: Set<Int64> = []
     package var group: String?
-    /// Operations of one number were in a request that was refused whole, for one record that nobody named: it has to be
-    /// among them still. Below zero it was a look-up.
+    /// Identifies a request with this operation that was rejected as a whole, for one record that the server did not
+    /// name. Negative for a re-fetch.
     package var suspicion: Int64?
 
-    /// An atomic group is refused or taken as one: its members cannot be told apart.
+    /// Whether bisection applies. The members of an atomic group cannot be separated.
     var isSuspect: Bool { suspicion != nil && group == nil }
 
     package init(
@@ -51,37 +51,37 @@ package struct Workload: Hashable, Sendable {
   package var savesWaitForApp = false
   /// Scopes that wait, with the end of the wait in milliseconds since 1970.
   package var waits: [WaitScope: Int64] = [:]
-  /// Zone operations that may be sent, oldest first.
+  /// Sendable zone operations, oldest first.
   package var zoneOperations: [Candidate] = []
-  /// Those of them that were sent and not answered: what became of the zone has to be looked up first.
+  /// Zone operations whose reply was lost: the zone must be verified first.
   package var unansweredZoneOperations: Set<Int64> = []
-  /// Zones to be made on the server before their changes can go.
+  /// Zones to create on the server before their changes can be sent.
   package var missingZones: [ZoneKey] = []
-  /// Operations whose record has to be read first.
+  /// Operations that must be verified first.
   package var readBacks: [Candidate] = []
-  /// Operations whose assets have to be brought to the server first, oldest first.
+  /// Operations whose assets must be uploaded first, oldest first.
   package var uploads: [Candidate] = []
-  /// Operations that may be sent, the zone whose turn it is first, and within a zone oldest first.
+  /// Sendable operations of the zone that is next, oldest first.
   package var candidates: [Candidate] = []
-  /// How many operations of an atomic group are in the queue at all.
+  /// The number of queued operations in each atomic group.
   package var groupSizes: [String: Int] = [:]
-  /// When the earliest own back-off ends.
+  /// The end of the earliest back-off.
   package var nextBackOffEnd: Int64?
 
   package init() {}
 
-  /// Whether no save may go: the quota is full, or the app is to see them first.
+  /// Whether no save may be sent: the quota is full, or the app must approve them.
   var savesAreHeld: Bool { waits[.quota] != nil || savesWaitForApp }
 }
 
-/// What a server's wait, or our own, holds up.
+/// The scope of a wait that the server asked for, or of our own back-off.
 package enum WaitScope: Hashable, Sendable {
   case network, account, quota, database
   case zone(ZoneKey)
-  /// One feed, which cannot be read just now: nothing that is to be sent waits for it. By a name of its own.
+  /// A change feed or polled query. Nothing that is to be sent waits for it.
   case feed(String)
 
-  /// The feed of the database's zones, of a zone, or of a record type by modification time.
+  /// The scope of the database's change feed, a zone's, or a polled query.
   static func feed(of zone: ZoneKey? = nil, type: String? = nil) -> WaitScope {
     let place = zone.map(Self.text) ?? ""
     return .feed(type.map { "\(place)/\($0)" } ?? place)
@@ -105,7 +105,7 @@ package enum WaitScope: Hashable, Sendable {
     case "account": self = .account
     case "quota": self = .quota
     case "database": self = .database
-    // Scalar by scalar, here and below: a zone's name may begin with what combines with the colon before it.
+    // By scalars, here and below: a zone's name may begin with a combining character.
     case _ where name.utf8.starts(with: "feed:".utf8):
       self = .feed(String(name.unicodeScalars.dropFirst("feed:".count)))
     default:
@@ -115,7 +115,6 @@ package enum WaitScope: Hashable, Sendable {
     }
   }
 
-  /// The scope in a cause.
   package var asCause: Cause.Scope {
     switch self {
     case .network: .network
@@ -127,7 +126,7 @@ package enum WaitScope: Hashable, Sendable {
     }
   }
 
-  /// Whether this wait holds up everything.
+  /// Whether this wait stops everything.
   package var stopsAll: Bool {
     switch self {
     case .network, .account, .database: true
@@ -148,8 +147,7 @@ package enum WaitScope: Hashable, Sendable {
 
   // MARK: - Zones as text
 
-  /// The zone, and after a colon its owner where that is somebody else: what would be taken for something else is spelled
-  /// as `%` and two digits.
+  /// The zone's name, and after a colon its owner if another user owns it. Special characters are percent-encoded.
   private static func text(_ zone: ZoneKey) -> String {
     zone.owner.isEmpty ? escaped(zone.zone) : "\(escaped(zone.zone)):\(escaped(zone.owner))"
   }
@@ -180,19 +178,19 @@ package enum WaitScope: Hashable, Sendable {
   }
 }
 
-/// The one next thing to do about the queue.
+/// The next step of the engine.
 package enum Step: Hashable, Sendable {
   case makeZones([ZoneKey])
   case sendZoneOperation(Int64)
-  /// Ask whether the zone is there before an operation whose answer was lost is repeated.
+  /// Verify whether the zone exists before an operation whose reply was lost is repeated.
   case lookUpZone(Int64)
-  /// Look the records of these operations up, all of one zone.
+  /// Re-fetch the records of these operations, all of one zone.
   case readBack(ZoneKey, [Int64])
-  /// Bring the assets of these operations to the server, all of one zone.
+  /// Get upload receipts for the assets of these operations, all of one zone.
   case supplyAssets(ZoneKey, [Int64])
-  /// Send these operations in this order in one request. `deferring` names operations that go without their links to those
-  /// they would have to wait for; the links follow.
+  /// Send these operations in this order in one request. `deferring` names, for operations in a reference cycle, the
+  /// blockers to which references are deferred.
   case send(ZoneKey, [Int64], atomic: Bool, deferring: [Int64: Set<Int64>] = [:])
-  /// Nothing can be done before this time, if at any.
+  /// Nothing can be done before this time; nil if no time is known.
   case rest(until: Int64?)
 }

@@ -24,10 +24,10 @@ package enum FilterTable: Hashable, Sendable {
 
 /// A column that a filter expression may name, as the command line writes it.
 struct FilterColumn: Hashable, Sendable {
-  /// What a column is compared with.
+  /// The type of values a column is compared with.
   enum Kind: Hashable {
     case text
-    /// A text out of a closed list: any other is a slip of the pen that would match nothing, or with `!=` all.
+    /// A text from a fixed list: any other text is a typing error that would match nothing, or with `!=` everything.
     case oneOf([String])
     case integer
     /// Milliseconds since the row was made.
@@ -74,7 +74,7 @@ enum FilterComparison: String, Hashable, Sendable, CaseIterable {
   case greater = ">"
   case greaterOrEqual = ">="
 
-  /// The comparison that holds with both sides negated: an age is above an hour where its start is below a point in time.
+  /// The comparison with both sides negated: an age is above an hour if its start is before a point in time.
   var mirrored: FilterComparison {
     switch self {
     case .equal, .notEqual: self
@@ -92,9 +92,9 @@ enum FilterValue: Hashable, Sendable {
   case integer(Int64)
 }
 
-/// A filter expression, checked: every value fits its column.
+/// A checked filter expression: every value fits its column.
 indirect enum FilterExpression: Hashable, Sendable {
-  /// Flat on purpose: a long chain must not nest as deep as it is long, neither here nor in SQLite.
+  /// Flat, because a long chain of nested nodes would exceed the depth limits of the stack and of SQLite.
   case all([FilterExpression])
   case any([FilterExpression])
   case not(FilterExpression)
@@ -103,7 +103,7 @@ indirect enum FilterExpression: Hashable, Sendable {
   case like(FilterColumn, pattern: String)
   case isNull(FilterColumn)
 
-  /// The columns that it looks at.
+  /// The columns that it uses.
   var columns: Set<FilterColumn> {
     switch self {
     case .all(let parts), .any(let parts): parts.reduce(into: []) { $0.formUnion($1.columns) }

@@ -1,20 +1,19 @@
-/// A wrong filter expression: what is wrong, and where.
+/// An error in a filter expression, with its position.
 package struct FilterError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is wrong and what to write instead, as one clause without a full stop.
+  /// The problem and a suggestion, as one clause without a full stop.
   package let message: String
-  /// Where, counted in Unicode scalars from 1; one past the end where something is missing.
+  /// The position in Unicode scalars from 1; one past the end if something is missing.
   package let column: Int
-  /// The expression as it was written.
   package let expression: String
 
-  /// The error in one line, for one-line reports.
+  /// The error in one line.
   package var description: String { "\(message) (column \(column))" }
 
-  /// The error, the expression and a caret under the place that is wrong, on three lines.
+  /// The error, the expression and a caret under the position, on three lines.
   package var rendering: String {
     let shown = expression.unicodeScalars.map(Self.visible)
     let place = min(max(column - 1, 0), shown.count)
-    // A window around the place: the caret must not wrap away from what it points at.
+    // A window around the position, so that the line with the caret does not wrap.
     let start = place > 60 ? place - 40 : 0
     let end = min(shown.count, start + 76)
     let before = (start > 0 ? "…" : "") + Self.text(shown[start..<place])
@@ -28,7 +27,7 @@ package struct FilterError: Error, Hashable, Sendable, CustomStringConvertible {
     return String(text)
   }
 
-  /// One scalar for one scalar, so that columns stay true: an expression may come from a hostile file.
+  /// Replaces a scalar by one visible scalar, to keep positions right: an expression may come from an untrusted file.
   private static func visible(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
     switch scalar.properties.generalCategory {
     case .control where scalar.value < 0x20: Unicode.Scalar(0x2400 + scalar.value) ?? "\u{FFFD}"

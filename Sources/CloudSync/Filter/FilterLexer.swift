@@ -1,4 +1,4 @@
-/// A word of a filter expression with the column it begins at.
+/// A token of a filter expression with its column.
 struct FilterToken: Hashable {
   enum Kind: Hashable {
     /// A column or a keyword, as written.
@@ -16,7 +16,7 @@ struct FilterToken: Hashable {
   var column: Int
 }
 
-/// Cuts a filter expression into tokens.
+/// Splits a filter expression into tokens.
 ///
 /// It reads Unicode scalars, not characters: a combining mark after a quote must not hide the quote.
 struct FilterLexer {
@@ -65,12 +65,12 @@ struct FilterLexer {
     return FilterToken(kind: kind, column: start + 1)
   }
 
-  /// A text after its opening quote; two quotes stand for one.
+  /// Reads a text after its opening quote; two quotes stand for one.
   private mutating func quoted(from start: Int) throws(FilterError) -> String {
     var text = String.UnicodeScalarView()
     while let scalar = peek() {
       index += 1
-      // SQLite would read a bound text only as far as a NUL.
+      // SQLite would read a bound text only up to a NUL.
       guard scalar != "\0" else { throw error("a text holds no NUL character", at: index - 1) }
       if scalar == "'", !skip("'") { return String(text) }
       text.append(scalar)
@@ -97,7 +97,7 @@ struct FilterLexer {
 
   private static let milliseconds: [String: Int64] = ["s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
 
-  /// The word from `start` on, with the reading position behind it.
+  /// Reads the rest of a word.
   private mutating func rest(from start: Int) -> String {
     while let scalar = peek(), Self.isWord(scalar) { index += 1 }
     return String(String.UnicodeScalarView(scalars[start..<index]))

@@ -1,8 +1,8 @@
 import Facts
 
-/// Reads a filter expression: `or` of `and` of `not` of comparisons, as in SQL.
+/// Parses a filter expression: `or` of `and` of `not` of comparisons, as in SQL.
 struct FilterParser {
-  /// Bounds that keep the SQL inside SQLite's own: a parser stack of 100 symbols, of which a level takes up to six,
+  /// Limits that keep the SQL within SQLite's own: a parser stack of 100 symbols, of which a level takes up to six,
   /// expression depth 1000, 32766 parameters, patterns of 50000 bytes.
   enum Limit {
     static let depth = 12
@@ -141,7 +141,7 @@ struct FilterParser {
     switch (column.kind, kind) {
     case (.text, .text(let text)): return .text(text)
     case (.oneOf(let known), .text(let text)):
-      // Screens have other words for some states.
+      // Screens use other words for some states.
       let text = known.first { column == FilterColumn.state && Words.state($0) == text } ?? text
       guard known.contains(text) else {
         throw error("there is no \(column.name) '\(text)'; known are \(known.joined(separator: ", "))")

@@ -7,7 +7,7 @@
 package struct QueueFilter: Sendable, Hashable {
   let expression: FilterExpression
 
-  /// Reads an expression; the error points at the column that is wrong.
+  /// Parses an expression; the error shows the position.
   ///
   /// - Parameter table: the list whose columns the expression names.
   package init(parsing text: String, of table: FilterTable = .queue) throws(FilterError) {
@@ -21,20 +21,20 @@ package struct QueueFilter: Sendable, Hashable {
     case integer(Int64)
   }
 
-  /// The columns that the filter looks at.
+  /// The columns that the filter uses.
   var columns: Set<FilterColumn> { expression.columns }
 
-  /// The condition over the columns of the table `operations`, in parentheses, with every value bound.
+  /// The condition on the table `operations`, in parentheses, with every value bound.
   ///
-  /// `now` is in milliseconds since 1970: ages become points in time, so that an index on `enqueuedAt` serves. Patterns
-  /// go by the trigrams of `operationTexts` where they can.
+  /// `now` is in milliseconds since 1970: ages become points in time, so that the index on `enqueuedAt` can be used.
+  /// Patterns use the trigrams of `operationTexts` if possible.
   package func sql(now: Int64) -> (sql: String, arguments: [Argument]) {
     var arguments: [Argument] = []
     let sql = Self.sql(expression, now: now, &arguments)
     return ("(\(sql))", arguments)
   }
 
-  /// - Parameter isNegated: whether unknown and false are not the same here, as within `NOT`: a search knows no unknown.
+  /// - Parameter isNegated: whether unknown and false differ here, as within `NOT`; a search has no unknown.
   private static func sql(
     _ expression: FilterExpression,
     now: Int64,
@@ -61,7 +61,7 @@ package struct QueueFilter: Sendable, Hashable {
     }
   }
 
-  /// Whether a pattern has three letters in a row, so that an index of trigrams serves; without, all would be read.
+  /// Whether a pattern has three letters in a row, so that the trigram index can be used.
   private static func hasTrigram(_ pattern: String) -> Bool {
     pattern.split { $0 == "%" || $0 == "_" }.contains { $0.unicodeScalars.count >= 3 }
   }
@@ -88,7 +88,7 @@ package struct QueueFilter: Sendable, Hashable {
 }
 
 extension Int64 {
-  /// The difference, held at the ends of the range: an age of a million years is merely very long ago.
+  /// The difference, clamped to the range.
   func minus(_ other: Int64) -> Int64 {
     let (difference, overflow) = subtractingReportingOverflow(other)
     return overflow ? (other > 0 ? .min : .max) : difference

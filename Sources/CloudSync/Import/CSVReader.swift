@@ -4,7 +4,8 @@ struct CSVRecord: Hashable {
     var text: String
     var isQuoted: Bool
 
-    /// Quotes say nothing of the type, since many programs quote every cell: only emptiness and `null` tell.
+    /// Quotes do not determine the type, because many programs quote every cell; they matter only for empty cells and
+    /// `null`.
     var value: SourceValue {
       if text.isEmpty { return isQuoted ? .emptyCell : .null }
       return !isQuoted && text == "null" ? .null : .plain(text)
@@ -13,16 +14,16 @@ struct CSVRecord: Hashable {
 
   var line: Int
   var cells: [Cell]
-  /// What is wrong with this record; the ones after it can still be read.
+  /// The problem of this record; later ones can still be read.
   var problem: String?
 }
 
-/// A quote that is never closed: where the records behind it begin cannot be known.
+/// A quote that is never closed, so that later records cannot be found.
 struct UnclosedQuote: Error, Hashable {
   let line: Int
 }
 
-/// Reads CSV as RFC 4180 has it: quotes doubled inside quotes, line breaks inside quotes, CRLF, LF or CR between records.
+/// Reads CSV by RFC 4180: quotes doubled inside quotes, line breaks inside quotes, CRLF, LF or CR between records.
 struct CSVReader {
   private let bytes: [UInt8]
   private var index = 0
@@ -30,7 +31,7 @@ struct CSVReader {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The next record that is not an empty line; nil at the end. Only a quote that is never closed ends the reading.
+  /// Returns the next record that is not an empty line; nil at the end.
   mutating func next() throws(UnclosedQuote) -> CSVRecord? {
     while index < bytes.count, takeLineBreak() {}
     guard index < bytes.count else { return nil }
@@ -63,7 +64,7 @@ struct CSVReader {
     record.cells.append(CSVRecord.Cell(text: text, isQuoted: isQuoted))
   }
 
-  /// The inside of a quoted cell; reading stands behind its closing quote.
+  /// Reads a quoted cell, including its closing quote.
   private mutating func quoted() throws(UnclosedQuote) -> [UInt8] {
     let start = line
     var content: [UInt8] = []

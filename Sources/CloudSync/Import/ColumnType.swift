@@ -1,19 +1,19 @@
 import CloudKit
 
-/// Finds the one type that holds every value of a file's column.
+/// Finds the type that holds every value of a file's column.
 ///
-/// Integers and truth values are INT64, a fraction among them makes all DOUBLE, anything else makes all STRING; lists
-/// follow the same rule by their elements.
+/// Integers and Booleans are INT64, a fraction makes the column DOUBLE, anything else makes it STRING; for lists the
+/// elements decide.
 struct ColumnType: Hashable {
   private var isList: Bool?
   private var hasDigitsOnly = false
   private var hasFraction = false
   private var hasText = false
   private var hasEmptyCell = false
-  /// An integer that no DOUBLE holds exactly: it must not be widened.
+  /// An integer that DOUBLE does not hold exactly, so that the column must not be widened.
   private var hasWideInteger = false
 
-  /// Takes a value into account; false where it is a list among single values, or the reverse, and so fits no type.
+  /// Takes a value into account; false if lists and single values are mixed.
   mutating func include(_ value: SourceValue) -> Bool {
     switch value {
     case .null: return true
@@ -33,7 +33,7 @@ struct ColumnType: Hashable {
     }
   }
 
-  /// The type; nil where nothing but null was seen. A list of nothing yet keeps the unknown element type.
+  /// The type; nil if there are only nulls. A column of empty lists has the unknown element type.
   var result: WireTypeTag? {
     let element: FieldType? =
       if hasText || (hasFraction && hasWideInteger) {
@@ -63,7 +63,7 @@ struct ColumnType: Hashable {
 }
 
 extension SourceValue {
-  /// What keeps a value from being a field by itself: an object, or a list of more than one kind of thing.
+  /// The reason why a value cannot be a field: it is an object or a mixed list.
   var structuralProblem: String? {
     switch self {
     case .object: return "is an object; a field holds one value or a list, so give its parts fields of their own"
@@ -85,7 +85,7 @@ extension SourceValue {
     }
   }
 
-  /// A number with a point or an exponent; digits alone that INT64 cannot hold stay exact only as text.
+  /// Whether it is a number with a point or an exponent. Integers beyond INT64 stay exact only as text.
   fileprivate var isFiniteFraction: Bool {
     guard case .number(let digits) = self, let number = Double(digits), number.isFinite else { return false }
     return digits.utf8.contains { !$0.isDigit && $0 != UInt8(ascii: "-") }

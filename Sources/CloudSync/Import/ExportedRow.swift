@@ -1,13 +1,13 @@
 import CloudKit
 
-/// A row as `records export` writes it: a record with its name, its zone, its type and the types of its fields.
+/// A row written by `records export`: a record with its name, zone and type, and the types of its fields.
 struct ExportedRow {
   let name: String
   let zone: ZoneKey
   let recordType: String
   private(set) var fields: [String: (type: String, value: SourceValue)] = [:]
 
-  /// Nil where the row is anything else.
+  /// Nil if the row has another form.
   init?(_ row: ImportRow) {
     guard case .text(let name)? = row.fields["recordName"], case .text(let recordType)? = row.fields["recordType"],
       case .text(let zone)? = row.fields["zone"], case .object(let members, _)? = row.fields["fields"]

@@ -7,13 +7,13 @@ package import CloudKit
 /// fields[assignment.name] = try assignment.value(knownType: mirrorType)
 /// ```
 package struct FieldAssignment: Hashable, Sendable {
-  /// The field that is set or cleared.
+  /// The field to set or clear.
   package let name: String
-  /// The type that was written down.
+  /// The explicit type, if any.
   package let type: WireTypeTag?
   private let text: String
 
-  /// Takes an argument apart; the value is read when the field's type is known.
+  /// Parses an argument; the value is converted when the field's type is known.
   package init(parsing argument: String) throws(FieldError) {
     guard let equals = argument.utf8.firstIndex(of: UInt8(ascii: "=")) else {
       throw FieldError(field: nil, "'\(argument)' sets no field; write FIELD=VALUE, or FIELD= to clear one")
@@ -36,15 +36,15 @@ package struct FieldAssignment: Hashable, Sendable {
     type = tag
   }
 
-  /// The path of an asset's file; nil where the field is of another type, or to be cleared.
+  /// The path of an asset's file; nil if the field has another type, or is cleared.
   package func assetPath(knownType: String?) -> String? {
     let target = type ?? knownType.flatMap(WireTypeTag.init)
     return target == .scalar(.asset) && !text.isEmpty ? text : nil
   }
 
-  /// The value for the field, nil to clear it.
+  /// Returns the value for the field, nil to clear it.
   ///
-  /// The type written down counts first, then the one the field is known to have, then what the value looks like.
+  /// The explicit type counts first, then the field's known type, then the form of the value.
   package func value(knownType: String?) throws(FieldError) -> FieldValue? {
     if text.isEmpty, type == nil || type == .scalar(.asset) { return nil }
     let source = (try? JSONReader.value(Array(text.utf8))) ?? .text(text)
@@ -65,7 +65,7 @@ package struct FieldAssignment: Hashable, Sendable {
   }
 
   private func known(_ tag: String?) throws(FieldError) -> WireTypeTag? {
-    // The element type of an empty list is not known, so any list will do.
+    // The element type of an empty list is unknown, so any list is allowed.
     guard let tag, tag != "UNKNOWN_LIST" else { return nil }
     guard let type = WireTypeTag(tag) else {
       throw FieldError(field: name, "\(name) is of type \(tag), which this version cannot write; leave it out")
@@ -92,7 +92,7 @@ package struct FieldAssignment: Hashable, Sendable {
 }
 
 extension NameRule {
-  /// What to say of a name that no field can have.
+  /// The message for an invalid field name.
   package static func fieldNameProblem(_ name: String) -> String {
     "'\(name)' is no field name; use a letter, then letters, digits and _"
   }

@@ -1,8 +1,8 @@
-/// What is wrong with one field of a change, and what to do about it.
+/// An error in one field of a change.
 package struct FieldError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The field, where there is one.
+  /// The field, if any.
   package let field: String?
-  /// What is wrong; what to do, as one clause without a full stop.
+  /// The problem and a suggestion, as one clause without a full stop.
   package let message: String
 
   package init(field: String?, _ message: String) {
@@ -13,27 +13,27 @@ package struct FieldError: Error, Hashable, Sendable, CustomStringConvertible {
   package var description: String { message }
 }
 
-/// The rules that CloudKit has for names.
+/// CloudKit's rules for names.
 package enum NameRule {
-  /// A letter first, then letters, digits and `_`: for fields and record types alike.
+  /// Whether a name starts with a letter, followed by letters, digits and `_`, as required for fields and record types.
   package static func isFieldName(_ name: String) -> Bool {
     guard let first = name.utf8.first, first.isLetter, name.utf8.count <= 255 else { return false }
     return name.utf8.dropFirst().allSatisfy { $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "_") }
   }
 
-  /// What keeps a text from being a record's name; nil where nothing does.
+  /// The reason why a text cannot be a record name; nil if it can.
   package static func recordNameProblem(_ name: String) -> String? {
     if name.hasPrefix("_") { return "a record name must not begin with _" }
     return referenceNameProblem(name)
   }
 
-  /// What keeps a text from being the name of a record to refer to: users' own records do begin with `_`.
+  /// The reason why a text cannot be the name of a referenced record: users' own records begin with `_`.
   package static func referenceNameProblem(_ name: String) -> String? {
     if name.isEmpty { return "a record name must not be empty" }
     return characterProblem(name).map { "a record name \($0)" }
   }
 
-  /// What keeps a text from being a zone's name; nil where nothing does.
+  /// The reason why a text cannot be a zone name; nil if it can.
   package static func zoneNameProblem(_ name: String) -> String? {
     if name.isEmpty { return "a zone name must not be empty" }
     return characterProblem(name).map { "a zone name \($0)" }

@@ -3,9 +3,9 @@ import Facts
 import Foundation
 
 extension SourceValue {
-  /// This value as a field of a known type; nil where it is no value at all.
+  /// Converts this value to a field of a known type; nil if it is no value.
   ///
-  /// The one table of what converts to what. Numbers and truth values widen, nothing is guessed from text.
+  /// All conversions are defined here. Numbers and Booleans widen, nothing is guessed from text.
   func read(as type: WireTypeTag, field: String) throws(FieldError) -> FieldValue? {
     switch (type, self) {
     case (_, .null): return nil
@@ -21,7 +21,7 @@ extension SourceValue {
         elements.append(read)
       }
       return .list(element, elements)
-    // A cell of a table has no other way to hold a list.
+    // A table cell can hold a list only as text.
     case (.list, .text(let text)):
       guard case .list(let values)? = try? JSONReader.value(Array(text.utf8)) else { fallthrough }
       return try SourceValue.list(values).read(as: type, field: field)
@@ -65,7 +65,7 @@ extension SourceValue {
     }
   }
 
-  /// A finite number, from a number or a truth value.
+  /// A finite number, from a number or a Boolean.
   var double: Double? {
     switch self {
     case .bool(let value): return value ? 1 : 0
@@ -76,12 +76,12 @@ extension SourceValue {
     }
   }
 
-  /// A reference by the name of its record, in the same zone unless an object says otherwise.
+  /// A reference by record name, in the same zone unless an object names another.
   func reference(field: String) throws(FieldError) -> WireReference {
     var reference: WireReference
     switch self {
     case .text(let name): reference = WireReference(recordName: name)
-    // A table tells no number from a name that looks like one.
+    // A table cannot distinguish a number from a name that looks like one.
     case .number(let digits): reference = WireReference(recordName: digits)
     case .object(_, let source):
       guard let decoded = try? JSONDecoder().decode(WireReference.self, from: Data(source.utf8)) else { fallthrough }
@@ -112,7 +112,7 @@ extension SourceValue {
   }
 
   private func mismatch(_ type: WireTypeTag, _ field: String, _ remedy: String) -> FieldError {
-    // A text may be of the right type and yet be malformed: then two types would say nothing.
+    // A text of the right type may be malformed; then the message does not name two types.
     let isMalformed: Bool =
       switch (type, self) {
       case (.scalar(.bytes), .text), (.scalar(.timestamp), .text), (.scalar(.location), .text): true

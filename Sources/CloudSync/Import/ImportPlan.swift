@@ -1,32 +1,32 @@
 package import CloudKit
 
-/// A record that a file asks for.
+/// A record of an imported file.
 package struct ImportedRecord: Hashable, Sendable {
   package let line: Int
   package let name: String
-  /// Where an export has it; nil: where all go.
+  /// The zone of an exported record; nil for the zone of the import.
   package let zone: ZoneKey?
   package let fields: [String: FieldValue]
 }
 
-/// What an import will enqueue and what it refuses, decided over the whole file.
+/// The records that an import enqueues and the lines that it rejects, decided for the whole file.
 package struct ImportPlan: Hashable, Sendable {
   package private(set) var records: [ImportedRecord] = []
-  /// By line; those of the file itself are among them.
+  /// Rejected lines in order, including those of the file itself.
   package private(set) var refusals: [ImportRefusal]
-  /// The lines that were read, taken or refused.
+  /// The number of lines read.
   package var read: Int { records.count + refusals.count }
 
-  /// Plans an import; throws where the options contradict what is known of the fields.
+  /// Plans an import; throws if the options contradict the known fields.
   ///
   /// - Parameters:
-  ///   - file: The rows, with the lines that are refused already.
-  ///   - recordType: What the records are; exported ones say it themselves, and others are refused.
-  ///   - keepsZones: Whether exported records go where the export has them, and not where all go.
-  ///   - idField: The field that names the record; without one, `makeName` does.
+  ///   - file: The rows, with lines that are rejected already.
+  ///   - recordType: The type of the records; exported records of another type are rejected.
+  ///   - keepsZones: Whether exported records keep their zone.
+  ///   - idField: The field with the record name; without one, `makeName` creates it.
   ///   - references: Fields that refer to a record, with the type of that record.
   ///   - knownTypes: Wire types of the fields that the mirror or the queue already has.
-  ///   - makeName: Makes a new record name.
+  ///   - makeName: Returns a new record name.
   package init(
     _ file: RecordFile,
     recordType: String,
@@ -44,7 +44,7 @@ package struct ImportPlan: Hashable, Sendable {
     )
     refusals = file.refusals
 
-    // Refused lines have no say in the types of the columns, so they are sorted out first.
+    // Rejected lines must not affect the column types, so they are removed first.
     var drafts: [RowReader.Draft] = []
     for row in file.rows {
       do throws(FieldError) {
@@ -65,7 +65,7 @@ package struct ImportPlan: Hashable, Sendable {
         refuse(draft.line, error)
       }
     }
-    // By bytes: two spellings that Swift takes for equal are two records to the server.
+    // By bytes: two encodings that Swift takes for equal are two records to the server.
     var lines: [ZoneKey?: [[UInt8]: Int]] = [:]
     let types = columns.compactMapValues(\.result)
     for draft in fitting {
@@ -108,7 +108,7 @@ package struct ImportPlan: Hashable, Sendable {
 }
 
 extension ImportPlan {
-  /// Reads `FIELD=TYPE` options into what `references` takes.
+  /// Parses `FIELD=TYPE` options for `references`.
   package static func references(parsing options: [String]) throws(FieldError) -> [String: String] {
     var references: [String: String] = [:]
     for option in options {

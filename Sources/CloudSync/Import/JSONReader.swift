@@ -1,15 +1,15 @@
-/// Where and why a text is not JSON.
+/// A JSON syntax error with its position.
 package struct JSONSyntaxError: Error, Hashable, Sendable {
   package let line: Int
-  /// Counted in bytes from 1.
+  /// In bytes from 1.
   package let column: Int
   package let message: String
 }
 
-/// Reads JSON strictly (RFC 8259) while keeping what Foundation's decoder drops: the digits of numbers and the lines
-/// that values stand on.
+/// Parses JSON strictly (RFC 8259) and keeps what Foundation's decoder drops: the digits of numbers and the line
+/// numbers of values.
 struct JSONReader {
-  /// Deeper nesting is refused: a hostile file must not exhaust the stack.
+  /// Deeper nesting is rejected: an untrusted file must not exhaust the stack.
   static let maximumDepth = 64
 
   private let bytes: [UInt8]
@@ -25,7 +25,7 @@ struct JSONReader {
     lineStart = index
   }
 
-  /// Reads one value that must be all there is.
+  /// Parses a text that consists of one value.
   static func value(_ bytes: [UInt8], line: Int = 1) throws(JSONSyntaxError) -> SourceValue {
     var reader = JSONReader(bytes, line: line)
     let value = try reader.value()
@@ -39,7 +39,7 @@ struct JSONReader {
     return reader.index == reader.bytes.count
   }
 
-  /// Visits the elements of the array that comes next, each with the line it begins on.
+  /// Visits the elements of the next array, each with the line on which it begins.
   mutating func elements(_ visit: (SourceValue, Int) -> Void) throws(JSONSyntaxError) {
     try expect(UInt8(ascii: "["), "expected [")
     if skip(UInt8(ascii: "]")) { return }
@@ -51,7 +51,7 @@ struct JSONReader {
     try expect(UInt8(ascii: "]"), "expected , or ] in the array")
   }
 
-  /// Reads the opening of an object with its first key; nil where it is empty.
+  /// Reads the opening of an object with its first key; nil if it is empty.
   mutating func firstKey() throws(JSONSyntaxError) -> String? {
     try expect(UInt8(ascii: "{"), "expected {")
     if skip(UInt8(ascii: "}")) { return nil }
@@ -60,7 +60,7 @@ struct JSONReader {
 
   mutating func closeObject() -> Bool { skip(UInt8(ascii: "}")) }
 
-  /// The next byte that is not space.
+  /// Returns the next byte that is not white space.
   mutating func peek() -> UInt8? {
     skipSpace()
     return index < bytes.count ? bytes[index] : nil
@@ -70,7 +70,7 @@ struct JSONReader {
     if peek() != nil { throw error("something follows the end of the JSON value") }
   }
 
-  /// The error for what comes next where something else was expected.
+  /// The error for unexpected input.
   mutating func unexpected() -> JSONSyntaxError {
     error(peek() == nil ? "the JSON ends too early" : "this is not a JSON list of records")
   }

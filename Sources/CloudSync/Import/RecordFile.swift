@@ -1,21 +1,21 @@
 package import Foundation
 
-/// One record as a file has it, with the line it begins on.
+/// One record of a file, with the line on which it begins.
 package struct ImportRow: Hashable, Sendable {
   package let line: Int
   package let fields: [String: SourceValue]
 }
 
-/// A line that is not imported, and why.
+/// A line that is not imported, with the reason.
 package struct ImportRefusal: Hashable, Sendable {
   package let line: Int
   package let field: String?
   package let message: String
 }
 
-/// A file that cannot be read as records at all.
+/// A file that cannot be read as records.
 package struct RecordFileError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is wrong, where, and what to do, as one line.
+  /// The problem, its position and a suggestion, in one line.
   package let message: String
 
   package var description: String { message }
@@ -28,11 +28,11 @@ package struct RecordFile: Hashable, Sendable {
   }
 
   package private(set) var rows: [ImportRow] = []
-  /// Lines that are no record, by line; the others do not suffer for them.
+  /// Lines that are not records, in order; the others are still read.
   package private(set) var refusals: [ImportRefusal] = []
   package let format: Format
 
-  /// Reads a file; its name serves to tell the format and to say where an error is.
+  /// Reads a file; its name is used for the format and in messages.
   package init(_ data: Data, name: String) throws(RecordFileError) {
     var bytes = Array(data)
     if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
@@ -60,7 +60,7 @@ package struct RecordFile: Hashable, Sendable {
     }
   }
 
-  /// By content: an array, or an object that is not over at its line's end, is JSON; an object a line is NDJSON.
+  /// Detects the format by content: an array, or an object over several lines, is JSON; one object per line is NDJSON.
   private static func sniffed(_ bytes: [UInt8]) -> Format {
     var reader = JSONReader(bytes)
     switch reader.peek() {
@@ -88,7 +88,7 @@ package struct RecordFile: Hashable, Sendable {
       }
       try readElements(&reader)
       guard reader.closeObject() else {
-        // Cut-off JSON is told with its line; anything else is an object with more in it.
+        // Truncated JSON is reported with its line; otherwise the object has more members.
         guard reader.peek() == UInt8(ascii: ",") else { throw reader.unexpected() }
         throw RecordFileError(message: "\(name) has more than one member; \(advice)")
       }

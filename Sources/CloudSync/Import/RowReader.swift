@@ -1,8 +1,8 @@
 import CloudKit
 
-/// Turns one row of a file into a record, in three steps that the whole file takes together.
+/// Turns one row of a file into a record, in three steps for the whole file.
 struct RowReader {
-  /// The type a field has in the mirror or the queue.
+  /// The type of a field in the mirror or the queue.
   enum KnownType: Hashable, CustomStringConvertible {
     case writable(WireTypeTag)
     /// A type that this version cannot write.
@@ -16,17 +16,17 @@ struct RowReader {
     }
   }
 
-  /// A row whose settled fields are read and whose others wait for the type of their column.
+  /// A row with the fields of known type read; the others wait for the type of their column.
   struct Draft {
     var line: Int
     var name: String
-    /// Where an export has the record; nil: where all go.
+    /// The zone of an exported record; nil for the zone of the import.
     var zone: ZoneKey?
     var settled: [String: FieldValue] = [:]
     var open: [String: SourceValue] = [:]
   }
 
-  /// CloudKit's bound for a record without its assets.
+  /// CloudKit's limit for a record without its assets.
   static let maximumBytes = 1_048_576
 
   let recordType: String
@@ -34,7 +34,7 @@ struct RowReader {
   let references: Set<String>
   let known: [String: KnownType]
 
-  /// Checks names and structure, and reads the fields whose type is known.
+  /// Checks names and structure, and reads the fields of known type.
   func draft(_ row: ImportRow, makeName: () -> String) throws(FieldError) -> Draft {
     if let exported = ExportedRow(row) { return try draft(exported, line: row.line) }
     for name in row.fields.keys.sorted() where !NameRule.isFieldName(name) {
@@ -59,7 +59,7 @@ struct RowReader {
     FieldError(field: field, "\(field) is of type \(type), which this version cannot write; leave it out")
   }
 
-  /// What was exported says itself of what types its fields are.
+  /// Reads an exported row, which includes the types of its fields.
   private func draft(_ row: ExportedRow, line: Int) throws(FieldError) -> Draft {
     guard row.recordType == recordType else {
       throw FieldError(field: nil, "the record is a \(row.recordType); import it with --type \(row.recordType)")
@@ -87,7 +87,7 @@ struct RowReader {
     return draft
   }
 
-  /// Lets a row have its say in the types of its columns.
+  /// Takes a row into account for the types of its columns.
   func include(_ draft: Draft, in columns: inout [String: ColumnType]) throws(FieldError) {
     var widened = columns
     for (field, value) in draft.open.sorted(by: { $0.key < $1.key }) {
@@ -103,7 +103,7 @@ struct RowReader {
     var fields = draft.settled
     for (field, value) in draft.open {
       guard let type = types[field] else { continue }
-      // No value, or an empty list: nothing else is in a column whose lists are all empty.
+      // No value, or an empty list, if all lists in the column are empty.
       let isEmptyList = type == .list(.unknown) && value == .list([])
       fields[field] = isEmptyList ? .list(.unknown, []) : try value.read(as: type, field: field)
     }
@@ -128,7 +128,7 @@ struct RowReader {
     return try checked(name, by: idField)
   }
 
-  /// A name that a record can have.
+  /// Checks that a record can have this name.
   private func checked(_ name: String, by field: String) throws(FieldError) -> String {
     if let problem = NameRule.recordNameProblem(name) {
       throw FieldError(field: field, "\(field) names no record: \(problem)")
@@ -146,7 +146,7 @@ struct RowReader {
 }
 
 extension FieldValue {
-  /// About what the value takes of a record's size.
+  /// The approximate size of the value in a record.
   fileprivate var weight: Int {
     switch self {
     case .string(let text): text.utf8.count

@@ -1,19 +1,19 @@
-/// A value as a file or the command line gives it, before it has a field type.
+/// A value of a file or the command line, before it has a field type.
 ///
-/// Numbers keep their digits: no precision is lost before it is known whether they become numbers at all.
+/// Numbers keep their digits, so that no precision is lost before their type is known.
 package indirect enum SourceValue: Hashable, Sendable {
   case null
   case bool(Bool)
-  /// A number of JSON's grammar, as written.
+  /// A number in JSON syntax, as written.
   case number(String)
   case text(String)
-  /// An empty cell in quotes: an empty text in a column of texts, else nothing.
+  /// An empty cell in quotes: an empty text in a text column, else no value.
   case emptyCell
   case list([SourceValue])
-  /// With its source text.
+  /// An object with its source text.
   case object([String: SourceValue], source: String)
 
-  /// A cell of a table or a bare argument: a number or a truth value where it reads as one, else text.
+  /// Parses a table cell or an argument: a number or a Boolean if it has that form, else a text.
   static func plain(_ text: String) -> SourceValue {
     switch text {
     case "true": .bool(true)
@@ -22,7 +22,7 @@ package indirect enum SourceValue: Hashable, Sendable {
     }
   }
 
-  /// The integer, if it is one that INT64 holds exactly.
+  /// The integer, if INT64 holds it exactly.
   var integer: Int64? {
     switch self {
     case .bool(let value): value ? 1 : 0
@@ -31,7 +31,7 @@ package indirect enum SourceValue: Hashable, Sendable {
     }
   }
 
-  /// The value as text, for a field of texts; nil for lists and objects.
+  /// The value as text, for a text field; nil for lists and objects.
   var text: String? {
     switch self {
     case .bool(let value): value ? "true" : "false"
@@ -42,7 +42,7 @@ package indirect enum SourceValue: Hashable, Sendable {
     }
   }
 
-  /// The wire's name for what this would be by itself, for messages.
+  /// The wire type that this value has by itself, for messages.
   var naturalType: String {
     switch self {
     case .null: "null"

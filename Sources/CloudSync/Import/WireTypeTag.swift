@@ -1,11 +1,11 @@
 package import CloudKit
 
-/// A field's type as the wire names it: `INT64`, `STRING_LIST`.
+/// A field type in the wire's notation: `INT64`, `STRING_LIST`.
 package enum WireTypeTag: Hashable, Sendable, CustomStringConvertible {
   case scalar(FieldType)
   case list(FieldType)
 
-  /// Reads a wire name; nil for one that this library cannot write.
+  /// Parses a wire type; nil if this library cannot write it.
   package init?(_ name: String) {
     if let scalar = Self.scalar(name) {
       self = .scalar(scalar)
@@ -23,7 +23,7 @@ package enum WireTypeTag: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The names that `FIELD:TYPE=VALUE` may use.
+  /// The types that `FIELD:TYPE=VALUE` accepts.
   package static let writable: [String] = {
     let scalars = FieldType.allCases.filter { $0 != .unknown && $0 != .asset }.map(\.rawValue)
     return scalars + scalars.map { $0 + "_LIST" }

@@ -1,8 +1,8 @@
 package import CloudKit
 
-/// A change as a caller asks for it.
+/// A change that a caller requests.
 package struct Change: Hashable, Sendable {
-  /// What is wanted.
+  /// The kind of change.
   package enum Kind: Hashable, Sendable {
     /// Sets and clears just these fields; creates the record if it does not exist.
     case save(type: String, FieldChanges)
@@ -11,17 +11,17 @@ package struct Change: Hashable, Sendable {
 
   package var key: RecordKey
   package var kind: Kind
-  /// Where the bytes of assets are, for each field of a save that holds some, in the order of the field.
+  /// The sources of asset bytes, for each field of a save with assets, in the order of the field.
   package var assets: [String: [AssetSource]]
-  /// The fields as the caller read them; those that are not named, as the store has them. An edit made on a reading that the
-  /// server is past is a conflict with what came after, and no silent overwrite.
+  /// The fields as the caller read them; for others the store's values count. An edit of an outdated value is a
+  /// conflict with later changes, not a silent overwrite.
   package var base: [String: FieldValue?]?
-  /// The change tag that the caller read.
+  /// The change tag of the version that the caller read.
   package var baseTag: String?
-  /// When that version was written, in milliseconds since 1970 by the server's clock.
+  /// The time at which that version was written, in milliseconds since 1970 by the server's clock.
   package var readAt: Int64?
-  /// The other fields of a record that the caller has read or saved before, without assets: they are saved with it where the
-  /// record is there no more, whoever deleted it.
+  /// The other fields of a record that the caller has read or saved before, without assets: they are saved too if the
+  /// record has been deleted.
   package var unchanged: [String: FieldValue] = [:]
 
   package init(
@@ -38,7 +38,7 @@ package struct Change: Hashable, Sendable {
     self.baseTag = baseTag
   }
 
-  /// Spelled as the store spells it.
+  /// The change in the store's encoding.
   var canonical: Change {
     var change = self
     change.base = base?.mapValues { $0?.canonical(in: key.zoneKey) }
@@ -48,12 +48,12 @@ package struct Change: Hashable, Sendable {
   }
 }
 
-/// What became of a change that was handed in.
+/// The result of requesting a change.
 package enum Accepted: Hashable, Sendable {
-  /// It is on disk, as this operation.
+  /// The change is on disk, as this operation.
   case enqueued(Int64)
-  /// It would change nothing.
+  /// The change has no effect.
   case unchanged
-  /// It cannot be, for this reason; nothing was enqueued for it.
+  /// The change was rejected for this reason; nothing was enqueued.
   case refused(String)
 }

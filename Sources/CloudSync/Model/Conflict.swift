@@ -1,15 +1,15 @@
 package import CloudKit
 package import Facts
 
-/// Whose value a field of a conflict gets.
+/// The side whose value a field of a conflict gets.
 package enum ConflictSide: String, Hashable, Sendable, CaseIterable {
   case local, server, base, newest
 }
 
-/// A change that both sides made, as the conflict desk shows it: derived from the operation and the mirror.
+/// A conflict, derived from the operation and the mirror.
 package struct Conflict: Hashable, Sendable {
-  /// One field with its three values; nil is absent. Of a counter of which nobody can tell whether a request that was not
-  /// answered has counted, the local value is the server's with all of ours added.
+  /// One field with its three values; nil means absent. If it is unknown whether an unconfirmed request changed a
+  /// counter, the local value is the server's with all of our changes added.
   package struct Field: Hashable, Sendable {
     package var name: String
     package var base: FieldValue?
@@ -18,30 +18,30 @@ package struct Conflict: Hashable, Sendable {
   }
 
   package var id: Int64
-  /// Changes whenever either side of the conflict does: what a decision about it is tied to.
+  /// Changes whenever either side does; a decision about the conflict applies to one version.
   package let version: String
   package var key: RecordKey
   package var type: String
   package var kind: OperationKind
-  /// Fields on which the two sides differ and that both changed; where there are none, those on which they differ. Of a record
-  /// that the server deleted, all that it would be made anew with, and what the edit cleared.
+  /// The fields that both sides changed and that differ; if there are none, all that differ. If the server deleted the
+  /// record, all fields with which it would be recreated, and those that the edit cleared.
   package var fields: [Field]
-  /// Whether there are such as both changed.
+  /// Whether any field was changed by both sides.
   package let isContested: Bool
-  /// Why it waits for a person.
+  /// The reason why it waits for a person.
   package var cause: Cause
   package var detectedAt: Int64
   package var editedAt: Int64
   package var serverModifiedAt: Int64?
   package var serverModifiedBy: String?
-  /// The server holds no such record any more.
+  /// Whether the server deleted the record.
   package var isDeletedOnServer: Bool
 
   private let changes: FieldChanges
   private let serverFields: [String: FieldValue]
-  /// Of such counters the server's value with what was counted after that request.
+  /// Counters of unknown state: the server's value with only the changes made after the unconfirmed request.
   private let counted: [String: FieldValue]
-  /// The same with all of ours.
+  /// The same counters with all of our changes.
   private let missed: [String: FieldValue]
 
   package init(_ operation: QueuedOperation, server: MirrorRecord?) {
@@ -61,7 +61,7 @@ package struct Conflict: Hashable, Sendable {
     let base = operation.base
     var names = changes.names
     if operation.kind == .delete { names.formUnion(serverFields.keys) }
-    // The files of assets went with the server's record, or with that version of it.
+    // The server deleted the asset files with its record or that version of it.
     if operation.kind == .delete || server == nil { names.formUnion(base.filter { !$0.value.hasFiles }.keys) }
     let missed = operation.doubtfulCounters(beside: server, since: { _, name in base[name] })
     let counted = operation.doubtfulCounters(beside: server, since: { sent, name in sent[name] })
@@ -80,7 +80,7 @@ package struct Conflict: Hashable, Sendable {
   /// The side that edited last, by the clocks of both.
   private var newest: ConflictSide { editedAt >= serverModifiedAt ?? 0 ? .local : .server }
 
-  /// What becomes of the change where each field gets the value of one side, those not named that of `take`.
+  /// Resolves the conflict with one side for each field; `take` applies to fields not named.
   package func resolution(_ take: ConflictSide, _ choices: [String: ConflictSide] = [:]) -> Resolution {
     let take = take == .newest ? newest : take
     if kind == .delete {
@@ -91,7 +91,7 @@ package struct Conflict: Hashable, Sendable {
       }
       return resolution(merged: record)
     }
-    // A record that the server deleted is taken whole or not at all.
+    // If the server deleted the record, it is kept or recreated as a whole.
     if isDeletedOnServer, choices.isEmpty, take == .server { return Resolution(kind, nil, changes) }
     var left = changes
     for field in fields {
@@ -106,13 +106,13 @@ package struct Conflict: Hashable, Sendable {
     return resolution(leaving: left)
   }
 
-  /// Whether these choices would delete some fields and keep others: a deletion is taken whole or not at all, and the record
-  /// stays with the base's values as with the server's.
+  /// Whether these choices would delete some fields and keep others, which is not possible: a delete applies to the
+  /// whole record, and base and server both mean keeping it.
   package func tears(_ take: ConflictSide, _ choices: [String: ConflictSide]) -> Bool {
     kind == .delete && sides(take, choices).count > 1
   }
 
-  /// A field that these choices would give back a file which neither side has.
+  /// A field whose base value has a file that neither side has any more, if these choices would restore it.
   package func fileNobodyHas(_ take: ConflictSide, _ choices: [String: ConflictSide]) -> String? {
     guard kind == .save else { return nil }
     return fields.first { field in
@@ -121,16 +121,16 @@ package struct Conflict: Hashable, Sendable {
     }?.name
   }
 
-  /// The sides that are taken: local is to delete, any other to keep.
+  /// The chosen sides: `local` deletes, all others keep.
   private func sides(_ take: ConflictSide, _ choices: [String: ConflictSide]) -> Set<ConflictSide> {
     let chosen = fields.isEmpty ? [take] : fields.map { choices[$0.name] ?? take }
     return Set(chosen.map { ($0 == .newest ? newest : $0) == .local ? .local : .server })
   }
 
-  /// What becomes of the change where somebody says what the record is to be. What was changed here without a conflict goes
-  /// up with it, unless the record gives these fields another value than the server's.
+  /// Resolves the conflict with a merged record. Local changes without a conflict are saved too, unless the record has
+  /// another value than the server for these fields.
   ///
-  /// - Parameter touched: fields of which the record says so itself, also where it has none of them or the server's value.
+  /// - Parameter touched: fields that the record decides even if it lacks them or has the server's value.
   package func resolution(merged record: [String: FieldValue], touched: Set<String> = []) -> Resolution {
     if kind == .delete {
       let edit = FieldChanges(from: serverFields, to: record)
@@ -155,14 +155,14 @@ package struct Conflict: Hashable, Sendable {
   }
 }
 
-/// What a decision about a conflict came to.
+/// The result of a decision about a conflict.
 package enum ConflictOutcome: Hashable, Sendable {
-  /// It was resolved so, and the conflict was this one.
+  /// The conflict was resolved in this way.
   case resolved(Resolution, of: Conflict)
-  /// It is no longer in the version that was decided on: nothing was changed. Nil: it is no conflict any more.
+  /// The conflict has changed since the version that was decided on, and nothing was done. Nil: it is resolved already.
   case moved(Conflict?)
 
-  /// What was done; nil: nothing.
+  /// The resolution; nil if nothing was done.
   package var resolution: Resolution? { if case .resolved(let resolution, _) = self { resolution } else { nil } }
 }
 
@@ -184,13 +184,13 @@ package struct ConflictsOutcome: Hashable, Sendable {
   }
 }
 
-/// What a decision makes of a conflict.
+/// The effect of a decision about a conflict.
 package struct Resolution: Hashable, Sendable {
-  /// What the operation does from now on.
+  /// The kind of the operation from now on.
   package var kind: OperationKind
-  /// What is to be sent; nil: nothing, the server's record stands.
+  /// The changes to send; nil if the server's record is kept.
   package var left: FieldChanges?
-  /// What is not sent of the change, empty for a deletion; nil: all of it is.
+  /// The changes that are dropped, empty for a delete; nil if all are sent.
   package var dropped: FieldChanges?
 
   init(_ kind: OperationKind, _ left: FieldChanges?, _ dropped: FieldChanges? = nil) {
@@ -201,9 +201,9 @@ package struct Resolution: Hashable, Sendable {
 }
 
 extension QueuedOperation {
-  /// What becomes of the counters of which nobody can tell whether a request that was not answered has counted.
+  /// The values of counters for which it is unknown whether an unconfirmed request was applied.
   ///
-  /// - Parameter base: from what on ours is still to be added to the server's value.
+  /// - Parameter base: the value from which our changes are added to the server's value.
   fileprivate func doubtfulCounters(
     beside server: MirrorRecord?,
     since base: (_ sent: FieldChanges, _ name: String) -> FieldValue?
@@ -219,6 +219,6 @@ extension QueuedOperation {
 }
 
 extension FieldValue {
-  /// Whether it names files, which nobody can give back that the server has let go of.
+  /// Whether it refers to files, which cannot be restored after the server has dropped them.
   fileprivate var hasFiles: Bool { assets?.isEmpty == false }
 }

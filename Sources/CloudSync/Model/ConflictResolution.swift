@@ -1,23 +1,23 @@
 public import CloudKit
 
-/// A queued change that contradicts what the server holds by now: what an app is asked about that settles conflicts itself.
+/// A queued change that conflicts with the server's record, for an app that resolves conflicts itself.
 ///
-/// Each of the records is a copy that nobody else sees.
+/// Each record is a private copy.
 public struct ConflictingChange: Hashable, Sendable {
   /// The record that both sides changed.
   public let recordID: CKRecord.ID
   /// Its type.
   public let recordType: CKRecord.RecordType
-  /// The names of the fields that are to be settled, in order. What only one side changed is merged already.
+  /// The names of the fields to resolve, in order. Fields that only one side changed are merged already.
   public let fields: [String]
 
-  /// The changed fields as both sides knew them before; a field that is missing had no value.
+  /// The changed fields as both sides knew them before; a missing field had no value.
   public var ancestorRecord: CKRecord { record(base, nil) }
 
-  /// The record as it would be with all changes made here; nil where it was deleted here.
+  /// The record with all local changes; nil if it was deleted here.
   public var clientRecord: CKRecord? { local.map { record($0, nil) } }
 
-  /// The record as the server holds it; nil where it was deleted there.
+  /// The record as the server holds it; nil if it was deleted there.
   public var serverRecord: CKRecord? { server.map { record($0.fields, $0) } }
 
   private let zone: ZoneKey
@@ -48,21 +48,21 @@ public struct ConflictingChange: Hashable, Sendable {
   }
 }
 
-/// What becomes of a conflict.
+/// The app's decision about a conflict.
 public enum ConflictDecision: Sendable {
-  /// The server's values stand, ours are dropped. What was dropped can be undone until the record's next edit.
+  /// The server's values are kept, ours are dropped. This can be undone until the record's next edit.
   case server
-  /// Our values go up again on top of the server's record.
+  /// Our values are saved over the server's record.
   case client
-  /// The record is to be as this one, fields that are missing in it are cleared. Make it of `serverRecord` or
-  /// `clientRecord`: what was changed here without a conflict goes up with it unless the record says otherwise.
+  /// The record becomes this one; missing fields are cleared. Create it from `serverRecord` or `clientRecord`: local
+  /// changes without a conflict are saved too, unless the record has other values for them.
   case merged(CKRecord)
-  /// A person decides: the conflict waits on the conflict desk, which shows the reason.
+  /// A person decides: the record stays in the list of conflicts, with this reason.
   case manual(reason: String)
 }
 
-/// Settles a conflict; asked once for each version of it, outside any transaction and away from the engine's own work.
+/// Resolves a conflict. Called once for each version of it, outside any transaction.
 ///
-/// Where it throws, or does not answer in time, the conflict waits on the conflict desk with that as its reason. It may be
-/// asked about the same change again where a crash came between its answer and the disk.
+/// If it throws or does not answer in time, the conflict waits for a person. It may be called again for the same
+/// version after a crash.
 public typealias ConflictResolver = @Sendable (ConflictingChange) async throws -> ConflictDecision

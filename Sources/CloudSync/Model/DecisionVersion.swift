@@ -1,7 +1,7 @@
 import Crypto
 
-/// The opaque version of something that a person decides about. It changes whenever the thing does, so that a decision can be
-/// tied to what was shown.
+/// An opaque version of something that a person decides about. It changes with the thing, so that a decision applies
+/// only to what was shown.
 package enum DecisionVersion {
   private static let length = 12
   private static let digits = Set("0123456789abcdef")
@@ -11,7 +11,7 @@ package enum DecisionVersion {
 
   /// The version of a queued operation.
   ///
-  /// - Parameter serverTag: the tag of the server's record, nil where there is none; matters in a conflict only.
+  /// - Parameter serverTag: the change tag of the server's record, nil if there is none; relevant only in a conflict.
   static func operation(
     _ id: Int64,
     _ kind: OperationKind,
@@ -20,7 +20,7 @@ package enum DecisionVersion {
     isUnanswered: Bool,
     serverTag: String?
   ) -> String {
-    // An operation that a process left in flight when it died becomes pending and unanswered by itself.
+    // An operation in flight whose process died becomes pending and unconfirmed, without a change of version.
     let isInFlight = state == .inFlight
     let server = state == .conflict ? serverTag.map { "tag \($0)" } ?? "gone" : ""
     return text(
@@ -48,12 +48,12 @@ package enum DecisionVersion {
 }
 
 extension OperationKind {
-  /// Whether it is about a zone and no record.
+  /// Whether it concerns a zone, not a record.
   package var isOfZone: Bool { self == .zoneSave || self == .zoneDelete }
 }
 
 extension QueuedOperation {
-  /// The operation's version, in a conflict with the server's record of this tag.
+  /// The operation's version; in a conflict it depends on the server's change tag.
   package func version(serverTag: String?) -> String {
     DecisionVersion.operation(
       id,

@@ -1,25 +1,25 @@
 public import CloudKit
 import Foundation
 
-/// From when on deletions on the server are held back here until somebody has decided about them.
+/// The mass-deletion guard: the limits from which deletions on the server are put on hold until a person decides.
 ///
-/// A zone that is gone with records in it is always held back, and a part of a zone where it is both numbers at least.
+/// The deletion of a whole zone with records is always put on hold, other deletions if they reach both limits.
 public struct DeletionGuard: Hashable, Sendable, Codable {
-  /// So many records that readings of the feed find deleted within an hour.
+  /// The number of records deleted within an hour.
   public var count: Int
-  /// This part of the records that the zone had at the beginning of that hour, from 0 to 1.
+  /// The share of the zone's records at the beginning of that hour, from 0 to 1.
   public var share: Double
-  /// Whether nothing is kept on hold, not even a zone that is gone.
+  /// Whether nothing is put on hold, not even a deleted zone.
   package private(set) var isOff = false
 
-  /// No guard: every deletion is taken as the server reports it.
+  /// No guard: every deletion is applied at once.
   public static let off: DeletionGuard = {
     var off = DeletionGuard(count: .max, share: 1)
     off.isOff = true
     return off
   }()
 
-  /// A guard; by default for half of a zone, and a hundred records.
+  /// Creates a guard; by default for half of a zone and at least a hundred records.
   public init(count: Int = 100, share: Double = 0.5) {
     self.count = count
     self.share = share
@@ -30,32 +30,33 @@ public struct DeletionGuard: Hashable, Sendable, Codable {
   }
 }
 
-/// Deletions on the server that are held back: the records are still here, as they were last known.
+/// Deletions on the server that are on hold: the records are still here, in their last known version.
 public struct HeldDeletions: Hashable, Sendable {
   package let zone: ZoneKey
-  /// Changes whenever what is on hold does: what a decision about it is tied to.
+  /// Changes whenever the deletions on hold do; a decision about them applies to one version.
   public let version: String
-  /// How many records of the zone the server has deleted.
+  /// The number of records that the server deleted in the zone.
   public let records: Int
-  /// Whether the zone itself is gone. Nothing is sent to it meanwhile.
+  /// Whether the server deleted the zone itself. Nothing is sent to it meanwhile.
   public let isWholeZone: Bool
-  /// Since when they have been held back.
+  /// The start of the hold.
   public let since: Date
 
-  /// The zone that the records are of.
+  /// The zone of the records.
   public var zoneID: CKRecordZone.ID { zone.zoneID }
 }
 
-/// What a decision about deletions on hold came to.
+/// The result of a decision about deletions on hold.
 public struct DeletionOutcome: Hashable, Sendable {
-  /// How many records were deleted here, or are to be recreated.
+  /// The number of records deleted here, or to be recreated.
   public var records = 0
-  /// Whether what is on hold changed before all was done: the decision ended there.
+  /// Whether the deletions on hold changed before the decision was fully applied, which stopped it.
   public var hasMoved = false
-  /// What is on hold now; nil: nothing. Without a move, what stays has a change in flight or waits to be deleted here too.
+  /// The deletions still on hold; nil if none. Unless they changed, these records have a change in flight or a pending
+  /// delete.
   public var onHold: HeldDeletions?
 
-  /// An outcome; by default nothing was done.
+  /// Creates an outcome; by default nothing was done.
   package init(records: Int = 0, hasMoved: Bool = false, onHold: HeldDeletions? = nil) {
     self.records = records
     self.hasMoved = hasMoved

@@ -1,18 +1,18 @@
 package import CloudKit
 package import Facts
 
-/// What a policy or a person dropped of an accepted change, so that it can be seen and undone.
+/// A part of an accepted change that a policy or a person dropped, kept so that it can be shown and undone.
 package struct DroppedChange: Hashable, Sendable {
-  /// The operation that it was part of.
+  /// The operation to which it belonged.
   package var operation: Int64
   package var kind: OperationKind
   package var key: RecordKey
   package var type: String?
-  /// What was not sent, or not any more; of a deletion nothing.
+  /// The dropped field changes; empty for a delete.
   package var changes: FieldChanges
-  /// On what those of its fields were changed that a rule merges: of a counter the difference is what was dropped.
+  /// The base of fields with a merge rule: for a counter the difference was dropped.
   package var base: [String: FieldValue]
-  /// Where the bytes of assets among them are.
+  /// The dropped assets.
   package var assets: [QueuedAsset]
   package var cause: Cause
   package var at: Int64
@@ -31,7 +31,7 @@ package struct DroppedChange: Hashable, Sendable {
     at = time
   }
 
-  /// What undoing it makes of a record as it is now: what a rule merges is added again to what others made of it.
+  /// The changes that undo it on the current record: fields with a merge rule are merged again.
   func joined(with fields: [String: FieldValue]) -> FieldChanges {
     var result = changes
     for (name, rule) in changes.rules {

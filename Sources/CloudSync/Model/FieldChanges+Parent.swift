@@ -1,13 +1,13 @@
 package import CloudKit
 
-/// The parent of a record is kept, compared and merged as if it were a field, under the name by which queries know it.
+/// A record's parent is stored, compared and merged like a field, under its name in queries.
 extension FieldChanges {
   /// No field of a schema can have this name.
   package static let parent = "___parent"
 }
 
 extension WireRecord {
-  /// Takes fields as the store has them, the parent among them.
+  /// Sets the fields from the store's form, including the parent.
   package mutating func take(_ fields: [String: FieldValue], clearing cleared: Set<String> = []) {
     self.fields = fields
     clearedFields = cleared
@@ -16,7 +16,7 @@ extension WireRecord {
     parent = WireRecordName(recordName: reference.recordName)
   }
 
-  /// The fields as the store has them, the parent among them.
+  /// The fields in the store's form, including the parent.
   func fieldsWithParent(in zone: ZoneKey) -> [String: FieldValue] {
     var result = fields.mapValues { $0.canonical(in: zone) }
     if let parent { result[FieldChanges.parent] = .parent(parent.recordName) }
@@ -25,6 +25,6 @@ extension WireRecord {
 }
 
 extension FieldValue {
-  /// A parent lies in the zone of its record and deletes nothing.
+  /// A reference to a parent, which is in the same zone and has no delete action.
   static func parent(_ recordName: String) -> FieldValue { .reference(WireReference(recordName: recordName)) }
 }

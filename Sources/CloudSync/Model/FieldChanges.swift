@@ -1,24 +1,24 @@
 package import CloudKit
 import Foundation
 
-/// What a change does to a record's fields: it sets some, clears some and leaves the others alone.
+/// A change to a record's fields: it sets some, clears some and leaves the others alone.
 ///
-/// The queue keeps this intent, never a whole record, so that replaying it on a newer server record keeps what others
-/// wrote.
+/// The queue stores this change, not a whole record, so that applying it to a newer server record keeps the changes of
+/// others.
 package struct FieldChanges: Hashable, Sendable {
   package private(set) var values: [String: FieldValue]
   package private(set) var cleared: Set<String>
-  /// How touched fields are merged with what others made of them; those not named here, as the engine has it.
+  /// The merge rules of touched fields; for others the engine's rules apply.
   package private(set) var rules: [String: MergeRule]
 
-  /// - Parameter rules: of fields that are not touched, nothing is kept.
+  /// - Parameter rules: rules of untouched fields are ignored.
   package init(values: [String: FieldValue] = [:], cleared: Set<String> = [], rules: [String: MergeRule] = [:]) {
     self.values = values
     self.cleared = cleared.subtracting(values.keys)
     self.rules = rules.filter { values[$0.key] != nil || cleared.contains($0.key) }
   }
 
-  /// What makes the one of the other.
+  /// Creates the changes that turn one set of fields into another.
   init(from fields: [String: FieldValue], to others: [String: FieldValue]) {
     self.init(
       values: others.filter { fields[$0.key] != $0.value },
@@ -40,27 +40,27 @@ package struct FieldChanges: Hashable, Sendable {
     }
   }
 
-  /// Leaves a field alone after all.
+  /// Removes a field from the change.
   package mutating func forget(_ name: String) {
     values[name] = nil
     cleared.remove(name)
     rules[name] = nil
   }
 
-  /// Sets a field to what a merge made of it.
+  /// Sets a field to a merged value.
   mutating func merge(_ name: String, _ value: FieldValue?, _ rule: MergeRule?) {
     self[name] = value
     rules[name] = rule
   }
 
-  /// The values as the store spells them.
+  /// The change with its values in the store's encoding.
   func canonical(in zone: ZoneKey) -> FieldChanges {
     var result = self
     result.values = values.mapValues { $0.canonical(in: zone) }
     return result
   }
 
-  /// Just what this change does to the named fields.
+  /// Returns the part of this change for the named fields.
   func only(_ names: Set<String>) -> FieldChanges {
     FieldChanges(
       values: values.filter { names.contains($0.key) },
@@ -69,12 +69,12 @@ package struct FieldChanges: Hashable, Sendable {
     )
   }
 
-  /// Does a later change after this one.
+  /// Applies a later change on top of this one.
   package mutating func apply(_ later: FieldChanges) {
     for name in later.names { merge(name, later[name], later.rules[name] ?? rules[name]) }
   }
 
-  /// The fields after this change.
+  /// Returns the fields after this change.
   package func applied(to fields: [String: FieldValue]) -> [String: FieldValue] {
     if fields.isEmpty { return values }
     var result = fields
@@ -83,7 +83,7 @@ package struct FieldChanges: Hashable, Sendable {
     return result
   }
 
-  /// This change without what would change nothing.
+  /// Returns this change without fields that already have the same value.
   package func effective(on fields: [String: FieldValue]) -> FieldChanges {
     if fields.isEmpty, cleared.isEmpty { return self }
     var result = self
@@ -91,10 +91,10 @@ package struct FieldChanges: Hashable, Sendable {
     return result
   }
 
-  /// Bytes that an operation with these changes adds to a request, about.
+  /// The approximate bytes that an operation with these changes adds to a request.
   var requestBytes: Int { byteCount + 200 }
 
-  /// Bytes of the values on the wire, about.
+  /// The approximate bytes of the values on the wire.
   package var byteCount: Int {
     values.reduce(into: cleared.reduce(0) { $0 + $1.utf8.count + 20 }) {
       $0 += $1.key.utf8.count + $1.value.byteCount + 30
@@ -142,7 +142,7 @@ extension FieldChanges: JSONReadable, JSONWritable {
 }
 
 extension FieldValue {
-  /// Bytes of the value on the wire, about; exact for text and numbers within a few bytes.
+  /// The approximate bytes of the value on the wire; exact to a few bytes for text and numbers.
   package var byteCount: Int {
     switch self {
     case .string(let text): text.utf8.count

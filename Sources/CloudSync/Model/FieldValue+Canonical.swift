@@ -1,17 +1,17 @@
 import CloudKit
 
 extension FieldValue {
-  /// The value in the one spelling in which the store keeps it, so that equal values compare equal.
+  /// The value in the store's only encoding, so that equal values compare equal.
   ///
-  /// A server spells anew in each answer the addresses, receipts and keys of assets, and the zone of a reference that lies in the
-  /// record's own zone; neither is an edit of anybody's.
+  /// Each reply of a server may encode differently the addresses, receipts and keys of assets, and the zone of a
+  /// reference to the record's own zone; these differences are not edits.
   func canonical(in zone: ZoneKey) -> FieldValue {
     switch self {
     case .asset(var asset):
       (asset.downloadURL, asset.receipt, asset.wrappingKey, asset.referenceChecksum) = (nil, nil, nil, nil)
       return .asset(asset)
     case .reference(var reference):
-      // One's own zones are not told apart by their owner, which the server names and we do not.
+      // The server names the owner of the user's own zones; the store does not.
       if zone.owner.isEmpty { reference.zoneID?.ownerRecordName = nil }
       if let target = reference.zoneID, target.zoneName == zone.zone, (target.ownerRecordName ?? "") == zone.owner {
         reference.zoneID = nil

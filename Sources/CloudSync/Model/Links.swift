@@ -1,7 +1,7 @@
 import CloudKit
 
 extension FieldValue {
-  /// The records that the value of a record in this zone refers to, or those by this action.
+  /// The records to which a value of a record in this zone refers, optionally only those with this action.
   func targets(in zone: ZoneKey, action: String? = nil) -> [RecordKey] {
     references.filter { action == nil || $0.action == action }.map { reference in
       RecordKey(
@@ -13,17 +13,17 @@ extension FieldValue {
   }
 }
 
-/// Which references of a record are meant.
+/// A selection of references.
 enum ReferenceKind {
   case any
-  /// Parents, `DELETE_SELF` and `VALIDATE`: the deletion of the target deletes the record too, or is refused because of it.
+  /// Parents, `DELETE_SELF` and `VALIDATE`: deleting the target also deletes the record, or is rejected because of it.
   case binding
-  /// Parents and `VALIDATE`: the server refuses a save whose target does not exist.
+  /// Parents and `VALIDATE`: the server rejects a save whose target does not exist.
   case blocking
 }
 
 extension [String: FieldValue] {
-  /// The records that the fields of a record refer to, itself left out.
+  /// The records to which the fields of a record refer, except itself.
   func references(from key: RecordKey, _ kind: ReferenceKind = .any) -> Set<RecordKey> {
     let targets = flatMap { name, value -> [RecordKey] in
       if kind == .any || name == FieldChanges.parent { return value.targets(in: key.zoneKey) }
@@ -35,9 +35,9 @@ extension [String: FieldValue] {
 }
 
 extension FieldChanges {
-  /// What the new values refer to, field by field.
+  /// The references in the new values, by field.
   ///
-  /// - Parameter validated: only what the server insists on: `VALIDATE`.
+  /// - Parameter validated: whether to return only `VALIDATE` references, whose targets must exist.
   func targets(in zone: ZoneKey, validated: Bool = false) -> [(field: String, key: RecordKey)] {
     values.sorted { $0.key < $1.key }.flatMap { name, value in
       value.targets(in: zone, action: validated ? "VALIDATE" : nil).map { (name, $0) }
@@ -46,11 +46,11 @@ extension FieldChanges {
 }
 
 extension QueuedOperation {
-  /// What can be sent of this operation while it still waits for those of `blockers`: a save without the fields that refer
-  /// to them, and in place of a deletion an update that lets go of all that the record refers to, so that nobody has to
-  /// wait for it. The rest is sent later.
+  /// Returns the part of this operation that can be sent before its blockers, to break a reference cycle: a save
+  /// without the fields that refer to them, or instead of a delete an update that clears the record's references. The
+  /// rest is sent later.
   ///
-  /// - Parameter deleting: records that are to be deleted once this one has let go of them.
+  /// - Parameter deleting: records whose delete waits until this one no longer refers to them.
   func ahead(of blockers: [QueuedOperation], deleting: Set<RecordKey>) -> QueuedOperation {
     guard !blockers.isEmpty else { return self }
     var part = self
@@ -61,13 +61,13 @@ extension QueuedOperation {
       for (field, target) in changes.targets(in: key.zoneKey) where keys.contains(target) {
         part.changes.forget(field)
         let former = formers.flatMap { $0[field]?.targets(in: key.zoneKey) ?? [] }
-        // They wait for that.
+        // A delete waits for this field to be cleared.
         if !deleting.isDisjoint(with: former) { part.changes[field] = nil }
       }
       part.isPart = part.changes != changes
     case .delete where baseTag != nil:
       let links = base.filter { $0.value.targets(in: key.zoneKey).contains { $0 != key } }
-      // What has to let go of the record would be deleted with it.
+      // Records that still have to remove their reference would be deleted with it.
       guard !links.isEmpty || blockers.contains(where: { $0.kind == .save }) else { return self }
       part.kind = .save
       part.changes = FieldChanges(cleared: Set(links.keys))

@@ -1,26 +1,26 @@
 import CloudKit
 import Foundation
 
-/// How one field comes out where two devices changed it at the same time.
+/// The way in which concurrent changes of one field are merged.
 ///
-/// A rule is declared with the model (`CKRecordModel.mergeRules`) or on the engine, and settles such a field before any
-/// policy is asked. A value that a rule does not fit, such as a text under `counter`, is merged as `value`.
+/// A rule is declared with the model (`CKRecordModel.mergeRules`) or on the engine, and applies before the conflict
+/// policy. A value that does not fit the rule, such as a text under `counter`, is merged as `value`.
 public enum MergeRule: String, Hashable, Sendable, CaseIterable, Codable {
-  /// One of the two values as a whole; the conflict policy says which. What a field without a rule has.
+  /// One of the two values; the conflict policy decides which. The default.
   case value
-  /// A list that is meant as a set: what either side added is in it, what either side removed is not. Lists of assets are
-  /// merged as values.
+  /// A list used as a set: it keeps all elements that either side added and none that either side removed. Lists of
+  /// assets are merged as values.
   ///
-  /// Elements that were there before keep their order, new ones follow in the order of their bytes, and each is there
-  /// once. A list that is left without elements is no value.
+  /// Old elements keep their order, new ones follow in the order of their bytes, without duplicates. A list without
+  /// elements becomes no value.
   case elements
-  /// A number that both sides count up and down: both differences are added to what it was.
+  /// A number that both sides count up and down: both differences are added to the base.
   ///
-  /// No value counts as zero. A sum that its type does not hold is the largest or smallest one that it does.
+  /// No value counts as zero. A sum outside the range of its type becomes its largest or smallest value.
   case counter
 
-  /// The value that both changes together make, the same whichever of them is called local; nil where the rule does not
-  /// fit the values. The value itself is nil where the field is to have none.
+  /// The merged value, the same whichever side is called local; nil if the rule does not fit the values. The inner
+  /// value is nil if the field is cleared.
   func joined(base: FieldValue?, local: FieldValue?, server: FieldValue?) -> FieldValue?? {
     if [base, local, server].contains(where: { if case .encrypted? = $0 { true } else { false } }) {
       guard let base = Self.decrypted(base), let local = Self.decrypted(local), let server = Self.decrypted(server)
@@ -34,7 +34,7 @@ public enum MergeRule: String, Hashable, Sendable, CaseIterable, Codable {
     }
   }
 
-  /// What is encrypted, or the value that there is not; nil where there is one that is not encrypted.
+  /// The content of an encrypted value or of no value; nil for a value that is not encrypted.
   private static func decrypted(_ value: FieldValue?) -> FieldValue?? {
     switch value {
     case nil: .some(nil)
@@ -92,7 +92,7 @@ public enum MergeRule: String, Hashable, Sendable, CaseIterable, Codable {
       }
     }
     guard let base = broken[0], let local = broken[1], let server = broken[2] else { return nil }
-    // The same terms in the same order on every device.
+    // The same terms in the same order on every device, to get the same result.
     let sum = (max(local, server) - base) + min(local, server)
     guard !sum.isNaN else { return nil }
     let largest = Double.greatestFiniteMagnitude
@@ -101,7 +101,7 @@ public enum MergeRule: String, Hashable, Sendable, CaseIterable, Codable {
 }
 
 extension FieldValue {
-  /// Bytes that every device orders alike.
+  /// Bytes that sort the same way on every device.
   var orderingBytes: Data { (try? json()) ?? Data() }
 }
 
@@ -109,21 +109,21 @@ extension FieldValue {
 public struct MergeRules: Hashable, Sendable, Codable {
   private var rules: [String: [String: MergeRule]] = [:]
 
-  /// Begins without any: every field is merged as a value.
+  /// Creates an empty set of rules: every field is merged as a value.
   public init() {}
 
-  /// The rules of one record type by the names of the fields.
+  /// The rules of one record type by field name.
   public subscript(recordType: String) -> [String: MergeRule] {
     get { rules[recordType] ?? [:] }
     set { rules[recordType] = newValue.isEmpty ? nil : newValue }
   }
 
-  /// Reads the rules by record type and field.
+  /// Decodes the rules by record type and field.
   public init(from decoder: any Decoder) throws {
     rules = try decoder.singleValueContainer().decode([String: [String: MergeRule]].self)
   }
 
-  /// Writes the rules by record type and field.
+  /// Encodes the rules by record type and field.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(rules)

@@ -1,16 +1,17 @@
 import CloudKit
 
-/// The settings that change the outcome of a sync. They are kept with the store, so that every process that syncs it
-/// decides alike.
+/// The settings that affect the outcome of a sync. They are stored with the data, so that all processes decide the same
+/// way.
 ///
-/// The same type holds what is stored and what an engine names; nil is a setting that is not stored yet, or not named.
+/// The same type is used for stored settings and for those that an engine names; nil is a setting that is not stored
+/// yet, or not named.
 package struct OutcomeSettings: Hashable, Sendable, Codable {
   package var policy: ConflictPolicy?
   package var mergeRules: MergeRules?
   package var deletionGuard: DeletionGuard?
   /// Whether the app must see a save before it is sent.
   package var asksBeforeSending: Bool?
-  /// Whether the app decides what both sides changed.
+  /// Whether the app resolves conflicts.
   package var asksAboutConflicts: Bool?
 
   package init(
@@ -27,7 +28,7 @@ package struct OutcomeSettings: Hashable, Sendable, Codable {
     self.asksAboutConflicts = asksAboutConflicts
   }
 
-  /// The settings of a store that keeps none: the server wins, no rules, the default guard, no app is asked.
+  /// The default settings: the server wins, no rules, the default guard, no app is asked.
   package static let standard = OutcomeSettings(
     policy: .server,
     mergeRules: MergeRules(),
@@ -36,7 +37,7 @@ package struct OutcomeSettings: Hashable, Sendable, Codable {
     asksAboutConflicts: false
   )
 
-  /// Returns these settings with the defaults for those that are not stored.
+  /// Returns these settings with defaults for those that are nil.
   package var completed: OutcomeSettings {
     let standard = Self.standard
     return OutcomeSettings(
@@ -48,7 +49,7 @@ package struct OutcomeSettings: Hashable, Sendable, Codable {
     )
   }
 
-  /// Returns what a transaction decides by itself. Conflicts that the app decides stay open.
+  /// Returns the policy for merges inside a transaction. Conflicts for the app stay open.
   ///
   /// - Parameter isWithoutApp: whether an operator has released what waits for the app.
   package func merging(isWithoutApp: Bool = false) -> MergePolicy {
@@ -61,9 +62,9 @@ package struct OutcomeSettings: Hashable, Sendable, Codable {
     )
   }
 
-  // MARK: - What a sync goes by
+  // MARK: - Choosing the settings
 
-  /// A setting that an engine names and that the store keeps with another value.
+  /// A setting for which an engine names a value other than the stored one.
   package enum Difference: Hashable, Sendable {
     case policy(stored: ConflictPolicy, named: ConflictPolicy)
     case mergeRules
@@ -78,23 +79,23 @@ package struct OutcomeSettings: Hashable, Sendable, Codable {
     }
   }
 
-  /// How a sync begins.
+  /// The settings decision at the start of a sync.
   package enum Decision: Hashable, Sendable {
-    /// The stored settings hold as they are.
+    /// The stored settings are used as they are.
     case use
-    /// These are stored first, and hold from then on.
+    /// These settings are stored and used.
     case store(OutcomeSettings)
-    /// The sync does not begin.
+    /// The sync is rejected.
     case refuse([Difference])
   }
 
-  /// Decides which settings a sync goes by.
+  /// Decides which settings a sync uses.
   ///
   /// - Parameters:
   ///   - stored: the store's settings; those that are nil are taken from `named`, else from the defaults.
-  ///   - named: the settings of the engine. An engine with an app that is to be asked names `true` for that; `false` takes
-  ///     the question back, which only replaces, and never differs.
-  ///   - replaces: whether what is named replaces what is stored.
+  ///   - named: the settings of the engine. `true` for a question to the app is stored; `false` removes it only if
+  ///     `replaces` is set, and is never a difference.
+  ///   - replaces: whether named settings replace stored ones.
   package static func decide(stored: Self, named: Self, replaces: Bool) -> Decision {
     var differences: [Difference] = []
     if let old = stored.policy, let new = named.policy, old != new {

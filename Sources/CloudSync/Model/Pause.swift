@@ -1,6 +1,6 @@
 import Facts
 
-/// A rule that holds back changes, later ones included.
+/// A rule that pauses changes, including later ones.
 package enum PauseRule: Hashable, Sendable {
   /// No request is made at all.
   case everything
@@ -23,7 +23,7 @@ package enum PauseRule: Hashable, Sendable {
 }
 
 extension PauseRule {
-  /// Whether the rule holds back an operation on a zone, or on a record of this type there.
+  /// Whether the rule pauses an operation on a zone, or on a record of this type there.
   func holds(_ zone: ZoneKey, type: String?) -> Bool {
     switch self {
     case .everything: true
@@ -33,19 +33,19 @@ extension PauseRule {
   }
 }
 
-/// A rule that holds, since when, and by whom.
+/// A rule in effect, with its start and its actor.
 package struct Pause: Hashable, Sendable {
   package var rule: PauseRule
   /// Milliseconds since 1970.
   package var at: Int64
-  /// Who paused; nil where an earlier version did not store it.
+  /// The person who paused; nil if an earlier version did not store it.
   package var actor: String?
 
-  /// The reason that a list shows for an operation under this rule.
+  /// The reason shown in lists for an operation under this rule.
   package var reason: String { Cause.pausedByRule(rule.asCause, by: actor).text }
 }
 
 extension [Pause] {
-  /// A rule that holds back an operation on a zone, or on a record of this type there.
+  /// The first rule that pauses an operation on a zone, or on a record of this type there.
   package func first(holding zone: ZoneKey, type: String?) -> Pause? { first { $0.rule.holds(zone, type: type) } }
 }

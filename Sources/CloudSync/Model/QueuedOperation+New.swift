@@ -1,7 +1,7 @@
 import CloudKit
 import Facts
 
-/// Operations as they are when they are accepted.
+/// Newly accepted operations.
 extension QueuedOperation {
   init(
     saving key: RecordKey,

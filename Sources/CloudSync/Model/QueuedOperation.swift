@@ -2,29 +2,29 @@ package import CloudKit
 package import Facts
 import Foundation
 
-/// What an operation does on the server.
+/// The kind of an operation.
 package enum OperationKind: String, Hashable, Sendable, CaseIterable, Codable {
   case save, delete, zoneSave, zoneDelete
 }
 
-/// Where an operation stands.
+/// The state of an operation.
 package enum OperationState: String, Hashable, Sendable, CaseIterable, Codable {
-  /// Nothing but order, or a scope's wait, stands before it. Leaves by being sent.
+  /// Ready to be sent, apart from its order or a throttled scope. Ends when it is sent.
   case pending
-  /// Sent, the outcome not yet known. Leaves by the answer, or, after a crash, by reading back.
+  /// Sent, outcome unknown. Ends with the reply, or after a crash by verifying.
   case inFlight
-  /// In its own back-off until `nextAttemptAt`. Leaves when that has passed.
+  /// In a back-off until `nextAttemptAt`. Ends at that time.
   case waiting
-  /// A dead letter. Leaves by an operator's retry or discard, or by a new edit of the record.
+  /// A dead letter. Ends by an operator's retry or discard, or by a new edit of the record.
   case failed
-  /// Held by an operator. Leaves by resume.
+  /// Paused by an operator. Ends by resuming.
   case paused
-  /// On the conflict desk. Leaves by a resolution.
+  /// In conflict. Ends by a resolution.
   case conflict
 }
 
-/// An accepted change on its way to the server. There is at most one for a record: later edits merge into it and raise
-/// its generation.
+/// An accepted change to be sent to the server. There is at most one for a record: later edits merge into it and
+/// increment its generation.
 package struct QueuedOperation: Hashable, Sendable {
   package var id: Int64
   package var kind: OperationKind
@@ -32,56 +32,55 @@ package struct QueuedOperation: Hashable, Sendable {
   package var key: RecordKey
   package var type: String?
   package var changes: FieldChanges
-  /// The touched fields as they were on the server when this change was made: the merge base.
+  /// The server's values of the touched fields when this change was made: the merge base.
   package var base: [String: FieldValue]
-  /// The server's change tag the base was read at; nil: the record did not exist there.
+  /// The server's change tag of the base; nil if the record did not exist.
   package var baseTag: String?
   package var state: OperationState
-  /// Why it is in this state.
+  /// The reason for its state.
   package var cause: Cause
   package var generation: Int64
-  /// The generation on its way, while in flight.
+  /// The generation in flight.
   package var sentGeneration: Int64?
-  /// What was sent, while in flight: a save may become a delete meanwhile.
+  /// The kind in flight: a save may become a delete meanwhile.
   package var sentKind: OperationKind?
-  /// The changes of saves that were sent and that the server is not known to have taken, latest last: what it holds of them
-  /// is our own doing, no conflict.
+  /// The changes of unconfirmed saves, latest last: if the server holds them, they are our own and no conflict.
   package var sentChanges: [FieldChanges] = []
-  /// A request was sent whose answer nobody heard: it may have been carried out, or still be, until the server's record is
-  /// seen to have changed.
+  /// Whether a request's reply was lost: it may have been carried out, or still be, until the server's record is seen
+  /// to have changed.
   package var isUnanswered = false
-  /// Only a part of it is on its way, as `sentChanges`; the rest is sent once that is done. Not kept in the store.
+  /// Whether only a part of it is in flight, as `sentChanges`; the rest follows. Not stored.
   package var isPart = false
-  /// A save of a record that was deleted in the same operation before: that the server lacks it is what was wanted.
+  /// Whether this is a save of a record that was deleted earlier in the same operation, so the server may lack it.
   package var isRecreation = false
-  /// The server's record is to be read before anything is sent: a lost answer, or a conflict without its record.
+  /// Whether it must be verified before anything is sent, after a lost reply or a conflict without the server's record.
   package var needsReadBack: Bool
-  /// Conflicts in a row without progress; bounded, then parked.
+  /// Conflicts in a row without progress; limited, then a person decides.
   package var conflictRounds: Int
-  /// Answers lost in a row.
+  /// Replies lost in a row.
   package var lostRounds = 0
   package var attempts: Int
   package var maxAttempts: Int
   /// Milliseconds since 1970.
   package var nextAttemptAt: Int64?
-  /// The server asked for this wait, so that no flush may cut it short.
+  /// Whether the server asked for this wait, so that a flush does not end it.
   package var isServersWait = false
   package var errorCode: String?
   package var errorMessage: String?
   package var enqueuedAt: Int64
   package var editedAt: Int64
   package var conflictAt: Int64?
-  /// The version of the conflict that the app was asked about without settling it, or the generation of the dead letter that
-  /// it was offered.
+  /// The version of the conflict about which the app was asked without resolving it, or the generation of the dead
+  /// letter that it was offered.
   package var askedAbout: String?
   package var bytes: Int
-  /// Operations enqueued as one group are sent in one atomic request.
+  /// The name of the atomic group; its operations are sent in one atomic request.
   package var group: String?
-  /// What its changes hold of assets that this operation brings to the server.
+  /// The assets of its changes that this operation uploads.
   package var assets: [QueuedAsset] = []
-  /// Operations of one number were in a request that was refused whole for one of them. Below zero it was a look-up.
+  /// Identifies a request with this operation that was rejected as a whole. Negative for a re-fetch.
   package var suspicion: Int64?
-  /// Operations this one waits for, by id.
+  /// The identifiers of the operations that block this one.
   package var blockedBy: [Int64] = []
   /// The program that enqueued it; nil where an earlier version did not store it.
   package var enqueuedBy: ProgramID?
@@ -106,11 +105,11 @@ package struct ProgramID: Hashable, Sendable {
   )
 }
 
-/// How an accepted change ended. Every one ends in exactly one of these ways.
+/// The way in which an accepted change ended. Each ends in exactly one way.
 package enum Ending: String, Hashable, Sendable, CaseIterable {
   /// The server holds it.
   case acknowledged
-  /// A later change of the same record took its place before it was sent.
+  /// A later change replaced it before it was sent.
   case superseded
   /// Merged with the server's record; nothing was left to send.
   case merged
@@ -118,7 +117,7 @@ package enum Ending: String, Hashable, Sendable, CaseIterable {
   case discarded
 }
 
-/// A record as the server is known to hold it.
+/// A record in the server's last known version.
 package struct MirrorRecord: Hashable, Sendable {
   package var key: RecordKey
   package var type: String
@@ -147,7 +146,7 @@ package struct MirrorRecord: Hashable, Sendable {
     self.modifiedBy = modifiedBy
   }
 
-  /// Nil where the answer lacks what every full record has.
+  /// Nil if the record in the reply is incomplete.
   package init?(_ wire: WireRecord, in zone: ZoneKey) {
     guard let type = wire.recordType, let tag = wire.recordChangeTag else { return nil }
     self.init(

@@ -1,12 +1,12 @@
 package import CloudKit
 
-/// Which record: zone, the zone's owner, and name. Names are unique in a zone, not in a database.
+/// Identifies a record: zone, zone owner and name. Names are unique in a zone, not in a database.
 ///
-/// Names are compared by their bytes, as files and servers compare them: Swift takes two spellings of an accented letter
-/// for one text.
+/// Names are compared by their bytes, as files and servers do, because Swift takes two encodings of an accented letter
+/// for equal.
 package struct RecordKey: Hashable, Sendable, Comparable {
   package var zone: String
-  /// Empty for zones of the current user; the wire leaves the owner out then.
+  /// Empty for zones of the current user; the wire omits the owner then.
   package var owner: String
   package var name: String
 
@@ -32,7 +32,7 @@ package struct RecordKey: Hashable, Sendable, Comparable {
   }
 }
 
-/// Which zone. Names are compared by their bytes.
+/// Identifies a zone. Names are compared by their bytes.
 package struct ZoneKey: Hashable, Sendable, Comparable {
   package var zone: String
   /// Empty for zones of the current user.
@@ -47,7 +47,7 @@ package struct ZoneKey: Hashable, Sendable, Comparable {
 
   package var isDefaultZone: Bool { zone == WireZoneID.defaultZoneName }
 
-  /// The zone as the wire names it.
+  /// The zone's identifier on the wire.
   package var wire: WireZoneID {
     WireZoneID(zoneName: zone, ownerRecordName: owner.isEmpty ? nil : owner)
   }

@@ -1,10 +1,10 @@
 import Facts
 
-/// Rows of lists, made from what is held already.
+/// Creating rows of lists.
 extension QueueRow {
-  /// The operation without its payload.
+  /// Creates a row without the operation's payload.
   ///
-  /// - Parameter serverTag: the tag of the server's record; nil where there is none.
+  /// - Parameter serverTag: the change tag of the server's record; nil if there is none.
   package init(_ operation: QueuedOperation, serverTag: String?) {
     self.init(
       id: operation.id,
@@ -27,7 +27,7 @@ extension QueueRow {
     explainBlockers()
   }
 
-  /// What a pending operation waits for is its reason.
+  /// Sets the blockers of a pending operation as its cause.
   mutating func explainBlockers() {
     guard !blockedBy.isEmpty, state == .pending else { return }
     cause = .waitsFor(blockedBy, isGroup: false)
@@ -35,7 +35,7 @@ extension QueueRow {
 }
 
 extension RecordRow {
-  /// A record just read from the server: nothing of it is pending.
+  /// Creates a row for a record just read from the server, with nothing pending.
   package init(onServer record: MirrorRecord) {
     self.init(record: record, changeTag: record.changeTag, operation: nil, operationState: nil)
   }

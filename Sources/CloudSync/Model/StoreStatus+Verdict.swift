@@ -1,9 +1,8 @@
 import CloudKit
 package import Facts
 
-/// The verdict of a store.
 extension StoreStatus {
-  /// Decides how the store stands: the first case of `Verdict` that is true.
+  /// Returns the store's verdict: the first case of `Verdict` that is true.
   ///
   /// - Parameter hasCredential: whether this process could sync.
   package func verdict(hasCredential: Bool) -> Verdict {

@@ -1,8 +1,8 @@
 package import Facts
 
-/// One look at everything: what `status` prints and every pane of the dashboard draws from.
+/// The status of a store, for `status` and the dashboard.
 package struct StoreStatus: Hashable, Sendable {
-  /// What syncing is doing, derived from facts, never from hope.
+  /// The state of syncing, derived from facts.
   package enum State: String, Hashable, Sendable {
     case idle, sending, fetching, waiting, paused, offline, error
   }
@@ -21,11 +21,11 @@ package struct StoreStatus: Hashable, Sendable {
     /// By state, zone and type.
     package var parts: [QueuePart] = []
 
-    /// What `retry` would act on.
+    /// The number of operations that `retry` would change.
     package var retryable: Int { failed + waiting }
   }
 
-  /// A wait of a scope, with its end.
+  /// A wait of a scope.
   package struct Throttle: Hashable, Sendable {
     package var scope: String
     package var until: Int64
@@ -43,7 +43,7 @@ package struct StoreStatus: Hashable, Sendable {
     package var at: Int64
   }
 
-  /// The process that drives the store, or drove it last.
+  /// The process that syncs the store, or did so last.
   package struct Driver: Hashable, Sendable {
     package var pid: Int64
     package var host: String
@@ -58,7 +58,7 @@ package struct StoreStatus: Hashable, Sendable {
   package var reason = ""
   /// Whether everything is paused.
   package var isPaused: Bool { pauses.contains { $0.rule == .everything } }
-  /// The pause rules that hold.
+  /// The pause rules in effect.
   package var pauses: [Pause] = []
   package var lastSuccessAt: Int64?
   package var lastEnqueueAt: Int64?
@@ -70,32 +70,32 @@ package struct StoreStatus: Hashable, Sendable {
   package var recordsByType: [String: Int] = [:]
   package var recordsByZone: [String: Int] = [:]
   package var identity: String?
-  /// Why the account cannot be used; nil where it can, as far as is known.
+  /// The reason why the account cannot be used; nil if it can, as far as known.
   package var accountProblem: Failure?
-  /// Why no request gets through to the server; nil where the last one did.
+  /// The reason why no request reaches the server; nil if the last one did.
   package var networkProblem: Failure?
   /// Since when no request gets through.
   package var networkDownSince: Int64?
-  /// Why saves are refused for want of storage; nil where they are not.
+  /// The reason why saves are rejected for lack of storage; nil if they are not.
   package var quotaProblem: Failure?
-  /// Whether the last sync was refused, since its credential belongs to another user.
+  /// Whether the last sync was rejected because its credential belongs to another user.
   package var isRefused = false
   package var throttles: [Throttle] = []
   package var lastError: Failure?
-  /// Why the app did not take what came; nil where it did.
+  /// The reason why the app rejected the latest changes; nil if it did not.
   package var deliveryProblem: Failure?
-  /// Deletions on the server that wait for somebody's decision.
+  /// Deletions on the server that are on hold.
   package var heldDeletions: [HeldDeletions] = []
   /// Zones and record types that the server does not let us read.
   package var unreadable: [Unreadable] = []
   /// What the last 24 hours brought.
   package var lastDay = Throughput(at: 0)
-  /// The settings that the store keeps.
+  /// The stored settings.
   package var settings = OutcomeSettings()
-  /// Saves and conflicts that wait for the app, which no process that syncs can ask.
+  /// Saves and conflicts that wait for the app, because no syncing process can ask it.
   package var savesForApp = 0
   package var conflictsForApp = 0
-  /// Whether there is a store at all.
+  /// Whether there is a store.
   package var hasStore = true
   /// Whether a change can be sent or verified now.
   package var canSendNow = false
@@ -103,21 +103,21 @@ package struct StoreStatus: Hashable, Sendable {
   package var canSendLater = false
   /// The end of the longest wait that the server asked for a single change.
   package var changeThrottledUntil: Int64?
-  /// Whether saves wait for the app: it must see them, and no process that can ask it syncs.
+  /// Whether saves wait for the app, because no syncing process can ask it.
   package var savesWaitForApp = false
-  /// Records that the app has not taken yet.
+  /// The number of records not yet delivered to the app.
   package var undelivered = 0
-  /// The last pass read every feed to its end after the last change accepted by then.
+  /// Whether the last sync fetched all changes to the end after the last change accepted by then.
   package var reachedEnd = false
-  /// The last error has not been overcome by a pass that ended well.
+  /// Whether no sync has succeeded since the last error.
   package var errorStands = false
 
   package init(generatedAt: Int64) { self.generatedAt = generatedAt }
 
-  /// Seconds since every feed had been read to its end: what is shown is at most that old. Nil before the first time.
+  /// Seconds since all changes had been fetched: the local copy is at most that old. Nil before the first time.
   package var age: Double? { lastSuccessAt.map { Double(max(0, generatedAt - $0)) / 1000 } }
 
-  /// What is held back, in few words; nil where nothing is.
+  /// A short text about the deletions on hold; nil if there are none.
   package var heldSummary: String? {
     guard let first = heldDeletions.first else { return nil }
     let records = heldDeletions.reduce(0) { $0 + $1.records }
@@ -125,9 +125,9 @@ package struct StoreStatus: Hashable, Sendable {
     return "\(records) \(records == 1 ? "deletion" : "deletions") in \(zones) held back"
   }
 
-  /// The number of operations in a state that no pause rule holds.
+  /// The number of operations in a state that no pause rule applies to.
   ///
-  /// - Parameter isMeant: of which zones; nil: of all.
+  /// - Parameter isMeant: the zones to count; nil for all.
   package func unpaused(_ state: OperationState, in isMeant: ((ZoneKey) -> Bool)? = nil) -> Int {
     queue.parts.reduce(0) { count, part in
       guard part.state == state, isMeant?(part.zone) ?? true else { return count }
@@ -138,7 +138,8 @@ package struct StoreStatus: Hashable, Sendable {
 
   package var recordCount: Int { recordsByType.values.reduce(0, +) }
 
-  /// The queue is empty, nothing is wrong or held back, and every feed was read to its end after the last change was accepted.
+  /// Whether the queue is empty, there is no problem and no hold, and all changes were fetched after the last one was
+  /// accepted.
   package var isInSync: Bool {
     guard queue.total == 0, !errorStands, reachedEnd, accountProblem == nil, heldDeletions.isEmpty, unreadable.isEmpty,
       let lastSuccessAt
@@ -154,7 +155,7 @@ package struct StoreStatus: Hashable, Sendable {
 package struct QueuePart: Hashable, Sendable {
   package var state: OperationState
   package var zone: ZoneKey
-  /// Empty for operations on zones, and for deletions of what is not known.
+  /// Empty for zone operations, and for deletes of unknown records.
   package var type: String
   package var count: Int
   package var bytes: Int
@@ -168,10 +169,11 @@ package struct QueuePart: Hashable, Sendable {
   }
 }
 
-/// An operation as a list shows it: without its payload.
+/// An operation in a list, without its payload.
 package struct QueueRow: Hashable, Sendable, Identifiable {
   package var id: Int64
-  /// Changes whenever the operation does: what a decision about it is tied to. In a conflict it is the conflict's.
+  /// Changes with the operation; a decision about it applies to one version. In a conflict it is the conflict's
+  /// version.
   package var version: String
   package var kind: OperationKind
   package var key: RecordKey
@@ -186,7 +188,7 @@ package struct QueueRow: Hashable, Sendable, Identifiable {
   package var errorMessage: String?
   package var bytes: Int
   package var enqueuedAt: Int64
-  /// The atomic group that it goes with.
+  /// The operation's atomic group.
   package var group: String?
 }
 
@@ -215,18 +217,18 @@ package struct QueueCause: Hashable, Sendable {
   }
 }
 
-/// One attempt to send an operation that did not succeed.
+/// A failed attempt to send an operation.
 package struct Attempt: Hashable, Sendable {
   package var number: Int
   package var at: Int64
   package var seconds: Double
   package var code: String?
   package var message: String?
-  /// The raw answer, cut to 4 KB.
+  /// The raw reply, cut to 4 KB.
   package var response: String?
 }
 
-/// How an operation that is no longer in the queue ended.
+/// The ending of an operation that is no longer in the queue.
 package struct HistoryEntry: Hashable, Sendable {
   package var id: Int64
   package var kind: OperationKind
@@ -246,36 +248,36 @@ package struct OperationDetail: Hashable, Sendable {
   package var server: MirrorRecord?
   /// Newest first.
   package var attempts: [Attempt]
-  /// How it ended, if it has.
+  /// Its ending, if it has ended.
   package var history: HistoryEntry?
-  /// What was dropped of it, oldest first.
+  /// The changes of it that were dropped, oldest first.
   package var dropped: [DroppedChange] = []
 }
 
-/// A record of the mirror with the pending edits laid over it.
+/// A record of the mirror with pending edits applied.
 package struct RecordRow: Hashable, Sendable {
   package var record: MirrorRecord
-  /// The server knows it under this tag; nil: it does not know it yet.
+  /// The server's change tag; nil if the record is not on the server yet.
   package var changeTag: String?
   /// The queued operation of this record, if any.
   package var operation: Int64?
   package var operationState: OperationState?
 }
 
-/// A zone as operators see it.
+/// A zone in the list of zones.
 package struct ZoneRow: Hashable, Sendable {
   package var key: ZoneKey
   package var state: String
   package var records: Int
   package var tokenAt: Int64?
   package var lastFetchAt: Int64?
-  /// What the server deleted and is held back; nil where nothing is.
+  /// The deletions on hold; nil if there are none.
   package var held: HeldDeletions?
-  /// Whether a rule pauses what is sent to the zone.
+  /// Whether a rule pauses sending to the zone.
   package var isPaused = false
 }
 
-/// A line of the event log.
+/// An entry of the event log.
 package struct EventRow: Hashable, Sendable {
   package var id: Int64
   package var at: Int64

@@ -1,14 +1,14 @@
 import Facts
 
-/// A zone, or a record type of a zone without a change feed, that the server does not let us read. Its local copy may be out of
-/// date.
+/// A zone, or a record type of a zone without a change feed, that the server does not let us read. Its local copy may
+/// be out of date.
 package struct Unreadable: Hashable, Sendable {
   package var zone: ZoneKey
-  /// Nil: all of the zone.
+  /// Nil for the whole zone.
   package var type: String?
-  /// The reason that the server gave.
+  /// The server's reason.
   package var message: String
-  /// When it was first refused, in milliseconds since 1970.
+  /// The time of the first rejection, in milliseconds since 1970.
   package var since: Int64
 
   package init(zone: ZoneKey, type: String?, message: String, since: Int64) {
@@ -18,6 +18,6 @@ package struct Unreadable: Hashable, Sendable {
     self.since = since
   }
 
-  /// What cannot be read and why, for people.
+  /// A text about it and the reason.
   package var summary: String { Words.unreadable(zone: zone.zone, type: type, message: message) }
 }

@@ -1,4 +1,4 @@
-/// When the feeds are polled: the watchdog over whatever pushes say.
+/// Determines when to poll, whether or not pushes arrive.
 struct PollClock {
   private let often: Int64
   private let seldom: Int64
@@ -10,14 +10,14 @@ struct PollClock {
     seldom = max(often, Int64(configuration.watchdogInterval * 1000))
   }
 
-  /// Milliseconds between polls. Where a feed could not be read to its end, or no push comes, polls come often.
+  /// Milliseconds between polls: short if a fetch was incomplete or no push can arrive.
   private func interval(isPushed: Bool) -> Int64 { isPushed && isComplete ? seldom : often }
 
-  /// When the next poll is due, in milliseconds since 1970; 0: it has never been polled.
+  /// The time of the next poll, in milliseconds since 1970; 0 before the first.
   func next(isPushed: Bool) -> Int64 { lastAt.map { $0 + interval(isPushed: isPushed) } ?? 0 }
 
   func isDue(at now: Int64, isPushed: Bool) -> Bool {
-    // A last poll in the future was made before the clock was set back.
+    // A time in the future was set before the clock was moved back.
     guard let lastAt, lastAt <= now else { return true }
     return now >= next(isPushed: isPushed)
   }
@@ -27,6 +27,6 @@ struct PollClock {
     isComplete = reachedEnd
   }
 
-  /// Pushes are not to be relied upon until the next poll.
+  /// Falls back to the short interval until the next poll.
   mutating func distrustPush() { isComplete = false }
 }

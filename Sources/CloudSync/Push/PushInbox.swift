@@ -1,7 +1,7 @@
 import CloudKit
 import Synchronization
 
-/// What pushes have said since the last look: that there is something to read, never what.
+/// Records that a push has arrived. A push announces a change without its content.
 final class PushInbox: Sendable {
   private struct State {
     var isFull = false
@@ -10,15 +10,15 @@ final class PushInbox: Sendable {
 
   private let state = Mutex(State())
 
-  /// Something was announced.
+  /// Whether a push has arrived since the last `empty()`.
   var isFull: Bool { state.withLock { $0.isFull } }
-  /// Pushes are being collected: the courier has answered, and is not being reached anew.
+  /// Whether pushes are being collected: the courier has answered and is connected.
   var isListening: Bool { state.withLock { $0.isListening } }
 
   func fill() { state.withLock { $0.isFull = true } }
   func empty() { state.withLock { $0.isFull = false } }
 
-  /// Whether that is news.
+  /// Sets whether pushes are collected. Returns whether that changed.
   func setListening(_ isListening: Bool) -> Bool {
     state.withLock { state in
       defer { state.isListening = isListening }
@@ -28,12 +28,12 @@ final class PushInbox: Sendable {
 }
 
 extension SyncEngine {
-  /// Collects pushes until cancelled. Where that is refused it is tried again now and then, and polls come as often as
-  /// without pushes.
+  /// Collects pushes until cancelled. If the courier rejects us, tries again later and polls at the short interval
+  /// meanwhile.
   func listen(_ inbox: PushInbox) -> Task<Void, Never>? {
     guard let pushes = configuration.pushes else { return nil }
     let (wakeup, database) = (wakeup, database)
-    // Polls come as often as it says: the driver looks when the next is due.
+    // The poll interval depends on it, so the engine checks when the next poll is due.
     let heard = { @Sendable (isListening: Bool) in if inbox.setListening(isListening) { wakeup.ring() } }
     return Task {
       var patience = Duration.seconds(60)
@@ -55,7 +55,7 @@ extension SyncEngine {
 }
 
 extension CKNotification {
-  /// Whether it may announce a change in a database; one that does not say of which concerns every one.
+  /// Whether it may announce a change in a database; without a scope it may concern any.
   fileprivate func concerns(_ database: DatabaseName) -> Bool {
     let scope: CKDatabase.Scope? =
       switch self {

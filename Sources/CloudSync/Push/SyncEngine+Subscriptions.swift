@@ -1,18 +1,18 @@
 import CloudKit
 import Facts
 
-/// The subscriptions without which no push comes: they have the same identifiers on every device, so that there is one of
-/// each, and are looked at again now and then, since servers and people remove them.
+/// The subscriptions for pushes. They have the same identifiers on every device, so that there is one of each, and are
+/// checked now and then, because servers and people remove them.
 extension SyncEngine {
-  /// Milliseconds after which the server is asked again what it holds.
+  /// Milliseconds after which the server is asked for its subscriptions again.
   private static let verificationInterval: Int64 = 86_400_000
 
-  /// Milliseconds after which a server that would not have the subscriptions is asked again.
+  /// Milliseconds after which a server that rejected the subscriptions is asked again.
   private static let retryInterval: Int64 = 600_000
 
-  /// Makes sure that the server holds the subscriptions of this database.
+  /// Creates the subscriptions of this database on the server, if they are missing.
   ///
-  /// - Returns: false where it does not hold all of them: pushes are not to be relied upon.
+  /// - Returns: false if the server does not hold all of them, so that pushes are unreliable.
   func subscribe(_ lease: Lease) async throws -> Bool {
     let wanted = Self.subscriptions(database, types: try store.pulledTypes())
     let identifiers = Set(wanted.map(\.subscriptionID))
@@ -29,14 +29,14 @@ extension SyncEngine {
       return true
     } catch let error as WebServicesError {
       try Task.checkCancellation()
-      // Who it is now is found out by the next pass.
+      // The next sync finds out the user.
       if isOtherSignIn { return false }
       if error.code == .throttled || error.retryAfter != nil {
-        // A wait for everything, after which they are asked for again.
+        // The whole database backs off; the subscriptions are requested again afterwards.
         try store.record(error, random: configuration.random(), lease)
         return false
       }
-      // Polls go on meanwhile.
+      // Polls continue meanwhile.
       subscriptionsRefusedAt = store.now()
       try store.note(.subscriptionsRefused(code: error.code.name, message: error.reason), lease)
       return false
@@ -63,7 +63,7 @@ extension SyncEngine {
     try store.note(.subscribed(count: operations.count), lease)
   }
 
-  /// One for the whole database, or one for each record type where a database has none.
+  /// One subscription for the whole database, or for the public database one for each record type.
   static func subscriptions(_ database: DatabaseName, types: [String]) -> [WireSubscription] {
     guard database == .public else { return [WireSubscription(watchingAllAs: "cktop-changes")] }
     return types.map { WireSubscription(watching: $0, as: "cktop-changes-\($0)") }
@@ -93,7 +93,7 @@ extension WireSubscription {
 }
 
 extension WireNotificationInfo {
-  /// Wakes a program and shows nothing.
+  /// Wakes the app without showing anything.
   fileprivate static var silent: WireNotificationInfo {
     var info = WireNotificationInfo()
     info.shouldSendContentAvailable = true

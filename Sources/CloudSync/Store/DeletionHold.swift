@@ -1,26 +1,26 @@
 import CloudKit
 import Facts
 
-/// Deletions that the server tells of, which come true here only where they are not too many at once.
+/// Applies deletions that the server reports, unless there are too many at once: then they are put on hold.
 ///
-/// Until the feed that tells of them has been read to its end their records are marked: as a page alone would show it, a
-/// purge is a few deletions, and then a few more. Nothing is sent about a record that is marked.
+/// Deleted records are only marked until the change feed has been fetched to its end, because each page of a purge
+/// holds just a few deletions. Operations on a marked record are not sent.
 struct DeletionHold {
   let reconciliation: Reconciliation
 
   private var ledger: Ledger { reconciliation.ledger }
   private var now: Int64 { reconciliation.now }
 
-  /// A feed says that a record is gone. Where it is to be deleted here as well, that has come true.
+  /// Marks a record that the server deleted. If a local delete of it is queued, applies the deletion at once.
   func note(_ key: RecordKey) throws {
     let isWanted = try ledger.operation(for: key)?.kind == .delete
     guard !isWanted, try ledger.changeTag(key) != nil else { return try reconciliation.takeDeletion(of: key) }
     try ledger.touch(key, epoch: MirrorRecord.gone)
   }
 
-  /// A feed of the zone has been read to its end: what is marked comes true, or is held back.
+  /// Called at the end of a zone's change feed: puts the marked deletions on hold if there are too many.
   ///
-  /// - Returns: the records whose deletion is to come true now.
+  /// - Returns: the records to delete now.
   func conclude(_ zone: ZoneKey) throws -> [String] {
     guard var known = try ledger.zone(zone) else { return [] }
     let count = try ledger.goneCount(zone)
@@ -29,7 +29,7 @@ struct DeletionHold {
     let records = try ledger.recordCount(of: zone)
     let names = try ledger.namesGone(zone)
     let own = try own(names, zone)
-    // What went a moment ago counts, too: a purge may come in many small parts.
+    // Recent deletions count too: a purge may arrive in many small parts.
     var losses = try losses(zone, records)
     let lost = min(losses.deleted, losses.records - records)
     guard limit.holds(lost + own, of: losses.records) else {
@@ -46,7 +46,8 @@ struct DeletionHold {
 
   private static func lossesKey(_ zone: ZoneKey) -> String { "losses \(zone.owner)/\(zone.zone)" }
 
-  /// How many records the zone had when deletions began to come, an hour ago at most, and how many have come true since.
+  /// The zone's record count when the current run of deletions began (at most an hour ago), and the deletions applied
+  /// since.
   private func losses(_ zone: ZoneKey, _ records: Int) throws -> (since: Int64, records: Int, deleted: Int) {
     let noted = try ledger.value(Self.lossesKey(zone))?.split(separator: " ").compactMap { Int64($0) } ?? []
     guard noted.count == 3, noted[0] <= now, now - noted[0] < 3_600_000, noted[1] >= records else {
@@ -55,18 +56,18 @@ struct DeletionHold {
     return (noted[0], Int(noted[1]), Int(noted[2]))
   }
 
-  /// Forgets what was lost, once somebody has decided about it.
+  /// Resets the counts after a person has decided.
   static func startOver(_ zone: ZoneKey, _ ledger: Ledger) throws {
     if try ledger.value(lossesKey(zone)) != nil { try ledger.setValue(lossesKey(zone), nil) }
   }
 
-  /// Lets deletions come true. Where none is left, nothing is held back any more.
+  /// Applies deletions, and ends the hold if no marked record is left.
   func carryOut(_ names: some Sequence<String>, of zone: ZoneKey) throws {
     for name in names { try reconciliation.takeDeletion(of: RecordKey(zone, name)) }
     try Self.release(zone, ledger)
   }
 
-  /// Ends the hold of a zone where none of its records is marked any more.
+  /// Ends the hold of a zone that has no marked record left.
   static func release(_ zone: ZoneKey, _ ledger: Ledger) throws {
     guard var known = try ledger.zone(zone), known.heldSince != nil, try ledger.goneCount(zone) == 0 else { return }
     known.heldSince = nil
@@ -74,8 +75,7 @@ struct DeletionHold {
     try ledger.put(known)
   }
 
-  /// How many of these records did not merely go along, by `DELETE_SELF`, with one that was deleted from here, nor with
-  /// one that went along so.
+  /// Counts the records that were not deleted by a `DELETE_SELF` cascade from a record deleted locally.
   private func own(_ names: [String], _ zone: ZoneKey) throws -> Int {
     var owners: [RecordKey: [RecordKey]] = [:]
     for name in names { owners[RecordKey(zone, name)] = try ledger.record(RecordKey(zone, name))?.owners }
@@ -93,10 +93,10 @@ struct DeletionHold {
 }
 
 extension MirrorRecord {
-  /// In place of the reading that saw a record last: the server has deleted it, and that has not come true here.
+  /// Stored in place of the epoch: the server deleted the record, but the deletion has not been applied to the mirror.
   static let gone: Int64 = -1
 
-  /// The records that this one is deleted with.
+  /// The records whose deletion also deletes this one.
   fileprivate var owners: [RecordKey] {
     fields.values.flatMap { $0.targets(in: key.zoneKey, action: "DELETE_SELF") }
   }

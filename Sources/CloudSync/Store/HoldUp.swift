@@ -1,27 +1,26 @@
 import CloudKit
 import Facts
 
-/// What holds up operations that nothing of their own holds up: a pause of everything, or a scope's wait. Rows are not
-/// rewritten for these; they are explained when they are looked at.
+/// Explains why an operation is not sent when the reason is not in its own row, such as a pause rule or a throttled
+/// scope. The rows are not rewritten for this; the reason is computed when they are read.
 struct HoldUp {
   private let pauses: [Pause]
-  /// Whether a process drives the store.
   private let isDriven: Bool
-  /// The queued deletions of zones.
+  /// The queued zone deletes.
   private let deletions: [ZoneKey: Int64]
-  /// Zones of which something is held back, and whether that is all.
+  /// Zones with deletions on hold, and whether the deletion of the whole zone is on hold.
   private let held: [ZoneKey: Bool]
-  /// Records that the server deleted, which is held back.
+  /// Records that the server deleted and whose deletion has not been applied here.
   private let gone: Set<RecordKey>
   private let waits: [WaitScope: ScopeWait]
   /// Whether saves wait for the app.
   private let savesWaitForApp: Bool
   /// Conflicts that wait for the app.
   private let conflictsForApp: Set<Int64>
-  /// The members of atomic groups that hold up the others.
+  /// The members of each atomic group that block the others.
   private let holders: [String: [Int64]]
 
-  /// - Parameter rows: what is to be explained.
+  /// - Parameter rows: the rows to explain.
   init(of rows: [QueueRow], isDriven: Bool, now: Int64, _ ledger: Ledger) throws {
     self.isDriven = isDriven
     let pauses = try ledger.pauses()
@@ -56,7 +55,7 @@ struct HoldUp {
     self.holders = holders
   }
 
-  /// The row with what it really waits for as its reason.
+  /// Returns the row with the actual reason for its wait as its cause.
   func explained(_ row: QueueRow) -> QueueRow {
     var row = row
     if row.state == .inFlight, !isDriven { row.cause = .senderEnded }

@@ -1,61 +1,61 @@
 package import Dispatch
 package import Foundation
 
-/// What holds the state of one database's sync: it runs transactions over a ledger, lends the driver's lock and tells
-/// when something was committed.
+/// Storage for the state of one database's sync: it runs transactions over a ledger, provides the engine's lock and
+/// reports commits.
 ///
-/// `SQLiteStorage` is the one storage; a simulation puts another before it, to end a process at one of its writes.
+/// `SQLiteStorage` is the only real implementation; a simulation wraps it to kill a process at one of its writes.
 package protocol QueueStorage: Sendable {
-  /// What messages call the storage; for a file, its path.
+  /// The storage's name in messages; for a file, its path.
   var name: String { get }
 
-  /// Where copies of assets' files are kept; nil where the storage has no folder.
+  /// The folder for copies of asset files; nil if the storage has none.
   var assetFolder: URL? { get }
 
-  /// Reads one state: nothing that is written meanwhile shows.
+  /// Reads one consistent snapshot; concurrent writes do not show.
   func read<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value
 
-  /// Changes all that `body` changes, or nothing where it throws. One transaction after the other, whoever writes; it
-  /// is as durable as the storage is when this returns, and then everybody who watches is told.
+  /// Runs `body` in one transaction and rolls it back if it throws. Transactions are serialized across all writers.
+  /// When this returns, the changes are as durable as the storage allows, and watchers are notified.
   func write<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value
 
-  /// Whether a transaction that may as well go on in another one should end here, after so many rows: others of this
-  /// process wait to write.
+  /// Whether a transaction that can be split should end after this many rows, because others in this process wait to
+  /// write.
   func yields(after rows: Int) -> Bool
 
-  /// Whether it was opened only to be read.
+  /// Whether it was opened read-only.
   var isReadOnly: Bool { get }
 
-  /// Throws where the file that was opened is no longer the one at its path. Every read and write does the same first.
+  /// Throws if the opened file is no longer the one at its path. Every read and write checks this first.
   func requireInPlace() throws(StoreError)
 
-  /// The lock that one driver at a time holds. Not taken yet.
+  /// Returns the lock that only one engine holds at a time, not taken yet.
   func driverLock() -> any DriverLock
 
-  /// Whether somebody, this process included, holds the driver's lock. Asking does not take it, even for a moment.
+  /// Whether any process, this one included, holds the engine's lock. Checking does not take the lock.
   var isDriven: Bool { get }
 
-  /// Calls `changed` on `queue` after each write by whomever, several in a row at least once, until the watch is let go.
+  /// Calls `changed` on `queue` after writes by any process, until the watch is released. Several writes in a row may
+  /// cause only one call.
   ///
-  /// - Parameter locks: also after somebody may have let the driver's lock go, by `release` or by its end.
-  /// - Returns: nil where there is no watch to be had; the caller then has to look by itself.
+  /// - Parameter locks: whether to call also when the engine's lock may have been released, explicitly or by a crash.
+  /// - Returns: nil if no watch is available; the caller must then poll.
   func watch(on queue: DispatchQueue, locks: Bool, _ changed: @escaping @Sendable () -> Void) -> (any StorageWatch)?
 }
 
-/// A lock that ends with its holder, in whatever way that ends.
+/// A lock that is released when its holder ends, even by a crash.
 package protocol DriverLock: AnyObject, Sendable {
-  /// Takes the lock if it is free and not ours yet; whether it is ours.
+  /// Takes the lock if it is free. Returns whether this process holds it now.
   @discardableResult func take() -> Bool
   func release()
 
-  /// Throws where the lock's file is no longer the one at its path, so that others do not see the lock.
+  /// Throws if the lock's file is no longer the one at its path, because other processes then do not see the lock.
   func requireInPlace() throws(StoreError)
 }
 
 extension DriverLock {
-  /// A lock without a file stays in its place.
   package func requireInPlace() throws(StoreError) {}
 }
 
-/// Something that tells of writes for as long as it is held.
+/// Reports writes until it is released.
 package protocol StorageWatch: AnyObject, Sendable {}

@@ -1,11 +1,11 @@
 import CloudKit
 
-/// What the server's record tells of requests of ours that were not answered.
+/// Determines from the server's record what became of our requests whose reply was lost.
 extension QueuedOperation {
-  /// The base, where what our own unanswered request wrote is as good as the base, for nobody else touched it. A request
-  /// that may still be carried out is remembered.
+  /// Returns the base, with the values our own unconfirmed request wrote in place of the original ones where no other
+  /// client has written. Keeps the requests that may still be carried out.
   ///
-  /// - Returns: also the counters of which nobody can tell whether that request has counted.
+  /// - Returns: the base, and the counters for which it cannot be determined whether that request was applied.
   mutating func base(reckoningWithSentOn server: MirrorRecord, _ rules: [String: MergeRule])
     -> (base: [String: FieldValue], uncertain: Set<String>)
   {
@@ -17,17 +17,18 @@ extension QueuedOperation {
       let sent = sentChanges.filter { $0.names.contains(name) }
       let rule = changes.rules[name] ?? sent.last?.rules[name] ?? rules[name] ?? .value
       if rule == .counter, MergeRule.counter.joined(base: before, local: sent.last?[name], server: theirs) != nil {
-        // What is made anew as it was has not counted.
+        // Recreating a counter with the same value does not count.
         guard sent.contains(where: { $0[name] != before }) else { continue }
-        // Others count to the same number, too: what else was in the request tells.
+        // Other clients may have counted to the same number; the request's other fields decide.
         let traces = sent.map { self.traces(of: $0, on: server, rules) }
         guard isUnanswered else {
-          // An answer that refuses it is believed, unless something of it is there: it may have arrived a second time.
+          // A rejection is trusted, unless part of the request is on the server: it may have been delivered twice.
           if traces.joined().contains(.taken) { uncertain.insert(name) }
           continue
         }
         let isTaken = zip(sent, traces).contains { $0[name] == theirs && $1.allSatisfy { $0 == .taken } }
-        // The number alone proves nothing: others count back, too. One that is not there nobody has counted to.
+        // An equal number alone proves nothing, because others may have counted back. A missing counter was never
+        // applied.
         let isUntouched = theirs == before && (theirs == nil || traces.allSatisfy { Set($0) == [.untouched] })
         if state != .conflict, isTaken {
           result[name] = theirs
@@ -37,7 +38,7 @@ extension QueuedOperation {
       } else if rule == .elements, isUnanswered,
         let taken = sent.last(where: { trace(of: name, in: $0, rule, on: server) == .taken })
       {
-        // Others may have put more into the set, or taken it out.
+        // Other clients may have added or removed elements since.
         result[name] = taken[name]
       } else if sent.contains(where: { $0[name] == theirs }), isUnanswered || rule == .value {
         result[name] = theirs
@@ -45,28 +46,28 @@ extension QueuedOperation {
     }
     let doubtful = uncertain.isEmpty ? [] : sentChanges.map { $0.only(uncertain) }.filter { !$0.isEmpty }
     forgetSent()
-    // Until a person has decided: the next edit by others does not tell either whether it has counted.
+    // Kept until a person decides: a later edit by others does not show whether the request was applied either.
     (sentChanges, isUnanswered) = (doubtful, !doubtful.isEmpty)
     return (result, uncertain)
   }
 
-  /// A field as the change was made on it. What a record that nobody has sent was here, nobody has taken away there.
+  /// A field's base. We never sent this record, so a field missing on the server was not deleted there.
   private func base(of name: String, beside server: MirrorRecord) -> FieldValue? {
     baseTag == nil && server.fields[name] == nil ? nil : base[name]
   }
 
-  /// Whether the server's record has something in it of what was sent before, be it that an answer refused that: it may have
-  /// arrived a second time.
+  /// Whether the server's record shows traces of an earlier request, even a rejected one, which may have been delivered
+  /// twice.
   func mayShow(in server: MirrorRecord) -> Bool {
     sentChanges.contains { traces(of: $0, on: server, [:]).contains(.taken) }
   }
 
-  /// What the server's record shows of what a request was to change in a field.
+  /// The state on the server of a field that a request was to change.
   private enum Trace {
     case taken
-    /// It is as it was before.
+    /// The field still has its old value.
     case untouched
-    /// Others have written it.
+    /// Another client has written the field.
     case overwritten
   }
 
@@ -74,7 +75,7 @@ extension QueuedOperation {
     sent.names.compactMap { trace(of: $0, in: sent, sent.rules[$0] ?? rules[$0] ?? .value, on: server) }
   }
 
-  /// Nil where it cannot be told: numbers are counted by others, too, and of files the server says otherwise what they are.
+  /// Nil if it cannot be determined: others change counters too, and the server describes files differently.
   private func trace(of name: String, in sent: FieldChanges, _ rule: MergeRule, on server: MirrorRecord) -> Trace? {
     let (before, wanted, there) = (base(of: name, beside: server), sent[name], server.fields[name])
     guard wanted != before, wanted?.assets == nil else { return nil }
@@ -92,10 +93,10 @@ extension QueuedOperation {
     }
   }
 
-  /// Fields that an unanswered request may yet set to another value than is wanted by now.
+  /// Fields that an unconfirmed request may still set to a value other than the current one.
   var fieldsStillOnTheirWay: Set<String> {
     guard isUnanswered else { return [] }
-    // A deletion that may still arrive takes all of it along; once the record has been written again, it is refused.
+    // A delete that still arrives removes every field; once the record has been written again, the server rejects it.
     if isRecreation { return changes.names }
     var names: Set<String> = []
     for sent in sentChanges {
@@ -106,7 +107,7 @@ extension QueuedOperation {
 }
 
 extension FieldValue? {
-  /// What is in a list, whatever its order; nil of what is none.
+  /// The elements of a list, ignoring order; nil for a value that is no list.
   fileprivate var elements: Set<FieldValue>? {
     switch self {
     case nil: []
@@ -118,7 +119,7 @@ extension FieldValue? {
 }
 
 extension FieldChanges {
-  /// Whether these changes make the one of the other. Of files that is taken for granted.
+  /// Whether these changes turn `base` into `fields`. Asset fields are assumed to match.
   func make(_ fields: [String: FieldValue], of base: [String: FieldValue]) -> Bool {
     let made = applied(to: base)
     return made.count == fields.count

@@ -1,19 +1,19 @@
 import CloudKit
 import Facts
 
-/// Bringing a queued operation and the server's record together. Used wherever the server's version becomes known: a
-/// page of a feed, a record read back, an acknowledgement.
+/// Reconciles a queued operation with the server's record, wherever the server's version comes from: a page of changes,
+/// a re-fetched record, a save's reply.
 struct Reconciliation {
   let policy: MergePolicy
   let now: Int64
   let ledger: Ledger
 
-  /// Takes the server's record into the mirror and rebases the queued operation of that record on it, if any.
+  /// Stores the server's record in the mirror and rebases the queued operation for it, if any.
   ///
-  /// A record already known by its tag changes nothing, nor does one that the mirror is past: queries lag behind what was
-  /// written. One in flight is left to its answer.
+  /// Ignores a record whose change tag is known, or that is older than the mirror: query results lag behind writes. An
+  /// operation in flight waits for its reply.
   ///
-  /// - Parameter isWhole: whether the server tells everything anew, perhaps from an older state that it went back to.
+  /// - Parameter isWhole: whether the server sends everything again, perhaps after it was restored to an older state.
   func take(_ record: MirrorRecord, epoch: Int64, isWhole: Bool = false) throws {
     let known = try ledger.version(record.key)
     if known?.changeTag == record.changeTag { return try ledger.touch(record.key, epoch: epoch) }
@@ -31,7 +31,8 @@ struct Reconciliation {
     }
   }
 
-  /// Has the server's record read before anything is decided; what is in flight or on the desk is left alone.
+  /// Requests a re-fetch of the server's record before anything is decided. Leaves operations in flight and conflicts
+  /// alone.
   private func readBack(_ operation: QueuedOperation) throws {
     guard operation.state != .inFlight, operation.state != .conflict else { return }
     var operation = operation
@@ -40,7 +41,7 @@ struct Reconciliation {
     try ledger.update(operation)
   }
 
-  /// The server says that the record is gone.
+  /// Applies the deletion of a record on the server.
   func takeDeletion(of key: RecordKey) throws {
     let queued = try ledger.operation(for: key)
     if let queued, queued.state != .inFlight {
@@ -50,11 +51,11 @@ struct Reconciliation {
     }
   }
 
-  /// Decides what is left of an operation that is not in flight, now that the server is known to hold `server`.
+  /// Rebases an operation that is not in flight on the server's record.
   func rebase(_ operation: QueuedOperation, onto server: MirrorRecord?, epoch: Int64) throws {
     var operation = operation
     operation.needsReadBack = false
-    // It waits for the deletion of its zone, with which goes whatever there is now. Should the zone stay, the tag tells.
+    // A zone delete is pending, and will delete the record. If the zone stays, the change tag reveals the difference.
     if try ledger.isDoomed(operation.key.zoneKey) {
       if let server { try ledger.put(server, epoch: epoch) } else { try ledger.removeRecord(operation.key) }
       return try ledger.update(operation)
@@ -66,7 +67,7 @@ struct Reconciliation {
     case (.save, nil): try rebaseSaveOntoNothing(&operation)
     case (.delete, let server?): try rebaseDelete(&operation, onto: server, epoch: epoch)
     case (.delete, nil) where operation.isUnanswered && operation.baseTag == nil && !operation.sentChanges.isEmpty:
-      // A creation may still be on its way, and make what was to be deleted. Should it come all the same, it is known.
+      // The create request may still be carried out after this. The record is then known.
       try ledger.removeRecord(operation.key)
       operation.isUnanswered = false
       goOn(&operation, .deletesUnconfirmedSave)
@@ -77,8 +78,8 @@ struct Reconciliation {
     }
   }
 
-  /// A dead letter or what an operator paused is never ended, nor changed, by somebody else's edit: it is compared with the
-  /// server's record once it goes on.
+  /// Keeps a dead letter or a paused operation unchanged when another client edits the record. It is compared with the
+  /// server's record once it is retried or resumed.
   private func keep(_ operation: inout QueuedOperation, beside server: MirrorRecord, epoch: Int64) throws {
     try ledger.put(server, epoch: epoch)
     if server.changeTag != operation.baseTag {
@@ -96,7 +97,8 @@ struct Reconciliation {
       operation.fail(.otherType(server: server.type, local: type))
       return try ledger.update(operation)
     }
-    // It was deleted unseen, and made anew: what is there goes.
+    // The record was recreated without the old one ever being fetched: clear the fields that it still has on the
+    // server.
     if operation.isRecreation, operation.baseTag == nil, operation.sentChanges.isEmpty {
       operation.base = server.fields
       operation.baseTag = server.changeTag
@@ -108,7 +110,7 @@ struct Reconciliation {
       return try ledger.update(operation)
     }
     let rules = policy.rules[server.type]
-    // What a request that was not answered has used up is no good for the next one.
+    // The unconfirmed request may have used up the upload receipts.
     if operation.isUnanswered { operation.forgetGrants() }
     let (base, uncertain) = operation.base(reckoningWithSentOn: server, rules)
     let merge = Merge(
@@ -132,7 +134,7 @@ struct Reconciliation {
     }
     operation.base = Dictionary(
       uniqueKeysWithValues: merge.remaining.names.compactMap { name in
-        // A conflicting field keeps the base that both sides started from; the desk shows it.
+        // A conflicting field keeps the common base, which is shown with the conflict.
         let value = merge.conflicts.contains(name) ? base[name] : server.fields[name]
         return value.map { (name, $0) }
       }
@@ -150,7 +152,7 @@ struct Reconciliation {
     try ledger.update(operation)
   }
 
-  /// A record that was deleted here and made anew is one thing, which goes as a whole or not at all.
+  /// Rebases a record that was deleted and recreated locally: it replaces the server's record as a whole or not at all.
   private func rebaseReplacement(_ operation: inout QueuedOperation, of server: MirrorRecord) throws {
     operation.forgetSent()
     let all = operation.changes
@@ -172,16 +174,16 @@ struct Reconciliation {
   }
 
   private func rebaseSaveOntoNothing(_ operation: inout QueuedOperation) throws {
-    // A creation whose answer was lost may still come.
+    // A create whose reply was lost may still be carried out.
     if !operation.isUnanswered || operation.baseTag != nil { operation.forgetSent() }
     let known = try ledger.record(operation.key)
     try ledger.removeRecord(operation.key)
-    // Deleted on both sides, and then made anew here.
+    // Deleted on both sides, then recreated locally.
     if operation.isRecreation {
-      // It may have been sent itself, or what it replaces may still be made: that is to go all the same.
+      // The recreation, or the create that it replaces, may still be carried out; clear its fields in that case.
       let sent = operation.isUnanswered ? operation.sentChanges : []
       let cleared = operation.changes.only(operation.changes.cleared.intersection(sent.names))
-      // What the record had of it already need not be sent so far; now it is missing.
+      // Fields that were unchanged did not have to be sent; now they are missing on the server.
       operation.recreate(from: known?.fields ?? [:])
       operation.startOver()
       operation.changes.apply(cleared)
@@ -189,7 +191,7 @@ struct Reconciliation {
       goOn(&operation, .ready)
       return try ledger.update(operation)
     }
-    // A creation that the server does not hold was not done: it goes (again).
+    // A record that the server does not hold was not created: send the create (again).
     guard operation.baseTag != nil else {
       if operation.isUnanswered { operation.forgetGrants() }
       if operation.conflictsEndlessly, !operation.isHeldByPerson {
@@ -209,7 +211,7 @@ struct Reconciliation {
       try drop(whole, of: operation, .serverSideKept(.deletedOnServer))
       try ledger.end(operation, .merged, .serverSideKept(.deletedOnServer), now: now)
     case .client, .newest:
-      // When a record was deleted is not known, so `newest` keeps what somebody wrote.
+      // The time of the server's deletion is unknown, so `newest` keeps the edit.
       operation.outlive(known?.fields ?? [:], now: now)
       try ledger.update(operation)
     case .manual:
@@ -227,7 +229,7 @@ struct Reconciliation {
   private func rebaseDelete(_ operation: inout QueuedOperation, onto server: MirrorRecord, epoch: Int64) throws {
     try ledger.put(server, epoch: epoch)
     if operation.type == nil { operation.type = server.type }
-    // Also where the tag is new only because of a save of our own whose answer was lost.
+    // A new tag may also come from our own save whose reply was lost.
     let isUnchanged =
       (operation.baseTag == nil && operation.sentChanges.isEmpty) || operation.baseTag == server.changeTag
       || operation.base == server.fields
@@ -255,9 +257,9 @@ struct Reconciliation {
     }
   }
 
-  // MARK: - What is lost by it
+  // MARK: - Dropped changes
 
-  /// Keeps what is not going to be sent, so that it can be seen and undone.
+  /// Keeps a change that will not be sent, so that it can be shown and undone.
   private func drop(_ changes: FieldChanges, of operation: QueuedOperation, _ cause: Cause) throws {
     try EventLog.add(.dropped(record: operation.key.name, cause), of: operation, now: now, ledger)
     try ledger.add(DroppedChange(changes, of: operation, cause, at: now))
@@ -265,7 +267,7 @@ struct Reconciliation {
 }
 
 extension QueuedOperation {
-  /// Whether it is to stand in place of what others have written since it was deleted here.
+  /// Whether it replaces a record that others have edited since it was deleted locally.
   fileprivate func replaces(_ server: MirrorRecord) -> Bool {
     isRecreation && baseTag != nil && baseTag != server.changeTag && base != server.fields
       && changes.values != server.fields && !mayShow(in: server)
@@ -273,10 +275,11 @@ extension QueuedOperation {
 }
 
 extension QueuedOperation {
-  /// Whether a file of this save may be the one that the server holds now. Files are the same where the server gives them the
-  /// same checksum, which is not known before the upload: how it is computed is not published. Until then sizes may rule it out.
+  /// Whether a file of this save may be the one that the server holds. Files are equal if the server gives them the
+  /// same checksum, which is unknown before the upload because its algorithm is not published. Different sizes rule it
+  /// out.
   ///
-  /// The save then goes on with its old tag, so that the server refuses it, and both sides are compared once more.
+  /// The save is then sent with its old tag, so that the server rejects it and both sides are compared again.
   fileprivate func mayHoldSameFiles(as server: MirrorRecord) -> Bool {
     guard !isRecreation, !isUnanswered, sentChanges.isEmpty, !conflictsEndlessly else { return false }
     return changes.values.contains { name, value in
@@ -313,41 +316,41 @@ extension QueuedOperation {
     cause = .conflict(conflict, rounds: conflictsEndlessly ? conflictRounds : nil)
   }
 
-  /// A conflict that comes back more often than this is not going to settle by itself.
+  /// A conflict that recurs more often than this goes to a person.
   static let conflictRoundLimit = 8
 
-  /// Whatever the policy, a person has to look at it.
+  /// Whether the conflict recurs too often to be resolved by the policy.
   var conflictsEndlessly: Bool { conflictRounds > Self.conflictRoundLimit }
 
   /// Paused, or a dead letter.
   var isHeldByPerson: Bool { state == .paused || state == .failed }
 
-  /// Adds what became known to the cause, once.
+  /// Adds a note to the cause, once.
   mutating func note(_ note: Cause.Note) {
     if !cause.notes.contains(note) { cause = .noted(cause, note) }
   }
 
-  /// The outcome of every request sent so far is known.
+  /// Called when the outcome of every request sent so far is known.
   mutating func forgetSent() {
     sentChanges = []
     isUnanswered = false
   }
 
-  /// A save was sent that the server is not known to have taken: it may still be carried out, as may those before it.
+  /// Remembers a save that the server has not confirmed: it may still be carried out, as may earlier ones.
   mutating func remember(sent changes: FieldChanges) {
     guard sentChanges.last != changes else { return }
-    // Older ones are forgotten.
+    // Keep only the latest few.
     sentChanges = sentChanges.suffix(3) + [changes]
   }
 
-  /// Begins anew to count how often it fails.
+  /// Resets the count of failures.
   mutating func forgetFailures() {
     attempts = 0
     errorCode = nil
     errorMessage = nil
   }
 
-  /// Sendable again; where the server asked for a wait, after its end.
+  /// Makes the operation pending; if the server asked for a wait, only after its end.
   mutating func becomePending(_ cause: Cause, now: Int64) {
     self.cause = cause
     conflictAt = nil
@@ -356,9 +359,9 @@ extension QueuedOperation {
     nextAttemptAt = nil
   }
 
-  /// Backs off after a passing failure, its attempt counted already.
+  /// Schedules a retry after a temporary failure; the attempt has been counted already.
   ///
-  /// - Parameter rounds: how often in a row it has, where not every time counts as an attempt.
+  /// - Parameter rounds: the failures in a row, if not every one counts as an attempt.
   mutating func backOff(_ error: WebServicesError, rounds: Int? = nil, now: Int64, random: Double) {
     let rounds = rounds ?? attempts
     let own = Backoff.seconds(afterAttempt: rounds, random: random)
@@ -369,13 +372,13 @@ extension QueuedOperation {
     cause = .backOff(code: error.code.name, attempt: attempts, of: maxAttempts)
   }
 
-  /// Whatever made a request fail that it was in, it was not this.
+  /// Called when this operation was not the cause of its request's failure.
   mutating func clearOfSuspicion() {
     suspicion = nil
     lostRounds = 0
   }
 
-  /// Becomes the creation of a record that the server does not hold.
+  /// Turns the operation into the creation of a record that the server does not hold.
   mutating func startOver() {
     changes = FieldChanges(values: changes.values, rules: changes.rules)
     base = [:]
@@ -385,11 +388,11 @@ extension QueuedOperation {
     isRecreation = false
   }
 
-  /// Turns an edit into the creation of the whole record, as it was with the edit applied.
+  /// Turns an edit into the creation of the whole record, with the edit applied.
   ///
-  /// What the record was stays the base: should somebody else have made it anew, only what was edited here is ours.
+  /// The old fields stay the base: if another client recreates the record too, only the fields edited here are ours.
   mutating func recreate(from fields: [String: FieldValue]) {
-    // The files of assets went with the server's record, but for those that the edit brings.
+    // The server deleted the asset files with its record, except for those that the edit brings.
     let fields = fields.filter { $0.value.assets?.isEmpty ?? true }
     changes = FieldChanges(values: changes.applied(to: fields), rules: changes.rules)
     base = fields.filter { changes.names.contains($0.key) }
@@ -397,15 +400,14 @@ extension QueuedOperation {
     forgetGrants()
   }
 
-  /// The server has deleted the record, with these fields, and a person is to say whether the edit makes it anew, and how.
+  /// Enters a conflict after the server deleted the record: a person decides whether the edit recreates it, and how.
   mutating func stayInConflict(withoutServer fields: [String: FieldValue], now: Int64) {
     recreate(from: fields)
     base = fields
     enterConflict(.deletedOnServer, now: now)
   }
 
-  /// The server has deleted the record, with these fields, and the edit stays: it makes the record anew, unless a person
-  /// holds it as soon as that can be.
+  /// Keeps the edit after the server deleted the record: it recreates the record, once it is not paused or failed.
   mutating func outlive(_ fields: [String: FieldValue], now: Int64) {
     recreate(from: fields)
     if isHeldByPerson {

@@ -1,35 +1,35 @@
 import CloudKit
 
-/// How much is kept of what happened. What is queued never ends by age or number, dead letters included, nor do rows in
-/// quarantine.
+/// Limits the history that is kept. Queued operations, dead letters and quarantined rows are never removed by age or
+/// number.
 enum Retention {
-  /// Milliseconds that endings, commands and what merges dropped are kept: 90 days.
+  /// How long endings, commands and dropped changes are kept: 90 days in milliseconds.
   static let age: Int64 = 90 * 86_400_000
-  /// Endings kept at most.
+  /// The maximum number of endings kept.
   static let endings = 100_000
-  /// Operators' commands kept at most.
+  /// The maximum number of operators' commands kept.
   static let commands = 10_000
-  /// Attempts kept of one operation; those of one that ended go with its ending.
+  /// The maximum number of attempts kept per operation. They are removed with the operation's ending.
   static let attempts = 100
-  /// Milliseconds between two looks for what is too old.
+  /// Milliseconds between two runs.
   private static let interval: Int64 = 3_600_000
-  /// Rows of a table that one transaction removes at most, so that nobody waits for it.
+  /// The maximum number of rows that one transaction removes, so that other writers do not wait.
   private static let portion = 1000
 
-  /// Removes what is too old or too much, if nobody has looked for a while.
+  /// Removes old and excess history, if the last run was long enough ago.
   static func apply(now: Int64, _ ledger: Ledger) throws {
     if let last = try ledger.value("retainedAt").flatMap({ Int64($0) }), (0..<interval).contains(now - last) { return }
     let limit = now - age
     let endings = try ledger.removeHistory(endedBefore: limit, keeping: endings, limit: portion)
     let commands = try ledger.removeCommands(before: limit, keeping: commands, limit: portion)
     try ledger.removeDropped(before: limit)
-    // There may be more: the next pass goes on.
+    // If there may be more, the next sync continues.
     if endings < portion, commands < portion { try ledger.setValue("retainedAt", String(now)) }
   }
 
-  /// Adds a failed attempt of an operation: a request that it was in, or one that was to prepare it.
+  /// Records a failed attempt of an operation.
   ///
-  /// - Parameter what: what the attempt was to do where it did not send the operation.
+  /// - Parameter what: the purpose of the request, if it did not send the operation.
   static func addAttempt(
     of operation: QueuedOperation,
     _ error: WebServicesError,
@@ -48,7 +48,6 @@ enum Retention {
       response: error.response
     )
     try ledger.add(attempt, of: operation.id)
-    // In the place of one that is too much.
     if number > attempts { try ledger.removeAttempts(of: operation.id, through: number - attempts) }
   }
 }

@@ -1,8 +1,8 @@
 import CloudKit
 import Facts
 
-/// Writes the outcomes of one request: first, in one transaction, all that was refused, and what it says of the request as a
-/// whole; then what was done, in as many as it takes.
+/// Applies the outcomes of one request: in a first transaction the rejections and the facts about the request as a
+/// whole, then the successes in as many transactions as needed.
 struct Settlement {
   let reconciliation: Reconciliation
   let startedAt: Int64
@@ -16,7 +16,7 @@ struct Settlement {
   /// Bytes of what the server took.
   private var bytes = 0
   private var epochs: [ZoneKey: Int64] = [:]
-  /// What the server holds as it was sent, and is still to be taken out of the queue.
+  /// Operations that the server saved as they were sent and that are still to be removed from the queue.
   private var ended: [QueuedOperation] = []
 
   private var ledger: Ledger { reconciliation.ledger }
@@ -38,11 +38,10 @@ struct Settlement {
     self.outcomes = outcomes
   }
 
-  /// A request of one operation cannot be split, nor can an atomic group.
+  /// Whether the request cannot be split: it holds one operation or an atomic group.
   private var isWhole: Bool { sent.count == 1 || sent.contains { $0.group != nil } }
 
-  /// Writes what this transaction takes: the first one what was refused, and what concerns the request as a whole, each then
-  /// as many of what was done as there is time for.
+  /// Applies the outcomes that fit into this transaction: rejections in the first one, then successes.
   mutating func settle(_ done: inout TransactionSlice<QueuedOperation>) throws {
     if done.isFirst { try settleRefusals() }
     while let operation = done.next() { try settle(operation) }
@@ -56,13 +55,13 @@ struct Settlement {
     try finish()
   }
 
-  /// Writes the outcome of one operation, if there is any.
+  /// Applies the outcome of one operation, if there is any.
   private mutating func settle(_ sent: QueuedOperation) throws {
     guard let outcome = outcomes[sent.id] else { return }
     let acknowledged = result.acknowledged
     defer { if result.acknowledged > acknowledged { bytes += sent.bytes } }
     if case .saved(let record) = outcome, !sent.isPart, try ledger.isInFlight(sent.id, generation: sent.generation) {
-      // As it was sent: it need not be read to be ended.
+      // Saved as it was sent: the row need not be read before it is removed.
       result.acknowledged += 1
       try SyncStore.noteAssets(of: sent, in: record, ledger)
       ended.append(sent)
@@ -70,7 +69,7 @@ struct Settlement {
       if ended.count == SyncStore.writtenAtOnce { try finishEnding() }
       return
     }
-    // Whoever looks at the queue finds nothing in it that has ended.
+    // Remove ended operations first, so that readers do not see them in the queue.
     try finishEnding()
     guard var operation = try ledger.operation(sent.id), operation.state == .inFlight else { return }
     let generation = operation.sentGeneration
@@ -101,7 +100,7 @@ struct Settlement {
     }
   }
 
-  /// Takes what has ended out of the queue.
+  /// Removes ended operations from the queue.
   private mutating func finishEnding() throws {
     guard !ended.isEmpty else { return }
     try ledger.end(ended, .acknowledged, .onServer(), now: now)
@@ -110,7 +109,7 @@ struct Settlement {
 
   // MARK: - Acknowledging only what was sent
 
-  /// The number of the reading that sees the zone's records now.
+  /// The zone's current epoch.
   private mutating func epoch(_ zone: ZoneKey) throws -> Int64 {
     if let known = epochs[zone] { return known }
     let epoch = try ledger.epoch(zone)
@@ -118,13 +117,13 @@ struct Settlement {
     return epoch
   }
 
-  /// Takes that the server saved what has been edited since, or a part of it.
+  /// Applies a save's reply to an operation that was edited since, or of which only a part was sent.
   private mutating func acknowledgePart(_ operation: QueuedOperation, _ record: MirrorRecord, of sent: QueuedOperation)
     throws
   {
     try ledger.put(record, epoch: try epoch(operation.key.zoneKey))
     let isCurrent = sent.sentGeneration == operation.generation
-    // Edited while it was on its way: what the server does not hold yet stays, based on what it holds.
+    // Edited while in flight: keep the changes that the server does not hold yet, based on its record.
     var operation = operation
     operation.baseTag = record.changeTag
     operation.isRecreation = false
@@ -133,7 +132,7 @@ struct Settlement {
     operation.forgetFailures()
     operation.cause = isCurrent ? .referencesFollow : .readyAgain(.editedWhileSent)
     operation.forgetSent()
-    // An edit made meanwhile on an older reading is still to be compared.
+    // An edit based on an older version must still be compared.
     if operation.kind == .save, operation.needsReadBack {
       for name in sent.changes.names { operation.base[name] = record.fields[name] }
       return try reconciliation.rebase(operation, onto: record, epoch: try epoch(operation.key.zoneKey))
@@ -153,7 +152,7 @@ struct Settlement {
   private func acknowledgeDelete(_ operation: QueuedOperation, isCurrent: Bool) throws {
     guard !isCurrent, operation.kind == .save else { return try ledger.endDeletion(operation, now: now) }
     try ledger.removeRecord(operation.key)
-    // Saved again while the delete was on its way: a new record.
+    // Saved again while the delete was in flight: a new record.
     var operation = operation
     operation.startOver()
     operation.cause = .ready
@@ -168,7 +167,7 @@ struct Settlement {
     } else {
       try ledger.forgetContents(zone)
       let later = try ledger.operations(of: zone).filter { $0.id != operation.id }
-      // Accepted after the zone's deletion: meant for a new zone, in which there is nothing yet.
+      // Accepted after the zone delete, so meant for the new zone, which is empty.
       for var operation in later where !operation.key.name.isEmpty {
         if operation.kind == .delete {
           try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
@@ -196,7 +195,7 @@ struct Settlement {
   ) throws {
     operation.errorCode = error.code.name
     operation.errorMessage = error.reason
-    // An answer that names the operation clears it of what others did; a wait says nothing.
+    // A reply that names the operation clears it of suspicion; a wait does not.
     switch disposition {
     case .wait, .isolate, .outage: break
     case .readBack where error.isLoss: break
@@ -213,7 +212,7 @@ struct Settlement {
       operation.attempts += 1
       operation.backOff(error, now: now, random: random)
     case .readBack:
-      // Making a zone that is there changes nothing; everything else is looked at before it is repeated.
+      // Creating an existing zone changes nothing; everything else is verified before it is repeated.
       guard operation.kind != .zoneSave else {
         operation.attempts += 1
         operation.backOff(error, now: now, random: random)
@@ -228,12 +227,12 @@ struct Settlement {
       }
       operation.lostRounds += 1
       operation.isUnanswered = !operation.key.name.isEmpty
-      // The first lost answer is read back at once. Where answers keep getting lost, it is the line, or what is sent.
+      // Verify the first lost reply at once. If replies keep getting lost, the network or the request is at fault.
       if operation.lostRounds > 1 || error.httpStatus != nil { try suspect(&operation, error, .network) }
     case .vanished where try ledger.isGone(operation.key):
       operation.cause = .recordDeleted
     case .vanished:
-      // Where the feed has not been read to its end, it may be one of very many that are gone: its end decides.
+      // While changes are being fetched, this may be one of many deletions: decide at the end of the change feed.
       if reconciliation.policy.deletionGuard != nil, try ledger.zone(operation.key.zoneKey)?.needsFetch == true,
         try ledger.changeTag(operation.key) != nil
       {
@@ -271,37 +270,38 @@ struct Settlement {
       operation.attempts += 1
       operation.fail(.rejected(code: error.code.name, message: error.reason))
     }
-    // It failed as it was sent, which is not what it is by now.
+    // The failed version is not the current one.
     if operation.state == .failed, operation.generation != sent.sentGeneration {
       operation.becomePending(.readyAgain(.editedWhileSent), now: now)
       operation.forgetFailures()
       if operation.kind == .delete, operation.baseTag == nil, !operation.isUnanswered { operation.needsReadBack = true }
     }
-    // Also where an answer says that the server did not take it: what was sent may arrive a second time, and be taken then.
+    // Even a rejected request may be delivered a second time, and be accepted then.
     if sent.kind == .save { operation.remember(sent: error.isLoss ? sent.changes : withoutCounters(sent)) }
     if operation.state == .failed { result.failed += 1 }
     result.error = error
     try ledger.update(operation)
   }
 
-  /// What was sent to a record that is another by now: no second copy of it can be taken, so that none of it has counted.
+  /// The sent changes without counters: the record has changed, so a second copy would be rejected and no counter was
+  /// applied.
   private func withoutCounters(_ sent: QueuedOperation) -> FieldChanges {
     let rules = reconciliation.policy.rules[sent.type ?? ""]
     return sent.changes.only(sent.changes.names.filter { (sent.changes.rules[$0] ?? rules[$0]) != .counter })
   }
 
-  // MARK: - One that makes a request fail
+  // MARK: - Bisection
 
-  /// The number of the suspicion that this request's failure casts on what was in it.
+  /// Identifies the failed request whose operations are under suspicion.
   private var number: Int64 { sent.map(\.id).min() ?? 0 }
 
-  /// The rejection of the request; of a group, no member is named.
+  /// The rejection of the request. The server does not name the bad member of a group.
   private func rejection(_ error: WebServicesError) -> FailureCause {
     .rejected(code: error.code.name, message: error.reason, group: sent.count == 1 ? nil : sent.count)
   }
 
-  /// The request failed, and it may be for one of its records, or for nobody in it: everything waits, the next request is
-  /// half of this one. A record that is alone has its attempts counted once others get through, or do not for long.
+  /// Handles a failed request that may be the fault of one of its records or of none: the scope backs off and the next
+  /// request is half as large. A single record's attempts count once other requests succeed, or when none has for long.
   private mutating func suspect(_ operation: inout QueuedOperation, _ error: WebServicesError, _ scope: WaitScope)
     throws
   {
@@ -317,12 +317,12 @@ struct Settlement {
     operation.backOff(error, now: now, random: random)
     guard !isToBlame || known != nil else { return }
     wait(scope, error)
-    // Others go first when that wait is over: they tell whether it is this record's doing.
+    // Others are sent first after that wait, which shows whether this record is at fault.
     let scopeSeconds = Backoff.scopeSeconds(asked: error.retryAfter, previous: known?.seconds, random: 1)
     operation.nextAttemptAt = (operation.nextAttemptAt ?? now) + Backoff.milliseconds(scopeSeconds + 1)
   }
 
-  /// A request that was refused whole clears all under the same suspicion that were not in it.
+  /// When the whole request failed, clears the operations under the same suspicion that were not in it.
   private func clearOthers() throws {
     let isRefused = sent.allSatisfy { operation in
       guard case .failed(let error, let disposition)? = outcomes[operation.id] else { return false }
@@ -338,26 +338,26 @@ struct Settlement {
     }
   }
 
-  /// Of several items that ask for a wait, the longest counts.
+  /// Notes a wait for a scope. The longest of several counts.
   private mutating func wait(_ scope: WaitScope, _ error: WebServicesError) {
     if let known = waits[scope], known.retryAfter ?? 0 >= error.retryAfter ?? 0 { return }
     waits[scope] = error
   }
 
-  /// The narrowest scope known: a refusal of one item is its zone's, one of the whole request the database's.
+  /// The narrowest scope: the zone for a rejection of one item, the database for one of the whole request.
   private func waitScope(_ scope: Disposition.Scope, _ operation: QueuedOperation, _ error: WebServicesError)
     -> WaitScope
   {
     switch scope {
     case .network: .network
     case .account: .account
-    // What a full quota does not hold up would be sent again at once, and so on.
+    // Operations that a full quota does not stop would otherwise be sent again at once, in a loop.
     case .quota: operation.kind == .save || sent.contains { $0.kind == .save } ? .quota : .zone(operation.key.zoneKey)
     case .throttle: error.httpStatus == nil ? .zone(operation.key.zoneKey) : .database
     }
   }
 
-  /// What concerns the request as a whole: scopes that wait now or are free again, and its size.
+  /// Applies the facts about the request as a whole: throttled scopes, cleared scopes, and the size limit.
   private func finish() throws {
     for (scope, error) in waits {
       try Throttles.set(scope, error, now: now, random: random, ledger)
@@ -371,7 +371,7 @@ struct Settlement {
       }
       if saved, waits[.quota] == nil { try Throttles.clear(.quota, ledger) }
     }
-    // Down by half where the server refuses the size, up again a little with each request that it takes.
+    // Halve the limit when the server rejects the size; raise it a little with each success.
     let limit = try ledger.value("operationLimit").flatMap { Int($0) } ?? 200
     let next = tooLarge ? max(1, limit / 2) : !succeededIn.isEmpty ? min(200, limit + 5) : limit
     if next != limit { try ledger.setValue("operationLimit", String(next)) }

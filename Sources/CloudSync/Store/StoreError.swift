@@ -1,29 +1,29 @@
 /// Why the store cannot be used. The message says what happened and what to do.
 public struct StoreError: Error, Hashable, Sendable {
-  /// What kind of trouble it is.
+  /// The category of an error.
   package enum Kind: Hashable, Sendable {
     case cannotOpen, notAStore, damaged, newer, otherScope, diskFull
     /// The store, or what is queued in it, belongs to another user.
     case otherUser
-    /// There is no store, and this access makes none.
+    /// There is no store, and this access does not create one.
     case missing
-    /// An earlier version made the store, and this access does not migrate it.
+    /// An earlier version created the store, and this access does not migrate it.
     case older
     /// The file was deleted or replaced while it was open.
     case replaced
-    /// The engine names settings that differ from those that the store keeps.
+    /// The engine's settings differ from those in the store.
     case otherSettings
-    /// This process is no longer the driver: another one took over while it was stopped.
+    /// Another process took over the lease while this one was stopped.
     case fenced
-    /// The caller asked for something the data forbid.
+    /// The request is not possible in the current state of the data.
     case invalid
   }
 
-  /// The error code of an operation that was found unreadable in the store: what it was to say is not known.
+  /// The error code of an operation whose row in the store is unreadable.
   static let unreadable = "UNREADABLE"
 
   package var kind: Kind
-  /// Whether it may be over by itself: a full disk, one that fails, a file that another program holds.
+  /// Whether the error may be temporary: a full or failing disk, a file locked by another program.
   package private(set) var passes: Bool
   /// What happened and what to do, in one line.
   public var message: String
@@ -32,7 +32,7 @@ public struct StoreError: Error, Hashable, Sendable {
     StoreError(.missing, "there is no store \(path); `cktop sync` or `cktop records put` makes it")
   }
 
-  /// - Parameter log: where changes are that were not in the file yet.
+  /// - Parameter log: the file with changes that were not yet in the database file.
   static func replaced(_ file: String, log: String? = nil) -> StoreError {
     let remedy = "start again to use the file that is there now"
     let rest = log.map { "; its latest changes are in \($0), which belongs beside the former file as its -wal" } ?? ""

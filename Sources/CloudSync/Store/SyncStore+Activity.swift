@@ -2,9 +2,8 @@ import CloudKit
 import Facts
 import Synchronization
 
-/// What the driver says of itself, for every process that looks.
+/// The engine's activity, published to every process.
 extension SyncStore {
-  /// What a driver is doing.
   enum Activity: String {
     case idle, sending, fetching
 
@@ -19,7 +18,7 @@ extension SyncStore {
 
   /// - Parameter event: what happened before, for the log.
   func setActivity(_ activity: Activity, after event: Event? = nil, _ lease: Lease) throws(StoreError) {
-    // What is so already is not written with a sync of the disk.
+    // Avoid a write to disk when nothing changes.
     let known = try read { try $0.activity().state }
     guard event != nil || known != activity.rawValue else { return }
     try write(lease) { ledger, now in
@@ -36,8 +35,8 @@ extension SyncStore {
     shown.withLock { $0.last = nil }
   }
 
-  /// Shows how far the present phase is: the beginning of each at once, and then a few times a second, for each writing waits
-  /// for the disk. What is shown lags behind by no more than one request.
+  /// Publishes the progress of the current phase: each start at once, then a few times a second, because each write
+  /// waits for the disk. The published numbers lag behind by at most one request.
   func setProgress(_ progress: Progress, _ lease: Lease) throws(StoreError) {
     let now = now()
     guard shown.withLock({ $0.isDue(progress, now: now) }) else { return }
@@ -52,12 +51,13 @@ extension SyncStore {
     shown.withLock { $0.last = (now, progress) }
   }
 
-  /// The end of a pass: the fact behind `inSync`.
+  /// Records the end of a sync, on which `inSync` is based.
   ///
   /// - Parameters:
-  ///   - readAt: when the last reading of the feeds began; a change accepted later was not yet sent by then.
-  ///   - isComplete: whether every feed was read to its end, but for what the server does not let us read.
-  ///   - error: the last that an operation or a feed met, for people.
+  ///   - readAt: when the last fetch of changes began; a change accepted later was not sent by then.
+  ///   - isComplete: whether every change feed was fetched to its end, except those that the server does not let us
+  ///     read.
+  ///   - error: the last error of an operation or a fetch, for display.
   func passEnded(readAt: Int64, isComplete: Bool, error: WebServicesError?, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       for scope in [WaitScope.network, .account, .database] { try Throttles.clear(scope, ledger) }
@@ -65,7 +65,7 @@ extension SyncStore {
       let isWhole = try isComplete && ledger.unreadable().isEmpty
       try ledger.changeActivity { row in
         row.perSecond = nil
-        // What was accepted later than now was accepted before the clock was set back.
+        // A time in the future was set before the clock was moved back.
         if let acceptedAt = row.lastEnqueueAt, acceptedAt > now { row.lastEnqueueAt = readAt }
         if let error { row.note(error, now: now) }
         row.reachedEnd = isWhole && row.lastEnqueueAt ?? 0 <= readAt
@@ -76,7 +76,7 @@ extension SyncStore {
     }
   }
 
-  /// The end of a pass that a pause or a wait cut short.
+  /// Records that a pause or a wait interrupted a sync.
   func passInterrupted(error: WebServicesError? = nil, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       try ledger.changeActivity { row in
@@ -86,8 +86,8 @@ extension SyncStore {
     }
   }
 
-  /// What stopped a pass as a whole. Some scope waits in any case, so that nothing is asked again at once; what no wait
-  /// will cure stands as an error until a pass ends well.
+  /// Records the error that stopped a whole sync. One scope backs off in any case, to avoid an immediate retry; an
+  /// error that waiting does not cure is shown until a sync succeeds.
   func record(_ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       let scope: WaitScope
@@ -106,9 +106,9 @@ extension SyncStore {
     }
   }
 
-  /// Whether a request may be made now: not paused, and inside no wait that holds up everything.
+  /// Whether a request may be made now: no pause and no wait stops everything.
   ///
-  /// - Parameter endsBackOffs: whether only waits that the server asked for count.
+  /// - Parameter endsBackOffs: whether to ignore our own back-offs.
   func mayRequest(endsBackOffs: Bool = false) throws(StoreError) -> Bool {
     let now = now()
     return try read { ledger in
@@ -117,14 +117,14 @@ extension SyncStore {
     }
   }
 
-  /// Whether everything was told to wait, or failed, and nothing has got through since.
+  /// Whether the whole database is throttled or has failed, with no success since.
   func isInTrouble() throws(StoreError) -> Bool {
     try read { ledger in
       try [WaitScope.network, .account, .database].contains { try ledger.wait($0) != nil }
     }
   }
 
-  /// The wait that the server asked everybody for, or for one zone, while it lasts.
+  /// The current wait that the server asked for, for the whole database or one zone.
   func serversWait(in scope: WaitScope = .database) throws(StoreError) -> WebServicesError? {
     let now = now()
     return try read { ledger in
@@ -134,14 +134,14 @@ extension SyncStore {
     }
   }
 
-  /// Writes a line to the event log.
+  /// Adds an event to the log.
   func note(_ event: Event, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       try EventLog.add(event, now: now, ledger)
     }
   }
 
-  /// Operations that could go in this pass, for its progress.
+  /// The number of pending operations, for the progress of a sync.
   func sendableCount() throws(StoreError) -> Int {
     try read { try $0.operationCount(in: .pending) }
   }
@@ -154,7 +154,7 @@ extension SyncStore {
 
   // MARK: - Zones made by the engine
 
-  /// Takes the answer to the creation of zones that changes wait for.
+  /// Applies the replies to zone creations on which queued changes depend.
   func zonesMade(
     _ zones: [ZoneKey],
     _ results: [WireZoneResult],
@@ -179,7 +179,7 @@ extension SyncStore {
     }
   }
 
-  /// A zone cannot be made now: what is meant for it waits.
+  /// Backs off a zone that cannot be created now.
   private static func hold(
     _ zone: ZoneKey,
     _ error: WebServicesError,
@@ -192,7 +192,7 @@ extension SyncStore {
     try EventLog.add(event, now: now, ledger)
   }
 
-  /// Changes of a zone that the server will not make: no waiting helps them.
+  /// Fails the changes of a zone that the server refuses to create.
   private static func failChanges(of zone: ZoneKey, _ error: WebServicesError, now: Int64, _ ledger: Ledger) throws {
     let held = try ledger.operations(of: zone).filter { !$0.key.name.isEmpty }
     for var operation in held where operation.state == .pending || operation.state == .waiting {

@@ -1,17 +1,17 @@
 import Facts
 
-/// Clocks that are set back: what was to wait until a time waits no longer than it was to take.
+/// Shortens waits after the system clock was moved back.
 extension SyncStore {
-  /// Under this name the store has the latest time of a pass.
+  /// The key under which the time of the latest sync is stored.
   private static let key = "time"
 
-  /// Notes what time it is, so that a clock that is set back shows.
+  /// Stores the current time, to detect a clock that is moved back.
   func noteTime(_ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in try ledger.setValue(Self.key, String(now)) }
   }
 
-  /// Where the clock was set back since a pass began, what was noted before that waits as long again from now, no longer.
-  /// Writes nothing where it was not.
+  /// If the clock moved back since the last sync began, restarts every wait with its original duration. Otherwise
+  /// writes nothing.
   func shortenWaits(_ lease: Lease) throws(StoreError) {
     let now = now()
     guard let last = try read({ try $0.value(Self.key).flatMap { Int64($0) } }), now < last - 1000 else { return }
@@ -28,7 +28,7 @@ extension SyncStore {
         if setAt > now {
           operation.nextAttemptAt = max(now, end - (setAt - now))
         } else if !operation.isServersWait {
-          // Set without an attempt, nobody knows when.
+          // No attempt shows when this back-off was set.
           operation.nextAttemptAt = min(end, now + Backoff.milliseconds(Backoff.longest))
         } else {
           continue

@@ -1,14 +1,14 @@
 import CloudKit
 package import Facts
 
-/// Which operations a command means.
+/// The operations that a command applies to.
 package enum Selection: Hashable, Sendable {
   case ids([Int64])
-  /// Those that a filter means; of these only the ones with a text that the queue's list would show for it.
+  /// Operations that match a filter and, in their row of the queue list, contain a text.
   case matching(QueueFilter, text: String, containing: String = "")
   case all
 
-  /// The selection in the audit log.
+  /// The selection as written to the audit log.
   var text: String {
     switch self {
     case .ids(let ids): ids.map(String.init).joined(separator: " ")
@@ -19,43 +19,43 @@ package enum Selection: Hashable, Sendable {
   }
 }
 
-/// What an operator tells the queue to do.
+/// A command of an operator to the queue.
 package enum QueueVerb: String, Hashable, Sendable, CaseIterable {
-  /// Failed and waiting become pending with their attempts reset.
+  /// Makes failed and waiting operations pending, with their attempts reset.
   case retry
-  /// Takes operations out of the queue for good.
+  /// Removes operations from the queue for good.
   case discard
-  /// Holds operations until resumed. On all of them it is a rule, which holds what comes later too.
+  /// Pauses operations until resumed. For all operations it is a rule, which also applies to later ones.
   case pause
   case resume
 }
 
-/// What a command did, row by row.
+/// The result of a command for each operation.
 package struct CommandResult: Hashable, Sendable {
   package var changed: [Int64] = []
-  /// Operations left alone, each with the reason.
+  /// Operations left alone, with the reason.
   package var skipped: [Int64: Obstacle] = [:]
-  /// Selected identifiers that name no operation in the queue.
+  /// Selected identifiers that are not in the queue.
   package var unknown: [Int64] = []
-  /// Of those changed the ones that were sent without an answer: the server may have taken them.
+  /// Changed operations whose request is unconfirmed: the server may have carried it out.
   package var unanswered: [Int64] = []
-  /// Pause rules that were set or lifted: no operation is written for these.
+  /// Pause rules that were set or lifted, which changes no operation.
   package var rules: [PauseRule] = []
-  /// Of those skipped the ones that are no longer in the version that was decided on, as they are now.
+  /// Skipped operations that changed since the version that was decided on, in their current version.
   package var moved: [QueueRow] = []
 
   package init() {}
 }
 
-/// Commands of operators. They act on the store itself; whichever process drives sees them at once. All are audited.
+/// Commands of operators. They change the store itself, so the syncing process sees them at once. All are audited.
 extension SyncStore {
-  /// Does `verb` to exactly the selected operations, in one transaction.
+  /// Applies `verb` to exactly the selected operations, in one transaction.
   ///
   /// - Parameters:
-  ///   - versions: the versions that were decided on; an operation in another one is left alone.
-  ///   - dryRun: tells what would be done and does nothing.
-  ///   - isFinal: whether what is discarded cannot be had back.
-  ///   - actor: who, for the audit log.
+  ///   - versions: the versions that were decided on; an operation in another version is left alone.
+  ///   - dryRun: reports what would be done without doing it.
+  ///   - isFinal: whether a discard cannot be undone.
+  ///   - actor: the operator's name, for the audit log.
   package func perform(
     _ verb: QueueVerb,
     on selection: Selection,
@@ -69,7 +69,8 @@ extension SyncStore {
     }
     let now = now()
     if !dryRun { try recoverFromDeadDriver() }
-    // What a dead driver left in flight would be recovered first.
+    // Operations that a dead engine left in flight are recovered before the command, so a dry run treats them as
+    // pending.
     let isDriven = storage.isDriven
     return try write { ledger in
       var result = CommandResult()
@@ -123,7 +124,7 @@ extension SyncStore {
     }
   }
 
-  /// Why a verb leaves an operation alone; nil where it acts.
+  /// The reason why a verb skips an operation; nil if it applies.
   private static func obstacle(to verb: QueueVerb, _ operation: QueuedOperation) -> Obstacle? {
     if operation.state == .inFlight { return .beingSent }
     switch verb {
@@ -157,7 +158,7 @@ extension SyncStore {
       operation.conflictRounds = 0
       operation.clearOfSuspicion()
       operation.forgetGrants()
-      // A retry of what failed for a deleted zone is the wish to have the zone again.
+      // Retrying an operation that failed because its zone was deleted recreates the zone.
       if let zone = try ledger.zone(operation.key.zoneKey), zone.state == .deleted, zone.heldSince == nil {
         try ledger.setState(zone.key, .unconfirmed)
       }
@@ -170,7 +171,7 @@ extension SyncStore {
       try ledger.setValue(waitKey(operation), nil)
       try ledger.end(operation, .discarded, cause, now: now)
     case .pause:
-      // A wait that the server asked for goes on meanwhile.
+      // A wait that the server asked for continues during the pause.
       if operation.isServersWait, let end = operation.nextAttemptAt {
         try ledger.setValue(waitKey(operation), "\(now) \(end)")
       }
@@ -184,7 +185,7 @@ extension SyncStore {
       let kept = try ledger.value(waitKey(operation))?.split(separator: " ").compactMap { Int64($0) } ?? []
       if kept.count == 2 {
         try ledger.setValue(waitKey(operation), nil)
-        // A clock that was set back meanwhile makes it no longer.
+        // A clock moved back meanwhile must not extend the wait.
         let end = min(kept[1], now + kept[1] - kept[0])
         if end > now { (operation.state, operation.nextAttemptAt, operation.isServersWait) = (.waiting, end, true) }
       }
@@ -192,10 +193,10 @@ extension SyncStore {
     }
   }
 
-  /// Under this name the store has when an operation was paused in a server's wait, and the wait's end.
+  /// The key under which the start of the pause and the end of the server's wait are stored.
   private static func waitKey(_ operation: QueuedOperation) -> String { "wait \(operation.id)" }
 
-  /// Ends own back-offs now. Touches nothing failed or paused.
+  /// Ends our own back-offs now. Does not touch failed or paused operations.
   ///
   /// - Parameters:
   ///   - endsThrottles: also ends the waits that the server asked for, which it otherwise leaves alone.
@@ -205,7 +206,7 @@ extension SyncStore {
     let now = now()
     return try write { ledger in
       let count = try ledger.endBackOffs(now: now, throttledToo: endsThrottles)
-      // The row stays, so that a scope that refuses again still waits longer.
+      // Keep the row, so that the next refusal still waits longer.
       for var wait in try ledger.waits(after: now) where wait.isOwn || endsThrottles {
         wait.until = now
         try ledger.put(wait)
@@ -215,7 +216,7 @@ extension SyncStore {
     }
   }
 
-  /// Rows that a dead driver left in flight can be commanded only once their state says what is known of them.
+  /// Recovers operations that a dead engine left in flight, so that commands can apply to them.
   private func recoverFromDeadDriver() throws(StoreError) {
     let inFlight = try read { try $0.operationCount(in: .inFlight) }
     guard inFlight > 0, let lease = try Lease.acquire(self) else { return }

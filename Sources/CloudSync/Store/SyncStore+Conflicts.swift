@@ -1,7 +1,7 @@
 import CloudKit
 import Facts
 
-/// The conflict desk: what waits on it, how it is settled, and what was dropped on the way.
+/// Conflicts: listing and resolving them, and undoing what was dropped.
 extension SyncStore {
   package func conflicts() throws(StoreError) -> [Conflict] {
     try read { ledger in
@@ -20,9 +20,9 @@ extension SyncStore {
     return Conflict(operation, server: try ledger.record(operation.key))
   }
 
-  // MARK: - Settling
+  // MARK: - Resolving
 
-  /// What `resolve` would do; nothing is changed.
+  /// Returns what `resolve` would do, without changing anything.
   package func preview(
     _ id: Int64,
     take: ConflictSide,
@@ -36,10 +36,10 @@ extension SyncStore {
     }
   }
 
-  /// Resolves a conflict. The choice for each field says whose value it gets; fields not named follow `take`.
+  /// Resolves a conflict. `fields` chooses the side for single fields; all others follow `take`.
   ///
-  /// - Parameter version: the version that was decided on: a conflict that has changed since is left alone. Nil: the
-  ///   conflict as it is now.
+  /// - Parameter version: the version that was decided on; a conflict that has changed since is left alone. Nil: the
+  ///   current one.
   package func resolve(
     _ id: Int64,
     take: ConflictSide,
@@ -138,7 +138,7 @@ extension SyncStore {
     }
   }
 
-  /// The outcome where a conflict is no longer in the version that was decided on; nil: it is, or none was given.
+  /// The outcome if the conflict has changed since the version that was decided on; nil if not.
   private static func moved(_ id: Int64, from version: String?, _ ledger: Ledger) throws -> ConflictOutcome? {
     guard let version, case let current = try conflict(id, ledger), current?.version != version else { return nil }
     return .moved(current)
@@ -185,7 +185,7 @@ extension SyncStore {
       return try ledger.end(operation, .merged, .resolved(by: decider), now: now)
     }
     operation.kind = resolution.kind
-    // A creation that the server does not show may be on its way still.
+    // A create that the server does not show may still be carried out.
     if server != nil { operation.forgetSent() }
     operation.changes = left
     operation.base = server?.fields.filter { left.names.contains($0.key) || operation.kind == .delete } ?? [:]
@@ -198,24 +198,24 @@ extension SyncStore {
 
   // MARK: - Asking the app
 
-  /// A conflict as the app is asked about it.
+  /// A conflict to ask the app about.
   struct OpenConflict: Sendable {
     var id: Int64
-    /// What is to be the same still when the answer comes.
+    /// The version, which must be unchanged when the app answers.
     var version: String
     var change: ConflictingChange
   }
 
-  /// What the app said.
+  /// The app's decision.
   enum ConflictAnswer: Hashable, Sendable {
     case take(ConflictSide)
-    /// The whole record as it is to be, with the names of the fields that were set or cleared in it.
+    /// The whole merged record, with the names of the fields that were set or cleared in it.
     case merged([String: FieldValue], touched: Set<String>)
-    /// It stays a conflict, since the app did not decide.
+    /// The app did not decide, so it stays a conflict.
     case none(ConflictCause.AppFailure)
   }
 
-  /// Conflicts that the app has not been asked about as they are now. Those that come back without end are a person's.
+  /// Conflicts that the app has not been asked about in their current version, except those that recur without end.
   func conflictsToAsk() throws(StoreError) -> [OpenConflict] {
     try read { ledger in
       try ledger.operations(in: .conflict).compactMap { operation in
@@ -227,9 +227,9 @@ extension SyncStore {
     }
   }
 
-  /// Does what the app said, unless the conflict has become another one meanwhile: then it is asked again.
+  /// Applies the app's decision, unless the conflict has changed meanwhile: then the app is asked again.
   ///
-  /// - Parameter decider: who decided.
+  /// - Parameter decider: the one who decided, for the log.
   func take(_ answer: ConflictAnswer, to open: OpenConflict, by decider: Cause.Decider = .app, _ lease: Lease)
     throws(StoreError)
   {
@@ -254,21 +254,21 @@ extension SyncStore {
     }
   }
 
-  /// Whether the app has not been asked about a conflict as it is now.
+  /// Whether the app is still to be asked about the current version of a conflict.
   static func isForApp(_ operation: QueuedOperation, _ server: MirrorRecord?) -> Bool {
     operation.askedAbout != operation.version(serverTag: server?.changeTag) && !operation.conflictsEndlessly
   }
 
-  // MARK: - What was dropped
+  // MARK: - Dropped changes
 
-  /// What policies and people dropped of accepted changes and what can be undone still, newest first.
+  /// Accepted changes that policies and people dropped and that can still be undone, newest first.
   package func dropped(limit: Int = 1000) throws(StoreError) -> [DroppedChange] {
     try read { try $0.openDropped(limit: limit) }
   }
 
-  /// Accepts what was dropped of an operation as a change made now. Possible until its record is edited again.
+  /// Accepts the dropped changes of an operation again, as made now. Possible until the record is edited again.
   ///
-  /// - Throws: `StoreError` where nothing of it was dropped, or the record has been edited since.
+  /// - Throws: `StoreError` if nothing was dropped, or the record has been edited since.
   package func undo(_ id: Int64, actor: String) throws(StoreError) -> Accepted {
     let now = now()
     return try write { ledger in
@@ -288,7 +288,7 @@ extension SyncStore {
         assets.removeAll { dropped.changes.names.contains($0.field) }
         assets += dropped.assets
       }
-      // Receipts are good for a while only.
+      // Upload receipts expire.
       for index in assets.indices { assets[index].granted = nil }
       let kind: Change.Kind = last.kind == .delete ? .delete : .save(type: last.type ?? "", changes)
       try ledger.insertZone(last.key.zoneKey, state: .unconfirmed)

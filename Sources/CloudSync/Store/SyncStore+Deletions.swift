@@ -2,19 +2,19 @@ import CloudKit
 import Facts
 import Foundation
 
-/// Deletions on the server that are held back, and what somebody decides about them.
+/// Deletions on hold, and a person's decision about them.
 extension SyncStore {
-  /// So many records are decided about in one transaction: others write in between.
+  /// The number of records decided about in one transaction, so that others can write in between.
   static let slice = 500
 
-  /// What is held back, by zone.
+  /// The deletions on hold, by zone.
   package func heldDeletions() throws(StoreError) -> [HeldDeletions] { try read { try Self.heldDeletions($0) } }
 
   static func heldDeletions(_ ledger: Ledger) throws -> [HeldDeletions] {
     try ledger.zones().compactMap { try heldDeletions($0, ledger) }
   }
 
-  /// What a zone has on hold; nil: nothing.
+  /// The deletions on hold in a zone; nil if there are none.
   private static func heldDeletions(_ zone: KnownZone?, _ ledger: Ledger) throws -> HeldDeletions? {
     guard let zone, let since = zone.heldSince, let version = zone.heldVersion,
       case let records = try ledger.goneCount(zone.key), records > 0
@@ -28,8 +28,8 @@ extension SyncStore {
     )
   }
 
-  /// What a decision about a zone's deletions concerns besides: how many of the records have edits that are queued, and how
-  /// many have files that went with the server's records.
+  /// Counts the records on hold in a zone that have queued edits, and those whose asset files were deleted on the
+  /// server.
   package func heldContents(of zone: ZoneKey) throws(StoreError) -> (edits: Int, withFiles: Int) {
     try read { ledger in
       try ledger.namesGone(zone).reduce(into: (edits: 0, withFiles: 0)) { contents, name in
@@ -41,13 +41,14 @@ extension SyncStore {
     }
   }
 
-  /// Lets come true what the server deleted in a zone. Queued edits of its records go by the policy of the store, those of a zone that is
-  /// gone become dead letters that `retry` makes anew.
+  /// Applies the deletions on hold in a zone. The store's policy resolves queued edits of the records; if the whole
+  /// zone is gone, they become dead letters, and `retry` recreates the zone.
   ///
-  /// What is on hold is fixed at the start: deletions that join before the end are not accepted with it.
+  /// Deletions that join the hold after this has started are not accepted with it.
   ///
-  /// - Parameter version: the version that was decided on: a hold that has changed since is left alone. Nil: as it is now.
-  /// - Throws: `StoreError` of kind `invalid` where no version is given and the zone has nothing on hold.
+  /// - Parameter version: the version that was decided on; a hold that has changed since is left alone. Nil: the
+  ///   current one.
+  /// - Throws: `StoreError` of kind `invalid` if no version is given and the zone has nothing on hold.
   package func acceptDeletions(
     in zone: ZoneKey,
     ifVersion version: String? = nil,
@@ -57,7 +58,7 @@ extension SyncStore {
       if known.state == .deleted {
         let records = try ledger.recordCount(of: zone)
         try ZoneLoss.accept(zone, now: now, ledger)
-        // What is queued for it is a person's from now on.
+        // A person decides about the zone's queued changes from now on.
         for var operation in try ledger.operations(of: zone) where operation.kind == .save && !operation.isHeldByPerson
         {
           guard operation.state != .inFlight, operation.state != .failed else { continue }
@@ -73,16 +74,17 @@ extension SyncStore {
     }
   }
 
-  /// Has the records that the server deleted in a zone made anew there, as they were last known here, with the queued edits
-  /// in them; and the zone itself, if need be. The files of assets went with the server's records.
+  /// Recreates the records that the server deleted in a zone, as last known here and with their queued edits; also the
+  /// zone itself if needed. The asset files were deleted on the server.
   ///
-  /// A record whose change is on its way just now stays held back until that is answered. One in conflict stays on the desk,
-  /// where its base is from now on what the server had.
+  /// A record with a change in flight stays on hold until the reply. A conflict stays a conflict, with the server's
+  /// last fields as its base.
   ///
-  /// What is on hold is fixed at the start: deletions that join before the end are not restored with it.
+  /// Deletions that join the hold after this has started are not restored with it.
   ///
-  /// - Parameter version: the version that was decided on: a hold that has changed since is left alone. Nil: as it is now.
-  /// - Throws: `StoreError` of kind `invalid` where no version is given and the zone has nothing on hold.
+  /// - Parameter version: the version that was decided on; a hold that has changed since is left alone. Nil: the
+  ///   current one.
+  /// - Throws: `StoreError` of kind `invalid` if no version is given and the zone has nothing on hold.
   package func restoreDeletions(in zone: ZoneKey, ifVersion version: String? = nil, actor: String) throws(StoreError)
     -> DeletionOutcome
   {
@@ -101,7 +103,7 @@ extension SyncStore {
     }
   }
 
-  /// - Returns: whether it is to be made anew; one on its way is left to its answer.
+  /// - Returns: whether the record will be recreated; one with a change in flight waits for its reply.
   private static func restore(_ key: RecordKey, now: Int64, _ ledger: Ledger) throws -> Bool {
     guard let record = try ledger.record(key) else { return false }
     let queued = try ledger.operation(for: key)
@@ -157,7 +159,7 @@ extension SyncStore {
         if isFirst { try DeletionHold.startOver(zone, ledger) }
         if isFirst { try audit(verb, "zone \(zone.zone)", onHold.records, actor, zone: zone.zone, now: now, ledger) }
         let done = try body(known, ledger.namesGone(zone, limit: Self.slice), now, ledger)
-        // Any other version at the next slice is not of our own making.
+        // A different version at the next slice means that someone else changed the hold.
         return (done, try Self.heldDeletions(ledger.zone(zone), ledger))
       }
       outcome.onHold = step.onHold
@@ -166,7 +168,7 @@ extension SyncStore {
         return outcome
       }
       outcome.records += done
-      // What is on its way stays: once nothing moves any more, that is all.
+      // Records in flight stay on hold: stop when no more can be decided.
       guard let rest = step.onHold, rest.records < left else { return outcome }
       (expected, left) = (rest.version, rest.records)
     }

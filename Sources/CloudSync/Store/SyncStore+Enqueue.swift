@@ -1,17 +1,17 @@
 import CloudKit
 import Facts
 
-/// Accepting changes: on disk, in the transaction that acknowledges them.
+/// Accepting changes: they are on disk when the caller gets the reply.
 extension SyncStore {
-  /// The largest record the server takes, without assets (reference 4).
+  /// The size of the largest record the server accepts, without assets (reference 4).
   package static let largestRecord = 1_000_000
 
-  /// Accepts changes in one transaction. When this returns, what was accepted survives a power cut.
+  /// Accepts changes in one transaction. When this returns, the accepted changes survive a power failure.
   ///
   /// - Parameters:
-  ///   - group: a name under which all of them are sent in one atomic request (custom zones only).
-  ///   - isWhole: whether one refusal refuses all, by an error. A group always does: part of it must not be sent alone.
-  ///   - keeping: whether the bytes of assets are copied now, or read from where they are when they are sent.
+  ///   - group: a name for sending all of them in one atomic request (custom zones only).
+  ///   - isWhole: whether one rejected change rejects all, by an error. A group always does.
+  ///   - keeping: whether asset bytes are copied now or read from their place when sent.
   /// - Returns: one element for each change, in order.
   package func enqueue(
     _ changes: [Change],
@@ -57,7 +57,7 @@ extension SyncStore {
 
   /// Accepts one change to a record of a known zone.
   ///
-  /// - Parameter isDoomed: whether the zone is to be deleted before, with all that is in it now.
+  /// - Parameter isDoomed: whether a zone delete is pending, which deletes all present records first.
   func accept(
     _ change: Change,
     _ assets: [QueuedAsset],
@@ -73,7 +73,7 @@ extension SyncStore {
     switch change.kind {
     case .save(let type, var fields):
       let zone = change.key.zoneKey
-      // Nothing is there any more that was left unnamed because it was there.
+      // The record is new to the server, so unchanged fields must be sent as well.
       if isDoomed || (queued.map { $0.kind == .delete } ?? (mirror == nil)) {
         let named = fields.names.union(queued?.changes.names ?? [])
         for (name, value) in change.unchanged where !named.contains(name) {
@@ -81,7 +81,7 @@ extension SyncStore {
           change.base?[name] = value
         }
       }
-      // What was deleted from here is not to be compared with what is made anew.
+      // The caller's version was deleted here, so it is not the base of the recreated record.
       if queued == nil, mirror == nil, try Self.wasDeletedHere(change, ledger) {
         (change.base, change.baseTag) = (nil, nil)
       }
@@ -95,20 +95,20 @@ extension SyncStore {
     case .delete:
       accepted = try acceptDelete(change, queued, mirror, group: group, now: now, ledger)
     }
-    // What was dropped before can be undone until the next edit.
+    // A dropped change can be undone until the next edit.
     if case .enqueued = accepted { try ledger.closeDropped(of: change.key) }
     return accepted
   }
 
-  /// Whether the version of a record that the caller has was deleted from here, by itself or with its zone.
+  /// Whether the version of the record that the caller has was deleted here, by itself or with its zone.
   private static func wasDeletedHere(_ change: Change, _ ledger: Ledger) throws -> Bool {
     guard change.baseTag != nil else { return false }
-    // The server's clock and ours may differ, by a month at most.
+    // Allow a month of difference between the server's clock and ours.
     let since = max(0, change.readAt ?? 0) - 30 * 86_400_000
     return try ledger.wasDeleted(change.key, since: since) || ledger.wasDeleted(change.key.zoneKey, since: since)
   }
 
-  /// An atomic request is of one custom zone, and holds what one request can.
+  /// Checks that a group is in one custom zone and has no more changes than a request allows.
   private static func check(_ group: String, _ changes: [Change], _ ledger: Ledger) throws {
     let queued = try ledger.keys(inGroup: group)
     let keys = Set(changes.map(\.key)).union(queued)
@@ -120,7 +120,7 @@ extension SyncStore {
     }
   }
 
-  /// A record of another group has brought that group with it: together they still have to fit into one request.
+  /// Checks the group's size again, because a record of another group brings that group along.
   private static func checkSize(of group: String, _ ledger: Ledger) throws {
     let members = try ledger.operations(inGroup: group)
     if members.count > Planner.requestLimit {
@@ -132,7 +132,7 @@ extension SyncStore {
     }
   }
 
-  /// Why a member of a group cannot be edited like this; nil where it can.
+  /// The reason why a member of a group cannot be edited like this; nil if it can.
   private static func refusal(ofEdited operation: QueuedOperation, _ ledger: Ledger) throws -> String? {
     guard let group = operation.group else { return nil }
     let others = try ledger.operations(inGroup: group).filter { $0.id != operation.id }
@@ -152,14 +152,14 @@ extension SyncStore {
 
   // MARK: - Save
 
-  /// A save as it is asked for.
+  /// A requested save.
   private struct Saving {
     var change: Change
     var type: String
     var fields: FieldChanges
     var assets: [QueuedAsset]
     var group: String?
-    /// Its zone is to be deleted before.
+    /// Whether a delete of its zone is pending.
     var isDoomed: Bool
   }
 
@@ -177,13 +177,13 @@ extension SyncStore {
       return .refused("\(key.name) is a record of type \(known), not \(type)\(next)")
     }
     let onServer = mirror?.fields ?? [:]
-    // After a queued delete there is nothing: the new record has just the fields named now.
+    // After a queued delete the new record has only the fields named now.
     let isRecreation = queued?.kind == .delete
     let remains = saving.isDoomed ? [:] : onServer
     let current = isRecreation ? [:] : queued?.changes.applied(to: remains) ?? remains
     let fields = queued.map { saving.fields.counted(from: change, onto: $0, current) } ?? saving.fields
     var changes = fields.effective(on: current)
-    // Nothing is known to be there, which is not to know that there is nothing: a clear is meant.
+    // A field missing in the mirror may exist on the server, so send the clear.
     if mirror == nil || saving.isDoomed, !isRecreation, !fields.cleared.isEmpty {
       changes.apply(fields.only(fields.cleared.subtracting(queued?.changes.cleared ?? [])))
     }
@@ -216,10 +216,10 @@ extension SyncStore {
     operation.assets.removeAll { fields.names.contains($0.field) }
     operation.assets += assets
     if isRecreation {
-      // What others made of the record after it was deleted here is still to be compared with that.
+      // Edits by others after the local delete still have to be compared with the deleted version.
       let isStale = operation.baseTag != nil && mirror.map { $0.changeTag != operation.baseTag } ?? false
       let deleted = isStale ? operation.base : onServer
-      // What an unanswered save may have written goes too: the new record has nothing of the old one.
+      // Also clear fields that an unconfirmed save may have written: the new record has nothing of the old one.
       let old = operation.sentChanges.names.union(deleted.keys).union(onServer.keys)
       for name in old where !changes.names.contains(name) { changes[name] = nil }
       operation.isRecreation = true
@@ -253,7 +253,7 @@ extension SyncStore {
     now: Int64,
     _ ledger: Ledger
   ) throws -> Accepted {
-    // What the caller read under another tag than the store did is deleted as that: the server knows which is the later one.
+    // If the caller read another version than the store, delete that version: the server knows which one is later.
     let isOther = change.baseTag != nil && change.baseTag != mirror?.changeTag
     let base = isOther ? (change.base ?? [:]).compactMapValues { $0 } : mirror?.fields ?? [:]
     let baseTag = change.baseTag ?? mirror?.changeTag
@@ -266,11 +266,11 @@ extension SyncStore {
         group: group,
         now: now
       )
-      // Without a tag nothing would guard a record that is made anew before the request arrives.
+      // Without a tag, the delete would hit a record recreated before the request arrives.
       operation.needsReadBack = baseTag == nil
       return .enqueued(try ledger.insert(operation))
     }
-    // A dead letter is what a person wants done again.
+    // Deleting again retries a dead letter.
     if operation.kind == .delete, operation.state != .failed {
       guard let group, operation.group != group else { return .unchanged }
       try edited(&operation, group: group, now: now, ledger)
@@ -288,7 +288,7 @@ extension SyncStore {
     operation.kind = .delete
     operation.isRecreation = false
     operation.changes = FieldChanges()
-    // Where nothing is known to be there, the save may have been made on a reading.
+    // If neither side has a version, keep the base of the save.
     if mirror != nil || change.baseTag != nil { (operation.base, operation.baseTag) = (base, baseTag) }
     let isLeaving = operation.state == .inFlight || operation.isUnanswered
     if operation.baseTag == nil, !isLeaving { operation.needsReadBack = true }
@@ -296,13 +296,13 @@ extension SyncStore {
     return .enqueued(operation.id)
   }
 
-  /// A new edit makes an operation sendable again, except where an operator or a conflict holds it.
+  /// Makes an edited operation pending again, unless it is paused or in conflict.
   func edited(_ operation: inout QueuedOperation, group: String?, now: Int64, _ ledger: Ledger) throws {
     operation.generation += 1
     operation.editedAt = now
     operation.clearOfSuspicion()
     let isHeldByErrors = operation.state == .failed || operation.state == .waiting
-    // A delete settles what the fields' conflict was about, and so does the edit that makes them what the server holds.
+    // A delete resolves a conflict about fields, and so does an edit that matches the server's values.
     let server = operation.state == .conflict ? try ledger.record(operation.key) : nil
     let isSettled = operation.state == .conflict && operation.isSettled(on: server)
     if isHeldByErrors || isSettled {
@@ -318,7 +318,7 @@ extension SyncStore {
       }
     }
     if let group {
-      // Whoever had to go with this operation so far has to go with the new group, too.
+      // The members of the old group join the new one.
       if let old = operation.group, old != group { try ledger.join(old, to: group) }
       operation.group = group
     }
@@ -327,7 +327,7 @@ extension SyncStore {
 }
 
 extension Change {
-  /// What the change was made on: the caller's reading where there is one and it is of another version than the store's.
+  /// The base of the change: the fields that the caller read, if it read a version other than the store's.
   fileprivate func base(beside mirror: MirrorRecord?) -> [String: FieldValue] {
     var result = mirror?.fields ?? [:]
     guard let base, mirror == nil || baseTag != mirror?.changeTag else { return result }
@@ -337,8 +337,8 @@ extension Change {
 }
 
 extension FieldChanges {
-  /// Counters and sets of a later edit that was made on an earlier one, as its author read that: what has been joined with it
-  /// since is not taken back.
+  /// Applies the counters and sets of an edit relative to the values its author read, so that it does not revert what
+  /// has been merged into the queued operation since.
   fileprivate func counted(from change: Change, onto queued: QueuedOperation, _ current: [String: FieldValue])
     -> FieldChanges
   {
@@ -356,7 +356,7 @@ extension FieldChanges {
 }
 
 extension QueuedOperation {
-  /// Has an edit compared with the server's record before it goes, where it was made on values that are no longer there.
+  /// Requests a comparison with the server's record before sending, if the edit was made on outdated values.
   fileprivate mutating func compareWhereStale(
     _ names: Set<String>,
     _ base: [String: FieldValue],
@@ -367,21 +367,21 @@ extension QueuedOperation {
     if state == .pending { cause = .basedOnOldVersion }
   }
 
-  /// Whether nothing is left of what a conflict was about. One that comes back endlessly is a person's all the same.
+  /// Whether the edit resolves the conflict. A conflict that recurs without end still needs a person.
   fileprivate func isSettled(on server: MirrorRecord?) -> Bool {
     guard kind == .save else { return true }
     guard let server, !conflictsEndlessly else { return false }
     return !Conflict(self, server: server).isContested
   }
 
-  /// Whether nothing of it can have been sent, and every field is again what it was: nothing is left to send.
+  /// Whether nothing is left to send: the operation was never sent and every field has its old value again.
   fileprivate var isChangedBack: Bool {
     guard kind == .save, !isRecreation, baseTag != nil, errorCode != StoreError.unreadable else { return false }
     guard state != .inFlight, state != .conflict, !isUnanswered, sentChanges.isEmpty else { return false }
     return changes.effective(on: base).isEmpty
   }
 
-  /// Called before an edit: remembers what a request that is on its way may have written.
+  /// Called before an edit: remembers the fields that a request in flight may have written.
   fileprivate mutating func noteSentChanges() {
     guard state == .inFlight, sentKind == .save, kind == .save, generation == sentGeneration else { return }
     remember(sent: changes)

@@ -3,18 +3,18 @@ import Facts
 
 /// Accepting changes of zones themselves.
 extension SyncStore {
-  /// Accepts the creation of a zone. Unchanged where it exists or is queued already.
+  /// Accepts the creation of a zone. Unchanged if it exists or is queued already.
   package func enqueueZone(_ zone: ZoneKey) throws(StoreError) -> Accepted {
     try enqueueZoneOperation(zone, .zoneSave)
   }
 
-  /// Accepts the deletion of a zone with all its records; queued changes of the zone end as superseded, and can be had back
-  /// as what was dropped.
+  /// Accepts the deletion of a zone with all its records. Queued changes of the zone end as superseded and can be
+  /// restored as dropped changes.
   package func enqueueZoneDeletion(_ zone: ZoneKey) throws(StoreError) -> Accepted {
     try enqueueZoneOperation(zone, .zoneDelete)
   }
 
-  /// How many changes of records of a zone are queued.
+  /// The number of queued record changes of a zone.
   package func queuedChanges(in zone: ZoneKey) throws(StoreError) -> Int {
     try read { try $0.operations(of: zone).count { !$0.key.name.isEmpty } }
   }
@@ -30,7 +30,7 @@ extension SyncStore {
       let same = queued.first { $0.kind == kind }
       let isThere = try ledger.zone(zone)?.state == .ready && !queued.contains { $0.kind == .zoneDelete }
       if kind == .zoneSave, same == nil, isThere { return .unchanged }
-      // What was put into the zone since its deletion was asked for goes when that is asked for again.
+      // Deleting the zone again also ends changes queued since the first zone delete.
       let ended = queued.filter { $0.id != same?.id && (kind == .zoneDelete || $0.kind == .zoneDelete) }
       if ended.contains(where: { $0.state == .inFlight }) {
         return .refused("changes of zone \(zone.zone) are on their way; try again in a moment")

@@ -1,15 +1,15 @@
 import CloudKit
 import Facts
 
-/// Writing what feeds bring. The token behind a page is written with the last of it: it is never ahead.
+/// Writing fetched changes. The change token is written with the last of its page, so it is never ahead of the data.
 extension SyncStore {
-  /// What a page changed, counted.
+  /// Counts the changes that a page made.
   struct PageEffect: Sendable {
     var changed = 0
     var deleted = 0
-    /// Why an element of the page failed to come.
+    /// The error of an element that could not be fetched.
     var failure: WebServicesError?
-    /// The feed is read from elsewhere since the page was asked for: nothing of it counts.
+    /// The zone's token has changed since the page was requested, so the page is discarded.
     var isStale = false
 
     fileprivate mutating func add(_ other: PageEffect) {
@@ -26,16 +26,16 @@ extension SyncStore {
     try read { try $0.value("databaseToken") }
   }
 
-  /// Takes one page of `changes/database`: zones to read, zones that are gone, the token.
+  /// Applies a page of `changes/database`: changed zones, deleted zones, the token.
   ///
-  /// - Returns: How many records went with zones.
+  /// - Returns: the number of records deleted with their zones.
   func apply(_ page: WireDatabaseChanges, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
     let isShared = scope.database == .shared
     return try write(lease) { ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       try Throttles.endTrouble(ledger)
       var lost = 0
-      // In the private database every zone is one's own; the server names the owner there, we do not.
+      // In the private database the server names the owner of each zone; the store does not.
       let key = { (id: WireZoneID) in ZoneKey(zone: id.zoneName, owner: isShared ? id.ownerRecordName ?? "" : "") }
       for result in page.zones {
         switch result {
@@ -44,10 +44,10 @@ extension SyncStore {
         case .zone(let zone):
           let key = key(zone.zoneID)
           let known = try ledger.zone(key)
-          // One that was gone in between is there again, though all that is in it may have been read by now.
+          // A zone that was deleted and recreated needs a fetch even if its token is known.
           let isUnread = zone.syncToken == nil || known?.token != zone.syncToken || known?.state == .deleted
           if isUnread { try Self.readSoon([key], ledger) }
-        // The feed could not tell of a zone, and the token moves on: the zone's own feed is asked.
+        // The page has no data on this zone and the token advances, so fetch the zone's own changes.
         case .failure(let id?, _): try Self.readSoon([key(id)], ledger)
         case .failure(nil, _): try Self.readSoon(ledger.zones().filter { $0.state == .ready }.map(\.key), ledger)
         }
@@ -57,17 +57,17 @@ extension SyncStore {
     }
   }
 
-  /// Zones have, or may have, news. A default zone has no feed.
+  /// Marks zones to be fetched. A default zone has no change feed.
   static func readSoon(_ zones: [ZoneKey], _ ledger: Ledger) throws {
     let zones = zones.filter { !$0.isDefaultZone }
     guard !zones.isEmpty else { return }
     for zone in zones { try ledger.needsFetch(zone) }
-    // Until they have been read, also should this process end before.
+    // Not in sync until they have been fetched, even if this process ends first.
     try ledger.changeActivity { $0.reachedEnd = false }
   }
 
-  /// Starts over with the database's feed after its token was refused. What happened since it was given is not told any
-  /// more, the deletion of zones included: every zone has to be asked itself.
+  /// Forgets the database's token after the server rejected it. The change feed does not repeat older events such as
+  /// zone deletions, so every zone is fetched itself.
   func forgetDatabaseToken(_ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       try ledger.setValue("databaseToken", nil)
@@ -80,7 +80,7 @@ extension SyncStore {
 
   // MARK: - Zone changes
 
-  /// Zones whose feed has to be read. A default zone has no feed: it is read by modification time.
+  /// The zones with changes to fetch. A default zone has no change feed; it is polled.
   func zonesToRead() throws(StoreError) -> [ZoneKey] {
     try read { ledger in
       try ledger.zones().filter { zone in
@@ -89,7 +89,7 @@ extension SyncStore {
     }
   }
 
-  /// Whether a feed, or the zone that it is of, has to wait.
+  /// Whether a change feed, or its zone, is backing off.
   func isHeld(_ feed: WaitScope, of zone: ZoneKey? = nil) throws(StoreError) -> Bool {
     let now = now()
     let scopes = [feed] + (zone.map { [WaitScope.zone($0)] } ?? [])
@@ -98,7 +98,8 @@ extension SyncStore {
     }
   }
 
-  /// Something cannot be read now: it waits, the rest goes on. A refusal that no wait will cure stands as an error.
+  /// Backs off one scope after an error; others go on. An error that waiting does not cure is shown until a sync
+  /// succeeds.
   func hold(_ scope: WaitScope, _ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       let isKnown = try ledger.wait(scope)?.code == error.code.name
@@ -111,7 +112,7 @@ extension SyncStore {
     }
   }
 
-  /// A feed was read to its end: it waits for nothing.
+  /// Ends a change feed's back-off after it was fetched to its end.
   func release(_ feed: WaitScope, _ lease: Lease) throws(StoreError) {
     guard try read({ try $0.wait(feed) != nil }) else { return }
     try write(lease) { ledger, now in
@@ -119,8 +120,8 @@ extension SyncStore {
     }
   }
 
-  /// The token to read a zone from; nil reads from the beginning, which is begun here: what was written since an earlier try
-  /// is not what this one sees.
+  /// Returns the token to fetch a zone's changes from. Nil starts a full fetch, in a new epoch: writes during an
+  /// earlier attempt do not count as seen.
   func startReading(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) -> String? {
     return try write(lease) { ledger, now in
       guard let known = try ledger.zone(zone) else { return nil }
@@ -129,11 +130,11 @@ extension SyncStore {
     }
   }
 
-  /// Takes one page of a zone's feed, with the token behind it.
+  /// Applies one page of a zone's changes, with its token.
   ///
-  /// Where an element failed to come, the token stays: the page is read again, so that nothing is passed over.
+  /// If an element failed, the token is kept and the page is fetched again, so that nothing is skipped.
   ///
-  /// - Parameter token: what the page was asked for with.
+  /// - Parameter token: the token with which the page was requested.
   func apply(
     _ page: WireZoneChanges,
     to zone: ZoneKey,
@@ -153,7 +154,7 @@ extension SyncStore {
         return (effect, [])
       }
       let hold = DeletionHold(reconciliation: reconciliation)
-      // A reading from the beginning has seen all there is: what it did not see was deleted meanwhile.
+      // A full fetch has seen every record; those not seen were deleted.
       if known.readingAll {
         for name in try ledger.namesNotSeen(zone, epoch: known.epoch) { try hold.note(RecordKey(zone, name)) }
       }
@@ -167,7 +168,7 @@ extension SyncStore {
     }
     let rest = parts.flatMap(\.rest)
     if !rest.isEmpty {
-      // Many: others write in between, and the token is last.
+      // Many deletions: others write in between, and the token comes last.
       _ = try writeInSlices(rest, lease) { slice, ledger, now in
         let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
         while let name = slice.next() { try reconciliation.takeDeletion(of: RecordKey(zone, name)) }
@@ -181,11 +182,11 @@ extension SyncStore {
 
   private static func advance(_ zone: ZoneKey, _ page: WireZoneChanges, now: Int64, _ ledger: Ledger) throws {
     try ledger.setToken(zone, page.syncToken, atEnd: !page.moreComing, now: now)
-    // What is sent may have been told to wait since the page was asked for.
+    // A send may have set a new back-off since the page was requested.
     if try !ledger.isWaiting(.zone(zone), now: now) { try Throttles.clear(.zone(zone), ledger) }
   }
 
-  /// Reads a zone from the beginning, since the server no longer knows its token. Queued changes are untouched.
+  /// Starts a full fetch of a zone whose token the server no longer knows. Queued changes are kept.
   func restartReading(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       try ledger.restart(zone)
@@ -193,29 +194,30 @@ extension SyncStore {
     }
   }
 
-  /// The zone's feed says that there is no such zone.
+  /// Applies the deletion of a zone, as reported by its change feed.
   ///
-  /// - Returns: How many records went with it.
+  /// - Returns: the number of records deleted with it.
   func zoneIsGone(_ zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
     return try write(lease) { ledger, now in
       try ZoneLoss.take(zone, Reconciliation(policy: policy, now: now, ledger: ledger))
     }
   }
 
-  // MARK: - Pulls by modification time
+  // MARK: - Polled queries
 
-  /// Without a change feed only types that somebody has named can be read, and nobody has named any.
+  /// Whether no record type is known: without a change feed only known types can be fetched.
   package var knowsNoTypes: Bool {
     guard scope.database == .public else { return false }
     return (try? read { try $0.isBlank() }) ?? false
   }
 
-  /// Feeds by modification time: zones without a change feed, with the types that are known or asked for.
+  /// Returns the polled queries of zones without a change feed, for the given types and those known from mirror and
+  /// queue.
   func pulls(types: [String], _ lease: Lease) throws(StoreError) -> [Pull] {
     return try write(lease) { ledger, now in
       var known = try ledger.pulls()
       for type in types { try ledger.insertPull(.defaultZone, type, among: &known) }
-      // Deletions that are found are held back, or not, by zone.
+      // The zone's row is needed to put deletions on hold.
       if !known.isEmpty { try ledger.insertZone(.defaultZone, state: .ready) }
       for zone in try ledger.zones() where zone.key.isDefaultZone {
         for type in try ledger.recordTypes(in: zone.key) + ledger.queuedTypes(in: zone.key) {
@@ -226,13 +228,13 @@ extension SyncStore {
     }
   }
 
-  /// The record types that are read by modification time.
+  /// The polled record types.
   func pulledTypes() throws(StoreError) -> [String] {
     try read { ledger in Array(Set(try ledger.pulls().map(\.type))).sorted() }
   }
 
-  /// Names of the records among these that the mirror does not have and that were deleted from here within the last hour, or
-  /// are to be made from here: an index may show what was deleted for a while still.
+  /// Returns the records that are not in the mirror but were deleted here within the last hour, or have a queued
+  /// operation: an index may still show deleted records for a while.
   func deletedLately(_ results: [WireRecordResult], in zone: ZoneKey) throws(StoreError) -> Set<String> {
     let since = now() - 3_600_000
     return try read { ledger in
@@ -246,9 +248,10 @@ extension SyncStore {
     }
   }
 
-  /// Takes a page of a pull.
+  /// Applies a page of a polled query.
   ///
-  /// - Parameter page: what the query showed: by its times, and not by those of what was looked up besides, later pages follow.
+  /// - Parameter page: the query's own results, whose times set the start of the next query; `records` may hold others
+  ///   too.
   func apply(
     _ records: [WireRecordResult],
     of pull: Pull,
@@ -269,12 +272,12 @@ extension SyncStore {
     }.reduce(into: PageEffect()) { $0.add($1) }
   }
 
-  /// Names and change tags of the records that the mirror has of a pull.
+  /// The change tags of a polled query's records in the mirror.
   func tagsInMirror(of pull: Pull) throws(StoreError) -> [RecordKey: String] {
     try read { try $0.changeTags(pull.zone, type: pull.type) }
   }
 
-  /// Takes what a lookup said of records that a sweep missed or found otherwise.
+  /// Applies the re-fetch of records that a full scan missed or found with another tag.
   func applySweep(
     _ results: [WireRecordResult],
     of pull: Pull,
@@ -283,18 +286,18 @@ extension SyncStore {
   ) throws(StoreError) -> PageEffect {
     let known = results.compactMap { result -> WireRecordResult? in
       guard case .failure(let name?, let error) = result else { return result }
-      // What we may not read any more stays as it was known last.
+      // Keep the last known version of records that may no longer be read.
       if error.code == .accessDenied { return nil }
       return error.code == .notFound ? .deleted(recordName: name) : result
     }
     return try writeInSlices(known, lease) { slice, ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-      // These were asked for by name: whatever the mirror has, so it is now.
+      // These were fetched by name, so they replace the mirror's version even if it is newer.
       return try take(&slice, pull.zone, epoch: 0, isWhole: true, reconciliation)
     }.reduce(into: PageEffect()) { $0.add($1) }
   }
 
-  /// The end of a sweep, by which records that are gone have been marked.
+  /// Marks the end of a full scan.
   func markSwept(_ pull: Pull, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       try ledger.markSwept(pull, now: now)
@@ -302,9 +305,9 @@ extension SyncStore {
     }
   }
 
-  /// What the sweeps of a zone have marked comes true, or is held back.
+  /// Applies the deletions that full scans of a zone found, or puts them on hold.
   ///
-  /// - Returns: how many records are deleted by that.
+  /// - Returns: the number of records deleted.
   func concludeSweeps(of zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
     guard try read({ try $0.goneCount(zone) > 0 && $0.zone(zone)?.heldSince == nil }) else { return 0 }
     return try write(lease) { ledger, now in

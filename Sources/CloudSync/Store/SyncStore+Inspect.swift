@@ -6,7 +6,7 @@ extension SyncStore {
 
   /// Operations, oldest first.
   ///
-  /// - Parameter text: keeps those with the text in name, type, zone, state or error.
+  /// - Parameter text: a text to find in name, type, zone, state or error.
   package func operations(
     matching filter: QueueFilter? = nil,
     text: String = "",
@@ -30,7 +30,7 @@ extension SyncStore {
     return try read { try $0.causes(matching: filter, now: now) }
   }
 
-  /// Everything about one operation; nil where the queue and the history know no such identifier.
+  /// Everything about one operation; nil if neither the queue nor the history has it.
   package func detail(of id: Int64) throws(StoreError) -> OperationDetail? {
     let now = now()
     let isDriven = storage.isDriven
@@ -49,14 +49,14 @@ extension SyncStore {
           dropped: try ledger.dropped(of: id)
         )
       }
-      // What can be had back of it is kept longer than how it ended.
+      // Dropped changes are kept longer than the history of their operation.
       let (ended, dropped) = (try ledger.history(of: id), try ledger.dropped(of: id))
       guard ended != nil || !dropped.isEmpty else { return nil }
       return OperationDetail(operation: nil, server: nil, attempts: attempts, history: ended, dropped: dropped)
     }
   }
 
-  /// How the latest operations ended, newest first.
+  /// The endings of the latest operations, newest first.
   package func history(limit: Int) throws(StoreError) -> [HistoryEntry] {
     try read { try $0.history(limit: limit) }
   }
@@ -66,8 +66,8 @@ extension SyncStore {
   /// Records by zone, type and name.
   ///
   /// - Parameters:
-  ///   - mirrorOnly: as the server is known to hold them; else with pending edits laid over them.
-  ///   - text: keeps those with the text in name, type or fields.
+  ///   - text: a text to find in name, type or fields.
+  ///   - mirrorOnly: whether to show the server's version; else pending edits are applied to it.
   package func records(
     zone: ZoneKey? = nil,
     type: String? = nil,
@@ -80,9 +80,10 @@ extension SyncStore {
     return try read { try $0.records(matching: query, offset: offset, limit: limit) }
   }
 
-  /// The next records by zone, owner and name: a walk over all misses none that stays, whatever comes and goes meanwhile.
+  /// The next records by zone, owner and name. Iterating over all does not miss a record when others are added or
+  /// removed.
   ///
-  /// - Parameter key: the last one that is known; nil to begin with.
+  /// - Parameter key: the last record of the previous call; nil for the first.
   package func records(
     after key: RecordKey?,
     zone: ZoneKey? = nil,
@@ -93,7 +94,7 @@ extension SyncStore {
     try read { try $0.records(after: key, of: zone, type: type, mirrorOnly: mirrorOnly, limit: limit) }
   }
 
-  /// Records of this name in whatever zone.
+  /// Records of this name in any zone, or in the given one.
   package func records(named name: String, zone: ZoneKey? = nil, mirrorOnly: Bool = false) throws(StoreError)
     -> [RecordRow]
   {
@@ -101,7 +102,7 @@ extension SyncStore {
       .filter { zone == nil || $0.record.key.zoneKey == zone }
   }
 
-  /// The wire types of the fields of a record type: as the mirror knows them, else as the queue does.
+  /// The wire types of a record type's fields, from the mirror, else from the queue.
   package func knownFieldTypes(of type: String) throws(StoreError) -> [String: String] {
     try read { try $0.fieldTypes(of: type) }
   }

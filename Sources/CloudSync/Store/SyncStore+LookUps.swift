@@ -1,12 +1,12 @@
 import CloudKit
 import Facts
 
-/// Writing what look-ups showed of zones, and of records that others refer to.
+/// Writing the results of verifying zones and referenced records.
 extension SyncStore {
-  /// Takes what the server says of a zone whose deletion was sent and not answered.
+  /// Applies the verification of a zone whose delete is unconfirmed.
   ///
-  /// A zone of that name may be the old one or one that somebody has made since. Only where nothing has changed in it since the
-  /// deletion was sent is it known to be the old one; else a person decides.
+  /// A zone of that name may be the old one or a recreated one. It is known to be the old one only if nothing in it has
+  /// changed since the delete was sent; otherwise a person decides.
   func finishZoneLookUp(
     _ id: Int64,
     _ result: WireZoneResult?,
@@ -54,9 +54,9 @@ extension SyncStore {
     }
   }
 
-  /// Takes which of the records that refused saves have to refer to are not there.
+  /// Applies the result of looking for the records to which rejected saves refer.
   ///
-  /// - Returns: how many of these saves became dead letters: nothing that is queued here will make what they refer to.
+  /// - Returns: the number of saves that became dead letters, because no queued operation creates the missing record.
   func finishTargets(
     _ absent: Set<RecordKey>,
     of ids: [Int64],
@@ -65,7 +65,7 @@ extension SyncStore {
   ) throws(StoreError) -> Int {
     return try write(lease) { ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-      // They may be some of very many that are gone: the end of the feed decides.
+      // These may be some of many deletions: decide at the end of the change feed.
       for key in absent.sorted() where try ledger.changeTag(key) != nil {
         try DeletionHold(reconciliation: reconciliation).note(key)
         try Self.readSoon([key.zoneKey], ledger)

@@ -1,11 +1,11 @@
 public import CloudKit
 
 extension SyncStore {
-  /// Opens the store of one database, making the file and its folder if need be.
+  /// Opens the store of one database, creating the file and its folder if needed.
   ///
-  /// Any number of processes open the same file. One of them drives it, such as `cktop` or `cktop sync`.
+  /// Any number of processes may open the same file. One of them syncs it, such as `cktop` or `cktop sync`.
   ///
-  /// - Throws: `StoreError`, with nothing changed, where the file cannot be read or written, is no store, is damaged,
+  /// - Throws: `StoreError`, with nothing changed, if the file cannot be read or written, is not a store, is damaged,
   ///   is from a newer version, or belongs to another container, environment or database.
   public convenience init(
     path: String,
@@ -16,7 +16,7 @@ extension SyncStore {
     try self.init(path: path, scope: Scope(containerIdentifier, environment, databaseScope))
   }
 
-  /// A store of one database in this process's memory, for tests and previews: gone when it is let go.
+  /// Creates a store of one database in memory, for tests and previews.
   public convenience init(
     inMemoryFor containerIdentifier: String,
     environment: CKContainerConfiguration.Environment = .development,

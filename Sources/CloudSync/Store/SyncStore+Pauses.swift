@@ -1,11 +1,11 @@
-/// Rules that pause sending. Setting or lifting one writes one row, however long the queue is.
+/// Rules that pause sending. Setting or lifting one writes a single row, whatever the length of the queue.
 extension SyncStore {
-  /// The rules that hold now.
+  /// The rules in effect.
   package func pauses() throws(StoreError) -> [Pause] { try read { try $0.pauses() } }
 
-  /// Holds back everything, a zone or a record type, and what comes later of it.
+  /// Pauses everything, a zone or a record type, including later changes.
   ///
-  /// - Parameter actor: who, for the audit log.
+  /// - Parameter actor: the operator's name, for the audit log.
   /// - Returns: whether the rule is new.
   @discardableResult
   package func pause(_ rule: PauseRule, actor: String) throws(StoreError) -> Bool {
@@ -19,7 +19,7 @@ extension SyncStore {
 
   /// Lifts a rule. Operations that were paused one by one stay paused.
   ///
-  /// - Returns: whether the rule held.
+  /// - Returns: whether the rule was in effect.
   @discardableResult
   package func resume(_ rule: PauseRule, actor: String) throws(StoreError) -> Bool {
     let now = now()
@@ -32,7 +32,7 @@ extension SyncStore {
 
   /// Lifts every rule. Operations that were paused one by one stay paused.
   ///
-  /// - Returns: the rules that held.
+  /// - Returns: the rules that were in effect.
   @discardableResult
   package func resumeAll(actor: String) throws(StoreError) -> [PauseRule] {
     let now = now()

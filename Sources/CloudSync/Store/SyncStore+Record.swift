@@ -1,10 +1,10 @@
 extension SyncStore {
-  /// One record as this machine has it: the server's with the queued edits laid over its fields; without a change tag where
-  /// the server is not known to have it. Nil where there is none, or where it is to be deleted.
+  /// One record as this machine has it: the server's version with queued edits applied. Its change tag is empty if the
+  /// server is not known to have it. Nil if there is none, or a delete is queued.
   package func record(_ key: RecordKey) throws(StoreError) -> MirrorRecord? { try read { try Self.record(key, $0) } }
 
   static func record(_ key: RecordKey, _ ledger: Ledger) throws -> MirrorRecord? {
-    // What is in a zone that is to be deleted goes with it.
+    // A pending zone delete will delete the server's version.
     let mirror = try ledger.isDoomed(key.zoneKey) ? nil : ledger.record(key)
     let queued = try ledger.operation(for: key)
     if queued?.kind == .delete { return nil }

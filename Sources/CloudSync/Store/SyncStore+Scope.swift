@@ -1,8 +1,8 @@
 import CloudKit
 
 extension SyncStore {
-  /// What the store at a path is for, read without opening it as a store; nil where there is none, or none that can be
-  /// read. Opening it says why.
+  /// Reads the scope of the store at a path without opening it; nil if there is no readable store. Opening it reports
+  /// why.
   package static func scope(ofStoreAt path: String) -> Scope? {
     let values = SQLiteStorage.values(["container", "environment", "database"], ofFileAt: path)
     guard let container = values?["container"], let environment = values?["environment"],
@@ -11,13 +11,13 @@ extension SyncStore {
     return Scope(container: container, environment: environment, database: database)
   }
 
-  /// A single value of the store at a path, read without opening it as a store.
+  /// Reads a single value of the store at a path without opening it.
   static func value(_ key: String, ofStoreAt path: String) -> String? {
     SQLiteStorage.values([key], ofFileAt: path)?[key]
   }
 }
 
 extension SyncStore {
-  /// Whose the store at a path is, read without opening it as a store.
+  /// Reads the owner of the store at a path without opening it.
   package static func owner(ofStoreAt path: String) -> String? { value("identity", ofStoreAt: path) }
 }

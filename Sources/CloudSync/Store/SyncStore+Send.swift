@@ -1,17 +1,16 @@
 import CloudKit
 import Facts
 
-/// The driver's two transactions around a request, and what it writes between them. Each checks that this process is
-/// still the driver.
+/// The engine's transactions before and after a request. Each checks that this process still holds the lease.
 extension SyncStore {
-  /// Marks operations in flight and returns them as they are to be sent.
+  /// Marks operations in flight and returns them in the form in which they are sent.
   ///
-  /// From here until `finish` their outcome is unknown: after a crash they are read back before anything is repeated.
+  /// From here until `finish` their outcome is unknown: after a crash they are verified before anything is repeated.
   ///
   /// - Parameters:
-  ///   - atomic: an atomic group goes whole or not at all: without one of them, none is returned.
-  ///   - approved: the generations in which the app has approved saves; others are not sent. nil: it is not asked.
-  ///   - deferring: for operations that go ahead of what they wait for, what that is: their links to it stay behind.
+  ///   - atomic: whether to return either all of the operations, which are one group, or none.
+  ///   - approved: the generations of saves that the app has approved; others are not sent. Nil: the app is not asked.
+  ///   - deferring: for each operation sent before its blockers, these blockers; its references to them are deferred.
   func begin(
     _ ids: [Int64],
     atomic: Bool = false,
@@ -33,7 +32,7 @@ extension SyncStore {
         return try Self.begin(ready, deferring, ledger)
       }
     }
-    // Those that cannot go after all, and those that were to go behind them.
+    // Operations that are not ready after all, and those that depend on them.
     var left: Set<Int64> = []
     return try writeInSlices(ids, lease) { slice, ledger, now in
       var sent: [QueuedOperation] = []
@@ -51,7 +50,7 @@ extension SyncStore {
     }.flatMap(\.self)
   }
 
-  /// Takes out of what is ready whatever waits for something that is left, and adds that to it.
+  /// Removes operations that are blocked by one that is left, and adds them to those left.
   private static func leaveBehind(
     _ ready: inout [QueuedOperation],
     _ left: inout Set<Int64>,
@@ -69,7 +68,7 @@ extension SyncStore {
     }
   }
 
-  /// The operation if it can still go: an operator may have paused or discarded it since the plan was made.
+  /// Returns the operation if it can still be sent: it may have been paused or discarded since the plan was made.
   private static func ready(
     _ operation: QueuedOperation,
     atomic: Bool,
@@ -80,13 +79,13 @@ extension SyncStore {
   ) throws -> QueuedOperation? {
     guard operation.state == .pending || operation.state == .waiting, !operation.needsReadBack else { return nil }
     if pauses.first(holding: operation.key.zoneKey, type: operation.type) != nil { return nil }
-    // What has become part of a group since goes with all of it or not at all.
+    // An operation that has joined a group is sent with the whole group.
     if !atomic, operation.group != nil { return nil }
-    // Edited since: the app looks at it anew.
+    // Edited since: ask the app again.
     if let approved, operation.kind == .save, operation.type != nil, approved[operation.id] != operation.generation {
       return nil
     }
-    // Receipts that have grown too old meanwhile are asked for again.
+    // Expired upload receipts must be requested again.
     guard operation.assets.contains(where: { !$0.isGranted(at: now) }) else { return operation }
     var operation = operation
     operation.forgetGrants(at: now)
@@ -96,8 +95,8 @@ extension SyncStore {
 
   /// Marks operations in flight.
   ///
-  /// - Parameter deferring: what some of them go ahead of.
-  /// - Returns: the operations as they are to be sent.
+  /// - Parameter deferring: the blockers before which some of them are sent.
+  /// - Returns: the operations in the form in which they are sent.
   private static func begin(_ ready: [QueuedOperation], _ deferring: [Int64: Set<Int64>], _ ledger: Ledger) throws
     -> [QueuedOperation]
   {
@@ -118,14 +117,14 @@ extension SyncStore {
       guard var kept = try ledger.operation(sent.id) else { continue }
       kept.sentKind = sent.kind
       if sent.isPart { kept.remember(sent: sent.changes) }
-      // Which state of the zone is to be deleted: only that one may be deleted again where no answer comes.
+      // Only this state of the zone may be deleted again if the reply is lost.
       if kept.kind == .zoneDelete { kept.baseTag = try ledger.zone(kept.key.zoneKey)?.token }
       try ledger.update(kept)
     }
     return sent
   }
 
-  /// What a request's answer did to the queue, counted.
+  /// Counts the changes that a request's reply made to the queue.
   struct Settled: Sendable {
     var acknowledged = 0
     var failed = 0
@@ -140,7 +139,7 @@ extension SyncStore {
     }
   }
 
-  /// Writes a request's outcomes: acknowledgements with the mirror, failures with their next step, the attempt itself.
+  /// Applies a request's outcomes: successes with their records, failures with their next step, and the attempts.
   func finish(
     _ sent: [QueuedOperation],
     _ outcomes: [Int64: Outcome],
@@ -149,7 +148,7 @@ extension SyncStore {
     random: Double,
     _ lease: Lease
   ) throws(StoreError) -> Settled {
-    // What was refused comes first, and with it what concerns the request as a whole.
+    // Rejections come first, with the facts about the request as a whole.
     let done = sent.filter { outcomes[$0.id]?.isSuccess ?? false }
     return try writeInSlices(done, lease, isWhole: sent.contains { $0.group != nil }) { slice, ledger, now in
       var settlement = Settlement(
@@ -165,7 +164,7 @@ extension SyncStore {
     }.reduce(into: Settled()) { $0.add($1) }
   }
 
-  /// Writes what a read-back showed: a record, or that there is none, or why it could not be told.
+  /// Applies the re-fetch of unconfirmed operations: a record, no record, or an error.
   func finishReadBack(
     _ ids: [Int64],
     found: [RecordKey: MirrorRecord?],
@@ -200,7 +199,7 @@ extension SyncStore {
     }
   }
 
-  /// Writes what a read-back showed that met no zone; how many operations became dead letters.
+  /// Applies a re-fetch that failed because the zone does not exist. Returns the number of new dead letters.
   func finishReadBack(
     _ ids: [Int64],
     inLost zone: ZoneKey,
@@ -227,7 +226,7 @@ extension SyncStore {
     }
   }
 
-  /// A look-up was refused whole: one of the names in it may be why, so it is tried by halves.
+  /// Applies a re-fetch that the server rejected as a whole: one of its names may be at fault, so bisection finds it.
   func finishReadBack(
     _ ids: [Int64],
     refused error: WebServicesError,
@@ -238,7 +237,7 @@ extension SyncStore {
     return try write(lease) { ledger, now in
       var result = Settled()
       result.error = error
-      // The server may fail over everything: that is no operation's fault, unless others get through or it has lasted for long.
+      // The server may be failing in general: no operation is at fault unless other requests succeed or this lasts.
       let isPassing = try ledger.wait(.database).map { $0.seconds < Throttles.longWait } ?? false
       if error.code != .badRequest { try Throttles.set(.database, error, now: now, random: random, ledger) }
       let operations = try ledger.operations(ids).filter(\.needsReadBack)
@@ -264,7 +263,7 @@ extension SyncStore {
     }
   }
 
-  /// One record that cannot be read holds up itself, not those that were to be read with it.
+  /// Applies the failed re-fetch of a single record, which does not hold up the others.
   private func failReadBack(
     _ operation: inout QueuedOperation,
     _ error: WebServicesError,
@@ -291,11 +290,11 @@ extension SyncStore {
     try ledger.update(operation)
   }
 
-  /// Operations that a dead driver left in flight: their outcome is unknown, so they are read back.
+  /// Recovers operations that a dead engine left in flight: their outcome is unknown, so they will be verified.
   func recoverInFlight(_ lease: Lease) throws(StoreError) -> Int {
     return try write(lease) { ledger, now in
       let count = try ledger.recoverInFlight()
-      // Nor is it being read any more.
+      // The dead engine is no longer fetching either.
       if try ledger.value(Self.readingKey) != nil { try ledger.setValue(Self.readingKey, nil) }
       try ledger.changeActivity { row in
         guard row.state != Activity.idle.rawValue else { return }
@@ -308,7 +307,7 @@ extension SyncStore {
 }
 
 extension WebServicesError {
-  /// What has to wait where one element of a look-up is refused for no fault of its own; nil where it is its own.
+  /// The scope to back off if one element of a re-fetch fails through no fault of its own; nil if it is at fault.
   func scopeOfLookUp(_ zone: ZoneKey) -> WaitScope? {
     switch code {
     case .throttled: .zone(zone)

@@ -3,16 +3,16 @@ import Facts
 import Foundation
 import Synchronization
 
-/// The settings that are kept with the store: see `OutcomeSettings`.
+/// The settings stored with the data: see `OutcomeSettings`.
 extension SyncStore {
   /// Returns the stored settings; those that no sync has stored yet are nil.
   ///
-  /// - Throws: `StoreError` of kind `damaged` where they cannot be read.
+  /// - Throws: `StoreError` of kind `damaged` if they cannot be read.
   package func settings() throws(StoreError) -> OutcomeSettings { try read { try $0.settings() } }
 
-  /// Refuses a sync that names something else than what is stored.
+  /// Rejects a sync whose settings differ from the stored ones.
   ///
-  /// - Throws: `StoreError` of kind `otherSettings` where a value differs and is not to be replaced.
+  /// - Throws: `StoreError` of kind `otherSettings` if a value differs and `replaces` is false.
   func checkSettings(_ named: OutcomeSettings, replaces: Bool) throws(StoreError) {
     if case .refuse(let differences) = OutcomeSettings.decide(stored: try settings(), named: named, replaces: replaces)
     {
@@ -28,11 +28,11 @@ extension SyncStore {
     )
   }
 
-  /// Stores what a sync names where nothing is stored, and refuses a sync that names something else.
+  /// Stores settings that are not stored yet, and rejects a sync whose settings differ from the stored ones.
   ///
-  /// - Throws: `StoreError` of kind `otherSettings` where a value differs and is not to be replaced.
+  /// - Throws: `StoreError` of kind `otherSettings` if a value differs and `replaces` is false.
   func takeSettings(_ named: OutcomeSettings, replaces: Bool) throws(StoreError) {
-    // Looking writes nothing, for each write wakes all who watch.
+    // Avoid a write that changes nothing: each write notifies every watcher.
     if case .use = OutcomeSettings.decide(stored: try settings(), named: named, replaces: replaces) { return }
     let now = now()
     try write { ledger in
@@ -50,7 +50,7 @@ extension SyncStore {
 
   /// Stores a conflict policy as an operator's command.
   ///
-  /// - Parameter isFirst: only where none is stored.
+  /// - Parameter isFirst: whether to do so only if none is stored.
   package func setPolicy(_ policy: ConflictPolicy, isFirst: Bool = false, actor: String) throws(StoreError) {
     let now = now()
     try write { ledger in
@@ -62,7 +62,7 @@ extension SyncStore {
     }
   }
 
-  // MARK: - What waits for the app
+  // MARK: - Waiting for the app
 
   /// Counts the saves and the conflicts that wait for the app.
   package func waitingForApp() throws(StoreError) -> (saves: Int, conflicts: Int) {
@@ -71,14 +71,14 @@ extension SyncStore {
     return (saves, settings.asksAboutConflicts == true ? try conflictsToAsk().count : 0)
   }
 
-  /// Notes that an operator released what waits for the app.
+  /// Logs that an operator released the operations that wait for the app.
   func auditRelease(actor: String) throws(StoreError) {
     let (saves, conflicts) = try waitingForApp()
     let now = now()
     try write { try audit("sync without the app", "", saves + conflicts, actor, now: now, $0) }
   }
 
-  /// Notes that the process with this lease asks the app, so that nothing waits for the app while it syncs.
+  /// Notes that the app takes part in this lease's sync, so that nothing waits for the app meanwhile.
   func noteApp(_ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, _ in try ledger.setValue(Ledger.appKey, "\(lease.fence)") }
   }
@@ -107,9 +107,9 @@ extension OutcomeSettings {
 
 extension Ledger {
   private static let settingsKey = "settings"
-  /// The settings decoded last: every transaction of a sync reads them, and they hardly ever change.
+  /// The settings decoded last: every transaction of a sync reads them, and they rarely change.
   private static let lastSettings = Mutex<(stored: String, settings: OutcomeSettings)?>(nil)
-  /// Under this name the store has the fencing number of the lease under which the app was last asked.
+  /// The key under which the fencing token of the latest lease with the app is stored.
   static let appKey = "app"
 
   func settings() throws -> OutcomeSettings {
@@ -134,13 +134,13 @@ extension Ledger {
     try setValue(Self.settingsKey, String(decoding: try encoder.encode(settings), as: UTF8.self))
   }
 
-  /// Whether the process that syncs now asks the app.
+  /// Whether the syncing process asks the app.
   func isAppSyncing(isDriven: Bool) throws -> Bool {
     guard isDriven, let holder = try lease() else { return false }
     return try value(Self.appKey) == "\(holder.fence)"
   }
 
-  /// The number of saves that could be sent, were the app not to see them first. What a pause rule holds is not among them.
+  /// The number of saves that wait only for the app's approval, without those that a pause rule holds.
   func savesToShow() throws -> Int {
     if try isPaused() { return 0 }
     return try one(

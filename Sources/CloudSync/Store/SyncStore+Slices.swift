@@ -1,10 +1,10 @@
 import CloudKit
 
-/// The rows of a long piece of writing that one transaction takes.
+/// The part of a long series of rows that one transaction writes.
 struct TransactionSlice<Row> {
   private let rows: ArraySlice<Row>
   private let yields: (Int) -> Bool
-  /// Whether nothing was written before it.
+  /// Whether this is the first slice.
   let isFirst: Bool
   private(set) var taken = 0
 
@@ -14,36 +14,36 @@ struct TransactionSlice<Row> {
     self.yields = yields
   }
 
-  /// The next row; nil where this transaction has to end, or where all is written.
+  /// The next row; nil when this transaction has to end or all rows are written.
   mutating func next() -> Row? {
     guard taken < rows.count, taken == 0 || !yields(taken) else { return nil }
     defer { taken += 1 }
     return rows[rows.startIndex + taken]
   }
 
-  /// So many rows, or as many as there are before this transaction has to end; nil where there are none.
+  /// At most `count` next rows; nil when this transaction has to end or all rows are written.
   mutating func next(_ count: Int) -> [Row]? {
     var rows: [Row] = []
     while rows.count < count, let row = next() { rows.append(row) }
     return rows.isEmpty ? nil : rows
   }
 
-  /// Whether all is written.
+  /// Whether all rows are written.
   var isLast: Bool { taken == rows.count }
 }
 
 extension SyncStore {
-  /// How many rows are changed by one statement: much less work than with one for each, and nobody waits long for it.
+  /// The number of rows that one statement changes: much faster than single rows, and short enough for other writers.
   static let writtenAtOnce = 16
 
-  /// What the driver writes of many rows, in as many transactions as those who wait to write meanwhile need to have their
-  /// turn: whoever accepts a change is not kept waiting for two hundred answers.
+  /// Writes many rows in several transactions, so that other writers, such as an app that enqueues a change, do not
+  /// wait for all of them.
   ///
-  /// Each transaction has to be right by itself, and the whole to be right when it is done anew after a crash.
+  /// Each transaction must leave a valid state, and the whole must be repeatable after a crash.
   ///
   /// - Parameters:
-  ///   - isWhole: in one transaction all the same.
-  ///   - body: takes rows until there is none; called once at least.
+  ///   - isWhole: whether to use a single transaction all the same.
+  ///   - body: takes rows until there are none; called at least once.
   func writeInSlices<Row, Value>(
     _ rows: [Row],
     _ lease: Lease,
@@ -58,7 +58,7 @@ extension SyncStore {
         return (try body(&slice, ledger, now), slice.taken)
       }
       values.append(value)
-      // A body that takes nothing wants no more.
+      // A body that takes no row ends the loop.
       place = taken > 0 ? place + taken : rows.count
     } while place < rows.count
     return values

@@ -1,6 +1,5 @@
 import CloudKit
 
-/// One look at everything.
 extension SyncStore {
   package func status() throws(StoreError) -> StoreStatus {
     let now = now()
@@ -63,7 +62,7 @@ extension SyncStore {
         since: wait.since
       )
     }
-    // Such trouble lasts until a request gets through, not until the next try.
+    // A problem lasts until a request succeeds, not until the next try.
     func problem(_ scope: WaitScope) -> StoreStatus.Failure? {
       waits.first { $0.scope == scope && !$0.isOver }.map {
         StoreStatus.Failure(code: $0.code, message: $0.message, at: $0.until)
@@ -133,7 +132,7 @@ extension SyncStore {
 }
 
 extension StoreStatus {
-  /// The truth table from facts to one state with its reason, worst first.
+  /// Derives one state and its reason from the facts, the worst first.
   mutating func derive() {
     let waits = Dictionary(throttles.map { ($0.scope, $0) }) { first, _ in first }
     if isPaused {
@@ -192,7 +191,7 @@ extension StoreStatus {
     if queue.conflicts > 0 { parts.append("\(queue.conflicts) in conflict") }
     if queue.paused > 0 { parts.append("\(queue.paused) paused") }
     if queue.pending > 0 { parts.append("\(queue.pending) to be sent\(savesWaitForApp ? ", saves by the app" : "")") }
-    // Nobody syncs, so whoever sent them is gone.
+    // No process is syncing, so their sender is gone.
     if queue.inFlight > 0 { parts.append("\(queue.inFlight) sent, to be looked up for want of an answer") }
     parts += pauses.map(\.reason)
     if let holds = heldSummary { parts.append(holds) }

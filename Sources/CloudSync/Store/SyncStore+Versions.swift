@@ -1,9 +1,9 @@
 import CloudKit
 import Facts
 
-/// Versions of queued operations, to which decisions about single ones are tied.
+/// Versions of queued operations. A decision about a single operation applies to one version of it.
 extension SyncStore {
-  /// The versions of those of these operations that are in the queue now.
+  /// The current versions of those of these operations that are in the queue.
   package func versions(of ids: [Int64]) throws(StoreError) -> [Int64: String] {
     try read { ledger in
       try ids.reduce(into: [:]) { versions, id in
@@ -12,9 +12,9 @@ extension SyncStore {
     }
   }
 
-  /// The operation as it is now, where that is not the version that was decided on.
+  /// The current operation, if it is not in the version that was decided on; nil if it is.
   ///
-  /// - Parameter version: nil: the operation as it is now is meant.
+  /// - Parameter version: nil means the current version.
   static func moved(_ operation: QueuedOperation, from version: String?, _ ledger: Ledger) throws -> QueueRow? {
     guard let version, case let row = try row(operation, ledger), row.version != version else { return nil }
     return row
@@ -26,6 +26,6 @@ extension SyncStore {
 }
 
 extension QueueRow {
-  /// Why a decision about an earlier version leaves the operation alone.
+  /// The reason why a decision about an earlier version was not applied.
   var hasMoved: Obstacle { .changed(state: state.rawValue) }
 }

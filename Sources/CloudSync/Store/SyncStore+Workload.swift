@@ -1,17 +1,17 @@
 import CloudKit
 
-/// Reading what could be done now.
+/// Reading the operations that can be sent now.
 extension SyncStore {
-  /// How many operations of a zone are looked at for one request: enough to fill it.
+  /// The number of operations of a zone that are read for one request: enough to fill it.
   private static let window = 400
 
-  /// Every so many requests, what waits in a circle has its turn before what is free, and half-way between the files of
-  /// assets have theirs.
+  /// Every this many requests, operations in reference cycles come before unblocked ones, and half-way in between
+  /// assets are uploaded first.
   private static let ringTurns: Int64 = 32
 
   /// - Parameters:
-  ///   - typeOrder: in which order types go where no reference decides.
-  ///   - savesMayGo: whether saves are sent that the app is to see first: it is asked, or an operator released them.
+  ///   - typeOrder: the order of record types that no reference determines.
+  ///   - savesMayGo: whether to send saves that need the app's approval: it is asked, or an operator released them.
   func workload(typeOrder: TypeOrder = TypeOrder(), savesMayGo: Bool = false) throws(StoreError) -> (Workload, Planner)
   {
     let now = now()
@@ -22,7 +22,7 @@ extension SyncStore {
     }
   }
 
-  /// Reads what the planner needs to decide, and of a long queue no more.
+  /// Reads what the planner needs to decide, but no more of a long queue.
   private static func workload(
     for planner: Planner,
     _ typeOrder: TypeOrder,
@@ -53,8 +53,8 @@ extension SyncStore {
     return workload
   }
 
-  /// Zone by zone, in the order of their turns, until there is a request to be made. Where nothing is free, what waits in a
-  /// circle; that is looked for in the whole queue, since a circle may be of any length and begin anywhere.
+  /// Adds the candidates of one zone after the other until they fill a request. If none is free, adds operations in
+  /// reference cycles, which may span the whole queue.
   private static func addCandidates(
     to workload: inout Workload,
     for planner: Planner,
@@ -86,22 +86,22 @@ extension SyncStore {
     for group in Set(candidates.compactMap(\.group)) { workload.groupSizes[group] = try ledger.groupSize(group) }
   }
 
-  /// The candidate with what it waits for.
+  /// Returns the candidate with its blockers.
   private static func waiting(_ candidate: Workload.Candidate, _ ledger: Ledger) throws -> Workload.Candidate {
     var candidate = candidate
     candidate.blockers = Set(try ledger.blockers(of: candidate.id))
     return candidate
   }
 
-  /// What was in a refused request, the oldest operations that wait for nothing, their groups, then what waits for these,
-  /// level by level.
+  /// Returns a zone's candidates: operations under suspicion, the oldest unblocked operations, their groups, then the
+  /// operations that they block, level by level.
   private static func candidates(
     of zone: ZoneKey,
     _ query: (CandidateQuery.Kind) -> CandidateQuery,
     _ ledger: Ledger
   ) throws -> [Workload.Candidate] {
     let free = try ledger.candidates(query(.free(zone)))
-    // A request takes one group at most, the oldest; only of that one are those looked at that wait for others of it.
+    // A request takes at most one group, the oldest, so only its blocked members are read.
     let groups = Array(free.lazy.compactMap(\.group).prefix(1))
     var known: Set<Int64> = []
     var found = try ledger.candidates(query(.suspects(zone))).filter { known.insert($0.id).inserted }
@@ -116,7 +116,7 @@ extension SyncStore {
       frontier = next.map(\.id)
     }
     let freeIDs = Set(free.map(\.id))
-    // Of what is free itself: nothing has to stand back for what cannot go.
+    // Only unblocked operations count: nothing is sent later because of an operation that cannot be sent.
     let precedents = try ledger.precedents(among: found.map(\.id)).mapValues { $0.intersection(freeIDs) }
     return try found.map { candidate in
       var candidate = freeIDs.contains(candidate.id) ? candidate : try waiting(candidate, ledger)

@@ -2,13 +2,13 @@ package import CloudKit
 import Foundation
 import Synchronization
 
-/// The state of one database's sync: mirror, queue, attempts, conflicts, feeds, waits, lease.
+/// The state of one database's sync: mirror, queue, attempts, conflicts, change feeds, throttles, lease.
 ///
-/// It is one SQLite file, which any number of processes open, or one in memory; see `Lease` for which of them sends. What a
-/// method changed is on disk (WAL, `synchronous=FULL`) when it returns: in one transaction, or where the driver writes many
-/// rows, in several, each of which is right by itself.
+/// It is one SQLite file, which any number of processes may open, or one in memory; `Lease` decides which process
+/// syncs. A method's changes are on disk (WAL, `synchronous=FULL`) when it returns. They are one transaction, except
+/// that the engine writes many rows in several, each of which leaves a valid state.
 public final class SyncStore: Sendable {
-  /// What a store is for. It belongs to the first identity that authenticates with it.
+  /// The database that a store is for. A store belongs to the first user who authenticates with it.
   package struct Scope: Hashable, Sendable {
     package var container: String
     package var environment: String
@@ -20,7 +20,8 @@ public final class SyncStore: Sendable {
       self.database = database
     }
 
-    /// The zone for changes that name none: custom zones alone have change feeds, and only private ones can be made.
+    /// The default zone for changes: only custom zones have change feeds, and they can be created in the private
+    /// database only.
     package var zoneForChangesWithoutOne: ZoneKey {
       database == .private ? ZoneKey(zone: "cktop") : .defaultZone
     }
@@ -29,18 +30,18 @@ public final class SyncStore: Sendable {
   let storage: any QueueStorage
   package let scope: Scope
   let now: @Sendable () -> Int64
-  /// What this process has shown of its progress.
+  /// The progress that this process has published.
   let shown = Mutex(ShownProgress())
-  /// The user who enqueues in this process; nil: not known.
+  /// The user who enqueues in this process; nil if unknown.
   let sender = Mutex<Sender?>(nil)
 
-  /// What messages call the store: for a file, its path.
+  /// The store's name in messages; for a file, its path.
   package var path: String { storage.name }
 
-  /// Opens the file; with access to make it, the file and its folder are made if need be.
+  /// Opens the file, and creates it and its folder if `access` allows it.
   ///
-  /// - Throws: `StoreError`, with nothing changed, where the file cannot be read or written, is no store, is damaged,
-  ///   is from a newer version, is not made for this access, or belongs to another container, environment or database.
+  /// - Throws: `StoreError`, with nothing changed, if the file cannot be read or written, is not a store, is damaged,
+  ///   is from a newer version, does not fit the access, or belongs to another container, environment or database.
   package convenience init(
     path: String,
     scope: Scope,
@@ -50,9 +51,9 @@ public final class SyncStore: Sendable {
     try self.init(SQLiteStorage(path: path, access: access), scope: scope, now: now)
   }
 
-  /// A store in whatever storage; a new one becomes this scope's.
+  /// Creates a store in any storage; an empty storage is bound to this scope.
   ///
-  /// - Throws: `StoreError`, with nothing changed, where it belongs to another container, environment or database.
+  /// - Throws: `StoreError`, with nothing changed, if it belongs to another container, environment or database.
   package init(
     _ storage: any QueueStorage,
     scope: Scope,
@@ -68,7 +69,7 @@ public final class SyncStore: Sendable {
     let wanted = [
       ("container", scope.container), ("database", scope.database.rawValue), ("environment", scope.environment),
     ]
-    // Opening what is ours already writes nothing, for each write wakes all who watch.
+    // Avoid a write when nothing changes: each write notifies every watcher.
     guard try read({ try isNew(wanted, $0) }), !storage.isReadOnly else { return }
     try write { ledger in
       guard try isNew(wanted, ledger) else { return }
@@ -77,7 +78,7 @@ public final class SyncStore: Sendable {
     }
   }
 
-  /// Whether the store is nobody's yet; what is another's is refused.
+  /// Whether the store is not bound to a scope yet. Throws if it is bound to another one.
   private func isNew(_ wanted: [(key: String, value: String)], _ ledger: Ledger) throws -> Bool {
     var isNew = false
     for (key, value) in wanted {
@@ -101,7 +102,7 @@ public final class SyncStore: Sendable {
 
   func write<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value { try storage.write(body) }
 
-  /// What the driver writes: nothing, where another process has taken over. `body` gets the time as well.
+  /// Runs a transaction of the engine, with the current time. Throws if another process has taken the lease over.
   func write<Value>(_ lease: Lease, _ body: (Ledger, Int64) throws -> Value) throws(StoreError) -> Value {
     let now = now()
     return try write { ledger in

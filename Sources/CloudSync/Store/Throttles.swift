@@ -1,7 +1,7 @@
 import CloudKit
 import Facts
 
-/// Waits of scopes, kept across restarts.
+/// Waits of scopes. They persist across restarts.
 enum Throttles {
   static func set(
     _ scope: WaitScope,
@@ -11,11 +11,11 @@ enum Throttles {
     _ ledger: Ledger
   ) throws {
     try endTrouble(answeredWith: error.code, ledger)
-    // A row outlives its wait until a request gets through: a scope that refuses again at once waits longer.
+    // A row outlives its wait until a request succeeds, so that a scope that fails again waits longer.
     let previous = try ledger.wait(scope)
     let seconds: Double
     switch scope {
-    // A person has to act; unless the server says when, a probe a minute finds out when that has been done.
+    // A person has to act. Unless the server sets a time, try once a minute whether that has been done.
     case .account, .quota: seconds = error.retryAfter.flatMap { $0 > 0 ? min($0, Backoff.longestWait) : nil } ?? 60
     default: seconds = Backoff.scopeSeconds(asked: error.retryAfter, previous: previous?.seconds, random: random)
     }
@@ -34,8 +34,8 @@ enum Throttles {
     )
   }
 
-  /// Removes the trouble that an answer shows to be over: any answer came over the network, and one of the
-  /// service that does not refuse the credential got past authentication.
+  /// Clears the problems that a reply disproves: any reply shows that the network works, and most show that the
+  /// credential is accepted.
   private static func endTrouble(answeredWith code: ServerErrorCode, _ ledger: Ledger) throws {
     switch code {
     case .networkError: return
@@ -63,15 +63,15 @@ enum Throttles {
     try EventLog.add(.recovered(wait.scope.asCause, seconds: seconds), now: ledger.now, ledger)
   }
 
-  /// Whether an error is nothing but a reason to wait: the server said so, or fails over everything and has not done so for
-  /// long.
+  /// Whether waiting is the right response to an error: the server asked for it, or the server fails in general and has
+  /// not done so for long.
   static func passes(_ error: WebServicesError, in scope: WaitScope, _ ledger: Ledger) throws -> Bool {
     if error.retryAfter != nil { return true }
     guard error.code == .tryAgainLater || error.httpStatus ?? 0 >= 500 else { return false }
     return try ledger.wait(scope)?.seconds ?? 0 < longWait
   }
 
-  /// Seconds after which a server that fails without a pause is not waited for any more with patience.
+  /// Seconds after which a failing server counts as an error.
   static let longWait = 300.0
 
   static func clear(_ scope: WaitScope, _ ledger: Ledger) throws {

@@ -1,26 +1,26 @@
 import CloudKit
 import Facts
 
-/// A zone that is gone on the server, with what the mirror has of it.
+/// Handles a zone that was deleted on the server.
 ///
-/// What was there is held back until somebody decides. Once it goes, no queued edit may go with it: edits become the
-/// creation of the whole record as it was with the edit applied, so that nothing is missing when an operator has the zone
-/// made anew; deletions have come true.
+/// Its records stay on hold until a person decides. When the deletion is accepted, queued edits are kept: each becomes
+/// the creation of the whole record with the edit applied, so that an operator can recreate the zone with nothing
+/// missing. Queued deletes end.
 enum ZoneLoss {
-  /// An operation met a zone that is not there. One that had records is held back; else a zone that we made, or that was
-  /// never seen, is made (again), and one that the server deleted is an operator's matter.
+  /// Handles an operation whose zone does not exist. A zone with records is put on hold. Otherwise a zone that we
+  /// created or never saw is created (again), and for one that the server deleted the operation fails.
   static func meet(_ operation: inout QueuedOperation, _ error: WebServicesError, _ reconciliation: Reconciliation)
     throws
   {
     let ledger = reconciliation.ledger
     let zone = operation.key.zoneKey
     let known = try ledger.zone(zone)
-    // Receipts are of the zone that was.
+    // The upload receipts belong to the old zone.
     operation.forgetGrants()
     let wasOthers = known?.state == .ready && known?.createdHere == false
     if known?.state == .ready {
       _ = try take(zone, reconciliation)
-      // What was an edit is a whole record now.
+      // The edit may have become a creation of the whole record.
       if let whole = try ledger.operation(operation.id) {
         (operation.changes, operation.base, operation.baseTag) = (whole.changes, whole.base, whole.baseTag)
       }
@@ -35,23 +35,23 @@ enum ZoneLoss {
     } else {
       try ledger.setState(zone, .unconfirmed)
       operation.cause = .zoneMissing(zone: zone.zone, isDeleted: false)
-      // Made a moment ago, and not there: it is not made again at once.
+      // The zone was created a moment ago and is missing again: wait before creating it once more.
       if operation.attempts > 1, !operation.isHeldByPerson {
         operation.backOff(error, now: reconciliation.now, random: 0.5)
       }
     }
   }
 
-  /// The server says that the zone is gone.
+  /// Applies the deletion of a zone on the server.
   ///
-  /// - Returns: how many records went with it; none where they are held back.
+  /// - Returns: the number of records deleted with it; none if they are on hold.
   static func take(_ zone: ZoneKey, _ reconciliation: Reconciliation) throws -> Int {
     let (ledger, now) = (reconciliation.ledger, reconciliation.now)
     guard let known = try ledger.zone(zone) else { return 0 }
     let records = try ledger.recordCount(of: zone)
-    // One that is still to be made is another than the one that was there once.
+    // The zone has not been created yet, so the deleted one was an earlier one.
     if known.state == .unconfirmed, records == 0, known.heldSince == nil { return 0 }
-    // A deletion that is queued here is what was wanted.
+    // A queued zone delete makes the deletion expected.
     let isGuarded = try reconciliation.policy.deletionGuard != nil && !ledger.isDoomed(zone)
     guard isGuarded, records > 0 else {
       try accept(zone, now: now, ledger)
@@ -65,7 +65,7 @@ enum ZoneLoss {
     return 0
   }
 
-  /// Lets go what the mirror has of the zone.
+  /// Removes the zone from the mirror.
   static func accept(_ zone: ZoneKey, now: Int64, _ ledger: Ledger) throws {
     let isDoomed = try ledger.isDoomed(zone)
     for id in try ledger.dependentOperations(of: zone) {
@@ -73,7 +73,7 @@ enum ZoneLoss {
       switch operation.kind {
       case .delete where operation.state != .inFlight:
         try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
-      // Accepted after the zone's deletion here: nothing of what was there is meant.
+      // Saved after the local zone delete, so the old record does not matter.
       case .save where isDoomed:
         operation.startOver()
         try ledger.update(operation)

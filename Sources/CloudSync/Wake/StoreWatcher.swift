@@ -1,16 +1,16 @@
 package import Dispatch
 import Synchronization
 
-/// Tells when any process has written to a store, at no cost while nobody does.
+/// Reports writes to a store by any process, without polling.
 ///
-/// How, is the storage's business; see `QueueStorage.watch`.
+/// The storage implements it; see `QueueStorage.watch`.
 package final class StoreWatcher: Sendable {
   private let watch: any StorageWatch
 
-  /// Calls `changed` on `queue` after each write to the store, several writes in a row at least once.
+  /// Calls `changed` on `queue` after writes to the store. Several writes in a row may cause only one call.
   ///
-  /// - Parameter locks: also when somebody may have let the driver's lock go, by dying if need be.
-  /// - Returns: nil where the system has no more watches to give; the caller then has to look by itself.
+  /// - Parameter locks: whether to call also when the engine's lock may have been released, even by a crash.
+  /// - Returns: nil if the system has no more watches; the caller must then poll.
   package init?(
     _ store: SyncStore,
     queue: DispatchQueue,
@@ -22,7 +22,7 @@ package final class StoreWatcher: Sendable {
   }
 }
 
-/// Wakes one sleeper, or makes its next sleep end at once.
+/// Wakes one sleeping task, or ends its next sleep at once.
 final class Wakeup: Sendable {
   private enum State {
     case quiet
@@ -32,7 +32,7 @@ final class Wakeup: Sendable {
 
   private let state = Mutex(State.quiet)
 
-  /// Ends the sleep under way, or the next one.
+  /// Ends the current sleep, or the next one.
   func ring() {
     let sleeper: CheckedContinuation<Void, Never>? = state.withLock { state in
       guard case .waiting(let continuation) = state else {
@@ -45,7 +45,7 @@ final class Wakeup: Sendable {
     sleeper?.resume()
   }
 
-  /// Sleeps until rung, or until the time is over; cancellation ends it too.
+  /// Sleeps until `ring()`, the end of the duration or cancellation.
   func sleep(_ duration: Duration?) async {
     let timer = duration.map { duration in
       Task {
@@ -64,7 +64,7 @@ final class Wakeup: Sendable {
             state = .waiting(continuation)
             return nil
           case .waiting(let earlier):
-            // There is one sleeper at a time; an earlier one is woken rather than forgotten.
+            // There is only one sleeper at a time; wake an earlier one rather than lose it.
             state = .waiting(continuation)
             return earlier
           }

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// The place of the one driver of a store in memory, and those who watch the store: what lock file and inotify are to a file.
+/// The engine's lock and the watchers of a store in memory, in place of lock file and inotify.
 final class DriverSeat: Sendable {
   struct Listener: Sendable {
     var queue: DispatchQueue
@@ -17,7 +17,7 @@ final class DriverSeat: Sendable {
 
   var isTaken: Bool { state.withLock(\.isTaken) }
 
-  /// Takes the place where it is free; whether that is so.
+  /// Takes the lock if it is free. Returns whether it was.
   func take() -> Bool {
     state.withLock { state in
       defer { state.isTaken = true }
@@ -32,7 +32,7 @@ final class DriverSeat: Sendable {
 
   func listen(_ id: ObjectIdentifier, _ listener: Listener?) { state.withLock { $0.listeners[id] = listener } }
 
-  /// Calls all who watch, each on its queue.
+  /// Notifies all watchers, each on its queue.
   func notify() {
     for listener in state.withLock({ $0.listeners.isEmpty ? [] : Array($0.listeners.values) }) {
       listener.queue.async(execute: listener.changed)
@@ -40,7 +40,7 @@ final class DriverSeat: Sendable {
   }
 }
 
-/// The driver's lock of a store in memory.
+/// The engine's lock for a store in memory.
 final class SeatLock: DriverLock {
   private let seat: DriverSeat
   private let isHeld = Mutex(false)
@@ -65,7 +65,7 @@ final class SeatLock: DriverLock {
   }
 }
 
-/// A watch on a store in memory, until it is let go.
+/// A watch on a store in memory, until it is released.
 final class SeatWatch: StorageWatch {
   private let seat: DriverSeat
 

@@ -4,19 +4,19 @@
   import Musl
 #endif
 
-/// Which file a path leads to: two files of one device and inode number are the same, as long as one of them is open.
+/// Identifies a file by device and inode number, which is unique as long as the file is open.
 struct FileIdentity: Hashable, Sendable {
   private let device: UInt64
   private let inode: UInt64
 
-  /// The file at a path; nil where there is none.
+  /// The file at a path; nil if there is none.
   init?(atPath path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
     self.init(status)
   }
 
-  /// The file of an open descriptor; nil where it is not open.
+  /// The file of an open descriptor; nil if it is not open.
   init?(of descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return nil }

@@ -3,7 +3,7 @@ import GRDB
 
 /// The table `assetPlaces`, and the column `assets`.
 extension Ledger {
-  /// A field of a zone's record that was given these bytes.
+  /// A field on the server in this zone that holds these bytes.
   func assetPlace(_ digest: String, in zone: ZoneKey) throws -> AssetPlace? {
     try row(
       "SELECT name, field, checksum FROM assetPlaces WHERE zone = ? AND owner = ? AND digest = ?",
@@ -27,7 +27,7 @@ extension Ledger {
     )
   }
 
-  /// The hashes of the bytes that operations are to send, or what was dropped of them where it can be undone.
+  /// The hashes of the files that queued operations, or dropped changes that can be undone, still need.
   func assetDigests() throws -> Set<String> {
     let read = { (sql: String, place: (Int64) -> UnreadableRow.Place) in
       try self.rows(sql).reduce(into: Set<String>()) { digests, row in
@@ -45,7 +45,7 @@ extension Ledger {
       .union(setAside())
   }
 
-  /// What may be the digest of a file in rows that nobody can read.
+  /// Possible file digests in quarantined rows.
   private func setAside() throws -> Set<String> {
     let contents: [String] = try all("SELECT content FROM quarantine WHERE source IN ('operations', 'dropped')")
     return contents.reduce(into: []) { digests, content in

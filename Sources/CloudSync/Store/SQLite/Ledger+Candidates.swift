@@ -1,11 +1,11 @@
 import Foundation
 import GRDB
 
-/// Choosing among the operations. Without their payload: candidates are many, what is sent is read when it is sent.
+/// Selecting candidates among the operations. Payloads are not read until an operation is sent.
 extension Ledger {
   func candidates(_ query: CandidateQuery) throws -> [Workload.Candidate] {
     let condition: String
-    // Where few are meant of very many, by the index that has just these.
+    // Force the partial index that covers just these rows.
     var index = ""
     var arguments: StatementArguments = [
       "now": query.now, "limit": query.limit, "held": try heldZones(now: query.now),
@@ -21,7 +21,7 @@ extension Ledger {
       index = "INDEXED BY operationsToUpload"
       condition = "\(Self.sendable) AND needsReadBack = 0 AND needsUpload = 1"
     case .free(let zone):
-      // In their order, until there are enough.
+      // In index order, until there are enough.
       if query.typeOrder.types.isEmpty { index = "INDEXED BY operationsByZone" }
       condition =
         """
@@ -36,7 +36,7 @@ extension Ledger {
       condition = "zone = :zone AND owner = :owner AND suspicion IS NOT NULL AND \(ready(query))"
       arguments += ["zone": zone.zone, "owner": zone.owner]
     case .waitingFor(let zone, let ids):
-      // By the few that wait, not by all of the zone.
+      // Start from the few blocked operations, not from all of the zone.
       condition = """
         +zone = :zone AND +owner = :owner AND \(ready(query))
           AND id IN (SELECT operation FROM blockers WHERE blocker IN (SELECT value FROM json_each(:ids)))
@@ -48,7 +48,7 @@ extension Ledger {
       condition = "atomicGroup IN (SELECT value FROM json_each(:groups)) AND \(ready(query))"
       arguments += ["groups": try Self.json(groups)]
     case .entangled:
-      // Whatever is in a ring has a reference that blocks, and such are few of very many.
+      // Every operation in a cycle has a blocking reference, and these are few.
       condition = """
         o.id IN (SELECT operation FROM refs INDEXED BY refsThatBlock WHERE blocks = 1 UNION SELECT id FROM operations WHERE atomicGroup IS NOT NULL)
           AND \(whole(query)) AND (atomicGroup IS NOT NULL
@@ -89,8 +89,8 @@ extension Ledger {
     }
   }
 
-  /// What a zone's wait or a pause holds up would only fill the window that others are looked for in. What was accepted
-  /// after a zone's deletion is meant for the zone that comes after it.
+  /// The condition for sendable operations. It excludes throttled and paused zones, because their operations would only
+  /// fill the window, and operations queued behind a zone delete, because they are meant for the next zone.
   private static let sendable = """
     (state = 'pending' OR (state = 'waiting' AND nextAttemptAt <= :now))
       AND (zone, owner) NOT IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:held))
@@ -108,7 +108,7 @@ extension Ledger {
     String(decoding: try JSONEncoder().encode(values), as: UTF8.self)
   }
 
-  /// The zones that wait or are paused.
+  /// The zones that are throttled or paused.
   private func heldZones(now: Int64) throws -> String {
     let waiting = try waits(after: now).compactMap { wait in
       if case .zone(let zone) = wait.scope { zone } else { nil }
@@ -120,7 +120,7 @@ extension Ledger {
     "\(Self.sendable)\(query.savesAreHeld ? " AND operation <> 'save'" : "") AND needsReadBack = 0 AND needsUpload = 0 AND name IS NOT NULL"
   }
 
-  /// Every member of a group has to be ready, or none of it can go.
+  /// A group is sent only if every member is ready.
   private func whole(_ query: CandidateQuery) -> String {
     let ready = ready(query)
     return """
@@ -129,7 +129,7 @@ extension Ledger {
       """
   }
 
-  /// Zones with operations that are neither zone operations nor to be read back first, the one served longest ago first.
+  /// Zones with record operations that are ready to be sent, the one served longest ago first.
   func zonesToServe(now: Int64, savesAreHeld: Bool) throws -> [ZoneKey] {
     let query = CandidateQuery(kind: .entangled, now: now, savesAreHeld: savesAreHeld)
     return try rows(
@@ -145,7 +145,7 @@ extension Ledger {
     ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
   }
 
-  /// Zones that are not known to be on the server and that sendable changes wait for.
+  /// Zones that may not exist on the server and that sendable changes need.
   func zonesToMake(now: Int64) throws -> [ZoneKey] {
     try rows(
       """
@@ -158,14 +158,13 @@ extension Ledger {
     ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
   }
 
-  /// The operations that one waits for, oldest first: a save for the creation of what it refers to, a delete for the
-  /// deletes of what referred to it, and for the saves that let go of it.
+  /// The operations that block one, oldest first: for a save the creation of records it refers to, for a delete the
+  /// deletes of records that referred to it and the saves that remove such references.
   func blockers(of id: Int64) throws -> [Int64] {
     try all("SELECT DISTINCT blocker FROM blockers WHERE operation = ? ORDER BY blocker", [id])
   }
 
-  /// Which of these operations should go before which, without having to: what a record refers to is saved before it and
-  /// deleted after it.
+  /// The preferred, not required, order among these operations: referenced records are saved first and deleted last.
   func precedents(among ids: [Int64]) throws -> [Int64: Set<Int64>] {
     try rows(
       """
@@ -194,9 +193,9 @@ extension Ledger {
     )
   }
 
-  /// When the earliest back-off ends, of those that end after a time.
+  /// The earliest end of a back-off after a time.
   func nextBackOffEnd(after time: Int64) throws -> Int64? {
-    // Only what waits has such a time.
+    // Only waiting operations have a `nextAttemptAt`.
     try one("SELECT min(nextAttemptAt) FROM operations WHERE nextAttemptAt > ?", [time])
   }
 }

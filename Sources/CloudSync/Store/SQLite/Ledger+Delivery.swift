@@ -3,16 +3,16 @@ import GRDB
 
 /// The table `deliveries`, which triggers on `records` and `operations` fill.
 extension Ledger {
-  /// Begins to note what an app has to be told of: now everything that the mirror has, from then on each record that
-  /// changed in the mirror or whose operation ended. Nothing where it has begun already.
+  /// Starts recording changes for the app: first every record in the mirror, from then on each record that changes in
+  /// the mirror or whose operation ends. Does nothing if it has started already.
   func startDelivering() throws {
     guard try value("delivers") == nil else { return }
     try run("INSERT OR IGNORE INTO deliveries(zone, owner, name, type) SELECT zone, owner, name, type FROM records")
     try setValue("delivers", "1")
   }
 
-  /// What is noted of records that are there, in the mirror or by a queued save, or of those that are gone: oldest first, of
-  /// a record that is noted again the last only.
+  /// Returns the deliveries of existing records (in the mirror or with a queued save) or of deleted ones, oldest first.
+  /// Each record has only its latest delivery.
   func deliveries(isGone: Bool, limit: Int) throws -> [Delivery] {
     let isThis = "zone = noted.zone AND owner = noted.owner AND name = noted.name"
     return try rows(
@@ -31,12 +31,12 @@ extension Ledger {
       .map(Delivery.init(row:))
   }
 
-  /// Forgets what has been taken. What was noted again since has another number.
+  /// Removes deliveries that the app has taken. A later change to the record has another number.
   func removeDeliveries(_ numbers: [Int64]) throws {
     for number in numbers { try run("DELETE FROM deliveries WHERE number = ?", [number]) }
   }
 
-  /// Notes that a zone is gone, as a delivery without a record's name. Nothing where no app is to be told.
+  /// Records the deletion of a zone, as a delivery without a record name. Does nothing if no app takes deliveries.
   func noteGone(_ zone: ZoneKey) throws {
     guard try value("delivers") != nil else { return }
     try run("DELETE FROM deliveries WHERE zone = ? AND owner = ? AND name = ''", [zone.zone, zone.owner])

@@ -28,7 +28,7 @@ extension Ledger {
     )
   }
 
-  /// Sets the end of the lease if its fencing number is still this one; whether it is.
+  /// Sets the end of the lease if it still has this fencing token. Returns whether it does.
   func extendLease(fence: Int64, until end: Int64?) throws -> Bool {
     try run("UPDATE lease SET expiresAt = ? WHERE fence = ?", [end, fence])
     return database.changesCount == 1
@@ -66,7 +66,7 @@ extension Ledger {
     )
   }
 
-  // MARK: - Passes
+  // MARK: - Requested syncs
 
   func insertPass(requestedAt: Int64, types: [String]) throws -> Int64 {
     try run("INSERT INTO passes(requestedAt, types) VALUES (?, ?)", [requestedAt, types.joined(separator: ",")])
@@ -93,7 +93,7 @@ extension Ledger {
   }
 }
 
-/// What driver and operators leave behind for everybody who looks.
+/// The state that the engine and operators publish.
 extension Ledger {
   func changeActivity(_ body: (inout DriverActivity) -> Void) throws {
     let before = try activity()
@@ -102,7 +102,7 @@ extension Ledger {
     if activity != before { try put(activity) }
   }
 
-  /// Shows an error; where nothing but a pass that ends well overcomes it, it `stands`.
+  /// Publishes an error. If it `stands`, only a successful sync clears it.
   func noteError(_ error: WebServicesError, stands: Bool, now: Int64) throws {
     try changeActivity { row in
       row.note(error, now: now)
@@ -140,7 +140,7 @@ enum EventLog {
 }
 
 extension DriverActivity {
-  /// Keeps what went wrong last.
+  /// Stores the latest error.
   mutating func note(_ error: WebServicesError, now: Int64) {
     errorCode = error.code.name
     errorMessage = error.reason

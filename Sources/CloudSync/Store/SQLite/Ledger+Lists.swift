@@ -8,7 +8,7 @@ extension Ledger {
   func operations(matching query: QueueQuery, offset: Int, limit: Int?) throws -> Window<QueueRow> {
     let (sql, arguments) = Self.condition(query)
     let condition = sql ?? "1"
-    // What the counts tell apart need not be counted.
+    // A filter by these columns alone can use the counts.
     let isCounted = query.text.isEmpty && (query.filter?.columns ?? []).isSubset(of: [.state, .zone, .type])
     let counted = """
       SELECT coalesce(sum(count), 0)
@@ -45,18 +45,18 @@ extension Ledger {
     }
   }
 
-  /// The tag of the server's record, which a conflict alone depends on.
+  /// The change tag of the server's record, if the operation is in conflict.
   private func serverTag(_ row: Row) throws -> String? {
     guard row["state"] == OperationState.conflict.rawValue else { return nil }
     return try changeTag(RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"] ?? ""))
   }
 
-  /// What everybody asks is prepared once; what somebody searches for, only for that.
+  /// Caches the statements of common lists, but not those of searches.
   func list(_ sql: String, isUsual: Bool) throws -> Statement {
     isUsual ? try database.cachedStatement(sql: sql) : try database.makeStatement(sql: sql)
   }
 
-  /// The condition that a query puts on the queue; nil where it means all of it.
+  /// The SQL condition of a query; nil if it matches the whole queue.
   private static func condition(_ query: QueueQuery) -> (sql: String?, arguments: StatementArguments) {
     var conditions: [String] = []
     var arguments = StatementArguments()
@@ -104,7 +104,7 @@ extension Ledger {
     }
   }
 
-  /// Identifiers of the operations that a filter means and a list shows for a text, oldest first; nil means all.
+  /// The identifiers of the operations that match a filter and a text, oldest first; nil means all.
   ///
   /// - Parameter state: only those in this state.
   func operationIDs(matching filter: QueueFilter?, text: String = "", in state: OperationState? = nil, now: Int64)
@@ -148,7 +148,7 @@ extension Ledger {
     return totals
   }
 
-  /// The queue by state, zone and type, in this order; only what there is.
+  /// The queue by state, zone and type, in this order, without empty parts.
   func queueParts() throws -> [QueuePart] {
     try rows("SELECT * FROM queueCounts WHERE count > 0 ORDER BY state, zone, owner, type").compactMap { row in
       guard let state = OperationState(rawValue: row["state"]) else { return nil }
@@ -190,7 +190,7 @@ extension Ledger {
     return Window(total: total ?? 0, offset: offset, rows: rows)
   }
 
-  /// The next records by zone, owner and name. What comes and goes between two calls moves none of the others.
+  /// The next records by zone, owner and name. Records added or removed between two calls do not shift the others.
   func records(after key: RecordKey?, of zone: ZoneKey?, type: String?, mirrorOnly: Bool, limit: Int) throws
     -> [RecordRow]
   {
@@ -208,11 +208,11 @@ extension Ledger {
         arguments += zone == nil ? [key.zone, key.owner, key.name] : [key.name]
       }
       if let type {
-        // Not by the index of types, which is not in this order.
+        // The unary plus keeps SQLite from using the type index, which is in another order.
         sql += " AND +\(of).type = ?"
         arguments += [type]
       }
-      // Each source in the order of its own index, so that a page costs a page.
+      // Each source uses its own index order, so that a page costs only a page.
       parts.append("SELECT * FROM (\(sql) ORDER BY \(of).zone, \(of).owner, \(of).name LIMIT ?)")
       arguments += [limit]
     }
@@ -220,14 +220,14 @@ extension Ledger {
     return try rows(sql, arguments + [limit]).map(RecordRow.init(row:))
   }
 
-  /// Records of this name in whatever zone.
+  /// Records of this name in any zone.
   func records(named name: String, mirrorOnly: Bool) throws -> [RecordRow] {
     let source = ShownRecords.union(mirrorOnly: mirrorOnly)
     return try rows("SELECT * FROM (\(source)) WHERE name = ? ORDER BY zone, owner", [name])
       .map(RecordRow.init(row:))
   }
 
-  /// How many records there are by zone and type, with pending edits laid over the mirror.
+  /// The number of records by zone and type, with pending edits applied to the mirror.
   func recordTotals() throws -> [RecordTotal] {
     try rows(
       """
@@ -237,8 +237,7 @@ extension Ledger {
     ).map { RecordTotal(zone: $0["zone"], type: $0["type"], count: $0["number"]) }
   }
 
-  /// The wire types of the fields of a record type: as the mirror knows them, else as the queue does. What was refused says
-  /// nothing.
+  /// The wire types of a record type's fields, from the mirror, else from the queue without failed operations.
   func fieldTypes(of type: String) throws -> [String: String] {
     let mirrored = """
       SELECT f.key AS name, max(\(Self.wireType)) AS type
@@ -258,18 +257,18 @@ extension Ledger {
     return types
   }
 
-  /// An encrypted value is kept as it is sent: as one of the plain type, marked.
+  /// An encrypted value is stored as it is sent: the plain type with a flag.
   private static let wireType =
     "iif(json_extract(f.value, '$.isEncrypted'), 'ENCRYPTED_', '') || json_extract(f.value, '$.type')"
 }
 
-/// A part of the records as lists show them: what is asked of it goes after its condition.
+/// One source of the record lists. Further conditions can be appended to its SQL.
 private struct ShownRecords {
   let sql: String
-  /// The table that orders it.
+  /// The table whose columns give the order.
   let table: String
 
-  /// The mirror alone, or with pending edits laid over it.
+  /// The sources of the mirror alone, or with pending edits applied.
   static func all(mirrorOnly: Bool) -> [ShownRecords] { mirrorOnly ? [mirror] : [overlaid, created] }
 
   static func union(mirrorOnly: Bool) -> String {
@@ -304,7 +303,6 @@ private struct ShownRecords {
   )
 }
 
-/// A filter as SQL with GRDB's arguments.
 struct SQLCondition {
   let sql: String
   let arguments: StatementArguments

@@ -51,8 +51,8 @@ extension Ledger {
     try rows("SELECT * FROM history ORDER BY id DESC LIMIT ?", [limit]).compactMap(HistoryEntry.init(row:))
   }
 
-  /// Removes what ended before a time, or longer ago than so many others, with its attempts: from the oldest on, up to the
-  /// first that stays, and no more than `limit`. Returns how many that were.
+  /// Removes endings older than a time or beyond `count` newer ones, with their attempts, at most `limit` at once and
+  /// oldest first. Returns the number removed.
   func removeHistory(endedBefore time: Int64, keeping count: Int, limit: Int) throws -> Int {
     let last: Int64 = try one("SELECT max(id) FROM history") ?? 0
     let old = try rows("SELECT id, operationId, endedAt AS at FROM history ORDER BY id LIMIT ?", [limit])
@@ -73,7 +73,7 @@ extension Ledger {
     return old.count
   }
 
-  /// Adds a line to the event log and returns its number.
+  /// Adds an event to the log and returns its number.
   func add(_ event: Event, at time: Int64, operation: Int64?, zone: String?, actor: String?) throws -> Int64 {
     try run(
       "INSERT INTO events(at, kind, message, operation, zone, actor) VALUES (?, ?, ?, ?, ?, ?)",
@@ -127,7 +127,7 @@ extension Ledger {
     }
   }
 
-  /// Whether a deletion of the record has been acknowledged since a time.
+  /// Whether a delete of the record has been acknowledged since a time.
   func wasDeleted(_ key: RecordKey, since time: Int64) throws -> Bool {
     let sql = """
       SELECT EXISTS (SELECT 1 FROM history
@@ -136,7 +136,7 @@ extension Ledger {
     return try one(sql, [key.name, key.zone, key.owner, time]) ?? false
   }
 
-  /// Whether a deletion of the zone has been acknowledged since a time.
+  /// Whether a delete of the zone has been acknowledged since a time.
   func wasDeleted(_ zone: ZoneKey, since time: Int64) throws -> Bool {
     let sql = """
       SELECT EXISTS (SELECT 1 FROM history
@@ -145,7 +145,7 @@ extension Ledger {
     return try one(sql, [zone.zone, zone.owner, time]) ?? false
   }
 
-  // MARK: - What was dropped
+  // MARK: - Dropped changes
 
   func add(_ dropped: DroppedChange) throws {
     try run(
@@ -161,17 +161,17 @@ extension Ledger {
     )
   }
 
-  /// What was dropped of an operation, oldest first.
+  /// The dropped changes of an operation, oldest first.
   func dropped(of operation: Int64) throws -> [DroppedChange] {
     try rows("SELECT * FROM dropped WHERE operationId = ? ORDER BY id", [operation]).map(DroppedChange.init(row:))
   }
 
-  /// What was dropped and can be undone, newest first.
+  /// The dropped changes that can be undone, newest first.
   func openDropped(limit: Int) throws -> [DroppedChange] {
     try rows("SELECT * FROM dropped WHERE isOpen = 1 ORDER BY id DESC LIMIT ?", [limit]).map(DroppedChange.init(row:))
   }
 
-  /// Nothing that was dropped of the record so far can be undone any more.
+  /// Ends the time in which the record's dropped changes can be undone.
   func closeDropped(of key: RecordKey) throws {
     try run(
       "UPDATE dropped SET isOpen = 0 WHERE zone = ? AND owner = ? AND name = ? AND isOpen = 1",
@@ -179,7 +179,7 @@ extension Ledger {
     )
   }
 
-  /// Removes what was dropped before a time; it cannot be undone any more.
+  /// Removes changes dropped before a time; they can no longer be undone.
   func removeDropped(before time: Int64) throws {
     try run("DELETE FROM dropped WHERE at < ?", [time])
   }

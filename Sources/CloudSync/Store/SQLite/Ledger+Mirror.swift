@@ -1,9 +1,8 @@
 import GRDB
 
-/// The table `records`: every record as the server is known to hold it, which is also the merge base of changes made
-/// from now on.
+/// The table `records`: every record in the server's last known version, which is the merge base of new changes.
 extension Ledger {
-  /// Of a new record there is none, which a single value tells with less ado than a row.
+  /// The change tag is read first, because most keys are new and a single value is cheaper than a row.
   func record(_ key: RecordKey) throws -> MirrorRecord? {
     guard try changeTag(key) != nil else { return nil }
     return try row(
@@ -12,7 +11,7 @@ extension Ledger {
     ).map(MirrorRecord.init(row:))
   }
 
-  /// The change tag alone, which tells whether anything changed without decoding the record.
+  /// The change tag, which shows whether anything changed without decoding the record.
   func changeTag(_ key: RecordKey) throws -> String? {
     try one(
       "SELECT changeTag FROM records WHERE zone = ? AND owner = ? AND name = ?",
@@ -20,13 +19,13 @@ extension Ledger {
     )
   }
 
-  /// Which version of a record the mirror has.
+  /// The version of a record in the mirror.
   func version(_ key: RecordKey) throws -> MirrorVersion? {
     try row(
       "SELECT changeTag, modifiedAt, formerTags FROM records WHERE zone = ? AND owner = ? AND name = ?",
       [key.zone, key.owner, key.name]
     ).map { row in
-      // The last of them may be cut short.
+      // The last of them may be truncated.
       let tags = (row["formerTags"] as String).split(separator: " ", omittingEmptySubsequences: false).dropLast()
       return MirrorVersion(
         changeTag: row["changeTag"],
@@ -36,7 +35,7 @@ extension Ledger {
     }
   }
 
-  /// Keeps a record as the server has it, as seen by the reading of `epoch`, and some of the tags that it had before.
+  /// Stores a record in the server's version, as seen in `epoch`, and remembers some of its earlier tags.
   func put(_ record: MirrorRecord, epoch: Int64) throws {
     try run(
       """
@@ -56,7 +55,7 @@ extension Ledger {
     )
   }
 
-  /// Marks a record as seen by the reading of `epoch`.
+  /// Marks a record as seen in `epoch`.
   func touch(_ key: RecordKey, epoch: Int64) throws {
     try run(
       "UPDATE records SET epoch = ? WHERE zone = ? AND owner = ? AND name = ? AND epoch <> ?",
@@ -72,7 +71,7 @@ extension Ledger {
     try run("DELETE FROM records WHERE zone = ? AND owner = ?", [zone.zone, zone.owner])
   }
 
-  /// Names in a zone that the reading of `epoch` did not see.
+  /// The names in a zone that were not seen in `epoch`.
   func namesNotSeen(_ zone: ZoneKey, epoch: Int64) throws -> [String] {
     try all(
       "SELECT name FROM records WHERE zone = ? AND owner = ? AND epoch < ? ORDER BY name",
@@ -80,7 +79,7 @@ extension Ledger {
     )
   }
 
-  /// Names in a zone whose records are marked as gone, by an epoch below zero: so many of them, in order.
+  /// The first names in a zone whose records are marked as deleted (a negative epoch), in order.
   func namesGone(_ zone: ZoneKey, limit: Int) throws -> [String] {
     try all(
       """
@@ -97,7 +96,7 @@ extension Ledger {
     ) ?? 0
   }
 
-  /// Whether the record is there, and marked as gone.
+  /// Whether the record is in the mirror and marked as deleted.
   func isGone(_ key: RecordKey) throws -> Bool {
     try one(
       "SELECT 1 FROM records INDEXED BY recordsGone WHERE zone = ? AND owner = ? AND name = ? AND epoch < 0",
@@ -105,12 +104,12 @@ extension Ledger {
     ) ?? false
   }
 
-  /// Marks all records of a zone as seen by the reading of `epoch`.
+  /// Marks all records of a zone as seen in `epoch`.
   func touchRecords(of zone: ZoneKey, epoch: Int64) throws {
     try run("UPDATE records SET epoch = ? WHERE zone = ? AND owner = ?", [epoch, zone.zone, zone.owner])
   }
 
-  /// The change tags of all records of a type that the mirror has of a zone.
+  /// The change tags of a zone's records of one type in the mirror.
   func changeTags(_ zone: ZoneKey, type: String) throws -> [RecordKey: String] {
     let sql = "SELECT name, changeTag FROM records WHERE zone = ? AND owner = ? AND type = ?"
     return try rows(sql, [zone.zone, zone.owner, type]).reduce(into: [:]) { tags, row in
@@ -122,7 +121,7 @@ extension Ledger {
     try one("SELECT sum(mirrored) FROM recordCounts WHERE zone = ? AND owner = ?", [zone.zone, zone.owner]) ?? 0
   }
 
-  /// Types of the records that the mirror has of a zone.
+  /// The types of a zone's records in the mirror.
   func recordTypes(in zone: ZoneKey) throws -> [String] {
     try all(
       "SELECT type FROM recordCounts WHERE zone = ? AND owner = ? AND mirrored > 0 ORDER BY type",
@@ -130,7 +129,7 @@ extension Ledger {
     )
   }
 
-  /// Types of the records that operations of a zone are about.
+  /// The record types of a zone's queued operations.
   func queuedTypes(in zone: ZoneKey) throws -> [String] {
     try all(
       "SELECT DISTINCT type FROM queueCounts WHERE zone = ? AND owner = ? AND type <> '' AND count > 0 ORDER BY type",
@@ -138,7 +137,7 @@ extension Ledger {
     )
   }
 
-  /// Whether there is no record, no operation and no pull.
+  /// Whether there is no record, no operation and no polled query.
   func isBlank() throws -> Bool {
     try one(
       """

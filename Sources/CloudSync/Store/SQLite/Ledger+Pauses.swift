@@ -1,10 +1,9 @@
 import GRDB
 
-/// The table `pauses`, and the value that pauses everything.
+/// The table `pauses`, and the value for a pause of everything.
 extension Ledger {
   private static let everythingKey = "paused"
 
-  /// Whether everything is paused.
   func isPaused() throws -> Bool { try value(Self.everythingKey) != nil }
 
   func pausedZones() throws -> [ZoneKey] {
@@ -12,10 +11,10 @@ extension Ledger {
       .map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
   }
 
-  /// The rules that hold now: that for everything first, then by zone and by type.
+  /// The rules in effect: first the one for everything, then by zone and type.
   func pauses() throws -> [Pause] {
     let everything = try value(Self.everythingKey).map { text in
-      // Once it was the time alone.
+      // Earlier versions stored the time alone.
       let parts = text.split(separator: " ", maxSplits: 1)
       return Pause(
         rule: .everything,
@@ -34,7 +33,7 @@ extension Ledger {
     return [everything].compactMap(\.self) + others
   }
 
-  /// Sets a rule; whether it did not hold before.
+  /// Sets a rule. Returns whether it is new.
   func pause(_ rule: PauseRule, at time: Int64, actor: String) throws -> Bool {
     switch rule {
     case .everything:
@@ -54,7 +53,7 @@ extension Ledger {
     return database.changesCount > 0
   }
 
-  /// Lifts a rule; whether it held.
+  /// Lifts a rule. Returns whether it was in effect.
   func resume(_ rule: PauseRule) throws -> Bool {
     switch rule {
     case .everything:

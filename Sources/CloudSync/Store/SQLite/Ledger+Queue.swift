@@ -8,7 +8,7 @@ extension Ledger {
     try row("SELECT \(QueuedOperation.columns) FROM operations WHERE id = ?", [id]).map(QueuedOperation.init(row:))
   }
 
-  /// Those of these operations that there are, in the same order.
+  /// The existing ones of these operations, in the same order.
   func operations(_ ids: [Int64]) throws -> [QueuedOperation] {
     guard !ids.isEmpty else { return [] }
     let sql = "SELECT \(QueuedOperation.columns) FROM operations WHERE id IN (SELECT value FROM json_each(?))"
@@ -17,13 +17,13 @@ extension Ledger {
     return ids.compactMap { id in places[id].map { found[$0] } }
   }
 
-  /// Whether an operation is on its way in the generation that was sent.
+  /// Whether an operation is in flight and has not been edited since.
   func isInFlight(_ id: Int64, generation: Int64) throws -> Bool {
     let sql = "SELECT EXISTS (SELECT 1 FROM operations WHERE id = ? AND state = 'inFlight' AND generation = ?)"
     return try one(sql, [id, generation]) ?? false
   }
 
-  /// Mostly there is none, and a number is asked for with less ado than a row of many columns.
+  /// The identifier is read first, because mostly there is none and a single value is cheaper than a row.
   func operation(for key: RecordKey) throws -> QueuedOperation? {
     let id: Int64? = try one(
       "SELECT id FROM operations WHERE zone = ? AND owner = ? AND name = ?",
@@ -32,7 +32,7 @@ extension Ledger {
     return try id.flatMap { try operation($0) }
   }
 
-  /// Operations of a zone, those on the zone itself included, oldest first.
+  /// The operations of a zone, including those on the zone itself, oldest first.
   func operations(of zone: ZoneKey) throws -> [QueuedOperation] {
     try rows(
       "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? ORDER BY id",
@@ -40,7 +40,7 @@ extension Ledger {
     ).map(QueuedOperation.init(row:))
   }
 
-  /// Operations on records of a zone that build on what the server held: deletes, and saves on a record with a tag.
+  /// Operations in a zone that depend on the server's records: deletes, and saves with a base tag.
   func dependentOperations(of zone: ZoneKey) throws -> [Int64] {
     try all(
       """
@@ -57,7 +57,7 @@ extension Ledger {
       .map(QueuedOperation.init(row:))
   }
 
-  /// Failed saves, but for unreadable ones, of which the app has not been offered the present generation: oldest first.
+  /// Failed saves whose current generation has not been shown to the app, oldest first, without unreadable ones.
   func deadLettersToOffer(limit: Int) throws -> [QueuedOperation] {
     try rows(
       """
@@ -69,7 +69,7 @@ extension Ledger {
     ).map(QueuedOperation.init(row:))
   }
 
-  /// Operations of a zone under one suspicion, oldest first.
+  /// Operations of a zone under the same suspicion, oldest first.
   func operations(of zone: ZoneKey, underSuspicion number: Int64) throws -> [QueuedOperation] {
     try rows(
       "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? AND suspicion = ? ORDER BY id",
@@ -82,7 +82,7 @@ extension Ledger {
       .map { RecordKey(zone: $0["zone"], owner: $0["owner"], name: $0["name"]) }
   }
 
-  /// Adds an operation with what it links to, and gives it the next identifier: none is ever given twice.
+  /// Adds an operation with its references. Its identifier is never reused.
   func insert(_ operation: QueuedOperation, _ links: RecordLinks) throws -> Int64 {
     try run(
       """
@@ -102,7 +102,7 @@ extension Ledger {
     return id
   }
 
-  /// Writes an operation back, except what never changes: its key, its `enqueuedAt` and its `maxAttempts`.
+  /// Updates an operation, except for what never changes: its key, its `enqueuedAt` and its `maxAttempts`.
   func replace(_ operation: QueuedOperation, _ links: RecordLinks) throws {
     try run(
       """
@@ -119,7 +119,7 @@ extension Ledger {
     try insert(links, of: operation.id)
   }
 
-  /// What may change of an operation, in the order of the two statements above.
+  /// The columns that may change, in the order of the two statements above.
   private func values(_ operation: QueuedOperation) throws -> StatementArguments {
     [
       operation.kind.rawValue, operation.type, try JSONColumn.text(operation.changes),
@@ -150,13 +150,13 @@ extension Ledger {
     }
   }
 
-  /// Row by row, the index of texts would be written anew for each.
+  /// Row by row, the text index would be rewritten for each.
   func removeOperations(_ ids: [Int64]) throws {
     guard !ids.isEmpty else { return }
     try run("DELETE FROM operations WHERE id IN (SELECT value FROM json_each(?))", [try Self.json(ids)])
   }
 
-  /// Marks pending or waiting operations as being on their way as they are now.
+  /// Marks pending or waiting operations as in flight in their current generation.
   func markInFlight(_ ids: [Int64]) throws {
     guard !ids.isEmpty else { return }
     try run(
@@ -168,12 +168,12 @@ extension Ledger {
     )
   }
 
-  /// Makes the members of one atomic group members of another.
+  /// Moves the members of one atomic group to another.
   func join(_ old: String, to group: String) throws {
     try run("UPDATE operations SET atomicGroup = ? WHERE atomicGroup = ?", [group, old])
   }
 
-  /// The queued deletions of zones.
+  /// The queued zone deletes.
   func zoneDeletions() throws -> [ZoneKey: Int64] {
     var deletions: [ZoneKey: Int64] = [:]
     for row in try rows("SELECT id, zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'") {
@@ -182,8 +182,8 @@ extension Ledger {
     return deletions
   }
 
-  /// Makes everything in flight pending and unanswered; records are to be read back, and of saves what was sent is kept.
-  /// Returns how many there were.
+  /// Makes every operation in flight pending and unconfirmed. Records will be verified, and the sent changes of saves
+  /// are kept. Returns the number of operations.
   func recoverInFlight() throws -> Int {
     try run(
       """
@@ -201,9 +201,9 @@ extension Ledger {
     return database.changesCount
   }
 
-  /// Makes pending what waits by its own back-off, or by a server's wait that is over; returns how many there were.
+  /// Makes operations pending whose wait is our own back-off, or a server's wait that is over. Returns their number.
   ///
-  /// - Parameter throttledToo: also ends the server's waits that are not over.
+  /// - Parameter throttledToo: whether to end the server's current waits too.
   func endBackOffs(now: Int64, throttledToo: Bool = false) throws -> Int {
     try run(
       """
@@ -220,7 +220,7 @@ extension Ledger {
   }
 }
 
-/// Writing single operations. What they mean is decided elsewhere.
+/// Writing single operations.
 extension Ledger {
   func insert(_ operation: QueuedOperation) throws -> Int64 {
     var operation = operation
@@ -228,7 +228,7 @@ extension Ledger {
     return try insert(operation, operation.links)
   }
 
-  /// Writes an operation back, and the references where the changes can have changed.
+  /// Updates an operation and its references.
   func update(_ operation: QueuedOperation) throws {
     var operation = operation
     operation.assets = operation.assets.kept(by: operation.changes)
@@ -252,26 +252,25 @@ extension Ledger {
     try EventLog.add(event, of: operation, now: max(now, operation.conflictAt ?? 0), self)
   }
 
-  /// The members of an atomic group, oldest first.
   func operations(inGroup group: String) throws -> [QueuedOperation] {
     try keys(inGroup: group).compactMap { try operation(for: $0) }
   }
 
-  /// Whether a zone is to be deleted, with all that is in it now.
+  /// Whether a zone delete is pending.
   func isDoomed(_ zone: ZoneKey) throws -> Bool { try zoneDeletions()[zone] != nil }
 
-  /// A deletion has come true on the server: the record is no more here either.
+  /// Ends a delete whose record no longer exists on the server, and removes the record from the mirror.
   func endDeletion(_ operation: QueuedOperation, now: Int64) throws {
     try removeRecord(operation.key)
     try end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
   }
 
-  /// Takes an operation out of the queue and writes down how it ended, in the same transaction.
+  /// Removes an operation from the queue and records its ending, in the same transaction.
   func end(_ operation: QueuedOperation, _ ending: Ending, _ cause: Cause, now: Int64) throws {
     try end([operation], ending, cause, now: now)
   }
 
-  /// Takes operations out of the queue, which ended alike.
+  /// Removes operations with the same ending from the queue.
   func end(_ operations: [QueuedOperation], _ ending: Ending, _ cause: Cause, now: Int64) throws {
     for operation in operations {
       try add(
@@ -294,10 +293,10 @@ extension Ledger {
 
 extension QueuedOperation {
   var links: RecordLinks {
-    // A record may refer to itself; it need not wait for itself.
+    // A record's reference to itself does not block it.
     switch kind {
     case .save:
-      // What was sent and not answered may be there as well.
+      // The values of an unconfirmed request may be on the server too.
       let formers = [base.filter { changes.names.contains($0.key) }] + sentChanges.map(\.values)
       let bound = changes.values.references(from: key, .binding)
       let released = formers.reduce(into: Set<RecordKey>()) { released, former in

@@ -2,7 +2,7 @@ import GRDB
 
 /// The table `unreadable`.
 extension Ledger {
-  /// All that cannot be read, by zone and type.
+  /// Everything that cannot be read, by zone and type.
   func unreadable() throws -> [Unreadable] {
     try rows("SELECT * FROM unreadable ORDER BY owner, zone, type").map { row in
       let type: String = row["type"]
@@ -15,7 +15,7 @@ extension Ledger {
     }
   }
 
-  /// Notes what cannot be read; what was known to be so keeps its time.
+  /// Stores an entry; a known one keeps its time.
   func put(_ unreadable: Unreadable) throws {
     try run(
       """

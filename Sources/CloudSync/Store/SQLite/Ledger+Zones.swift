@@ -33,7 +33,7 @@ extension Ledger {
     try removeUnreadable(key, type: nil)
   }
 
-  // MARK: - Pulls
+  // MARK: - Polled queries
 
   func removePulls() throws { try run("DELETE FROM pulls") }
 
@@ -84,9 +84,9 @@ extension Ledger {
   func removeWait(_ scope: WaitScope) throws { try run("DELETE FROM throttles WHERE scope = ?", [scope.name]) }
 }
 
-/// What becomes of zones.
+/// Changing the state of zones.
 extension Ledger {
-  /// Makes the zone known; a zone that is known keeps its state. The default zone is there without being made.
+  /// Adds a zone; a known one keeps its state. The default zone always exists.
   func insertZone(_ key: ZoneKey, state: ZoneState) throws {
     if try zone(key) == nil { try put(KnownZone(key, state: key.isDefaultZone ? .ready : state)) }
   }
@@ -103,7 +103,7 @@ extension Ledger {
     }
   }
 
-  /// The server says that the zone changed: read its feed.
+  /// Marks the zone as changed on the server.
   func needsFetch(_ key: ZoneKey) throws {
     try change(key, from: KnownZone(key, state: .ready)) { zone in
       zone.state = .ready
@@ -111,7 +111,7 @@ extension Ledger {
     }
   }
 
-  /// Starts reading from the beginning; what that reading does not see is gone on the server.
+  /// Starts a full fetch; records that it does not see were deleted on the server.
   func restart(_ key: ZoneKey) throws {
     try change(key) { zone in
       zone.token = nil
@@ -122,7 +122,7 @@ extension Ledger {
     }
   }
 
-  /// Keeps how far the feed has been read; at its end the zone is current.
+  /// Stores the token up to which changes were fetched; at the end of the change feed the zone is current.
   func setToken(_ key: ZoneKey, _ token: String?, atEnd: Bool, now: Int64) throws {
     try change(key) { zone in
       zone.token = token ?? zone.token
@@ -134,24 +134,24 @@ extension Ledger {
     }
   }
 
-  /// Notes that a request goes to the zone: all others have their turn before it has the next.
+  /// Records that a request was sent for the zone, so that all others come before its next one.
   func noteServed(_ key: ZoneKey) throws {
     let turn = try turn() + 1
     try setValue("turn", String(turn))
     try change(key) { $0.served = turn }
   }
 
-  /// How many requests have been made so far.
+  /// The number of requests so far.
   func turn() throws -> Int64 { try value("turn").flatMap { Int64($0) } ?? 0 }
 
-  /// Forgets a zone's records and feed, since the server deleted it.
+  /// Removes a zone's records and token after the server deleted it.
   func forgetContents(_ key: ZoneKey) throws {
     try removeRecords(of: key)
     try noteGone(key)
     try forgetFeed(key, heldSince: nil)
   }
 
-  /// Forgets a zone's feed, since the server deleted it.
+  /// Removes a zone's token after the server deleted it.
   func forgetFeed(_ key: ZoneKey, heldSince: Int64?) throws {
     try removeUnreadable(key, type: nil)
     try change(key) { zone in
@@ -164,13 +164,13 @@ extension Ledger {
     }
   }
 
-  /// All names in a zone whose records are marked as gone.
+  /// The names of all records in a zone that are marked as deleted.
   func namesGone(_ key: ZoneKey) throws -> [String] { try namesGone(key, limit: .max) }
 
-  /// The number of the reading that sees the zone's records now.
+  /// The current epoch of the zone.
   func epoch(_ key: ZoneKey) throws -> Int64 { try zone(key)?.epoch ?? 0 }
 
-  /// Changes a zone that is known, or `initial` where there is one.
+  /// Changes a known zone, or `initial` if given.
   private func change(_ key: ZoneKey, from initial: KnownZone? = nil, _ body: (inout KnownZone) -> Void) throws {
     guard var zone = try zone(key) ?? initial else { return }
     body(&zone)
@@ -178,9 +178,9 @@ extension Ledger {
   }
 }
 
-/// How far feeds by modification time have been read.
+/// The progress of polled queries.
 extension Ledger {
-  /// Makes a pull known; one that is known stays as it is.
+  /// Adds a polled query, if it is new.
   func insertPull(_ zone: ZoneKey, _ type: String, among known: inout [Pull]) throws {
     guard !known.contains(where: { $0.zone == zone && $0.type == type }) else { return }
     let pull = Pull(zone: zone, type: type)
@@ -188,7 +188,7 @@ extension Ledger {
     try put(pull)
   }
 
-  /// Keeps how far the feed has been read: pages come in the order of modification.
+  /// Stores the latest modification time seen; pages arrive in this order.
   func advance(_ pull: Pull, seen: Int64?, now: Int64) throws {
     guard var known = try pulls().first(where: { $0.zone == pull.zone && $0.type == pull.type }) else { return }
     let watermark = max(known.watermark ?? 0, seen ?? 0)

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The store's rows in one transaction of a SQLite database.
+/// The store's rows, as seen by one transaction of its SQLite database.
 package final class Ledger {
   let database: Database
   /// The time of the transaction, where the engine writes; 0 elsewhere.
@@ -10,7 +10,7 @@ package final class Ledger {
 
   // MARK: - Statements
 
-  /// Statements that are run often are prepared once for a connection.
+  /// The helpers cache their prepared statements per connection.
   func row(_ sql: String, _ arguments: StatementArguments) throws -> Row? {
     try Row.fetchOne(database.cachedStatement(sql: sql), arguments: arguments)
   }
@@ -35,7 +35,7 @@ package final class Ledger {
 
   func value(_ key: String) throws -> String? { try one("SELECT value FROM meta WHERE key = ?", [key]) }
 
-  /// Keeps a value by its name; nil forgets it.
+  /// Stores a named value; nil removes it.
   func setValue(_ key: String, _ value: String?) throws {
     guard let value else { return try run("DELETE FROM meta WHERE key = ?", [key]) }
     try run(

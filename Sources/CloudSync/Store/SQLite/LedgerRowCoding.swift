@@ -2,7 +2,7 @@ import CloudKit
 import Facts
 import GRDB
 
-/// Rows of lists and of the engine's own tables as the database has them.
+/// Decoding rows of lists and of the engine's own tables.
 extension QueueRow {
   init(row: Row, blockers: [Int64], serverTag: String?) throws {
     guard let kind = OperationKind(rawValue: row["operation"]), let state = OperationState(rawValue: row["state"])

@@ -1,24 +1,24 @@
 package import CloudKit
 
-/// Which version of a record the mirror has.
+/// The version of a record in the mirror.
 package struct MirrorVersion: Hashable, Sendable {
   package var changeTag: String
   /// Milliseconds since 1970.
   package var modifiedAt: Int64?
-  /// Tags that it had before, latest first: those that are long gone are forgotten.
+  /// Earlier tags of the record, latest first; only some are kept.
   package var formerTags: [String]
 }
 
-/// What is known of a zone.
+/// The state of a zone.
 package enum ZoneState: String, Hashable, Sendable, CaseIterable {
-  /// Named here, not yet seen on the server: made there before anything is sent to it.
+  /// Not yet seen on the server: it is created before anything is sent to it.
   case unconfirmed
   case ready
   /// The server deleted it.
   case deleted
 }
 
-/// A zone with its change token. A token is stored in the transaction of the page that it stands for.
+/// A zone with its change token. A token is stored in the transaction that applies its page.
 package struct KnownZone: Hashable, Sendable {
   package var key: ZoneKey
   package var state: ZoneState
@@ -27,14 +27,14 @@ package struct KnownZone: Hashable, Sendable {
   package var token: String?
   package var tokenAt: Int64?
   package var lastFetchAt: Int64?
-  /// Raised by each reading from the beginning; what such a reading did not see is gone on the server.
+  /// Incremented by each full fetch; records not seen in the current epoch were deleted on the server.
   package var epoch: Int64 = 0
   package var readingAll = false
-  /// The number of the last request that went to the zone: the lower, the sooner it is its turn.
+  /// The number of the last request for the zone: the lowest is next.
   package var served: Int64 = 0
-  /// Since when deletions on the server, of records or of the zone itself, have been held back here.
+  /// The start of the hold on deletions of records or of the zone itself.
   package var heldSince: Int64?
-  /// Raised whenever what is on hold changes. The store's triggers do that; writing a zone leaves it as it is.
+  /// Incremented by the store's triggers whenever the deletions on hold change; `put` does not write it.
   package var heldNumber: Int64 = 0
 
   package init(_ key: ZoneKey, state: ZoneState) {
@@ -42,20 +42,20 @@ package struct KnownZone: Hashable, Sendable {
     self.state = state
   }
 
-  /// The version of the deletions on hold; nil where none are.
+  /// The version of the deletions on hold; nil if there are none.
   var heldVersion: String? { heldSince.map { DecisionVersion.hold(key, since: $0, number: heldNumber) } }
 }
 
-/// One feed by modification time, for a zone and record type, where there is no change feed.
+/// A polled query for a zone and record type without a change feed.
 package struct Pull: Hashable, Sendable {
   package var zone: ZoneKey
   package var type: String
-  /// The latest modification time that was read; nil before the first.
+  /// The latest modification time seen; nil before the first.
   package var watermark: Int64?
   package var lastFetchAt: Int64?
   package var sweptAt: Int64?
 
-  /// Milliseconds read again before the watermark: queries lag behind writes (reference 7.1).
+  /// Milliseconds fetched again before the watermark, because queries lag behind writes (reference 7.1).
   package static let overlap: Int64 = 60_000
 
   package init(zone: ZoneKey, type: String) {
@@ -64,14 +64,15 @@ package struct Pull: Hashable, Sendable {
   }
 }
 
-/// The wait of a scope. It outlives its end until a request gets through: a scope that refuses again waits longer.
+/// The wait of a scope. It is kept after its end until a request succeeds, so that a scope that fails again waits
+/// longer.
 package struct ScopeWait: Hashable, Sendable {
   package var scope: WaitScope
   package var until: Int64
   package var seconds: Double
   package var code: String
   package var message: String
-  /// Our own back-off, which an operator may end; else the server asked for it.
+  /// Whether this is our own back-off, which an operator may end, and not a wait the server asked for.
   package var isOwn: Bool
   /// When the trouble began; nil where an earlier version did not store it.
   package var since: Int64?
@@ -79,20 +80,20 @@ package struct ScopeWait: Hashable, Sendable {
   package var isOver = false
 }
 
-/// Who drives, or drove last.
+/// The process that holds, or last held, the lease.
 package struct LeaseHolder: Hashable, Sendable {
-  /// Raised by whoever takes over.
+  /// The fencing token, incremented with each change of the holder.
   package var fence: Int64
   package var pid: Int64
   package var host: String
-  /// Nil while the driver sleeps: its lock alone says that it lives.
+  /// Nil while the engine sleeps: then the lock alone shows that it is alive.
   package var expiresAt: Int64?
   /// The program that syncs, and since when; nil where an earlier version did not store it.
   package var program: String?
   package var since: Int64?
 }
 
-/// What the driver says of itself.
+/// The activity that the engine publishes.
 package struct DriverActivity: Hashable, Sendable {
   package var state = "idle"
   package var phase: String?
@@ -105,11 +106,11 @@ package struct DriverActivity: Hashable, Sendable {
   package var errorMessage: String?
   package var errorAt: Int64?
   package var errorStands = false
-  /// The last pass read every feed to its end after the last change that had been accepted by then.
+  /// Whether the last sync fetched all changes to the end after the last change accepted by then.
   package var reachedEnd = false
 }
 
-/// A pass that some process asked the driver for.
+/// A sync that another process requested from the engine.
 package struct RequestedPass: Hashable, Sendable {
   package var id: Int64
   package var types: [String]
@@ -118,18 +119,18 @@ package struct RequestedPass: Hashable, Sendable {
   package var summary: String?
 }
 
-/// A record of which an app has to be told.
+/// A changed record to deliver to the app.
 package struct Delivery: Hashable, Sendable {
-  /// Higher than that of everything noted before.
+  /// Increases with each delivery.
   package var number: Int64
   package var key: RecordKey
-  /// Empty where it is not known.
+  /// Empty if unknown.
   package var type: String
-  /// What a record that is gone from the mirror held last: its references say what goes before it.
+  /// The last fields of a deleted record: its references determine the order of deliveries.
   package var lastFields: [String: FieldValue]?
 }
 
-/// An operator's command, with how many rows it changed.
+/// An operator's command, with the number of rows it changed.
 package struct AuditedCommand: Hashable, Sendable {
   package var at: Int64
   package var actor: String
@@ -138,55 +139,56 @@ package struct AuditedCommand: Hashable, Sendable {
   package var count: Int
 }
 
-/// Which operations might be sent, as far as the store can tell; oldest first.
+/// A query for operations that might be sent, oldest first.
 package struct CandidateQuery: Hashable, Sendable {
-  /// All are sendable: pending, or waiting with their back-off over; in a zone that does not wait and, if of a record,
-  /// that is not to be deleted, nor kept here while it is gone on the server; nor is its record.
+  /// All kinds select sendable operations only: pending, or waiting with their back-off over, in a zone that is not
+  /// throttled. The zone of a record operation has no pending delete, and neither zone nor record has its deletion on
+  /// hold.
   package enum Kind: Hashable, Sendable {
-    /// On zones themselves.
+    /// Operations on zones themselves.
     case zoneOperations
-    /// Whose record has to be read back first.
+    /// Operations that must be verified first.
     case readBacks
-    /// Whose assets have to be brought to the server first.
+    /// Operations whose assets must be uploaded first.
     case uploads
-    /// Of a zone, that wait for nothing, with every member of their group, which waits for nothing outside of it.
+    /// Unblocked operations of a zone. All members of their group are sendable and not blocked from outside.
     case free(ZoneKey)
-    /// Of a zone, that were in a request which was refused whole.
+    /// Operations of a zone that were in a request that was rejected as a whole.
     case suspects(ZoneKey)
-    /// Of a zone, that wait for one of these.
+    /// Operations of a zone that are blocked by one of these.
     case waitingFor(ZoneKey, [Int64])
     /// The members of these groups.
     case members([String])
-    /// That may be part of a ring: they wait for something, and something waits for them or their group.
+    /// Operations that may be part of a reference cycle: they are blocked, and they or their group block others.
     case entangled
   }
 
   package var kind: Kind
   package var now: Int64
-  /// Saves are not sendable now.
+  /// Whether saves are excluded.
   package var savesAreHeld = false
-  /// What is free comes in this order of record types, and only then by age.
+  /// The order of record types for unblocked operations, before their age.
   package var typeOrder = TypeOrder()
   package var limit = Int.max
 }
 
-/// Record types of which the earlier are saved before the later, and deleted after them, where no reference says so.
+/// An order of record types: earlier ones are saved first and deleted last, unless a reference requires otherwise.
 package struct TypeOrder: Hashable, Sendable {
   package let types: [String]
 
   package init(_ types: [String] = []) { self.types = types }
 
-  /// The place of an operation: types that are not named are saved last and deleted first.
+  /// The rank of an operation: types that are not listed are saved last and deleted first.
   func rank(_ kind: OperationKind, _ type: String?) -> Int {
     let place = type.flatMap(types.firstIndex) ?? types.count
     return kind == .delete ? types.count - place : place
   }
 }
 
-/// Which operations a list shows.
+/// A query for the queue list.
 package struct QueueQuery: Hashable, Sendable {
   package var filter: QueueFilter?
-  /// Keeps those with the text in name, type, zone, state, operation, reason or error.
+  /// A text to find in name, type, zone, state, operation, cause or error.
   package var text = ""
   package var now: Int64
 }
@@ -197,33 +199,33 @@ package struct EventQuery: Hashable, Sendable {
   package var now: Int64
 }
 
-/// Which records a list shows, by zone, type and name.
+/// A query for the list of records, by zone, type and name.
 package struct RecordQuery: Hashable, Sendable {
   package var zone: ZoneKey?
   package var type: String?
-  /// Keeps those with the text in name, type or fields.
+  /// A text to find in name, type or fields.
   package var text = ""
-  /// As the server is known to hold them; else with pending edits laid over them.
+  /// Whether to show the server's version; else pending edits are applied to it.
   package var mirrorOnly = false
 }
 
-/// Operations of one state, summed up.
+/// Totals of the operations in one state.
 package struct QueueTotals: Hashable, Sendable {
   package var count = 0
   package var bytes = 0
   package var oldest: Int64?
 }
 
-/// The other records that decide when an operation can be sent. Of a save, what the new values refer to; of a delete, what
-/// the record referred to on the server.
+/// The references that determine when an operation can be sent: those in the new values of a save, or in the server's
+/// record for a delete.
 package struct RecordLinks: Hashable, Sendable {
-  /// Parents and `VALIDATE` references: the server refuses a save before their targets exist, and a delete of the target before
-  /// the referring record is gone. The operation waits.
+  /// Parents and `VALIDATE` references: the server rejects a save before their targets exist, and a delete of the
+  /// target while the referring record exists.
   package var blocking: Set<RecordKey> = []
-  /// All other references. The server takes them in any order; a request carries them in a good one.
+  /// All other references. The server accepts them in any order.
   package var plain: Set<RecordKey> = []
-  /// What the server's record refers to, or may, and a save stops referring to: until then the deletion of the target would
-  /// delete this record too, or be refused because of it.
+  /// References that a save removes from the server's record: until then, deleting the target would also delete this
+  /// record, or be rejected because of it.
   package var released: Set<RecordKey> = []
 
   package init(blocking: Set<RecordKey> = [], plain: Set<RecordKey> = [], released: Set<RecordKey> = []) {
@@ -233,14 +235,14 @@ package struct RecordLinks: Hashable, Sendable {
   }
 }
 
-/// Records of one zone name and type, counted.
+/// The number of records by zone name and type.
 package struct RecordTotal: Hashable, Sendable {
   package var zone: String
   package var type: String
   package var count: Int
 }
 
-/// Rows with the whole number of rows there are, so that a screen can scroll without loading all.
+/// A part of a list with its total number of rows, so that a screen can scroll without loading all.
 package struct Window<Element: Sendable & Hashable>: Sendable, Hashable {
   package var total: Int
   package var offset: Int

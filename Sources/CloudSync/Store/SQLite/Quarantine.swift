@@ -3,7 +3,7 @@ import Facts
 import Foundation
 import GRDB
 
-/// A row whose content is not what the store writes: somebody edited the file by hand, or a fault of ours did.
+/// A row that cannot be decoded, because the file was edited by hand or by a bug.
 struct UnreadableRow: Error {
   enum Place: Hashable {
     case operation(Int64)
@@ -21,11 +21,11 @@ struct UnreadableRow: Error {
   }
 }
 
-/// Setting rows aside that cannot be read, so that everything else goes on. The row as it was stays in the table
-/// `quarantine`, as JSON.
+/// Sets unreadable rows aside so that the rest of the store works. The original row is kept in the table `quarantine`,
+/// as JSON.
 ///
-/// An operation becomes a dead letter that no retry sends, since what it was to say is not known: an operator discards
-/// it, or the record is edited again. A record is empty until its feed has been read from the beginning, which fills it.
+/// An operation becomes a dead letter that cannot be retried, because its content is lost: an operator discards it, or
+/// the record is edited again. A record stays empty until a full fetch.
 enum Quarantine {
   static func take(_ row: UnreadableRow, _ database: Database) throws {
     let now = Int64(Date().timeIntervalSince1970 * 1000)
@@ -77,10 +77,10 @@ enum Quarantine {
     let arguments: StatementArguments = [key.zone, key.owner, key.name]
     guard try keep("records", condition, arguments, reason, now, database) != nil else { return }
     let ledger = Ledger(database)
-    // No tag that the server gives: whatever it has is news.
+    // The server never gives this tag, so any version it sends is new.
     let update = "UPDATE records SET fields = '{}', changeTag = 'unreadable' WHERE \(condition)"
     try database.execute(sql: update, arguments: arguments)
-    // An app is not told of what is not so. What is read again, or found deleted, is noted again.
+    // Do not deliver the empty record. The record is delivered when it is fetched again or found deleted.
     try database.execute(sql: "DELETE FROM deliveries WHERE \(condition)", arguments: arguments)
     if key.zoneKey.isDefaultZone {
       for var pull in try ledger.pulls() where pull.zone == key.zoneKey {
@@ -94,7 +94,7 @@ enum Quarantine {
     try EventLog.add(.damagedRecord(key.name, reason: reason), now: now, ledger)
   }
 
-  /// Keeps a row as it is and returns it as text; nil where it is gone.
+  /// Copies a row to the quarantine and returns its JSON; nil if it does not exist.
   private static func keep(
     _ table: String,
     _ condition: String,

@@ -3,7 +3,7 @@ import Facts
 import Foundation
 import GRDB
 
-/// JSON columns: fields in the wire's spelling, so that the file can be read by people and by other programs.
+/// JSON columns. Fields use the wire encoding, so that people and other programs can read the file.
 enum JSONColumn {
   static func text(_ value: some JSONWritable) throws -> String { String(decoding: try value.json(), as: UTF8.self) }
 
@@ -11,7 +11,7 @@ enum JSONColumn {
     try Value(json: Data(text.utf8))
   }
 
-  /// Nil where there are none.
+  /// Nil if there are none.
   static func text(of assets: [QueuedAsset]) throws -> String? {
     assets.isEmpty ? nil : String(decoding: try JSONEncoder().encode(assets), as: UTF8.self)
   }
@@ -26,7 +26,7 @@ enum JSONColumn {
 }
 
 extension QueuedOperation {
-  /// In the order in which they are read: by its number a column is found at once, by its name after all before it.
+  /// The columns in the order in which they are selected: access by index is faster than by name.
   fileprivate enum Column: Int, CaseIterable {
     case id, operation, zone, owner, name, type, changes, base, baseTag, state, reason, generation,
       sentGeneration, sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts,

@@ -1,15 +1,14 @@
 import Foundation
 import GRDB
 
-/// Finding damage. A damaged file is refused, not repaired: whoever copies what can still be read out of it cannot tell
-/// what is missing, and a queue that has silently lost a part is what this store is there to prevent. The file stays as it
-/// is, for a copy to take its place or for tools that show what they leave out.
+/// Finding damage. A damaged file is rejected, not repaired, because a repair can silently lose a part of the queue.
+/// The file is left unchanged, for a restore from a copy or for recovery tools.
 extension SQLiteStorage {
-  /// Files up to this size are checked whole when they are opened, which takes a fraction of a second; larger ones part
-  /// by part while they are used.
+  /// The size up to which a file is checked on opening, which takes a fraction of a second; larger ones are checked in
+  /// parts while in use.
   static let pagesCheckedOnOpening = 20_000
 
-  /// Looks for pages that are not what SQLite wrote.
+  /// Checks small files now and starts a background check of larger ones.
   func checkOnOpening(upTo limit: Int) throws {
     let isSmall = try writer.writeWithoutTransaction { database in
       guard try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0 <= limit else { return false }
@@ -20,8 +19,7 @@ extension SQLiteStorage {
     DispatchQueue.global(qos: .utility).async { [weak self] in try? self?.checkInParts() }
   }
 
-  /// Looks for such pages one table after the other, in the way of nobody. Once one is found every transaction is
-  /// refused.
+  /// Checks one table after the other without blocking others. If damage is found, all later transactions are rejected.
   package func checkInParts() throws(StoreError) {
     do {
       let tables = try writer.read {

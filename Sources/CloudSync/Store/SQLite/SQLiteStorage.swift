@@ -4,50 +4,50 @@ package import Foundation
 package import GRDB
 import Synchronization
 
-/// What a store is opened for.
+/// The purpose for which a store is opened.
 package enum StoreAccess: Hashable, Sendable {
-  /// Only to look: the file is opened read-only, and nothing is made or migrated.
+  /// Read-only: nothing is created or migrated.
   case reading
-  /// To change a store that is there: it is neither made nor migrated.
+  /// Read and write an existing store, without creating or migrating it.
   case changing
-  /// To make the store where there is none, and to migrate one that an earlier version made.
+  /// Read and write; creates the store if needed and migrates one of an earlier version.
   case making
 }
 
-/// A store in one SQLite file, which any number of processes open at the same time, or in this process's memory.
+/// A store in one SQLite file, which any number of processes may open at the same time, or in memory.
 ///
-/// What `write` has returned is on disk (WAL, `synchronous=FULL`) and survives a power cut. In memory the stores over one
-/// `SQLiteStorage` are what processes are over one file, and everything is gone with the process.
+/// When `write` returns, the changes are on disk (WAL, `synchronous=FULL`) and survive a power failure. In memory,
+/// several stores over one `SQLiteStorage` act like several processes over one file.
 package final class SQLiteStorage: QueueStorage {
-  /// The file's path, or what messages call a store in memory.
+  /// The file's path, or the name of a store in memory for messages.
   package let name: String
   package let writer: any DatabaseWriter
   private let access: StoreAccess
-  /// Whether reading made a log beside the file that goes when the storage does.
+  /// Whether reading created a log beside the file, which `deinit` removes.
   private let madeLog: Bool
-  /// What stands in for the lock file of a store in memory; nil for a file.
+  /// The replacement of the lock file for a store in memory; nil for a file.
   private let seat: DriverSeat?
-  /// Which file was opened; nil in memory.
+  /// The opened file; nil in memory.
   private let identity: FileIdentity?
-  /// Which write-ahead log this process writes, if it may.
+  /// The write-ahead log that this process writes; nil if read-only.
   private let log: FileIdentity?
-  /// Why the file is not to be used any more, once that is known.
+  /// The damage found, after which the file must not be used.
   private let damage = Mutex<StoreError?>(nil)
-  /// The path that the log of a replaced file was moved to.
+  /// The path to which the log of a replaced file was moved.
   private let logOfReplaced = Mutex<String?>(nil)
-  /// How many calls wait for their turn to write.
+  /// The number of calls that wait to write.
   private let waiting = Atomic(0)
 
   /// Opens the file.
   ///
-  /// - Throws: `StoreError`, with nothing changed, where the file cannot be read or written, is no store, is damaged,
-  ///   is from a newer version, or is not made for this access: missing, or from an earlier version.
+  /// - Throws: `StoreError`, with nothing changed, if the file cannot be read or written, is not a store, is damaged,
+  ///   is from a newer version, or does not fit the access: missing, or from an earlier version.
   package convenience init(path: String, access: StoreAccess = .making) throws(StoreError) {
     try self.init(path: path, access: access, pagesCheckedOnOpening: Self.pagesCheckedOnOpening)
   }
 
   init(path: String, access: StoreAccess = .making, pagesCheckedOnOpening limit: Int) throws(StoreError) {
-    // By whatever links the file is reached, its lock and its assets lie beside the file itself.
+    // Symbolic links are resolved, because the lock file and the assets are beside the file itself.
     name = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     self.access = access
     seat = nil
@@ -66,9 +66,9 @@ package final class SQLiteStorage: QueueStorage {
     }
   }
 
-  /// Makes an empty store in this process's memory, for tests, simulations and previews.
+  /// Creates an empty store in memory, for tests, simulations and previews.
   ///
-  /// - Parameter name: what messages call it.
+  /// - Parameter name: its name in messages.
   package init(inMemory name: String) throws(StoreError) {
     self.name = name
     access = .making
@@ -86,7 +86,7 @@ package final class SQLiteStorage: QueueStorage {
     }
   }
 
-  /// How every connection is made.
+  /// The configuration of every connection.
   private static func configuration(isReadOnly: Bool = false) -> Configuration {
     var configuration = Configuration()
     configuration.readonly = isReadOnly
@@ -99,7 +99,7 @@ package final class SQLiteStorage: QueueStorage {
     return configuration
   }
 
-  /// A stored cause as lists show it, so that a list can be searched for what it shows.
+  /// An SQL function for the text of a stored cause, so that lists can be searched for the text they show.
   private static let words = DatabaseFunction("words", argumentCount: 1, pure: true) { values in
     values.first.flatMap(String.fromDatabaseValue).map { Cause(stored: $0).text }
   }
@@ -117,14 +117,14 @@ package final class SQLiteStorage: QueueStorage {
     SQLiteLog.removeEmpty(name)
   }
 
-  /// What lies at a path, if anything: a pipe that is opened is waited for, without a word.
+  /// The type of the file at a path, if any. Opening a pipe would block.
   private static func type(of path: String) -> FileAttributeType? {
     (try? FileManager.default.attributesOfItem(atPath: path))?[.type] as? FileAttributeType
   }
 
   private static func open(_ path: String, _ access: StoreAccess) throws -> any DatabaseWriter {
     let isThere = FileManager.default.fileExists(atPath: path)
-    // SQLite takes an empty file for a new one; what was in this one is lost, and is not to be forgotten as well.
+    // SQLite takes an empty file for a new one, but the lock file shows that this one had content.
     if isThere, StoreLock.isMade(path), try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 0 {
       let remedy = "put a copy back, or remove \(StoreLock.path(path)) to start over"
       throw StoreError(.damaged, "the store \(path) is empty, and it was not: \(remedy)")
@@ -138,7 +138,7 @@ package final class SQLiteStorage: QueueStorage {
         return queue
       }
     case .changing:
-      // Opening a pool writes to the file.
+      // Opening a pool writes to the file, so check it first.
       try whole(path) { try SQLiteLog.leavingNone(path) { try requireCurrent(openToRead(path), path) } }
       return try openPool(path)
     case .making:
@@ -148,7 +148,7 @@ package final class SQLiteStorage: QueueStorage {
         withIntermediateDirectories: true,
         attributes: [.posixPermissions: 0o700]
       )
-      // A stranger's file is left alone, without so much as a lock file beside it.
+      // Do not create a lock file beside a file that may not be a store.
       let pool =
         isThere && !StoreLock.isKnown(path)
         ? try openOrMake(path) : try StoreLock.whileMaking(path) { try openOrMake(path) }
@@ -157,7 +157,7 @@ package final class SQLiteStorage: QueueStorage {
     }
   }
 
-  /// Opens a file read-only. One on media that cannot be written is read as it is, as long as no log holds more.
+  /// Opens a file read-only. On read-only media the file is read as is, provided that no log holds more.
   private static func openToRead(_ path: String) throws -> DatabaseQueue {
     let configuration = configuration(isReadOnly: true)
     do {
@@ -181,7 +181,7 @@ package final class SQLiteStorage: QueueStorage {
     }
   }
 
-  /// Opens a store that is there, again once if need be: a process may just have been making or migrating it.
+  /// Opens an existing store; if that fails, waits for a process that may be creating or migrating it and tries again.
   private static func whole<Value>(_ path: String, _ open: () throws -> Value) throws -> Value {
     do { return try open() } catch {
       guard StoreLock.waitWhileMaking(path) else { throw error }
@@ -189,23 +189,22 @@ package final class SQLiteStorage: QueueStorage {
     }
   }
 
-  /// Refuses a store that an earlier version made.
+  /// Rejects a store of an earlier version.
   private static func requireCurrent(_ reader: some DatabaseReader, _ path: String) throws {
     guard try reader.read({ try Schema.migrator.hasCompletedMigrations($0) }) else {
       throw StoreError(.older, "the store \(path) was made by an earlier cktop; run `cktop sync` once")
     }
   }
 
-  /// Opens a file for reading and writing, and makes an empty one where there is none.
+  /// Opens a file for reading and writing, and creates an empty one if there is none.
   private static func openPool(_ path: String) throws -> DatabasePool {
     let configuration = configuration()
     let isNew = !FileManager.default.fileExists(atPath: path)
     if !isNew { try inspect(path) }
     let pool = try DatabasePool(path: path, configuration: configuration)
     if isNew { try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path) }
-    // GRDB's WAL set-up resets the pragma to NORMAL, under which a power cut may undo an acknowledged change.
-    // The log is copied into the file once it has 16 MB: pages that many commits change are copied once for all of them, and
-    // fewer commits have to do it.
+    // GRDB's WAL set-up resets the pragma to NORMAL, under which a power failure may undo an acknowledged change. A
+    // checkpoint at 16 MB writes pages that many commits change only once, and delays fewer commits.
     let settings = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000"
     try pool.writeWithoutTransaction { try $0.execute(sql: settings) }
     return pool
@@ -227,8 +226,7 @@ package final class SQLiteStorage: QueueStorage {
     return pool
   }
 
-  /// Copies a store that a migration is about to change, beside it: `sync.sqlite.version-2` is the store as the second
-  /// migration left it.
+  /// Copies a store before a migration: `sync.sqlite.version-2` is the store as the second migration left it.
   private static func keepCopy(of pool: DatabasePool, _ path: String) throws {
     let done = try pool.read { try Schema.migrator.completedMigrations($0) }
     guard !done.isEmpty else { return }
@@ -242,8 +240,7 @@ package final class SQLiteStorage: QueueStorage {
     try files.moveItem(atPath: unfinished, toPath: copy)
   }
 
-  /// Refuses what is no store of ours before anything is written: opening a pool alone would turn a stranger's file
-  /// into one with a write-ahead log.
+  /// Rejects a file that is not a store before anything is written: opening a pool would turn it into a WAL file.
   private static func inspect(_ path: String) throws {
     var configuration = Configuration()
     configuration.readonly = true
@@ -251,7 +248,7 @@ package final class SQLiteStorage: QueueStorage {
     do {
       try inspect(path, configuration)
     } catch {
-      // A journal that a crash left has to be rolled back by whoever opens the file next, and reading alone may not.
+      // After a crash the next process has to roll back the journal, which a read-only connection cannot do.
       guard (error as? DatabaseError)?.resultCode == .SQLITE_READONLY else { throw error }
       configuration.readonly = false
       try inspect(path, configuration)
@@ -271,15 +268,14 @@ package final class SQLiteStorage: QueueStorage {
     }
   }
 
-  /// One that migrations of ours made, or an empty one: also where its making was cut off before the first of them.
+  /// Whether the file is a store or an empty database, perhaps because its creation was interrupted.
   private static func isStore(_ database: Database) throws -> Bool {
     let sql = "SELECT count(*) FROM sqlite_master WHERE tbl_name <> 'grdb_migrations'"
     let tables = try Int.fetchOne(database, sql: sql) ?? 0
     return try tables == 0 || database.tableExists("grdb_migrations") && database.tableExists("operations")
   }
 
-  /// What the file at a path holds by these names, read without opening it as a store; nil where there is none, or none
-  /// that can be read.
+  /// Reads values of the store at a path without opening it; nil if there is no readable store.
   static func values(_ keys: [String], ofFileAt path: String) -> [String: String]? {
     let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     guard type(of: path) == .typeRegular else { return nil }
@@ -310,8 +306,8 @@ package final class SQLiteStorage: QueueStorage {
     try wrap { try setAsideUnreadable { try seat == nil ? writer.read { try body(Ledger($0)) } : readInMemory(body) } }
   }
 
-  /// Reads on the one connection that a store in memory has. GRDB would set a pragma around each reading, after which SQLite
-  /// compiles every statement again.
+  /// Reads on the only connection of a store in memory. GRDB's own `read` sets a pragma, after which SQLite recompiles
+  /// every statement.
   private func readInMemory<Value>(_ body: (Ledger) throws -> Value) throws -> Value {
     try writer.write { database in
       let changes = database.totalChangesCount
@@ -329,7 +325,7 @@ package final class SQLiteStorage: QueueStorage {
     return value
   }
 
-  /// Wakes whoever watches, in whatever process.
+  /// Notifies the watchers in all processes.
   private func notify() {
     if let seat { seat.notify() } else { Bell.ring(name) }
   }
@@ -349,7 +345,7 @@ package final class SQLiteStorage: QueueStorage {
     rows % SyncStore.writtenAtOnce == 0 && waiting.load(ordering: .relaxed) > 0
   }
 
-  /// Does a transaction again once a row in its way has been set aside.
+  /// Runs a transaction, and again whenever an unreadable row has been set aside.
   private func setAsideUnreadable<Value>(_ body: () throws -> Value) throws -> Value {
     var places: Set<UnreadableRow.Place> = []
     while true {
@@ -366,7 +362,7 @@ package final class SQLiteStorage: QueueStorage {
     }
   }
 
-  /// Refuses every transaction from now on.
+  /// Rejects every transaction from now on.
   func refuse(_ error: StoreError) { damage.withLock { $0 = error } }
 
   private func wrap<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
@@ -381,11 +377,11 @@ package final class SQLiteStorage: QueueStorage {
     }
   }
 
-  // MARK: - Driver and watchers
+  // MARK: - Lock and watchers
 
   package func requireInPlace() throws(StoreError) {
     guard let identity, FileIdentity(atPath: name) != identity else { return }
-    // The log is moved once, and named each time.
+    // The log is moved once, and named in each error.
     let place = logOfReplaced.withLock { known in
       known = known ?? SQLiteLog.setAside(name, ifItIs: log)
       return known

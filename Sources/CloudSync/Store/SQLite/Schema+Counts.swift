@@ -1,6 +1,6 @@
 extension Schema {
-  /// Counts that triggers keep, so that looking at a queue of a million costs what looking at an empty one does, and
-  /// indexes of what filters name.
+  /// Counts that triggers maintain, so that the status of a long queue is as fast as that of an empty one, and indexes
+  /// for filters.
   static let counts = """
     CREATE TABLE queueCounts(
       state TEXT NOT NULL,
@@ -75,7 +75,7 @@ extension Schema {
     CREATE INDEX operationsByEnqueuing ON operations(enqueuedAt);
     """
 
-  /// A row of `operations` in the counts of the queue.
+  /// Adds a row of `operations` to the queue's counts, or subtracts it.
   private static func countQueue(_ row: String, _ sign: String) -> String {
     """
     INSERT INTO queueCounts
@@ -84,8 +84,8 @@ extension Schema {
     """
   }
 
-  /// What an operation adds to the records that there are: a save one where the mirror has none, a delete takes one away
-  /// where the mirror has one.
+  /// The change that an operation makes to the number of records: a save adds one if the mirror has none, a delete
+  /// subtracts one if the mirror has one.
   private static func queued(_ row: String) -> String {
     let isMirrored =
       "EXISTS (SELECT 1 FROM records r WHERE r.zone = \(row).zone AND r.owner = \(row).owner AND r.name = \(row).name)"
@@ -109,7 +109,7 @@ extension Schema {
     """
   }
 
-  /// What the operation of a record adds changes when the mirror gets or loses the record: by one less, or one more.
+  /// Adjusts the count of queued records when the mirror gains or loses a record that has an operation.
   private static func countOverlaid(_ row: String, _ change: String) -> String {
     """
     INSERT INTO recordCounts(zone, owner, type, queued)

@@ -1,5 +1,5 @@
 extension Schema {
-  /// What a decision about deletions on hold is tied to.
+  /// Versions of deletions on hold, for decisions about them.
   static let deciding = """
     -- A wait that the server asked for lasts a day at most; earlier versions kept ones of years.
     UPDATE throttles SET until = min(until, (CAST(strftime('%s', 'now') AS INTEGER) + 86400) * 1000), seconds = min(seconds, 86400);
@@ -22,7 +22,7 @@ extension Schema {
     END;
     """
 
-  /// Without a hold there is nothing to be raised: marking many records writes the zone only where one stands.
+  /// Only a zone with a hold is written, so that marking many records stays cheap.
   private static func raise(_ row: String) -> String {
     """
     UPDATE zones SET heldNumber = heldNumber + 1

@@ -1,5 +1,5 @@
 extension Schema {
-  /// What an app has to be told of, noted in the transactions that change it.
+  /// Changes to deliver to the app, recorded by triggers in the transactions that make them.
   static let delivery = """
     CREATE TABLE deliveries(
       number INTEGER PRIMARY KEY AUTOINCREMENT,

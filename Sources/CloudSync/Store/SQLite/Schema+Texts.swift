@@ -1,5 +1,5 @@
 extension Schema {
-  /// Trigrams of what people search for by a part of it.
+  /// A trigram index for text search.
   static let texts = """
     CREATE VIRTUAL TABLE operationTexts USING fts5(
       name, errorMessage, content='operations', content_rowid='id', tokenize='trigram', detail='column'
@@ -18,7 +18,7 @@ extension Schema {
     END;
     """
 
-  /// Nobody but a person with another program changes a name; an index that does not know would refuse the row for ever.
+  /// Only another program changes a name, but without this the index would make the row unwritable.
   static let renaming = """
     DROP TRIGGER textChanged;
     CREATE TRIGGER textChanged AFTER UPDATE OF name, errorMessage ON operations

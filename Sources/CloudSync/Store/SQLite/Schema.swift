@@ -1,8 +1,8 @@
 import GRDB
 
-/// The store's tables. Constraints come before code: what must not be, the file refuses.
+/// The store's tables. Constraints reject invalid states.
 ///
-/// Times are milliseconds since 1970. Migrations go forward only; a store from a newer version is refused on opening.
+/// Times are milliseconds since 1970. Migrations go forward only; a store from a newer version is rejected on opening.
 enum Schema {
   static let migrator: DatabaseMigrator = {
     var migrator = DatabaseMigrator()
@@ -58,11 +58,11 @@ enum Schema {
     ) STRICT, WITHOUT ROWID;
     """
 
-  /// Pausing everything used to pause each row as well: in a store that is paused, rows return to the state they had before.
+  /// Undoes the pause of each row in a paused store: earlier versions paused rows, not by a rule.
   private static func liftPausesOfRows(_ database: Database) throws {
     let isPaused = try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'paused')") ?? false
     guard isPaused else { return }
-    // A wait that the server asked for was kept as "PAUSED-AT END" under the operation's number.
+    // The server's wait was stored as "PAUSED-AT END" under the operation's number.
     try database.execute(
       sql: """
         UPDATE operations SET state = 'waiting', isServersWait = 1, reason = 'throttled by the server',
@@ -107,7 +107,7 @@ enum Schema {
     ) STRICT;
     """
 
-  /// What the server does not let us read.
+  /// Zones and types that the server does not let us read.
   private static let unreadable = """
     -- The type is empty for a whole zone.
     CREATE TABLE unreadable(
@@ -120,14 +120,14 @@ enum Schema {
     ) STRICT, WITHOUT ROWID;
     """
 
-  /// What it takes to have back what was deleted or dropped.
+  /// Data for undoing deletions and dropped changes.
   private static let undoing = """
     CREATE INDEX historyOfZoneDeletions ON history(zone) WHERE operation = 'zoneDelete';
     -- On what the fields were changed that do not stand for themselves, such as counters.
     ALTER TABLE dropped ADD COLUMN base TEXT;
     """
 
-  /// What merging has to remember.
+  /// Data for merging.
   private static let merging = """
     ALTER TABLE operations ADD COLUMN isUnanswered INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE operations ADD COLUMN lostRounds INTEGER NOT NULL DEFAULT 0;
@@ -225,7 +225,7 @@ enum Schema {
     ) STRICT, WITHOUT ROWID;
     """
 
-  /// What the server is known to hold, and how far each feed has been read.
+  /// The server's records, and the progress of each change feed.
   private static let mirror = """
     CREATE TABLE zones(
       zone TEXT NOT NULL,
@@ -270,7 +270,7 @@ enum Schema {
     CREATE INDEX recordsByType ON records(zone, owner, type);
     """
 
-  /// Accepted changes, everything that happened to them, and how they ended.
+  /// Accepted changes, their attempts, and their endings.
   private static let queue = """
     CREATE TABLE operations(
       id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -364,7 +364,7 @@ enum Schema {
     CREATE INDEX historyByOperation ON history(operationId);
     """
 
-  /// Who drives, what it does, what it waits for, and what operators asked.
+  /// The lease, the engine's activity, its waits, and requests of operators.
   private static let driving = """
     CREATE TABLE lease(
       one INTEGER PRIMARY KEY CHECK (one = 1),

@@ -7,35 +7,35 @@ import Foundation
   import Musl
 #endif
 
-/// How a process tells all others that it has committed something: it touches a file beside the store.
+/// Notifies all processes of a commit by touching a file beside the store.
 ///
-/// Watching the write-ahead log itself is not enough. It is written before the commit can be seen, and whoever is woken
-/// by that and looks at once finds nothing and sleeps on.
+/// Watching the write-ahead log is not enough: it is written before the commit is visible, so a process woken by it may
+/// read too early and miss the commit.
 enum Bell {
-  /// The driver's lock file, which is there anyway.
+  /// The engine's lock file, which exists anyway.
   static func path(_ storePath: String) -> String { StoreLock.path(storePath) }
 
-  /// Makes sure that there is something to watch.
+  /// Creates the file if needed.
   static func hang(_ storePath: String) {
     let descriptor = open(path(storePath), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Touches the file, after the commit. Where there is none, nobody watches.
+  /// Touches the file after a commit. If it does not exist, nothing is watching.
   static func ring(_ storePath: String) {
     _ = utimensat(AT_FDCWD, path(storePath), nil, 0)
   }
 }
 
-/// inotify on the store's bell wakes a Dispatch source. GRDB's own observation sees one process only.
+/// Watches the store's file with inotify. GRDB's own observation sees only one process.
 final class BellWatch: StorageWatch {
   private let descriptor: Int32
   private let source: any DispatchSourceRead
 
   /// - Parameters:
-  ///   - locks: also when a process that may have held the lock closes its file, or dies.
-  ///   - isToMake: whether the file to watch is made where it is missing.
-  /// - Returns: nil where the system has no more watches to give.
+  ///   - locks: whether to notify also when a process that may have held the lock closes its file or dies.
+  ///   - isToMake: whether to create the file to watch if it is missing.
+  /// - Returns: nil if the system has no more watches.
   init?(
     _ storePath: String,
     queue: DispatchQueue,
@@ -58,7 +58,7 @@ final class BellWatch: StorageWatch {
       let events = Self.events(descriptor)
       changed()
       guard events & UInt32(IN_CLOSE_WRITE) != 0 else { return }
-      // The kernel tells of a closing a moment before it drops the file's locks.
+      // The kernel reports a close shortly before it drops the file's locks.
       for delay in [5, 50, 500] { queue.asyncAfter(deadline: .now() + .milliseconds(delay), execute: changed) }
     }
     source.setCancelHandler { close(descriptor) }
@@ -67,7 +67,7 @@ final class BellWatch: StorageWatch {
 
   deinit { source.cancel() }
 
-  /// The kinds of all events that are there to be read.
+  /// The union of the kinds of all pending events.
   private static func events(_ descriptor: Int32) -> UInt32 {
     var kinds: UInt32 = 0
     var buffer = [UInt8](repeating: 0, count: 4096)

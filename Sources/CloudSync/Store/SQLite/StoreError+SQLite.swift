@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
 
-/// What SQLite's errors mean.
+/// Translating SQLite's errors.
 extension StoreError {
-  /// What a failure to open means.
+  /// Translates a failure to open.
   init(opening path: String, _ error: any Error) {
     if let error = error as? StoreError {
       self = error
@@ -14,7 +14,7 @@ extension StoreError {
     }
   }
 
-  /// What a failure in use means.
+  /// Translates a failure of a transaction.
   init(using path: String, _ error: any Error) {
     if let error = error as? StoreError {
       self = error
@@ -46,17 +46,17 @@ extension StoreError {
     }
   }
 
-  /// What a failed read or write means. Without room SQLite cannot make the memory that processes share beside the store, and
-  /// says no more than that something failed.
+  /// Translates a failed read or write. On a full disk SQLite cannot create its shared-memory file, and reports only an
+  /// I/O error.
   ///
-  /// - Parameter free: bytes that the file system has left; nil where that is not known.
+  /// - Parameter free: the free bytes of the file system; nil if unknown.
   static func failingDisk(_ path: String, _ what: String, free: UInt64?) -> StoreError {
     if let free, free < sharedMemory { return diskIsFull }
     let message = "the disk fails at the store \(path) (\(what)); see to it and try again, this was not stored"
     return StoreError(.cannotOpen, message, passes: true)
   }
 
-  /// The least that SQLite makes of a `-shm` file, in bytes.
+  /// The minimum size of a `-shm` file, in bytes.
   private static let sharedMemory: UInt64 = 32768
 
   private static var diskIsFull: StoreError {

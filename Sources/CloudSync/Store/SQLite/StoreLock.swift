@@ -7,24 +7,24 @@ import Synchronization
   import Musl
 #endif
 
-/// An exclusive lock on a file beside the store, dropped by the kernel when the process ends in whatever way.
+/// An exclusive lock on a file beside the store, which the kernel releases when the process ends.
 ///
-/// It belongs to the open file, not to the process (`F_OFD_SETLK`), so that two engines in one process exclude each other
-/// too, and closing some other descriptor of the file loses nothing.
+/// It belongs to the open file, not to the process (`F_OFD_SETLK`), so that two engines in one process exclude each
+/// other too, and closing another descriptor of the file does not release it.
 final class StoreLock: DriverLock {
   private let descriptor: Int32
   private let isHeld = Mutex(false)
 
-  // Linux's numbers; the header shows them to GNU sources only.
+  // Linux's values; the header defines them only for GNU sources.
   private static let getLock: Int32 = 36
   private static let setLock: Int32 = 37
   private static let awaitLock: Int32 = 38
 
   private let storePath: String
-  /// The first byte is the driver's, the second that of whoever makes the store.
+  /// The first byte is the engine's lock, the second that of creating the store.
   private let byte: Int
 
-  /// - Parameter isToAsk: it will never be taken; closing a file that was open for reading wakes nobody.
+  /// - Parameter isToAsk: whether the lock will only be queried; closing a file opened for reading notifies no watcher.
   init(beside storePath: String, byte: Int = 0, isToAsk: Bool = false) {
     self.storePath = storePath
     self.byte = byte
@@ -60,19 +60,19 @@ final class StoreLock: DriverLock {
     throw .replaced("the lock file \(path)")
   }
 
-  /// Takes the lock as soon as whoever holds it lets go.
+  /// Waits for the lock and takes it.
   private func wait() {
     isHeld.withLock { $0 = control(Self.awaitLock, Int16(F_WRLCK)) != nil }
   }
 
-  /// Whether some process, this one included, holds the driver's lock. Asking does not take it, even for a moment.
+  /// Whether any process, this one included, holds the engine's lock. Checking does not take the lock.
   static func isHeld(beside storePath: String) -> Bool {
     guard isKnown(storePath) else { return false }
     let lock = StoreLock(beside: storePath, isToAsk: true)
     return lock.control(getLock, Int16(F_WRLCK)).map { $0 != Int16(F_UNLCK) } ?? false
   }
 
-  /// Lets one process at a time make a store, so that none meets another's half-made one.
+  /// Lets only one process at a time create a store, so that no other opens an incomplete one.
   static func whileMaking<Value>(_ storePath: String, _ body: () throws -> Value) rethrows -> Value {
     let lock = StoreLock(beside: storePath, byte: 1)
     lock.wait()
@@ -80,20 +80,20 @@ final class StoreLock: DriverLock {
     return try body()
   }
 
-  /// Waits for a process that is just making or migrating the store, if one is. Changes nothing.
+  /// Waits for a process that is creating or migrating the store, if there is one. Changes nothing.
   ///
-  /// - Returns: false where there is no lock file.
+  /// - Returns: false if there is no lock file.
   static func waitWhileMaking(_ storePath: String) -> Bool {
     guard isKnown(storePath) else { return false }
     let lock = StoreLock(beside: storePath, byte: 1, isToAsk: true)
-    // One that is shared needs no right to write, and ends with the descriptor.
+    // A shared lock needs no write permission, and ends with the descriptor.
     return lock.control(awaitLock, Int16(F_RDLCK)) != nil
   }
 
-  /// Whether a store has been made or is being made here, as far as its lock file tells.
+  /// Whether a store has been or is being created here, according to the lock file.
   static func isKnown(_ storePath: String) -> Bool { FileManager.default.fileExists(atPath: path(storePath)) }
 
-  /// Writes down in the lock file that the store beside it is made.
+  /// Records in the lock file that the store has been created.
   static func noteMade(_ storePath: String) {
     guard !isMade(storePath) else { return }
     let descriptor = open(path(storePath), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
@@ -102,13 +102,13 @@ final class StoreLock: DriverLock {
     close(descriptor)
   }
 
-  /// Whether a store has been made here, whatever has become of it.
+  /// Whether a store has been created here, even if it is gone.
   static func isMade(_ storePath: String) -> Bool {
     var status = stat()
     return stat(path(storePath), &status) == 0 && status.st_size > 0
   }
 
-  /// Does a lock command on this lock's byte; the kernel's word on the lock's type, or nil where it refused.
+  /// Runs a lock command on this lock's byte. Returns the lock type that the kernel reports, or nil if it fails.
   private func control(_ command: Int32, _ type: Int16) -> Int16? {
     guard descriptor >= 0 else { return nil }
     var region = flock()
