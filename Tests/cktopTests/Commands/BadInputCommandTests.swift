@@ -129,7 +129,7 @@ import Testing
 
     #expect(record.hasPrefix("took back the unsent Task t1 in zone"))
     #expect(zone.status == 0 && zone.output.hasPrefix("enqueued the deletion of zone Home"))
-    #expect(zone.error.contains("no zone Home is known here"))
+    #expect(zone.error.contains("no zone Home is known locally"))
   }
 
   @Test func `what a command leaves alone is left alone for a reason`() async throws {

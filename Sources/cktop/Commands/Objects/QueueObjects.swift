@@ -25,8 +25,8 @@ extension OutputJSON {
 }
 
 extension OperationDetail {
-  /// The operation as `queue show` and `queue export` print it: the line of `queue list`, its payload, its
-  /// difference to base and server, and every attempt.
+  /// The operation as `queue show` and `queue export` print it: the line of `queue list`, its payload, the
+  /// base and server values, and every attempt.
   var json: JSONObject? {
     guard let operation else { return history.map(ended) }
     var object = QueueRow(operation, serverTag: server?.changeTag).json
@@ -43,7 +43,7 @@ extension OperationDetail {
     return object
   }
 
-  /// Every touched field with its three values.
+  /// Every changed field with its base, local and server values.
   private func difference(_ operation: QueuedOperation) -> [JSONObject] {
     operation.changes.names.sorted().map { name in
       [
@@ -53,7 +53,7 @@ extension OperationDetail {
     }
   }
 
-  /// The keys of a queued operation too, null where an ended one has no such thing.
+  /// The same keys as for a queued operation; null where an ended operation has no value.
   private func ended(_ entry: HistoryEntry) -> JSONObject {
     [
       "id": .integer(entry.id), "version": .null, "operation": .text(entry.kind.rawValue),
@@ -98,7 +98,7 @@ extension DroppedChange {
 }
 
 extension Conflict {
-  /// The conflict as the documentation has it.
+  /// The conflict as JSON.
   var json: JSONObject {
     [
       "id": .integer(id), "version": .text(version), "recordName": .text(key.name), "recordType": .text(type),
