@@ -72,7 +72,7 @@ struct DeletionDecision: ParsableArguments {
     func besides(_ contents: (edits: Int, withFiles: Int), isWholeZone: Bool) -> String {
       switch self {
       case .accept where contents.edits > 0 && isWholeZone:
-        "; \(contents.edits) with queued edits become failed changes, which retry recreates"
+        "; queued edits of \(contents.edits) of them fail, and retry recreates those records"
       case .accept where contents.edits > 0: "; queued edits of \(contents.edits) of them follow the conflict policy"
       case .restore where contents.withFiles > 0: "; \(contents.withFiles) of them had files, which are lost"
       case .accept, .restore: ""

@@ -127,7 +127,7 @@ import Testing
     try await machine.succeed("--database", "private", "zones", "create", "Work")
     let zone = try await machine.run("--database", "private", "zones", "delete", "Home", "--yes")
 
-    #expect(record.hasPrefix("took back the unsent Task t1 in zone"))
+    #expect(record.hasPrefix("cancelled the unsent Task t1 in zone"))
     #expect(zone.status == 0 && zone.output.hasPrefix("enqueued the deletion of zone Home"))
     #expect(zone.error.contains("no zone Home is known locally"))
   }
