@@ -2,8 +2,8 @@
 ///
 /// The parser would take the next argument as the value of `--name=`, and would accept an empty value.
 enum EmptyValues {
-  /// Refuses `--option=` and `--option ""` for every verb. Positional arguments may end in `=`, such as the `FIELD=` that
-  /// clears a field, and everything after `--` is positional.
+  /// Refuses `--option=` and `--option ""` for every verb. Positional arguments may end in `=`, such as `FIELD=`, which
+  /// clears a field. Everything after `--` is positional.
   static func refuse(in arguments: [String]) throws(CommandFailure) {
     guard let option = option(in: arguments) else { return }
     throw .usage("\(option) is empty; give a value or omit it")

@@ -4,7 +4,7 @@ extension StoreOptions {
     "--store", "--profile", "--container", "--environment", "--database", "--url", "--policy",
   ]
 
-  /// Moves the store's options after the verb, where the parser expects them, so that `cktop --store FILE status` works.
+  /// Moves the store's options after the verb, where the parser expects them, as in `cktop --store FILE status`.
   ///
   /// They go before the verb's own options, so that the later of two still wins.
   static func afterVerb(_ arguments: [String]) -> [String] {

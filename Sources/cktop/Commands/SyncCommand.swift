@@ -29,7 +29,7 @@ struct SyncCommand: Verb {
       sync, are not sent; --adopt takes over the store and sends them.
 
       Exit codes: 0 done, 1 some items failed, 2 another policy is stored, 3 a person is needed or changes wait for \
-      the app, 4 the store is unusable, 5 the cloud could not be reached or the server asked to wait with changes unsent.
+      the app, 4 the store is unusable, 5 the cloud could not be reached, or throttling left changes unsent.
       """
   )
 

@@ -115,7 +115,7 @@ import Testing
     let named = try await machine.run("--database", "private", "records", "put", "--type", "Task", "count=1")
 
     #expect(guess.status == 0 && named.status == 0)
-    #expect(guess.error.hasPrefix("cktop: nothing says which database is meant, so it is the public one"))
+    #expect(guess.error.hasPrefix("cktop: no database is given, so the public one is used"))
     #expect(named.error == "")
   }
 
