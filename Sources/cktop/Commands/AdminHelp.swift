@@ -17,7 +17,7 @@ struct AdminHelp: AsyncParsableCommand {
         curl $U/emulator/advance -d '{"seconds": 3600}'      moves the clock 1 h ahead: tokens and URLs expire
         curl $U/emulator/offline -d '{"offline": true}'      closes every connection without a reply; false ends it
         curl $U/emulator/throttle -d '{"seconds": 15}'       answers THROTTLED for that long; 0 ends it
-        curl "$U/emulator/schema?container=ID"               the schema in CloudKit's language; environment=production too
+        curl "$U/emulator/schema?container=ID"               the schema in CloudKit's language; &environment=production
         curl -T app.ckdb "$U/emulator/schema?container=ID"   replaces it, as cktool import-schema does
         curl -X POST "$U/emulator/deploy?container=ID"       deploys it to production
         curl $U/emulator/snapshot -d '{"name": "empty"}'     saves the whole state under a name until the server ends

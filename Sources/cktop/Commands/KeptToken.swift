@@ -3,8 +3,8 @@ import Foundation
 
 /// The newest web auth token, saved beside the store between runs: the server replaces the token with each reply.
 ///
-/// It is preferred while it descends from the configured token. After a new sign-in, another token is configured and the
-/// saved one is ignored.
+/// It is preferred while it descends from the configured token. After a new sign-in, another token is configured and
+/// the saved one is ignored.
 struct KeptToken: Sendable {
   private let storePath: String
   private let configured: String
@@ -40,8 +40,8 @@ struct KeptToken: Sendable {
     return content.token
   }
 
-  /// Saves a token in a file that only the owner can read from the start. Also does so if there is no store yet, because
-  /// a strict server accepts only the newest token.
+  /// Saves a token in a file that only the owner can read from the start. Also does so if there is no store yet, since a
+  /// strict server accepts only the newest token.
   ///
   /// Ignores errors: the configured token may still work.
   func keep(_ token: String) {

@@ -10,8 +10,8 @@ struct RecordsImport: Verb {
     discussion: """
       A field has the type known from the local copy or the queue, otherwise the type that fits the whole column. \
       Lines that cannot be imported are listed with their numbers; the rest is enqueued. Importing again enqueues only \
-      what differs. The output of 'cktop records export' is imported with its names, its types and, without --zone, its \
-      zones.
+      what differs. The output of 'cktop records export' is imported with its names, its types and, without --zone, \
+      its zones.
 
         cktop records import cities.csv --type City --id code --reference country=Country
       """

@@ -10,8 +10,8 @@ struct RecordsQuery: Verb {
     commandName: "query",
     abstract: "List the records that a query matches.",
     discussion: """
-      A query is a record type, then 'where' with an NSPredicate format, then 'sort by' with fields. Write 'desc' after \
-      a field for descending order. 'where' and 'sort by' are optional.
+      A query is a record type, then 'where' with an NSPredicate format, then 'sort by' with fields. Write 'desc' \
+      after a field for descending order. 'where' and 'sort by' are optional.
 
         cktop records query "City where people > 100000 and name beginswith 'L' sort by people desc, name"
 

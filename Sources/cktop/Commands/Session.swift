@@ -52,8 +52,8 @@ struct Session: Sendable {
 
   /// Finds the store of a further user. Asks the server who is signed in if this machine does not know.
   ///
-  /// - Parameter toSync: whether the server must name the user. Otherwise a change is accepted in a file that waits until
-  ///   its user is known.
+  /// - Parameter toSync: whether the server must name the user. Otherwise a change is accepted in a file that waits
+  ///   until its user is known.
   private func findStore(_ scope: SyncStore.Scope, base: String, _ signIn: String, toSync: Bool) async throws -> String
   {
     let waiting = StorePath.path(ofUnknown: signIn, base: base)
