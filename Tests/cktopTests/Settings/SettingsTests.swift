@@ -194,8 +194,8 @@ import Testing
     ),
     (
       [], [:], "[profiles.a]\nkeyid = \"x\"",
-      "\(path): there is no setting 'profiles.a.keyid'; the settings are profile, container, environment, database, url, "
-        + "store, policy, read-only, theme, key-id, key-file and [profiles.NAME]"
+      "\(path): there is no setting 'profiles.a.keyid'; the settings are profile, container, environment, database, "
+        + "url, store, policy, read-only, theme, key-id, key-file and [profiles.NAME]"
     ),
     (
       [], [:], "api-token = \"geheim\"",
