@@ -40,8 +40,8 @@ struct KeptToken: Sendable {
     return content.token
   }
 
-  /// Saves a token in a file that only the owner can read from the start. Also does so without a store, because a strict
-  /// server accepts only the newest token.
+  /// Saves a token in a file that only the owner can read from the start. Also works without a store: a strict server
+  /// accepts only the newest token.
   ///
   /// Ignores errors: the configured token may still work.
   func keep(_ token: String) {

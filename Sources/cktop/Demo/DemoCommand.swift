@@ -10,8 +10,8 @@ struct DemoCommand: AsyncParsableCommand {
     commandName: "demo",
     abstract: "Show the dashboard on an embedded emulator with simulated devices and faults.",
     discussion: """
-      Needs no account and no network. All data is removed at the end. The Account pane shows the store and the URL, so \
-      that you can look at them from a second shell:
+      Needs no account and no network. All data is removed at the end. The Account pane shows the store and the URL, \
+      so that you can look at them from a second shell:
 
         cktop status --store FILE --container \(DemoWorld.container) --database private
       """

@@ -4,8 +4,8 @@ import CloudService
 import CloudSync
 import Foundation
 
-/// The demonstration: an emulator on loopback, this machine's importer of laboratory samples, and two other devices that
-/// edit the same records. All data that the dashboard shows is real: it went over HTTP into a store on disk.
+/// The demo: an emulator on loopback, this machine's importer of laboratory samples, and two other devices that edit
+/// the same records. All data that the dashboard shows is real: it went over HTTP into a store on disk.
 @MainActor
 final class DemoWorld: DemoControls {
   nonisolated static let container = "iCloud.org.example.laboratory"
@@ -40,7 +40,9 @@ final class DemoWorld: DemoControls {
     server = EmulatorServer(emulator, delay: .milliseconds(60))
     let port = try await server.start()
     url = "http://127.0.0.1:\(port)"
-    guard let baseURL = URL(string: url) else { throw CommandFailure("the emulator has no address; try again", .storeUnusable) }
+    guard let baseURL = URL(string: url) else {
+      throw CommandFailure("the emulator has no address; try again", .storeUnusable)
+    }
     store = try SyncStore(
       path: folder.appending(path: "demo.sqlite").path(percentEncoded: false),
       scope: SyncStore.Scope(container: Self.container, environment: "development", database: .private)

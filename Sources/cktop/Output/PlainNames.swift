@@ -12,6 +12,15 @@ extension OperationKind {
     }
   }
 
+  /// The operation as a noun, to be followed by the name of the record or zone.
+  var noun: String {
+    switch self {
+    case .save: "change to"
+    case .zoneSave: "creation of"
+    case .delete, .zoneDelete: "deletion of"
+    }
+  }
+
   /// The operation with its object: "save Task t1 in zone notes", "create zone notes".
   func phrase(_ type: String?, _ key: RecordKey) -> String {
     if isOfZone { return "\(verb) zone \(key.zone)" }

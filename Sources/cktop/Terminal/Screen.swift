@@ -5,8 +5,8 @@ import TerminalUI
 
 /// The terminal: grids go in, keys and other events come out.
 ///
-/// The only Swift type that uses ncurses. It waits on file descriptors, never on a clock, so that it costs nothing while
-/// idle.
+/// The only Swift type that uses ncurses. It waits on file descriptors, never on a clock, so that it costs nothing
+/// while idle.
 @MainActor
 final class Screen {
   /// The events of the terminal.
