@@ -4,7 +4,7 @@
   import Musl
 #endif
 
-/// How many files this process may have open.
+/// The number of files that this process may have open.
 enum DescriptorLimit {
   /// The minimum for a store and its connections. With fewer, opening a file may fail at any time.
   static let least: rlim_t = 64

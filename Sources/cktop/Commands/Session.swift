@@ -192,7 +192,7 @@ struct Session: Sendable {
       try store.adopt(identity: user, signIn: sender.credential, nil)
     } catch let error as WebServicesError where error.code.status == .cloudUnreachable {
       throw CommandFailure(
-        "the server cannot be reached to check that this new sign-in is the user of the store \(store.path); "
+        "the server cannot be reached to check that this new sign-in belongs to the user of \(store.path); "
           + "nothing was changed, try again later or name another store with --store",
         .cloudUnreachable
       )

@@ -18,7 +18,6 @@ struct Details: Sendable {
     }
     var lines = [
       line("operation", operation.kind.phrase(operation.type, operation.key)),
-      line("zone", operation.key.zone),
       Line(name: "state", text: StyledText(Words.state(operation.state.rawValue), operation.state.role)),
       line("why", operation.cause.text),
       line("attempts", "\(operation.attempts) of \(operation.maxAttempts)"),

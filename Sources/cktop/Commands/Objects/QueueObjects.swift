@@ -17,7 +17,7 @@ extension QueueRow {
 }
 
 extension OutputJSON {
-  /// An error, or null where there is none.
+  /// An error, or null if there is none.
   static func error(_ code: String?, _ message: String?) -> OutputJSON {
     guard let code else { return .null }
     return ["code": .text(code), "message": .text(message ?? "")]
@@ -53,7 +53,7 @@ extension OperationDetail {
     }
   }
 
-  /// The same keys as for a queued operation; null where an ended operation has no value.
+  /// The same keys as for a queued operation; null if an ended operation has no value.
   private func ended(_ entry: HistoryEntry) -> JSONObject {
     [
       "id": .integer(entry.id), "version": .null, "operation": .text(entry.kind.rawValue),
@@ -81,7 +81,7 @@ extension OperationDetail {
 }
 
 extension OutputJSON {
-  /// A field, or null where it is absent.
+  /// A field, or null if it is absent.
   static func optionalField(_ value: FieldValue?) -> OutputJSON { value.map(OutputJSON.field) ?? .null }
 }
 
