@@ -19,8 +19,7 @@ struct RecordsImport: Verb {
 
   @Argument(help: "The file; - reads standard input.") var file: String
   @Option(help: "The record type.") var type: String
-  @Option(name: .customLong("id"), help: "The field with the record name; default: generated.") var idField:
-    String?
+  @Option(name: .customLong("id"), help: "The field with the record name; default: generated.") var idField: String?
   @Option(help: "The zone; default: that of the export, or the standard zone.") var zone: String?
   @Option(
     name: .customLong("reference"),
