@@ -1,14 +1,14 @@
 import ArgumentParser
 import Foundation
 
-/// The command line: one verb a subcommand.
+/// The command line: one subcommand per verb.
 @main
 struct Cktop: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cktop",
-    abstract: "What this machine has not yet sent to CloudKit, why, and what to do about it.",
+    abstract: "Show and operate CloudKit sync: what is not yet sent, why, and what to do about it.",
     discussion: """
-      Exit codes: 0 done; 1 failures among the items, or differences; 2 usage; 3 a person is needed (authentication, \
+      Exit codes: 0 done; 1 some items failed, or differences; 2 usage error; 3 a person is needed (authentication, \
       permission, quota, conflicts); 4 the store cannot be opened or is damaged; 5 the cloud could not be reached.
       """,
     version: "0.1.0",
@@ -24,7 +24,7 @@ struct Cktop: AsyncParsableCommand {
 
   /// Runs a command and exits with the code of the contract.
   static func main() async {
-    // What is written here is the user's own: stores, logs beside them, keys, the emulator's data.
+    // Files that cktop creates are private to the user: stores, logs, keys, the emulator's data.
     umask(0o077)
     DescriptorLimit.raise()
     do {
@@ -44,7 +44,7 @@ struct Cktop: AsyncParsableCommand {
     }
   }
 
-  /// Refuses arguments that are no text: they would be read as others, and kept and sent like that.
+  /// Refuses arguments that are not UTF-8: they would be misread, stored and sent that way.
   private static func requireText() throws(CommandFailure) {
     for (index, argument) in UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
       .enumerated()

@@ -1,16 +1,17 @@
 import ArgumentParser
 import CloudKit
 import CloudSync
+import Facts
 
 /// `cktop account`.
 struct AccountCommand: Verb {
   static let configuration = CommandConfiguration(
     commandName: "account",
-    abstract: "Who we are to the server, what we may do, until when.",
+    abstract: "Show the account, its permissions and when its credential expires.",
     discussion: "Asks the server. Exit codes: 0 available, 3 a person is needed, 5 the server cannot be reached."
   )
 
-  @Flag(help: "One JSON object.") var json = false
+  @Flag(help: "Print one JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -27,12 +28,12 @@ struct AccountCommand: Verb {
     try refuseStranger(account.user, try session.storeIfMade())
   }
 
-  /// Who we are: a user's name, or the key after a signed request went through.
+  /// Asks the server for the user's name; for a key, makes a signed request and returns the key's identity.
   private func ask(_ session: Session, _ scope: SyncStore.Scope) async throws -> Result<String, WebServicesError> {
     let client = try session.client(scope)
     do throws(WebServicesError) {
       guard let identity = try? session.identity() else { return .success(try await client.caller().userRecordName) }
-      // Nothing tells a key who it is; a listing tells whether it is let in.
+      // No call names a key; listing the zones shows whether it has access.
       _ = try await client.listZones(in: scope.database)
       return .success(identity)
     } catch {
@@ -52,11 +53,11 @@ struct AccountCommand: Verb {
 
   private func lines(_ account: AccountState) -> [String] {
     [
-      "Status       \(account.status.rawValue)",
+      "Status       \(account.status.words)",
       "User         \(account.user ?? "unknown")",
-      "Credential   \(account.credential ?? "none")",
-      "Permissions  \(account.permissions?.joined(separator: ", ") ?? "the server does not say")",
-      "Expires      the server does not say",
+      "Credential   \(Words.credential(account.credential))",
+      "Permissions  \(account.permissions?.joined(separator: ", ") ?? "not reported by the server")",
+      "Expires      not reported by the server",
       "Detail       \(account.detail)",
     ]
   }

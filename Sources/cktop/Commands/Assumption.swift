@@ -1,11 +1,11 @@
 import CloudKitEmulator
 
-/// One switch of `cktop serve --assume`: a property of the emulator's assumptions, which says what it is about.
+/// One switch of `cktop serve --assume`: a property of `EmulatorAssumptions`, which documents it.
 struct Assumption {
   let name: String
-  /// What may be given; the default comes first.
+  /// The accepted values, the default first.
   let values: String
-  /// Takes a value over; `false` for one that makes no sense.
+  /// Sets a value; returns `false` if it is invalid.
   let take: (String, inout EmulatorAssumptions) -> Bool
 
   static var all: [Assumption] {
@@ -34,14 +34,14 @@ struct Assumption {
     ]
   }
 
-  /// Takes `name=value` over.
+  /// Applies `name=value`.
   static func apply(_ text: String, to assumptions: inout EmulatorAssumptions) throws(CommandFailure) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, let assumption = all.first(where: { $0.name == parts[0] }) else {
-      throw .usage("--assume \(text) is none; give name=value, and see cktop help assumptions for the names")
+      throw .usage("--assume \(text) is unknown; give name=value, with a name from cktop help assumptions")
     }
     guard assumption.take(parts[1], &assumptions) else {
-      throw .usage("--assume \(text) makes no sense; \(assumption.name) takes \(assumption.values)")
+      throw .usage("--assume \(text) is invalid; \(assumption.name) takes \(assumption.values)")
     }
   }
 

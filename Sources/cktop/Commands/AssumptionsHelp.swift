@@ -1,14 +1,14 @@
 import ArgumentParser
 
-/// `cktop help assumptions`: the page about the switches of a server, reached like the help of a verb.
+/// `cktop help assumptions`: the help page for the switches of a server.
 struct AssumptionsHelp: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "assumptions",
-    abstract: "The switches of cktop serve --assume: how CloudKit behaves where no source tells.",
+    abstract: "The switches of cktop serve --assume: how CloudKit behaves where it is undocumented.",
     usage: "cktop serve --assume NAME=VALUE",
     discussion: """
-      Try a client against each answer that CloudKit may turn out to give. EmulatorAssumptions in the documentation of \
-      CloudKitEmulator tells what each of them is about. The first value is the default.
+      Test a client against each behaviour that CloudKit may turn out to have. EmulatorAssumptions in the \
+      documentation of CloudKitEmulator explains each switch. The first value is the default.
 
       \(table)
       """,

@@ -2,7 +2,7 @@ import CloudKit
 import CloudSync
 import Facts
 
-/// The errors of the rooms below as what a command says of them.
+/// The messages and exit codes for errors of CloudKit and CloudSync.
 extension CommandFailure {
   init(_ error: StoreError) {
     switch error.kind {
@@ -16,32 +16,33 @@ extension CommandFailure {
 
   init(_ error: WebServicesError) {
     let reason = error.reason.isEmpty ? "" : ": \(error.reason.withoutFullStop)"
+    let cause = Words.joined(error.reason.withoutFullStop, error.code.name)
     let what: String
     switch error.code.status {
     case .cloudUnreachable where error.code == .networkError:
       what = "the cloud cannot be reached\(reason); check --url and the network, then try again"
     case .cloudUnreachable:
       let wait = error.retryAfter.map { " in \(Int($0.rounded(.up))) s" } ?? " later"
-      what = "the server answered \(error.code.name)\(reason); try again\(wait)"
+      what = "the request failed: \(cause); try again\(wait)"
     case .personNeeded where error.redirectURL != nil:
-      what = "nobody is signed in; open \(error.redirectURL ?? "") and put the token into CLOUDKIT_WEB_AUTH_TOKEN"
+      what = "no user is signed in; open \(error.redirectURL ?? "") and set CLOUDKIT_WEB_AUTH_TOKEN to the token"
     case .personNeeded where error.code == .quotaExceeded:
-      what = "there is no room left\(reason); make some, and what waits goes on by itself"
+      what = "the storage quota is full\(reason); free some space, then waiting changes are sent"
     case .personNeeded:
-      what = "the server refused with \(error.code.name)\(reason); check the credential with cktop account"
+      what = "the server denied access: \(cause); check the credential with cktop account"
     default:
-      what = "the server answered \(error.code.name)\(reason); cktop status tells more"
+      what = "the server rejected the request: \(cause); run cktop status for details"
     }
     self.init(what, error.code.status)
   }
 
   init(_ error: CKCredentialError) {
-    self.init("\(error.message.withoutFullStop); cktop config check shows where it comes from", .personNeeded)
+    self.init("\(error.message.withoutFullStop); run cktop config check to see where it comes from", .personNeeded)
   }
 }
 
 extension ServerErrorCode {
-  /// How a command ends that this error stops.
+  /// The exit status of a command that this error stops.
   var status: CommandStatus {
     switch self {
     case .authenticationFailed, .authenticationRequired, .accessDenied, .quotaExceeded: .personNeeded

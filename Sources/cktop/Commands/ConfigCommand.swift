@@ -4,7 +4,7 @@ import ArgumentParser
 struct ConfigCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "config",
-    abstract: "The settings.",
+    abstract: "Check the settings.",
     subcommands: [ConfigCheck.self],
     defaultSubcommand: ConfigCheck.self
   )
@@ -14,11 +14,11 @@ struct ConfigCommand: AsyncParsableCommand {
 struct ConfigCheck: Verb {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Says what would be used and from where, secrets masked.",
-    discussion: "Asks no server. A credential that cannot be used is an error."
+    abstract: "Show the settings in effect and where each comes from, secrets masked.",
+    discussion: "Does not contact the server. A credential that cannot be used is an error."
   )
 
-  @Flag(help: "A JSON object a line.") var json = false
+  @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -37,7 +37,7 @@ struct ConfigCheck: Verb {
       OutputStream.standard.lines(table.lines())
     }
     _ = try session.settings.policy()
-    // A key file that cannot be used shows only when it is opened.
+    // A key file is checked only when it is opened.
     if session.settings.isConfigured, try session.credentialName() != nil { _ = try session.client(session.scope()) }
   }
 }

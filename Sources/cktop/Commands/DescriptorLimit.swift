@@ -4,9 +4,9 @@
   import Musl
 #endif
 
-/// How many files this process may have open.
+/// The number of files that this process may have open.
 enum DescriptorLimit {
-  /// The least with which a store and its connections work; with fewer, anything that opens a file may fail at any time.
+  /// The minimum for a store and its connections. With fewer, opening a file may fail at any time.
   static let least: rlim_t = 64
 
   /// Raises the soft limit to the hard one.
@@ -16,17 +16,18 @@ enum DescriptorLimit {
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
-  /// Refuses to go on with too few; called before a store is opened.
+  /// Throws if the limit is too low. Called before a store is opened.
   static func require() throws(CommandFailure) {
     guard let limit = current, let refusal = refusal(of: limit.rlim_cur) else { return }
     throw refusal
   }
 
-  /// Why so many are too few; nil where they are enough.
+  /// The failure for a limit that is too low; nil if it is enough.
   static func refusal(of count: rlim_t) -> CommandFailure? {
     guard count < least else { return nil }
     return CommandFailure(
-      "this process may open only \(count) files and needs at least \(least); raise the limit with ulimit -n \(least * 16)",
+      "this process may open only \(count) files and needs at least \(least); "
+        + "raise the limit with ulimit -n \(least * 16)",
       .storeUnusable
     )
   }

@@ -7,10 +7,10 @@ import Facts
 struct ConflictsDropped: Verb {
   static let configuration = CommandConfiguration(
     commandName: "dropped",
-    abstract: "What conflicts cost and operators discarded, and can be had back, newest first."
+    abstract: "List the changes that conflicts or discards dropped and that can be undone, newest first."
   )
 
-  @Flag(help: "A JSON object a line.") var json = false
+  @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -35,12 +35,12 @@ struct ConflictsDropped: Verb {
 struct ConflictsUndo: Verb {
   static let configuration = CommandConfiguration(
     commandName: "undo",
-    abstract: "Enqueues again what was dropped of an operation.",
-    discussion: "Possible until the record is edited again; nothing is sent before the next sync."
+    abstract: "Enqueue again what was dropped of an operation.",
+    discussion: "Possible until the record is edited again. Nothing is sent before the next sync."
   )
 
-  @Argument(help: "The operation's number, as 'cktop conflicts dropped' lists it.") var id: Int64
-  @Flag(help: "What was done as a JSON object.") var json = false
+  @Argument(help: "The operation's number, as listed by 'cktop conflicts dropped'.") var id: Int64
+  @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -49,9 +49,9 @@ struct ConflictsUndo: Verb {
     guard dropped.contains(where: \.isOpen) else {
       let what =
         dropped.isEmpty
-        ? "nothing that was dropped of \(id) can be undone"
-        : "what was dropped of \(id) can be undone no more: it was undone, or the record was edited here since"
-      throw CommandFailure("\(what); cktop conflicts dropped lists what can", .itemsFailed)
+        ? "operation \(id) dropped nothing that can be undone"
+        : "the drop of operation \(id) can no longer be undone: it was undone, or the record was edited since"
+      throw CommandFailure("\(what); run cktop conflicts dropped to see what can", .itemsFailed)
     }
     let accepted = try store.undo(id, actor: Operator.name)
     let operation: Int64? = if case .enqueued(let id) = accepted { id } else { nil }
@@ -59,15 +59,15 @@ struct ConflictsUndo: Verb {
       let object: JSONObject = ["id": .integer(id), "operation": operation.map(OutputJSON.integer) ?? .null]
       return OutputStream.standard.line(object.line)
     }
-    let text = operation.map { "enqueued as \($0)" } ?? "the record is as it was to be already"
-    OutputStream.standard.line("undone \(id): \(text)")
+    let text = operation.map { "enqueued as operation \($0)" } ?? "the record already has these values"
+    OutputStream.standard.line("undid \(id): \(text)")
     let queued = try operation.flatMap { try store.detail(of: $0)?.operation }
     OutputStream.standard.lines((queued.map(replacements) ?? []).map(\.visible))
   }
 
-  /// What is to be sent, beside what the server holds now: somebody may have written it since.
+  /// The values to be sent, beside the server's current ones, which others may have changed since.
   private func replacements(_ operation: QueuedOperation) -> [String] {
-    if operation.kind == .delete { return ["  the record is to be deleted"] }
+    if operation.kind == .delete { return ["  the record will be deleted"] }
     return operation.changes.names.sorted().map { name in
       let (value, known) = (operation.changes[name]?.text ?? "(cleared)", operation.base[name]?.text ?? "(none)")
       return "  \(name): \(value) in place of \(known)"

@@ -1,15 +1,15 @@
-/// Options that are given without a value, found before the arguments are parsed.
+/// Finds options without a value before the arguments are parsed.
 ///
-/// The parser would take the next argument as the value of `--name=`, and keep an empty one that the verb then has to notice.
+/// The parser would take the next argument as the value of `--name=`, and would accept an empty value.
 enum EmptyValues {
-  /// Refuses `--option=` and `--option ""`, whatever the verb. Positional arguments, such as the `FIELD=` that clears a field,
-  /// may end in `=`, and everything behind `--` is positional.
+  /// Refuses `--option=` and `--option ""` for every verb. Positional arguments may end in `=`, such as `FIELD=`, which
+  /// clears a field. Everything after `--` is positional.
   static func refuse(in arguments: [String]) throws(CommandFailure) {
     guard let option = option(in: arguments) else { return }
-    throw .usage("\(option) is empty; give a value or leave it out")
+    throw .usage("\(option) is empty; give a value or omit it")
   }
 
-  /// The name of the first option without a value; nil where there is none.
+  /// The name of the first option without a value; nil if there is none.
   static func option(in arguments: [String]) -> String? {
     var previous: String?
     for argument in arguments {

@@ -2,11 +2,11 @@ import CloudKitEmulator
 import Foundation
 import TOMLKit
 
-/// Reading a plan of faults from TOML.
+/// Fault plans in TOML.
 extension FaultPlan {
   init(tomlFile path: String) throws(CommandFailure) {
     guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
-      throw .usage("\(path) cannot be read as text; give a TOML file, cktop help faults shows one")
+      throw .usage("\(path) cannot be read as text; give a TOML file as in cktop help faults")
     }
     try self.init(toml: text, source: path)
   }
@@ -17,14 +17,14 @@ extension FaultPlan {
       json = Data(try TOMLTable(string: text).convert(to: .json).utf8)
     } catch let error as TOMLParseError {
       let place = "line \(error.source.begin.line), column \(error.source.begin.column)"
-      throw .usage("\(source) \(place): \(error.description); cktop help faults shows a plan")
+      throw .usage("\(source) \(place): \(error.description); see cktop help faults")
     } catch {
-      throw .usage("\(source) is no TOML; cktop help faults shows a plan")
+      throw .usage("\(source) is not TOML; see cktop help faults")
     }
     do throws(Invalid) {
       try self.init(json: json)
     } catch {
-      throw .usage("\(source): \(error); cktop help faults shows a plan")
+      throw .usage("\(source): \(error); see cktop help faults")
     }
   }
 }

@@ -3,37 +3,36 @@ import Dispatch
 import Facts
 import Foundation
 
-/// What a driver tells where no person watches it, for the log of the service that it is: what the store notes as it
-/// happens, what becomes a person's matter, what is tried again, who drives in its place, and what the engine has come to,
-/// a line each.
+/// The log of a syncing process that runs without a terminal. One line for each event of the store, each operation that
+/// needs a person, each error that is retried, each change of the syncing process and each change of the verdict.
 struct Journal {
   private let process: Int64
   private let format: Format
   private var lastEvent: Int64
   private var lastState = ""
   private var troubledAt: Int64 = 0
-  /// Operations that have been told of, with what they had come to.
+  /// Operations that have been logged, with the cause logged.
   private var told: [Int64: Cause] = [:]
-  /// Errors after which operations back off, since all went well for the last time.
+  /// Errors that operations back off after, since the last success.
   private var backedOff: Set<String> = []
-  /// The process that drives in our place.
+  /// The process that syncs instead of this one.
   private var otherDriver: Int64?
 
   /// - Parameters:
-  ///   - lastEvent: the newest event that is known already; 0 where there is none.
-  ///   - process: the one whose journal it is.
+  ///   - lastEvent: the newest event that is not to be logged; 0: log all.
+  ///   - process: this process's ID.
   init(after lastEvent: Int64, process: Int64, format: Format = Format()) {
     self.format = format
     self.lastEvent = lastEvent
     self.process = process
   }
 
-  /// What is new.
+  /// Returns the lines for what is new.
   ///
   /// - Parameters:
-  ///   - events: the latest, newest first.
-  ///   - stuck: operations that wait for a person.
-  ///   - waiting: operations in a back-off of their own.
+  ///   - events: the latest events, newest first.
+  ///   - stuck: operations that need a person.
+  ///   - waiting: operations in their own back-off.
   mutating func lines(
     _ status: StoreStatus,
     _ events: [EventRow],
@@ -49,11 +48,11 @@ struct Journal {
     }
     told = Dictionary(stuck.map { ($0.id, $0.cause) }) { $1 }
     lines += backOffLines(waiting, now)
-    // What it is at just now changes with each request; what it has come to is what tells how it goes.
+    // Sending and fetching alternate with each request; only the outcome is logged.
     switch status.state {
     case .sending, .fetching: return lines
     case .idle where status.queue.pending + status.queue.inFlight > 0: return lines
-    // Trouble is over once a pass has ended well, not when it is about to try again.
+    // Trouble is over once a sync has succeeded, not when the next attempt begins.
     case .idle where (status.lastSuccessAt ?? 0) < troubledAt: return lines
     case .idle, .paused:
       troubledAt = 0
@@ -69,15 +68,15 @@ struct Journal {
     return lines
   }
 
-  /// Of many that fail alike one is named, once: each attempt is in the store.
+  /// Logs one operation per error code, once: the store has every attempt.
   private mutating func backOffLines(_ waiting: [QueueRow], _ now: Int64) -> [String] {
-    let byError = Dictionary(grouping: waiting) { $0.errorCode ?? "no answer" }
+    let byError = Dictionary(grouping: waiting) { $0.errorCode ?? "no reply" }
     let new = byError.filter { !backedOff.contains($0.key) }.sorted { $0.key < $1.key }
     backedOff.formUnion(byError.keys)
     return new.map { code, rows in
       let others = rows.count == 1 ? "" : " and \(rows.count - 1) more"
       let message = rows[0].errorMessage.map { ": \($0)" } ?? ""
-      return Self.line(now, "waiting", "\(Self.what(rows[0]))\(others): \(code)\(message); tried again by itself")
+      return Self.line(now, "retrying", "\(Self.what(rows[0]))\(others): \(code)\(message); will be retried")
     }
   }
 
@@ -86,12 +85,12 @@ struct Journal {
     let other = driver.pid == process ? nil : driver.pid
     guard other != otherDriver else { return [] }
     otherDriver = other
-    let text = other.map { "process \($0) on \(driver.host) drives" } ?? "process \(process) drives now"
-    return [Self.line(status.generatedAt, "driver", text)]
+    let text = other.map { "process \($0) on \(driver.host)" } ?? "process \(process), this one"
+    return [Self.line(status.generatedAt, "syncing", text)]
   }
 
   private static func what(_ row: QueueRow) -> String {
-    "operation \(row.id), \(row.kind.rawValue) \(row.type ?? "") \(row.key.name) in zone \(row.key.zone)"
+    "operation \(row.id), \(row.kind.phrase(row.type, row.key))"
   }
 
   static func line(_ time: Int64, _ kind: String, _ message: String) -> String {
@@ -99,25 +98,25 @@ struct Journal {
   }
 }
 
-/// Writes a store's journal to standard error, whoever drives.
+/// Writes a store's journal to standard error, whichever process syncs.
 final class JournalWriter: Sendable {
   private let task: Task<Void, Never>
   private let changes: AsyncStream<Void>.Continuation
 
-  /// Starts with what the store is at.
+  /// Starts with the store's current state.
   init(_ store: SyncStore, _ redactor: Redactor) {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     continuation.yield()
     let watcher = StoreWatcher(store, queue: .global()) { continuation.yield() }
     changes = continuation
-    Self.write("start", "process \(getpid()) syncs \(store.path)")
+    Self.write("start", "process \(getpid()) started syncing \(store.path)")
     task = Task {
-      // Where the system has no watches to give.
+      // Polls if the system has no file watches left.
       let beat = watcher == nil ? Task { while await Self.pause(1000) { continuation.yield() } } : nil
       defer { beat?.cancel() }
       var journal = Journal(after: (try? store.events(limit: 1))?.first?.id ?? 0, process: Int64(getpid()))
       for await _ in stream {
-        // Between two looks much may happen; one that fails is made again after the next change.
+        // A read that fails is repeated after the next change.
         let lines = try? Self.look(store, &journal)
         OutputStream.error.lines((lines ?? []).map(redactor.redact))
         await Self.pause(250)
@@ -147,11 +146,11 @@ final class JournalWriter: Sendable {
     (try? await Task.sleep(for: .milliseconds(milliseconds))) != nil
   }
 
-  /// Stops, after a last look.
+  /// Stops, after a last read.
   func stop() async {
     changes.yield()
     changes.finish()
     await task.value
-    Self.write("end", "process \(getpid()) was told to stop, or cannot go on")
+    Self.write("end", "process \(getpid()) stopped syncing")
   }
 }

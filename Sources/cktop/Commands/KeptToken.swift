@@ -1,15 +1,15 @@
 import CloudSync
 import Foundation
 
-/// The newest web-auth token, kept beside the store between runs: the server replaces the token with each answer.
+/// The newest web auth token, saved beside the store between runs: the server replaces the token with each reply.
 ///
-/// It is preferred while it descends from the configured one; a person who signs in again configures another, and then
-/// the kept one is of no use any more.
+/// It is preferred while it descends from the configured token. After a new sign-in, another token is configured and
+/// the saved one is ignored.
 struct KeptToken: Sendable {
   private let storePath: String
   private let configured: String
 
-  /// - Parameter configured: The token of the environment, as it stands there.
+  /// - Parameter configured: The token of the environment, unchanged.
   init(storePath: String, configured: String) {
     self.storePath = storePath
     self.configured = configured
@@ -18,19 +18,19 @@ struct KeptToken: Sendable {
   /// The file for the token of the store's own sign-in.
   private var own: String { storePath + ".token" }
 
-  /// The file used until the store is known to belong to this sign-in: the token of the store's own stays.
+  /// The file used until the store is known to belong to this sign-in. The token of the store's own sign-in stays.
   private var foreign: String { StorePath.path(ofUnknown: origin, base: storePath) + ".token" }
 
   private struct Content: Codable {
-    /// SHA-256 of the configured token, which is not written down a second time.
+    /// The SHA-256 of the configured token, which is not stored again itself.
     var descendsFrom: String
     var token: String
   }
 
-  /// A token copied out of a sign-in callback comes with its plus signs read as spaces.
+  /// Restores plus signs: a token copied from a sign-in callback has spaces instead.
   static func repaired(_ token: String) -> String { token.replacingOccurrences(of: " ", with: "+") }
 
-  /// The kept token, where it descends from the configured one.
+  /// The saved token, if it descends from the configured one.
   func read() -> String? { read(foreign) ?? read(own) }
 
   private func read(_ path: String) -> String? {
@@ -40,10 +40,10 @@ struct KeptToken: Sendable {
     return content.token
   }
 
-  /// Keeps a token, readable by its owner alone from its first byte on; also where there is no store yet, since a strict
-  /// server takes only the newest.
+  /// Saves a token in a file that only the owner can read from the start. Also works without a store: a strict server
+  /// accepts only the newest token.
   ///
-  /// A token that cannot be written is no reason to stop: the configured one may go on working.
+  /// Ignores errors: the configured token may still work.
   func keep(_ token: String) {
     guard let data = try? JSONEncoder().encode(Content(descendsFrom: origin, token: token)) else { return }
     let isOwn = StorePath.mayBelong(storePath, to: origin)
@@ -64,22 +64,22 @@ struct KeptToken: Sendable {
     )
     guard isMade, let handle = FileHandle(forWritingAtPath: temporary) else { return }
     guard (try? handle.write(contentsOf: data)) != nil, (try? handle.close()) != nil else { return }
-    // In one step, so that another process never reads half of it.
+    // Renamed atomically, so that another process never reads half of it.
     guard rename(temporary, path) == 0 else { return (try? FileManager.default.removeItem(atPath: temporary)) ?? () }
     if isOwn, foreign != own { try? FileManager.default.removeItem(atPath: foreign) }
   }
 
-  /// Drops the kept token, which turned out to be somebody else's: the configured one is tried next time.
+  /// Removes the saved token, which turned out to be another user's: the configured one is tried next time.
   ///
   /// - Returns: whether there was one.
   func forget() -> Bool { read(own) != nil && (try? FileManager.default.removeItem(atPath: own)) != nil }
 
   private var origin: String { Self.origin(of: configured) }
 
-  /// What is written down of a configured token: its hash.
+  /// The hash of a configured token, which is stored instead of it.
   static func origin(of configured: String) -> String { CredentialDigest.name(ofToken: configured) }
 
-  /// Moves a kept token beside the store of its user, once it is known who that is.
+  /// Moves a saved token to the store of its user, once the user is known.
   static func move(from storePath: String, to other: String) {
     guard FileManager.default.fileExists(atPath: storePath + ".token") else { return }
     _ = rename(storePath + ".token", other + ".token")

@@ -14,18 +14,18 @@ import Foundation
 struct KeygenCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "keygen",
-    abstract: "Makes a P-256 server-to-server key.",
+    abstract: "Generate a P-256 server-to-server key.",
     discussion: """
-      Prints the public key to register in CloudKit Console, or with cktop serve --server-key, and its key ID; Apple's \
-      console gives the key an ID of its own. The private key goes to FILE (mode 0600, never over an existing one); \
-      without --out it is printed first, for a pipe into a secret store.
+      Prints the public key, which you register in CloudKit Console or with cktop serve --server-key, and its key ID; \
+      CloudKit Console assigns an ID of its own. The private key is written to FILE with mode 0600; an existing file \
+      is never overwritten. Without --out it is printed first, so that it can be piped into a secret store.
 
         cktop keygen --out server.pem > public.pem
       """
   )
 
-  @Option(help: ArgumentHelp("Where the private key goes.", valueName: "file")) var out: String?
-  @Flag(help: "The public key and its ID as one JSON object.") var json = false
+  @Option(help: ArgumentHelp("Write the private key to this file.", valueName: "file")) var out: String?
+  @Flag(help: "Print the public key and its ID as a JSON object.") var json = false
 
   func run() async throws {
     let key = CKServerToServerKey.generate()
@@ -42,14 +42,14 @@ struct KeygenCommand: AsyncParsableCommand {
     OutputStream.standard.line("Key ID: \(key.keyID)")
   }
 
-  /// Writes the key so that nobody else can read it at any moment, and nothing that exists is lost.
+  /// Writes the key to a new file that only the owner can read from the start. Never overwrites a file.
   private func write(_ text: String, to path: String) throws(CommandFailure) {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      if errno == EEXIST { throw .usage("\(path) exists; choose another --out, a key is never overwritten") }
+      if errno == EEXIST { throw .usage("\(path) exists and a key is never overwritten; choose another --out") }
       throw .usage("\(path) cannot be written (\(String(cString: strerror(errno)))); choose another --out")
     }
-    // A umask may only take rights away, but a default list of rights may add some.
+    // A umask only removes permissions, but a default ACL may add some.
     fchmod(descriptor, 0o600)
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     do {

@@ -2,19 +2,18 @@ import CloudKit
 import CloudSync
 import Facts
 
-/// How a pass ended, read from what it reported and from the store behind it: a pass that another process made reports
-/// its counts alone.
+/// The end of a sync, computed from its summary and the store: the summary of another process's sync has only counts.
 struct PassEnd {
   let summary: PassSummary
   let state: StoreStatus
   let status: CommandStatus
-  /// What stopped the pass as a whole, or stands in its way.
+  /// The error that stopped the sync, or that keeps it from completing.
   let error: WebServicesError?
   var failure: CommandFailure? { error.map { CommandFailure($0) } }
 
   /// - Parameters:
   ///   - startedAt: milliseconds since 1970.
-  ///   - waitForCloud: how many rows wait because the cloud was not reached, or asked for it.
+  ///   - waitForCloud: the number of rows that wait because the cloud was unreachable or asked to wait.
   init(_ summary: PassSummary, _ state: StoreStatus, startedAt: Int64, failedForPerson: Int, waitForCloud: Int) {
     self.summary = summary
     self.state = state
@@ -27,7 +26,7 @@ struct PassEnd {
     status = .combined(codes)
   }
 
-  /// What the store says stands in the way: an account's trouble, a wait, or the error that ended the pass.
+  /// The obstacle that the store records: an account problem, a wait, or the error that ended the sync.
   private static func standing(_ state: StoreStatus, since startedAt: Int64) -> WebServicesError? {
     if let problem = state.accountProblem { return WebServicesError(ServerErrorCode(problem.code), problem.message) }
     if let wait = state.throttles.first {
@@ -43,14 +42,14 @@ struct PassEnd {
     var line = "sent \(summary.sent), fetched \(summary.fetched), deleted \(summary.deleted)"
     let queue = state.queue
     let left = [
-      (queue.pending + queue.inFlight, "to be sent"), (queue.waiting, "waiting"), (queue.failed, "failed"),
-      (queue.paused, "paused"), (queue.conflicts, "in conflict"),
+      (queue.pending + queue.inFlight, "pending"), (queue.waiting, "retrying"), (queue.failed, "failed"),
+      (queue.paused, "paused"), (queue.conflicts, "conflict"),
     ]
     for (count, word) in left where count > 0 { line += ", \(count) \(word)" }
     if let count = summary.waitForApp { line += ", \(count) waiting for the app" }
     if state.isInSync { return line + "; in sync" }
     guard !state.pauses.isEmpty else { return line + "; not in sync" }
-    return line + "; \(state.pauses.map(\.reason).joined(separator: ", ")), cktop queue resume --all lifts that"
+    return line + "; \(state.pauses.map(\.reason).joined(separator: ", ")); run cktop queue resume --all to resume"
   }
 
   /// The summary for scripts.
@@ -68,18 +67,19 @@ struct PassEnd {
 
   private static let listed = 50
 
-  /// Lists what failed, waits, conflicts or is held back, a line each on standard error.
+  /// Prints on standard error, one line each: failures, retries, conflicts, waits and deletions on hold.
   func listFailures(_ store: SyncStore) throws {
-    // What stopped the pass as a whole has been told.
+    // The error that stopped the sync has already been printed.
     if error == nil, state.queue.pending > 0 {
       for wait in state.throttles {
-        CommandFailure("\(wait.scope) waits after \(wait.error): \(wait.message); cktop status says until when", status)
-          .report()
+        let scope = WaitScope(name: wait.scope).asCause
+        let what = "\(scope.text): \(Words.joined(wait.message, wait.error))"
+        CommandFailure("\(what); run cktop status to see until when", status).report()
       }
     }
     if let count = summary.waitForApp {
       let what = count == 1 ? "1 change waits" : "\(count) changes wait"
-      CommandFailure("\(what) for the app; sync with the app, or release with cktop sync --without-app", status)
+      CommandFailure("\(what) for the app; sync with the app, or run cktop sync --without-app", status)
         .report()
     }
     let filter = try QueueFilter(parsing: "state in ('failed', 'waiting', 'conflict')")
@@ -90,25 +90,23 @@ struct PassEnd {
         row.state == .conflict
         ? "conflict" : row.cause.text
       let advice = row.state == .conflict ? "cktop conflicts show \(row.id)" : "cktop queue show \(row.id)"
-      CommandFailure("\(what): \(why); \(advice)", status).report()
+      CommandFailure("\(what): \(why); run \(advice)", status).report()
     }
     if found.total > Self.listed {
-      CommandFailure("and \(found.total - Self.listed) more; cktop queue list tells all", status).report()
+      CommandFailure("and \(found.total - Self.listed) more; run cktop queue list to see all", status).report()
     }
     for unreadable in state.unreadable {
-      let remedy = "the local copy may be out of date, give this credential the right to read"
+      let remedy = "the local copy may be out of date, grant this credential read access"
       CommandFailure("\(unreadable.summary); \(remedy)", status).report()
     }
     for held in state.heldDeletions {
       let zone = held.zoneID.zoneName
       let what =
         held.isWholeZone
-        ? "zone \(zone) was deleted on the server, its \(held.records) records are kept here"
-        : "\(held.records) records of zone \(zone) were deleted on the server, they are kept here"
-      CommandFailure(
-        "\(what) until you decide: cktop zones restore \(zone.asArgument), or cktop zones accept \(zone.asArgument)",
-        status
-      ).report()
+        ? "the server deleted zone \(zone) with \(Words.count(held.records, "record"))"
+        : "the server deleted \(Words.count(held.records, "record")) in zone \(zone)"
+      let ways = "cktop zones restore \(zone.asArgument) or cktop zones accept \(zone.asArgument)"
+      CommandFailure("\(what), local copies are kept; run \(ways)", status).report()
     }
   }
 }

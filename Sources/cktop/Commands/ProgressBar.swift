@@ -1,11 +1,11 @@
 import CloudSync
 import Facts
 
-/// A progress bar on standard error, where a person watches: drawn from the store, whoever drives.
+/// A progress bar on standard error for terminals, drawn from the store, whichever process syncs.
 final class ProgressBar: Sendable {
   private let task: Task<Void, Never>
 
-  /// Starts a bar; nil where an output is no terminal.
+  /// Starts a bar; nil if an output is not a terminal.
   static func start(_ store: SyncStore) -> ProgressBar? {
     guard OutputStream.standard.isTerminal, OutputStream.error.isTerminal else { return nil }
     return ProgressBar(store)
@@ -21,7 +21,7 @@ final class ProgressBar: Sendable {
     }
   }
 
-  /// Stops and takes the bar away.
+  /// Stops and erases the bar.
   func stop() async {
     task.cancel()
     await task.value
@@ -31,7 +31,7 @@ final class ProgressBar: Sendable {
     OutputStream.error.write("\r" + line(status, width: OutputStream.error.width ?? 80) + "\u{1B}[K")
   }
 
-  /// The bar's line, never wider than the terminal: a line that wraps cannot be drawn over.
+  /// The bar's line, never wider than the terminal: a line that wraps cannot be overwritten.
   static func line(_ status: StoreStatus, width: Int) -> String {
     guard let progress = status.progress else {
       let verdict = status.verdict(hasCredential: true)
@@ -42,8 +42,8 @@ final class ProgressBar: Sendable {
     guard progress.phase != .fetch, progress.total > 0 else {
       return "fetched \(progress.done)".cut(toColumns: width - 1)
     }
-    let rate = progress.perSecond.map { ", \(Int($0)) a second" } ?? ""
-    let rest = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s to go" } ?? ""
+    let rate = progress.perSecond.map { ", \(Int($0))/s" } ?? ""
+    let rest = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s left" } ?? ""
     let verb = progress.phase == .upload ? "uploaded" : "sent"
     let text = "\(verb) \(progress.amount) of \(progress.whole)\(rate)\(rest)"
     let room = width - text.count - 5

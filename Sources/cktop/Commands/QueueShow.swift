@@ -7,17 +7,17 @@ import Facts
 struct QueueShow: Verb {
   static let configuration = CommandConfiguration(
     commandName: "show",
-    abstract: "One operation: payload, difference to base and server, every attempt, what it waits for."
+    abstract: "Show one operation: payload, base and server values, every attempt, what it waits for."
   )
 
   @Argument(help: "The operation's number.") var id: Int64
-  @Flag(help: "One JSON object.") var json = false
+  @Flag(help: "Print one JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
     let redactor = Redactor(session.settings, storePath: session.storePath)
     guard let detail = try session.storeToRead().detail(of: id).map(redactor.redact), let object = detail.json else {
-      throw CommandFailure("there is no operation \(id); cktop queue list names them", .itemsFailed)
+      throw CommandFailure("there is no operation \(id); run cktop queue list to see them", .itemsFailed)
     }
     OutputStream.standard.lines(json ? [object.line] : lines(detail).map(\.visible))
   }
@@ -33,7 +33,7 @@ struct QueueShow: Verb {
       }
     } else if let entry = detail.history {
       lines.append(
-        "operation \(entry.id): \(entry.kind.rawValue) \(entry.type ?? "") \(entry.key.name) in zone \(entry.key.zone)"
+        "operation \(entry.id): \(entry.kind.phrase(entry.type, entry.key))"
       )
       lines.append("  ended      \(entry.ending.rawValue) at \(time(entry.endedAt)): \(entry.cause.text)")
     }
@@ -42,7 +42,7 @@ struct QueueShow: Verb {
       lines.append("  dropped    \(what) at \(time(dropped.at)): \(dropped.cause.text)")
     }
     for attempt in detail.attempts.reversed() {
-      let error = attempt.code.map { "\($0): \(attempt.message ?? "")" } ?? "answered"
+      let error = attempt.code.map { "\($0): \(attempt.message ?? "")" } ?? "ok"
       lines.append("  attempt \(attempt.number) at \(time(attempt.at)): \(error)")
     }
     return lines
@@ -51,9 +51,9 @@ struct QueueShow: Verb {
   private func head(_ row: QueueRow, made: Int) -> [String] {
     let spared =
       made > row.attempts
-      ? "; \(made) were made, but those before a retry or through no fault of its own do not count" : ""
+      ? "; \(made) were made, but those before a retry or with an outside cause do not count" : ""
     var lines = [
-      "operation \(row.id): \(row.kind.rawValue) \(row.type ?? "") \(row.key.name) in zone \(row.key.zone)",
+      "operation \(row.id): \(row.kind.phrase(row.type, row.key))",
       "  version    \(row.version)",
       "  state      \(Words.state(row.state.rawValue)), \(row.cause.text)",
       "  enqueued   \(time(row.enqueuedAt)), \(row.bytes) bytes",

@@ -5,22 +5,22 @@ import CloudSync
 struct RecordsDelete: Verb {
   static let configuration = CommandConfiguration(
     commandName: "delete",
-    abstract: "Enqueues the deletion of records.",
+    abstract: "Enqueue the deletion of records.",
     discussion: """
-      Names that are ambiguous stop the command before anything is enqueued. On a terminal it asks first; elsewhere it needs \
-      --yes.
+      An ambiguous name stops the command before anything is enqueued. Asks for confirmation on a terminal; elsewhere \
+      --yes is required.
       """
   )
 
-  @Argument(help: "The records' names.") var names: [String]
-  @Option(help: "The zone; without it, all zones are searched.") var zone: String?
-  @Flag(help: "Ask no questions.") var yes = false
-  @Flag(help: "A JSON object a line.") var json = false
+  @Argument(help: "The names of the records.") var names: [String]
+  @Option(help: "The zone; default: all zones are searched.") var zone: String?
+  @Flag(help: "Do not ask for confirmation.") var yes = false
+  @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
     try session.refuseIfReadOnly()
-    try Question.needAnswer(yes, "records delete deletes records here and on the server")
+    try Question.needAnswer(yes, "records delete deletes records locally and on the server")
     let store = try await session.storeToChange()
     let zone = try zone.map(store.zoneKey(named:))
     var found: [RecordRow] = []
@@ -30,7 +30,7 @@ struct RecordsDelete: Verb {
     }
     if !yes, !found.isEmpty {
       let records = found.count == 1 ? "record \(found[0].record.key.name)" : "\(found.count) records"
-      guard Question.ask("Delete \(records), here and on the server?".visible) else { return }
+      guard Question.ask("Delete \(records), locally and on the server?".visible) else { return }
     }
     let accepted = try store.enqueue(found.map { Change($0.record.key, .delete) })
     for (row, accepted) in zip(found, accepted) {
@@ -38,14 +38,14 @@ struct RecordsDelete: Verb {
         key: row.record.key,
         type: row.record.type,
         accepted,
-        deed: try isQueued(accepted, store) ? "enqueued the deletion of" : "took back the unsent"
+        deed: try isQueued(accepted, store) ? "enqueued the deletion of" : "cancelled the unsent"
       )
       try report.print(json: json)
     }
     try report(missing: missing)
   }
 
-  /// Of what was never sent nothing is left to be deleted on the server.
+  /// Whether a deletion is queued. A record that was never sent needs none on the server.
   private func isQueued(_ accepted: Accepted, _ store: SyncStore) throws -> Bool {
     guard case .enqueued(let id) = accepted else { return true }
     return try store.detail(of: id)?.operation != nil

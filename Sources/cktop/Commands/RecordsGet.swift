@@ -5,11 +5,11 @@ import Facts
 
 /// `cktop records get`.
 struct RecordsGet: Verb {
-  static let configuration = CommandConfiguration(commandName: "get", abstract: "Single records by name.")
+  static let configuration = CommandConfiguration(commandName: "get", abstract: "Show single records by name.")
 
-  @Argument(help: "The records' names.") var names: [String]
-  @Option(help: "The zone; without it, all zones are searched.") var zone: String?
-  @Flag(help: "A JSON object a line.") var json = false
+  @Argument(help: "The names of the records.") var names: [String]
+  @Option(help: "The zone; default: all zones are searched.") var zone: String?
+  @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var source: RecordSource
   @OptionGroup var options: StoreOptions
 
@@ -42,7 +42,7 @@ struct RecordsGet: Verb {
         let name = record.key.name
         if let other = found.updateValue(RecordRow(onServer: record), forKey: name) {
           let both = "\(other.record.key.zone), \(zone.zone)"
-          throw CommandFailure.usage("'\(name)' is a record in the zones \(both); say which with --zone")
+          throw CommandFailure.usage("'\(name)' is a record in several zones (\(both)); choose one with --zone")
         }
       }
     }
@@ -57,7 +57,7 @@ struct RecordsGet: Verb {
       "  modified   \(record.modifiedAt.flatMap(RFC3339.text(milliseconds:)) ?? "never")",
     ]
     if let operation = row.operation {
-      lines.append("  pending    operation \(operation), \(row.operationState?.rawValue ?? "")")
+      lines.append("  pending    operation \(operation), \(Words.state(row.operationState?.rawValue ?? ""))")
     }
     for (name, value) in record.fields.sorted(by: { $0.key < $1.key }) {
       lines.append("  \(name) (\(value.wireType)) = \(value.text)")

@@ -6,12 +6,12 @@ import Foundation
 struct RecordsImport: Verb {
   static let configuration = CommandConfiguration(
     commandName: "import",
-    abstract: "Enqueues the records of a JSON, NDJSON or CSV file.",
+    abstract: "Enqueue the records of a JSON, NDJSON or CSV file.",
     discussion: """
-      A field has the type that mirror or queue know it by, else the one that fits the whole column. Lines that \
-      cannot be imported are listed with their numbers, the rest is enqueued. \
-      Importing again enqueues only what differs. What 'cktop records export' wrote is read as it is: by its names, its \
-      types and, without --zone, into its zones.
+      A field has the type known from the local copy or the queue, otherwise the type that fits the whole column. \
+      Lines that cannot be imported are listed with their numbers; the rest is enqueued. Importing again enqueues only \
+      what differs. The output of 'cktop records export' is imported with its names, its types and, without --zone, \
+      its zones.
 
         cktop records import cities.csv --type City --id code --reference country=Country
       """
@@ -19,26 +19,25 @@ struct RecordsImport: Verb {
 
   @Argument(help: "The file; - reads standard input.") var file: String
   @Option(help: "The record type.") var type: String
-  @Option(name: .customLong("id"), help: "The field that names the record; without it, names are made.") var idField:
-    String?
-  @Option(help: "The zone; without it the standard one, or an export's own.") var zone: String?
+  @Option(name: .customLong("id"), help: "The field with the record name; default: generated.") var idField: String?
+  @Option(help: "The zone; default: that of the export, or the standard zone.") var zone: String?
   @Option(
     name: .customLong("reference"),
     help: ArgumentHelp(
-      "Makes a field a reference to the record of that name. May be repeated.",
+      "Make a field a reference to the record of that name. May be repeated.",
       valueName: "field=type"
     )
   )
   var references: [String] = []
-  @Flag(help: "What was done as a JSON object.") var json = false
+  @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
-  /// Enough for few transactions, few enough not to keep other processes waiting.
+  /// Large enough to need few transactions, small enough not to block other processes.
   private static let batch = 2000
 
   func run(_ session: Session) async throws {
     guard NameRule.isFieldName(type) else {
-      throw CommandFailure.usage("'\(type)' is no record type; use a letter, then letters, digits and _")
+      throw CommandFailure.usage("'\(type)' is not a valid record type; use a letter, then letters, digits and _")
     }
     let references = try ImportPlan.references(parsing: references)
     let records = try RecordFile(data(), name: file == "-" ? "standard input" : file)
@@ -80,11 +79,12 @@ struct RecordsImport: Verb {
       if FileManager.default.fileExists(atPath: file, isDirectory: &isFolder), isFolder.boolValue {
         throw .usage("\(file) is a folder; name one file")
       }
-      throw .usage("\(file) cannot be read (\((error as NSError).localizedDescription)); check the path and its rights")
+      let reason = (error as NSError).localizedDescription
+      throw .usage("\(file) cannot be read (\(reason)); check the path and its permissions")
     }
   }
 
-  /// - Returns: how far it went, with what stopped it, if anything did.
+  /// - Returns: the result so far, and the error that stopped the import, if any.
   private func enqueue(_ plan: ImportPlan, _ zone: ZoneKey, _ store: SyncStore) -> (ImportResult, StoreError?) {
     var result = ImportResult(plan)
     for start in stride(from: 0, to: plan.records.count, by: Self.batch) {
@@ -108,14 +108,14 @@ struct RecordsImport: Verb {
   }
 }
 
-/// What an import did.
+/// The result of an import.
 struct ImportResult {
   var read: Int
   var enqueued = 0
   var unchanged = 0
   var refused: [Refusal]
 
-  /// A line that was not imported, by the file's plan or by the store.
+  /// A line that was not imported, refused by the import plan or by the store.
   struct Refusal {
     var line: Int
     var field: String?
@@ -127,12 +127,12 @@ struct ImportResult {
     refused = plan.refusals.map { Refusal(line: $0.line, field: $0.field, message: $0.message) }
   }
 
-  /// What stopped an import, with what is to be known of what came before.
+  /// The failure that stopped an import, with what was enqueued before it.
   func interrupted(by error: StoreError, makesNames: Bool) -> CommandFailure {
     let failure = CommandFailure(error)
     guard enqueued > 0 else { return failure }
-    let next = makesNames ? "importing again makes them a second time, under other names" : "importing again goes on"
-    return CommandFailure("\(failure.message); \(enqueued) records are enqueued already, \(next)", .itemsFailed)
+    let next = makesNames ? "importing again adds them again under other names" : "importing again continues"
+    return CommandFailure("\(failure.message); \(enqueued) records are already enqueued, \(next)", .itemsFailed)
   }
 
   /// The result for people.

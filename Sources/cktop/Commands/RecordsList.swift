@@ -1,15 +1,16 @@
 import ArgumentParser
 import CloudKit
 import CloudSync
+import Facts
 
 /// `cktop records list`.
 struct RecordsList: Verb {
-  static let configuration = CommandConfiguration(commandName: "list", abstract: "Records by zone and name.")
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "List records by zone and name.")
 
-  @Option(help: "Only records of this type.") var type: String?
-  @Option(help: "Only records of this zone.") var zone: String?
-  @Option(help: "At most so many.") var limit: Int?
-  @Flag(help: "A JSON object a line.") var json = false
+  @Option(help: "Show only records of this type.") var type: String?
+  @Option(help: "Show only records of this zone.") var zone: String?
+  @Option(help: "Maximum number of records.") var limit: Int?
+  @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var source: RecordSource
   @OptionGroup var options: StoreOptions
 
@@ -30,7 +31,7 @@ struct RecordsList: Verb {
 }
 
 extension [RecordRow] {
-  /// The records as lines for people.
+  /// The records as a table.
   var table: [String] {
     var table = TextTable([
       .init(title: "NAME", mayShrink: true), .init(title: "TYPE", mayShrink: true),
@@ -40,7 +41,8 @@ extension [RecordRow] {
     for row in self {
       let record = row.record
       table.append([
-        record.key.name, record.type, record.key.zone, row.operationState?.rawValue ?? "", record.fields.text,
+        record.key.name, record.type, record.key.zone, Words.state(row.operationState?.rawValue ?? ""),
+        record.fields.text,
       ])
     }
     return table.lines(width: OutputStream.standard.width)
@@ -51,12 +53,12 @@ extension [RecordRow] {
 struct RecordsExport: Verb {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Records as NDJSON: a JSON object a line."
+    abstract: "Export records as NDJSON, one JSON object per line."
   )
 
-  @Option(help: "Only records of this type.") var type: String?
-  @Option(help: "Only records of this zone.") var zone: String?
-  @Flag(help: "The same; accepted for likeness with the other verbs.") var json = false
+  @Option(help: "Show only records of this type.") var type: String?
+  @Option(help: "Show only records of this zone.") var zone: String?
+  @Flag(help: "No effect; the output is always JSON.") var json = false
   @OptionGroup var source: RecordSource
   @OptionGroup var options: StoreOptions
 
@@ -65,7 +67,7 @@ struct RecordsExport: Verb {
   }
 }
 
-/// A walk over records, a page at a time, so that a large mirror is never in memory as a whole.
+/// Reads records page by page, so that a large local copy is never in memory as a whole.
 struct RecordListing {
   let type: String?
   let zone: String?
@@ -110,7 +112,7 @@ struct RecordListing {
   ) async throws {
     let engine = try session.engine(store)
     if type == nil, store.knowsNoTypes {
-      OutputStream.error.line("cktop: no record type is known here, so nothing can be read; name one with --type")
+      OutputStream.error.line("cktop: no record types are known, so nothing can be read; name one with --type")
     }
     let zones = if let zone { [zone] } else { try await engine.zonesOfServer() }
     var left = limit ?? .max

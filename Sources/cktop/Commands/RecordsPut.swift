@@ -7,10 +7,11 @@ import Foundation
 struct RecordsPut: Verb {
   static let configuration = CommandConfiguration(
     commandName: "put",
-    abstract: "Enqueues a new record, or a change of just these fields of a known one.",
+    abstract: "Enqueue a new record, or a change of only these fields of a known record.",
     discussion: """
-      A value is read as JSON where it is JSON, else as text; FIELD:TYPE=VALUE says the wire type, FIELD= clears the \
-      field. The value of an asset is the path of its file, which is copied now. Nothing is sent before the next sync.
+      A value is parsed as JSON if it is JSON, otherwise it is text. FIELD:TYPE=VALUE sets the wire type, FIELD= \
+      clears the field. The value of an asset is the path of its file, which is copied now. Nothing is sent before the \
+      next sync.
 
         cktop records put --type Task --name t1 title='Buy milk' done=0 due:TIMESTAMP=2026-01-31T12:00:00Z
         cktop records put --type Task --name t1 photo:ASSETID=./milk.jpg
@@ -18,10 +19,10 @@ struct RecordsPut: Verb {
   )
 
   @Option(help: "The record type.") var type: String?
-  @Option(help: "The record's name; without it, a new one is made.") var name: String?
-  @Option(help: "The zone; without it that of the known record, else the standard one.") var zone: String?
-  @Flag(help: "Leave assets' files where they are and read them when they are sent.") var inPlace = false
-  @Flag(help: "What was done as a JSON object.") var json = false
+  @Option(help: "The record's name; default: a new one is generated.") var name: String?
+  @Option(help: "The zone; default: that of the known record, else the standard zone.") var zone: String?
+  @Flag(help: "Do not copy asset files; read them when they are sent.") var inPlace = false
+  @Flag(help: "Print the result as a JSON object.") var json = false
   @Argument(help: ArgumentHelp("The fields.", valueName: "field=value")) var assignments: [String] = []
   @OptionGroup var options: StoreOptions
 
@@ -34,7 +35,7 @@ struct RecordsPut: Verb {
       throw CommandFailure.usage("\(problem); choose another --name")
     }
     if let type, !NameRule.isFieldName(type) {
-      throw CommandFailure.usage("'\(type)' is no record type; use a letter, then letters, digits and _")
+      throw CommandFailure.usage("'\(type)' is not a valid record type; use a letter, then letters, digits and _")
     }
     let store = try await session.storeToChange()
     let zone = try zone.map(store.zoneKey(named:))
@@ -61,12 +62,12 @@ struct RecordsPut: Verb {
   }
 }
 
-/// What became of one record that was handed in.
+/// The result of enqueuing one record.
 struct EnqueueReport {
   let key: RecordKey
   let type: String?
   let accepted: Accepted
-  /// What is said of it where it is accepted.
+  /// The words for a change that was accepted.
   let deed: String
 
   init(key: RecordKey, type: String?, _ accepted: Accepted, deed: String = "enqueued") {
@@ -76,7 +77,7 @@ struct EnqueueReport {
     self.deed = deed
   }
 
-  /// Prints it; a refusal is a usage failure.
+  /// Prints the result; a refusal is a usage failure.
   func print(json: Bool) throws(CommandFailure) {
     let (id, result): (Int64?, String)
     switch accepted {

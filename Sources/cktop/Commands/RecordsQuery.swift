@@ -8,21 +8,21 @@ import Foundation
 struct RecordsQuery: Verb {
   static let configuration = CommandConfiguration(
     commandName: "query",
-    abstract: "Records that a query finds.",
+    abstract: "List the records that a query matches.",
     discussion: """
-      A record type, then 'where' with a predicate as NSPredicate reads it, then 'sort by' with fields, each of them with \
-      'desc' after it where the greatest comes first. Both may be left out.
+      A query is a record type, then 'where' with an NSPredicate format, then 'sort by' with fields. Write 'desc' \
+      after a field for descending order. 'where' and 'sort by' are optional.
 
         cktop records query "City where people > 100000 and name beginswith 'L' sort by people desc, name"
 
-      Here the whole grammar holds; with --remote what the server can do, which joins conditions with AND.
+      The local copy supports the whole grammar; --remote only what the server supports: conditions joined with AND.
       """
   )
 
   @Argument(help: ArgumentHelp("The query.", valueName: "type where … sort by …")) var query: String
-  @Option(help: "Only records of this zone.") var zone: String?
-  @Option(help: "At most so many.") var limit: Int?
-  @Flag(help: "A JSON object a line.") var json = false
+  @Option(help: "Show only records of this zone.") var zone: String?
+  @Option(help: "Maximum number of records.") var limit: Int?
+  @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var source: RecordSource
   @OptionGroup var options: StoreOptions
 
@@ -55,7 +55,7 @@ struct RecordsQuery: Verb {
     do {
       for zone in zones { found += try await engine.recordsOfServer(in: zone, matching: query) }
     } catch let error as CKError {
-      throw CommandFailure.usage("\(error.localizedDescription.withoutFullStop); leave out --remote to look here")
+      throw CommandFailure.usage("\(error.localizedDescription.withoutFullStop); omit --remote to query the local copy")
     }
     return found.sorted { $0.key < $1.key }.map(RecordRow.init(onServer:))
   }
@@ -67,7 +67,7 @@ extension CKQuery {
     let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
     let type = String(text.prefix { !$0.isWhitespace })
     guard NameRule.isFieldName(type) else {
-      throw .usage("a query begins with a record type; write City where name = 'Lisbon'")
+      throw .usage("a query begins with a record type; write for example City where name = 'Lisbon'")
     }
     let (head, order) = text.dropFirst(type.count).splitAtSorting
     let condition: String
@@ -77,7 +77,7 @@ extension CKQuery {
       condition = "TRUEPREDICATE"
     } else {
       let text = head.trimmingCharacters(in: .whitespaces)
-      throw .usage("after a record type comes 'where' or 'sort by', not '\(text)'; cktop help records query tells more")
+      throw .usage("after a record type comes 'where' or 'sort by', not '\(text)'; see cktop help records query")
     }
     self.init(recordType: type, predicate: NSPredicate(format: condition))
     if let problem { throw .usage("the predicate cannot be read: \(problem); correct it") }
@@ -97,7 +97,7 @@ extension CKQuery {
     return descriptors
   }
 
-  /// Records in the order that the query asks for; of equal ones the first stays first.
+  /// The records in the order of the query; equal ones keep their order.
   fileprivate func sorted(_ rows: [RecordRow]) -> [RecordRow] {
     guard let descriptors = sortDescriptors else { return rows }
     return rows.enumerated().map { (place: $0.offset, row: $0.element, record: CKRecord($0.element.record)) }
@@ -116,7 +116,7 @@ extension CKQuery {
 }
 
 extension Substring {
-  /// What comes before the last `sort by` outside of quotes, and what comes after it, if there is one.
+  /// The parts before and after the last `sort by` outside quotes; the second is nil if there is none.
   fileprivate var splitAtSorting: (Substring, Substring?) {
     var quote: Character?
     var isEscaped = false

@@ -2,11 +2,11 @@ import CloudSync
 import Facts
 import Foundation
 
-/// Takes secrets out of texts that came from elsewhere: answers of servers may quote what they were asked.
+/// Masks secrets in texts from elsewhere: a server's reply may quote the request.
 struct Redactor: Sendable {
   private let secrets: [String]
 
-  /// - Parameter settings: Where this process's own secrets are.
+  /// - Parameter settings: the settings, which hold this process's secrets.
   init(_ settings: Settings, storePath: String?) {
     var secrets = [settings.apiToken?.value, settings.webAuthToken?.value].compactMap { $0 }
     if let path = storePath, let configured = settings.webAuthToken?.value,
@@ -17,11 +17,11 @@ struct Redactor: Sendable {
     self.secrets = secrets.filter { $0.count >= 4 }.sorted { $0.count > $1.count }
   }
 
-  /// The text with secrets blotted out.
+  /// The text with secrets masked.
   func redact(_ text: String) -> String {
     var text = text
     for secret in secrets { text = text.replacingOccurrences(of: secret, with: "********") }
-    // Tokens of other people and other times, by the names under which they travel.
+    // Tokens of other users and earlier sessions, found by their parameter names.
     for name in ["ckWebAuthToken", "ckAPIToken", "ckSession", "webAuthToken"] {
       text = text.replacingOccurrences(
         of: "(\(name)[\"']?\\s*[=:]\\s*[\"']?)[^\"'&\\s,}]+",
@@ -32,13 +32,13 @@ struct Redactor: Sendable {
     return text
   }
 
-  /// The cause; where its words have a secret, those words without it.
+  /// The cause; if its text holds a secret, the masked text.
   func redact(_ cause: Cause) -> Cause {
     let text = redact(cause.text)
     return text == cause.text ? cause : .legacy(text)
   }
 
-  /// An operation of a list without secrets.
+  /// An operation of a list with secrets masked.
   func redact(_ row: QueueRow) -> QueueRow {
     var row = row
     row.cause = redact(row.cause)
@@ -62,7 +62,7 @@ struct Redactor: Sendable {
     return row
   }
 
-  /// All that is known of an operation, without secrets.
+  /// The details of an operation with secrets masked.
   func redact(_ detail: OperationDetail) -> OperationDetail {
     let known = detail
     var detail = detail

@@ -4,7 +4,7 @@ import Facts
 import Foundation
 
 extension OutputStream {
-  /// Whether colours are seen and wanted.
+  /// Whether to use colours: on a terminal, unless `NO_COLOR` is set.
   var isColoured: Bool { isTerminal && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty }
 }
 
@@ -16,7 +16,8 @@ extension EmulatorServer.LogEntry {
     case magenta = "35"
   }
 
-  /// The line of the request log: time, method, database and operation, records, outcome, duration, and what faults struck.
+  /// The line of the request log: time, method, database and operation, records, outcome, duration, and the faults that
+  /// were injected.
   func line(at now: Int64, isColoured: Bool = false) -> String {
     let paint = { (text: String, colour: Colour) in
       isColoured ? "\u{1B}[\(colour.rawValue)m\(text.visible)\u{1B}[0m" : text.visible
@@ -29,7 +30,7 @@ extension EmulatorServer.LogEntry {
     return words.joined(separator: " ")
   }
 
-  /// The operation with its database, or the path that leads to none; never the query, in which tokens travel.
+  /// The database and operation, or the path of an unknown request. Never the query, which may hold tokens.
   private var target: String {
     switch summary.operation {
     case "unknown", "admin": String(summary.path.prefix(100))

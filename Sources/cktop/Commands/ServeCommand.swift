@@ -8,16 +8,16 @@ import Foundation
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
-    abstract: "A CloudKit server on this machine, over HTTP on loopback.",
+    abstract: "Run a CloudKit server on this machine, over HTTP on loopback.",
     discussion: """
-      The URL is the first line on standard output; the request log goes to standard error. Any API token is accepted \
-      and any web-auth token is the user of that name, unless --strict-auth. Ends in good order at SIGINT and SIGTERM.
+      The URL is the first line on standard output; the request log goes to standard error. Without --strict-auth, any \
+      API token is accepted and any web auth token is the user of that name. SIGINT and SIGTERM stop the server cleanly.
 
-      With --data everything answered is on disk, whenever the process dies. Without it everything is gone at the end, \
-      and a new server does not know the sync tokens of the one before: clients read everything anew.
+      With --data, everything that was answered is on disk, even if the process is killed. Without it, all data is \
+      lost at the end, and a new server rejects the sync tokens of the previous one, so clients fetch everything again.
 
-      --host opens the server to other machines, and is accepted only with --strict-auth and somebody to let in. What is \
-      sent is not encrypted: put a proxy with TLS before it where the network is not yours.
+      --host opens the server to other machines. It requires --strict-auth and at least one --api-token, --user or \
+      --server-key. Traffic is not encrypted: use a TLS proxy on networks that you do not trust.
 
         cktop serve --port 8080 --data cloud.sqlite &
         CLOUDKIT_URL=http://127.0.0.1:8080 CLOUDKIT_API_TOKEN=any CLOUDKIT_WEB_AUTH_TOKEN=ana \\
@@ -25,41 +25,41 @@ struct ServeCommand: AsyncParsableCommand {
       """
   )
 
-  @Option(help: "The port; 0 picks a free one.") var port = 0
+  @Option(help: "The port to listen on; 0 picks a free one.") var port = 0
   @Option(
-    help: ArgumentHelp("Where to listen; others than this machine only with --strict-auth.", valueName: "address")
+    help: ArgumentHelp("The address to listen on; other than loopback only with --strict-auth.", valueName: "address")
   )
   var host = "127.0.0.1"
-  @Flag(help: "Opens /emulator: state, faults, time travel; see cktop help admin.") var admin = false
-  @Option(help: ArgumentHelp("Where everything is kept; without it, in memory.", valueName: "file")) var data: String?
-  @Option(help: ArgumentHelp("A TOML plan of faults; see cktop help faults.", valueName: "file")) var faults: String?
-  @Option(help: ArgumentHelp("Delays every answer.", valueName: "ms")) var delay = 0
+  @Flag(help: "Open the /emulator endpoint: state, faults, clock; see cktop help admin.") var admin = false
+  @Option(help: ArgumentHelp("The file for all data; default: in memory.", valueName: "file")) var data: String?
+  @Option(help: ArgumentHelp("A TOML fault plan; see cktop help faults.", valueName: "file")) var faults: String?
+  @Option(help: ArgumentHelp("Delay every reply.", valueName: "ms")) var delay = 0
   @Option(
     name: .customLong("schema"),
     help: ArgumentHelp(
-      "Imports a CloudKit schema file (.ckdb) into a container's development environment. May be repeated.",
+      "Import a CloudKit schema file (.ckdb) into a container's development environment. May be repeated.",
       valueName: "container=file"
     )
   )
   var schemas: [String] = []
-  @Flag(help: "Deploys each schema to production too, where writes add nothing to it.") var deploySchema = false
-  @Flag(help: "Refuse requests with unknown keys, which CloudKit ignores, to find misspelt ones.")
+  @Flag(help: "Also deploy each schema to production, where writes do not extend it.") var deploySchema = false
+  @Flag(help: "Reject requests with unknown keys, which CloudKit ignores, to find misspelled ones.")
   var strictKeys = false
   @Option(
     name: .customLong("assume"),
     help: ArgumentHelp(
-      "How CloudKit behaves where no source tells; see cktop help assumptions. May be repeated.",
+      "How CloudKit behaves where it is undocumented; see cktop help assumptions. May be repeated.",
       valueName: "name=value"
     )
   )
   var assumptions: [String] = []
   @Option(
     name: .customLong("server-key"),
-    help: ArgumentHelp("Registers a public server-to-server key. May be repeated.", valueName: "public.pem")
+    help: ArgumentHelp("Register a public server-to-server key. May be repeated.", valueName: "public.pem")
   )
   var serverKeys: [String] = []
   @Flag(help: "Accept only the tokens and users named by --api-token and --user.") var strictAuth = false
-  @Flag(help: "Accept only the last web-auth token issued to a user, as documented.") var strictWebAuth = false
+  @Flag(help: "Accept only the last web auth token issued to a user, as documented.") var strictWebAuth = false
   @Option(
     name: .customLong("api-token"),
     help: ArgumentHelp("An API token that --strict-auth accepts. May be repeated.", valueName: "token")
@@ -76,7 +76,7 @@ struct ServeCommand: AsyncParsableCommand {
     if !(0...600_000).contains(delay) { throw ValidationError("--delay must be between 0 and 600000 milliseconds") }
   }
 
-  /// What has to be sent along to the admin endpoint; from the environment, since others see a command line.
+  /// The token that the admin endpoint requires. From the environment, because other users see the command line.
   private static var adminToken: String? {
     ProcessInfo.processInfo.environment["CKTOP_ADMIN_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
   }
@@ -90,7 +90,7 @@ struct ServeCommand: AsyncParsableCommand {
     let access = admin ? AdminAccess(token: Self.adminToken) : nil
     let server = EmulatorServer(emulator, delay: .milliseconds(delay), admin: access) { entry in
       let line = entry.line(at: SyncStore.currentTime, isColoured: isColoured)
-      // The event loop must not wait for whoever reads the log.
+      // The event loop must not wait for the reader of the log.
       log.async { OutputStream.error.line(line) }
     }
     let (stops, stop) = AsyncStream.makeStream(of: Void.self)
@@ -111,10 +111,10 @@ struct ServeCommand: AsyncParsableCommand {
     for assumption in assumptions { try Assumption.apply(assumption, to: &configuration.assumptions) }
     configuration.apiTokens = Set(apiTokens)
     configuration.users = Set(users)
-    // A data file's seed is known to all: only this keeps strangers from making addresses up.
+    // The seed of a data file is public; this secret keeps others from forging URLs.
     if strictAuth { configuration.secret = (0..<4).map { _ in String(UInt64.random(in: 0...(.max))) }.joined() }
     configuration.serverKeys = try serverKeys.map(serverKey)
-    // What is not kept must not be recognised by the next server either.
+    // The next server must not accept tokens for data that was not kept.
     if data == nil { configuration.seed = .random(in: 0...(.max)) }
     do {
       return try Emulator(configuration: configuration, path: data)
@@ -123,12 +123,12 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  /// What is wrong with a data file, and what to do.
+  /// The message for a data file that cannot be used.
   static func refusal(of path: String, _ error: any Error) -> String {
     switch (error as? EmulatorFileError)?.reason {
     case .inUse?: "\(path) is in use by another server; stop that one, or choose another --data"
     case .foreign?: "\(path) is not a file of cktop serve; choose another --data"
-    case .newer?: "\(path) was written by a newer cktop; use that one, or choose another --data"
+    case .newer?: "\(path) was written by a newer cktop; update cktop, or choose another --data"
     case .damaged?: "\(path) is damaged; restore a copy, or choose another --data"
     case .inaccessible?:
       "\(path) cannot be opened for writing; check its folder, permissions and disk, or choose another --data"
@@ -161,7 +161,7 @@ struct ServeCommand: AsyncParsableCommand {
     } catch {
       switch error {
       case .noPublicKey:
-        throw .usage("\(path) holds no public key (-----BEGIN PUBLIC KEY-----); cktop keygen prints one")
+        throw .usage("\(path) holds no public key (-----BEGIN PUBLIC KEY-----); print one with cktop keygen")
       case .notP256: throw .usage("\(path) holds no P-256 key; make one with cktop keygen")
       }
     }
@@ -175,8 +175,8 @@ struct ServeCommand: AsyncParsableCommand {
     } catch is EmulatorServer.StartError {
       throw .usage(
         admin && strictAuth && Self.adminToken == nil
-          ? "--admin would be open to whoever reaches \(host); set CKTOP_ADMIN_TOKEN"
-          : "--host \(host) lets other machines in; add --strict-auth with --api-token, --user or --server-key"
+          ? "--admin would be open to anyone who can reach \(host); set CKTOP_ADMIN_TOKEN"
+          : "--host \(host) accepts other machines; add --strict-auth with --api-token, --user or --server-key"
       )
     } catch {
       throw .usage("\(host) port \(port) cannot be opened (\(error)); choose another --port, or 0 for a free one")

@@ -1,8 +1,8 @@
 import Foundation
 
 extension Session {
-  /// The theme that the environment or the configuration file names, for a command that needs no other setting; nil where
-  /// neither does.
+  /// The theme named by the environment or the configuration file, for commands that need no other setting; nil if
+  /// neither names one.
   static func theme(
     environment: [String: String] = ProcessInfo.processInfo.environment,
     home: String = NSHomeDirectory()

@@ -3,13 +3,13 @@ import CloudSync
 import Foundation
 import Synchronization
 
-/// What a verb works with: the settings, and from them the store, the client and the engine, each made when asked for.
+/// The settings of a command, and the store, client and engine made from them on demand.
 ///
-/// This is the one place where the parts are put together; tests put theirs in.
+/// All parts are assembled here; tests substitute their own.
 struct Session: Sendable {
   let settings: Settings
   let configurationFile: ConfigurationFile?
-  /// The store's file, once the server has said whose it is.
+  /// The store's file, once the server has named its user.
   private let found = FoundStore()
 
   /// Reads the settings of this process: its options, its environment, its configuration file.
@@ -29,31 +29,31 @@ struct Session: Sendable {
   static func configuration(_ path: String, home: String) throws(CommandFailure) -> ConfigurationFile? {
     guard FileManager.default.fileExists(atPath: path) else { return nil }
     guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
-      throw .usage("\(path) cannot be read as text; correct the file or its rights")
+      throw .usage("\(path) cannot be read as text; correct the file or its permissions")
     }
     return try ConfigurationFile(text, path: path, home: home)
   }
 
   // MARK: - Store
 
-  /// Where the store is or would be: of a file that nobody named, the one of whoever is signed in. Nil where nothing names
-  /// one, and where only the server can say who is signed in.
+  /// The path of the store, which may not exist yet. If no file is named, it is that of the signed-in user. Nil if no
+  /// setting names a store, or if only the server can say who is signed in.
   var storePath: String? {
     if let path = found.path { return path }
     guard let store = settings.store, store.source == .standard, let signIn else { return settings.store?.value }
     return StorePath.path(ofSignIn: signIn, base: store.value)
   }
 
-  /// What tells one sign-in from another; nil without a user.
+  /// The identifier of the sign-in; nil without a user.
   private var signIn: String? {
     guard case .webAuth(_, let token)? = try? settings.credential() else { return nil }
     return KeptToken.origin(of: token)
   }
 
-  /// Finds the store of a user beside the first user's, asking the server who is signed in where this machine does not know.
+  /// Finds the store of a further user. Asks the server who is signed in if this machine does not know.
   ///
-  /// - Parameter toSync: whether the server has to say who it is. A change is accepted all the same, in a file that waits
-  ///   for its user.
+  /// - Parameter toSync: whether the server must name the user. Otherwise a change is accepted in a file that waits
+  ///   until its user is known.
   private func findStore(_ scope: SyncStore.Scope, base: String, _ signIn: String, toSync: Bool) async throws -> String
   {
     let waiting = StorePath.path(ofUnknown: signIn, base: base)
@@ -65,7 +65,7 @@ struct Session: Sendable {
         let user = try await client(scope).caller().userRecordName
         path = StorePath.path(of: user, base: base)
         KeptToken.move(from: waiting, to: path)
-        // So that the next command need not ask.
+        // The next command need not ask.
         try makeStore(path, scope).adopt(identity: user, signIn: signIn, nil)
         found.path = path
       } catch let error as WebServicesError where !toSync && error.code.status == .cloudUnreachable {
@@ -77,7 +77,7 @@ struct Session: Sendable {
     return path
   }
 
-  /// Moves the changes of a file that waited for its user to the user's store.
+  /// Moves the changes of a file that waited for its user into the user's store.
   private func join(_ waiting: String, to path: String, _ scope: SyncStore.Scope, _ signIn: String) throws {
     let store = try SyncStore(path: path, scope: scope)
     let other = try SyncStore(path: waiting, scope: scope)
@@ -91,7 +91,7 @@ struct Session: Sendable {
     SyncStore.removeFiles(ofStoreAt: waiting)
   }
 
-  /// Container, environment and database. What nothing names is taken from a store that is named.
+  /// The container, environment and database. Settings that are not given are read from a store that is named.
   func scope() throws(CommandFailure) -> SyncStore.Scope {
     let known = settings.store?.source == .standard ? nil : storePath.flatMap(SyncStore.scope(ofStoreAt:))
     let container: String
@@ -110,20 +110,20 @@ struct Session: Sendable {
     )
   }
 
-  /// Opens the store read-only, for a verb that only looks.
+  /// Opens the store read-only, for a verb that only reads.
   func storeToRead() throws -> SyncStore { try existingStore(.reading) }
 
-  /// Opens the store read-only, for a verb that has something to show without one; nil where there is none.
+  /// Opens the store read-only; nil if there is none. For verbs that can run without a store.
   func storeIfMade() throws -> SyncStore? {
-    // The settings are checked all the same.
+    // Check the settings even without a store.
     _ = try scope()
     guard let storePath, FileManager.default.fileExists(atPath: storePath) else { return nil }
     return try storeToRead()
   }
 
-  /// Opens the store for a verb that commands what is queued. Refused in read-only mode.
+  /// Opens the store for a verb that changes queued operations. Refused in read-only mode.
   ///
-  /// - Parameter dryRun: whether the verb only shows what it would do, which is looking.
+  /// - Parameter dryRun: whether the verb only shows what it would do and needs only to read.
   func storeToCommand(dryRun: Bool = false) throws -> SyncStore {
     if !dryRun { try refuseIfReadOnly() }
     let store = try existingStore(dryRun ? .reading : .changing)
@@ -134,7 +134,7 @@ struct Session: Sendable {
     return store
   }
 
-  /// Opens the store for a verb that adds to what is queued in it. Refused in read-only mode, and to another user.
+  /// Opens the store for a verb that adds to its queue. Refused in read-only mode, and to another user.
   func storeToAddTo(dryRun: Bool = false) async throws -> SyncStore {
     let store = try storeToCommand(dryRun: dryRun)
     if !dryRun, let sender = try sender() { try await requireOwner(sender, of: store) }
@@ -152,7 +152,7 @@ struct Session: Sendable {
 
   private static let noStoreNamed = CommandFailure.usage("no store is named; give --store or --container")
 
-  /// Opens the store for a verb that syncs or enqueues, and makes it where there is none. Refused in read-only mode.
+  /// Opens the store for a verb that syncs or enqueues; creates it if there is none. Refused in read-only mode.
   func storeToChange(toSync: Bool = false) async throws -> SyncStore {
     try refuseIfReadOnly()
     let scope = try scope()
@@ -169,58 +169,58 @@ struct Session: Sendable {
     return store
   }
 
-  /// Opens a store, and makes it with the policy that is named where there is none.
+  /// Opens a store. If there is none, creates it with the given policy.
   private func makeStore(_ path: String, _ scope: SyncStore.Scope) throws -> SyncStore {
-    // Before the store is made, so that a wrong policy leaves none without one.
+    // Checked before the store is created, so that an invalid policy creates none.
     let policy = FileManager.default.fileExists(atPath: path) ? nil : try settings.policy()?.value
     let store = try SyncStore(path: path, scope: scope)
     if let policy { try store.setPolicy(policy, isFirst: true, actor: Operator.name) }
     return store
   }
 
-  /// Refuses a sender who is not the store's user. The server is asked about a sign-in that the store does not know.
+  /// Refuses a sender who is not the store's user. Asks the server about a sign-in that the store does not know.
   ///
-  /// - Throws: `StoreError` of kind `otherUser` where the store is another user's; `CommandFailure` where the server cannot be
-  ///   reached to tell.
+  /// - Throws: `StoreError` of kind `otherUser` if the store is another user's; `CommandFailure` if the server cannot
+  ///   be reached to check.
   private func requireOwner(_ sender: Sender, of store: SyncStore) async throws {
     try store.check(sender, toSend: false)
     guard try store.isUnknown(sender) else { return }
     do {
       let user = try await client(store.scope).caller().userRecordName
       try store.check(Sender(user: user, credential: sender.credential), toSend: false)
-      // So that the next command need not ask.
+      // The next command need not ask.
       try store.adopt(identity: user, signIn: sender.credential, nil)
     } catch let error as WebServicesError where error.code.status == .cloudUnreachable {
       throw CommandFailure(
-        "the store \(store.path) belongs to a user, and the server cannot be reached to check that this new sign-in is theirs; "
-          + "nothing was changed, try again later or name another file with --store",
+        "the server cannot be reached to check that this new sign-in belongs to the user of \(store.path); "
+          + "nothing was changed, try again later or name another store with --store",
         .cloudUnreachable
       )
     }
   }
 
-  /// Says which database a change goes to where neither a setting nor a credential nor an earlier sync of the store tells: it is
-  /// the public one, which everybody reads, and nobody shall find that out afterwards.
+  /// Prints a notice if a change goes to the public database only by default: no setting, credential or earlier sync of
+  /// the store names a database, and everyone can read the public one.
   func tellGuess(of store: SyncStore) {
     let isOwned = SyncStore.owner(ofStoreAt: store.path) != nil && settings.store?.source != .standard
     guard settings.database.source == .standard, !isOwned, store.scope.database == .public,
       (try? settings.credential()) == SettingCredential.none
     else { return }
     OutputStream.error.line(
-      "cktop: nothing says which database is meant, so it is the public one; --database private chooses the other"
+      "cktop: no database is given, so the public one is used; give --database private to use the private one"
     )
   }
 
-  /// Refuses a changing verb in read-only mode.
+  /// Throws in read-only mode.
   func refuseIfReadOnly() throws(CommandFailure) {
     guard settings.isReadOnly.value else { return }
     let place = settings.isReadOnly.source.place(of: .readOnly)
-    throw .usage("read-only mode (\(place)) accepts no verb that changes anything; leave it out to go on")
+    throw .usage("read-only mode (\(place)) allows no changes; turn it off to continue")
   }
 
   // MARK: - Cloud
 
-  /// The kind of credential there is, by its name in the output; nil: none.
+  /// The kind of the configured credential, by its name in the JSON; nil: none.
   func credentialName() throws(CommandFailure) -> String? {
     switch try settings.credential() {
     case .serverToServer: "serverToServer"
@@ -230,7 +230,7 @@ struct Session: Sendable {
     }
   }
 
-  /// Who we are as far as the credential tells; nil where the server has to say.
+  /// The identity given by the credential; nil if only the server knows it.
   func identity() throws(CommandFailure) -> String? {
     switch try settings.credential() {
     case .serverToServer(let keyID, _): "key:\(keyID)"
@@ -239,7 +239,7 @@ struct Session: Sendable {
     }
   }
 
-  /// The user who enqueues, as far as the credential tells; nil without a user.
+  /// The user who enqueues, as given by the credential; nil without a user.
   private func sender() throws(CommandFailure) -> Sender? {
     switch try settings.credential() {
     case .serverToServer: Sender(user: try identity())
@@ -248,7 +248,7 @@ struct Session: Sendable {
     }
   }
 
-  /// Where the newest web-auth token is kept; nil without a user.
+  /// The saved web auth token; nil without a user.
   private var kept: KeptToken? {
     guard case .webAuth(_, let token)? = try? settings.credential() else { return nil }
     let path =
@@ -256,23 +256,23 @@ struct Session: Sendable {
     return path.map { KeptToken(storePath: $0, configured: token) }
   }
 
-  /// A store that is somebody else's is no damaged store: a person has to say who we are, unless it is the server that has
-  /// given us somebody else's token. That is not kept.
+  /// The failure for a store of another user: a person must sign in as the store's user. If the saved token turned out
+  /// to be another user's, it is removed.
   func failure(ofStrangers error: StoreError) -> CommandFailure {
     if case .apiToken? = try? settings.credential() {
       let place = storePath ?? "this store"
       return CommandFailure(
-        "nobody is signed in, and \(place) is a user's; put the user's token into CLOUDKIT_WEB_AUTH_TOKEN, cktop account "
-          + "tells where to get one",
+        "no user is signed in, and \(place) belongs to a user; set CLOUDKIT_WEB_AUTH_TOKEN to the user's token, "
+          + "cktop account shows where to get one",
         .personNeeded
       )
     }
     guard found.usesKeptToken, kept?.forget() == true else { return CommandFailure(error.message, .personNeeded) }
-    let next = "the token that was kept beside the store was theirs and is dropped, try again with your own"
+    let next = "the token saved beside the store was theirs and was removed, try again with your own"
     return CommandFailure("\(error.message); \(next)", .personNeeded)
   }
 
-  /// A client of the configured server, with the credential and the token that was kept for it.
+  /// A client of the configured server, with the credential and its saved token.
   func client(_ scope: SyncStore.Scope) throws -> WebServicesClient {
     let kept = kept
     let credential: CKCredential
@@ -280,7 +280,7 @@ struct Session: Sendable {
     case .serverToServer(let keyID, let file):
       guard scope.database == .public else {
         throw CommandFailure.usage(
-          "a server-to-server key reaches the public database alone; leave --database out, or configure "
+          "a server-to-server key can access only the public database; omit --database, or configure "
             + "CLOUDKIT_API_TOKEN and CLOUDKIT_WEB_AUTH_TOKEN"
         )
       }
@@ -311,22 +311,22 @@ struct Session: Sendable {
   /// An engine for an open store.
   ///
   /// - Parameters:
-  ///   - takesOver: whether the store of another user becomes this user's, with the changes that are queued.
-  ///   - replacesPolicy: whether the policy that is named replaces the stored one.
+  ///   - takesOver: whether this user takes over another user's store with its queued changes.
+  ///   - replacesPolicy: whether the given policy replaces the stored one.
   func engine(_ store: SyncStore, takesOver: Bool = false, replacesPolicy: Bool = false) throws -> SyncEngine {
     let client = try client(store.scope)
     let isFirst = try store.settings().policy == nil
     let named = isFirst || replacesPolicy ? try settings.policy()?.value : nil
     var configuration = SyncEngine.Configuration(
       client: client,
-      // The first sync stores it; from then on the stored one holds.
+      // The first sync stores it; after that, the stored one applies.
       policy: isFirst ? named : nil,
       identity: try identity()
     )
     configuration.signIn = signIn
     configuration.takesOver = takesOver
     configuration.replacingPolicy = replacesPolicy ? named : nil
-    // Who has no user has no subscriptions.
+    // Without a user there are no subscriptions.
     if configuration.identity != SyncStore.nobody {
       configuration.pushes = CKContainer(sharing: client).notifications
     }
@@ -334,7 +334,7 @@ struct Session: Sendable {
   }
 }
 
-/// What a session finds out once.
+/// Facts that a session finds out once.
 private final class FoundStore: Sendable {
   private let value = Mutex<(path: String?, usesKeptToken: Bool)>((nil, false))
 
@@ -343,7 +343,7 @@ private final class FoundStore: Sendable {
     set { value.withLock { $0.path = newValue } }
   }
 
-  /// Whether the token that was kept beside the store by an earlier run is sent, not the configured one.
+  /// Whether the client sends the token that an earlier run saved beside the store, not the configured one.
   var usesKeptToken: Bool {
     get { value.withLock { $0.usesKeptToken } }
     set { value.withLock { $0.usesKeptToken = newValue } }

@@ -8,19 +8,19 @@ import Foundation
   import Darwin
 #endif
 
-/// One of the process's two outputs, written through at once.
+/// Standard output or standard error, unbuffered.
 ///
-/// Not `FileHandle`: it traps where the reader of a pipe has gone, as in `cktop records list | head`.
+/// Not `FileHandle`: it traps if the reader of a pipe has exited, as in `cktop records list | head`.
 struct OutputStream: Sendable {
   static let standard = OutputStream(descriptor: STDOUT_FILENO)
   static let error = OutputStream(descriptor: STDERR_FILENO)
 
   let descriptor: Int32
 
-  /// Whether a person reads it.
+  /// Whether the output is a terminal.
   var isTerminal: Bool { isatty(descriptor) == 1 }
 
-  /// The columns of the terminal; nil where it is none.
+  /// The columns of the terminal; nil if the output is not one.
   var width: Int? {
     guard isTerminal else { return nil }
     var size = winsize()
@@ -31,13 +31,13 @@ struct OutputStream: Sendable {
   /// Writes a line.
   func line(_ text: String) { write(text + "\n") }
 
-  /// Writes lines in one go.
+  /// Writes lines with one call.
   func lines(_ lines: [String]) {
     guard !lines.isEmpty else { return }
     write(lines.joined(separator: "\n") + "\n")
   }
 
-  /// Writes text as it stands. Where the reader has gone there is nobody left to tell, so the process ends quietly.
+  /// Writes text unchanged. If the reader has exited, the process ends quietly.
   func write(_ text: String) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
@@ -53,33 +53,33 @@ struct OutputStream: Sendable {
     }
   }
 
-  /// Ends the process: quietly where the reader has gone, with a line where an output is cut off that somebody relies on.
+  /// Ends the process: quietly if the reader has exited, with a message if the output is incomplete for another reason.
   private func giveUp(_ code: Int32) -> Never {
     guard descriptor == STDOUT_FILENO else { exit(1) }
     guard code != EPIPE else { exit(128 + SIGPIPE) }
     let reason = String(cString: strerror(code))
-    let message = "the output cannot be written and is cut off (\(reason)); make room, or send it elsewhere"
+    let message = "the output cannot be written and is incomplete (\(reason)); free some space, or write it elsewhere"
     CommandFailure(message, .itemsFailed).report()
     exit(CommandStatus.itemsFailed.rawValue)
   }
 }
 
-/// `write` of the C library, out of the shadow of the method of that name.
+/// `write` of the C library, which the method of that name would shadow.
 private func posixWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
   write(descriptor, bytes, count)
 }
 
-/// Asks a yes-or-no question where a person can answer it.
+/// Asks a yes-or-no question on a terminal.
 enum Question {
-  /// Whether there is a person: both ends of the dialogue are a terminal.
+  /// Whether standard input and standard error are both terminals.
   static var canBeAsked: Bool { isatty(STDIN_FILENO) == 1 && OutputStream.error.isTerminal }
 
-  /// Makes sure that there is an answer to the question before a deed that destroys something: `--yes`, or a person.
+  /// Throws unless a destructive command can be confirmed: by `--yes`, or on a terminal.
   static func needAnswer(_ yes: Bool, _ deed: String, orLook look: String = "") throws(CommandFailure) {
-    guard yes || canBeAsked else { throw .usage("\(deed); give --yes to do it\(look)") }
+    guard yes || canBeAsked else { throw .usage("\(deed); give --yes to confirm\(look)") }
   }
 
-  /// Asks; anything but a yes is a no.
+  /// Asks; any answer but yes means no.
   static func ask(_ text: String) -> Bool {
     OutputStream.error.write(text + " [y/N] ")
     let answer = readLine()?.trimmingCharacters(in: .whitespaces).lowercased()

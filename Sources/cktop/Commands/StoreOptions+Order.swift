@@ -4,10 +4,9 @@ extension StoreOptions {
     "--store", "--profile", "--container", "--environment", "--database", "--url", "--policy",
   ]
 
-  /// The arguments with the store's options behind the verb, where the parser looks for them: people also write them in
-  /// front, as in `cktop --store FILE status`.
+  /// Moves the store's options after the verb, where the parser expects them, as in `cktop --store FILE status`.
   ///
-  /// They come before the verb's own options, so that of two the later still counts.
+  /// They go before the verb's own options, so that the later of two still wins.
   static func afterVerb(_ arguments: [String]) -> [String] {
     var end = arguments.startIndex
     while end < arguments.endIndex {
@@ -21,7 +20,7 @@ extension StoreOptions {
       }
     }
     let rest = arguments[end...]
-    // Without a verb behind them they belong to the dashboard, which is found as it stands.
+    // Without a verb, the options belong to the dashboard and need not move.
     guard end > arguments.startIndex, let verb = rest.first, !verb.hasPrefix("-") else { return arguments }
     let words = rest.prefix { !$0.hasPrefix("-") }
     return Array(words) + arguments[..<end] + rest.dropFirst(words.count)

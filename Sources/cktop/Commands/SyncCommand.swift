@@ -1,49 +1,50 @@
 import ArgumentParser
 import CloudKit
 import CloudSync
+import Facts
 import Foundation
 
 /// `cktop sync`.
 struct SyncCommand: Verb {
   static let configuration = CommandConfiguration(
     commandName: "sync",
-    abstract: "A pass: sends all that can be sent, reads every feed to its end.",
+    abstract: "Send everything that can be sent now, then fetch all changes.",
     discussion: """
-      With a live driver elsewhere, asks it for the pass and waits. The public database has no change feed: name the \
-      record types to read once with --types, they are remembered.
+      If another process is syncing the store, that process is asked to sync, and its result is reported. The public \
+      database has no change feed: name the record types to fetch once with --types; they are remembered.
 
-      --watch tells on standard error, where no terminal shows its progress, what happens: a line for each error, merge, \
-      zone and command, for what is tried again and who drives, and for what the engine has come to.
+      --watch shows a progress bar on a terminal. Elsewhere it logs to standard error: one line for each error, merge, \
+      zone change, command, retry, change of the syncing process and change of the overall state.
 
-      A record type that may no longer be read is not in sync: the exit code is 3 until a query of it succeeds. --watch \
-      ends with 4 when its store or the store's lock file is deleted or replaced.
+      While the server denies access to a record type, the store is not in sync and the exit code is 3. --watch exits \
+      with 4 when its store or the store's lock file is deleted or replaced.
 
-      The first sync stores the conflict policy with the store, and every process keeps to it. A sync that names another \
-      policy is refused, unless --set-policy replaces the stored one.
+      The first sync saves the conflict policy in the store, and every process uses it. A sync with another policy is \
+      refused unless --set-policy is given.
 
-      Where an app must see changes before they are sent, or decides conflicts, this command leaves those changes for the \
-      app. --without-app sends them all the same, and decides the conflicts by the policy.
+      If an app approves changes or resolves conflicts itself, this command leaves those changes to the app. \
+      --without-app sends them anyway and resolves the conflicts by the policy.
 
-      A store belongs to one user. Changes that were queued as another user, or with another sign-in before the first \
-      sync, are not sent; --adopt takes the store over and sends them.
+      A store belongs to one user. Changes that were queued by another user, or with another sign-in before the first \
+      sync, are not sent; --adopt takes over the store and sends them.
 
-      Exit codes: 0 done, 1 failures among the items, 2 another policy is stored, 3 a person is needed or changes wait \
-      for the app, 4 the store is unusable, 5 the cloud could not be reached or a server's wait leaves rows.
+      Exit codes: 0 done, 1 some items failed, 2 another policy is stored, 3 a person is needed or changes wait for \
+      the app, 4 the store is unusable, 5 the cloud could not be reached, or throttling left changes unsent.
       """
   )
 
-  @Flag(help: "Drive until stopped.") var watch = false
+  @Flag(help: "Keep syncing until stopped.") var watch = false
   @Option(
     help: ArgumentHelp(
-      "Record types to read where there is no change feed: in the public database and in default zones.",
+      "Record types to fetch where there is no change feed: the public database and default zones.",
       valueName: "A,B"
     )
   )
   var types: String?
-  @Flag(help: "Replace the stored conflict policy by the one that is named.") var setPolicy = false
-  @Flag(help: "Release what waits for an app's decision.") var withoutApp = false
-  @Flag(help: "Take over a store that another user's changes were queued in, and send them.") var adopt = false
-  @Flag(help: "The summary as one JSON object.") var json = false
+  @Flag(help: "Replace the stored conflict policy with the one given.") var setPolicy = false
+  @Flag(help: "Send changes and resolve conflicts that wait for an app.") var withoutApp = false
+  @Flag(help: "Take over a store with changes of another user, and send them.") var adopt = false
+  @Flag(help: "Print the summary as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -61,11 +62,11 @@ struct SyncCommand: Verb {
     }
   }
 
-  /// Refuses to take a store over without a user, and while another process syncs it as its user.
+  /// Throws if no user is signed in, or if another process is syncing the store.
   private func refuseAdoption(_ session: Session, _ store: SyncStore) throws {
     if try session.identity() == SyncStore.nobody {
       throw CommandFailure(
-        "no user is signed in who could take the store over; put the user's token into CLOUDKIT_WEB_AUTH_TOKEN",
+        "no user is signed in to take over the store; set CLOUDKIT_WEB_AUTH_TOKEN to the user's token",
         .personNeeded
       )
     }
@@ -77,20 +78,20 @@ struct SyncCommand: Verb {
   private func typeNames() throws(CommandFailure) -> [String] {
     let names = (types ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     if let stranger = names.first(where: { !NameRule.isFieldName($0) }) {
-      throw .usage("'\(stranger)' is no record type; name types as in --types Task,Note")
+      throw .usage("'\(stranger)' is not a valid record type; list types as in --types Task,Note")
     }
     return names
   }
 
-  /// Asks a person whether what waits for the app is to be released; off a terminal the flag says so.
+  /// Asks whether to release what waits for the app. Off a terminal, the flag is the answer.
   private func isReleaseMeant(_ store: SyncStore) throws -> Bool {
     let (saves, conflicts) = try store.waitingForApp()
     guard saves + conflicts > 0, Question.canBeAsked else { return true }
-    let decided = conflicts > 0 ? " and decide \(conflicts) \(conflicts == 1 ? "conflict" : "conflicts")" : ""
+    let decided = conflicts > 0 ? " and resolve \(conflicts) \(conflicts == 1 ? "conflict" : "conflicts")" : ""
     return Question.ask("Send \(saves) \(saves == 1 ? "save" : "saves")\(decided) without the app?")
   }
 
-  // MARK: - One pass
+  // MARK: - One sync
 
   private func pass(_ engine: SyncEngine, _ store: SyncStore, _ types: [String], _ session: Session) async throws {
     let startedAt = SyncStore.currentTime
@@ -114,23 +115,22 @@ struct SyncCommand: Verb {
     OutputStream.standard.line(json ? end.json.line : end.line.visible)
     if store.knowsNoTypes, end.failure == nil {
       OutputStream.error.line(
-        "cktop: no record type is known here, so nothing could be read; name some with --types A,B"
+        "cktop: no record types are known, so nothing was fetched; name them with --types A,B"
       )
     }
     for type in summary.unknownTypes where types.contains(type) {
-      OutputStream.error.line("cktop: the server knows no record type \(type) yet; check its spelling".visible)
+      OutputStream.error.line("cktop: the server has no record type \(type) yet; check the name".visible)
     }
     if let failure = end.failure { failure.report() }
     if setPolicy, try store.settings().policy != session.settings.policy()?.value {
       OutputStream.error.line(
-        "cktop: the policy was not replaced, the server has not said whose the store is; try again"
+        "cktop: the policy was not replaced, because the server did not confirm the store's user; try again"
       )
     }
     let dropped = try store.dropped().count { $0.at >= startedAt }
     if dropped > 0 {
-      let what = dropped == 1 ? "1 change is" : "\(dropped) changes are"
-      let remedy = "cktop conflicts dropped says why and what can be had back"
-      OutputStream.error.line("cktop: \(what) not sent any more; \(remedy)")
+      let remedy = "run cktop conflicts dropped to see why and what can be undone"
+      OutputStream.error.line("cktop: dropped \(Words.count(dropped, "change")); \(remedy)")
     }
     try end.listFailures(store)
     try end.status.end()

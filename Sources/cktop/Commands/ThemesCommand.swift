@@ -6,10 +6,10 @@ import TerminalUI
 struct ThemesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "themes",
-    abstract: "The colours of the dashboard.",
+    abstract: "List and show the themes of the dashboard.",
     discussion: """
-      Themes are TOML files in $XDG_CONFIG_HOME/cktop/themes, over those compiled in. The configuration file's theme = \
-      "NAME" chooses one.
+      Themes are TOML files in $XDG_CONFIG_HOME/cktop/themes, which replace built-in themes of the same name. Select a \
+      theme with theme = "NAME" in the configuration file.
       """,
     subcommands: [ThemesList.self, ThemesShow.self],
     defaultSubcommand: ThemesList.self
@@ -18,9 +18,9 @@ struct ThemesCommand: AsyncParsableCommand {
 
 /// `cktop themes list`.
 struct ThemesList: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "list", abstract: "The names of all themes.")
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "List the names of all themes.")
 
-  @Flag(help: "A JSON object a line.") var json = false
+  @Flag(help: "Print one JSON object per line.") var json = false
 
   func run() async throws {
     for name in Theme.names(directories: Appearance.directories(ProcessInfo.processInfo.environment)) {
@@ -34,11 +34,11 @@ struct ThemesList: AsyncParsableCommand {
 struct ThemesShow: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
-    abstract: "What every role of a theme looks like, in full."
+    abstract: "Show the colours and attributes of every role of a theme."
   )
 
   @Argument(help: "The theme's name.") var name: String
-  @Flag(help: "A JSON object a role.") var json = false
+  @Flag(help: "Print one JSON object per role.") var json = false
 
   func run() async throws {
     let theme: Theme
@@ -68,7 +68,7 @@ struct ThemesShow: AsyncParsableCommand {
 }
 
 extension Color {
-  /// The colour as a theme file spells it.
+  /// The colour as written in a theme file.
   fileprivate var text: String {
     switch self {
     case .standard: return "default"
@@ -80,7 +80,7 @@ extension Color {
 }
 
 extension Attributes {
-  /// The attributes as a theme file spells them.
+  /// The attributes as written in a theme file.
   fileprivate var names: [String] {
     let all: [(Attributes, String)] = [
       (.bold, "bold"), (.underline, "underline"), (.reverse, "reverse"), (.dim, "dim"),

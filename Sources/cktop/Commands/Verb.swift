@@ -1,10 +1,10 @@
 import ArgumentParser
 
-/// A subcommand that looks at or acts on a store: what all of them share.
+/// A subcommand that reads or changes a store.
 protocol Verb: AsyncParsableCommand {
   var options: StoreOptions { get }
 
-  /// Does the verb's work.
+  /// Runs the verb.
   func run(_ session: Session) async throws
 }
 
@@ -17,13 +17,13 @@ extension Verb {
 }
 
 extension CommandStatus {
-  /// Ends the command with this status and no further words, unless all is well.
+  /// Exits with this status and without a message, unless it is `done`.
   func end() throws {
     if self != .done { throw ArgumentParser.ExitCode(rawValue) }
   }
 }
 
 extension CommandFailure {
-  /// Puts the failure among a command's results, which go on.
+  /// Prints the failure; the command continues.
   func report() { OutputStream.error.line(line) }
 }

@@ -1,20 +1,22 @@
 import ArgumentParser
 import CloudKit
 import CloudSync
+import Facts
 
 /// `cktop verify`.
 struct VerifyCommand: Verb {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Compares mirror and server and prints the differences, zone by zone.",
+    abstract: "Compare the local copy with the server and print the differences per zone.",
     discussion: """
-      Changes neither; pending edits are no differences. Reads every record of the server: a zone from the beginning \
-      of its feed, the public database by the record types that are known. With --json, onlyLocal, onlyServer and \
-      different are counts; the records' names are beside them. Exit code 1 where anything differs.
+      Changes nothing. Pending edits do not count as differences. Fetches every record from the server: each zone from \
+      the start of its change feed, the public database by its known record types. With --json, onlyLocal, onlyServer \
+      and different are counts; the record names are in onlyLocalNames, onlyServerNames and differentNames. The exit \
+      code is 1 if anything differs.
       """
   )
 
-  @Flag(help: "A JSON object a zone.") var json = false
+  @Flag(help: "Print one JSON object per zone.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -25,13 +27,13 @@ struct VerifyCommand: Verb {
     } catch let error as StoreError where error.kind == .otherUser {
       throw session.failure(ofStrangers: error)
     } catch let error as WebServicesError {
-      // 1 says that there are differences; that is not known where the server could not be read to the end.
+      // Exit code 1 means differences. They are unknown if the server could not be read to the end.
       let failure = CommandFailure(error)
       throw failure.status == .itemsFailed ? CommandFailure(failure.message, .cloudUnreachable) : failure
     }
     if differences.isEmpty || store.knowsNoTypes {
       OutputStream.error.line(
-        "cktop: no record type is known here, so nothing was compared; name some with cktop sync --types A,B"
+        "cktop: no record types are known, so nothing was compared; name them with cktop sync --types A,B"
       )
     }
     for difference in differences {
@@ -42,7 +44,7 @@ struct VerifyCommand: Verb {
 }
 
 extension ZoneDifference {
-  /// The zone's differences as the documentation has it, with the names.
+  /// The zone's differences as JSON, with the record names.
   fileprivate var json: JSONObject {
     [
       "zone": .text(zone.zone), "owner": .unlessEmpty(zone.owner),
@@ -57,11 +59,11 @@ extension ZoneDifference {
 
   fileprivate var lines: [String] {
     guard isCompared else {
-      return ["\(zone.zone): not compared, no record type of it is known; cktop sync --types A,B reads some"]
+      return ["\(zone.zone): not compared, no record types are known; name them with cktop sync --types A,B"]
     }
-    guard !isEmpty else { return ["\(zone.zone): equal, \(recordCount) records"] }
-    let counts = "\(onlyLocal.count) only here, \(onlyServer.count) only on the server, \(different.count) different"
-    return ["\(zone.zone): \(counts)"] + onlyLocal.map { "  only here: \($0)" }
+    guard !isEmpty else { return ["\(zone.zone): no differences, \(Words.count(recordCount, "record"))"] }
+    let counts = "\(onlyLocal.count) only local, \(onlyServer.count) only on the server, \(different.count) different"
+    return ["\(zone.zone): \(counts)"] + onlyLocal.map { "  only local: \($0)" }
       + onlyServer.map { "  only on the server: \($0)" } + different.map { "  different: \($0)" }
   }
 }

@@ -1,10 +1,10 @@
 import ArgumentParser
 import CloudSync
 
-/// `ID` or `ID@VERSION`: a queued operation, in the version that a decision is about or as it is now.
+/// `ID` or `ID@VERSION`: a queued operation, in the version that a decision applies to or in its current one.
 struct VersionedID: ExpressibleByArgument, Hashable, Sendable {
   var id: Int64
-  /// Nil: as it is now.
+  /// Nil: the current version.
   var version: String?
 
   init(id: Int64, version: String? = nil) {
@@ -26,14 +26,14 @@ struct VersionedID: ExpressibleByArgument, Hashable, Sendable {
     for id in ids {
       guard let version = id.version else { continue }
       if let other = versions.updateValue(version, forKey: id.id), other != version {
-        throw .usage("\(id.id) is named in two versions, \(other) and \(version); give one of them")
+        throw .usage("\(id.id) is given with two versions, \(other) and \(version); give one of them")
       }
     }
     return versions
   }
 }
 
-/// The value of `--version`: the version that a decision is about.
+/// The value of `--version`: the version that a decision applies to.
 struct VersionArgument: ExpressibleByArgument, Hashable, Sendable {
   var text: String
 

@@ -6,7 +6,7 @@ import Facts
 struct ZonesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "zones",
-    abstract: "Zones with token age, last fetch and counts.",
+    abstract: "List, create, delete and pause zones, and decide on deletions on hold.",
     subcommands: [
       ZonesList.self, ZonesCreate.self, ZonesDelete.self, ZonesPause.self, ZonesResume.self, ZonesAccept.self,
       ZonesRestore.self,
@@ -17,9 +17,12 @@ struct ZonesCommand: AsyncParsableCommand {
 
 /// `cktop zones list`.
 struct ZonesList: Verb {
-  static let configuration = CommandConfiguration(commandName: "list", abstract: "All zones that are known.")
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List the known zones with token age, last fetch and record count."
+  )
 
-  @Flag(help: "A JSON object a line.") var json = false
+  @Flag(help: "Print one JSON object per line.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -27,7 +30,7 @@ struct ZonesList: Verb {
     if json { return OutputStream.standard.lines(zones.map(\.json.line)) }
     var table = TextTable([
       .init(title: "ZONE", mayShrink: true), .init(title: "OWNER", mayShrink: true), .init(title: "STATE"),
-      .init(title: "RECORDS", alignment: .right), .init(title: "TOKEN OF"), .init(title: "LAST FETCH"),
+      .init(title: "RECORDS", alignment: .right), .init(title: "TOKEN SAVED"), .init(title: "LAST FETCH"),
       .init(title: "VERSION"),
     ])
     for zone in zones {
@@ -45,9 +48,9 @@ struct ZonesList: Verb {
 }
 
 extension ZoneRow {
-  /// The state, with what is held back.
+  /// The state, with the deletions on hold.
   fileprivate var stateText: String {
-    let held = held.map { "\($0.records) \($0.records == 1 ? "deletion" : "deletions") held back" }
+    let held = held.map { "\($0.records) \($0.records == 1 ? "deletion" : "deletions") on hold" }
     return [state, isPaused ? "paused" : nil, held].compactMap(\.self).joined(separator: ", ")
   }
 }
@@ -56,11 +59,11 @@ extension ZoneRow {
 struct ZonesPause: Verb {
   static let configuration = CommandConfiguration(
     commandName: "pause",
-    abstract: "Sends nothing to a zone until it is resumed, and fetches it all the same."
+    abstract: "Stop sending to a zone until it is resumed. Its changes are still fetched."
   )
 
   @Argument(help: "The zone's name.") var name: String
-  @Flag(help: "Print what was done as a JSON object.") var json = false
+  @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -79,11 +82,11 @@ struct ZonesPause: Verb {
 struct ZonesResume: Verb {
   static let configuration = CommandConfiguration(
     commandName: "resume",
-    abstract: "Sends to a paused zone again. Operations that were paused one by one stay paused."
+    abstract: "Resume sending to a paused zone. Operations that were paused one by one stay paused."
   )
 
   @Argument(help: "The zone's name.") var name: String
-  @Flag(help: "Print what was done as a JSON object.") var json = false
+  @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -98,11 +101,11 @@ struct ZonesResume: Verb {
   }
 }
 
-/// What both verbs print.
+/// The output of both verbs.
 private enum ZonePause {
   static func report(_ deed: String, _ zone: String, _ isChanged: Bool, json: Bool) throws {
     let object: JSONObject = ["zone": .text(zone), "changed": .bool(isChanged)]
-    let already = deed == "paused" ? "is paused already" : "was not paused"
+    let already = deed == "paused" ? "is already paused" : "was not paused"
     let line = isChanged ? "\(deed) zone \(zone)" : "zone \(zone) \(already)"
     OutputStream.standard.line(json ? object.line : line.visible)
   }
@@ -110,10 +113,10 @@ private enum ZonePause {
 
 /// `cktop zones create`.
 struct ZonesCreate: Verb {
-  static let configuration = CommandConfiguration(commandName: "create", abstract: "Enqueues the creation of a zone.")
+  static let configuration = CommandConfiguration(commandName: "create", abstract: "Enqueue the creation of a zone.")
 
   @Argument(help: "The zone's name.") var name: String
-  @Flag(help: "What was done as a JSON object.") var json = false
+  @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
@@ -127,48 +130,49 @@ struct ZonesCreate: Verb {
 struct ZonesDelete: Verb {
   static let configuration = CommandConfiguration(
     commandName: "delete",
-    abstract: "Enqueues the deletion of a zone with all its records.",
+    abstract: "Enqueue the deletion of a zone and all its records.",
     discussion: """
-      Until the next sync, zones create takes it back. Queued changes of the zone are not sent; 'cktop conflicts dropped' \
-      lists them, and 'cktop conflicts undo' enqueues them again. On a terminal it asks first; elsewhere it needs --yes.
+      Until the next sync, 'cktop zones create' cancels the deletion. Queued changes of the zone are not sent; \
+      'cktop conflicts dropped' lists them, and 'cktop conflicts undo' enqueues them again. Asks for confirmation on a \
+      terminal; elsewhere --yes is required.
       """
   )
 
   @Argument(help: "The zone's name.") var name: String
-  @Flag(help: "Ask no questions.") var yes = false
-  @Flag(help: "What was done as a JSON object.") var json = false
+  @Flag(help: "Do not ask for confirmation.") var yes = false
+  @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
     try ZoneName.check(name)
     let zone = ZoneKey(zone: name)
     try session.refuseIfReadOnly()
-    try Question.needAnswer(yes, "zones delete deletes a zone with its records")
+    try Question.needAnswer(yes, "zones delete deletes a zone and all its records")
     let store = try await session.storeToAddTo()
     let known = try store.zones().first { $0.key == zone }
     if !yes, let known {
       let records = known.records == 1 ? "its record" : "its \(known.records) records"
-      guard Question.ask("Delete zone \(name) with \(records), here and on the server?".visible) else { return }
+      guard Question.ask("Delete zone \(name) and \(records), locally and on the server?".visible) else { return }
     }
     let dropped = try store.queuedChanges(in: zone)
     let accepted = try store.enqueueZoneDeletion(zone)
     try ZoneName.report(zone, accepted, deed: "enqueued the deletion of", json: json)
     guard case .enqueued = accepted else { return }
     if known == nil {
-      OutputStream.error.line("no zone \(name) is known here; its deletion is sent all the same".visible)
+      OutputStream.error.line("cktop: no zone \(name) is known locally; its deletion will be sent anyway".visible)
     }
     guard dropped > 0 else { return }
-    let changes = dropped == 1 ? "a queued change of it is" : "\(dropped) queued changes of it are"
-    OutputStream.error.line("\(changes) not sent; cktop conflicts dropped lists what can be had back")
+    let changes = Words.count(dropped, "queued change")
+    OutputStream.error.line("cktop: dropped \(changes) of the zone; run cktop conflicts dropped to see them")
   }
 }
 
-/// What both changes of zones share.
+/// Shared by creating and deleting a zone.
 private enum ZoneName {
   static func check(_ name: String) throws(CommandFailure) {
     let isName = name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     guard isName, !name.isEmpty, name.unicodeScalars.count <= 255 else {
-      throw .usage("a zone name has 1 to 255 characters and no control characters; choose another")
+      throw .usage("a zone name must have 1 to 255 characters and no control characters; choose another")
     }
   }
 

@@ -1,15 +1,16 @@
 import ArgumentParser
 import CloudSync
+import Facts
 
 /// `cktop zones accept`.
 struct ZonesAccept: Verb {
   static let configuration = CommandConfiguration(
     commandName: "accept",
-    abstract: "Lets come true what the server deleted in a zone and is held back.",
+    abstract: "Accept the server's deletions that are on hold in a zone.",
     discussion: """
-      A hundred deletions or more within an hour, where they are half of a zone's records, or a zone that is gone with its \
-      records: such deletions are held back until somebody decides. Queued edits of these records go by the conflict policy that the store keeps; those of a \
-      zone that is gone become dead letters.
+      Deletions are put on hold until a person decides if the server deleted 100 or more records within an hour, and \
+      they are at least half of a zone, or if it deleted a zone with its records. Queued edits of these records follow \
+      the store's conflict policy; in a deleted zone, they fail.
       """
   )
   @OptionGroup var decision: DeletionDecision
@@ -27,8 +28,8 @@ struct ZonesAccept: Verb {
 struct ZonesRestore: Verb {
   static let configuration = CommandConfiguration(
     commandName: "restore",
-    abstract: "Enqueues anew what the server deleted in a zone and is held back, and the zone if need be.",
-    discussion: "Records are made as they were last known here; the files of their assets cannot be brought back."
+    abstract: "Recreate the records of a zone whose deletion is on hold, and the zone if needed.",
+    discussion: "Records are recreated from the local copy; the files of their assets cannot be restored."
   )
   @OptionGroup var decision: DeletionDecision
   @OptionGroup var options: StoreOptions
@@ -41,45 +42,45 @@ struct ZonesRestore: Verb {
   }
 }
 
-/// Which zone, and how: the same for both decisions.
+/// The zone and the options of both decisions.
 struct DeletionDecision: ParsableArguments {
   @Argument(help: "The zone's name.") var name: String
-  @Option(help: "Its owner, where several zones have the name.") var owner: String?
+  @Option(help: "The zone's owner, if several zones have this name.") var owner: String?
   @Option(
     help: ArgumentHelp(
-      "The version that 'zones list' showed: if more or other deletions are on hold by now, nothing is done.",
+      "The version that 'zones list' showed. If the deletions on hold have changed since, nothing is done.",
       valueName: "version"
     )
   )
   var version: VersionArgument?
-  @Flag(help: "Tell what would be done and do nothing.") var dryRun = false
-  @Flag(help: "Ask no questions.") var yes = false
-  @Flag(help: "What was done as a JSON object.") var json = false
+  @Flag(help: "Show what would be done without doing it.") var dryRun = false
+  @Flag(help: "Do not ask for confirmation.") var yes = false
+  @Flag(help: "Print the result as a JSON object.") var json = false
 
-  /// What can be decided.
+  /// The possible decisions.
   fileprivate enum Choice: String {
     case accept, restore
 
     var question: String {
       switch self {
-      case .accept: "Delete them here, too?"
-      case .restore: "Put them back on the server, without the files of their assets?"
+      case .accept: "Delete them locally too?"
+      case .restore: "Recreate them on the server, without the files of their assets?"
       }
     }
 
-    /// What goes with the records, or does not come back with them.
+    /// The side effects: queued edits that are affected, or files that are lost.
     func besides(_ contents: (edits: Int, withFiles: Int), isWholeZone: Bool) -> String {
       switch self {
       case .accept where contents.edits > 0 && isWholeZone:
-        "; \(contents.edits) with queued edits stay as dead letters, which retry makes anew"
-      case .accept where contents.edits > 0: "; queued edits of \(contents.edits) of them go by the conflict policy"
-      case .restore where contents.withFiles > 0: "; \(contents.withFiles) of them had files, which are gone"
+        "; queued edits of \(contents.edits) of them fail, and retry recreates those records"
+      case .accept where contents.edits > 0: "; queued edits of \(contents.edits) of them follow the conflict policy"
+      case .restore where contents.withFiles > 0: "; \(contents.withFiles) of them had files, which are lost"
       case .accept, .restore: ""
       }
     }
 
-    var plan: String { self == .accept ? "let go" : "enqueue anew" }
-    var past: String { self == .accept ? "let go" : "enqueued anew" }
+    var plan: String { self == .accept ? "accept the deletion of" : "enqueue again" }
+    var past: String { self == .accept ? "accepted the deletion of" : "enqueued again" }
   }
 
   fileprivate func perform(
@@ -90,11 +91,11 @@ struct DeletionDecision: ParsableArguments {
     let zones = try store.zones().filter { $0.key.zone == name && (owner == nil || $0.key.owner == owner) }
     guard let zone = zones.first(where: { $0.held != nil }), let held = zone.held else {
       if version != nil, !zones.isEmpty { try report(choice, DeletionOutcome(hasMoved: true)) }
-      throw CommandFailure.usage("zone \(name) holds no deletions back; cktop zones list shows which do")
+      throw CommandFailure.usage("zone \(name) has no deletions on hold; run cktop zones list to see which zones have")
     }
     guard zones.count(where: { $0.held != nil }) == 1 else {
       let owners = zones.map(\.key.owner).joined(separator: ", ")
-      throw CommandFailure.usage("zones of several owners have that name; give one with --owner: \(owners)")
+      throw CommandFailure.usage("several zones have this name; name the owner with --owner: \(owners)")
     }
     if let version, version.text != held.version {
       return try report(choice, DeletionOutcome(hasMoved: true, onHold: held))
@@ -105,24 +106,24 @@ struct DeletionDecision: ParsableArguments {
       let line = "would \(choice.plan) \(what) in zone \(name)\(besides); version \(held.version)"
       return report(choice, line, DeletionOutcome(records: held.records, onHold: held))
     }
-    try Question.needAnswer(yes, "this cannot be undone", orLook: ", or --dry-run to look first")
+    try Question.needAnswer(yes, "this cannot be undone", orLook: ", or --dry-run for a preview")
     if !yes {
-      guard Question.ask("The server deleted \(what) of zone \(name)\(besides). \(choice.question)") else { return }
+      guard Question.ask("The server deleted \(what) in zone \(name)\(besides). \(choice.question)") else { return }
     }
-    // What was just read is what is decided on, and what was asked about.
+    // The decision applies to the version that was just read and shown.
     let outcome = try decide(store, zone.key, held.version)
     if outcome.hasMoved { return try report(choice, outcome) }
     let isPart = choice == .restore && outcome.records < held.records
-    let rest = isPart ? "; the others are to be deleted here, too, or on their way" : ""
+    let rest = isPart ? "; the others were deleted locally too, or are being sent" : ""
     report(choice, "\(choice.past) \(outcome.records) of \(what) in zone \(name)\(besides)\(rest)", outcome)
   }
 
-  /// What is on hold changed, before anything was done or when a part was.
+  /// Reports that the deletions on hold changed before or during the decision.
   private func report(_ choice: Choice, _ moved: DeletionOutcome) throws {
     let number = moved.onHold?.records ?? 0
     let onHold = "\(number == 0 ? "no" : "\(number)") \(number == 1 ? "deletion is" : "deletions are") on hold now"
-    report(choice, "\(choice.past) \(moved.records) in zone \(name); \(onHold)", moved)
-    let next = moved.onHold.map { "look at cktop zones list and decide with version \($0.version)" }
+    report(choice, "\(choice.past) \(Words.count(moved.records, "record")) in zone \(name); \(onHold)", moved)
+    let next = moved.onHold.map { "run cktop zones list and decide with version \($0.version)" }
     throw CommandFailure(
       "the deletions on hold in zone \(name) changed meanwhile; \(next ?? "there is nothing to decide")",
       .itemsFailed

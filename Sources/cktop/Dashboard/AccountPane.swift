@@ -4,7 +4,7 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// Who we are to the server, and what is at risk if that ends.
+/// The account on the server, and the changes that exist only on this machine.
 struct AccountPane: Sendable {
   let model: DashboardModel
 
@@ -17,7 +17,7 @@ struct AccountPane: Sendable {
     var pairs = [
       KeyValues.Pair("account", verdict),
       KeyValues.Pair("user", StyledText(status.identity ?? "not known yet", .text)),
-      KeyValues.Pair("signed", StyledText("\(model.credential) at \(model.url)", .text)),
+      KeyValues.Pair("sign-in", StyledText("\(Words.credential(model.credential)), \(model.url)", .text)),
       KeyValues.Pair("unsent", stake),
       KeyValues.Pair("zones", StyledText(zones, .text)),
       KeyValues.Pair("store", StyledText(model.storePath, .dim)),
@@ -32,7 +32,7 @@ struct AccountPane: Sendable {
     if let problem = model.status.accountProblem {
       return StyledText(Words.joined(problem.message, problem.code), .error)
     }
-    if model.status.identity == nil { return StyledText("not asked yet", .dim) }
+    if model.status.identity == nil { return StyledText("not checked yet", .dim) }
     return StyledText("signed in", .ok)
   }
 

@@ -3,21 +3,21 @@ import CloudSync
 import Foundation
 import TerminalUI
 
-/// How the dashboard looks: the theme asked for, the themes there are, and whether colours are wanted at all.
+/// The look of the dashboard: the selected theme, all themes, and whether to use colours.
 struct Appearance: Sendable {
   let theme: Theme
   let themes: [Theme]
   let isMonochrome: Bool
 
-  /// Finds the theme by name, in the user's folder first.
+  /// Loads the theme by name, from the user's folder first.
   ///
-  /// - Parameter name: what option, environment or configuration file name; nil for the default theme.
-  /// - Throws: a usage failure that names the themes there are.
+  /// - Parameter name: the name from option, environment or configuration file; nil for the default theme.
+  /// - Throws: a usage failure that lists the themes.
   init(theme name: String?, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
     let directories = Self.directories(environment)
     do {
       theme = try Theme.load(named: name ?? "midnight", directories: directories)
-      // A broken file of the user's own keeps only itself from being used.
+      // A broken theme file of the user does not affect the other themes.
       themes = Theme.names(directories: directories).compactMap { try? Theme.load(named: $0, directories: directories) }
     } catch {
       throw CommandFailure.usage("\(error)")
@@ -25,14 +25,14 @@ struct Appearance: Sendable {
     isMonochrome = !(environment["NO_COLOR"] ?? "").isEmpty
   }
 
-  /// Where the user's own themes lie.
+  /// The folders of the user's own themes.
   static func directories(_ environment: [String: String]) -> [URL] {
     let home = environment["HOME"].map { URL(fileURLWithPath: $0).appending(path: ".config") }
     let base = environment["XDG_CONFIG_HOME"].flatMap { $0.isEmpty ? nil : URL(fileURLWithPath: $0) } ?? home
     return base.map { [$0.appending(path: "cktop/themes")] } ?? []
   }
 
-  /// Refuses politely where there is no terminal, before anything is started.
+  /// Throws if there is no terminal, before anything is started.
   static func requireTerminal() throws {
     guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else {
       throw CommandFailure.usage("input or output is not a terminal; use a subcommand with --json instead")
@@ -65,7 +65,7 @@ extension Dashboard.Setting {
 }
 
 extension Dashboard.End {
-  /// Ends the process as the way the dashboard ended asks for.
+  /// Exits with the status for the way in which the dashboard ended.
   func leave() throws {
     switch self {
     case .quit: return

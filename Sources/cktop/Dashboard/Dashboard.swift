@@ -5,16 +5,16 @@ import Facts
 import Foundation
 import TerminalUI
 
-/// The program on the terminal: keys become commands, commands become verbs of the service, and the screen follows from
-/// what the service then shows. Nothing here waits for the store or the network.
+/// The dashboard on the terminal: keys become commands, commands become verbs of the service, and the screen shows the
+/// service's snapshot. Nothing here waits for the store or the network.
 @MainActor
 final class Dashboard {
-  /// How a dashboard ended.
+  /// The end of a dashboard.
   enum End: Sendable {
     case quit
-    /// By the user, with commands that the store did not take in time.
+    /// By the user, with commands that were not finished in time.
     case unfinished
-    /// By a signal; the exit status says which.
+    /// By a signal, which determines the exit status.
     case signal(Int32)
     case lineLost
   }
@@ -30,12 +30,12 @@ final class Dashboard {
   private var ending: CheckedContinuation<End, Never>?
   private var ended: End?
   private var isSuspending = false
-  /// Keys typed since one that is about a row of the queue, while the rows that a new filter shows are still being read.
+  /// Keys that wait until the rows for a new filter are read: one that acts on a row of the queue, and all later ones.
   private var held: [Key] = []
   private var shownNotice: (notice: DashboardModel.Notice, until: Int64)?
   private var lastRateAt: Int64 = 0
 
-  /// What the command line says of the dashboard.
+  /// The settings of a dashboard from the command line.
   struct Setting: Sendable {
     var scope: SyncStore.Scope
     var credential: String
@@ -45,7 +45,7 @@ final class Dashboard {
     var themes: [Theme]
     var isMonochrome: Bool
     var hasCredential = true
-    /// Whether it syncs from the start.
+    /// Whether the dashboard syncs from the start.
     var syncs = false
     var format = Format()
   }
@@ -60,7 +60,7 @@ final class Dashboard {
 
   // MARK: - Life
 
-  /// Takes the terminal over, and gives it back when the user or the system ends the program.
+  /// Takes over the terminal until the user or the system ends the program, then restores it.
   func run() async throws(ScreenError) -> End {
     let screen = try Screen(isMonochrome: setting.isMonochrome) { [weak self] event in self?.handle(event) }
     self.screen = screen
@@ -79,22 +79,22 @@ final class Dashboard {
     return await leave(end)
   }
 
-  /// How long the commands given, and syncing, are waited for at the end.
+  /// The time to wait at the end for commands and syncing to finish.
   private static let patience = Duration.seconds(5)
 
-  /// Lets the commands given be carried out, stops syncing, and says what is left undone.
+  /// Waits for the given commands, stops syncing, and prints what is unfinished.
   private func leave(_ end: End) async -> End {
     service.received = { receipt in
       guard let failure = receipt.failure else { return }
       let isUnfinished = failure is CancellationError
-      let message = "the sync was stopped before its end; `cktop sync` goes on with it"
+      let message = "the sync was stopped before it finished; run `cktop sync` to continue"
       OutputStream.error.line("cktop: \(isUnfinished ? message : Receipt.message(of: failure))".visible)
     }
     async let hasStopped = service.stop(within: Self.patience)
     let undone = await service.drain(within: Self.patience)
     if undone > 0 {
       let what = undone == 1 ? "the last command was" : "the last \(undone) commands were"
-      let advice = "see `cktop status`, and give what is missing again"
+      let advice = "check `cktop status`, and repeat what is missing"
       OutputStream.error.line("cktop: \(what) not finished within 5 s; \(advice)")
     }
     if await !hasStopped {
@@ -104,8 +104,8 @@ final class Dashboard {
     return .unfinished
   }
 
-  /// Looks for changes four times a second, once a second while syncing is paused; where nothing changed nothing is
-  /// drawn, and nothing is written.
+  /// Checks for changes four times a second, or once a second while syncing is paused. If nothing changed, nothing is
+  /// drawn or written.
   private func startTimer() {
     let timer = DispatchSource.makeTimerSource(queue: .main)
     timer.setEventHandler { [weak self] in
@@ -173,7 +173,7 @@ final class Dashboard {
     screen.present(grid, theme: theme, cursor: cursor)
   }
 
-  /// Follows a new snapshot: the choice stays on its row if that is still there.
+  /// Applies a new snapshot. The cursor stays on its row if the row still exists.
   private func followStore() {
     state.follow(service.snapshot, layout)
     sampleRate()
@@ -182,7 +182,7 @@ final class Dashboard {
     draw()
   }
 
-  /// Whether the rows of the queue's filter are still being read.
+  /// Whether the rows for the queue's filter are still being read.
   private var waitsForRows: Bool {
     service.snapshot.hasStore && service.readFailure == nil && state.focus == .queue
       && state.lists[.queue]?.filter != service.snapshot.queueText
@@ -195,13 +195,13 @@ final class Dashboard {
     for key in keys { press(key) }
   }
 
-  /// Shows a message for a while.
+  /// Shows a message for six seconds.
   private func tell(_ text: String, isError: Bool) {
     shownNotice = (DashboardModel.Notice(text: text, isError: isError), now + 6_000)
     draw()
   }
 
-  /// Says what a command did. A conflict that could not be resolved is open again.
+  /// Shows the result of a command. A conflict that could not be resolved is open again.
   private func take(_ receipt: Receipt) {
     if receipt.failure != nil, case .resolve(let id, _, _, _) = receipt.command, case .desk(var desk) = state.overlay {
       desk.resolved.remove(id)
@@ -313,15 +313,15 @@ final class Dashboard {
 
   private func actOnSelected(_ command: DashboardCommand, _ view: DashboardView) {
     guard let operation = view.selectedOperation else {
-      return tell("Choose an operation in the Queue first (2)", isError: true)
+      return tell("Select an operation in the Queue first (2)", isError: true)
     }
     if case .detail(let title, _, _) = state.overlay, title != Self.title(operation.id) {
-      // The choice has moved on under the detail: never act on what is not shown.
-      return tell("That operation has left the queue", isError: true)
+      // The cursor has moved to another row under the detail: never act on a row that is not shown.
+      return tell("That operation is no longer in the queue", isError: true)
     }
     var shown = operation.version
     if case .detail = state.overlay, let opened = state.openedVersion { shown = opened }
-    // What a detail shows is over once something is done about it.
+    // The command makes the detail outdated.
     state.overlay = nil
     switch command {
     case .retry: service.give(.perform(.retry, .ids([operation.id])))
@@ -331,7 +331,7 @@ final class Dashboard {
       state.overlay = .question(
         ViewState.Question(
           title: "Discard",
-          text: "Discard the \(operation.kind.rawValue) of \(name)?"
+          text: "Discard the unsent \(operation.kind.noun) \(name)?"
             + (operation.key.name.isEmpty ? "" : " You can undo this until the record is edited again."),
           operations: [operation.id],
           versions: [operation.id: shown]
@@ -351,7 +351,7 @@ final class Dashboard {
     }
   }
 
-  /// Asks before retrying all that the filter shown matches, as it is now.
+  /// Asks before retrying everything that the current filter matches.
   private func askToRetryAll(_ view: DashboardView) {
     let text = state.lists[.queue]?.filter ?? ""
     guard view.retryable(containing: text) != 0 else {
@@ -367,8 +367,7 @@ final class Dashboard {
     tell("Stopped syncing here", isError: false)
   }
 
-  /// Suspends the program once the commands given are carried out and the right to sync is given back; when it goes on, it
-  /// syncs as before.
+  /// Suspends the program after the given commands are done and the lease is released. Then it syncs as before.
   private func suspend(wholeGroup: Bool) {
     guard !isSuspending else { return }
     isSuspending = true
@@ -382,7 +381,7 @@ final class Dashboard {
     }
   }
 
-  // MARK: - Details and the desk
+  // MARK: - Details and conflicts
 
   private func open(_ view: DashboardView) {
     let details = Details(model: view.model)
@@ -419,7 +418,7 @@ final class Dashboard {
     guard case .desk(let desk) = state.overlay else { return }
     let conflicts = desk.open(service.snapshot.conflicts)
     guard let index = conflicts.firstIndex(where: { $0.id == desk.conflict }) else {
-      // It was resolved meanwhile: what the key was meant for is gone.
+      // The conflict was resolved meanwhile; ignore the key.
       if command == .nextConflict || command == .previousConflict, let first = conflicts.first {
         state.overlay = .desk(desk.turned(to: first.id))
       }
@@ -438,11 +437,11 @@ final class Dashboard {
   }
 }
 
-/// Keys that only a demonstration has: faults to play with.
+/// The keys of the demo, which inject faults.
 @MainActor
 protocol DemoControls {
   var hints: [DashboardModel.DemoHint] { get }
-  /// Does what the key says and tells what it did.
+  /// Runs the key's action and returns the message to show.
   func press(_ key: Character) -> String
   /// Called by the dashboard's timer.
   func tick(isPaused: Bool)

@@ -1,21 +1,21 @@
 import TerminalUI
 
-/// Where everything stands at a given size. Lists span the whole width, so that scrolling one row costs a terminal one
-/// row; where there is not the room for four panes, the focused one has it all.
+/// The areas of the screen at a given size. Lists span the whole width, so that scrolling by one row redraws one row.
+/// If there is no room for four panes, the focused pane takes it all.
 struct DashboardLayout: Hashable, Sendable {
   let banner: Rect
   let footer: Rect
-  /// Where overlays lie.
+  /// The area of overlays.
   let body: Rect
   private let panes: [Pane: Rect]
-  /// Only the focused pane is shown.
+  /// Whether only the focused pane is shown.
   let isSingle: Bool
-  /// Panes have frames.
+  /// Whether panes have frames.
   let isFramed: Bool
 
   static let smallestForFour = Size(width: 60, height: 18)
 
-  /// Keys of a demonstration have a line of their own where there is room for it.
+  /// The keys of the demo get a line of their own if there is room.
   init(_ size: Size, focus: Pane, hasDemo: Bool = false) {
     let footerRows = size.height > 1 ? (hasDemo && size.height >= 20 ? 2 : 1) : 0
     let rows = Rect(size).rows([.fixed(size.height > 2 ? 1 : 0), .flexible, .fixed(footerRows)])
@@ -45,7 +45,7 @@ struct DashboardLayout: Hashable, Sendable {
     inside(pane).map(Table.visibleRows(in:)) ?? 0
   }
 
-  /// Rows of a view that covers the panes.
+  /// The rows of a view that covers the panes.
   var overlayRows: Int { body.height >= 3 ? Box.inside(body).height : body.height }
   var overlayColumns: Int { body.height >= 3 ? Box.inside(body).width : body.width }
 }

@@ -5,18 +5,18 @@ import Facts
 import Foundation
 import TerminalUI
 
-/// Everything the views draw from, besides where the user is.
+/// The data that the views draw, apart from `ViewState`.
 struct DashboardModel: Hashable, Sendable {
   var snapshot: Snapshot
   var scope: SyncStore.Scope
   /// `serverToServer`, `apiToken`, `webAuth`, or `none`.
   var credential: String
-  /// Whom or what we talk to, for the account pane.
+  /// The URL of the server, for the account pane.
   var url: String
   var storePath: String
   var notice: Notice?
   var isReadOnly: Bool
-  /// Keys of the demo, with what they do.
+  /// The keys of the demo.
   var demo: [DemoHint] = []
   /// Milliseconds since 1970.
   var now: Int64
@@ -25,11 +25,11 @@ struct DashboardModel: Hashable, Sendable {
   var syncing = CloudKitService.Syncing.off
   /// Whether there is a credential to sync with.
   var hasCredential = true
-  /// Why the store cannot be read; nil while it can.
+  /// The reason why the store cannot be read; nil while it can.
   var readFailure: String?
-  /// Why syncing here ended by itself.
+  /// The reason why syncing in this process ended by itself.
   var syncFailure: String?
-  /// This process.
+  /// This process's ID.
   var pid = Int64(ProcessInfo.processInfo.processIdentifier)
 
   /// A message to the user.
@@ -46,10 +46,10 @@ struct DashboardModel: Hashable, Sendable {
 
   var status: StoreStatus { snapshot.status }
 
-  /// How to make the store where there is none.
+  /// The next step if there is no store.
   var firstStep: String {
-    if isReadOnly || !hasCredential { return "No store yet; `cktop sync` makes it" }
-    return syncing == .off ? "No store yet. Press s to sync" : "No store yet; the first sync is under way"
+    if isReadOnly || !hasCredential { return "No store yet; `cktop sync` creates it" }
+    return syncing == .off ? "No store yet. Press s to sync" : "No store yet; the first sync is running"
   }
 }
 
@@ -70,7 +70,7 @@ extension OperationState {
     }
   }
 
-  /// A letter that tells the state without colour.
+  /// A mark that shows the state without colour.
   var mark: String {
     switch self {
     case .pending: "·"
@@ -84,10 +84,10 @@ extension OperationState {
 }
 
 extension DashboardModel {
-  /// How the store stands.
+  /// The verdict on the store.
   var verdict: Verdict {
     let verdict = status.verdict(hasCredential: hasCredential || isReadOnly)
-    // This process takes a moment to begin.
+    // This process takes a moment to start.
     if case .notSyncing = verdict, syncing != .off { return .fetching }
     return verdict
   }

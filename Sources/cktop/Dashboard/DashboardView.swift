@@ -3,7 +3,7 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// The whole screen: a pure function of what the store holds and where the user is.
+/// The whole screen: a pure function of the model and the view state.
 struct DashboardView: Sendable {
   let model: DashboardModel
   let state: ViewState
@@ -36,7 +36,7 @@ struct DashboardView: Sendable {
     grid.put(StyledText(left, .banner), in: room)
   }
 
-  /// The verdict in a word or two.
+  /// The label of the verdict.
   var verdict: (text: String, role: StyleRole) {
     if model.readFailure != nil { return ("cannot read the store", .error) }
     if !model.snapshot.hasStore { return ("no store yet", .warning) }
@@ -66,11 +66,11 @@ struct DashboardView: Sendable {
       .filter { $0.contexts.contains(context) && !$0.label.isEmpty && applies($0) }
       .map { KeyHints.Hint($0.name, label($0)) }
     if context == .desk {
-      // What settles, and the way out.
+      // Resolve and back come first.
       hints = hints.filter { ["Enter", "Esc"].contains($0.key) } + hints.filter { !["Enter", "Esc"].contains($0.key) }
     }
     if context == .panes {
-      // Help and quit are what a lost user needs, and while all is paused what ends that; they come before what may not fit.
+      // Help and quit come first, and resume while all is paused: later hints may not fit.
       let needed: Set = model.status.isPaused ? ["?", "q", "p"] : ["?", "q"]
       hints = hints.filter { needed.contains($0.key) } + hints.filter { !needed.contains($0.key) }
     }
@@ -104,8 +104,8 @@ struct DashboardView: Sendable {
     }
   }
 
-  /// The operation that the queue's choice stands on, while the queue has the keyboard; nil while the rows that a new filter
-  /// shows are still being read.
+  /// The operation under the queue's cursor while the queue has the focus; nil while the rows for a new filter are
+  /// being read.
   var selectedOperation: QueueRow? {
     guard state.focus == .queue, let list = state.lists[.queue], list.filter == model.snapshot.queueText else {
       return nil
@@ -169,12 +169,12 @@ extension DashboardView {
     grid.draw(Dialog(title: title, message: text, keys: keys, defaultKey: 0), in: layout.body)
   }
 
-  /// How many operations with a text failed or wait to be retried; nil while that is still being read.
+  /// The number of failed or retrying operations with a text; nil while it is being read.
   func retryable(containing text: String) -> Int? {
     text == model.snapshot.queueText ? model.snapshot.retryable : nil
   }
 
-  /// The question before retrying all, with the number that the store shows now.
+  /// The question before retrying all, with the current number.
   func retryQuestion(containing text: String) -> String {
     let count = retryable(containing: text)
     let what = count.map { Words.count($0, "failed or retrying change") } ?? "all failed or retrying changes"

@@ -1,12 +1,12 @@
 import CloudSync
 
-/// Moving on from conflicts that are resolved. The view stays open when the last one is, so that keys in flight do nothing
-/// elsewhere.
+/// Moves on from resolved conflicts. The view stays open after the last one, so that further keys do not act on the
+/// panes below.
 extension ViewState.Desk {
-  /// Those of the conflicts that are still to be resolved.
+  /// The conflicts that are not resolved yet.
   func open(_ conflicts: [Conflict]) -> [Conflict] { conflicts.filter { !resolved.contains($0.id) } }
 
-  /// The view after its conflict was resolved: on the next open one, or as it is where there is none.
+  /// The view after its conflict was resolved: on the next open one, or unchanged if there is none.
   func next(among conflicts: [Conflict]) -> ViewState.Desk {
     var desk = self
     desk.resolved.insert(conflict)
@@ -15,6 +15,6 @@ extension ViewState.Desk {
     return rest.first.map { desk.turned(to: $0.id) } ?? desk
   }
 
-  /// Follows the store: a conflict that it shows no more may come again later.
+  /// Applies a new snapshot: forgets resolved conflicts that it no longer has, so that they may occur again.
   mutating func follow(_ conflicts: [Conflict]) { resolved.formIntersection(conflicts.map(\.id)) }
 }

@@ -1,9 +1,9 @@
 import CloudSync
 
 extension ViewState {
-  /// The conflict desk: which conflict, which field, and what has been chosen so far, also of the other conflicts.
+  /// The state of the conflict view: the conflict, the field, and the sides chosen so far for all conflicts.
   struct Desk: Hashable, Sendable {
-    /// A side, with what was shown when it was taken: it counts for as long as that is shown.
+    /// A chosen side with the values shown at that time. It is valid while the values are unchanged.
     private struct Choice: Hashable, Sendable {
       var side: ConflictSide
       var field: Conflict.Field
@@ -13,12 +13,12 @@ extension ViewState {
     private(set) var conflict: Int64
     var field = 0
     private var choices: [Int64: [String: Choice]] = [:]
-    /// Conflicts that were resolved here, until the store shows them no more.
+    /// Conflicts that were resolved here and that the store still shows.
     var resolved: Set<Int64> = []
 
     init(conflict: Int64) { self.conflict = conflict }
 
-    /// The sides chosen of a conflict as it is now, by field.
+    /// The valid choices for a conflict, by field.
     func sides(_ conflict: Conflict) -> [String: ConflictSide] {
       var sides: [String: ConflictSide] = [:]
       for field in conflict.fields {
@@ -35,7 +35,7 @@ extension ViewState {
       choices[conflict.id, default: [:]][field.name] = choice
     }
 
-    /// The desk with another conflict on it.
+    /// The view on another conflict.
     func turned(to conflict: Int64) -> Desk {
       var desk = self
       desk.conflict = conflict
@@ -43,7 +43,7 @@ extension ViewState {
       return desk
     }
 
-    /// What a key on the desk comes to.
+    /// The result of a key in the conflict view.
     enum Result: Hashable, Sendable {
       case choose(Desk)
       case settle([String: ConflictSide])

@@ -10,15 +10,14 @@ struct Details: Sendable {
 
   private typealias Line = ViewState.Line
 
-  /// One operation: what it does, why it is still here, its payload beside base and server, every attempt.
+  /// One operation: kind, cause, payload beside base and server values, every attempt.
   func operation(_ detail: OperationDetail) -> [ViewState.Line] {
     guard let operation = detail.operation else {
       return detail.history.map { [Line(name: "ended", text: StyledText("\($0.ending.rawValue): \($0.cause.text)"))] }
         ?? []
     }
     var lines = [
-      line("operation", "\(operation.kind.rawValue) \(operation.type ?? "") \(operation.key.name)"),
-      line("zone", operation.key.zone),
+      line("operation", operation.kind.phrase(operation.type, operation.key)),
       Line(name: "state", text: StyledText(Words.state(operation.state.rawValue), operation.state.role)),
       line("why", operation.cause.text),
       line("attempts", "\(operation.attempts) of \(operation.maxAttempts)"),
@@ -46,7 +45,7 @@ struct Details: Sendable {
     for attempt in detail.attempts {
       let text = "\(time(attempt.at))  \(attempt.code ?? "ok")  \(attempt.message ?? "")"
       lines.append(line("attempt \(attempt.number)", text))
-      if let response = attempt.response { lines.append(line("answer", response)) }
+      if let response = attempt.response { lines.append(line("reply", response)) }
     }
     return lines
   }
@@ -55,7 +54,7 @@ struct Details: Sendable {
     let record = row.record
     var lines = [
       line("type", record.type), line("zone", record.key.zone),
-      line("change tag", row.changeTag ?? "none: not on the server yet"),
+      line("change tag", row.changeTag ?? "none, not on the server yet"),
       line("created", time(record.createdAt)),
       line("modified", "\(time(record.modifiedAt)) \(record.modifiedBy ?? "")"),
     ]
@@ -75,19 +74,22 @@ struct Details: Sendable {
     var lines = [
       line("state", "\(model.verdict.label): \(model.verdict.sentence(model.format, now: model.now))"),
       line("in sync", status.isInSync ? "yes" : "no"),
-      line("last complete pass", time(status.lastSuccessAt)),
-      line("last change accepted", time(status.lastEnqueueAt)),
+      line("last full sync", time(status.lastSuccessAt)),
+      line("last local change", time(status.lastEnqueueAt)),
       line(
-        "driver",
-        status.driver.map { "process \($0.pid) on \($0.host)\($0.isLive ? "" : ", not alive")" } ?? "none yet"
+        "syncing process",
+        status.driver.map { "PID \($0.pid) on \($0.host)\($0.isLive ? "" : ", ended")" } ?? "none yet"
       ),
     ]
-    lines += status.throttles.map { line("wait", "\($0.scope) until \(time($0.until)): \($0.error) \($0.message)") }
+    lines += status.throttles.map { wait in
+      let scope = WaitScope(name: wait.scope).asCause
+      return line("wait", "\(scope.text) until \(time(wait.until)): \(Words.joined(wait.message, wait.error))")
+    }
     if let error = status.lastError {
-      lines.append(line("last error", "\(time(error.at))  \(error.code): \(error.message)"))
+      lines.append(line("last error", "\(time(error.at))  \(Words.joined(error.message, error.code))"))
     }
     lines += model.snapshot.zones.map { zone in
-      line("zone \(zone.key.zone)", "\(zone.state), \(zone.records) records, read \(time(zone.lastFetchAt))")
+      line("zone \(zone.key.zone)", "\(zone.state), \(zone.records) records, fetched \(time(zone.lastFetchAt))")
     }
     return lines + model.snapshot.events.map { line(time($0.at), $0.message) }
   }

@@ -3,14 +3,14 @@ import CloudSync
 import Facts
 import Foundation
 
-/// Values of records on the screen.
+/// Formats values of records for the screen.
 extension Format {
-  /// An amount in the unit of a phase: bytes of files, else operations.
+  /// An amount in the unit of a phase: bytes for uploads, otherwise operations.
   fileprivate static func amount(_ count: Int, _ phase: CloudSync.Progress.Phase) -> String {
     phase == .upload ? bytes(count) : "\(count)"
   }
 
-  /// A field's value in one line. The screen escapes what must not reach a terminal.
+  /// A field's value on one line. The screen escapes control characters.
   func value(_ value: FieldValue?, now: Int64) -> String {
     guard let value else { return "(none)" }
     switch value {
@@ -28,15 +28,15 @@ extension Format {
     }
   }
 
-  /// All fields in one line, by name.
+  /// All fields on one line, sorted by name.
   func fields(_ fields: [String: FieldValue], now: Int64) -> String {
     fields.sorted { $0.key < $1.key }.map { "\($0.key)=\(value($0.value, now: now))" }.joined(separator: "  ")
   }
 }
 
 extension CloudSync.Progress {
-  /// What is done, for people.
+  /// The amount done, for people.
   var amount: String { Format.amount(done, phase) }
-  /// What there is to do, for people.
+  /// The total amount, for people.
   var whole: String { Format.amount(total, phase) }
 }

@@ -4,21 +4,21 @@ import CloudService
 import CloudSync
 import Foundation
 
-/// `cktop` alone: the dashboard on the configured store. It looks, and changes or syncs only what is asked for.
+/// `cktop` alone: the dashboard on the configured store. It only reads until a command changes or syncs something.
 struct OpenDashboard: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dashboard",
-    abstract: "The dashboard on the configured store (what cktop alone does).",
+    abstract: "Show the dashboard of the configured store (the default command).",
     discussion: """
-      Looking changes nothing: the store is opened read-only until the first command that changes something, and nothing \
-      is synced until s (once), S (until S again) or --sync asks for it.
+      Viewing changes nothing: the store is opened read-only until the first command that changes something, and \
+      nothing is synced without s (sync once), S (sync until S again) or --sync.
       """
   )
 
-  @Flag(help: "Keep syncing from the start, as S does; makes the store if there is none.")
+  @Flag(help: "Keep syncing from the start, as S does; creates the store if there is none.")
   var sync = false
 
-  @Option(help: "The theme, before CKTOP_THEME and the configuration file; see cktop themes.")
+  @Option(help: "The theme; overrides CKTOP_THEME and the configuration file. See cktop themes.")
   var theme: String?
 
   @OptionGroup var options: StoreOptions
@@ -27,12 +27,12 @@ struct OpenDashboard: AsyncParsableCommand {
   func run() async throws {
     let session = try Session(options)
     guard session.settings.isConfigured else {
-      throw CommandFailure.usage("no container is configured; try cktop demo, or name one with --container")
+      throw CommandFailure.usage("no container is configured; give --container, or try cktop demo")
     }
     if sync { try session.refuseIfReadOnly() }
     let scope = try session.scope()
     let credential = try session.credentialName()
-    // Says what to configure.
+    // Throws a failure that says what to configure.
     if sync, credential == nil { _ = try session.client(scope) }
     let appearance = try Appearance(theme: theme ?? session.settings.theme?.value)
     try Appearance.requireTerminal()

@@ -4,7 +4,7 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// All keys, made from the table that reads them.
+/// All keys, made from the table of commands.
 struct HelpView: Sendable {
   let model: DashboardModel
   let offset: Int
@@ -26,7 +26,7 @@ struct HelpView: Sendable {
   }
 }
 
-/// Names and values over the whole screen; what does not fit in a line goes on in the next.
+/// Names and values over the whole screen, with long lines wrapped.
 struct DetailView: Sendable {
   let title: String
   let lines: [ViewState.Line]
@@ -46,12 +46,12 @@ struct DetailView: Sendable {
     }
   }
 
-  /// The lines as rows of this width.
+  /// The lines wrapped to rows of this width.
   static func rows(_ lines: [ViewState.Line], width: Int, _ glyphs: GlyphSet) -> [ViewState.Line] {
     let room = max(1, width - nameWidth(lines, width) - 1)
     return lines.flatMap { line -> [ViewState.Line] in
       guard line.text.cells(in: glyphs) > room else { return [line] }
-      // A long text is mostly of one kind; it is wrapped in the style it begins with.
+      // A long text mostly has one style; it is wrapped in its first style.
       let style = line.text.spans.first?.style ?? .text
       return wrap(line.text.plain, to: room, glyphs).enumerated().map { index, part in
         ViewState.Line(name: index == 0 ? line.name : "", text: StyledText([.init(part, style: style)]))
@@ -64,7 +64,7 @@ struct DetailView: Sendable {
   }
 }
 
-/// The conflict desk: base, local and server side by side, and a choice for each field.
+/// The conflict view: base, local and server side by side, and a choice for each field.
 struct DeskView: Sendable {
   let model: DashboardModel
   let desk: ViewState.Desk

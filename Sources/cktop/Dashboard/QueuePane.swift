@@ -3,7 +3,7 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// Operations, oldest first: what has not been sent, why, and when it goes.
+/// Operations, oldest first: unsent changes, the cause, and the next attempt.
 struct QueuePane: Sendable {
   let model: DashboardModel
   let state: ViewState
@@ -38,7 +38,7 @@ struct QueuePane: Sendable {
 
   private func emptyText(_ list: ViewState.List) -> String {
     if !model.snapshot.hasStore { return model.firstStep }
-    return list.filter.isEmpty ? "nothing is waiting to be sent" : "no operation matches"
+    return list.filter.isEmpty ? "No unsent changes" : "No operation matches"
   }
 
   private func row(_ operation: QueueRow, _ names: RecordNames, isWide: Bool) -> [StyledText] {
@@ -46,7 +46,7 @@ struct QueuePane: Sendable {
     let name = names.text(operation.key)
     var cells: [StyledText] = [
       StyledText(operation.state.mark, role), StyledText(Words.state(operation.state.rawValue), role),
-      StyledText(operation.kind.rawValue, .text), StyledText(name, .text), StyledText(why(operation), .dim),
+      StyledText(operation.kind.verb, .text), StyledText(name, .text), StyledText(why(operation), .dim),
     ]
     if isWide {
       cells.insert(StyledText(String(operation.id), .dim), at: 1)

@@ -2,19 +2,19 @@ import CloudService
 import CloudSync
 import Facts
 
-/// What a command did, as the sentence that the dashboard shows.
+/// The result of a command as a sentence for the dashboard.
 extension Receipt {
-  /// Whether the sentence is bad news.
+  /// Whether the command failed.
   var isError: Bool { failure != nil || summary?.error != nil }
 
-  /// One line: what happened, and what to do where that is not plain.
+  /// One line: what happened, and what to do if that is not obvious.
   var text: String {
     if let failure { return text(of: failure) }
     switch command {
     case .perform, .togglePause, .togglePauseOf: return queueText
     case .flush:
-      return changed == 0 ? "No change was in back-off" : "Retrying \(Words.count(changed, "change")) now"
-    case .resolve: return isToBeSent ? "Resolved; the result is to be sent" : "Resolved; the server's record stands"
+      return changed == 0 ? "No change was waiting to retry" : "Retrying \(Words.count(changed, "change")) now"
+    case .resolve: return isToBeSent ? "Resolved; the result will be sent" : "Resolved; the server's record is kept"
     case .askForSync: return "Asked the syncing process to sync"
     case .sync: return syncText
     case .keepSyncing: return "Syncing"
@@ -47,11 +47,11 @@ extension Receipt {
     }
   }
 
-  /// What was left as it was, with the reason: that of the first, and how many others there are.
+  /// The first operation that was left unchanged, with the reason, and the number of others.
   private var leftAlone: String? {
     let reasons =
       skipped.sorted { $0.key < $1.key }.map { (id: $0.key, text: $0.value.text) }
-      + gone.sorted().map { (id: $0, text: "it has left the queue") }
+      + gone.sorted().map { (id: $0, text: "it is no longer in the queue") }
     guard let first = reasons.first else { return nil }
     let rest = reasons.count - 1
     return "left operation \(first.id) as it is: \(first.text)" + (rest == 0 ? "" : " (and \(rest) more)")
@@ -74,15 +74,15 @@ extension Receipt {
   private func text(of failure: any Error) -> String {
     switch failure {
     case CommandRefusal.readOnly: return "Read-only: nothing was changed"
-    case CommandRefusal.alreadySyncing: return "A sync is already under way"
-    case CommandRefusal.cannotSync: return "Nothing here syncs this store; run `cktop sync`"
-    case is CancellationError: return "The sync was stopped before its end; s syncs again"
+    case CommandRefusal.alreadySyncing: return "A sync is already running"
+    case CommandRefusal.cannotSync: return "This dashboard cannot sync the store; run `cktop sync`"
+    case is CancellationError: return "The sync was stopped before it finished; s syncs again"
     default:
       let message = Self.message(of: failure)
       return command == .keepSyncing ? "Syncing stopped: \(message)" : message.sentence
     }
   }
 
-  /// The line that a command would print for an error.
+  /// The message that a command would print for an error.
   static func message(of error: any Error) -> String { CommandFailure(error)?.message ?? "\(error)" }
 }

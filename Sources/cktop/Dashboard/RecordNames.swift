@@ -1,6 +1,6 @@
 import CloudSync
 
-/// How a list without a column for zones names its records: with their zone, where it holds several of one name.
+/// The names of records in a list without a zone column: with the zone if several records have the same name.
 struct RecordNames {
   private let shared: Set<String>
 

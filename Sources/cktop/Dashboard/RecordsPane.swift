@@ -3,7 +3,7 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// The mirror with pending edits laid over it.
+/// The local copy with pending edits applied.
 struct RecordsPane: Sendable {
   let model: DashboardModel
   let state: ViewState
@@ -21,7 +21,7 @@ struct RecordsPane: Sendable {
       columns.insert(Table.Column("Zone", .flex(1)), at: 3)
       columns.append(Table.Column("Modified", .fixed(19), .trailing))
     }
-    // A wide list has a column for them.
+    // A wide list has a column for zones.
     let names = RecordNames(isWide ? [] : window.rows.map(\.record.key))
     let rows = (0..<visible).compactMap { window[list.offset + $0] }.map { row($0, names, isWide: isWide) }
     Table(
@@ -31,7 +31,7 @@ struct RecordsPane: Sendable {
       total: window.total,
       selection: list.cursor,
       isFocused: state.focus == .records,
-      emptyText: list.filter.isEmpty ? "no records yet" : "no record matches"
+      emptyText: list.filter.isEmpty ? "No records yet" : "No record matches"
     ).draw(on: &grid, in: area)
   }
 

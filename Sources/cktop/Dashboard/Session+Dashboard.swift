@@ -2,15 +2,15 @@ import CloudService
 import CloudSync
 import Foundation
 
-/// How the dashboard opens its store: to look at it, until something else is asked for.
+/// Opens the store for the dashboard: read-only until a command changes or syncs something.
 extension Session {
-  /// The three ways to the store. Looking neither makes nor changes nor claims anything; a sync makes the store.
+  /// The three ways to open the store. Reading neither creates nor changes nor leases it; a sync creates it.
   func opening() -> StoreOpening {
     StoreOpening(
       toRead: { try storeIfMade() },
       toChange: { try storeToCommand() },
       toSync: {
-        // Without a credential no store is made.
+        // Without a credential no store is created.
         _ = try client(scope())
         return try engine(try await storeToChange(toSync: true))
       }

@@ -3,7 +3,7 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// What syncing is doing, how far it is, and what happened lately.
+/// The state of syncing, its progress, and the latest events.
 struct SyncPane: Sendable {
   let model: DashboardModel
   let state: ViewState
@@ -69,7 +69,7 @@ struct SyncPane: Sendable {
     return spans.isEmpty ? StyledText("queue empty", .ok) : StyledText(spans)
   }
 
-  /// Who syncs, where that is not the process that is expected to; else what comes next.
+  /// The syncing process if it is not the expected one, otherwise the next action.
   var schedule: String {
     let driver = status.driver.flatMap { $0.isLive ? $0 : nil }
     guard let driver else {

@@ -2,9 +2,9 @@ import CloudService
 import CloudSync
 import TerminalUI
 
-/// How keys and new snapshots move the user's position. Pure: from one state to the next.
+/// Moves the user's position on keys and new snapshots. Pure: from one state to the next.
 extension ViewState {
-  /// Closes what lies on top, or clears the focused list's filter.
+  /// Closes the top overlay, or clears the focused list's filter.
   mutating func back() {
     switch overlay {
     case nil: setFilter("")
@@ -18,7 +18,7 @@ extension ViewState {
     lists[focus] = List(filter: text)
   }
 
-  /// Keeps the choice in sight after a change of size or focus.
+  /// Keeps the cursor visible after a change of size or focus.
   mutating func fit(_ layout: DashboardLayout, _ snapshot: Snapshot) {
     for (pane, list) in lists {
       var list = list
@@ -27,13 +27,13 @@ extension ViewState {
     }
   }
 
-  /// Follows the store: the choice stays with its row where that row has moved, and never leaves the list.
+  /// Applies a new snapshot: the cursor stays with its row if that moved, and never leaves the list.
   mutating func follow(_ snapshot: Snapshot, _ layout: DashboardLayout) {
     if let chosen = chosenOperation, let list = lists[.queue],
       let place = snapshot.queue.rows.firstIndex(where: { $0.id == chosen })
     {
       let moved = snapshot.queue.offset + place - list.cursor
-      // A list that shrinks from the top moves under the user; the row keeps its place on the screen.
+      // If rows above are removed, the row keeps its place on the screen.
       lists[.queue]?.cursor += moved
       lists[.queue]?.offset = max(0, list.offset + moved)
     }
@@ -54,7 +54,7 @@ extension ViewState {
     }
   }
 
-  /// Moves within whatever is on top.
+  /// Moves within the top view.
   mutating func move(
     _ command: DashboardCommand,
     _ layout: DashboardLayout,

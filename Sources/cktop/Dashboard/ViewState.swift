@@ -2,30 +2,30 @@ import CloudService
 import CloudSync
 import TerminalUI
 
-/// Where the user is: what the keyboard changes and the store does not know.
+/// The user's position: state that the keyboard changes and that is not in the store.
 struct ViewState: Sendable {
-  /// One list's position.
+  /// The position in one list.
   struct List: Hashable, Sendable {
     var cursor = 0
     var offset = 0
     var filter = ""
 
-    /// Moves the choice, keeping it in the list and in sight.
+    /// Moves the cursor, keeping it in the list and visible.
     mutating func move(to row: Int, visible: Int, total: Int) {
       cursor = max(0, min(row, total - 1))
       offset = Table.offset(showing: cursor, from: offset, visible: visible, total: total)
     }
   }
 
-  /// What lies over the panes.
+  /// A view over the panes.
   indirect enum Overlay: Sendable {
-    /// All keys, over what was shown when they were asked for.
+    /// All keys, over the previous overlay.
     case help(offset: Int, over: Overlay?)
     case detail(title: String, lines: [Line], offset: Int)
     case desk(Desk)
     case filter(InputLine)
     case question(Question)
-    /// Before retrying all that failed or retries; of these only what the queue shows for a text.
+    /// The question before retrying all failed and retrying operations with a text.
     case retryQuestion(containing: String)
   }
 
@@ -35,22 +35,22 @@ struct ViewState: Sendable {
     var text: StyledText
   }
 
-  /// A question before something that cannot be undone.
+  /// A question before operations are discarded.
   struct Question: Hashable, Sendable {
     var title: String
     var text: String
     var operations: [Int64]
-    /// The versions that were shown: what has changed since is left alone.
+    /// The versions that were shown. Operations that changed since are left alone.
     var versions: [Int64: String] = [:]
   }
 
   var focus = Pane.queue
   var lists: [Pane: List] = [.records: List(), .queue: List()]
   var syncOffset = 0
-  /// The operation under the queue's cursor: rows come and go, the choice stays with it.
+  /// The operation under the queue's cursor, which the cursor follows when rows change.
   var chosenOperation: Int64?
   var overlay: Overlay?
-  /// The version of the operation whose detail lies over the panes.
+  /// The version of the operation whose detail is shown.
   var openedVersion: String?
   var themeName: String
   /// Records a second, one sample a second while sending.
@@ -58,7 +58,7 @@ struct ViewState: Sendable {
 
   init(themeName: String) { self.themeName = themeName }
 
-  /// Where keys are read now; nil: they go into a line being typed.
+  /// The view that has the keyboard; nil while a filter is typed.
   var context: DashboardCommand.Context? {
     switch overlay {
     case nil: .panes

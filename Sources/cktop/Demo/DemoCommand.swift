@@ -4,26 +4,28 @@ import CloudSync
 import Foundation
 import TerminalUI
 
-/// `cktop demo`: the dashboard on an embedded emulator, with simulated devices and faults to play with.
+/// `cktop demo`: the dashboard on an embedded emulator, with simulated devices and faults.
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract: "The dashboard on an embedded emulator with simulated devices and faults to play with.",
+    abstract: "Show the dashboard on an embedded emulator with simulated devices and faults.",
     discussion: """
-      No account and no network are needed. The Account pane shows the store and the URL, so that a second shell can
-      look: cktop status --store FILE --container \(DemoWorld.container) --database private. Everything is removed at the end.
+      Needs no account and no network. All data is removed at the end. The Account pane shows the store and the URL, \
+      so that you can look at them from a second shell:
+
+        cktop status --store FILE --container \(DemoWorld.container) --database private
       """
   )
 
-  @Option(help: "Starts the simulated devices from this number; the same number, the same edits.")
+  @Option(help: "The seed of the simulated devices: the same seed makes the same edits.")
   var seed: UInt64 = 1
 
   @Option(
-    help: ArgumentHelp("Runs that long without a terminal, then prints the JSON of status.", valueName: "seconds")
+    help: ArgumentHelp("Run for this long without a terminal, then print the JSON of status.", valueName: "seconds")
   )
   var headless: Double?
 
-  @Option(help: "The theme, before CKTOP_THEME and the configuration file; see cktop themes.")
+  @Option(help: "The theme; overrides CKTOP_THEME and the configuration file. See cktop themes.")
   var theme: String?
 
   @MainActor
@@ -35,7 +37,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
     let appearance = try Appearance(theme: theme ?? Session.theme())
     try Appearance.requireTerminal()
-    // Before anything is opened and any thread is started: the guard must not hold the driver's lock.
+    // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.
     Screen.startGuard()
     let world = try await DemoWorld(seed: seed)
     let end: Dashboard.End
@@ -62,7 +64,7 @@ struct DemoCommand: AsyncParsableCommand {
   private func runHeadless(_ seconds: Double) async throws {
     let world = try await DemoWorld(seed: seed)
     FileHandle.standardError.write(
-      Data("cktop: the demo's store is \(world.store.path), its cloud \(world.url)\n".utf8)
+      Data("cktop: the demo uses the store \(world.store.path) and the server \(world.url)\n".utf8)
     )
     let service = try CloudKitService(store: world.store, engine: world.engine)
     service.start()

@@ -4,8 +4,8 @@ import CloudService
 import CloudSync
 import Foundation
 
-/// The demonstration: an emulator on loopback, this machine's importer of laboratory samples, and two other devices that
-/// edit the same records. Everything that the dashboard shows of it is real: it went over HTTP into a store on disk.
+/// The demo: an emulator on loopback, this machine's importer of laboratory samples, and two other devices that edit
+/// the same records. All data that the dashboard shows is real: it went over HTTP into a store on disk.
 @MainActor
 final class DemoWorld: DemoControls {
   nonisolated static let container = "iCloud.org.example.laboratory"
@@ -23,7 +23,7 @@ final class DemoWorld: DemoControls {
   private var samples = 0
   private var poisons = 0
   private var isWorking = false
-  /// Whether the elements have arrived: nobody corrects a stock that he has not seen.
+  /// Whether the elements have arrived. Stocks are corrected only after that.
   private var hasRead = false
   private let database = EmulatorDatabase.private(of: user, container)
 
@@ -36,11 +36,13 @@ final class DemoWorld: DemoControls {
     )
     let emulator = try Emulator()
     self.emulator = emulator
-    // A little distance to the cloud, so that progress can be seen.
+    // A delay, so that progress can be seen.
     server = EmulatorServer(emulator, delay: .milliseconds(60))
     let port = try await server.start()
     url = "http://127.0.0.1:\(port)"
-    guard let baseURL = URL(string: url) else { throw CommandFailure("the emulator has no address", .storeUnusable) }
+    guard let baseURL = URL(string: url) else {
+      throw CommandFailure("the emulator has no address; try again", .storeUnusable)
+    }
     store = try SyncStore(
       path: folder.appending(path: "demo.sqlite").path(percentEncoded: false),
       scope: SyncStore.Scope(container: Self.container, environment: "development", database: .private)
@@ -60,16 +62,16 @@ final class DemoWorld: DemoControls {
     try furnish()
   }
 
-  /// Ends the emulator and removes the store.
+  /// Stops the emulator and removes the store.
   func close() async {
-    // First, because a terminal that vanishes may leave little time.
+    // First, because there may be little time after the terminal is lost.
     try? FileManager.default.removeItem(at: folder)
     try? await server.stop(grace: .milliseconds(100))
   }
 
   private static let folderName = "cktop-demo-"
 
-  /// Removes what demos left behind that were killed.
+  /// Removes the files of demos that were killed.
   private static func removeAbandoned() {
     let temporary = FileManager.default.temporaryDirectory
     for name in (try? FileManager.default.contentsOfDirectory(atPath: temporary.path)) ?? [] {
@@ -80,7 +82,7 @@ final class DemoWorld: DemoControls {
     }
   }
 
-  /// What the server holds at the start, from other devices, and what this machine has to send.
+  /// Fills the server with records of other devices, and the queue with changes of this machine.
   private func furnish() throws {
     let now = Date()
     try emulator.createZone(Self.zone, in: database, at: now)
@@ -99,7 +101,7 @@ final class DemoWorld: DemoControls {
       )
     }
     let accepted = try store.enqueue((0..<600).map { _ in newSample() })
-    assert(accepted.count == 600, "Every sample is answered for.")
+    assert(accepted.count == 600, "Every sample is accepted.")
   }
 
   private func newSample() -> Change {
@@ -122,7 +124,7 @@ final class DemoWorld: DemoControls {
 
   // MARK: - Time
 
-  /// Another quarter of a second in the laboratory; nothing happens while syncing is paused.
+  /// Simulates a quarter of a second; does nothing while syncing is paused.
   func tick(isPaused: Bool) {
     guard !isPaused, !isWorking else { return }
     if !hasRead { hasRead = (try? store.zones())?.contains { $0.tokenAt != nil } ?? false }
@@ -133,7 +135,7 @@ final class DemoWorld: DemoControls {
     if ticks % 60 == 30 { disagree() }
   }
 
-  /// This machine's importer goes on: new samples, and corrections of stock.
+  /// Continues this machine's import: new samples, and corrections of stock.
   private func editHere() {
     let batch = random.below(12) == 0 ? 40 : 1 + random.below(3)
     var changes = (0..<batch).map { _ in newSample() }
@@ -149,7 +151,7 @@ final class DemoWorld: DemoControls {
     )
   }
 
-  /// Another device moves something to another shelf: merged by field with whatever is edited here.
+  /// Moves an element to another shelf on another device, which merges by field with local edits.
   private func editElsewhere() {
     let symbol = Elements.all[random.below(Elements.all.count)].symbol
     saveElsewhere(symbol, ["shelf": .string("S\(1 + random.below(9))")])
@@ -167,7 +169,7 @@ final class DemoWorld: DemoControls {
     )
   }
 
-  /// Two devices correct the same stock at the same time.
+  /// Corrects the same stock on two devices at the same time.
   private func disagree() {
     let symbol = Elements.all[random.below(Elements.all.count)].symbol
     saveElsewhere(symbol, ["grams": .double(Double(random.below(9_000)) / 100), "shelf": .string("cold room")])
@@ -186,48 +188,48 @@ final class DemoWorld: DemoControls {
     }
   }
 
-  // MARK: - Faults to play with
+  // MARK: - Faults
 
   let hints = [
-    DashboardModel.DemoHint(key: "n", label: "net off/on", help: "the network goes down, or comes back"),
-    DashboardModel.DemoHint(key: "w", label: "throttle", help: "the server asks everybody to wait 15 seconds"),
-    DashboardModel.DemoHint(key: "m", label: "conflict", help: "two devices edit the same fields of one record"),
-    DashboardModel.DemoHint(key: "x", label: "poison", help: "a record that the server will refuse"),
-    DashboardModel.DemoHint(key: "o", label: "lose answer", help: "the next answer to a save is lost after the commit"),
+    DashboardModel.DemoHint(key: "n", label: "net off/on", help: "Turn the network off or on"),
+    DashboardModel.DemoHint(key: "w", label: "throttle", help: "Make the server throttle all clients for 15 seconds"),
+    DashboardModel.DemoHint(key: "m", label: "conflict", help: "Edit the same fields of a record on two devices"),
+    DashboardModel.DemoHint(key: "x", label: "poison", help: "Queue a record that the server rejects"),
+    DashboardModel.DemoHint(key: "o", label: "lose reply", help: "Lose the next reply to a save, after the commit"),
   ]
 
   func press(_ key: Character) -> String {
     switch key {
     case "n":
       emulator.isOffline.toggle()
-      guard !emulator.isOffline else { return "the network is down" }
-      // After a long outage the next try would be minutes away.
+      guard !emulator.isOffline else { return "The network is off" }
+      // After a long outage the next attempt would be minutes away.
       _ = try? store.flush(actor: "demo")
-      return "the network is back"
+      return "The network is on again"
     case "w":
       emulator.throttle(until: Date().addingTimeInterval(15))
-      return "the server throttles for 15 seconds"
+      return "The server throttles all clients for 15 seconds"
     case "m":
       disagree()
-      return "two devices disagree"
+      return "Two devices edited the same record"
     case "x":
       poisons += 1
       let key = RecordKey(zone: Self.zone, name: "poison-\(poisons)")
       enqueue([Change(key, .save(type: "Element", FieldChanges(values: ["number": .string("not a number")])))])
-      return "a record of the wrong type is queued"
+      return "Queued a record with a wrong field type"
     case "o":
       var condition = FaultCondition()
       condition.operation = "records/modify"
       condition.limit = 1
       emulator.faults = FaultPlan(rules: [FaultRule(when: condition, then: .dropAfterCommit)])
-      return "the next answer to a save will be lost"
+      return "The next reply to a save will be lost"
     default:
       return ""
     }
   }
 }
 
-/// A small generator whose sequence follows from its seed (Steele, Lea and Flood, 2014).
+/// A small deterministic random generator (Steele, Lea and Flood, 2014).
 struct SplitMix64: RandomNumberGenerator, Sendable {
   var state: UInt64
 
@@ -239,6 +241,6 @@ struct SplitMix64: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// A number from 0 up to, and without, `bound`.
+  /// A number from 0 to `bound`, excluding `bound`.
   mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 }

@@ -2,7 +2,7 @@
 /// mass number of its longest-lived isotope) and period.
 ///
 /// Facts as the International Union of Pure and Applied Chemistry publishes them (Standard Atomic Weights, abridged to
-/// five digits); facts belong to nobody, and this table of them is dedicated to the public domain (CC0 1.0).
+/// five digits); facts are not copyrightable, and this table is dedicated to the public domain (CC0 1.0).
 enum Elements {
   struct Element: Sendable, Hashable {
     var number: Int

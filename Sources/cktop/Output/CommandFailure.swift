@@ -4,7 +4,7 @@ import CloudSync
 import Facts
 import Foundation
 
-/// Why a command stops: what happened and what to do, in one line, with the code to exit with.
+/// The error that stops a command: what happened and what to do, on one line, and the exit code.
 struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// `what happened; what to do`.
   let message: String
@@ -19,10 +19,10 @@ struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
   var description: String { message }
 
-  /// The line for standard error: one line whatever the message holds, and nothing in it that a terminal obeys.
+  /// The line for standard error. Line breaks and control characters of the message are made visible.
   var line: String { "cktop: \(message.visible)" }
 
-  /// The failure that any error of a command amounts to; nil for ArgumentParser's own, which it words itself.
+  /// The failure for an error of a command; nil for ArgumentParser's own errors, which it formats itself.
   init?(_ error: any Error) {
     switch error {
     case let failure as CommandFailure: self = failure
@@ -38,13 +38,13 @@ struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// How a run of the command line ends: text for the two outputs and a code.
+/// The end of a run: text for the two outputs, and the exit code.
 struct CommandEnd: Hashable, Sendable {
   var standardOutput: String?
   var standardError: String?
   var code: Int32
 
-  /// Sorts out what a command or its parsing threw: help and version are no failures, usage errors exit with 2.
+  /// Converts what a command or its parsing threw: help and version are not failures, usage errors exit with 2.
   init(_ error: any Error, of command: (some ParsableCommand).Type) {
     if let failure = CommandFailure(error) {
       self.init(standardError: failure.line, code: failure.status.rawValue)

@@ -2,10 +2,10 @@ import CloudKit
 import Foundation
 
 extension OutputJSON {
-  /// A field as `{ "type": …, "value": … }`, spelled as the wire spells it.
+  /// A field as `{ "type": …, "value": … }`, in the encoding of the wire.
   static func field(_ value: FieldValue) -> OutputJSON { ["type": .text(value.wireType), "value": bare(value)] }
 
-  /// Fields by name, in the order of the names.
+  /// Fields by name, sorted by name.
   static func fields(_ fields: [String: FieldValue]) -> OutputJSON {
     .object(JSONObject(fields.sorted { $0.key < $1.key }.map { ($0.key, .field($0.value)) }))
   }
@@ -47,12 +47,12 @@ extension OutputJSON {
     return object
   }
 
-  /// Without receipt, keys and URL: those open the asset to whoever reads the output.
+  /// Without receipt, keys and URL, which would give every reader of the output access to the asset.
   private static func object(_ asset: WireAsset) -> JSONObject {
     ["fileChecksum": .optional(asset.fileChecksum), "size": .optional(asset.size)]
   }
 
-  /// A JSON value as it came, keys in order.
+  /// A JSON value unchanged, with sorted keys.
   init(_ value: JSONValue) {
     switch value {
     case .null: self = .null

@@ -1,9 +1,9 @@
 import CloudSync
 import Facts
 
-/// A JSON value of the command line's output: keys in the order given, null for what is unknown.
+/// A JSON value of the command line's output. Keys keep their order, unknown values are null.
 ///
-/// Synthesised `Encodable` leaves a nil key out, and the contract says that such a key is present.
+/// Synthesised `Encodable` would omit keys with nil values, but every documented key must be present.
 enum OutputJSON: Hashable, Sendable {
   case null
   case bool(Bool)
@@ -13,10 +13,10 @@ enum OutputJSON: Hashable, Sendable {
   case array([OutputJSON])
   case object(JSONObject)
 
-  /// A text, or null where it is unknown.
+  /// A text, or null if it is unknown.
   static func optional(_ text: String?) -> OutputJSON { text.map(OutputJSON.text) ?? .null }
 
-  /// A text, or null where none is what an empty one means: the owner of one's own zone, for example.
+  /// A text, or null if it is empty, such as the owner of the user's own zone.
   static func unlessEmpty(_ text: String) -> OutputJSON { optional(text.isEmpty ? nil : text) }
 
   static func optional(_ integer: (some BinaryInteger)?) -> OutputJSON {
@@ -27,7 +27,7 @@ enum OutputJSON: Hashable, Sendable {
 
   static func optional(_ bool: Bool?) -> OutputJSON { bool.map(OutputJSON.bool) ?? .null }
 
-  /// A time in milliseconds since 1970, as RFC 3339 in UTC; null where unknown or beyond the calendar.
+  /// A time in milliseconds since 1970, as RFC 3339 in UTC; null if unknown or out of range.
   static func time(_ milliseconds: Int64?) -> OutputJSON {
     optional(milliseconds.flatMap { RFC3339.text(milliseconds: $0) })
   }
@@ -35,12 +35,12 @@ enum OutputJSON: Hashable, Sendable {
   /// A duration in seconds.
   static func seconds(_ duration: Duration?) -> OutputJSON { optional(duration.map { $0 / .seconds(1) }) }
 
-  /// Counts or sizes by name, in the order of the names.
+  /// Counts or sizes by name, sorted by name.
   static func counts(_ counts: [String: Int]) -> OutputJSON {
     .object(JSONObject(counts.sorted { $0.key < $1.key }.map { ($0.key, .integer(Int64($0.value))) }))
   }
 
-  /// The value as one line, safe for a terminal as it stands.
+  /// The value on one line, safe to print on a terminal.
   var line: String {
     var text = ""
     write(to: &text)
@@ -89,7 +89,7 @@ enum OutputJSON: Hashable, Sendable {
     text += "\""
   }
 
-  /// What JSON forbids, and what a terminal would obey or hide.
+  /// Whether JSON forbids the scalar, or a terminal would interpret or hide it.
   private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .lineSeparator, .paragraphSeparator: true
@@ -115,7 +115,7 @@ struct JSONObject: Hashable, Sendable {
 
   init(_ members: [(String, OutputJSON)] = []) { self.members = members.map { Member(key: $0.0, value: $0.1) } }
 
-  /// The value of a key; setting one that is new appends it.
+  /// The value of a key; setting a new key appends it.
   subscript(key: String) -> OutputJSON? {
     get { members.first { $0.key == key }?.value }
     set {

@@ -1,4 +1,4 @@
-/// A table for people: columns aligned by what a terminal shows, hostile text made visible.
+/// A text table: columns aligned by their width on a terminal, control characters made visible.
 struct TextTable {
   enum Alignment: Hashable {
     case left, right
@@ -7,7 +7,7 @@ struct TextTable {
   struct Column: Hashable {
     var title: String
     var alignment: Alignment = .left
-    /// Where the terminal is too narrow, the columns that may shrink do, the widest first.
+    /// Whether the column may shrink on a narrow terminal; the widest shrinks first.
     var mayShrink = false
   }
 
@@ -16,13 +16,13 @@ struct TextTable {
 
   init(_ columns: [Column]) { self.columns = columns }
 
-  /// Adds a row with a cell a column.
+  /// Adds a row with one cell per column.
   mutating func append(_ cells: [String]) {
     precondition(cells.count == columns.count, "A row has a cell for every column.")
     rows.append(cells.map(\.visible))
   }
 
-  /// The lines, titles first; `width` is the terminal's, nil where the output is no terminal and nothing is cut.
+  /// The lines, titles first. `width` is the terminal's; nil if the output is not a terminal and nothing is cut.
   func lines(width: Int? = nil) -> [String] {
     let all = [columns.map(\.title)] + rows
     let widths = self.widths(all, limit: width)
@@ -41,7 +41,7 @@ struct TextTable {
   private func widths(_ rows: [[String]], limit: Int?) -> [Int] {
     var widths = columns.indices.map { column in rows.map { $0[column].columns }.max() ?? 0 }
     guard let limit else { return widths }
-    // A cell of fewer than six columns says nothing any more.
+    // A cell of fewer than six columns is unreadable.
     let least = 6
     var excess = widths.reduce(0, +) + 2 * max(0, widths.count - 1) - limit
     while excess > 0 {

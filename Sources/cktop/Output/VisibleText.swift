@@ -1,8 +1,8 @@
 extension String {
-  /// The text as it may reach a terminal: whatever a terminal would obey or hide is shown as a symbol.
+  /// The text in a form safe for a terminal: characters that it would interpret or hide become symbols.
   ///
-  /// Records, errors and file names are hostile: an escape sequence in a record must not move the cursor, and a bidi
-  /// override must not turn a line around.
+  /// Records, errors and file names are untrusted: an escape sequence in a record must not move the cursor, and a bidi
+  /// override must not reverse a line.
   var visible: String {
     guard unicodeScalars.contains(where: { $0.symbol != nil }) else { return self }
     var text = ""
@@ -12,14 +12,14 @@ extension String {
     return text
   }
 
-  /// Columns on a terminal, of a text that is visible already.
+  /// The columns that the text takes on a terminal; the text must be `visible` already.
   var columns: Int {
     var total = 0
     for character in self { total += character.columns }
     return total
   }
 
-  /// The text cut to a number of columns, with `…` where it was.
+  /// The text cut to a number of columns, with `…` at the cut.
   func cut(toColumns limit: Int) -> String {
     guard columns > limit else { return self }
     guard limit > 0 else { return "" }
@@ -34,12 +34,12 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// What stands for a scalar that a terminal must not get; nil where it may.
+  /// The symbol for a scalar that a terminal must not get; nil if the scalar is safe.
   fileprivate var symbol: String? {
     switch value {
     case 0x00..<0x20: return Unicode.Scalar(0x2400 + value).map(String.init)
     case 0x7F: return "␡"
-    // Joiners make up emoji and some scripts' letters; they show nothing false.
+    // Joiners are part of emoji and of some scripts' letters and cannot mislead.
     case 0x200C, 0x200D: return nil
     default: break
     }
@@ -71,7 +71,7 @@ extension Unicode.Scalar {
 extension Character {
   /// The widest of its scalars: a family of emoji takes two columns, an accent none.
   fileprivate var columns: Int {
-    // A flag is two regional letters; a variation selector makes an emoji of a sign.
+    // A flag is two regional letters; a variation selector turns a sign into an emoji.
     if unicodeScalars.contains("\u{FE0F}") { return 2 }
     return unicodeScalars.reduce(0) { max($0, $1.columns) }
   }

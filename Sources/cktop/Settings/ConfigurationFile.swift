@@ -10,16 +10,16 @@ import TOMLKit
 /// ```
 struct ConfigurationFile: Hashable, Sendable {
   let path: String
-  /// The settings at the top, as texts.
+  /// The settings at the top level, as text.
   private(set) var settings: [SettingKey: String] = [:]
   private(set) var profiles: [String: [SettingKey: String]] = [:]
 
-  /// `$XDG_CONFIG_HOME/cktop/config.toml`, or below `~/.config`.
+  /// `$XDG_CONFIG_HOME/cktop/config.toml`, or `~/.config/cktop/config.toml`.
   static func path(environment: [String: String], home: String) -> String {
     baseDirectory("XDG_CONFIG_HOME", ".config", environment, home) + "/cktop/config.toml"
   }
 
-  /// One of the XDG base directories; the standard wants relative ones ignored.
+  /// One of the XDG base directories. The standard requires that relative ones are ignored.
   static func baseDirectory(
     _ variable: String,
     _ standard: String,
@@ -30,7 +30,7 @@ struct ConfigurationFile: Hashable, Sendable {
     return "\(home)/\(standard)"
   }
 
-  /// Reads the file's text; paths in it are relative to its own directory, and `~/` is `home`.
+  /// Parses the file's text. Paths in it are relative to its directory, and `~/` is `home`.
   init(_ text: String, path: String, home: String) throws(CommandFailure) {
     self.path = path
     let table = try Self.table(text, path)
@@ -46,17 +46,17 @@ struct ConfigurationFile: Hashable, Sendable {
   }
 
   private mutating func readProfiles(_ value: any TOMLValueConvertible, _ home: String) throws(CommandFailure) {
-    guard let tables = value.table else { throw .usage("\(path): profiles is no table; write [profiles.NAME]") }
+    guard let tables = value.table else { throw .usage("\(path): profiles is not a table; write [profiles.NAME]") }
     for name in tables.keys.sorted() {
       guard let table = tables[name]?.table else {
-        throw .usage("\(path): profiles.\(name) is no table; write [profiles.\(name)]")
+        throw .usage("\(path): profiles.\(name) is not a table; write [profiles.\(name)]")
       }
       var profile: [SettingKey: String] = [:]
       for key in table.keys.sorted() {
         guard let value = table[key] else { continue }
         let (setting, text) = try read(key, value, "profiles.\(name).", home)
         guard setting != .profile else {
-          throw .usage("\(path): profiles.\(name) names a profile; only the top of the file can")
+          throw .usage("\(path): profiles.\(name) names a profile; only the top level of the file may")
         }
         profile[setting] = text
       }
@@ -73,7 +73,7 @@ struct ConfigurationFile: Hashable, Sendable {
     let known = SettingKey.allCases.filter { !$0.isSecret }
     guard let setting = SettingKey(rawValue: key) else {
       let list = known.map(\.rawValue).joined(separator: ", ")
-      throw .usage("\(path): there is no setting '\(prefix)\(key)'; known are \(list) and [profiles.NAME]")
+      throw .usage("\(path): there is no setting '\(prefix)\(key)'; the settings are \(list) and [profiles.NAME]")
     }
     if setting.isSecret {
       throw .usage(
@@ -86,7 +86,7 @@ struct ConfigurationFile: Hashable, Sendable {
       }
       return (setting, flag ? "true" : "false")
     }
-    guard let text = value.string else { throw .usage("\(path): \(prefix)\(key) must be a text in quotes") }
+    guard let text = value.string else { throw .usage("\(path): \(prefix)\(key) must be a string in quotes") }
     return (setting, setting.isPath ? absolute(text, home) : text)
   }
 
@@ -98,7 +98,7 @@ struct ConfigurationFile: Hashable, Sendable {
 
   private static func table(_ text: String, _ path: String) throws(CommandFailure) -> TOMLTable {
     // The parser takes a C string and would silently stop at a NUL.
-    guard !text.unicodeScalars.contains("\0") else { throw .usage("\(path): holds a NUL character; remove it") }
+    guard !text.unicodeScalars.contains("\0") else { throw .usage("\(path): contains a NUL character; remove it") }
     do {
       return try TOMLTable(string: text)
     } catch let error as TOMLParseError {

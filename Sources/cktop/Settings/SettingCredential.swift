@@ -1,6 +1,6 @@
 import CloudKit
 
-/// What we show the server to be let in.
+/// The credential for the server.
 enum SettingCredential: Hashable, Sendable {
   case serverToServer(keyID: String, keyFile: String)
   case webAuth(apiToken: String, webAuthToken: String)
@@ -9,9 +9,9 @@ enum SettingCredential: Hashable, Sendable {
 }
 
 extension Settings {
-  /// The credential for the database, or what is missing to make one.
+  /// The credential for the database. Throws a usage failure that names a missing part.
   ///
-  /// With both kinds at hand, the public database is asked with the key and the others with the user's token.
+  /// If both kinds are configured, the key is used for the public database and the user's token for the others.
   func credential() throws(CommandFailure) -> SettingCredential {
     let isPublic = database.value == .public
     if let webAuthToken, !isPublic || (keyID == nil && keyFile == nil) {
@@ -22,8 +22,8 @@ extension Settings {
     }
     switch (keyID, keyFile) {
     case (let keyID?, let keyFile?): return .serverToServer(keyID: keyID.value, keyFile: keyFile.value)
-    case (.some, nil): throw .usage("a server-to-server key has an ID and no file; set CLOUDKIT_KEY_FILE too")
-    case (nil, .some): throw .usage("a server-to-server key has a file and no ID; set CLOUDKIT_KEY_ID too")
+    case (.some, nil): throw .usage("a server-to-server key has an ID but no file; set CLOUDKIT_KEY_FILE too")
+    case (nil, .some): throw .usage("a server-to-server key has a file but no ID; set CLOUDKIT_KEY_ID too")
     case (nil, nil): return apiToken.map { .apiToken($0.value) } ?? .none
     }
   }

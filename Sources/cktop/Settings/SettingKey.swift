@@ -1,4 +1,4 @@
-/// Everything that can be set, by its name in the configuration file.
+/// The settings, by their names in the configuration file.
 enum SettingKey: String, CaseIterable, Hashable, Sendable {
   case profile, container, environment, database, url, store, policy
   case readOnly = "read-only"
@@ -8,7 +8,7 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
   case apiToken = "api-token"
   case webAuthToken = "web-auth-token"
 
-  /// The option that sets it. Credentials have none: every user of a machine can read a command line.
+  /// The option for the setting. Credentials have none, because other users can read a command line.
   var option: String? {
     switch self {
     case .profile, .container, .environment, .database, .url, .store, .policy, .readOnly, .theme: "--" + rawValue
@@ -34,13 +34,13 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// Tokens stay out of files that people copy, share and commit; a key file is named, not held.
+  /// Whether the setting must not be in a file, because people copy, share and commit files. A key file is only named.
   var isSecret: Bool { self == .apiToken || self == .webAuthToken }
 
   var isPath: Bool { self == .store || self == .keyFile }
 }
 
-/// Where a setting's value comes from.
+/// The source of a setting's value.
 enum SettingSource: Hashable, Sendable {
   case option
   case environment
@@ -48,7 +48,7 @@ enum SettingSource: Hashable, Sendable {
   case file(String)
   case standard
 
-  /// The place that a person would change, as in `CLOUDKIT_URL` or `url in /etc/config.toml`.
+  /// The place to change the setting, as in `CLOUDKIT_URL` or `url in /etc/config.toml`.
   func place(of key: SettingKey) -> String {
     switch self {
     case .option: key.option ?? key.rawValue
@@ -60,7 +60,7 @@ enum SettingSource: Hashable, Sendable {
   }
 }
 
-/// A value with the place it comes from.
+/// A value with its source.
 struct Sourced<Value> {
   var value: Value
   var source: SettingSource

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Looks a setting up in its four places and checks it.
+/// Finds a setting in its four sources and validates it.
 struct SettingResolver {
   let profile: Sourced<String>?
   let stateDirectory: String
@@ -29,22 +29,22 @@ struct SettingResolver {
     guard let settings = file?.profiles[profile.value] else {
       let known = file?.profiles.keys.sorted().joined(separator: ", ") ?? ""
       let place = profile.source.place(of: .profile)
-      let advice = known.isEmpty ? "\(configurationPath) has no [profiles.NAME]" : "known are \(known)"
+      let advice = known.isEmpty ? "\(configurationPath) has no [profiles.NAME]" : "the profiles are \(known)"
       throw .usage("\(place): there is no profile '\(profile.value)'; \(advice)")
     }
     profileSettings = settings
   }
 
-  /// A text that is not empty.
+  /// The text of a setting; throws if it is empty.
   func text(_ key: SettingKey) throws(CommandFailure) -> Sourced<String>? {
     guard let found = lookUp(key) else { return nil }
     guard !found.value.isEmpty else {
-      throw .usage("\(found.source.place(of: key)) is empty; give a value or leave it out")
+      throw .usage("\(found.source.place(of: key)) is empty; give a value or omit it")
     }
     return found
   }
 
-  /// One of a closed list of names.
+  /// One of a fixed set of names.
   func oneOf<Name: CaseIterable & RawRepresentable<String>>(_ key: SettingKey) throws(CommandFailure) -> Sourced<Name>?
   {
     try lookUp(key).map { found throws(CommandFailure) in try Self.oneOf(key, found) }
@@ -64,7 +64,7 @@ struct SettingResolver {
     switch found.value.lowercased() {
     case "1", "true", "yes", "on": return Sourced(true, found.source)
     case "0", "false", "no", "off": return Sourced(false, found.source)
-    // A slip of the pen must not make a store writable.
+    // A typo must not make a store writable.
     default: throw Self.refusal(key, found, ["1", "0", "true", "false"])
     }
   }
@@ -75,7 +75,8 @@ struct SettingResolver {
       !$0.properties.isWhitespace && $0.properties.generalCategory != .control && $0 != "/"
     }
     guard isName, found.value.utf8.count <= 200 else {
-      throw .usage("\(found.source.place(of: .container)) is no container; use its ID, such as iCloud.org.example.App")
+      let place = found.source.place(of: .container)
+      throw .usage("\(place) is not a container ID; use one such as iCloud.org.example.App")
     }
     return found
   }
@@ -88,12 +89,12 @@ struct SettingResolver {
   private static func url(_ text: String, _ place: String) throws(CommandFailure) -> URL {
     guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
       scheme == "http" || scheme == "https", let host = parts.host, !host.isEmpty, let url = parts.url
-    else { throw .usage("\(place) is no URL; use one that begins with https:// or http://") }
-    // Not shown back: what stands before the @ is a secret.
+    else { throw .usage("\(place) is not a URL; use one that begins with https:// or http://") }
+    // The value is not printed: the part before the @ is a secret.
     guard parts.user == nil, parts.password == nil else {
-      throw .usage("\(place) holds a user or a password; credentials go in the environment")
+      throw .usage("\(place) contains a user or password; put credentials in the environment")
     }
-    // A signature covers the path as CloudKit sees it.
+    // The signature covers the path, so the URL must not add to it.
     guard ["", "/"].contains(parts.percentEncodedPath), parts.query == nil, parts.fragment == nil else {
       throw .usage("\(place) has a path, a query or a fragment; give only scheme, host and port")
     }
@@ -118,7 +119,7 @@ struct SettingResolver {
     profile: (name: String, settings: [SettingKey: String])?
   ) -> Sourced<String>? {
     if let value = options.values[key] { return Sourced(value, .option) }
-    // An empty variable is how shells and service files unset one; tokens often bring a line break along.
+    // Shells and service files unset a variable by making it empty. Tokens often end in a line break.
     if let name = key.variable, let value = variables[name]?.trimmingCharacters(in: .whitespacesAndNewlines),
       !value.isEmpty
     {

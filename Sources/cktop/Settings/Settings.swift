@@ -2,30 +2,30 @@ import CloudKit
 import CloudSync
 import Foundation
 
-/// Apple's two environments, as the command line spells them.
+/// The two environments of a container.
 enum EnvironmentName: String, CaseIterable, Hashable, Sendable {
   case development, production
 }
 
-/// What the options say; nil where one is not given.
+/// The values of the options; no value for one that is not given.
 struct SettingOptions: Hashable, Sendable {
   var values: [SettingKey: String] = [:]
 }
 
-/// Which store and which cloud: option, then environment, then configuration file, then default.
+/// The settings for the store and the server, from option, environment, configuration file or default, in that order.
 struct Settings: Equatable, Sendable {
   let profile: Sourced<String>?
-  /// Nil where nothing names one.
+  /// Nil if none is named.
   let container: Sourced<String>?
   let environment: Sourced<EnvironmentName>
   let database: Sourced<DatabaseName>
   let url: Sourced<URL>
-  /// Nil where neither a store nor a container is named.
+  /// Nil if neither a store nor a container is named.
   let store: Sourced<String>?
-  /// The conflict policy as it is spelled. Most verbs ignore it, whatever it is.
+  /// The conflict policy as given, not validated: most verbs ignore it.
   let policyName: Sourced<String>?
   let isReadOnly: Sourced<Bool>
-  /// Nil: the standard theme.
+  /// Nil: the default theme.
   let theme: Sourced<String>?
   let keyID: Sourced<String>?
   let keyFile: Sourced<String>?
@@ -33,11 +33,11 @@ struct Settings: Equatable, Sendable {
   let webAuthToken: Sourced<String>?
 
   static let appleURL: URL = {
-    guard let url = URL(string: "https://api.apple-cloudkit.com") else { preconditionFailure("Apple's URL is one.") }
+    guard let url = URL(string: "https://api.apple-cloudkit.com") else { preconditionFailure("Apple's URL is valid.") }
     return url
   }()
 
-  /// Resolves every setting; the configuration file is nil where there is none.
+  /// Resolves every setting. `file` is nil if there is no configuration file.
   init(
     options: SettingOptions,
     environment variables: [String: String],
@@ -56,7 +56,7 @@ struct Settings: Equatable, Sendable {
     keyFile = try resolver.text(.keyFile)
     apiToken = try resolver.text(.apiToken)
     webAuthToken = try resolver.text(.webAuthToken)
-    // A server-to-server key reaches the public database alone, a user's token is there for the private one.
+    // A server-to-server key can access only the public database; a user's token is for the private one.
     let hasKey = keyID != nil || keyFile != nil
     let standard: DatabaseName = !hasKey && webAuthToken != nil ? .private : .public
     database = try resolver.oneOf(.database) ?? Sourced(standard, .standard)
@@ -70,25 +70,25 @@ struct Settings: Equatable, Sendable {
     }
   }
 
-  /// The conflict policy that is named; nil: the one that the store keeps.
+  /// The given conflict policy; nil: the stored one applies.
   func policy() throws(CommandFailure) -> Sourced<ConflictPolicy>? {
     try policyName.map { name throws(CommandFailure) in try SettingResolver.oneOf(.policy, name) }
   }
 
-  /// Whether anything says which store is meant.
+  /// Whether a store is configured.
   var isConfigured: Bool { store != nil }
 
-  /// The container, or the one line for people who have not configured any.
+  /// The container; throws a usage failure if none is configured.
   func requiredContainer() throws(CommandFailure) -> String {
     guard let container else {
       throw .usage(
-        "no container is configured; give --container, set CLOUDKIT_CONTAINER, or look around with cktop demo"
+        "no container is configured; give --container, set CLOUDKIT_CONTAINER, or try cktop demo"
       )
     }
     return container.value
   }
 
-  /// The name of the file where the store lies unless it is named.
+  /// The default name of the store's file.
   static func fileName(_ container: String, _ environment: EnvironmentName, _ database: DatabaseName) -> String {
     StorePath.name(
       SyncStore.Scope(container: container, environment: environment.rawValue, database: database)

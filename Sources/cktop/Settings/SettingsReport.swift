@@ -5,13 +5,13 @@ import Foundation
 /// One line of `config check`.
 struct SettingLine: Hashable, Sendable {
   let key: SettingKey
-  /// Nil where nothing is set; masked where it is a secret.
+  /// Nil if not set; masked if it is a secret.
   let value: String?
   let source: String
 }
 
 extension Settings {
-  /// What would be used and from where, in the order of the documentation, secrets masked.
+  /// The settings in effect and their sources, with secrets masked.
   var report: [SettingLine] {
     [
       line(.profile, profile),
@@ -32,7 +32,7 @@ extension Settings {
 
   private func line(_ key: SettingKey, _ setting: Sourced<String>?) -> SettingLine {
     guard let setting else { return SettingLine(key: key, value: nil, source: "not set") }
-    // Of one length for all: even the number of characters says something.
+    // The same length for all, because a length reveals something about a secret.
     let value = key.isSecret ? "********" : setting.value
     return SettingLine(key: key, value: value, source: setting.source.place(of: key))
   }

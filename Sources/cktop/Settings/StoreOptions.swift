@@ -1,41 +1,44 @@
 import ArgumentParser
 
-/// Which store and which cloud: the options that every verb has.
+/// The options for the store and the server, which every verb has.
 ///
-/// Their values are texts here and checked with the other sources', so that one message names source and choices.
+/// Their values are validated together with the other sources, so that one message names the source and the choices.
 struct StoreOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("The sync store.", valueName: "file"))
+  @Option(help: ArgumentHelp("The file of the sync store.", valueName: "file"))
   var store: String?
 
-  @Option(help: ArgumentHelp("A [profiles.NAME] table of the configuration file.", valueName: "name"))
+  @Option(help: ArgumentHelp("The [profiles.NAME] table of the configuration file to use.", valueName: "name"))
   var profile: String?
 
-  @Option(help: ArgumentHelp("The container, iCloud.…", valueName: "id"))
+  @Option(help: ArgumentHelp("The container ID, iCloud.…", valueName: "id"))
   var container: String?
 
-  @Option(help: "development or production (default: development).")
+  @Option(help: "The environment: development or production (default: development).")
   var environment: String?
 
   @Option(
-    help: "public, private or shared (default: public with a server-to-server key, private with a web-auth token)."
+    help: """
+      The database: public, private or shared (default: public with a server-to-server key, private with a web auth \
+      token).
+      """
   )
   var database: String?
 
-  @Option(help: "The server; default Apple's. Point it at cktop serve for the emulator.")
+  @Option(help: "The server (default: Apple's); use the URL of cktop serve for the emulator.")
   var url: String?
 
   @Option(
     help: """
-      Who wins a conflict of the same field: server, client, newest or manual. The first sync stores it with the store \
-      (default: server).
+      The side that wins if both changed a field: server, client, newest or manual. The first sync saves it in the \
+      store (default: server).
       """
   )
   var policy: String?
 
-  @Flag(help: "Accept no verb that changes anything.")
+  @Flag(help: "Refuse every verb that changes anything.")
   var readOnly = false
 
-  /// What was given, for `Settings`.
+  /// The values given, for `Settings`.
   var settings: SettingOptions {
     var values: [SettingKey: String] = [:]
     values[.store] = store

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Acts once after a burst, but not later than a while after its beginning.
+/// Acts once after a burst of calls, but at most a given time after its start.
 @MainActor
 final class Debounce {
   private let quiet: DispatchTimeInterval

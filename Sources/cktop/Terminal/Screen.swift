@@ -5,42 +5,42 @@ import TerminalUI
 
 /// The terminal: grids go in, keys and other events come out.
 ///
-/// The only Swift type that talks to ncurses. It waits on file descriptors, never on a clock, so that it costs nothing
-/// while nothing happens.
+/// The only Swift type that uses ncurses. It waits on file descriptors, never on a clock, so that it costs nothing
+/// while idle.
 @MainActor
 final class Screen {
-  /// What the terminal has to tell.
+  /// The events of the terminal.
   enum Event: Sendable, Equatable {
-    /// Everything that was typed since the last time.
+    /// Everything that was typed since the last event.
     case keys([Key])
-    /// The terminal has another size; nothing of the last grid is left on it.
+    /// The terminal has another size; the last grid is no longer on it.
     case resized(Size)
-    /// A signal asks the program to stop, as ^Z elsewhere does; `suspend` does it.
+    /// A signal asks the program to stop, as ^Z does in other programs; call `suspend`.
     case stopAsked
-    /// The program goes on after it was stopped; the last grid is on the terminal again.
+    /// The program continues after it was stopped; the last grid is on the terminal again.
     case resumed
     /// A signal asks the program to end. Its exit status should be 128 plus the signal.
     case terminated(signal: Int32)
-    /// There is no terminal any more.
+    /// The terminal is gone.
     case lineLost
   }
 
   /// The number of columns and rows.
   private(set) var size: Size
-  /// What the terminal can show. Grids are best made with it.
+  /// The glyphs that the terminal can show. Make grids with it.
   let glyphs: GlyphSet
-  /// How many colours the terminal has.
+  /// The number of colours of the terminal.
   let depth: ColorDepth
-  /// All bytes sent so far.
+  /// The bytes sent so far.
   private(set) var bytesWritten = 0
-  /// All frames sent so far, each of them by one write.
+  /// The frames sent so far, each with one write.
   private(set) var framesWritten = 0
 
   private let onEvent: @MainActor (Event) -> Void
   private var sources: ScreenSources?
   private var parser = KeyParser()
   private var shown: Frame?
-  /// A frame that waits until a stalled line takes output again.
+  /// A frame that waits until a stalled line accepts output again.
   private var waiting: Frame?
   private var palette: (theme: Theme, entries: Palette)?
   private var readings = 0
@@ -52,14 +52,14 @@ final class Screen {
     var cursor: Position?
   }
 
-  /// Starts the process that gives the terminal back if this one is killed.
+  /// Starts the process that restores the terminal if this one is killed.
   ///
-  /// Best done before threads start and files open, and only by a program that will open a screen.
+  /// Call it before threads start and files are opened, and only in a program that will open a screen.
   nonisolated static func startGuard() {
     _ = cknc_guard_start()
   }
 
-  /// Takes the terminal over.
+  /// Takes over the terminal.
   ///
   /// - Parameters:
   ///   - isMonochrome: Whether the user asked for no colours, as by `NO_COLOR`.
@@ -81,7 +81,7 @@ final class Screen {
     )
   }
 
-  /// Gives the terminal back. Nothing is drawn and no event comes afterwards.
+  /// Restores the terminal. Afterwards nothing is drawn and no event is sent.
   func close() {
     guard let sources else { return }
     sources.cancel()
@@ -89,9 +89,9 @@ final class Screen {
     cknc_close()
   }
 
-  /// Shows a grid, with the cursor at a place or hidden. Returns the bytes sent: 0 when nothing changed.
+  /// Shows a grid, with the cursor at a position or hidden. Returns the bytes sent: 0 if nothing changed.
   ///
-  /// What a stalled line cannot take is not sent: the newest grid is shown as soon as the line goes on.
+  /// While the line is stalled, nothing is sent. The newest grid is shown as soon as the line accepts output.
   @discardableResult
   func present(_ grid: Grid, theme: Theme, cursor: Position? = nil) -> Int {
     guard let sources else { return 0 }
@@ -104,7 +104,7 @@ final class Screen {
     return draw(frame)
   }
 
-  /// Sends the whole screen again, for when something else has written over it.
+  /// Sends the whole screen again, after another program has written over it.
   func redraw() {
     guard let frame = shown else { return }
     cknc_redraw()
@@ -112,7 +112,7 @@ final class Screen {
     present(frame.grid, theme: frame.theme, cursor: frame.cursor)
   }
 
-  /// Gives the terminal back while `body` runs another program on it, which then gets ^C and ^\ alone.
+  /// Restores the terminal while `body` runs another program on it. Only that program gets ^C and ^\.
   func outside<Result>(_ body: () throws -> Result) rethrows -> Result {
     cknc_leave()
     defer { comeBack() }
@@ -151,7 +151,7 @@ final class Screen {
   }
 
   private func put(_ row: ArraySlice<Cell>, at y: Int, _ palette: Palette) {
-    // A grid of another size than the terminal is shown as far as it goes.
+    // A grid of another size than the terminal is cut or padded.
     let row = row.prefix(size.width)
     var rest = row + Array(repeating: .blank, count: max(0, size.width - row.count))
     var x = 0
@@ -212,7 +212,7 @@ final class Screen {
     if parser.isUndecided { decideSoon() }
   }
 
-  /// An Escape that nothing follows is the Escape key.
+  /// Reads an Escape that nothing follows as the Escape key.
   private func decideSoon() {
     let reading = readings
     DispatchQueue.main.asyncAfter(deadline: .now() + .milliseconds(25)) { [weak self] in
@@ -232,7 +232,7 @@ final class Screen {
       case SIGWINCH: resizing.schedule { [weak self] in self?.resize() }
       case SIGTSTP: onEvent(.stopAsked)
       case SIGCONT:
-        // Somebody stopped us without asking, and the shell has used the terminal meanwhile.
+        // The process was stopped by SIGSTOP, and the shell has used the terminal meanwhile.
         cknc_leave()
         comeBack()
       default: onEvent(.terminated(signal: signal))
@@ -251,9 +251,9 @@ final class Screen {
     shown = nil
   }
 
-  /// Stops the program until the shell lets it go on, as ^Z does.
+  /// Stops the program until the shell continues it, as ^Z does.
   ///
-  /// - Parameter wholeGroup: whether the other processes of its group stop, too.
+  /// - Parameter wholeGroup: whether the other processes of its group stop too.
   func suspend(wholeGroup: Bool) {
     guard sources != nil else { return }
     cknc_leave()
@@ -276,7 +276,7 @@ final class Screen {
 
   private func lose() {
     guard sources != nil else { return }
-    // A line that goes often says so by a signal as well, and a stalled write is given up for one.
+    // A lost line often sends a signal too, and a signal ends a stalled write.
     var signal = cknc_next_signal()
     while signal != 0, ![SIGTERM, SIGHUP, SIGINT].contains(signal) { signal = cknc_next_signal() }
     close()

@@ -1,4 +1,4 @@
-/// Why there is no screen. The numbers are those of `cknc_status`.
+/// The reason why there is no screen. The numbers are those of `cknc_status`.
 enum ScreenError: Int32, Error {
   case notATerminal = 1
   case termUnset = 2
@@ -13,13 +13,13 @@ extension ScreenError: CustomStringConvertible {
     let advice = "or use a subcommand with --json"
     return switch self {
     case .notATerminal:
-      "input or output is not a terminal; run it in one, \(advice)"
+      "input or output is not a terminal; run it in a terminal, \(advice)"
     case .termUnset:
       "TERM is not set; set it to your terminal's name, such as xterm-256color, \(advice)"
     case .termUnknown:
-      "no terminal description fits TERM; install ncurses-base or set TERM to xterm, \(advice)"
+      "there is no description of the terminal in TERM; install ncurses-base or set TERM to xterm, \(advice)"
     case .termDumb:
-      "the terminal that TERM names cannot place the cursor; set TERM to xterm, \(advice)"
+      "the terminal in TERM cannot position the cursor; set TERM to xterm, \(advice)"
     case .systemError:
       "the terminal could not be set up; check the limits on memory and open files, \(advice)"
     }

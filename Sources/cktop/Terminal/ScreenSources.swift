@@ -1,6 +1,6 @@
 import Dispatch
 
-/// What the screen waits for: input, signals, and room on a stalled line.
+/// The event sources of the screen: input, signals, and room on a stalled line.
 @MainActor
 final class ScreenSources {
   private let input: any DispatchSourceRead
@@ -8,7 +8,7 @@ final class ScreenSources {
   private var output: (any DispatchSourceWrite)?
   private let onOutput: @MainActor () -> Void
 
-  /// Begins to wait. The handlers are called on the main actor.
+  /// Starts waiting. The handlers are called on the main actor.
   init(
     inputDescriptor: Int32,
     signalDescriptor: Int32,
@@ -25,7 +25,7 @@ final class ScreenSources {
     signals.activate()
   }
 
-  /// Calls the output handler once, as soon as the line takes output.
+  /// Calls the output handler once, as soon as the line accepts output.
   func awaitOutput() {
     guard output == nil else { return }
     let source = DispatchSource.makeWriteSource(fileDescriptor: 1, queue: .main)
@@ -34,7 +34,7 @@ final class ScreenSources {
     output = source
   }
 
-  /// Stops waiting, for good.
+  /// Stops waiting permanently.
   func cancel() {
     input.cancel()
     signals.cancel()

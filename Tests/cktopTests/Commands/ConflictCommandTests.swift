@@ -113,7 +113,7 @@ import Testing
 
     #expect(sync.status == 0)
     #expect(
-      sync.error == "cktop: 1 change is not sent any more; cktop conflicts dropped says why and what can be had back\n"
+      sync.error == "cktop: dropped 1 change; run cktop conflicts dropped to see why and what can be undone\n"
     )
     #expect(next.error == "")
     withExtendedLifetime(cloud) {}

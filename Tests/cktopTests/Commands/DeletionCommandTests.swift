@@ -24,8 +24,8 @@ import Testing
 
     let sync = try await mine.run("sync")
     #expect(sync.status == 3)
-    #expect(sync.error.contains("zone notes was deleted on the server, its 2 records are kept here until you decide"))
-    #expect(sync.error.contains("cktop zones restore notes, or cktop zones accept notes"))
+    #expect(sync.error.contains("the server deleted zone notes with 2 records, local copies are kept"))
+    #expect(sync.error.contains("cktop zones restore notes or cktop zones accept notes"))
     let status = try await mine.run("status")
     #expect(status.status == 3)
     #expect(status.output.contains("decision needed: "))
@@ -33,10 +33,10 @@ import Testing
     let held = try await mine.run("status", "--json").object()["sync"] as? [String: Any]
     let deletions = try #require(held?["heldDeletions"] as? [[String: Any]])
     #expect(deletions.first?["zone"] as? String == "notes" && deletions.first?["wholeZone"] as? Bool == true)
-    #expect(try await mine.succeed("zones", "list").output.contains("deleted, 2 deletions held back"))
+    #expect(try await mine.succeed("zones", "list").output.contains("deleted, 2 deletions on hold"))
 
     let preview = try await mine.succeed("zones", "restore", "notes", "--dry-run")
-    #expect(preview.output.contains("would enqueue anew 2 records in zone notes"))
+    #expect(preview.output.contains("would enqueue again 2 records in zone notes"))
     #expect(try await mine.run("zones", "restore", "notes").error.contains("--yes"))
     let done = try await mine.succeed("zones", "restore", "notes", "--yes", "--json").object()
     #expect(done["records"] as? Int == 2)
@@ -56,7 +56,7 @@ import Testing
     _ = try await mine.run("sync")
     try await mine.succeed("records", "put", "--type", "Note", "--name", "a", "--zone", "notes", "x=9")
     let plan = try await mine.succeed("zones", "accept", "notes", "--dry-run").output
-    #expect(plan.contains("would let go 2 records in zone notes; 1 with queued edits stay as dead letters"))
+    #expect(plan.contains("would accept the deletion of 2 records in zone notes; queued edits of 1 of them fail"))
     try await mine.succeed("queue", "discard", "--all", "--yes")
 
     try await mine.succeed("zones", "accept", "notes", "--yes")
@@ -64,7 +64,7 @@ import Testing
     #expect(try await mine.succeed("records", "list", "--json").output.isEmpty)
     let again = try await mine.run("zones", "accept", "notes", "--yes")
     #expect(again.status == 2)
-    #expect(again.error.contains("zone notes holds no deletions back; cktop zones list shows which do"))
+    #expect(again.error.contains("zone notes has no deletions on hold; run cktop zones list"))
     #expect(try await mine.run("zones", "restore", "none").status == 2)
     withExtendedLifetime(cloud) {}
   }

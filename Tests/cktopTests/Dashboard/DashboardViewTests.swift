@@ -183,8 +183,8 @@ import Testing
     }
     #expect(missing().verdict.text == "no store yet")
     #expect(missing().model.firstStep == "No store yet. Press s to sync")
-    #expect(missing { $0.isReadOnly = true }.model.firstStep == "No store yet; `cktop sync` makes it")
-    #expect(missing { $0.hasCredential = false }.model.firstStep == "No store yet; `cktop sync` makes it")
+    #expect(missing { $0.isReadOnly = true }.model.firstStep == "No store yet; `cktop sync` creates it")
+    #expect(missing { $0.hasCredential = false }.model.firstStep == "No store yet; `cktop sync` creates it")
     let damaged = view { $0.readFailure = "The store is damaged" }
     #expect(damaged.verdict.role == .error)
     let screen = damaged.draw(Size(width: 80, height: 24)).grid.text

@@ -47,20 +47,20 @@ import Testing
     (receipt(.togglePause) { ($0.verb, $0.changed) = (.pause, 3) }, "Paused everything"),
     (receipt(.togglePause) { $0.verb = .resume }, "Resumed everything"),
     (receipt(.togglePauseOf(4)) { ($0.verb, $0.changed) = (.pause, 1) }, "Paused 1 operation"),
-    (receipt(.flush), "No change was in back-off"),
+    (receipt(.flush), "No change was waiting to retry"),
     (receipt(.flush) { $0.changed = 2 }, "Retrying 2 changes now"),
     (
       receipt(.resolve(4, take: .server, fields: [:], version: "v")) { $0.isToBeSent = true },
-      "Resolved; the result is to be sent"
+      "Resolved; the result will be sent"
     ),
-    (receipt(.resolve(4, take: .server, fields: [:], version: "v")), "Resolved; the server's record stands"),
+    (receipt(.resolve(4, take: .server, fields: [:], version: "v")), "Resolved; the server's record is kept"),
     (receipt(.sync) { $0.summary = summary(sent: 3, fetched: 2) }, "Synced: 3 sent, 2 fetched"),
     (
       receipt(.sync) { ($0.summary, $0.status) = (summary(reachedEnd: false), paused()) },
       "Not everything is synced (0 sent, 0 fetched): Paused by ana"
     ),
-    (Receipt(.sync, failure: CancellationError()), "The sync was stopped before its end; s syncs again"),
-    (Receipt(.sync, failure: CommandRefusal.alreadySyncing), "A sync is already under way"),
+    (Receipt(.sync, failure: CancellationError()), "The sync was stopped before it finished; s syncs again"),
+    (Receipt(.sync, failure: CommandRefusal.alreadySyncing), "A sync is already running"),
     (Receipt(.flush, failure: CommandRefusal.readOnly), "Read-only: nothing was changed"),
     (Receipt(.keepSyncing, failure: StoreError(.diskFull, "no room")), "Syncing stopped: no room"),
     (Receipt(.flush, failure: StoreError(.missing, "there is no store x")), "There is no store x"),

@@ -247,7 +247,7 @@ import Testing
     try await desktop.wait(Self.isLive)
     try await desktop.terminal.type("q")
 
-    #expect(try await desktop.end(with: 0).contains("cktop: the sync was stopped before its end"))
+    #expect(try await desktop.end(with: 0).contains("cktop: the sync was stopped before it finished"))
     #expect(try await !Self.isLive(desktop.sync()))
   }
 
@@ -256,7 +256,7 @@ import Testing
     let machine = try Machine(["CLOUDKIT_CONTAINER": Machine.container])
     let desktop = try await Desktop(machine, "--database private", columns: 160)
     defer { desktop.terminal.close() }
-    try await desktop.terminal.screen { $0.contains("No store yet; `cktop sync` makes it") }
+    try await desktop.terminal.screen { $0.contains("No store yet; `cktop sync` creates it") }
     try await desktop.terminal.type("s")
     try await desktop.terminal.screen { $0.contains("No credential is configured; set CLOUDKIT_KEY_ID") }
     try await desktop.terminal.type("q")
@@ -267,7 +267,7 @@ import Testing
     #expect(try await desktop.end(with: 2).contains("read-only"))
 
     try await desktop.open("--read-only")
-    try await desktop.terminal.screen { $0.contains("No store yet; `cktop sync` makes it") }
+    try await desktop.terminal.screen { $0.contains("No store yet; `cktop sync` creates it") }
     for key in ["s", "S", "p"] {
       try await desktop.terminal.type(key)
       try await desktop.terminal.screen { $0.contains("Read-only: nothing was changed") }

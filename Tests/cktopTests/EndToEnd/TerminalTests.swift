@@ -54,7 +54,7 @@ import Testing
     try await terminal.run("CLOUDKIT_URL=http://127.0.0.1:1 '\(Binary.cktop().path)' --store '\(store)'")
     try await terminal.screen { $0.contains("2 Queue") && $0.contains("t1") }
     try await terminal.type("2", "d")
-    try await terminal.screen { $0.contains("Discard the save of t1?") }
+    try await terminal.screen { $0.contains("Discard the unsent change to t1?") }
 
     try await machine.succeed("--database", "private", "records", "put", "--name", "t1", "a=2")
     try await terminal.type("y")

@@ -81,8 +81,8 @@ import Testing
 
     #expect(
       first.map { $0.split(separator: " ", maxSplits: 1)[1] } == [
-        "waiting operation 9, save Task a in zone z: CONFLICT: of 9; tried again by itself",
-        "waiting operation 7, save Task a in zone z and 1 more: INTERNAL_ERROR: of 7; tried again by itself",
+        "retrying operation 9, save Task a in zone z: CONFLICT: of 9; will be retried",
+        "retrying operation 7, save Task a in zone z and 1 more: INTERNAL_ERROR: of 7; will be retried",
         "state retrying: 3 changes wait to be tried again",
       ]
     )
@@ -102,7 +102,7 @@ import Testing
     #expect(
       [ours, other, other, dead, ours].flatMap { journal.lines($0, []) }
         .map { $0.split(separator: " ", maxSplits: 1)[1] }
-        == ["driver process 9 on db1 drives", "driver process 1 drives now"]
+        == ["syncing process 9 on db1", "syncing process 1, this one"]
     )
   }
 

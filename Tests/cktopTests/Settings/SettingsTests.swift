@@ -164,15 +164,15 @@ import Testing
       "profiles.a.policy in \(path) is 'mine'; use server, client, newest or manual"
     ),
     ([], ["CKTOP_READ_ONLY": "maybe"], nil, "CKTOP_READ_ONLY is 'maybe'; use 1, 0, true or false"),
-    (["--container", ""], [:], nil, "--container is empty; give a value or leave it out"),
-    (["--container", "a b"], [:], nil, "--container is no container; use its ID, such as iCloud.org.example.App"),
-    (["--container", "a/b"], [:], nil, "--container is no container; use its ID, such as iCloud.org.example.App"),
-    (["--url", "localhost:8080"], [:], nil, "--url is no URL; use one that begins with https:// or http://"),
-    (["--url", "ftp://x"], [:], nil, "--url is no URL; use one that begins with https:// or http://"),
-    (["--url", "http://"], [:], nil, "--url is no URL; use one that begins with https:// or http://"),
+    (["--container", ""], [:], nil, "--container is empty; give a value or omit it"),
+    (["--container", "a b"], [:], nil, "--container is not a container ID; use one such as iCloud.org.example.App"),
+    (["--container", "a/b"], [:], nil, "--container is not a container ID; use one such as iCloud.org.example.App"),
+    (["--url", "localhost:8080"], [:], nil, "--url is not a URL; use one that begins with https:// or http://"),
+    (["--url", "ftp://x"], [:], nil, "--url is not a URL; use one that begins with https:// or http://"),
+    (["--url", "http://"], [:], nil, "--url is not a URL; use one that begins with https:// or http://"),
     (
       [], ["CLOUDKIT_URL": "https://u:geheim@x"], nil,
-      "CLOUDKIT_URL holds a user or a password; credentials go in the environment"
+      "CLOUDKIT_URL contains a user or password; put credentials in the environment"
     ),
     (
       ["--url", "https://x?token=1"], [:], nil,
@@ -184,28 +184,32 @@ import Testing
     ),
     (["--profile", "x"], [:], nil, "--profile: there is no profile 'x'; \(path) has no [profiles.NAME]"),
     (
-      [], ["CKTOP_PROFILE": "x"], "[profiles.b]\n[profiles.a]", "CKTOP_PROFILE: there is no profile 'x'; known are a, b"
+      [], ["CKTOP_PROFILE": "x"], "[profiles.b]\n[profiles.a]",
+      "CKTOP_PROFILE: there is no profile 'x'; the profiles are a, b"
     ),
     (
       [], [:], "containre = \"x\"",
-      "\(path): there is no setting 'containre'; known are profile, container, environment, database, url, store, policy, "
-        + "read-only, theme, key-id, key-file and [profiles.NAME]"
+      "\(path): there is no setting 'containre'; the settings are profile, container, environment, database, url, "
+        + "store, policy, read-only, theme, key-id, key-file and [profiles.NAME]"
     ),
     (
       [], [:], "[profiles.a]\nkeyid = \"x\"",
-      "\(path): there is no setting 'profiles.a.keyid'; known are profile, container, environment, database, url, store, "
-        + "policy, read-only, theme, key-id, key-file and [profiles.NAME]"
+      "\(path): there is no setting 'profiles.a.keyid'; the settings are profile, container, environment, database, "
+        + "url, store, policy, read-only, theme, key-id, key-file and [profiles.NAME]"
     ),
     (
       [], [:], "api-token = \"geheim\"",
       "\(path): api-token does not belong in a file; set CLOUDKIT_API_TOKEN in the environment"
     ),
-    ([], [:], "container = 3", "\(path): container must be a text in quotes"),
+    ([], [:], "container = 3", "\(path): container must be a string in quotes"),
     ([], [:], "read-only = \"yes\"", "\(path): read-only must be true or false, without quotes"),
-    ([], [:], "profiles = 3", "\(path): profiles is no table; write [profiles.NAME]"),
-    ([], [:], "[profiles]\na = 3", "\(path): profiles.a is no table; write [profiles.a]"),
-    ([], [:], "[profiles.a]\nprofile = \"b\"", "\(path): profiles.a names a profile; only the top of the file can"),
-    ([], [:], "a\0b", "\(path): holds a NUL character; remove it"),
+    ([], [:], "profiles = 3", "\(path): profiles is not a table; write [profiles.NAME]"),
+    ([], [:], "[profiles]\na = 3", "\(path): profiles.a is not a table; write [profiles.a]"),
+    (
+      [], [:], "[profiles.a]\nprofile = \"b\"",
+      "\(path): profiles.a names a profile; only the top level of the file may"
+    ),
+    ([], [:], "a\0b", "\(path): contains a NUL character; remove it"),
   ]
 
   @Test(arguments: mistakes)

@@ -1,9 +1,9 @@
 import CloudKit
 import CloudSync
 
-/// Who we are to the server, in the five words that Apple's framework has for it.
+/// The account as the server sees it, in the five states of Apple's `CKAccountStatus`.
 struct AccountState: Hashable, Sendable {
-  /// How an account stands.
+  /// The state of an account.
   enum Status: String, Hashable, Sendable {
     case available, noAccount, restricted, couldNotDetermine, temporarilyUnavailable
   }
@@ -12,10 +12,10 @@ struct AccountState: Hashable, Sendable {
   var user: String?
   var credential: String?
   var detail: String
-  /// What we may do; nil where the server does not say.
+  /// The permissions; nil if the server does not report them.
   var permissions: [String]?
 
-  /// What the store remembers of the last time somebody asked.
+  /// The account as of the last sync, from the store.
   init(_ store: StoreStatus, credential: String?) {
     self.credential = credential
     user = store.identity
@@ -31,7 +31,7 @@ struct AccountState: Hashable, Sendable {
     }
   }
 
-  /// What the server just said.
+  /// The account as the server just reported it.
   init(_ answer: Result<String, WebServicesError>, credential: String?, database: DatabaseName) {
     self.credential = credential
     switch answer {
@@ -39,7 +39,7 @@ struct AccountState: Hashable, Sendable {
       self.user = user
       status = .available
       detail = "the server accepts the credential"
-      // One's own database is one's own to write. What a role may do in the public one, no call tells.
+      // Users may read and write their private database. No call reports what a role may do in the public one.
       if database == .private { permissions = ["read", "write"] }
     case .failure(let error):
       status = Status(error.code)
@@ -47,7 +47,7 @@ struct AccountState: Hashable, Sendable {
     }
   }
 
-  /// The object inside `status`.
+  /// The account object inside `status`.
   var json: JSONObject {
     [
       "status": .text(status.rawValue), "user": .optional(user), "credential": .optional(credential),
@@ -55,11 +55,11 @@ struct AccountState: Hashable, Sendable {
     ]
   }
 
-  /// The object of `account`.
+  /// The output of `account`.
   var longJSON: JSONObject {
     var object = json
     object["permissions"] = permissions.map { .array($0.map(OutputJSON.text)) } ?? .null
-    // Neither a key nor a token says when it ends; the server refuses it when it has.
+    // Keys and tokens do not state when they expire.
     object["expiresAt"] = .null
     return object
   }

@@ -22,7 +22,7 @@ extension OutputJSON {
     program.map { ["program": .text($0.name), "pid": .integer($0.pid)] } ?? .null
   }
 
-  /// An error, or null where there is none.
+  /// An error, or null if there is none.
   static func error(_ code: String?, _ message: String?) -> OutputJSON {
     guard let code else { return .null }
     return ["code": .text(code), "message": .text(message ?? "")]
@@ -30,8 +30,8 @@ extension OutputJSON {
 }
 
 extension OperationDetail {
-  /// The operation as `queue show` and `queue export` print it: the line of `queue list`, its payload, its
-  /// difference to base and server, and every attempt.
+  /// The operation as `queue show` and `queue export` print it: the line of `queue list`, its payload, the
+  /// base and server values, and every attempt.
   var json: JSONObject? {
     guard let operation else { return history.map(ended) }
     var object = QueueRow(operation, serverTag: server?.changeTag).json
@@ -49,7 +49,7 @@ extension OperationDetail {
     return object
   }
 
-  /// Every touched field with its three values.
+  /// Every changed field with its base, local and server values.
   private func difference(_ operation: QueuedOperation) -> [JSONObject] {
     operation.changes.names.sorted().map { name in
       [
@@ -59,7 +59,7 @@ extension OperationDetail {
     }
   }
 
-  /// The keys of a queued operation too, null where an ended one has no such thing.
+  /// The same keys as for a queued operation; null if an ended operation has no value.
   private func ended(_ entry: HistoryEntry) -> JSONObject {
     [
       "id": .integer(entry.id), "version": .null, "operation": .text(entry.kind.rawValue),
@@ -87,7 +87,7 @@ extension OperationDetail {
 }
 
 extension OutputJSON {
-  /// A field, or null where it is absent.
+  /// A field, or null if it is absent.
   static func optionalField(_ value: FieldValue?) -> OutputJSON { value.map(OutputJSON.field) ?? .null }
 }
 
@@ -104,7 +104,7 @@ extension DroppedChange {
 }
 
 extension Conflict {
-  /// The conflict as the documentation has it.
+  /// The conflict as JSON.
   var json: JSONObject {
     [
       "id": .integer(id), "version": .text(version), "recordName": .text(key.name), "recordType": .text(type),

@@ -3,7 +3,7 @@ import CloudSync
 import Facts
 
 extension RecordRow {
-  /// The record as the documentation has it.
+  /// The record as JSON.
   var json: JSONObject {
     var object = record.json(changeTag: changeTag)
     object["pending"] = .bool(operation != nil)
@@ -14,7 +14,7 @@ extension RecordRow {
 }
 
 extension MirrorRecord {
-  /// The record as the server holds it: nothing is pending.
+  /// The server's record as JSON: nothing is pending.
   var serverJSON: JSONObject {
     var object = json(changeTag: changeTag)
     object["pending"] = false
@@ -34,7 +34,7 @@ extension MirrorRecord {
 }
 
 extension ZoneRow {
-  /// The zone as the documentation has it.
+  /// The zone as JSON.
   var json: JSONObject {
     [
       "zone": .text(key.zone), "owner": .unlessEmpty(key.owner),

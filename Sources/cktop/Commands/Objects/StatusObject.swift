@@ -3,7 +3,7 @@ import CloudSync
 import Facts
 import Foundation
 
-/// `status` as JSON, key by key as the documentation has it.
+/// The output of `status --json`.
 struct StatusObject {
   let status: StoreStatus
   let storePath: String?
@@ -126,9 +126,9 @@ struct StatusObject {
   }
 }
 
-/// `status` as other commands print it.
+/// The `status` output that other commands print.
 enum StatusOutput {
-  /// The line of `status --json` for a store that is open.
+  /// The line of `status --json` for an open store.
   static func json(_ status: StoreStatus, scope: SyncStore.Scope, path: String, credential: String) -> String {
     let account = AccountState(status, credential: credential)
     return StatusObject(status: status, storePath: path, scope: scope, account: account).json.line
