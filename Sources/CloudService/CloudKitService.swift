@@ -28,6 +28,7 @@ public final class CloudKitService {
   package private(set) var store: SyncStore?
   let opening: StoreOpening
   let changing: ChangingStore
+  private let redaction: @Sendable () -> Redaction
   /// The engine, created by the first sync.
   @ObservationIgnored var engine: SyncEngine?
   /// Whether changes are rejected.
@@ -77,11 +78,18 @@ public final class CloudKitService {
   }
 
   /// Creates a service for a store that is opened only as far as needed: reading it changes nothing.
-  package init(opening: StoreOpening, isReadOnly: Bool = false) throws {
+  ///
+  /// - Parameter redaction: masks secrets in everything that is read; asked before each reading.
+  package init(
+    opening: StoreOpening,
+    redaction: @escaping @Sendable () -> Redaction = { Redaction() },
+    isReadOnly: Bool = false
+  ) throws {
     self.opening = opening
+    self.redaction = redaction
     self.isReadOnly = isReadOnly
     changing = ChangingStore(opening.toChange)
-    let (store, snapshot) = try Self.read(nil, opening, SnapshotScope())
+    let (store, snapshot) = try Self.read(nil, opening, SnapshotScope(), redaction())
     self.store = store
     self.snapshot = snapshot
     watch()
@@ -128,9 +136,9 @@ public final class CloudKitService {
     if watcher == nil || snapshot.status.throttles.contains(where: { $0.until <= now }) { needsReading = true }
     guard needsReading, reading == nil else { return }
     (needsReading, isUrgent) = (false, false)
-    let (store, opening, scope) = (store, opening, scope)
+    let (store, opening, scope, redaction) = (store, opening, scope, redaction)
     reading = Task { [weak self] in
-      let result = await Task.detached { Result { try Self.read(store, opening, scope) } }.value
+      let result = await Task.detached { Result { try Self.read(store, opening, scope, redaction()) } }.value
       self?.take(result)
     }
   }
@@ -162,29 +170,22 @@ public final class CloudKitService {
     refresh()
   }
 
-  private nonisolated static func read(_ store: SyncStore?, _ opening: StoreOpening, _ scope: SnapshotScope) throws
-    -> (store: SyncStore?, snapshot: Snapshot)
-  {
-    // A deleted store is an error; a moved one is not.
+  private nonisolated static func read(
+    _ store: SyncStore?,
+    _ opening: StoreOpening,
+    _ scope: SnapshotScope,
+    _ redaction: Redaction
+  ) throws -> (store: SyncStore?, snapshot: Snapshot) {
+    // A store that was deleted, not moved, is an error on the screen.
     guard let store = try store?.unlessReplaced ?? opening.toRead() ?? store else { return (nil, .withoutStore) }
-    return (store, try read(store, scope))
+    return (store, try StoreReader(store, redaction).view { try Snapshot($0, scope) })
   }
 
-  private nonisolated static func read(_ store: SyncStore, _ scope: SnapshotScope) throws -> Snapshot {
-    let text = scope.queue.text
-    var snapshot = Snapshot(
-      status: try store.status(),
-      queue: try store.operations(text: text, offset: scope.queue.offset, limit: scope.queue.limit),
-      records: try store.records(text: scope.records.text, offset: scope.records.offset, limit: scope.records.limit),
-      zones: try store.zones(),
-      conflicts: try store.conflicts(),
-      events: try store.events(limit: 100)
-    )
-    snapshot.queueText = text
-    snapshot.retryable =
-      text.isEmpty
-      ? snapshot.status.queue.retryable : try store.operations(matching: .retryable, text: text, limit: 0).total
-    return snapshot
+  /// Everything about one operation, with secrets masked; nil if neither the queue nor the history has it.
+  package func detail(of id: Int64) async throws -> OperationDetail? {
+    guard let store else { return nil }
+    let redaction = redaction
+    return try await Task.detached { try StoreReader(store, redaction()).view { try $0.detail(of: id) } }.value
   }
 
   // MARK: - Commands

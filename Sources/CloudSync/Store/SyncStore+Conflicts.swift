@@ -3,19 +3,7 @@ import Facts
 
 /// Conflicts: listing and resolving them, and undoing what was dropped.
 extension SyncStore {
-  package func conflicts() throws(StoreError) -> [Conflict] {
-    try read { ledger in
-      try ledger.operations(in: .conflict).map { operation in
-        Conflict(operation, server: try ledger.record(operation.key))
-      }
-    }
-  }
-
-  package func conflict(_ id: Int64) throws(StoreError) -> Conflict? {
-    try read { try Self.conflict(id, $0) }
-  }
-
-  private static func conflict(_ id: Int64, _ ledger: Ledger) throws -> Conflict? {
+  static func conflict(_ id: Int64, _ ledger: Ledger) throws -> Conflict? {
     guard let operation = try ledger.operation(id), operation.state == .conflict else { return nil }
     return Conflict(operation, server: try ledger.record(operation.key))
   }
@@ -260,11 +248,6 @@ extension SyncStore {
   }
 
   // MARK: - Dropped changes
-
-  /// Accepted changes that policies and people dropped and that can still be undone, newest first.
-  package func dropped(limit: Int = 1000) throws(StoreError) -> [DroppedChange] {
-    try read { try $0.openDropped(limit: limit) }
-  }
 
   /// Accepts the dropped changes of an operation again, as made now. Possible until the record is edited again.
   ///

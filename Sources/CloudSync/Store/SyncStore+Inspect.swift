@@ -2,57 +2,51 @@ import CloudKit
 
 /// Reading the store: lists, details, history.
 extension SyncStore {
-  // MARK: - Queue
+  // MARK: - As `StoreView` has it, each in a transaction of its own
 
-  /// Operations, oldest first.
-  ///
-  /// - Parameter text: a text to find in name, type, zone, state or error.
+  package func status() throws(StoreError) -> StoreStatus { try view { try $0.status() } }
+
   package func operations(
     matching filter: QueueFilter? = nil,
     text: String = "",
     offset: Int = 0,
     limit: Int? = nil
   ) throws(StoreError) -> Window<QueueRow> {
-    let now = now()
-    let isDriven = storage.isDriven
-    return try read { ledger in
-      let query = QueueQuery(filter: filter, text: text, now: now)
-      var window = try ledger.operations(matching: query, offset: offset, limit: limit)
-      let holdUp = try HoldUp(of: window.rows, isDriven: isDriven, now: now, ledger)
-      window.rows = window.rows.map(holdUp.explained)
-      return window
-    }
+    try view { try $0.operations(matching: filter, text: text, offset: offset, limit: limit) }
   }
 
-  /// Failed and retrying operations by cause, the most frequent first; failed ones before retrying ones.
   package func causes(matching filter: QueueFilter? = nil) throws(StoreError) -> [QueueCause] {
-    let now = now()
-    return try read { try $0.causes(matching: filter, now: now) }
+    try view { try $0.causes(matching: filter) }
   }
 
-  /// Everything about one operation; nil if neither the queue nor the history has it.
-  package func detail(of id: Int64) throws(StoreError) -> OperationDetail? {
-    let now = now()
-    let isDriven = storage.isDriven
-    return try read { ledger in
-      let attempts = try ledger.attempts(of: id)
-      if var operation = try ledger.operation(id) {
-        operation.blockedBy = try ledger.blockers(of: id)
-        let row = QueueRow(operation, serverTag: nil)
-        let explained = try HoldUp(of: [row], isDriven: isDriven, now: now, ledger).explained(row)
-        (operation.cause, operation.blockedBy) = (explained.cause, explained.blockedBy)
-        return OperationDetail(
-          operation: operation,
-          server: try ledger.record(operation.key),
-          attempts: attempts,
-          history: nil,
-          dropped: try ledger.dropped(of: id)
-        )
-      }
-      // Dropped changes are kept longer than the history of their operation.
-      let (ended, dropped) = (try ledger.history(of: id), try ledger.dropped(of: id))
-      guard ended != nil || !dropped.isEmpty else { return nil }
-      return OperationDetail(operation: nil, server: nil, attempts: attempts, history: ended, dropped: dropped)
+  package func detail(of id: Int64) throws(StoreError) -> OperationDetail? { try view { try $0.detail(of: id) } }
+
+  package func conflicts() throws(StoreError) -> [Conflict] { try view { try $0.conflicts().rows } }
+
+  package func conflict(_ id: Int64) throws(StoreError) -> Conflict? { try view { try $0.conflict(id) } }
+
+  package func zones() throws(StoreError) -> [ZoneRow] { try view { try $0.zones() } }
+
+  package func events(matching filter: QueueFilter? = nil, after id: Int64 = 0, limit: Int? = nil) throws(StoreError)
+    -> [EventRow]
+  {
+    try view { try $0.events(matching: filter, after: id, limit: limit) }
+  }
+
+  package func dropped(limit: Int = 1000) throws(StoreError) -> [DroppedChange] {
+    try view { try $0.dropped(limit: limit) }
+  }
+
+  package func records(
+    zone: ZoneKey? = nil,
+    type: String? = nil,
+    text: String = "",
+    mirrorOnly: Bool = false,
+    offset: Int = 0,
+    limit: Int? = nil
+  ) throws(StoreError) -> Window<RecordRow> {
+    try view {
+      try $0.records(zone: zone, type: type, text: text, mirrorOnly: mirrorOnly, offset: offset, limit: limit)
     }
   }
 
@@ -62,23 +56,6 @@ extension SyncStore {
   }
 
   // MARK: - Records
-
-  /// Records by zone, type and name.
-  ///
-  /// - Parameters:
-  ///   - text: a text to find in name, type or fields.
-  ///   - mirrorOnly: whether to show the server's version; else pending edits are applied to it.
-  package func records(
-    zone: ZoneKey? = nil,
-    type: String? = nil,
-    text: String = "",
-    mirrorOnly: Bool = false,
-    offset: Int = 0,
-    limit: Int? = nil
-  ) throws(StoreError) -> Window<RecordRow> {
-    let query = RecordQuery(zone: zone, type: type, text: text, mirrorOnly: mirrorOnly)
-    return try read { try $0.records(matching: query, offset: offset, limit: limit) }
-  }
 
   /// The next records by zone, owner and name. Iterating over all does not miss a record when others are added or
   /// removed.
@@ -105,38 +82,5 @@ extension SyncStore {
   /// The wire types of a record type's fields, from the mirror, else from the queue.
   package func knownFieldTypes(of type: String) throws(StoreError) -> [String: String] {
     try read { try $0.fieldTypes(of: type) }
-  }
-
-  // MARK: - Zones and events
-
-  package func zones() throws(StoreError) -> [ZoneRow] {
-    try read { ledger in
-      let held = try Self.heldDeletions(ledger)
-      let paused = Set(try ledger.pausedZones())
-      return try ledger.zones().map { zone in
-        ZoneRow(
-          key: zone.key,
-          state: zone.state.rawValue,
-          records: try ledger.recordCount(of: zone.key),
-          tokenAt: zone.tokenAt,
-          lastFetchAt: zone.lastFetchAt,
-          held: held.first { $0.zone == zone.key },
-          isPaused: paused.contains(zone.key)
-        )
-      }
-    }
-  }
-
-  /// The number of the latest event; 0 before the first.
-  package func lastEvent() throws(StoreError) -> Int64 { try read { try $0.lastEvent() } }
-
-  /// The latest events that match, newest first.
-  ///
-  /// - Parameter id: only events after this one.
-  package func events(matching filter: QueueFilter? = nil, after id: Int64 = 0, limit: Int? = nil) throws(StoreError)
-    -> [EventRow]
-  {
-    let query = EventQuery(filter: filter, now: now())
-    return try read { try $0.events(matching: query, after: id, limit: limit) }
   }
 }

@@ -23,7 +23,7 @@ struct ConflictsList: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let conflicts = try session.storeToRead().conflicts()
+    let conflicts = try session.reader().view { try $0.conflicts().rows }
     if json { return OutputStream.standard.lines(conflicts.map(\.json.line)) }
     var table = TextTable([
       .init(title: "ID", alignment: .right), .init(title: "TYPE", mayShrink: true),
@@ -49,7 +49,7 @@ struct ConflictsShow: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    guard let conflict = try session.storeToRead().conflict(id) else { throw CommandFailure.noConflict(id) }
+    guard let conflict = try session.reader().view({ try $0.conflict(id) }) else { throw CommandFailure.noConflict(id) }
     OutputStream.standard.lines(json ? [conflict.json.line] : conflict.lines.map(\.visible))
   }
 }

@@ -14,7 +14,7 @@ struct ConflictsDropped: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let dropped = try session.storeToRead().dropped(limit: .max)
+    let dropped = try session.reader().view { try $0.dropped(limit: .max) }
     if json { return OutputStream.standard.lines(dropped.map(\.json.line)) }
     var table = TextTable([
       .init(title: "ID", alignment: .right), .init(title: "TYPE", mayShrink: true),

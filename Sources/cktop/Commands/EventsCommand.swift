@@ -36,9 +36,19 @@ struct EventsCommand: Verb {
 
   func run(_ session: Session) async throws {
     let filter = try expression.map { text throws(FilterError) in try QueueFilter(parsing: text, of: .events) }
-    let store = try session.storeToRead()
-    let redactor = Redactor(session.settings, storePath: session.storePath)
-    guard follow else { return try print(store.events(matching: filter, limit: limit), redactor) }
+    let reader = try session.reader()
+    var last: Int64 = 0
+    /// Prints what is new; the first time the newest that are asked for.
+    func printNew(_ limit: Int?) throws {
+      let (newest, events) = try reader.view { view in
+        (try view.lastEvent(), try view.events(matching: filter, after: last, limit: limit))
+      }
+      last = newest
+      print(events)
+    }
+    try printNew(limit)
+    guard follow else { return }
+    let store = reader.store
     let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let watcher = StoreWatcher(store, queue: .global()) { continuation.yield() }
     // Where the system has no watches to give.
@@ -48,25 +58,20 @@ struct EventsCommand: Verb {
       beat?.cancel()
       withExtendedLifetime((watcher, signals)) {}
     }
-    var last = try store.lastEvent()
-    try print(store.events(matching: filter, limit: limit).filter { $0.id <= last }, redactor)
     continuation.yield()
     for await _ in changes {
       guard !store.isReplaced else {
         throw CommandFailure("the store file was replaced or deleted; start again for the new one", .storeUnusable)
       }
-      let newest = try store.lastEvent()
-      guard newest > last else { continue }
-      try print(store.events(matching: filter, after: last).filter { $0.id <= newest }, redactor)
-      last = newest
+      try printNew(nil)
     }
   }
 
   private static func pause() async -> Bool { (try? await Task.sleep(for: .seconds(1))) != nil }
 
   /// - Parameter events: newest first.
-  private func print(_ events: [EventRow], _ redactor: Redactor) throws {
-    let events = events.reversed().map(redactor.redact)
+  private func print(_ events: [EventRow]) {
+    let events = events.reversed()
     if json { return OutputStream.standard.lines(events.map(\.json.line)) }
     let (format, now) = (Format(), SyncStore.currentTime)
     OutputStream.standard.lines(

@@ -104,7 +104,8 @@ final class JournalWriter: Sendable {
   private let changes: AsyncStream<Void>.Continuation
 
   /// Starts with the store's current state.
-  init(_ store: SyncStore, _ redactor: Redactor) {
+  init(_ reader: StoreReader) {
+    let store = reader.store
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     continuation.yield()
     let watcher = StoreWatcher(store, queue: .global()) { continuation.yield() }
@@ -117,25 +118,29 @@ final class JournalWriter: Sendable {
       var journal = Journal(after: (try? store.events(limit: 1))?.first?.id ?? 0, process: Int64(getpid()))
       for await _ in stream {
         // A read that fails is repeated after the next change.
-        let lines = try? Self.look(store, &journal)
-        OutputStream.error.lines((lines ?? []).map(redactor.redact))
+        let lines = try? Self.look(reader, &journal)
+        OutputStream.error.lines(lines ?? [])
         await Self.pause(250)
       }
       _ = watcher
     }
   }
 
-  private static func look(_ store: SyncStore, _ journal: inout Journal) throws -> [String] {
-    let status = try store.status()
-    let isStuck = status.queue.failed + status.queue.conflicts > 0
-    let stuck = isStuck ? try rows(store, "state in ('failed', 'conflict')") : []
-    let waiting = status.queue.waiting > 0 ? try rows(store, "state = 'waiting'") : []
-    return journal.lines(status, try store.events(limit: 200), stuck: stuck, waiting: waiting)
+  private static func look(_ reader: StoreReader, _ journal: inout Journal) throws -> [String] {
+    let (stuck, waiting) = (try QueueFilter(parsing: stuckText), try QueueFilter(parsing: "state = 'waiting'"))
+    return try reader.view { view in
+      let status = try view.status()
+      let isStuck = status.queue.failed + status.queue.conflicts > 0
+      return journal.lines(
+        status,
+        try view.events(limit: 200),
+        stuck: isStuck ? try view.operations(matching: stuck, limit: 500).rows : [],
+        waiting: status.queue.waiting > 0 ? try view.operations(matching: waiting, limit: 500).rows : []
+      )
+    }
   }
 
-  private static func rows(_ store: SyncStore, _ condition: String) throws -> [QueueRow] {
-    try store.operations(matching: QueueFilter(parsing: condition), limit: 500).rows
-  }
+  private static let stuckText = "state in ('failed', 'conflict')"
 
   private static func write(_ kind: String, _ message: String) {
     OutputStream.error.line(Journal.line(SyncStore.currentTime, kind, message))

@@ -54,9 +54,7 @@ struct QueueList: Verb {
 
   func run(_ session: Session) async throws {
     let filter = try condition.filter()
-    let store = try session.storeToRead()
-    let redactor = Redactor(session.settings, storePath: session.storePath)
-    let rows = try store.operations(matching: filter, limit: limit).rows.map { redactor.redact($0) }
+    let rows = try session.reader().view { try $0.operations(matching: filter, limit: limit).rows }
     if json { return OutputStream.standard.lines(rows.map(\.json.line)) }
     var table = TextTable([
       .init(title: "ID", alignment: .right), .init(title: "OPERATION"), .init(title: "TYPE", mayShrink: true),
@@ -87,9 +85,7 @@ struct QueueCauses: Verb {
 
   func run(_ session: Session) async throws {
     let filter = try condition.filter()
-    let store = try session.storeToRead()
-    let redactor = Redactor(session.settings, storePath: session.storePath)
-    let causes = try store.causes(matching: filter).map(redactor.redact)
+    let causes = try session.reader().view { try $0.causes(matching: filter) }
     if json { return OutputStream.standard.lines(causes.map(\.json.line)) }
     var table = TextTable([
       .init(title: "COUNT", alignment: .right), .init(title: "STATE"), .init(title: "ERROR"),
@@ -133,12 +129,11 @@ struct QueueExport: Verb {
 
   func run(_ session: Session) async throws {
     let filter = try condition.filter()
-    let store = try session.storeToRead()
-    let redactor = Redactor(session.settings, storePath: session.storePath)
-    for row in try store.operations(matching: filter).rows {
+    let reader = try session.reader()
+    for row in try reader.view({ try $0.operations(matching: filter).rows }) {
       // Gone meanwhile: somebody sends.
-      guard let detail = try store.detail(of: row.id), detail.operation != nil else { continue }
-      if let object = redactor.redact(detail).json { OutputStream.standard.line(object.line) }
+      guard let detail = try reader.view({ try $0.detail(of: row.id) }), detail.operation != nil else { continue }
+      if let object = detail.json { OutputStream.standard.line(object.line) }
     }
   }
 }

@@ -15,8 +15,7 @@ struct QueueShow: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let redactor = Redactor(session.settings, storePath: session.storePath)
-    guard let detail = try session.storeToRead().detail(of: id).map(redactor.redact), let object = detail.json else {
+    guard let detail = try session.reader().view({ try $0.detail(of: id) }), let object = detail.json else {
       throw CommandFailure("there is no operation \(id); run cktop queue list to see them", .itemsFailed)
     }
     OutputStream.standard.lines(json ? [object.line] : lines(detail).map(\.visible))

@@ -7,10 +7,10 @@ import Foundation
 struct StatusCommand: Verb {
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "One look at everything.",
+    abstract: "Show the state of the store: the verdict, the account, the queue, the records.",
     discussion: """
       Exit codes: 0 in sync or on the way, 1 something failed, 3 a person is needed. A store that does not exist yet \
-      is empty and is not made.
+      is reported as empty and is not created.
       """
   )
 
@@ -20,9 +20,9 @@ struct StatusCommand: Verb {
 
     static func help(for value: Form) -> ArgumentHelp? {
       switch value {
-      case .json: "One JSON object."
-      case .oneline: "One line, for a status bar."
-      case .prometheus: "Prometheus' text format, for a scraper."
+      case .json: "Print one JSON object."
+      case .oneline: "Print one line, for a status bar."
+      case .prometheus: "Print metrics in Prometheus' text format."
       }
     }
   }
@@ -32,8 +32,10 @@ struct StatusCommand: Verb {
 
   func run(_ session: Session) async throws {
     let scope = try session.scope()
-    let store = try session.storeIfMade()
-    let status = try store?.status() ?? StoreStatus(neverSyncedAt: SyncStore.currentTime)
+    let reader = try session.storeIfMade().map { StoreReader($0, session.redaction) }
+    let (status, failures) =
+      try reader?.view { (try $0.status(), try $0.failuresForPerson()) }
+      ?? (StoreStatus(neverSyncedAt: SyncStore.currentTime), 0)
     let account = AccountState(status, credential: try session.credentialName())
     let object = StatusObject(status: status, storePath: session.storePath, scope: scope, account: account)
     switch form {
@@ -42,7 +44,7 @@ struct StatusCommand: Verb {
     case .prometheus: OutputStream.standard.write(StatusMetrics(object).text)
     case nil: OutputStream.standard.lines(StatusText(object).lines.map(\.visible))
     }
-    try Self.end(status, failedForPerson: try store?.failuresForPerson() ?? 0).end()
+    try Self.end(status, failedForPerson: failures).end()
   }
 
   /// The code that tells scripts how things stand.
@@ -74,7 +76,9 @@ extension StoreStatus {
 extension SyncStore {
   /// Milliseconds since 1970, as stores count.
   static var currentTime: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+}
 
+extension StoreView {
   /// Dead letters that only a person can help: refused for want of permission or quota.
   func failuresForPerson() throws -> Int {
     try count("failed", ["ACCESS_DENIED", "AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED", "QUOTA_EXCEEDED"])

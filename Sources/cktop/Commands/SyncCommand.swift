@@ -104,15 +104,16 @@ struct SyncCommand: Verb {
     }
     await bar?.stop()
     let summary = try identityChecked(result, session)
-    let status = try store.status()
-    let end = PassEnd(
-      summary,
-      status,
-      startedAt: startedAt,
-      failedForPerson: try store.failuresForPerson(),
-      waitForCloud: try store.waitsForCloud()
-    )
-    OutputStream.standard.line(json ? end.json.line : end.line.visible)
+    let end = try StoreReader(store, session.redaction).view { view in
+      PassEnd(
+        summary,
+        try view.status(),
+        startedAt: startedAt,
+        failedForPerson: try view.failuresForPerson(),
+        waitForCloud: try view.waitsForCloud()
+      )
+    }
+    OutputStream.standard.line(session.redaction.redact(json ? end.json.line : end.line.visible))
     if store.knowsNoTypes, end.failure == nil {
       OutputStream.error.line(
         "cktop: no record types are known, so nothing was fetched; name them with --types A,B"
@@ -150,8 +151,7 @@ struct SyncCommand: Verb {
     let driving = Task { try await engine.drive(types: types, isWithoutApp: withoutApp) }
     let signals = StopSignals { driving.cancel() }
     let bar = ProgressBar.start(store)
-    let redactor = Redactor(session.settings, storePath: session.storePath)
-    let journal = bar == nil ? JournalWriter(store, redactor) : nil
+    let journal = bar == nil ? JournalWriter(StoreReader(store, session.redaction)) : nil
     let result = await driving.result
     await bar?.stop()
     await journal?.stop()

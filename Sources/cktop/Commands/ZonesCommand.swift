@@ -26,7 +26,7 @@ struct ZonesList: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let zones = try session.storeToRead().zones()
+    let zones = try session.reader().view { try $0.zones() }
     if json { return OutputStream.standard.lines(zones.map(\.json.line)) }
     var table = TextTable([
       .init(title: "ZONE", mayShrink: true), .init(title: "OWNER", mayShrink: true), .init(title: "STATE"),

@@ -185,7 +185,7 @@ final class Dashboard {
   /// Whether the rows for the queue's filter are still being read.
   private var waitsForRows: Bool {
     service.snapshot.hasStore && service.readFailure == nil && state.focus == .queue
-      && state.lists[.queue]?.filter != service.snapshot.queueText
+      && state.lists[.queue]?.filter != service.snapshot.queue.text
   }
 
   private func pressHeld() {
@@ -388,10 +388,15 @@ final class Dashboard {
     switch state.focus {
     case .queue:
       guard let operation = view.selectedOperation else { return }
-      guard let store = service.store else { return }
+      let service = service
       Task { [weak self] in
-        let detail = await Task.detached { try? store.detail(of: operation.id) }.value
-        guard let self, let detail, self.state.overlay == nil else { return }
+        let result: Result<OperationDetail?, any Error>
+        do { result = .success(try await service.detail(of: operation.id)) } catch { result = .failure(error) }
+        guard let self, self.state.overlay == nil else { return }
+        guard case .success(let detail?) = result else {
+          if case .failure(let error) = result { self.tell(Receipt.message(of: error).sentence, isError: true) }
+          return
+        }
         self.state.openedVersion = detail.operation?.version(serverTag: detail.server?.changeTag)
         self.state.overlay = .detail(title: Self.title(operation.id), lines: details.operation(detail), offset: 0)
         self.draw()
@@ -407,8 +412,8 @@ final class Dashboard {
   private static func title(_ operation: Int64) -> String { "Operation \(operation)" }
 
   private func openDesk() {
-    guard let first = service.snapshot.conflicts.first else { return tell("No conflicts", isError: false) }
-    let chosen = service.snapshot.conflicts.first {
+    guard let first = service.snapshot.conflicts.rows.first else { return tell("No conflicts", isError: false) }
+    let chosen = service.snapshot.conflicts.rows.first {
       $0.id == DashboardView(model: model, state: state).selectedOperation?.id
     }
     state.overlay = .desk(ViewState.Desk(conflict: (chosen ?? first).id))
@@ -416,7 +421,7 @@ final class Dashboard {
 
   private func desk(_ command: DashboardCommand) {
     guard case .desk(let desk) = state.overlay else { return }
-    let conflicts = desk.open(service.snapshot.conflicts)
+    let conflicts = desk.open(service.snapshot.conflicts.rows)
     guard let index = conflicts.firstIndex(where: { $0.id == desk.conflict }) else {
       // The conflict was resolved meanwhile; ignore the key.
       if command == .nextConflict || command == .previousConflict, let first = conflicts.first {

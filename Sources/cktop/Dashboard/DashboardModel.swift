@@ -86,6 +86,7 @@ extension OperationState {
 extension DashboardModel {
   /// The verdict on the store.
   var verdict: Verdict {
+    if let readFailure { return .unreadable(readFailure) }
     let verdict = status.verdict(hasCredential: hasCredential || isReadOnly)
     // This process takes a moment to start.
     if case .notSyncing = verdict, syncing != .off { return .fetching }

@@ -38,8 +38,7 @@ struct DashboardView: Sendable {
 
   /// The label of the verdict.
   var verdict: (text: String, role: StyleRole) {
-    if model.readFailure != nil { return ("cannot read the store", .error) }
-    if !model.snapshot.hasStore { return ("no store yet", .warning) }
+    if !model.snapshot.hasStore, model.readFailure == nil { return ("no store yet", .warning) }
     let verdict = model.verdict
     return (verdict.label, verdict.urgency.role)
   }
@@ -95,10 +94,10 @@ struct DashboardView: Sendable {
     case .flush: return model.status.queue.waiting > 0 || model.status.throttles.contains { $0.isOwn }
     case .discard: return selected != nil && selected?.state != .inFlight
     case .pauseOne: return selected?.state == .paused || selected?.state == .pending || selected?.state == .waiting
-    case .conflicts: return !model.snapshot.conflicts.isEmpty
+    case .conflicts: return !model.snapshot.conflicts.rows.isEmpty
     case .filter: return state.focus.isList
     case .open: return state.focus.isList ? selectedIndexExists : true
-    case .nextConflict, .previousConflict: return model.snapshot.conflicts.count > 1
+    case .nextConflict, .previousConflict: return model.snapshot.conflicts.rows.count > 1
     case .back: return state.overlay != nil || !(state.lists[state.focus]?.filter ?? "").isEmpty
     default: return true
     }
@@ -107,7 +106,7 @@ struct DashboardView: Sendable {
   /// The operation under the queue's cursor while the queue has the focus; nil while the rows for a new filter are
   /// being read.
   var selectedOperation: QueueRow? {
-    guard state.focus == .queue, let list = state.lists[.queue], list.filter == model.snapshot.queueText else {
+    guard state.focus == .queue, let list = state.lists[.queue], list.filter == model.snapshot.queue.text else {
       return nil
     }
     return model.snapshot.queue[list.cursor]
@@ -171,7 +170,7 @@ extension DashboardView {
 
   /// The number of failed or retrying operations with a text; nil while it is being read.
   func retryable(containing text: String) -> Int? {
-    text == model.snapshot.queueText ? model.snapshot.retryable : nil
+    text == model.snapshot.queue.text ? model.snapshot.retryable : nil
   }
 
   /// The question before retrying all, with the current number.
@@ -179,12 +178,5 @@ extension DashboardView {
     let count = retryable(containing: text)
     let what = count.map { Words.count($0, "failed or retrying change") } ?? "all failed or retrying changes"
     return text.isEmpty ? "Retry \(what)?" : "Retry \(what) with the text \"\(text)\"?"
-  }
-}
-
-extension Window {
-  /// The row at an index of the whole list, if it is loaded.
-  subscript(_ index: Int) -> Element? {
-    rows.indices.contains(index - offset) ? rows[index - offset] : nil
   }
 }

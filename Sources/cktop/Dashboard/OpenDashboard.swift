@@ -40,7 +40,13 @@ struct OpenDashboard: AsyncParsableCommand {
     // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.
     Screen.startGuard()
     if sync { try session.refuseOtherPolicy(try await session.storeToChange(toSync: true)) }
-    let service = try CloudKitService(opening: session.opening(), isReadOnly: session.settings.isReadOnly.value)
+    let service = try CloudKitService(
+      opening: session.opening(),
+      redaction: { [settings = session.settings, path = session.storePath] in
+        Session.redaction(settings, storePath: path)
+      },
+      isReadOnly: session.settings.isReadOnly.value
+    )
     let setting = Dashboard.Setting(
       scope: scope,
       credential: credential ?? "no credential",

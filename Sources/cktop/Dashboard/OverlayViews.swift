@@ -71,7 +71,7 @@ struct DeskView: Sendable {
 
   func draw(on grid: inout Grid, in area: Rect) {
     grid.fill(area)
-    let conflicts = desk.open(model.snapshot.conflicts)
+    let conflicts = desk.open(model.snapshot.conflicts.rows)
     guard let index = conflicts.firstIndex(where: { $0.id == desk.conflict }) else {
       Box(title: "Conflicts", isFocused: true).draw(on: &grid, in: area)
       let isLast = conflicts.isEmpty

@@ -24,7 +24,12 @@ struct QueuePane: Sendable {
       columns.append(Table.Column("Next", .fixed(8), .trailing))
     }
     let names = RecordNames(window.rows.map(\.key))
-    let rows = (0..<visible).compactMap { window[list.offset + $0] }.map { row($0, names, isWide: isWide) }
+    let shown = list.offset..<list.offset + visible
+    let isLoading = window.state(of: list.filter, rows: shown) == .loading
+    // A row that has not been read yet is not missing.
+    let loading = columns.map { $0.title == "Record" ? StyledText("loading…", .dim) : "" }
+    let indices = shown.clamped(to: 0..<(window.text == list.filter ? window.total : 0))
+    let rows = indices.map { index in window[index].map { row($0, names, isWide: isWide) } ?? loading }
     Table(
       columns: columns,
       rows: rows,
@@ -32,7 +37,7 @@ struct QueuePane: Sendable {
       total: window.total,
       selection: list.cursor,
       isFocused: state.focus == .queue,
-      emptyText: emptyText(list)
+      emptyText: isLoading ? "loading…" : emptyText(list)
     ).draw(on: &grid, in: area)
   }
 

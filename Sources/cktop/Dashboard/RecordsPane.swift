@@ -23,7 +23,12 @@ struct RecordsPane: Sendable {
     }
     // A wide list has a column for zones.
     let names = RecordNames(isWide ? [] : window.rows.map(\.record.key))
-    let rows = (0..<visible).compactMap { window[list.offset + $0] }.map { row($0, names, isWide: isWide) }
+    let shown = list.offset..<list.offset + visible
+    let isLoading = window.state(of: list.filter, rows: shown) == .loading
+    // A row that has not been read yet is not missing.
+    let loading = columns.map { $0.title == "Name" ? StyledText("loading…", .dim) : "" }
+    let indices = shown.clamped(to: 0..<(window.text == list.filter ? window.total : 0))
+    let rows = indices.map { index in window[index].map { row($0, names, isWide: isWide) } ?? loading }
     Table(
       columns: columns,
       rows: rows,
@@ -31,7 +36,7 @@ struct RecordsPane: Sendable {
       total: window.total,
       selection: list.cursor,
       isFocused: state.focus == .records,
-      emptyText: list.filter.isEmpty ? "No records yet" : "No record matches"
+      emptyText: isLoading ? "loading…" : list.filter.isEmpty ? "No records yet" : "No record matches"
     ).draw(on: &grid, in: area)
   }
 

@@ -32,13 +32,13 @@ extension ViewState {
     if let chosen = chosenOperation, let list = lists[.queue],
       let place = snapshot.queue.rows.firstIndex(where: { $0.id == chosen })
     {
-      let moved = snapshot.queue.offset + place - list.cursor
+      let moved = snapshot.queue.window.offset + place - list.cursor
       // If rows above are removed, the row keeps its place on the screen.
       lists[.queue]?.cursor += moved
       lists[.queue]?.offset = max(0, list.offset + moved)
     }
     if case .desk(var desk) = overlay {
-      desk.follow(snapshot.conflicts)
+      desk.follow(snapshot.conflicts.rows)
       overlay = .desk(desk)
     }
     fit(layout, snapshot)
@@ -68,7 +68,7 @@ extension ViewState {
     case .detail(let title, let lines, let offset):
       overlay = .detail(title: title, lines: lines, offset: Self.scrolled(offset, command, lines, layout))
     case .desk(var desk):
-      let count = snapshot.conflicts.first { $0.id == desk.conflict }?.fields.count ?? 0
+      let count = snapshot.conflicts.rows.first { $0.id == desk.conflict }?.fields.count ?? 0
       desk.field = Self.moved(desk.field, command, page: layout.overlayRows, total: count)
       overlay = .desk(desk)
     case .filter, .question, .retryQuestion: break

@@ -64,7 +64,7 @@ import Testing
       var other = Sample.operations[0]
       other.id = 16
       other.key = RecordKey(ZoneKey(zone: "Archive"), other.key.name)
-      model.snapshot.queue = Window(total: 2, offset: 0, rows: [Sample.operations[0], other])
+      model.snapshot.queue = Page(window: Window(total: 2, offset: 0, rows: [Sample.operations[0], other]))
     }
     let view = DashboardView(model: model, state: ViewState(themeName: "midnight"))
     let text = view.draw(Size(width: 80, height: 24)).grid.text
@@ -118,7 +118,7 @@ import Testing
 
   @Test func `a row that waits for a scope says until when`() {
     let model = Sample.model { model in
-      model.snapshot.queue.rows[3].cause = .waits(.database, code: "THROTTLED", until: Sample.now + 30_000)
+      model.snapshot.queue.window.rows[3].cause = .waits(.database, code: "THROTTLED", until: Sample.now + 30_000)
     }
 
     #expect(draw(Size(width: 80, height: 24), model).text.contains("throttled by the server"))
@@ -130,7 +130,7 @@ import Testing
       return DashboardView(model: model, state: ViewState(themeName: "midnight")).retryQuestion(containing: text)
     }
     #expect(question("") { $0.retryable = 12 } == "Retry 12 failed or retrying changes?")
-    let filtered = question("STRING") { ($0.queueText, $0.retryable) = ("STRING", 1) }
+    let filtered = question("STRING") { ($0.queue.text, $0.retryable) = ("STRING", 1) }
     #expect(filtered == "Retry 1 failed or retrying change with the text \"STRING\"?")
     // The number of another filter is no number for this one.
     let unread = question("STRING") { $0.retryable = 12 }
@@ -144,8 +144,8 @@ import Testing
 
     #expect(DashboardView(model: Sample.model(), state: state).selectedOperation == nil)
     let read = Sample.model { model in
-      model.snapshot.queueText = "order-2"
-      model.snapshot.queue = Window(total: 1, offset: 0, rows: [Sample.operations[1]])
+
+      model.snapshot.queue = Page(text: "order-2", window: Window(total: 1, offset: 0, rows: [Sample.operations[1]]))
     }
     #expect(DashboardView(model: read, state: state).selectedOperation?.id == 12)
   }
@@ -188,7 +188,7 @@ import Testing
     let damaged = view { $0.readFailure = "The store is damaged" }
     #expect(damaged.verdict.role == .error)
     let screen = damaged.draw(Size(width: 80, height: 24)).grid.text
-    #expect(screen.contains("cannot read the store") && screen.contains("unreadable  The store is damaged"))
+    #expect(screen.contains("unreadable") && screen.contains("unreadable  The store is damaged"))
     let idle = view { model in
       model.snapshot.status.driver = nil
       (model.snapshot.status.queue.failed, model.snapshot.status.queue.conflicts) = (0, 0)

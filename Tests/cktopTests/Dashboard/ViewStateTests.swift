@@ -20,7 +20,7 @@ import Testing
   @Test func `the choice stays with its operation when rows above it go`() {
     var state = state(at: 3)
     var later = Sample.snapshot
-    later.queue = Window(total: 3, offset: 0, rows: Array(Sample.operations.dropFirst(2)))
+    later.queue = Page(window: Window(total: 3, offset: 0, rows: Array(Sample.operations.dropFirst(2))))
 
     state.follow(later, layout)
 
@@ -31,7 +31,7 @@ import Testing
   @Test func `the choice falls back into the list when its operation is gone`() {
     var state = state(at: 4)
     var later = Sample.snapshot
-    later.queue = Window(total: 2, offset: 0, rows: Array(Sample.operations.prefix(2)))
+    later.queue = Page(window: Window(total: 2, offset: 0, rows: Array(Sample.operations.prefix(2))))
 
     state.follow(later, layout)
 
@@ -138,7 +138,7 @@ import Testing
     var state = ViewState(themeName: "midnight")
     state.overlay = .desk(ViewState.Desk(conflict: 13).next(among: [conflicts[0]]))
     var later = Sample.snapshot
-    later.conflicts = []
+    later.conflicts = .empty
     state.follow(later, layout)
 
     #expect(state.context == .desk)

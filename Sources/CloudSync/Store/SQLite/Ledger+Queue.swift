@@ -82,6 +82,14 @@ extension Ledger {
       .map { RecordKey(zone: $0["zone"], owner: $0["owner"], name: $0["name"]) }
   }
 
+  /// Operations in a state, oldest first.
+  func operationIDs(in state: OperationState, offset: Int, limit: Int?) throws -> [Int64] {
+    try all(
+      "SELECT id FROM operations WHERE state = ? ORDER BY id LIMIT ? OFFSET ?",
+      [state.rawValue, limit ?? -1, offset]
+    )
+  }
+
   /// Adds an operation with its references. Its identifier is never reused.
   func insert(_ operation: QueuedOperation, _ links: RecordLinks) throws -> Int64 {
     try run(

@@ -1,28 +1,22 @@
-import CloudSync
 import Facts
 import Foundation
 
-/// Masks secrets in texts from elsewhere: a server's reply may quote the request.
-struct Redactor: Sendable {
+/// Masks secrets in texts from elsewhere: a server's reply may quote the request. Everything that is read to be shown or
+/// exported goes through it.
+package struct Redaction: Hashable, Sendable {
   private let secrets: [String]
 
-  /// - Parameter settings: the settings, which hold this process's secrets.
-  init(_ settings: Settings, storePath: String?) {
-    var secrets = [settings.apiToken?.value, settings.webAuthToken?.value].compactMap { $0 }
-    if let path = storePath, let configured = settings.webAuthToken?.value,
-      let kept = KeptToken(storePath: path, configured: configured).read()
-    {
-      secrets.append(kept)
-    }
+  /// - Parameter secrets: texts to mask, besides tokens that are found by their parameter names.
+  package init(_ secrets: [String] = []) {
     self.secrets = secrets.filter { $0.count >= 4 }.sorted { $0.count > $1.count }
   }
 
   /// The text with secrets masked.
-  func redact(_ text: String) -> String {
+  package func redact(_ text: String) -> String {
     var text = text
-    for secret in secrets { text = text.replacingOccurrences(of: secret, with: "********") }
+    for secret in secrets where text.contains(secret) { text = text.replacingOccurrences(of: secret, with: "********") }
     // Tokens of other users and earlier sessions, found by their parameter names.
-    for name in ["ckWebAuthToken", "ckAPIToken", "ckSession", "webAuthToken"] {
+    for name in Self.names where text.contains(name) {
       text = text.replacingOccurrences(
         of: "(\(name)[\"']?\\s*[=:]\\s*[\"']?)[^\"'&\\s,}]+",
         with: "$1********",
@@ -31,6 +25,8 @@ struct Redactor: Sendable {
     }
     return text
   }
+
+  private static let names = ["ckWebAuthToken", "ckAPIToken", "ckSession", "webAuthToken"]
 
   /// The cause; if its text holds a secret, the masked text.
   func redact(_ cause: Cause) -> Cause {
@@ -77,5 +73,39 @@ struct Redactor: Sendable {
     }
     for index in detail.dropped.indices { detail.dropped[index].cause = redact(detail.dropped[index].cause) }
     return detail
+  }
+
+  /// A record's conflict with secrets masked in its cause.
+  func redact(_ conflict: Conflict) -> Conflict {
+    var conflict = conflict
+    conflict.cause = redact(conflict.cause)
+    return conflict
+  }
+
+  func redact(_ change: DroppedChange) -> DroppedChange {
+    var change = change
+    change.cause = redact(change.cause)
+    return change
+  }
+
+  func redact(_ failure: StoreStatus.Failure) -> StoreStatus.Failure {
+    var failure = failure
+    failure.message = redact(failure.message)
+    return failure
+  }
+
+  func redact(_ status: StoreStatus) -> StoreStatus {
+    var status = status
+    status.reason = redact(status.reason)
+    status.accountProblem = status.accountProblem.map(redact)
+    status.networkProblem = status.networkProblem.map(redact)
+    status.quotaProblem = status.quotaProblem.map(redact)
+    status.lastError = status.lastError.map(redact)
+    status.deliveryProblem = status.deliveryProblem.map(redact)
+    for index in status.throttles.indices { status.throttles[index].message = redact(status.throttles[index].message) }
+    for index in status.unreadable.indices {
+      status.unreadable[index].message = redact(status.unreadable[index].message)
+    }
+    return status
   }
 }

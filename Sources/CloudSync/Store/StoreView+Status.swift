@@ -1,22 +1,18 @@
 import CloudKit
 
-extension SyncStore {
-  package func status() throws(StoreError) -> StoreStatus {
-    let now = now()
-    let isDriven = storage.isDriven
-    return try read { ledger in
-      var status = StoreStatus(generatedAt: now)
-      try Self.readQueue(into: &status, ledger)
-      try Self.readRecords(into: &status, ledger)
-      try Self.readWaits(into: &status, now: now, ledger)
-      try Self.readActivity(into: &status, isDriven: isDriven, ledger)
-      let sendability = try Sendability(status.queue.parts, isDriven: isDriven, now: now, ledger)
-      (status.canSendNow, status.canSendLater) = (sendability.now, sendability.later)
-      status.lastDay = try ledger.throughput(now: now).reduce(into: Throughput(at: now)) { $0.add($1) }
-      status.changeThrottledUntil = try ledger.longestServersWait(after: now)
-      status.derive()
-      return status
-    }
+extension StoreView {
+  package func status() throws -> StoreStatus {
+    var status = StoreStatus(generatedAt: now)
+    try Self.readQueue(into: &status, ledger)
+    try Self.readRecords(into: &status, ledger)
+    try Self.readWaits(into: &status, now: now, ledger)
+    try Self.readActivity(into: &status, isDriven: isDriven, ledger)
+    let sendability = try Sendability(status.queue.parts, isDriven: isDriven, now: now, ledger)
+    (status.canSendNow, status.canSendLater) = (sendability.now, sendability.later)
+    status.lastDay = try ledger.throughput(now: now).reduce(into: Throughput(at: now)) { $0.add($1) }
+    status.changeThrottledUntil = try ledger.longestServersWait(after: now)
+    status.derive()
+    return redaction.redact(status)
   }
 
   private static func readQueue(into status: inout StoreStatus, _ ledger: Ledger) throws {
@@ -47,7 +43,7 @@ extension SyncStore {
   }
 
   private static func readWaits(into status: inout StoreStatus, now: Int64, _ ledger: Ledger) throws {
-    status.heldDeletions = try heldDeletions(ledger)
+    status.heldDeletions = try SyncStore.heldDeletions(ledger)
     status.unreadable = try ledger.unreadable()
     let waits = try ledger.waits(after: .min)
     // The quota stops saves: with none left to send it stops nothing.
@@ -72,7 +68,7 @@ extension SyncStore {
     status.networkProblem = problem(.network)
     status.networkDownSince = waits.first { $0.scope == .network && !$0.isOver }?.since
     status.quotaProblem = isSending ? problem(.quota) : nil
-    status.isRefused = try ledger.value(Self.refusedKey) != nil
+    status.isRefused = try ledger.value(SyncStore.refusedKey) != nil
   }
 
   private static func readActivity(into status: inout StoreStatus, isDriven: Bool, _ ledger: Ledger) throws {
@@ -95,12 +91,12 @@ extension SyncStore {
       try !ledger.isAppSyncing(isDriven: isDriven)
     {
       status.conflictsForApp = try ledger.operations(in: .conflict).count {
-        try Self.isForApp($0, ledger.record($0.key))
+        try SyncStore.isForApp($0, ledger.record($0.key))
       }
     }
     let activity = try ledger.activity()
     status.undelivered = try ledger.deliveryCount()
-    if let trouble = DeliveryTrouble(stored: try ledger.value(Self.troubleKey)) {
+    if let trouble = DeliveryTrouble(stored: try ledger.value(SyncStore.troubleKey)) {
       status.deliveryProblem = StoreStatus.Failure(code: "APP", message: trouble.reason, at: trouble.at)
     }
     status.lastSuccessAt = activity.lastSuccessAt
@@ -123,7 +119,7 @@ extension SyncStore {
         perSecond: activity.perSecond
       )
     }
-    switch Activity(rawValue: activity.state) {
+    switch SyncStore.Activity(rawValue: activity.state) {
     case .sending: status.state = .sending
     case .fetching: status.state = .fetching
     case .idle, nil: break

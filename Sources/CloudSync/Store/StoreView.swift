@@ -1,0 +1,146 @@
+import CloudKit
+
+/// One look at a store: everything that is read through it comes from one transaction, with secrets masked.
+package struct StoreView {
+  let ledger: Ledger
+  let now: Int64
+  /// Whether a process is syncing the store.
+  let isDriven: Bool
+  let redaction: Redaction
+
+  // MARK: - Queue
+
+  /// Operations, oldest first.
+  ///
+  /// - Parameter text: a text to find in name, type, zone, state or error.
+  package func operations(matching filter: QueueFilter? = nil, text: String = "", offset: Int = 0, limit: Int? = nil)
+    throws -> Window<QueueRow>
+  {
+    let query = QueueQuery(filter: filter, text: text, now: now)
+    var window = try ledger.operations(matching: query, offset: offset, limit: limit)
+    let holdUp = try HoldUp(of: window.rows, isDriven: isDriven, now: now, ledger)
+    window.rows = window.rows.map { redaction.redact(holdUp.explained($0)) }
+    return window
+  }
+
+  /// Failed and retrying operations by cause, the most frequent first; failed ones before retrying ones.
+  package func causes(matching filter: QueueFilter? = nil) throws -> [QueueCause] {
+    try ledger.causes(matching: filter, now: now).map(redaction.redact)
+  }
+
+  /// Everything about one operation; nil if neither the queue nor the history has it.
+  package func detail(of id: Int64) throws -> OperationDetail? {
+    let attempts = try ledger.attempts(of: id)
+    if var operation = try ledger.operation(id) {
+      operation.blockedBy = try ledger.blockers(of: id)
+      let row = QueueRow(operation, serverTag: nil)
+      let explained = try HoldUp(of: [row], isDriven: isDriven, now: now, ledger).explained(row)
+      (operation.cause, operation.blockedBy) = (explained.cause, explained.blockedBy)
+      return redaction.redact(
+        OperationDetail(
+          operation: operation,
+          server: try ledger.record(operation.key),
+          attempts: attempts,
+          history: nil,
+          dropped: try ledger.dropped(of: id)
+        )
+      )
+    }
+    // Dropped changes are kept longer than the history of their operation.
+    let (ended, dropped) = (try ledger.history(of: id), try ledger.dropped(of: id))
+    guard ended != nil || !dropped.isEmpty else { return nil }
+    return redaction.redact(
+      OperationDetail(operation: nil, server: nil, attempts: attempts, history: ended, dropped: dropped)
+    )
+  }
+
+  // MARK: - Conflicts
+
+  /// Conflicts, oldest first.
+  package func conflicts(offset: Int = 0, limit: Int? = nil) throws -> Window<Conflict> {
+    let ids = try ledger.operationIDs(in: .conflict, offset: offset, limit: limit)
+    let rows = try ledger.operations(ids).map { redaction.redact(Conflict($0, server: try ledger.record($0.key))) }
+    return Window(total: try ledger.operationCount(in: .conflict), offset: offset, rows: rows)
+  }
+
+  package func conflict(_ id: Int64) throws -> Conflict? { try SyncStore.conflict(id, ledger).map(redaction.redact) }
+
+  /// Dropped changes that can still be undone, newest first.
+  package func dropped(limit: Int = 1000) throws -> [DroppedChange] {
+    try ledger.openDropped(limit: limit).map(redaction.redact)
+  }
+
+  // MARK: - Records and zones
+
+  /// Records by zone, type and name.
+  ///
+  /// - Parameters:
+  ///   - text: a text to find in name, type or fields.
+  ///   - mirrorOnly: whether to show the server's version; else pending edits are applied to it.
+  package func records(
+    zone: ZoneKey? = nil,
+    type: String? = nil,
+    text: String = "",
+    mirrorOnly: Bool = false,
+    offset: Int = 0,
+    limit: Int? = nil
+  ) throws -> Window<RecordRow> {
+    let query = RecordQuery(zone: zone, type: type, text: text, mirrorOnly: mirrorOnly)
+    return try ledger.records(matching: query, offset: offset, limit: limit)
+  }
+
+  package func zones() throws -> [ZoneRow] {
+    let held = try SyncStore.heldDeletions(ledger)
+    let paused = Set(try ledger.pausedZones())
+    return try ledger.zones().map { zone in
+      ZoneRow(
+        key: zone.key,
+        state: zone.state.rawValue,
+        records: try ledger.recordCount(of: zone.key),
+        tokenAt: zone.tokenAt,
+        lastFetchAt: zone.lastFetchAt,
+        held: held.first { $0.zone == zone.key },
+        isPaused: paused.contains(zone.key)
+      )
+    }
+  }
+
+  // MARK: - Events
+
+  /// The number of the latest event; 0 before the first.
+  package func lastEvent() throws -> Int64 { try ledger.lastEvent() }
+
+  /// The latest events that match, newest first.
+  ///
+  /// - Parameter id: only events after this one.
+  package func events(matching filter: QueueFilter? = nil, after id: Int64 = 0, limit: Int? = nil) throws -> [EventRow]
+  {
+    try ledger.events(matching: EventQuery(filter: filter, now: now), after: id, limit: limit).map(redaction.redact)
+  }
+}
+
+/// Reads a store for a screen or a command.
+package struct StoreReader: Sendable {
+  package let store: SyncStore
+  let redaction: Redaction
+
+  package init(_ store: SyncStore, _ redaction: Redaction) {
+    self.store = store
+    self.redaction = redaction
+  }
+
+  /// Reads everything that `body` asks for in one transaction.
+  package func view<Value>(_ body: (StoreView) throws -> Value) throws(StoreError) -> Value {
+    try store.view(redaction, body)
+  }
+}
+
+extension SyncStore {
+  /// Reads everything that `body` asks for in one transaction.
+  func view<Value>(_ redaction: Redaction = Redaction(), _ body: (StoreView) throws -> Value) throws(StoreError)
+    -> Value
+  {
+    let (now, isDriven) = (now(), storage.isDriven)
+    return try read { try body(StoreView(ledger: $0, now: now, isDriven: isDriven, redaction: redaction)) }
+  }
+}

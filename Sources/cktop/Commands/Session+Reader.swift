@@ -1,0 +1,19 @@
+import CloudSync
+
+extension Session {
+  /// Masks this process's secrets: the configured tokens, and the web auth token that is kept beside the store.
+  var redaction: Redaction { Self.redaction(settings, storePath: storePath) }
+
+  static func redaction(_ settings: Settings, storePath: String?) -> Redaction {
+    var secrets = [settings.apiToken?.value, settings.webAuthToken?.value].compactMap { $0 }
+    if let path = storePath, let configured = settings.webAuthToken?.value,
+      let kept = KeptToken(storePath: path, configured: configured).read()
+    {
+      secrets.append(kept)
+    }
+    return Redaction(secrets)
+  }
+
+  /// The store to read, with secrets masked in everything that is read.
+  func reader() throws -> StoreReader { StoreReader(try storeToRead(), redaction) }
+}

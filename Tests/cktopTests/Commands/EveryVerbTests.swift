@@ -1,0 +1,186 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import cktop
+
+/// Every verb of the command line, run as a user runs it against `cktop serve`.
+@Suite(.serialized) struct EveryVerbTests {
+  private static let faults = """
+    [[rules]]
+    when = { operation = "records/modify", recordName = "bad" }
+    then = "poison"
+    """
+
+  @Test func `events say what happened, to which operation, and who did it`() async throws {
+    let cloud = try await Cloud(faults: Self.faults)
+    let machine = try Machine(cloud)
+    for name in ["good", "bad"] { try await machine.succeed("records", "put", "--type", "Task", "--name", name, "a=1") }
+    #expect(try await machine.run("sync").status == 1)
+    try await machine.succeed("queue", "pause", "--all")
+    try await machine.succeed("queue", "resume", "--all")
+
+    let events = try await machine.succeed("events", "--json").objects()
+    #expect(events.map { $0["kind"] as? String } == ["failed", "sync", "command", "command"])
+    #expect(events[0]["operation"] as? Int == 2 && events[0]["by"] is NSNull)
+    #expect(events[2]["by"] as? String == NSUserName())
+    #expect(events[0].keys.sorted() == ["at", "by", "id", "kind", "operation", "text", "zone"])
+    let commands = try await machine.succeed("events", "--where", "kind = 'command'", "--limit", "1", "--json")
+      .objects()
+    #expect(commands.map { $0["id"] as? Int } == [events[3]["id"] as? Int])
+    #expect(try await machine.succeed("events").lines.count == 4)
+    // A sync that changes nothing leaves no event.
+    try await machine.succeed("queue", "discard", "--all", "--yes")
+    let before = try await machine.succeed("events", "--json").lines.count
+    try await machine.succeed("sync")
+    #expect(try await machine.succeed("events", "--json").lines.count == before)
+    #expect(try await machine.fail(2, "events", "--where", "state = 'failed'").contains("kind, zone, operation"))
+    try await machine.fail(2, "events", "--limit", "-1")
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `events are followed until the program is stopped`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "a", "a=1")
+    try await machine.succeed("queue", "pause", "--all")
+    let output = machine.folder.path("events")
+    let follower = try Child(
+      Binary.cktop().path,
+      ["events", "--follow", "--json"],
+      environment: machine.environment,
+      output: output
+    )
+    func printed(_ text: String) async throws {
+      while try !String(contentsOfFile: output, encoding: .utf8).contains(text) {
+        try await Task.sleep(for: .milliseconds(20))
+      }
+    }
+    try await printed("paused everything")
+    try await machine.succeed("queue", "resume", "--all")
+    try await printed("resumed everything")
+    follower.send(SIGTERM)
+    #expect(await follower.end() == .exited(0))
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `causes count what failed alike and name the filter that lists it`() async throws {
+    let cloud = try await Cloud(faults: Self.faults)
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "bad", "a=1")
+    #expect(try await machine.run("sync").status == 1)
+
+    let causes = try await machine.succeed("queue", "causes", "--json").objects()
+    #expect(causes.map { $0["count"] as? Int } == [1] && causes[0]["state"] as? String == "failed")
+    let filter = try #require(causes[0]["where"] as? String)
+    #expect(try await machine.succeed("queue", "list", "--where", filter, "--json").objects().count == 1)
+    #expect(try await machine.succeed("queue", "causes", "--where", "type = 'Other'", "--json").output == "")
+    let table = try await machine.succeed("queue", "causes").lines
+    #expect(table.count == 2 && table[1].contains("BAD_REQUEST"))
+    withExtendedLifetime(cloud) {}
+  }
+
+  /// A machine that has conflicts with another about these records.
+  private func conflicts(_ names: [String]) async throws -> (cloud: Cloud, machine: Machine) {
+    let cloud = try await Cloud()
+    let (first, second) = (try Machine(cloud), try Machine(cloud, ["CKTOP_POLICY": "manual"]))
+    for name in names { try await first.succeed("records", "put", "--type", "Task", "--name", name, "title=old") }
+    try await first.succeed("sync")
+    try await second.succeed("sync")
+    for name in names {
+      try await first.succeed("records", "put", "--name", name, "title=theirs")
+      try await second.succeed("records", "put", "--name", name, "title=mine")
+    }
+    try await first.succeed("sync")
+    #expect(try await second.run("sync").status == 3)
+    return (cloud, second)
+  }
+
+  @Test func `conflicts are resolved by filter, by number and all together`() async throws {
+    let (cloud, machine) = try await conflicts(["a1", "a2", "b1", "b2", "c1"])
+    let list = try await machine.succeed("conflicts", "list", "--json").objects()
+    let ids = try list.map { try #require($0["id"] as? Int) }
+    let versions = try list.map { try #require($0["version"] as? String) }
+
+    #expect(try await machine.fail(2, "conflicts", "resolve", "--all", "--take", "local").contains("--yes"))
+    try await machine.fail(2, "conflicts", "resolve", "--take", "local")
+    try await machine.fail(2, "conflicts", "resolve", "1", "--all", "--take", "local")
+    let filter = ["conflicts", "resolve", "--where", "name like 'a%'", "--take", "local", "--json"]
+    let preview = try await machine.succeeding(filter + ["--dry-run"]).object()
+    #expect(preview["changed"] as? [Int] == Array(ids[0...1]) && preview["dryRun"] as? Bool == true)
+    let done = try await machine.succeeding(filter + ["--yes"]).object()
+    #expect(done["changed"] as? [Int] == Array(ids[0...1]) && (done["skipped"] as? [Any])?.isEmpty == true)
+    // One in the version that was shown, one in another, and one that is none.
+    let named = ["\(ids[2])@\(versions[2])", "\(ids[3])@000000000000", "999"]
+    let some = try await machine.running(["conflicts", "resolve"] + named + ["--take", "server", "--json"])
+    #expect(some.status == 1)
+    let receipt = try some.object()
+    #expect(receipt["changed"] as? [Int] == [ids[2]] && receipt["unknown"] as? [Int] == [999])
+    #expect((receipt["skipped"] as? [[String: Any]])?.map { $0["id"] as? Int } == [ids[3]])
+    let rest = try await machine.succeed("conflicts", "resolve", "--all", "--take", "newest", "--yes").lines
+    #expect(rest.count == 1)
+    #expect(try await machine.succeed("conflicts", "list", "--json").output == "")
+    try await machine.succeed("sync")
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `a receipt says why an operation was left alone`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "a", "a=1")
+    let end = try await machine.run("queue", "retry", "1", "--json")
+    let skipped = try #require(try end.object()["skipped"] as? [[String: Any]])
+    #expect(skipped.map { $0["id"] as? Int } == [1] && (skipped[0]["why"] as? String)?.isEmpty == false)
+    withExtendedLifetime(cloud) {}
+  }
+
+  @Test func `an operation says which program enqueued it`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "a", "a=1")
+    let shown = try await machine.succeed("queue", "show", "1", "--json").object()
+    let program = try #require(shown["enqueuedBy"] as? [String: Any])
+    #expect(program["program"] as? String == "cktop" && program["pid"] is Int)
+    withExtendedLifetime(cloud) {}
+  }
+
+  /// The verbs of the command line as words: `queue list`. What takes no verb below it counts as one itself.
+  private static func verbs(_ command: any ParsableCommand.Type, _ path: [String] = []) -> [String] {
+    let below = command.configuration.subcommands
+    if below.isEmpty { return [path.joined(separator: " ")] }
+    return below.flatMap { verbs($0, path + [$0._commandName]) }
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `every verb does its job against a served cloud`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    let csv = try machine.folder.write("id,title\nc1,one\nc2,two\n", to: "tasks.csv")
+    let key = machine.folder.path("key.pem")
+    // Each with its exit code; the verbs of one line build on those before.
+    let runs: [(String, Int32)] = [
+      ("status", 0), ("config check", 0), ("account", 0), ("records put --type Task --name t1 title=a", 0),
+      ("queue list", 0), ("queue show 1", 0), ("queue export", 0), ("queue causes", 0), ("queue pause 1", 0),
+      ("queue resume 1", 0), ("queue retry --all", 0), ("queue flush", 0), ("queue discard 1 --yes", 0),
+      ("conflicts dropped", 0), ("conflicts undo 1", 0), ("sync", 0), ("records list", 0), ("records get t1", 0),
+      ("records query Task", 0), ("records export", 0), ("records import \(csv) --type Task --id id", 0),
+      ("zones create notes", 0), ("zones list", 0), ("zones pause notes", 0), ("zones resume notes", 0), ("sync", 0),
+      ("verify", 0), ("records delete t1 --yes", 0), ("zones delete notes --yes", 0), ("sync", 0), ("events", 0),
+      ("conflicts list", 0), ("conflicts show 1", 1), ("conflicts resolve 1 --take local", 1),
+      ("zones accept notes --yes", 2), ("zones restore notes --yes", 2), ("themes list", 0),
+      ("themes show midnight", 0),
+      ("keygen --out \(key)", 0), ("demo --headless 1 --seed 1", 0), ("faults", 0), ("admin", 0), ("assumptions", 0),
+    ]
+    for (line, status) in runs {
+      let end = try await machine.running(line.split(separator: " ").map(String.init))
+      #expect(end.status == status, "\(line): \(end.output)\(end.error)")
+      // Never a crash or an error in the words of a library.
+      #expect(end.status == 0 || end.error.hasPrefix("cktop: "), "\(line): \(end.error)")
+    }
+    let known = Set(Self.verbs(Cktop.self)).subtracting(["dashboard", "serve"])
+    let missing = known.filter { verb in !runs.contains { $0.0 == verb || $0.0.hasPrefix(verb + " ") } }
+    #expect(missing.isEmpty)
+    withExtendedLifetime(cloud) {}
+  }
+}
