@@ -182,7 +182,7 @@ extension Verdict {
     case .inSync(let at): return "Everything is on the server\(at.map { "; last full sync \(time($0))" } ?? "")"
     case .fetching: return "Fetching the server's changes"
     case .neverSynced(true): return "No full sync has ended yet"
-    case .neverSynced(false): return "There is no store yet; the first sync makes it"
+    case .neverSynced(false): return "There is no store yet; the first sync creates it"
     case .outOfDate(let at):
       return "The local copy may be out of date\(at.map { "; last full sync \(time($0))" } ?? "")"
     }

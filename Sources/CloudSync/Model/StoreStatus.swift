@@ -122,7 +122,7 @@ package struct StoreStatus: Hashable, Sendable {
     guard let first = heldDeletions.first else { return nil }
     let records = heldDeletions.reduce(0) { $0 + $1.records }
     let zones = heldDeletions.count == 1 ? "zone \(first.zone.zone)" : "\(heldDeletions.count) zones"
-    return "\(records) \(records == 1 ? "deletion" : "deletions") in \(zones) held back"
+    return "\(records) \(records == 1 ? "deletion" : "deletions") in \(zones) on hold"
   }
 
   /// The number of operations in a state that no pause rule applies to.

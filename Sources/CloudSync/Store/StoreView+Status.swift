@@ -1,3 +1,4 @@
+import Facts
 import CloudKit
 
 extension StoreView {
@@ -144,7 +145,7 @@ extension StoreStatus {
       nextActionAt = wait.until
       nextAction = "try again"
     } else if state == .sending || state == .fetching {
-      reason = state == .sending ? "sending changes" : "reading the server's changes"
+      reason = state == .sending ? "sending changes" : "fetching the server's changes"
     } else if errorStands, let lastError {
       state = .error
       reason = "\(lastError.code): \(lastError.message)"
@@ -155,12 +156,12 @@ extension StoreStatus {
       reason = first.summary
     } else if let wait = waits["database"] {
       state = .waiting
-      reason = "\(wait.error): " + (wait.isOwn ? "backing off" : "the server asked to wait")
+      reason = "\(wait.error): " + (wait.isOwn ? "waiting to retry" : "the server asked to wait")
       nextActionAt = wait.until
       nextAction = "go on"
     } else if queue.pending > 0, let wait = throttles.min(by: { $0.until < $1.until }) {
       state = .waiting
-      reason = "\(wait.error): \(wait.scope) waits"
+      reason = WaitScope(name: wait.scope).asCause.text(wait.error)
       nextActionAt = min(wait.until, nextActionAt ?? wait.until)
       nextAction = "go on"
     } else if queue.total > 0, queue.total == queue.paused {
@@ -186,9 +187,9 @@ extension StoreStatus {
     if queue.failed > 0 { parts.append("\(queue.failed) failed") }
     if queue.conflicts > 0 { parts.append("\(queue.conflicts) in conflict") }
     if queue.paused > 0 { parts.append("\(queue.paused) paused") }
-    if queue.pending > 0 { parts.append("\(queue.pending) to be sent\(savesWaitForApp ? ", saves by the app" : "")") }
+    if queue.pending > 0 { parts.append("\(queue.pending) pending\(savesWaitForApp ? ", saves wait for the app" : "")") }
     // No process is syncing, so their sender is gone.
-    if queue.inFlight > 0 { parts.append("\(queue.inFlight) sent, to be looked up for want of an answer") }
+    if queue.inFlight > 0 { parts.append("\(queue.inFlight) unconfirmed") }
     parts += pauses.map(\.reason)
     if let holds = heldSummary { parts.append(holds) }
     if parts.isEmpty { return lastSuccessAt == nil ? "never synced" : "everything is sent" }

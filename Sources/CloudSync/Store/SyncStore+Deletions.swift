@@ -93,7 +93,7 @@ extension SyncStore {
       if known.state == .deleted, scope.database == .shared {
         throw StoreError(
           .invalid,
-          "zone \(zone.zone) is not ours to make anew; `cktop zones accept` lets its records go"
+          "zone \(zone.zone) belongs to another user and cannot be recreated here; `cktop zones accept` accepts the deletion"
         )
       }
       var restored = 0

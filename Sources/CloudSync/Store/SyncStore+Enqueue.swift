@@ -173,7 +173,7 @@ extension SyncStore {
     let (change, type, assets, group) = (saving.change, saving.type, saving.assets, saving.group)
     let key = change.key
     if let known = queued?.type ?? mirror?.type, known != type {
-      let next = queued?.kind == .delete ? "; it can be made anew once its deletion is sent, by cktop sync" : ""
+      let next = queued?.kind == .delete ? "; cktop sync sends its deletion, then it can be created again" : ""
       return .refused("\(key.name) is a record of type \(known), not \(type)\(next)")
     }
     let onServer = mirror?.fields ?? [:]

@@ -64,7 +64,7 @@ struct QueueList: Verb {
     for row in rows {
       let reason = row.cause.brief
       table.append([
-        String(row.id), row.kind.rawValue, row.type ?? "", row.key.name, row.key.zone, Words.state(row.state.rawValue),
+        String(row.id), row.kind.isOfZone ? "\(row.kind.verb) zone" : row.kind.verb, row.type ?? "", row.key.name, row.key.zone, Words.state(row.state.rawValue),
         "\(row.attempts)/\(row.maxAttempts)", reason,
       ])
     }

@@ -24,7 +24,7 @@ struct QueueShow: Verb {
   private func lines(_ detail: OperationDetail) -> [String] {
     var lines: [String] = []
     if let operation = detail.operation {
-      lines += head(QueueRow(operation, serverTag: detail.server?.changeTag), made: detail.attempts.count)
+      lines += head(QueueRow(operation, serverTag: detail.server?.changeTag), operation, made: detail.attempts.count)
       for name in operation.changes.names.sorted() {
         let values = [operation.base[name], operation.changes[name], detail.server?.fields[name]]
           .map { $0?.text ?? "(none)" }
@@ -34,7 +34,7 @@ struct QueueShow: Verb {
       lines.append(
         "operation \(entry.id): \(entry.kind.phrase(entry.type, entry.key))"
       )
-      lines.append("  ended      \(entry.ending.rawValue) at \(time(entry.endedAt)): \(entry.cause.text)")
+      lines.append("  ended      \(entry.ending.words) at \(time(entry.endedAt)): \(entry.cause.text)")
     }
     for dropped in detail.dropped {
       let what = dropped.kind == .delete ? "the deletion" : dropped.changes.names.sorted().joined(separator: ", ")
@@ -47,7 +47,8 @@ struct QueueShow: Verb {
     return lines
   }
 
-  private func head(_ row: QueueRow, made: Int) -> [String] {
+  private func head(_ row: QueueRow, _ operation: QueuedOperation, made: Int) -> [String] {
+    let program = operation.enqueuedBy.map { " by \($0.name), PID \($0.pid)" } ?? ""
     let spared =
       made > row.attempts
       ? "; \(made) were made, but those before a retry or with an outside cause do not count" : ""
@@ -55,7 +56,7 @@ struct QueueShow: Verb {
       "operation \(row.id): \(row.kind.phrase(row.type, row.key))",
       "  version    \(row.version)",
       "  state      \(Words.state(row.state.rawValue)), \(row.cause.text)",
-      "  enqueued   \(time(row.enqueuedAt)), \(row.bytes) bytes",
+      "  enqueued   \(time(row.enqueuedAt))\(program), \(row.bytes) bytes",
       "  attempts   \(row.attempts) of \(row.maxAttempts)\(spared)",
     ]
     if let next = row.nextAttemptAt { lines.append("  next       \(time(next))") }

@@ -88,14 +88,8 @@ struct StatusText {
 
   private var account: String {
     let user = object.account.user.map { " as \($0)" } ?? ""
-    let status =
-      switch object.account.status {
-      case .available: "signed in\(user)"
-      case .noAccount: "signed out"
-      case .restricted: "access denied\(user)"
-      case .couldNotDetermine: "unknown"
-      case .temporarilyUnavailable: "not available now\(user)"
-      }
+    let state = object.account.status
+    let status = state.words + (state == .noAccount || state == .couldNotDetermine ? "" : user)
     return "\(status); \(object.account.detail)"
   }
 

@@ -13,7 +13,7 @@ struct Details: Sendable {
   /// One operation: kind, cause, payload beside base and server values, every attempt.
   func operation(_ detail: OperationDetail) -> [ViewState.Line] {
     guard let operation = detail.operation else {
-      return detail.history.map { [Line(name: "ended", text: StyledText("\($0.ending.rawValue): \($0.cause.text)"))] }
+      return detail.history.map { [Line(name: "ended", text: StyledText("\($0.ending.words): \($0.cause.text)"))] }
         ?? []
     }
     var lines = [
@@ -21,7 +21,10 @@ struct Details: Sendable {
       Line(name: "state", text: StyledText(Words.state(operation.state.rawValue), operation.state.role)),
       line("why", operation.cause.text),
       line("attempts", "\(operation.attempts) of \(operation.maxAttempts)"),
-      line("enqueued", time(operation.enqueuedAt)),
+      line(
+        "enqueued",
+        time(operation.enqueuedAt) + (operation.enqueuedBy.map { " by \($0.name), PID \($0.pid)" } ?? "")
+      ),
     ]
     if let next = operation.nextAttemptAt { lines.append(line("next", time(next))) }
     if !operation.blockedBy.isEmpty {
@@ -78,7 +81,11 @@ struct Details: Sendable {
       line("last local change", time(status.lastEnqueueAt)),
       line(
         "syncing process",
-        status.driver.map { "PID \($0.pid) on \($0.host)\($0.isLive ? "" : ", ended")" } ?? "none yet"
+        status.driver.map { driver in
+          let program = driver.program.map { " (\($0))" } ?? ""
+          let since = driver.since.map { " since \(time($0))" } ?? ""
+          return "PID \(driver.pid)\(program) on \(driver.host)\(driver.isLive ? since : ", ended")"
+        } ?? "none yet"
       ),
     ]
     lines += status.throttles.map { wait in

@@ -28,6 +28,18 @@ extension OperationKind {
   }
 }
 
+extension Ending {
+  /// The way in which an operation ended, in words.
+  var words: String {
+    switch self {
+    case .acknowledged: "done"
+    case .superseded: "replaced by a later change"
+    case .merged: "merged"
+    case .discarded: "discarded"
+    }
+  }
+}
+
 extension AccountState.Status {
   /// The state of the account in words.
   var words: String {
