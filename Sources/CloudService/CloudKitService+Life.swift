@@ -64,8 +64,8 @@ extension CloudKitService {
         guard let engine = try await self?.engineToSync() else { return }
         try Task.checkCancellation()
         receipt.summary = try await engine.syncNow()
-        let store = engine.store
-        receipt.status = await Task.detached { try? store.status() }.value
+        let reader = StoreReader(engine.store, self?.redaction() ?? Redaction())
+        receipt.status = await Task.detached { try? reader.view { try $0.status() } }.value
       } catch {
         receipt.failure = Task.isCancelled ? CancellationError() : error
       }

@@ -28,7 +28,7 @@ public final class CloudKitService {
   package private(set) var store: SyncStore?
   let opening: StoreOpening
   let changing: ChangingStore
-  private let redaction: @Sendable () -> Redaction
+  let redaction: @Sendable () -> Redaction
   /// The engine, created by the first sync.
   @ObservationIgnored var engine: SyncEngine?
   /// Whether changes are rejected.
@@ -180,6 +180,9 @@ public final class CloudKitService {
     guard let store = try store?.unlessReplaced ?? opening.toRead() ?? store else { return (nil, .withoutStore) }
     return (store, try StoreReader(store, redaction).view { try Snapshot($0, scope) })
   }
+
+  /// A text from elsewhere with secrets masked.
+  package func redact(_ text: String) -> String { redaction().redact(text) }
 
   /// Everything about one operation, with secrets masked; nil if neither the queue nor the history has it.
   package func detail(of id: Int64) async throws -> OperationDetail? {

@@ -37,7 +37,7 @@ package struct Receipt: Sendable {
   /// Whether a resolved conflict leaves a change to be sent.
   package var isToBeSent = false
   /// The summary of a sync.
-  package var summary: PassSummary?
+  package var summary: SyncSummary?
   /// The store's state after a sync.
   package var status: StoreStatus?
   /// The reason why nothing was done.
@@ -120,7 +120,7 @@ extension ServiceCommand {
       }
     case .askForSync:
       receipt.changed = try store.flush(actor: actor)
-      try store.askForPass()
+      try store.askForSync()
     case .sync, .keepSyncing: receipt.failure = CommandRefusal.cannotSync
     }
   }

@@ -260,6 +260,9 @@ enum Stored {
     return String(decoding: data, as: UTF8.self)
   }
 
+  /// Whether a stored text is a value, perhaps of a newer version, and not a sentence.
+  static func isJSON(_ text: String) -> Bool { text.hasPrefix("{\"") && text.hasSuffix("}") }
+
   static func decoded<Value: Decodable>(_ text: String) -> Value? {
     guard text.hasPrefix("{") else { return nil }
     return try? JSONDecoder().decode(Value.self, from: Data(text.utf8))

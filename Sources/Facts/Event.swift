@@ -130,7 +130,7 @@ extension Event {
     case .subscribed(let count): "made \(Words.count(count, "subscription"))"
     case .subscriptionsRefused(let code, let message): "no subscriptions: \(Words.joined(message, code))"
     // JSON: of a newer version.
-    case .legacy(_, let text) where text.hasPrefix("{"): "unknown event of a newer cktop; update this one"
+    case .legacy(_, let text) where Stored.isJSON(text): "unknown event of a newer cktop; update this one"
     case .legacy(_, let text): text
     }
   }
@@ -152,7 +152,7 @@ extension Event {
     case "pause": return "paused \(changes): \(selection)"
     case "resume": return "resumed \(changes): \(selection)"
     case "flush": return "ended \(selection.isEmpty ? "back-offs" : "back-offs and the server's waits") of \(changes)"
-    case "resolve": return "resolved \(Words.count(count, "conflict")): \(selection)"
+    case "resolve": return "resolved conflict \(selection)"
     case "undo": return "undid what was dropped of operation \(selection)"
     case "accept deletions": return "accepted \(Words.count(count, "deletion")) in \(selection)"
     case "restore deletions": return "restored \(Words.count(count, "record")) in \(selection)"

@@ -12,6 +12,7 @@ package enum Obstacle: Hashable, Sendable {
     switch self {
     case .beingSent: "it is being sent"
     case .damaged: "its row in the store is damaged; discard it, or edit the record again"
+    case .inState("pending"): "it is already waiting to be sent"
     case .inState(let state): "it is \(Self.words(state))"
     case .changed(let state): "it has changed meanwhile and is now \(Self.words(state))"
     }

@@ -159,7 +159,7 @@ extension Verdict {
     case .paused(let actor, let at, let unsent):
       return "Paused\(Words.by(actor))\(at.map { " at \(time($0))" } ?? "")\(follow(unsent))"
     case .notSyncing(let unsent, let wait):
-      let reason = wait.map { "; \($0.scope.text($0.code)), next try \(time($0.until))" } ?? ""
+      let reason = wait.map { "; the server asked to wait until \(time($0.until)) (\($0.code))" } ?? ""
       return "No process is syncing this store\(follow(unsent))\(reason)"
     case .offline(let reason, let since, let next, let unsent):
       let since = since.map { " since \(time($0))" } ?? ""

@@ -66,13 +66,20 @@ extension Cause {
     case .withdrawnByApp: "withdrawn by the app"
     case .moved(let path): "moved to \(path)"
     // JSON: of a newer version.
-    case .legacy(let text) where text.hasPrefix("{"): "unknown reason of a newer cktop; update this one"
+    case .legacy(let text) where Stored.isJSON(text): "unknown reason of a newer cktop; update this one"
     case .legacy(let text): text
     }
   }
 }
 
 extension Cause {
+  /// The words for a list, with the end of a wait in local time.
+  package func brief(_ format: Format, now: Int64) -> String {
+    guard case .waits(let scope, let code, let until?) = self else { return brief }
+    let end = format.time(until, now: now)
+    return scope == .network ? "\(scope.brief(code)); next try \(end)" : "\(scope.brief(code)) until \(end)"
+  }
+
   /// The words for a list, which shows the state beside them: of a rejection only what the server says.
   package var brief: String {
     if case .failed(.rejected(let code, let message, _)) = self, !message.isEmpty { return Words.joined(message, code) }

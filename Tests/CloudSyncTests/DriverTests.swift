@@ -15,14 +15,14 @@ import Testing
 
   @Test func `whoever asks a driver for a pass learns what stopped it`() throws {
     let store = try world.open("store")
-    let id = try store.requestPass([])
+    let id = try store.requestSync([])
     let lease = try #require(try Lease.acquire(store))
-    _ = try store.startPasses(lease)
-    var summary = PassSummary()
+    _ = try store.startRequests(lease)
+    var summary = SyncSummary()
     summary.error = WebServicesError(.authenticationRequired, "sign in")
-    try store.finishPasses([id], summary, lease)
+    try store.finishRequests([id], summary, lease)
 
-    guard case .finished(let told) = try store.passState(id) else {
+    guard case .finished(let told) = try store.requestState(id) else {
       Issue.record("the pass has ended")
       return
     }
@@ -127,7 +127,7 @@ import Testing
       let lease = try #require(try Lease.acquire(device.store))
 
       death.come(atWrite: number)
-      _ = try? await device.engine.pass(lease)
+      _ = try? await device.engine.runSync(lease)
       lease.release(device.store)
       guard death.end() else { break }
       deaths += 1
@@ -207,8 +207,8 @@ import Testing
   @Test func `who waits for a dead driver's pass makes it himself`() async throws {
     let (dying, asking) = (try world.open("store"), try world.device("store"))
     let lease = try #require(try Lease.acquire(dying))
-    _ = try dying.requestPass([])
-    _ = try dying.startPasses(lease)
+    _ = try dying.requestSync([])
+    _ = try dying.startRequests(lease)
     try asking.store.accept(world.put("a", [:]))
 
     let pass = Task { try await asking.sync() }
@@ -226,7 +226,7 @@ import Testing
     try lease.rest(silent)
 
     let pass = Task { try await asking.sync() }
-    try await eventually(silent) { try silent.hasRequestedPass() }
+    try await eventually(silent) { try silent.hasSyncRequest() }
     world.clock.advance(6)
     let summary = try await pass.value
 

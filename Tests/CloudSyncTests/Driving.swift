@@ -14,7 +14,7 @@ func eventually(_ store: SyncStore, _ condition: () throws -> Bool) async throws
 
 /// Runs a driver for as long as `body` takes.
 func whileDriving(_ device: TestDevice, _ body: () async throws -> Void) async throws {
-  let driving = Task { try await device.engine.drive() }
+  let driving = Task { try await device.engine.syncContinuously() }
   do {
     try await body()
   } catch {

@@ -116,7 +116,7 @@ import Testing
         == [.refused("known is a record of type Note, not Task")]
     )
     try store.accept(world.delete("known"))
-    let next = "; it can be made anew once its deletion is sent, by cktop sync"
+    let next = "; cktop sync sends its deletion, then it can be created again"
     #expect(
       try store.enqueue([world.put("known", type: "Task", [:])])
         == [.refused("known is a record of type Note, not Task" + next)]

@@ -42,6 +42,58 @@ struct EventTests {
     #expect(try device.store.status().networkDownSince == nil)
   }
 
+  @Test(
+    arguments: [
+      ("THROTTLED", 503), ("INTERNAL_ERROR", 500), ("QUOTA_EXCEEDED", 413), ("TRY_AGAIN_LATER", 503),
+    ]
+  )
+  func `what makes a sync wait is logged once`(code: String, status: Int) async throws {
+    let device = try world.device("device")
+    device.transport.answer(
+      "records/modify",
+      status: status,
+      #"{"serverErrorCode": "\#(code)", "reason": "no", "retryAfter": 60}"#
+    )
+    try device.store.accept(world.put("a", [:]))
+    for _ in 1...3 {
+      try await device.sync()
+      world.clock.advance(90)
+    }
+    let errors = try device.store.events(matching: QueueFilter(parsing: "kind = 'error'", of: .events)).map(\.event)
+    #expect(errors == [.error(code: code, message: "no")])
+  }
+
+  @Test func `of many failures the latest are kept, and the commands before them`() throws {
+    let store = try world.open("store")
+    _ = try store.pause(.everything, actor: "ana")
+    try store.write { ledger in
+      for number in 1...1500 {
+        let failure = FailureCause.rejected(code: "BAD_REQUEST", message: "no")
+        try EventLog.add(.failed(record: "Note/\(number)", failure), now: 1, ledger)
+      }
+    }
+    let kinds = try store.events().map(\.kind)
+    #expect(kinds.count { $0 == "command" } == 1)
+    #expect((1000...1100).contains(kinds.count { $0 == "failed" }))
+  }
+
+  @Test func `changes that fail by an operator's decision are logged at its time`() async throws {
+    let device = try world.device("device", deletionGuard: DeletionGuard(count: 1, share: 0))
+    try device.store.accept(world.put("a", zone: "notes", [:]))
+    try await device.sync()
+    try device.store.accept(world.put("a", zone: "notes", ["x": .int64(1)]))
+    _ = try await world.send(
+      #"{"operations": [{"operationType": "delete", "zone": {"zoneID": {"zoneName": "notes"}}}]}"#,
+      to: "zones/modify"
+    )
+    try await device.sync()
+    world.clock.advance(60)
+    _ = try device.store.acceptDeletions(in: ZoneKey(zone: "notes"), actor: "ana")
+
+    let failed = try #require(device.store.events().first { $0.kind == "failed" })
+    #expect(failed.at == world.clock.now)
+  }
+
   @Test func `a fetched page ends the trouble that status shows, and not the length of the next wait`() throws {
     let store = try world.open("store")
     let lease = try #require(try Lease.acquire(store))
@@ -74,6 +126,7 @@ struct EventTests {
     _ = try mine.store.resolve(id, take: .local, actor: "ana")
     let command = try #require(try mine.store.events().first)
     #expect(command.kind == "command" && command.actor == "ana" && command.operation == id)
+    #expect(command.event == .command(verb: "resolve", selection: "\(id) local", count: 1))
 
     mine.transport.interfere { operation, _, _ in
       operation == "records/modify" ? .refusing("a", "BAD_REQUEST", "no such field") : .pass
@@ -169,12 +222,12 @@ struct ManyAtOnceTests {
   @Test func `operations that failed alike are one cause, whatever their names`() async throws {
     let world = try World()
     let store = try world.open("store")
-    for name in ["n1", "n2", "n3", "n4"] { try store.accept(world.put(name, [:])) }
+    for name in ["note1", "note2", "note3", "note4"] { try store.accept(world.put(name, [:])) }
     try store.execute(
       """
       UPDATE operations SET state = 'failed', errorCode = 'BAD_REQUEST', errorMessage = 'record ' || name || ' is bad'
-        WHERE name <> 'n4';
-      UPDATE operations SET state = 'waiting', nextAttemptAt = 5, errorCode = 'NETWORK_ERROR' WHERE name = 'n4';
+        WHERE name <> 'note4';
+      UPDATE operations SET state = 'waiting', nextAttemptAt = 5, errorCode = 'NETWORK_ERROR' WHERE name = 'note4';
       """
     )
 
@@ -185,7 +238,7 @@ struct ManyAtOnceTests {
     for cause in causes {
       #expect(try store.operations(matching: QueueFilter(parsing: cause.filter)).total == cause.count)
     }
-    #expect(try store.causes(matching: QueueFilter(parsing: "name = 'n1'")).map(\.count) == [1])
+    #expect(try store.causes(matching: QueueFilter(parsing: "name = 'note1'")).map(\.count) == [1])
   }
 
   /// A device with conflicts about these records.
@@ -212,10 +265,10 @@ struct ManyAtOnceTests {
     }
     #expect(chosen.count == 2)
 
-    let preview = try device.store.resolve(chosen, take: .local, selection: "s", dryRun: true, actor: "ana")
+    let preview = try device.store.resolve(chosen, take: .local, dryRun: true, actor: "ana")
     #expect(preview.resolved == chosen.map(\.id))
     #expect(try device.store.status().queue.conflicts == 3)
-    let outcome = try device.store.resolve(chosen, take: .local, selection: "s", actor: "ana")
+    let outcome = try device.store.resolve(chosen, take: .local, actor: "ana")
     #expect(outcome == preview)
     try await device.sync()
 
@@ -232,7 +285,6 @@ struct ManyAtOnceTests {
     let stale = try device.store.resolve(
       [(ids[0], "000000000000"), (99, nil)],
       take: .local,
-      selection: "s",
       actor: "ana"
     )
     #expect(stale.moved.map(\.id) == [ids[0]] && stale.unknown == [99] && stale.resolved == [])
@@ -240,7 +292,6 @@ struct ManyAtOnceTests {
       [(ids[1], nil)],
       take: .local,
       fields: ["other": .server],
-      selection: "s",
       actor: "ana"
     )
     #expect(unfit.skipped.keys.sorted() == [ids[1]] && unfit.resolved == [])

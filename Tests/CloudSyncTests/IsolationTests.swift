@@ -122,7 +122,7 @@ import Testing
     let lease = try #require(try Lease.acquire(store))
 
     for _ in 0..<120 {
-      _ = try await device.engine.pass(lease)
+      _ = try await device.engine.runSync(lease)
       world.clock.advance(30)
     }
     let asked = transport.count("records/modify") - first
@@ -130,7 +130,7 @@ import Testing
     transport.interfere(nil)
     for _ in 0..<30 {
       world.clock.advance(400)
-      _ = try await device.engine.pass(lease)
+      _ = try await device.engine.runSync(lease)
     }
 
     #expect(failed == 0)

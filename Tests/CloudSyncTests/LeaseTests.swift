@@ -56,7 +56,7 @@ import Testing
     let error = #expect(throws: StoreError.self) { try first.begin([1], stopped) }
     #expect(error?.kind == .fenced)
     #expect(throws: StoreError.self) { try first.setActivity(.sending, stopped) }
-    #expect(throws: StoreError.self) { try first.finishPasses([1], PassSummary(), stopped) }
+    #expect(throws: StoreError.self) { try first.finishRequests([1], SyncSummary(), stopped) }
     #expect(throws: StoreError.self) { try stopped.renew(first) }
     #expect(try first.queue() == ["save a pending"])
     try lease.renew(second)

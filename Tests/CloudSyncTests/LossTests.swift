@@ -190,7 +190,7 @@ import Testing
     // As a driver does, which does not end its own waits.
     let lease = try #require(try Lease.acquire(mine.store))
     for _ in 0..<240 {
-      _ = try await mine.engine.pass(lease)
+      _ = try await mine.engine.runSync(lease)
       world.clock.advance(5)
     }
     let asked = mine.transport.count("records/modify") - before
@@ -198,7 +198,7 @@ import Testing
     mine.transport.interfere(nil)
     for _ in 0..<20 {
       world.clock.advance(400)
-      _ = try await mine.engine.pass(lease)
+      _ = try await mine.engine.runSync(lease)
     }
 
     #expect(failed == 0)
@@ -220,13 +220,13 @@ import Testing
     let lease = try #require(try Lease.acquire(mine.store))
 
     for _ in 0..<120 {
-      _ = try await mine.engine.pass(lease)
+      _ = try await mine.engine.runSync(lease)
       world.clock.advance(5)
     }
     let during = try mine.store.operation(id)
     mine.transport.interfere(nil)
     world.clock.advance(400)
-    _ = try await mine.engine.pass(lease)
+    _ = try await mine.engine.runSync(lease)
 
     #expect(during.state != .failed && during.attempts <= 1)
     #expect(world.onServer("a") == ["x": .int64(1)])

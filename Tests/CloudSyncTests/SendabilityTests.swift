@@ -79,6 +79,30 @@ struct SendabilityTests {
     #expect(try flags() == [true, true])
   }
 
+  @Test(arguments: ["pending", "waiting"])
+  func `a cycle through other record types, or with a change in back-off, can be sent`(state: String) throws {
+    try store.accept(world.put("a", type: "Note", ["next": link("b")]))
+    try store.accept(world.put("b", type: "Task", ["next": link("a")]))
+    let end = state == "waiting" ? world.clock.now - 1 : nil
+    try store.execute("UPDATE operations SET state = ?, nextAttemptAt = ? WHERE name = 'b'", [state, end])
+    #expect(try flags() == [true, true])
+  }
+
+  @Test func `an atomic group of two types whose back-off is over can be sent`() throws {
+    _ = try store.enqueue([world.put("a", type: "Note", [:]), world.put("b", type: "Task", [:])], group: "g")
+    try store.execute("UPDATE operations SET state = 'waiting', nextAttemptAt = \(world.clock.now + 1000)")
+    #expect(try flags() == [false, true])
+    world.clock.advance(2)
+    #expect(try flags() == [true, true])
+  }
+
+  @Test func `a change behind many that are held is found by its zone`() throws {
+    _ = try store.enqueue((0..<500).map { world.put("held\($0)", zone: "first", [:]) })
+    try store.accept(world.put("free", zone: "second", [:]))
+    _ = try store.pause(.zone(ZoneKey(zone: "first")), actor: "ana")
+    #expect(try flags() == [true, true])
+  }
+
   @Test func `a verdict of blocked changes names what blocks them`() throws {
     let parent = try family()
     try store.execute("UPDATE operations SET state = 'paused' WHERE id = ?", [parent])

@@ -35,7 +35,7 @@ import Testing
     }
 
     #expect(status.state == .idle)
-    #expect(status.reason == "2 sent, to be looked up for want of an answer")
+    #expect(status.reason == "2 unconfirmed")
     #expect(!status.isInSync)
   }
 
@@ -148,7 +148,7 @@ import Testing
     #expect(Self.status { $0.throttles = [Self.throttle("database")] }.nextActionAt == 200)
     #expect(Self.status { $0.throttles = [Self.throttle("network")] }.nextActionAt == 200)
     let own = Self.status { $0.throttles = [Self.throttle("database", isOwn: true)] }
-    #expect(own.reason == "THROTTLED: backing off")
+    #expect(own.reason == "THROTTLED: waiting to retry")
   }
 
   // MARK: - From a store

@@ -50,7 +50,7 @@ import Testing
     let before = try other.store.settings()
 
     let error = await #expect(throws: StoreError.self) { try await other.sync() }
-    let driving = await #expect(throws: StoreError.self) { try await other.engine.drive() }
+    let driving = await #expect(throws: StoreError.self) { try await other.engine.syncContinuously() }
 
     #expect(error?.kind == .otherSettings && driving?.kind == .otherSettings)
     #expect(other.transport.total == 0)

@@ -114,7 +114,7 @@ struct TestDevice {
   let transport: TestTransport
 
   @discardableResult
-  func sync(_ types: [String] = []) async throws -> PassSummary { try await engine.syncOnce(types: types) }
+  func sync(_ types: [String] = []) async throws -> SyncSummary { try await engine.syncOnce(types: types) }
 
   /// Has another device send changes while a request of this one with records to be saved or deleted is on its way.
   ///

@@ -45,7 +45,7 @@ import Testing
     let hasEnded = Mutex(false)
     let driving = Task { [engine = script.engine] in
       defer { hasEnded.withLock { $0 = true } }
-      try await engine.drive()
+      try await engine.syncContinuously()
     }
     while try script.store.status().queue.total > 0, !hasEnded.withLock(\.self) { await Task.yield() }
     driving.cancel()

@@ -98,8 +98,8 @@ final class SimulatedDevice {
   }
 
   /// How a pass ended.
-  enum PassEnd {
-    case made(PassSummary)
+  enum SyncReport {
+    case made(SyncSummary)
     case died
     case fenced
     /// The store belongs to somebody else.
@@ -108,7 +108,7 @@ final class SimulatedDevice {
 
   /// - Parameter drives: whether as a driver passes by itself, which ends no back-off before its time and looks for deletions
   ///   where there is no feed only now and then.
-  func pass(types: [String], drives: Bool, deadlyWrite: (number: Int, afterwards: Bool)?) async throws -> PassEnd {
+  func pass(types: [String], drives: Bool, deadlyWrite: (number: Int, afterwards: Bool)?) async throws -> SyncReport {
     wire.passBegins()
     process.die(atWrite: deadlyWrite?.number, afterwards: deadlyWrite?.afterwards ?? false)
     do {
@@ -118,7 +118,7 @@ final class SimulatedDevice {
         return .died
       }
       process.die(atWrite: nil)
-      wire.passEnded()
+      wire.syncEnded()
       return .made(summary)
     } catch {
       guard !process.isDead else {
@@ -138,12 +138,12 @@ final class SimulatedDevice {
     }
   }
 
-  private func drive(_ types: [String]) async throws -> PassSummary {
+  private func drive(_ types: [String]) async throws -> SyncSummary {
     try await engine.checkSettings()
     guard let lease = try Lease.acquire(store) else { return try await engine.syncNow(recordTypes: types) }
     defer { lease.release(store) }
     _ = try store.recoverInFlight(lease)
-    let summary = try await engine.pass(lease, types: types, sweeps: .whenDue)
+    let summary = try await engine.runSync(lease, types: types, sweeps: .whenDue)
     try await engine.deliver()
     return summary
   }

@@ -43,8 +43,8 @@ final class SimulatedStorage: QueueStorage {
   var isReadOnly: Bool { inner.isReadOnly }
   var assetFolder: URL? { inner.assetFolder }
   func yields(after rows: Int) -> Bool { isWaitedFor && rows >= 2 }
-  var isDriven: Bool { inner.isDriven }
-  func driverLock() -> any DriverLock { inner.driverLock() }
+  var hasEngine: Bool { inner.hasEngine }
+  func engineLock() -> any EngineLock { inner.engineLock() }
 
   func requireInPlace() throws(StoreError) { try inner.requireInPlace() }
 

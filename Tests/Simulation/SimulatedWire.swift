@@ -66,7 +66,7 @@ final class SimulatedWire: CKTransport {
   }
 
   /// A pass has ended well: what the server asked for has been written down.
-  func passEnded() { state.withLock { $0.waitIsFresh = false } }
+  func syncEnded() { state.withLock { $0.waitIsFresh = false } }
 
   /// Done once, while the next `records/modify` is on its way.
   func whileInFlight(_ body: (@Sendable () -> Void)?) { state.withLock { $0.whileInFlight = body } }

@@ -54,7 +54,7 @@ extension SyncEngine {
   package func run(types: [String] = []) async throws {
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await self.drive(types: types) }
+        group.addTask { try await self.syncContinuously(types: types) }
         if delegate != nil { group.addTask { try await self.deliverAlways() } }
         // The first failure ends both.
         while try await group.next() != nil {}
@@ -72,7 +72,7 @@ extension SyncEngine {
   /// - Returns: the result of the sync, whichever process ran it; see its `failure`.
   /// - Throws: `StoreError` if the store cannot be used, or belongs to another user.
   @discardableResult
-  public func syncNow(recordTypes: [CKRecord.RecordType] = []) async throws -> PassSummary {
+  public func syncNow(recordTypes: [CKRecord.RecordType] = []) async throws -> SyncSummary {
     let summary = try await syncOnce(types: recordTypes)
     try await deliver()
     return summary

@@ -5,7 +5,7 @@ public enum SyncEvent: Sendable {
   /// A sync has begun.
   case syncBegan
   /// A sync has ended.
-  case syncEnded(PassSummary)
+  case syncEnded(SyncSummary)
   /// The delegate accepted this number of changes.
   case delivered(Int)
   /// The delegate rejected changes, for this reason; it is asked again.

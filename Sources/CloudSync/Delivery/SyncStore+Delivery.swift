@@ -23,11 +23,11 @@ extension SyncStore {
   func nextDelivery(types: [String]) throws(StoreError) -> DeliveryBatch {
     let order = DeliveryOrder(types: types)
     let now = now()
-    let isDriven = storage.isDriven
+    let hasEngine = storage.hasEngine
     return try read { ledger in
       let trouble = try Self.trouble(now, ledger) ?? DeliveryTrouble()
       // In the middle of a fetch, referenced records may not have arrived yet.
-      let isReading = try isDriven && ledger.value(Self.readingKey) != nil
+      let isReading = try hasEngine && ledger.value(Self.readingKey) != nil
       let (batch, isWaiting) = try modifications(order, trouble, isReading: isReading, ledger)
       guard batch.numbers.isEmpty, batch.blocked.isEmpty, !isWaiting else { return batch }
       return try deletions(order, trouble, ledger)
@@ -193,8 +193,8 @@ extension SyncStore {
   func deliveryFailed(_ batch: DeliveryBatch, _ reason: String, random: Double) throws(StoreError) -> Bool {
     let now = now()
     return try write { ledger in
-      try EventLog.add(.deliveryFailed(reason), now: now, ledger)
       var trouble = try Self.trouble(now, ledger) ?? DeliveryTrouble()
+      if trouble.reason != reason { try EventLog.add(.deliveryFailed(reason), now: now, ledger) }
       let goesOn = trouble.refuse(batch.numbers, reason, now: now, random: random)
       try ledger.setValue(Self.troubleKey, trouble.stored)
       return goesOn

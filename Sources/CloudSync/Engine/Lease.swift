@@ -10,7 +10,7 @@ package struct Lease: Sendable {
   package static let duration: Int64 = 5_000
 
   let fence: Int64
-  private let lock: any DriverLock
+  private let lock: any EngineLock
 
   /// Takes the lease if it is free, or if its holder has been silent past its end while busy or while a request of ours
   /// waits (`holderIsSilent`).
@@ -18,10 +18,10 @@ package struct Lease: Sendable {
   /// - Parameter candidate: the lock of a process on standby. It is reused, because releasing a lock notifies all
   ///   others.
   /// - Returns: nil if another process syncs.
-  static func acquire(_ store: SyncStore, holderIsSilent: Bool = false, with candidate: (any DriverLock)? = nil)
+  static func acquire(_ store: SyncStore, holderIsSilent: Bool = false, with candidate: (any EngineLock)? = nil)
     throws(StoreError) -> Lease?
   {
-    let lock = candidate ?? store.storage.driverLock()
+    let lock = candidate ?? store.storage.engineLock()
     let isFree = lock.take()
     try lock.requireInPlace()
     let now = store.now()
@@ -62,7 +62,7 @@ package struct Lease: Sendable {
   func check(_ ledger: Ledger, now: Int64) throws {
     try lock.requireInPlace()
     guard try ledger.extendLease(fence: fence, until: now + Self.duration) else {
-      throw StoreError(.fenced, "another process drives this store now; this one has stopped")
+      throw StoreError(.fenced, "another process is syncing this store now; this one has stopped")
     }
     takeLock()
   }
@@ -85,8 +85,8 @@ package struct Lease: Sendable {
     let fence = fence
     try store.write { ledger in
       guard try ledger.extendLease(fence: fence, until: nil) else { return }
-      let number = DriversRest(stored: try ledger.value("rest"))?.number ?? 0
-      try ledger.setValue("rest", DriversRest(number: number + 1, wakesAt: end).stored)
+      let number = EngineRest(stored: try ledger.value("rest"))?.number ?? 0
+      try ledger.setValue("rest", EngineRest(number: number + 1, wakesAt: end).stored)
     }
   }
 
@@ -98,12 +98,12 @@ package struct Lease: Sendable {
 }
 
 /// The idle state of an engine: its number, and the time at which it will continue without an event.
-struct DriversRest: Hashable, Sendable {
+struct EngineRest: Hashable, Sendable {
   var number: Int64
   var wakesAt: Int64?
 }
 
-extension DriversRest {
+extension EngineRest {
   /// The value in the store: `NUMBER WAKESAT`, or just `NUMBER`.
   var stored: String { "\(number)" + (wakesAt.map { " \($0)" } ?? "") }
 
@@ -116,10 +116,10 @@ extension DriversRest {
 
 extension SyncStore {
   /// The idle state of the syncing process; nil while it is busy, with the end of its lease.
-  func driversRest() throws(StoreError) -> (rest: DriversRest?, expiresAt: Int64?) {
+  func engineRest() throws(StoreError) -> (rest: EngineRest?, expiresAt: Int64?) {
     try read { ledger in
       let expiresAt = try ledger.lease()?.expiresAt
-      return (expiresAt == nil ? DriversRest(stored: try ledger.value("rest")) : nil, expiresAt)
+      return (expiresAt == nil ? EngineRest(stored: try ledger.value("rest")) : nil, expiresAt)
     }
   }
 }

@@ -15,7 +15,7 @@ extension SyncEngine {
 
   /// Gets upload receipts for the assets of these operations: by referring to a record of the zone with the same bytes,
   /// or by an upload.
-  func supplyAssets(_ zone: ZoneKey, _ ids: [Int64], _ lease: Lease, _ summary: inout PassSummary) async throws {
+  func supplyAssets(_ zone: ZoneKey, _ ids: [Int64], _ lease: Lease, _ summary: inout SyncSummary) async throws {
     var bytes: Int64 = 0
     let needs = try store.assetNeeds(ids).prefix { need in
       let size = Self.boundedSize(of: need)
@@ -67,7 +67,7 @@ extension SyncEngine {
     _ needs: [Need],
     _ zone: ZoneKey,
     _ lease: Lease,
-    _ summary: inout PassSummary
+    _ summary: inout SyncSummary
   ) async throws -> [Supplied] {
     guard try store.mayRequest() else { return [] }
     let places = needs.compactMap(\.asset.place).reduce(into: [WireAssetPlace]()) { places, place in
@@ -114,7 +114,7 @@ extension SyncEngine {
     _ needs: [Need],
     _ zone: ZoneKey,
     _ lease: Lease,
-    _ summary: inout PassSummary
+    _ summary: inout SyncSummary
   ) async throws -> [(need: Need, address: String)] {
     guard try store.mayRequest() else { return [] }
     let client = client
@@ -159,7 +159,7 @@ extension SyncEngine {
   }
 
   /// Postpones an asset on which the server fails. After several in a row, assets are left alone for a while.
-  private func giveUp(_ needs: [Need], _ error: WebServicesError, _ lease: Lease, _ summary: inout PassSummary) throws {
+  private func giveUp(_ needs: [Need], _ error: WebServicesError, _ lease: Lease, _ summary: inout SyncSummary) throws {
     try finish(needs.map { ($0, .failed(error)) }, lease, &summary)
     assetsGivenUp += 1
     guard assetsGivenUp >= 5 else { return }
@@ -169,14 +169,14 @@ extension SyncEngine {
 
   /// Backs off after the server asked to wait. Bisection isolates an asset that may be the cause: the first half is
   /// sent after the wait, the other one later.
-  private func leaveAlone(_ needs: [Need], _ error: WebServicesError, _ lease: Lease, _ summary: inout PassSummary)
+  private func leaveAlone(_ needs: [Need], _ error: WebServicesError, _ lease: Lease, _ summary: inout SyncSummary)
     throws
   {
     try store.hold(.database, error, random: configuration.random(), lease)
     try finish(needs[(needs.count / 2)...].map { ($0, .failed(error)) }, lease, &summary)
   }
 
-  private func finish(_ supplied: [Supplied], _ lease: Lease, _ summary: inout PassSummary) throws {
+  private func finish(_ supplied: [Supplied], _ lease: Lease, _ summary: inout SyncSummary) throws {
     summary.failed += try store.finishAssets(
       supplied,
       policy: merging,

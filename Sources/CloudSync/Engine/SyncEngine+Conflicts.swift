@@ -5,7 +5,7 @@ import Facts
 extension SyncEngine {
   /// Asks about every conflict that the app has not seen in its current version. After a timeout no more are asked in
   /// this sync, so that an app that hangs does not hold up the rest.
-  func settleConflicts(_ lease: Lease) async throws {
+  func resolveConflicts(_ lease: Lease) async throws {
     guard let resolver = configuration.conflictResolver else { return try resolveWithoutApp(lease) }
     let patience = configuration.conflictPatience
     for conflict in try store.conflictsToAsk() {

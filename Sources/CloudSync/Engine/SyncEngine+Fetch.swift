@@ -6,11 +6,11 @@ extension SyncEngine {
   static let pageLimit = 100_000
 
   /// - Returns: whether every change feed was fetched to its end; a failing zone does not hold up others.
-  func fetch(_ lease: Lease, types: [String], sweeps: Sweeps, _ summary: inout PassSummary) async throws -> Bool {
+  func fetch(_ lease: Lease, types: [String], sweeps: Sweeps, _ summary: inout SyncSummary) async throws -> Bool {
     try store.setActivity(.fetching, lease)
     try store.setReading(true, lease)
     do {
-      let isComplete = try await readFeeds(lease, types: types, sweeps: sweeps, &summary)
+      let isComplete = try await fetchAll(lease, types: types, sweeps: sweeps, &summary)
       try store.setReading(false, lease)
       return isComplete
     } catch {
@@ -19,7 +19,7 @@ extension SyncEngine {
     }
   }
 
-  private func readFeeds(_ lease: Lease, types: [String], sweeps: Sweeps, _ summary: inout PassSummary) async throws
+  private func fetchAll(_ lease: Lease, types: [String], sweeps: Sweeps, _ summary: inout SyncSummary) async throws
     -> Bool
   {
     var isComplete = true
@@ -89,8 +89,8 @@ extension SyncEngine {
     _ feed: WaitScope,
     of zone: ZoneKey? = nil,
     _ lease: Lease,
-    _ summary: inout PassSummary,
-    _ body: (inout PassSummary) async throws -> Void
+    _ summary: inout SyncSummary,
+    _ body: (inout SyncSummary) async throws -> Void
   ) async throws -> Bool {
     guard try !store.isHeld(feed, of: zone) else { return false }
     do {
@@ -133,7 +133,7 @@ extension SyncEngine {
 
   // MARK: - Change feeds
 
-  private func fetchDatabaseChanges(_ lease: Lease, _ summary: inout PassSummary) async throws {
+  private func fetchDatabaseChanges(_ lease: Lease, _ summary: inout SyncSummary) async throws {
     let client = client
     let database = database
     var token = try store.databaseToken()
@@ -162,7 +162,7 @@ extension SyncEngine {
     }
   }
 
-  private func fetchZone(_ zone: ZoneKey, _ lease: Lease, _ summary: inout PassSummary) async throws {
+  private func fetchZone(_ zone: ZoneKey, _ lease: Lease, _ summary: inout SyncSummary) async throws {
     let client = client
     let database = database
     var token = try store.startReading(zone, lease)

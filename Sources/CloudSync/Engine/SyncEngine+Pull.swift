@@ -4,7 +4,7 @@ import CloudKit
 extension SyncEngine {
   /// Fetches records modified since the watermark, oldest first, so that each page raises the watermark. After an
   /// interruption a new query continues from there: an old continuation marker would skip changes made meanwhile.
-  func read(_ pull: Pull, _ lease: Lease, _ summary: inout PassSummary) async throws {
+  func read(_ pull: Pull, _ lease: Lease, _ summary: inout SyncSummary) async throws {
     let modified = WireFieldName.system("modifiedTimestamp")
     let filters = pull.watermark.map { watermark in
       [WireFilter(modified, "GREATER_THAN_OR_EQUALS", .timestamp(max(0, watermark - Pull.overlap)))]
@@ -40,8 +40,8 @@ extension SyncEngine {
     desiredKeys: [String]? = nil,
     of pull: Pull,
     _ lease: Lease,
-    _ summary: inout PassSummary,
-    _ take: (WireRecords, inout PassSummary) async throws -> Void
+    _ summary: inout SyncSummary,
+    _ take: (WireRecords, inout SyncSummary) async throws -> Void
   ) async throws -> Bool {
     let client = client
     let database = database
@@ -77,7 +77,7 @@ extension SyncEngine {
 
   /// Finds deletions, and edits that the index showed too late. It lists names and tags of all records and re-fetches
   /// those that are missing or differ, because a query may lag behind.
-  func sweep(_ pull: Pull, _ lease: Lease, _ summary: inout PassSummary) async throws {
+  func sweep(_ pull: Pull, _ lease: Lease, _ summary: inout SyncSummary) async throws {
     let client = client
     let database = database
     // Records left here at the end were not seen in their local version.
@@ -117,7 +117,7 @@ extension SyncEngine {
     _ results: [WireRecordResult],
     _ zone: ZoneKey,
     _ lease: Lease,
-    _ summary: inout PassSummary
+    _ summary: inout SyncSummary
   ) async throws -> [WireRecordResult] {
     let doubtful = try store.deletedLately(results, in: zone)
     guard !doubtful.isEmpty else { return results }

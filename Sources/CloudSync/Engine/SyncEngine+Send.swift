@@ -3,8 +3,8 @@ import CloudKit
 /// Sending what the planner selects, and recording the outcome.
 extension SyncEngine {
   /// Sends until nothing more can be sent now, or it is time to fetch. Returns whether anything was sent.
-  func send(_ lease: Lease, _ summary: inout PassSummary) async throws -> Bool {
-    try await settleConflicts(lease)
+  func send(_ lease: Lease, _ summary: inout SyncSummary) async throws -> Bool {
+    try await resolveConflicts(lease)
     var hasSent = false
     let total = try store.sendableCount()
     rate.start(total: total, at: store.now())
@@ -39,7 +39,7 @@ extension SyncEngine {
   /// problems.
   ///
   /// - Throws: `MadeToWait` if the fetch itself has to wait now.
-  func sendMeanwhile(reading feed: WaitScope, of zone: ZoneKey, _ lease: Lease, _ summary: inout PassSummary)
+  func sendMeanwhile(reading feed: WaitScope, of zone: ZoneKey, _ lease: Lease, _ summary: inout SyncSummary)
     async throws
   {
     summary.pages += 1
@@ -70,7 +70,7 @@ extension SyncEngine {
     atomic: Bool,
     deferring: [Int64: Set<Int64>],
     _ lease: Lease,
-    _ summary: inout PassSummary
+    _ summary: inout SyncSummary
   ) async throws {
     let ids = try await approved(ids, lease)
     // After a sign-in or sign-out the user must be verified first.
@@ -102,7 +102,7 @@ extension SyncEngine {
       )
     }
     let outcomes = Interpreter.outcomes(of: operations, answer)
-    try settle(operations, outcomes, seconds, lease, &summary)
+    try finish(operations, outcomes, seconds, lease, &summary)
     // The saves back off in any case, even if the server does not allow a re-fetch now.
     for (zone, targets) in Interpreter.doubtfulTargets(of: operations, outcomes)
     where try store.mayRequest() && store.serversWait(in: .zone(zone)) == nil {
@@ -126,7 +126,7 @@ extension SyncEngine {
     of operations: [QueuedOperation],
     _ outcomes: [Int64: Outcome],
     _ lease: Lease,
-    _ summary: inout PassSummary
+    _ summary: inout SyncSummary
   ) async throws {
     let client = client
     let database = database
@@ -158,12 +158,12 @@ extension SyncEngine {
     return nil
   }
 
-  func settle(
+  func finish(
     _ operations: [QueuedOperation],
     _ outcomes: [Int64: Outcome],
     _ seconds: Double,
     _ lease: Lease,
-    _ summary: inout PassSummary
+    _ summary: inout SyncSummary
   ) throws {
     let settled = try store.finish(
       operations,
@@ -184,7 +184,7 @@ extension SyncEngine {
     _ zone: ZoneKey,
     _ ids: [Int64],
     _ lease: Lease,
-    _ summary: inout PassSummary
+    _ summary: inout SyncSummary
   ) async throws {
     let keys = try store.keys(ids)
     let client = client
@@ -238,9 +238,9 @@ extension SyncEngine {
   }
 }
 
-extension PassSummary {
+extension SyncSummary {
   /// Adds the effects of a reply on the queue.
-  mutating func add(_ settled: SyncStore.Settled) {
+  mutating func add(_ settled: SyncStore.OutcomeCounts) {
     sent += settled.acknowledged
     failed += settled.failed
     if let error = settled.error { lastItemError = error }

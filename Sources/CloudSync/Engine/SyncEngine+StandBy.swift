@@ -11,16 +11,16 @@ extension SyncEngine {
   /// There is no polling: the storage reports writes and the release of the lock, and an idle holder publishes when it
   /// will continue.
   func standBy() async throws(StoreError) -> Lease? {
-    let candidate = store.storage.driverLock()
+    let candidate = store.storage.engineLock()
     lock = candidate
     let wakeup = wakeup
     let watcher = StoreWatcher(store, queue: .global(), locks: true) { wakeup.ring() }
     defer { _ = watcher }
-    var neglected: (rest: DriversRest, since: ContinuousClock.Instant)?
+    var neglected: (rest: EngineRest, since: ContinuousClock.Instant)?
     while !Task.isCancelled {
       try requireInPlace()
       if let lease = try Lease.acquire(store, with: candidate) { return lease }
-      let (rest, expiresAt) = try store.driversRest()
+      let (rest, expiresAt) = try store.engineRest()
       var end = expiresAt
       if let rest {
         end = rest.wakesAt

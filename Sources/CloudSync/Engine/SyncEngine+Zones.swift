@@ -27,7 +27,7 @@ extension SyncEngine {
   }
 
   /// Sends the creation or deletion of a zone.
-  func sendZoneOperation(_ id: Int64, _ lease: Lease, _ summary: inout PassSummary) async throws {
+  func sendZoneOperation(_ id: Int64, _ lease: Lease, _ summary: inout SyncSummary) async throws {
     guard let operation = try store.begin([id], lease).first else { return }
     let client = client
     let database = database
@@ -37,12 +37,12 @@ extension SyncEngine {
     }
     try concludeNothing(from: answer, lease)
     let outcome = Interpreter.outcome(ofZoneOperation: operation, answer)
-    try settle([operation], [id: outcome], seconds, lease, &summary)
+    try finish([operation], [id: outcome], seconds, lease, &summary)
   }
 
   /// Verifies a zone delete whose reply was lost before it is repeated: it may have been carried out, and the zone may
   /// have been recreated.
-  func lookUpZone(_ id: Int64, _ lease: Lease, _ summary: inout PassSummary) async throws {
+  func lookUpZone(_ id: Int64, _ lease: Lease, _ summary: inout SyncSummary) async throws {
     guard let zone = try store.keys([id]).first?.zoneKey else { return }
     let client = client
     let database = database

@@ -128,7 +128,7 @@ public actor SyncEngine {
   var subscriptionsRefusedAt: Int64?
   var driving: Task<Void, any Error>?
   /// The engine's lock, held or on standby.
-  var lock: (any DriverLock)?
+  var lock: (any EngineLock)?
   /// The deletions on hold, as last published.
   var toldHeld: [HeldDeletions] = []
   /// The error that stopped the engine.
@@ -177,15 +177,15 @@ public actor SyncEngine {
   ///   - sweeps: whether to look for deletions there by full scans.
   ///   - isWithoutApp: whether an operator released what waits for the app.
   ///   - endsBackOffs: whether to end our own back-offs first, because a person requested the sync.
-  func pass(
+  func runSync(
     _ lease: Lease,
     types: [String] = [],
     sweeps: Sweeps = .always,
     isWithoutApp: Bool = false,
     endsBackOffs: Bool = false
-  ) async throws -> PassSummary {
+  ) async throws -> SyncSummary {
     let startedAt = store.now()
-    var summary = PassSummary()
+    var summary = SyncSummary()
     summary.askedTypes = types
     settings = try store.settings().completed
     self.isWithoutApp = isWithoutApp || isAlwaysWithoutApp
@@ -236,18 +236,18 @@ public actor SyncEngine {
       if summary.sent > 0 || !hasSweptAssets { try store.sweepAssets() }
       hasSweptAssets = true
       summary.reachedEnd = try isComplete && store.unreadable().isEmpty
-      try store.passEnded(readAt: readAt, isComplete: isComplete, error: summary.lastItemError, lease)
+      try store.syncEnded(readAt: readAt, isComplete: isComplete, error: summary.lastItemError, lease)
     } catch let error as WebServicesError {
       if Task.isCancelled {
         // We cancelled it; the network is not at fault.
-        try store.passInterrupted(lease)
+        try store.syncInterrupted(lease)
         try store.setActivity(.idle, lease)
         throw CancellationError()
       }
       summary.error = error
       if isOtherSignIn {
         // The next sync finds out the user; there is no need to back off.
-        try store.passInterrupted(lease)
+        try store.syncInterrupted(lease)
       } else {
         try store.record(error, random: configuration.random(), lease)
         if !client.isSignedIn, identity == nil {
@@ -256,7 +256,7 @@ public actor SyncEngine {
       }
     } catch is Interrupted {
       // Paused or throttled: nothing failed.
-      try store.passInterrupted(error: summary.lastItemError, lease)
+      try store.syncInterrupted(error: summary.lastItemError, lease)
     }
     let seconds = Double(store.now() - startedAt) / 1000
     try store.setActivity(.idle, after: summary.event(seconds: seconds), lease)
@@ -357,7 +357,7 @@ public actor SyncEngine {
 }
 
 /// The results of a sync.
-public struct PassSummary: Sendable, Hashable, Codable {
+public struct SyncSummary: Sendable, Hashable, Codable {
   /// Changes that the server accepted.
   public package(set) var sent = 0
   /// Changes that became dead letters.

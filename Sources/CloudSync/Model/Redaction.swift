@@ -53,6 +53,7 @@ package struct Redaction: Hashable, Sendable {
   /// An event without secrets.
   func redact(_ row: EventRow) -> EventRow {
     var row = row
+    row.actor = row.actor.map(redact)
     let text = redact(row.message)
     if text != row.message { row.event = .legacy(kind: row.kind, text) }
     return row
@@ -76,7 +77,7 @@ package struct Redaction: Hashable, Sendable {
   }
 
   /// A record's conflict with secrets masked in its cause.
-  func redact(_ conflict: Conflict) -> Conflict {
+  package func redact(_ conflict: Conflict) -> Conflict {
     var conflict = conflict
     conflict.cause = redact(conflict.cause)
     return conflict

@@ -24,7 +24,8 @@ extension StoreStatus {
       return .paused(by: pause.actor, at: pause.at > 0 ? pause.at : nil, unsent: unsent)
     }
     if !isSyncing, isReady {
-      let wait = throttles.filter { WaitScope(name: $0.scope).stopsAll }.max { $0.until < $1.until }
+      // A sync ends our own waits.
+      let wait = throttles.filter { WaitScope(name: $0.scope).stopsAll && !$0.isOwn }.max { $0.until < $1.until }
       return .notSyncing(
         unsent: unsent,
         wait: wait.map { Verdict.Wait(scope: WaitScope(name: $0.scope).asCause, code: $0.error, until: $0.until) }
@@ -50,9 +51,9 @@ extension StoreStatus {
     if let until = (throttles.filter { !$0.isOwn }.map(\.until) + [changeThrottledUntil].compactMap(\.self)).max() {
       return .throttled(until: until, unsent: unsent)
     }
-    if unpaused(.waiting) > 0 || !throttles.isEmpty {
+    if unpaused(.waiting) > 0 || (isSyncing && !throttles.isEmpty) {
       let ends = throttles.map(\.until) + [nextActionAt].compactMap { $0 }
-      return .retrying(unpaused(.waiting), nextTry: ends.min())
+      return .retrying(unpaused(.waiting), nextTry: isSyncing ? ends.min() : nil)
     }
     let forApp = savesForApp + conflictsForApp
     if forApp > 0 { return .waitingForApp(forApp) }

@@ -207,13 +207,25 @@ package struct QueueCause: Hashable, Sendable {
   /// The earliest next attempt; nil where they failed.
   package var nextAttemptAt: Int64?
 
-  /// An expression that means these operations.
-  package var filter: String {
-    let error = code.map { "error = '\($0.replacing("'", with: "''"))'" } ?? "error is null"
-    guard state == .failed else { return "state = 'retrying' and \(error)" }
-    let message =
-      message.map { "message like '\($0.replacing("'", with: "''").replacing("…", with: "%"))'" } ?? "message is null"
-    return "state = 'failed' and \(error) and \(message)"
+  /// An expression that selects these operations.
+  package var filter: String
+
+  init(
+    state: OperationState,
+    code: String?,
+    message: String?,
+    cause: Cause,
+    count: Int,
+    first: Int64,
+    oldestAt: Int64,
+    nextAttemptAt: Int64?
+  ) {
+    (self.state, self.code, self.message, self.cause, self.count) = (state, code, message, cause, count)
+    (self.first, self.oldestAt, self.nextAttemptAt) = (first, oldestAt, nextAttemptAt)
+    func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
+    let error = code.map { "error = \(quoted($0))" } ?? "error is null"
+    let text = message.map { "message like \(quoted($0.replacing("…", with: "%")))" } ?? "message is null"
+    filter = state == .failed ? "state = 'failed' and \(error) and \(text)" : "state = 'retrying' and \(error)"
   }
 }
 

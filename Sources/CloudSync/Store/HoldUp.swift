@@ -5,7 +5,7 @@ import Facts
 /// scope. The rows are not rewritten for this; the reason is computed when they are read.
 struct HoldUp {
   private let pauses: [Pause]
-  private let isDriven: Bool
+  private let hasEngine: Bool
   /// The queued zone deletes.
   private let deletions: [ZoneKey: Int64]
   /// Zones with deletions on hold, and whether the deletion of the whole zone is on hold.
@@ -21,8 +21,8 @@ struct HoldUp {
   private let holders: [String: [Int64]]
 
   /// - Parameter rows: the rows to explain.
-  init(of rows: [QueueRow], isDriven: Bool, now: Int64, _ ledger: Ledger) throws {
-    self.isDriven = isDriven
+  init(of rows: [QueueRow], hasEngine: Bool, now: Int64, _ ledger: Ledger) throws {
+    self.hasEngine = hasEngine
     let pauses = try ledger.pauses()
     self.pauses = pauses
     deletions = try ledger.zoneDeletions()
@@ -31,7 +31,7 @@ struct HoldUp {
     gone = Set(try pending.map(\.key).filter(ledger.isGone))
     waits = Dictionary(uniqueKeysWithValues: try ledger.waits(after: now).map { ($0.scope, $0) })
     let settings = try ledger.settings()
-    let isForApp = try !ledger.isAppSyncing(isDriven: isDriven)
+    let isForApp = try !ledger.isAppSyncing(hasEngine: hasEngine)
     savesWaitForApp = isForApp && settings.asksBeforeSending == true
     let conflicts = isForApp && settings.asksAboutConflicts == true ? rows.filter { $0.state == .conflict } : []
     conflictsForApp = Set(
@@ -45,7 +45,8 @@ struct HoldUp {
       let ids = Set(members.map(\.id))
       holders[group] = try members.filter { member in
         switch member.state {
-        case .failed, .paused, .conflict, .waiting: true
+        case .failed, .paused, .conflict: true
+        case .waiting: member.nextAttemptAt ?? 0 > now
         case .inFlight: false
         case .pending where pauses.first(holding: member.key.zoneKey, type: member.type) != nil: true
         case .pending: try !ids.isSuperset(of: ledger.blockers(of: member.id))
@@ -58,7 +59,7 @@ struct HoldUp {
   /// Returns the row with the actual reason for its wait as its cause.
   func explained(_ row: QueueRow) -> QueueRow {
     var row = row
-    if row.state == .inFlight, !isDriven { row.cause = .senderEnded }
+    if row.state == .inFlight, !hasEngine { row.cause = .senderEnded }
     if conflictsForApp.contains(row.id) { row.cause = .noted(row.cause, .waitsForApp) }
     guard let hold = hold(on: row) else { return row }
     row.cause = hold

@@ -30,10 +30,10 @@ package protocol QueueStorage: Sendable {
   func requireInPlace() throws(StoreError)
 
   /// Returns the lock that only one engine holds at a time, not taken yet.
-  func driverLock() -> any DriverLock
+  func engineLock() -> any EngineLock
 
   /// Whether any process, this one included, holds the engine's lock. Checking does not take the lock.
-  var isDriven: Bool { get }
+  var hasEngine: Bool { get }
 
   /// Calls `changed` on `queue` after writes by any process, until the watch is released. Several writes in a row may
   /// cause only one call.
@@ -44,7 +44,7 @@ package protocol QueueStorage: Sendable {
 }
 
 /// A lock that is released when its holder ends, even by a crash.
-package protocol DriverLock: AnyObject, Sendable {
+package protocol EngineLock: AnyObject, Sendable {
   /// Takes the lock if it is free. Returns whether this process holds it now.
   @discardableResult func take() -> Bool
   func release()
@@ -53,7 +53,7 @@ package protocol DriverLock: AnyObject, Sendable {
   func requireInPlace() throws(StoreError)
 }
 
-extension DriverLock {
+extension EngineLock {
   package func requireInPlace() throws(StoreError) {}
 }
 

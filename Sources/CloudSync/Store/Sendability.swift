@@ -2,34 +2,37 @@ import Facts
 
 /// Whether any change could be sent, by the rules that explain each row: a fact of the verdict.
 ///
-/// Of each zone and record type the oldest 1,000 changes decide, so that a status costs the same for any queue.
+/// The oldest 400 changes decide, those that wait the earliest due first; if none of them can be sent, also the oldest of
+/// up to 50 other zones and record types. So a status costs the same for any queue.
 struct Sendability {
-  static let window = 1000
+  static let window = 400
 
-  /// Something can be sent or verified now.
-  let now: Bool
-  /// Something can be, now or once waits for time or the network are over.
-  let later: Bool
+  /// Whether something can be sent or verified now.
+  var now = false
+  /// Whether something can be, now or once waits for time or the network are over.
+  var later = false
 
-  init(_ parts: [QueuePart], isDriven: Bool, now: Int64, _ ledger: Ledger) throws {
-    later = try Self.isAnySendable(parts, isDriven: isDriven, now: .max, ledger)
-    self.now = try later && Self.isAnySendable(parts, isDriven: isDriven, now: now, ledger)
-  }
-
-  /// - Parameter now: waits that have ended by then hold nothing.
-  private static func isAnySendable(_ parts: [QueuePart], isDriven: Bool, now: Int64, _ ledger: Ledger) throws -> Bool {
-    guard try !ledger.waits(after: now).contains(where: \.scope.stopsAll) else { return false }
+  init(_ parts: [QueuePart], hasEngine: Bool, now: Int64, _ ledger: Ledger) throws {
     let pauses = try ledger.pauses()
-    for part in parts where part.state == .pending || part.state == .waiting {
-      guard pauses.first(holding: part.zone, type: part.type.isEmpty ? nil : part.type) == nil else { continue }
-      // The first few are usually enough.
-      for limit in [20, window] {
-        let rows = try ledger.oldest(of: part, dueBy: now, limit: limit)
-        if hasSendable(rows, try HoldUp(of: rows, isDriven: isDriven, now: now, ledger)) { return true }
-        if rows.count < limit { break }
-      }
+    let open = parts.filter { part in
+      guard part.state == .pending || part.state == .waiting else { return false }
+      return pauses.first(holding: part.zone, type: part.type.isEmpty ? nil : part.type) == nil
     }
-    return false
+    guard !open.isEmpty else { return }
+    let mayRequest = try !ledger.waits(after: now).contains(where: \.scope.stopsAll)
+    func look(_ rows: [QueueRow]) throws {
+      guard !rows.isEmpty else { return }
+      later = try later || Self.hasSendable(rows, HoldUp(of: rows, hasEngine: hasEngine, now: .max, ledger))
+      guard mayRequest, later, !self.now else { return }
+      let due = rows.filter { ($0.nextAttemptAt ?? 0) <= now }
+      self.now = try Self.hasSendable(due, HoldUp(of: due, hasEngine: hasEngine, now: now, ledger))
+    }
+    // The first few are usually enough.
+    for limit in [20, Self.window] {
+      try look(try ledger.oldestUnsent(limit: limit))
+      if later, self.now || !mayRequest { return }
+    }
+    try look(try open.prefix(50).flatMap { try ledger.oldestUnsent(of: $0, among: Self.window, limit: 20) })
   }
 
   /// Whether nothing holds one of these, or some hold each other only: those go as a cycle.

@@ -1,5 +1,5 @@
-import Facts
 import CloudKit
+import Facts
 
 extension StoreView {
   package func status() throws -> StoreStatus {
@@ -7,8 +7,8 @@ extension StoreView {
     try Self.readQueue(into: &status, ledger)
     try Self.readRecords(into: &status, ledger)
     try Self.readWaits(into: &status, now: now, ledger)
-    try Self.readActivity(into: &status, isDriven: isDriven, ledger)
-    let sendability = try Sendability(status.queue.parts, isDriven: isDriven, now: now, ledger)
+    try Self.readActivity(into: &status, hasEngine: hasEngine, ledger)
+    let sendability = try Sendability(status.queue.parts, hasEngine: hasEngine, now: now, ledger)
     (status.canSendNow, status.canSendLater) = (sendability.now, sendability.later)
     status.lastDay = try ledger.throughput(now: now).reduce(into: Throughput(at: now)) { $0.add($1) }
     status.changeThrottledUntil = try ledger.longestServersWait(after: now)
@@ -72,24 +72,24 @@ extension StoreView {
     status.isRefused = try ledger.value(SyncStore.refusedKey) != nil
   }
 
-  private static func readActivity(into status: inout StoreStatus, isDriven: Bool, _ ledger: Ledger) throws {
+  private static func readActivity(into status: inout StoreStatus, hasEngine: Bool, _ ledger: Ledger) throws {
     status.pauses = try ledger.pauses()
     status.identity = try ledger.value("identity")
     if let lease = try ledger.lease() {
       status.driver = StoreStatus.Driver(
         pid: lease.pid,
         host: lease.host,
-        isLive: isDriven,
+        isLive: hasEngine,
         program: lease.program,
         since: lease.since
       )
     }
     status.settings = try ledger.settings()
     status.savesWaitForApp =
-      try status.settings.asksBeforeSending == true && !ledger.isAppSyncing(isDriven: isDriven)
+      try status.settings.asksBeforeSending == true && !ledger.isAppSyncing(hasEngine: hasEngine)
     if status.savesWaitForApp { status.savesForApp = try ledger.savesToShow() }
     if status.settings.asksAboutConflicts == true, status.queue.conflicts > 0,
-      try !ledger.isAppSyncing(isDriven: isDriven)
+      try !ledger.isAppSyncing(hasEngine: hasEngine)
     {
       status.conflictsForApp = try ledger.operations(in: .conflict).count {
         try SyncStore.isForApp($0, ledger.record($0.key))
@@ -111,7 +111,7 @@ extension StoreView {
         at: activity.errorAt ?? 0
       )
     }
-    guard isDriven else { return }
+    guard hasEngine else { return }
     if let phase = activity.phase.flatMap(Progress.Phase.init(rawValue:)) {
       status.progress = Progress(
         phase: phase,
@@ -187,7 +187,9 @@ extension StoreStatus {
     if queue.failed > 0 { parts.append("\(queue.failed) failed") }
     if queue.conflicts > 0 { parts.append("\(queue.conflicts) in conflict") }
     if queue.paused > 0 { parts.append("\(queue.paused) paused") }
-    if queue.pending > 0 { parts.append("\(queue.pending) pending\(savesWaitForApp ? ", saves wait for the app" : "")") }
+    if queue.pending > 0 {
+      parts.append("\(queue.pending) pending\(savesWaitForApp ? ", saves wait for the app" : "")")
+    }
     // No process is syncing, so their sender is gone.
     if queue.inFlight > 0 { parts.append("\(queue.inFlight) unconfirmed") }
     parts += pauses.map(\.reason)

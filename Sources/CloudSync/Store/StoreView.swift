@@ -5,7 +5,7 @@ package struct StoreView {
   let ledger: Ledger
   let now: Int64
   /// Whether a process is syncing the store.
-  let isDriven: Bool
+  let hasEngine: Bool
   let redaction: Redaction
 
   // MARK: - Queue
@@ -18,7 +18,7 @@ package struct StoreView {
   {
     let query = QueueQuery(filter: filter, text: text, now: now)
     var window = try ledger.operations(matching: query, offset: offset, limit: limit)
-    let holdUp = try HoldUp(of: window.rows, isDriven: isDriven, now: now, ledger)
+    let holdUp = try HoldUp(of: window.rows, hasEngine: hasEngine, now: now, ledger)
     window.rows = window.rows.map { redaction.redact(holdUp.explained($0)) }
     return window
   }
@@ -34,7 +34,7 @@ package struct StoreView {
     if var operation = try ledger.operation(id) {
       operation.blockedBy = try ledger.blockers(of: id)
       let row = QueueRow(operation, serverTag: nil)
-      let explained = try HoldUp(of: [row], isDriven: isDriven, now: now, ledger).explained(row)
+      let explained = try HoldUp(of: [row], hasEngine: hasEngine, now: now, ledger).explained(row)
       (operation.cause, operation.blockedBy) = (explained.cause, explained.blockedBy)
       return redaction.redact(
         OperationDetail(
@@ -140,7 +140,7 @@ extension SyncStore {
   func view<Value>(_ redaction: Redaction = Redaction(), _ body: (StoreView) throws -> Value) throws(StoreError)
     -> Value
   {
-    let (now, isDriven) = (now(), storage.isDriven)
-    return try read { try body(StoreView(ledger: $0, now: now, isDriven: isDriven, redaction: redaction)) }
+    let (now, hasEngine) = (now(), storage.hasEngine)
+    return try read { try body(StoreView(ledger: $0, now: now, hasEngine: hasEngine, redaction: redaction)) }
   }
 }

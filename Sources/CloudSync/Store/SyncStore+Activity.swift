@@ -58,7 +58,7 @@ extension SyncStore {
   ///   - isComplete: whether every change feed was fetched to its end, except those that the server does not let us
   ///     read.
   ///   - error: the last error of an operation or a fetch, for display.
-  func passEnded(readAt: Int64, isComplete: Bool, error: WebServicesError?, _ lease: Lease) throws(StoreError) {
+  func syncEnded(readAt: Int64, isComplete: Bool, error: WebServicesError?, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       for scope in [WaitScope.network, .account, .database] { try Throttles.clear(scope, ledger) }
       try ledger.setValue(Self.refusedKey, nil)
@@ -77,7 +77,7 @@ extension SyncStore {
   }
 
   /// Records that a pause or a wait interrupted a sync.
-  func passInterrupted(error: WebServicesError? = nil, _ lease: Lease) throws(StoreError) {
+  func syncInterrupted(error: WebServicesError? = nil, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
       try ledger.changeActivity { row in
         if let error { row.note(error, now: now) }
@@ -98,11 +98,8 @@ extension SyncStore {
       case .authenticationFailed, .authenticationRequired: (scope, passes) = (.account, true)
       default: (scope, passes) = (.database, try Throttles.passes(error, in: .database, ledger))
       }
-      // The same trouble is logged once, however often it is met.
-      let isKnown = try ledger.wait(scope).map { $0.code == error.code.name && !$0.isOver } ?? false
       try Throttles.set(scope, error, now: now, random: random, ledger)
       try ledger.noteError(error, stands: !passes, now: now)
-      if !isKnown { try EventLog.add(.error(code: error.code.name, message: error.reason), now: now, ledger) }
     }
   }
 
@@ -187,9 +184,11 @@ extension SyncStore {
     random: Double,
     _ ledger: Ledger
   ) throws {
+    if try ledger.wait(.zone(zone))?.code != error.code.name {
+      let event = Event.zoneCannotBeCreated(zone: zone.zone, code: error.code.name, message: error.reason)
+      try EventLog.add(event, now: now, ledger)
+    }
     try Throttles.set(.zone(zone), error, now: now, random: random, ledger)
-    let event = Event.zoneCannotBeCreated(zone: zone.zone, code: error.code.name, message: error.reason)
-    try EventLog.add(event, now: now, ledger)
   }
 
   /// Fails the changes of a zone that the server refuses to create.
@@ -198,6 +197,7 @@ extension SyncStore {
     for var operation in held where operation.state == .pending || operation.state == .waiting {
       operation.fail(.zoneCannotBeCreated(zone: zone.zone, code: error.code.name, message: error.reason))
       try ledger.update(operation)
+      try ledger.count(failed: 1, now: now)
     }
   }
 }

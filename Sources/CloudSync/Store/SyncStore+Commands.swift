@@ -68,10 +68,10 @@ extension SyncStore {
       return try performOnEverything(verb, dryRun: dryRun, actor: actor)
     }
     let now = now()
-    if !dryRun { try recoverFromDeadDriver() }
+    if !dryRun { try recoverFromDeadEngine() }
     // Operations that a dead engine left in flight are recovered before the command, so a dry run treats them as
     // pending.
-    let isDriven = storage.isDriven
+    let hasEngine = storage.hasEngine
     return try write { ledger in
       var result = CommandResult()
       for id in try ids(selection, now: now, ledger) {
@@ -85,7 +85,7 @@ extension SyncStore {
           continue
         }
         let isUnanswered = operation.isUnanswered || operation.state == .inFlight
-        if dryRun, !isDriven, operation.state == .inFlight { operation.state = .pending }
+        if dryRun, !hasEngine, operation.state == .inFlight { operation.state = .pending }
         if let obstacle = Self.obstacle(to: verb, operation) {
           result.skipped[id] = obstacle
           continue
@@ -217,7 +217,7 @@ extension SyncStore {
   }
 
   /// Recovers operations that a dead engine left in flight, so that commands can apply to them.
-  private func recoverFromDeadDriver() throws(StoreError) {
+  private func recoverFromDeadEngine() throws(StoreError) {
     let inFlight = try read { try $0.operationCount(in: .inFlight) }
     guard inFlight > 0, let lease = try Lease.acquire(self) else { return }
     defer { lease.release(self) }

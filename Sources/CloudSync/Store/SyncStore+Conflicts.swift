@@ -39,18 +39,7 @@ extension SyncStore {
     return try write { ledger in
       if let moved = try Self.moved(id, from: version, ledger) { return moved }
       var (operation, conflict, resolution) = try Self.resolution(of: id, take, fields, ledger)
-      try audit(
-        "resolve",
-        "\(id) \(take.rawValue)",
-        1,
-        actor,
-        operation: id,
-        zone: operation.key.zone,
-        now: now,
-        ledger
-      )
-      operation.conflictRounds = 0
-      try Self.settle(&operation, resolution, by: .person, now: now, ledger)
+      try carryOut(&operation, resolution, take, fields, actor, now: now, ledger)
       return .resolved(resolution, of: conflict)
     }
   }
@@ -72,13 +61,11 @@ extension SyncStore {
   ///
   /// - Parameters:
   ///   - versions: the version that each was decided on; nil: as it is now.
-  ///   - selection: the selection in words, for the audit log.
   ///   - dryRun: reports what would be done and does nothing.
   package func resolve(
     _ conflicts: [(id: Int64, version: String?)],
     take: ConflictSide,
     fields: [String: ConflictSide] = [:],
-    selection: String,
     dryRun: Bool = false,
     actor: String
   ) throws(StoreError) -> ConflictsOutcome {
@@ -91,10 +78,7 @@ extension SyncStore {
       let body = { (ledger: Ledger) in
         var done = ConflictsOutcome()
         for (id, version) in slice {
-          try Self.resolve(id, version, take, fields, dryRun: dryRun, now: now, into: &done, ledger)
-        }
-        if !dryRun, !done.resolved.isEmpty {
-          try self.audit("resolve", "\(selection) \(take.rawValue)", done.resolved.count, actor, now: now, ledger)
+          try self.resolve(id, version, take, fields, dryRun: dryRun, actor, now: now, into: &done, ledger)
         }
         return done
       }
@@ -103,12 +87,13 @@ extension SyncStore {
     return outcome
   }
 
-  private static func resolve(
+  private func resolve(
     _ id: Int64,
     _ version: String?,
     _ take: ConflictSide,
     _ fields: [String: ConflictSide],
     dryRun: Bool,
+    _ actor: String,
     now: Int64,
     into outcome: inout ConflictsOutcome,
     _ ledger: Ledger
@@ -117,10 +102,8 @@ extension SyncStore {
     guard version == nil || version == conflict.version else { return outcome.moved.append(conflict) }
     do {
       var (operation, _, resolution) = try Self.resolution(of: id, take, fields, ledger)
+      if !dryRun { try carryOut(&operation, resolution, take, fields, actor, now: now, ledger) }
       outcome.resolved.append(id)
-      guard !dryRun else { return }
-      operation.conflictRounds = 0
-      try Self.settle(&operation, resolution, by: .person, now: now, ledger)
     } catch let error as StoreError where error.kind == .invalid {
       outcome.skipped[id] = error.message
     }
@@ -139,12 +122,12 @@ extension SyncStore {
     _ ledger: Ledger
   ) throws -> (operation: QueuedOperation, conflict: Conflict, resolution: Resolution) {
     guard let operation = try ledger.operation(id), operation.state == .conflict else {
-      throw StoreError(.invalid, "\(id) is no conflict; `cktop conflicts list` names them")
+      throw StoreError(.invalid, "\(id) is not a conflict; `cktop conflicts list` shows them all")
     }
     let conflict = Conflict(operation, server: try ledger.record(operation.key))
-    if let stranger = fields.keys.sorted().first(where: { name in !conflict.fields.contains { $0.name == name } }) {
+    if let unknown = fields.keys.sorted().first(where: { name in !conflict.fields.contains { $0.name == name } }) {
       let names = conflict.fields.map(\.name).joined(separator: ", ")
-      throw StoreError(.invalid, "field \(stranger) is not in conflict \(id); its fields are \(names)")
+      throw StoreError(.invalid, "field \(unknown) is not in conflict \(id); its fields are \(names)")
     }
     if conflict.tears(take, fields) {
       throw StoreError(
@@ -153,12 +136,33 @@ extension SyncStore {
       )
     }
     if let file = conflict.fileNobodyHas(take, fields) {
-      throw StoreError(.invalid, "the file that \(file) held before is not here any more; take local or server for it")
+      throw StoreError(
+        .invalid,
+        "the file that \(file) had before is no longer on this machine; take local or server for it"
+      )
     }
     return (operation, conflict, conflict.resolution(take, fields))
   }
 
-  private static func settle(
+  /// Carries out a person's decision and logs it.
+  private func carryOut(
+    _ operation: inout QueuedOperation,
+    _ resolution: Resolution,
+    _ take: ConflictSide,
+    _ fields: [String: ConflictSide],
+    _ actor: String,
+    now: Int64,
+    _ ledger: Ledger
+  ) throws {
+    let others = fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.rawValue)" }
+    let choice = ([String(operation.id), take.rawValue] + others).joined(separator: " ")
+    let (id, zone) = (operation.id, operation.key.zone)
+    try audit("resolve", choice, 1, actor, operation: id, zone: zone, now: now, ledger)
+    operation.conflictRounds = 0
+    try Self.carryOut(&operation, resolution, by: .person, now: now, ledger)
+  }
+
+  private static func carryOut(
     _ operation: inout QueuedOperation,
     _ resolution: Resolution,
     by decider: Cause.Decider,
@@ -238,7 +242,7 @@ extension SyncStore {
         return try ledger.update(operation)
       }
       try EventLog.add(.conflictResolved(record: operation.key.name, by: decider), of: operation, now: now, ledger)
-      try Self.settle(&operation, resolution, by: decider, now: now, ledger)
+      try Self.carryOut(&operation, resolution, by: decider, now: now, ledger)
     }
   }
 

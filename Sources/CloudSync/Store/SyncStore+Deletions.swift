@@ -150,11 +150,15 @@ extension SyncStore {
       let isFirst = left == .max
       let now = now()
       let step = try write { ledger -> (done: Int?, onHold: HeldDeletions?) in
+        ledger.now = now
         let known = try ledger.zone(zone)
         let onHold = try Self.heldDeletions(known, ledger)
         if let expected, onHold?.version != expected { return (nil, onHold) }
         guard let known, let onHold else {
-          throw StoreError(.invalid, "zone \(zone.zone) holds no deletions back; `cktop zones list` shows which do")
+          throw StoreError(
+            .invalid,
+            "zone \(zone.zone) has no deletions on hold; `cktop zones list` shows which zones have"
+          )
         }
         if isFirst { try DeletionHold.startOver(zone, ledger) }
         if isFirst { try audit(verb, "zone \(zone.zone)", onHold.records, actor, zone: zone.zone, now: now, ledger) }

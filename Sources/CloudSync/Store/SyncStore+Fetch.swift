@@ -53,6 +53,7 @@ extension SyncStore {
         }
       }
       try ledger.setValue("databaseToken", page.syncToken)
+      try ledger.count(fetched: lost, now: now)
       return lost
     }
   }
@@ -102,12 +103,7 @@ extension SyncStore {
   /// succeeds.
   func hold(_ scope: WaitScope, _ error: WebServicesError, random: Double, _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, now in
-      let isKnown = try ledger.wait(scope)?.code == error.code.name
       try Throttles.set(scope, error, now: now, random: random, ledger)
-      if !isKnown {
-        let event = Event.error(code: error.code.name, message: error.reason, scope: scope.asCause.text)
-        try EventLog.add(event, now: now, ledger)
-      }
       try ledger.noteError(error, stands: error.retryAfter == nil, now: now)
     }
   }
@@ -199,7 +195,9 @@ extension SyncStore {
   /// - Returns: the number of records deleted with it.
   func zoneIsGone(_ zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
     return try write(lease) { ledger, now in
-      try ZoneLoss.take(zone, Reconciliation(policy: policy, now: now, ledger: ledger))
+      let lost = try ZoneLoss.take(zone, Reconciliation(policy: policy, now: now, ledger: ledger))
+      try ledger.count(fetched: lost, now: now)
+      return lost
     }
   }
 
@@ -314,6 +312,7 @@ extension SyncStore {
       let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger))
       let names = try hold.conclude(zone)
       try hold.carryOut(names, of: zone)
+      try ledger.count(fetched: names.count, now: now)
       return names.count
     }
   }
@@ -340,7 +339,7 @@ extension SyncStore {
       switch result {
       case .record(let wire):
         guard let record = MirrorRecord(wire, in: zone) else {
-          let reason = "\(wire.recordName): the feed holds it without its type or tag"
+          let reason = "\(wire.recordName): the server sent it without its type or tag"
           effect.failure = WebServicesError(.unexpectedServerResponse, reason)
           continue
         }

@@ -13,9 +13,9 @@ extension SyncStore {
     policy: MergePolicy,
     random: Double,
     _ lease: Lease
-  ) throws(StoreError) -> Settled {
+  ) throws(StoreError) -> OutcomeCounts {
     return try write(lease) { ledger, now in
-      var settled = Settled()
+      var settled = OutcomeCounts()
       guard var operation = try ledger.operation(id), operation.needsReadBack else { return settled }
       let name = operation.key.zone
       switch result {
@@ -47,9 +47,10 @@ extension SyncStore {
         settled.error = error
       case .zone, .failure:
         let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-        try Settlement.acknowledgeZone(operation, reconciliation)
+        try OutcomeWriter.acknowledgeZone(operation, reconciliation)
         settled.acknowledged += 1
       }
+      try ledger.count(sent: settled.acknowledged, failed: settled.failed, now: now)
       return settled
     }
   }
@@ -82,6 +83,7 @@ extension SyncStore {
         try ledger.update(operation)
         failed += 1
       }
+      try ledger.count(failed: failed, now: now)
       return failed
     }
   }

@@ -125,13 +125,13 @@ extension SyncStore {
   }
 
   /// Counts the changes that a request's reply made to the queue.
-  struct Settled: Sendable {
+  struct OutcomeCounts: Sendable {
     var acknowledged = 0
     var failed = 0
     var conflicts = 0
     var error: WebServicesError?
 
-    fileprivate mutating func add(_ other: Settled) {
+    fileprivate mutating func add(_ other: OutcomeCounts) {
       acknowledged += other.acknowledged
       failed += other.failed
       conflicts += other.conflicts
@@ -147,11 +147,11 @@ extension SyncStore {
     policy: MergePolicy,
     random: Double,
     _ lease: Lease
-  ) throws(StoreError) -> Settled {
+  ) throws(StoreError) -> OutcomeCounts {
     // Rejections come first, with the facts about the request as a whole.
     let done = sent.filter { outcomes[$0.id]?.isSuccess ?? false }
     return try writeInSlices(done, lease, isWhole: sent.contains { $0.group != nil }) { slice, ledger, now in
-      var settlement = Settlement(
+      var writer = OutcomeWriter(
         reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger),
         startedAt: now - Int64(seconds * 1000),
         seconds: seconds,
@@ -159,9 +159,9 @@ extension SyncStore {
         sent: sent,
         outcomes: outcomes
       )
-      try settlement.settle(&slice)
-      return settlement.result
-    }.reduce(into: Settled()) { $0.add($1) }
+      try writer.write(&slice)
+      return writer.result
+    }.reduce(into: OutcomeCounts()) { $0.add($1) }
   }
 
   /// Applies the re-fetch of unconfirmed operations: a record, no record, or an error.
@@ -173,10 +173,10 @@ extension SyncStore {
     seconds: Double = 0,
     random: Double = 0,
     _ lease: Lease
-  ) throws(StoreError) -> Settled {
+  ) throws(StoreError) -> OutcomeCounts {
     return try write(lease) { ledger, now in
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-      var result = Settled()
+      var result = OutcomeCounts()
       for id in ids {
         guard var operation = try ledger.operation(id), operation.needsReadBack else { continue }
         if let error = failures[operation.key] {
@@ -233,9 +233,9 @@ extension SyncStore {
     seconds: Double = 0,
     random: Double,
     _ lease: Lease
-  ) throws(StoreError) -> Settled {
+  ) throws(StoreError) -> OutcomeCounts {
     return try write(lease) { ledger, now in
-      var result = Settled()
+      var result = OutcomeCounts()
       result.error = error
       // The server may be failing in general: no operation is at fault unless other requests succeed or this lasts.
       let isPassing = try ledger.wait(.database).map { $0.seconds < Throttles.longWait } ?? false

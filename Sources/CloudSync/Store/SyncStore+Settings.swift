@@ -135,8 +135,8 @@ extension Ledger {
   }
 
   /// Whether the syncing process asks the app.
-  func isAppSyncing(isDriven: Bool) throws -> Bool {
-    guard isDriven, let holder = try lease() else { return false }
+  func isAppSyncing(hasEngine: Bool) throws -> Bool {
+    guard hasEngine, let holder = try lease() else { return false }
     return try value(Self.appKey) == "\(holder.fence)"
   }
 

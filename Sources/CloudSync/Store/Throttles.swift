@@ -13,6 +13,17 @@ enum Throttles {
     try endTrouble(answeredWith: error.code, ledger)
     // A row outlives its wait until a request succeeds, so that a scope that fails again waits longer.
     let previous = try ledger.wait(scope)
+    // The same trouble is logged once, however often it is met.
+    if previous.map({ $0.code != error.code.name || $0.isOver }) ?? true {
+      let place: String? =
+        switch scope {
+        case .zone, .feed: scope.asCause.text
+        case .network, .account, .quota, .database: nil
+        }
+      let zone: String? = if case .zone(let key) = scope { key.zone } else { nil }
+      let event = Event.error(code: error.code.name, message: error.reason, scope: place)
+      try EventLog.add(event, operation: nil, zone: zone, now: now, ledger)
+    }
     let seconds: Double
     switch scope {
     // A person has to act. Unless the server sets a time, try once a minute whether that has been done.

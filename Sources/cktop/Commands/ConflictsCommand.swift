@@ -139,18 +139,18 @@ struct ConflictsResolve: Verb {
       : try store.resolve(id, take: take, fields: choices, ifVersion: version, actor: Operator.name)
     switch outcome {
     case .resolved(let resolution, let conflict): report(resolution, of: conflict)
-    case .moved(let conflict): try report(moved: conflict, id)
+    case .moved(let conflict): try report(moved: conflict.map(session.redaction.redact), id)
     }
   }
 
   private func report(_ resolution: Resolution, of conflict: Conflict) {
     if json { return OutputStream.standard.line(object(resolution, of: conflict.id).line) }
     let rest = resolution.left.map {
-      let fields = "\(Words.count($0.names.count, "field")) \($0.names.count == 1 ? "is" : "are") to be sent"
-      return resolution.kind == .delete ? "the deletion is to be sent" : fields
+      let fields = "\(Words.count($0.names.count, "field")) will be sent"
+      return resolution.kind == .delete ? "the deletion will be sent" : fields
     }
     let nothing = conflict.isDeletedOnServer ? "the record stays deleted" : "the server's record stays"
-    OutputStream.standard.line("\(dryRun ? "would resolve" : "resolved") \(conflict.id): \(rest ?? nothing)")
+    OutputStream.standard.line("\(dryRun ? "would resolve" : "resolved") conflict \(conflict.id): \(rest ?? nothing)")
     if dryRun { OutputStream.standard.lines(lines(resolution).map(\.visible)) }
   }
 
@@ -159,8 +159,10 @@ struct ConflictsResolve: Verb {
     guard let conflict else { throw CommandFailure.noConflict(id) }
     var object = conflict.json
     object["settled"] = .bool(false)
-    object["changed"] = .array([])
+    (object["verb"], object["dryRun"]) = ("resolve", .bool(dryRun))
+    (object["changed"], object["unknown"]) = (.array([]), .array([]))
     object["skipped"] = [["id": .integer(id), "why": .text(Self.hasMoved)]]
+    object["moved"] = [.object(conflict.json)]
     OutputStream.standard.lines(json ? [object.line] : conflict.lines.map(\.visible))
     throw CommandFailure(
       "conflict \(id) changed meanwhile, nothing was done; look at it and decide with version \(conflict.version)",
@@ -175,7 +177,8 @@ struct ConflictsResolve: Verb {
       "operation": .text(resolution.kind.rawValue), "values": .fields(resolution.left?.values ?? [:]),
       "cleared": .array((resolution.left?.cleared.sorted() ?? []).map(OutputJSON.text)),
       "dropped": .array((resolution.dropped?.names.sorted() ?? []).map(OutputJSON.text)),
-      "dryRun": .bool(dryRun), "changed": [.integer(id)], "skipped": .array([]),
+      "verb": "resolve", "dryRun": .bool(dryRun), "changed": [.integer(id)], "skipped": .array([]),
+      "unknown": .array([]), "moved": .array([]),
     ]
   }
 
@@ -188,7 +191,7 @@ struct ConflictsResolve: Verb {
 
   // MARK: - Several
 
-  private static let hasMoved = "it changed meanwhile"
+  private static let hasMoved = "it is not in this version any more"
 
   private func resolveMany(_ choices: [String: ConflictSide], _ filter: QueueFilter?, _ session: Session) throws {
     let named = try VersionedID.versions(ids)
@@ -206,37 +209,45 @@ struct ConflictsResolve: Verb {
         "this resolves \(Words.count(conflicts.count, "conflict"))",
         orLook: ", or --dry-run to look first"
       )
-      let question = "Resolve \(Words.count(conflicts.count, "conflict")) with the \(take.words)?"
+      let others = fields.isEmpty ? "" : ", \(fields.joined(separator: ", "))"
+      let question = "Resolve \(Words.count(conflicts.count, "conflict")) with the \(take.words)\(others)?"
       guard Question.ask(question) else { return }
     }
-    let selection = ids.isEmpty ? condition.expression ?? "all" : ids.map { String($0.id) }.joined(separator: " ")
-    let outcome = try store.resolve(
-      conflicts,
-      take: take,
-      fields: choices,
-      selection: selection,
-      dryRun: dryRun,
-      actor: Operator.name
-    )
-    try report(outcome)
+    var outcome = try store.resolve(conflicts, take: take, fields: choices, dryRun: dryRun, actor: Operator.name)
+    outcome.moved = outcome.moved.map(session.redaction.redact)
+    let previews = dryRun ? try previews(of: outcome.resolved, choices, store) : []
+    try report(outcome, previews)
   }
 
-  private func report(_ outcome: ConflictsOutcome) throws {
+  /// What resolving each of these would send and drop.
+  private func previews(of ids: [Int64], _ choices: [String: ConflictSide], _ store: SyncStore) throws
+    -> [(Conflict, Resolution)]
+  {
+    try ids.compactMap { id in
+      guard case .resolved(let resolution, let conflict) = try store.preview(id, take: take, fields: choices) else {
+        return nil
+      }
+      return (conflict, resolution)
+    }
+  }
+
+  private func report(_ outcome: ConflictsOutcome, _ previews: [(Conflict, Resolution)]) throws {
     let moved = outcome.moved.map { ($0.id, Self.hasMoved) }
     let skipped = (moved + outcome.skipped.map { ($0.key, $0.value) }).sorted { $0.0 < $1.0 }
     if json {
-      let object: JSONObject = [
+      var object: JSONObject = [
         "verb": "resolve", "dryRun": .bool(dryRun), "changed": .array(outcome.resolved.map(OutputJSON.integer)),
         "skipped": .array(skipped.map { ["id": .integer($0.0), "why": .text($0.1)] }),
         "unknown": .array(outcome.unknown.map(OutputJSON.integer)),
         "moved": .array(outcome.moved.map { .object($0.json) }),
       ]
+      if dryRun { object["resolutions"] = .array(previews.map { .object(self.object($0.1, of: $0.0.id)) }) }
       OutputStream.standard.line(object.line)
     } else {
       let count = Words.count(outcome.resolved.count, "conflict")
       let left = skipped.isEmpty ? "" : "; left \(skipped.count) alone"
       OutputStream.standard.line("\(dryRun ? "would resolve" : "resolved") \(count)\(left)")
-      if dryRun { OutputStream.standard.lines(outcome.resolved.map(String.init)) }
+      for (conflict, resolution) in previews { report(resolution, of: conflict) }
     }
     for id in outcome.unknown { CommandFailure.noConflict(id).report() }
     for (id, why) in skipped {

@@ -10,7 +10,7 @@ struct EventsCommand: Verb {
     commandName: "events",
     abstract:
       "Print what happened, oldest first: syncs that changed something, errors, merges, conflicts and commands.",
-    discussion: "A sync that changed nothing leaves no event. The store keeps the newest 10,000."
+    discussion: "A sync that changed nothing leaves no event. The store keeps about the newest 1,000 of each kind."
   )
 
   @Option(

@@ -61,10 +61,12 @@ struct QueueList: Verb {
       .init(title: "NAME", mayShrink: true), .init(title: "ZONE", mayShrink: true), .init(title: "STATE"),
       .init(title: "ATTEMPTS", alignment: .right), .init(title: "REASON", mayShrink: true),
     ])
+    let (format, now) = (Format(), SyncStore.currentTime)
     for row in rows {
-      let reason = row.cause.brief
+      let reason = row.cause.brief(format, now: now)
       table.append([
-        String(row.id), row.kind.isOfZone ? "\(row.kind.verb) zone" : row.kind.verb, row.type ?? "", row.key.name, row.key.zone, Words.state(row.state.rawValue),
+        String(row.id), row.kind.isOfZone ? "\(row.kind.verb) zone" : row.kind.verb, row.type ?? "", row.key.name,
+        row.key.zone, Words.state(row.state.rawValue),
         "\(row.attempts)/\(row.maxAttempts)", reason,
       ])
     }
@@ -76,7 +78,8 @@ struct QueueList: Verb {
 struct QueueCauses: Verb {
   static let configuration = CommandConfiguration(
     commandName: "causes",
-    abstract: "Count failed and retrying operations by cause, with the command that lists them."
+    abstract: "Count failed and retrying operations by cause.",
+    discussion: "With --json each cause has an expression for --where that selects its operations."
   )
 
   @OptionGroup var condition: WhereOption
@@ -85,8 +88,13 @@ struct QueueCauses: Verb {
 
   func run(_ session: Session) async throws {
     let filter = try condition.filter()
-    let causes = try session.reader().view { try $0.causes(matching: filter) }
+    let (causes, status) = try session.reader().view { (try $0.causes(matching: filter), try $0.status()) }
     if json { return OutputStream.standard.lines(causes.map(\.json.line)) }
+    if causes.isEmpty {
+      // The queue may wait as a whole.
+      let sentence = status.verdict(hasCredential: true).sentence(Format(), now: status.generatedAt)
+      return OutputStream.standard.line("No operation failed or is retrying. \(sentence)".visible)
+    }
     var table = TextTable([
       .init(title: "COUNT", alignment: .right), .init(title: "STATE"), .init(title: "ERROR"),
       .init(title: "CAUSE", mayShrink: true), .init(title: "OLDEST"), .init(title: "NEXT"),
@@ -164,6 +172,6 @@ struct QueueFlush: Verb {
     }
     let count = try session.storeToCommand().flush(endsThrottles: throttles, actor: Operator.name)
     let object: JSONObject = ["flushed": .integer(Int64(count))]
-    OutputStream.standard.line(json ? object.line : "ended the back-off of \(Words.count(count, "change"))")
+    OutputStream.standard.line(json ? object.line : "retrying now; \(Words.count(count, "change")) waited to retry")
   }
 }

@@ -1,4 +1,6 @@
+import CloudSync
 import Foundation
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -28,13 +30,20 @@ struct OutputStream: Sendable {
     return Int(size.ws_col)
   }
 
+  /// Masks secrets in every line on standard error: messages there quote servers. Set once the settings are known.
+  static let redaction = Mutex<@Sendable () -> Redaction>({ Redaction() })
+
+  private func masked(_ text: String) -> String {
+    descriptor == STDERR_FILENO ? Self.redaction.withLock { $0 }().redact(text) : text
+  }
+
   /// Writes a line.
-  func line(_ text: String) { write(text + "\n") }
+  func line(_ text: String) { write(masked(text) + "\n") }
 
   /// Writes lines with one call.
   func lines(_ lines: [String]) {
     guard !lines.isEmpty else { return }
-    write(lines.joined(separator: "\n") + "\n")
+    write(masked(lines.joined(separator: "\n")) + "\n")
   }
 
   /// Writes text unchanged. If the reader has exited, the process ends quietly.
@@ -83,6 +92,8 @@ enum Question {
   static func ask(_ text: String) -> Bool {
     OutputStream.error.write(text + " [y/N] ")
     let answer = readLine()?.trimmingCharacters(in: .whitespaces).lowercased()
-    return answer == "y" || answer == "yes"
+    let isYes = answer == "y" || answer == "yes"
+    if !isYes { OutputStream.error.line("Nothing was done.") }
+    return isYes
   }
 }

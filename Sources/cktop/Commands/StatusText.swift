@@ -30,7 +30,10 @@ struct StatusText {
       fact("Account", account),
       fact("Last full sync", time(status.lastSuccessAt, never: "never")),
     ]
-    if let action = status.nextAction { lines.append(fact("Next", "\(action) at \(time(status.nextActionAt))")) }
+    // Without a process to do it nothing comes next.
+    if status.driver?.isLive == true, let action = status.nextAction {
+      lines.append(fact("Next", "\(action) at \(time(status.nextActionAt))"))
+    }
     if let driver = status.driver {
       let program = driver.program.map { " (\($0))" } ?? ""
       let process = "PID \(driver.pid)\(program) on \(driver.host)"

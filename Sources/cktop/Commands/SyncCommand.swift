@@ -56,9 +56,9 @@ struct SyncCommand: Verb {
     guard try !withoutApp || isReleaseMeant(store) else { return }
     let engine = try session.engine(store, takesOver: adopt, replacesPolicy: setPolicy)
     if watch {
-      try await drive(engine, store, types, session)
+      try await keepSyncing(engine, store, types, session)
     } else {
-      try await pass(engine, store, types, session)
+      try await syncOnce(engine, store, types, session)
     }
   }
 
@@ -93,10 +93,10 @@ struct SyncCommand: Verb {
 
   // MARK: - One sync
 
-  private func pass(_ engine: SyncEngine, _ store: SyncStore, _ types: [String], _ session: Session) async throws {
+  private func syncOnce(_ engine: SyncEngine, _ store: SyncStore, _ types: [String], _ session: Session) async throws {
     let startedAt = SyncStore.currentTime
     let bar = ProgressBar.start(store)
-    let result: Result<PassSummary, any Error>
+    let result: Result<SyncSummary, any Error>
     do {
       result = .success(try await engine.syncOnce(types: types, isWithoutApp: withoutApp))
     } catch {
@@ -105,7 +105,7 @@ struct SyncCommand: Verb {
     await bar?.stop()
     let summary = try identityChecked(result, session)
     let end = try StoreReader(store, session.redaction).view { view in
-      PassEnd(
+      SyncReport(
         summary,
         try view.status(),
         startedAt: startedAt,
@@ -133,7 +133,7 @@ struct SyncCommand: Verb {
       let remedy = "run cktop conflicts dropped to see why and what can be undone"
       OutputStream.error.line("cktop: dropped \(Words.count(dropped, "change")); \(remedy)")
     }
-    try end.listFailures(store)
+    try end.listFailures(StoreReader(store, session.redaction))
     try end.status.end()
   }
 
@@ -147,8 +147,9 @@ struct SyncCommand: Verb {
 
   // MARK: - Until stopped
 
-  private func drive(_ engine: SyncEngine, _ store: SyncStore, _ types: [String], _ session: Session) async throws {
-    let driving = Task { try await engine.drive(types: types, isWithoutApp: withoutApp) }
+  private func keepSyncing(_ engine: SyncEngine, _ store: SyncStore, _ types: [String], _ session: Session) async throws
+  {
+    let driving = Task { try await engine.syncContinuously(types: types, isWithoutApp: withoutApp) }
     let signals = StopSignals { driving.cancel() }
     let bar = ProgressBar.start(store)
     let journal = bar == nil ? JournalWriter(StoreReader(store, session.redaction)) : nil

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Synchronization
 
 /// A subcommand that reads or changes a store.
 protocol Verb: AsyncParsableCommand {
@@ -11,6 +12,11 @@ protocol Verb: AsyncParsableCommand {
 extension Verb {
   func run() async throws {
     let session = try Session(options)
+    OutputStream.redaction.withLock {
+      $0 = { [settings = session.settings, path = session.storePath] in
+        Session.redaction(settings, storePath: path)
+      }
+    }
     try DescriptorLimit.require()
     try await run(session)
   }

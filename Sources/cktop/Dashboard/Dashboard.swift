@@ -162,8 +162,8 @@ final class Dashboard {
       format: setting.format,
       syncing: service.syncing,
       hasCredential: setting.hasCredential,
-      readFailure: service.readFailure.map { Receipt.message(of: $0).sentence },
-      syncFailure: service.syncFailure.map(Receipt.message(of:))
+      readFailure: service.readFailure.map { service.redact(Receipt.message(of: $0).sentence) },
+      syncFailure: service.syncFailure.map { service.redact(Receipt.message(of: $0)) }
     )
   }
 
@@ -197,7 +197,7 @@ final class Dashboard {
 
   /// Shows a message for six seconds.
   private func tell(_ text: String, isError: Bool) {
-    shownNotice = (DashboardModel.Notice(text: text, isError: isError), now + 6_000)
+    shownNotice = (DashboardModel.Notice(text: service.redact(text), isError: isError), now + 6_000)
     draw()
   }
 
@@ -432,7 +432,7 @@ final class Dashboard {
     switch desk.pressed(command, conflicts[index]) {
     case .choose(let changed): state.overlay = .desk(changed)
     case .incomplete: tell("Choose a side for every field first", isError: true)
-    case .settle(let choices):
+    case .resolve(let choices):
       service.give(.resolve(desk.conflict, take: .server, fields: choices, version: conflicts[index].version))
       state.overlay = .desk(desk.next(among: conflicts))
     case .move(let step):

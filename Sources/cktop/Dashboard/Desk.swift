@@ -46,7 +46,7 @@ extension ViewState {
     /// The result of a key in the conflict view.
     enum Result: Hashable, Sendable {
       case choose(Desk)
-      case settle([String: ConflictSide])
+      case resolve([String: ConflictSide])
       /// A field has no choice yet.
       case incomplete
       case move(Int)
@@ -74,7 +74,7 @@ extension ViewState {
       case .previousConflict: return .move(-1)
       default:
         let sides = sides(conflict)
-        return sides.count == conflict.fields.count ? .settle(sides) : .incomplete
+        return sides.count == conflict.fields.count ? .resolve(sides) : .incomplete
       }
     }
   }

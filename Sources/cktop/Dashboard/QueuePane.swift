@@ -64,7 +64,6 @@ struct QueuePane: Sendable {
   }
 
   private func why(_ operation: QueueRow) -> String {
-    guard case .waits(let scope, let code, let until?) = operation.cause else { return operation.cause.brief }
-    return "\(scope.brief(code)) until \(model.format.time(until, now: model.now))"
+    operation.cause.brief(model.format, now: model.now)
   }
 }

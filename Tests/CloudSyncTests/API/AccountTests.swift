@@ -210,7 +210,7 @@ import Testing
     let engine = try engine(for: nil)
     let store = engine.store
     await engine.start()
-    try await eventually(store) { try store.status().lastSuccessAt != nil && store.driversRest().rest != nil }
+    try await eventually(store) { try store.status().lastSuccessAt != nil && store.engineRest().rest != nil }
     _ = try await signIn("ben")
 
     try engine.save([note("a")])

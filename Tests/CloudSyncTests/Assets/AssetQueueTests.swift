@@ -372,7 +372,7 @@ import Testing
   @Test func `a driver that dies between upload and save costs nothing but the time`() async throws {
     try device.store.accept(photo("r", try file("photo", "five!")))
     let dying = try #require(try Lease.acquire(device.store))
-    var summary = PassSummary()
+    var summary = SyncSummary()
     try device.store.zonesMade(
       [world.scope.zoneForChangesWithoutOne],
       [.zone(WireZone(zoneID: world.scope.zoneForChangesWithoutOne.wire))],

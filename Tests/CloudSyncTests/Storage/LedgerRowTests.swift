@@ -116,8 +116,8 @@ import Testing
       try ledger.setValue("k", nil)
       #expect(try ledger.value("k") == nil)
 
-      #expect(try ledger.activity() == DriverActivity())
-      let activity = DriverActivity(
+      #expect(try ledger.activity() == EngineActivity())
+      let activity = EngineActivity(
         state: "sending",
         phase: "send",
         done: 1,
@@ -134,19 +134,19 @@ import Testing
       try ledger.put(activity)
       #expect(try ledger.activity() == activity)
 
-      let first = try ledger.insertPass(requestedAt: 1, types: ["Note", "Task"])
-      let second = try ledger.insertPass(requestedAt: 2, types: [])
-      #expect(try ledger.pass(first)?.types == ["Note", "Task"])
-      var pass = RequestedPass(id: first, types: ["Note", "Task"], startedAt: 3)
+      let first = try ledger.insertRequest(requestedAt: 1, types: ["Note", "Task"])
+      let second = try ledger.insertRequest(requestedAt: 2, types: [])
+      #expect(try ledger.request(first)?.types == ["Note", "Task"])
+      var pass = SyncRequest(id: first, types: ["Note", "Task"], startedAt: 3)
       try ledger.replace(pass)
-      #expect(try ledger.openPasses().map(\.id) == [first, second])
+      #expect(try ledger.openRequests().map(\.id) == [first, second])
       pass.finishedAt = 4
       pass.summary = "{}"
       try ledger.replace(pass)
-      #expect(try ledger.pass(first) == pass)
-      #expect(try ledger.openPasses().map(\.id) == [second])
-      try ledger.removePasses(finishedBefore: 5)
-      #expect(try ledger.pass(first) == nil)
+      #expect(try ledger.request(first) == pass)
+      #expect(try ledger.openRequests().map(\.id) == [second])
+      try ledger.removeRequests(finishedBefore: 5)
+      #expect(try ledger.request(first) == nil)
     }
   }
 
@@ -172,7 +172,7 @@ import Testing
           try ledger.add(.zoneDeleted(zone: "\(number)"), at: 1, operation: nil, zone: nil, actor: nil) == Int64(number)
         )
       }
-      try ledger.removeEvents(through: 3)
+      try ledger.removeEvents(kind: "zone", keeping: 2)
       #expect(
         try ledger.events(matching: EventQuery(now: 0), after: 0, limit: 9).map(\.event) == [
           .zoneDeleted(zone: "5"), .zoneDeleted(zone: "4"),

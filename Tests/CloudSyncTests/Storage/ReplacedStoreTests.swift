@@ -87,10 +87,10 @@ import Testing
     let file = isLock ? StoreLock.path(path) : path
     let (resting, rested) = AsyncStream<Void>.makeStream()
     let watcher = StoreWatcher(mine.store, queue: .global()) { [store = mine.store] in
-      if (try? store.driversRest().rest) ?? nil != nil { rested.yield() }
+      if (try? store.engineRest().rest) ?? nil != nil { rested.yield() }
     }
     defer { _ = watcher }
-    let driving = Task { try await mine.engine.drive() }
+    let driving = Task { try await mine.engine.syncContinuously() }
     for await _ in resting { break }
 
     if isDeleted { try FileManager.default.removeItem(atPath: file) } else { try replace(file) }

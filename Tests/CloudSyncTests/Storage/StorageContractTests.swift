@@ -44,7 +44,7 @@ import Testing
         try ledger.setValue("k", "v")
         try ledger.put(LeaseHolder(fence: 1, pid: 2, host: "h", expiresAt: 3))
         try ledger.changeActivity { $0.lastEnqueueAt = 7 }
-        #expect(try ledger.insertPass(requestedAt: 1, types: []) == 1)
+        #expect(try ledger.insertRequest(requestedAt: 1, types: []) == 1)
         try ledger.add(Attempt(number: 1, at: 1, seconds: 1, code: nil, message: nil, response: nil), of: 1)
         try ledger.end(.save("a", id: 1), .merged, .serverKept(), now: 1)
         try EventLog.add(.signedOut, now: 1, ledger)
@@ -56,7 +56,7 @@ import Testing
     #expect(try Self.dump(storage) == before)
     let numbers = try storage.write { ledger in
       [
-        try ledger.insert(.save("b")), try ledger.insertPass(requestedAt: 1, types: []),
+        try ledger.insert(.save("b")), try ledger.insertRequest(requestedAt: 1, types: []),
         try ledger.add(.signedOut, at: 1, operation: nil, zone: nil, actor: nil),
       ]
     }
@@ -97,22 +97,22 @@ import Testing
   func `one driver at a time, and whoever lets go of its lock drives no more`(kind: StorageKind) throws {
     let storages = TestStorages(kind)
     let (mine, other) = (try storages.open("store", in: folder), try storages.open("store", in: folder))
-    #expect(!other.isDriven)
+    #expect(!other.hasEngine)
 
     do {
-      let (first, second) = (mine.driverLock(), other.driverLock())
+      let (first, second) = (mine.engineLock(), other.engineLock())
       #expect(first.take())
       #expect(first.take())
       #expect(!second.take())
-      #expect(mine.isDriven)
+      #expect(mine.hasEngine)
       first.release()
-      #expect(!other.isDriven)
+      #expect(!other.hasEngine)
       #expect(second.take())
       first.release()
-      #expect(mine.isDriven)
+      #expect(mine.hasEngine)
     }
 
-    #expect(!mine.isDriven)
+    #expect(!mine.hasEngine)
   }
 
   @Test(.timeLimit(.minutes(15)), arguments: StorageKind.allCases)

@@ -51,7 +51,7 @@ import Testing
     let text = try await second.succeeding(arguments).output
     let object = try await second.succeeding(arguments + ["--json", "--read-only"]).object()
 
-    #expect(text == "would resolve \(id): 1 field is to be sent\n  title: mine\n  note: mine is dropped\n")
+    #expect(text == "would resolve conflict \(id): 1 field will be sent\n  title: mine\n  note: mine is dropped\n")
     #expect(object["settled"] as? Bool == false)
     #expect(object["toBeSent"] as? Bool == true)
     #expect(object["fields"] as? [String] == ["title"])

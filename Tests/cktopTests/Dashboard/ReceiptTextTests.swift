@@ -13,8 +13,8 @@ import Testing
     return receipt
   }
 
-  private static func summary(sent: Int = 0, fetched: Int = 0, reachedEnd: Bool = true) -> PassSummary {
-    var summary = PassSummary()
+  private static func summary(sent: Int = 0, fetched: Int = 0, reachedEnd: Bool = true) -> SyncSummary {
+    var summary = SyncSummary()
     summary.sent = sent
     summary.fetched = fetched
     summary.reachedEnd = reachedEnd
@@ -33,7 +33,7 @@ import Testing
     ),
     (
       receipt(.perform(.retry, .ids([4]))) { ($0.verb, $0.skipped) = (.retry, [4: .inState("pending")]) },
-      "Left operation 4 as it is: it is pending"
+      "Left operation 4 as it is: it is already waiting to be sent"
     ),
     (
       receipt(.perform(.discard, .ids([4, 5, 6]))) {

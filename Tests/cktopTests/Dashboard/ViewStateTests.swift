@@ -77,7 +77,7 @@ import Testing
     else { return #expect(Bool(false), "no choice made") }
 
     #expect(second.sides(conflict) == ["note": .local, "total": .server])
-    #expect(second.pressed(.apply, conflict) == .settle(["note": .local, "total": .server]))
+    #expect(second.pressed(.apply, conflict) == .resolve(["note": .local, "total": .server]))
     #expect(desk.pressed(.allServer, conflict) != .incomplete)
   }
 

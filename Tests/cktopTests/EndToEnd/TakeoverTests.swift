@@ -56,7 +56,7 @@ import Testing
     try enqueue("a")
     try await until { emulator.recordCount() == 1 }
     expect(stopped.duration(to: .now), below: .seconds(5))
-    try await until { try store.driversRest().rest != nil }
+    try await until { try store.engineRest().rest != nil }
     first.send(SIGCONT)
     try enqueue("b")
     try await until { emulator.recordCount() == 2 }
@@ -73,11 +73,11 @@ import Testing
 
   @Test func `a driver wakes within 250 milliseconds of another process's command`() async throws {
     let driver = try start()
-    try await until { try store.status().lastSuccessAt != nil && store.driversRest().rest != nil }
+    try await until { try store.status().lastSuccessAt != nil && store.engineRest().rest != nil }
 
     var best = Duration.seconds(60)
     for number in 1...5 {
-      try await until { try store.driversRest().rest != nil && store.status().queue.total == 0 }
+      try await until { try store.engineRest().rest != nil && store.status().queue.total == 0 }
       try enqueue("r\(number)")
       let start = ContinuousClock.now
       try await until { emulator.statistics.requestsByOperation["records/modify"] == number }
@@ -100,7 +100,7 @@ import Testing
   /// One that drives and sleeps, and one that stands by.
   private func drivers() async throws -> (Child, Child) {
     let first = try start()
-    try await until { try store.status().lastSuccessAt != nil && store.driversRest().rest != nil }
+    try await until { try store.status().lastSuccessAt != nil && store.engineRest().rest != nil }
     #expect(try store.status().driver?.pid == Int64(first.pid))
     let second = try start()
     // Besides its journal's watch and its own of the store it has the one that tells of the lock's being let go.

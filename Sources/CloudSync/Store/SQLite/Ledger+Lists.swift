@@ -25,25 +25,49 @@ extension Ledger {
     return Window(total: total ?? 0, offset: offset, rows: rows)
   }
 
-  /// The oldest operations of a part of the queue, as if they were pending; of waiting ones, those whose wait has ended.
-  /// Rows that cannot be read are left out.
-  func oldest(of part: QueuePart, dueBy time: Int64, limit: Int) throws -> [QueueRow] {
-    let isTimed = part.state == .waiting && time < .max
-    let index = isTimed ? "operationsByDue" : "operationsToSend"
-    let due: StatementArguments = isTimed ? [time] : []
-    return try rows(
+  /// The oldest pending operations, and the waiting ones that are due the earliest, as if they were pending.
+  func oldestUnsent(limit: Int) throws -> [QueueRow] {
+    let pending = "SELECT \(Self.listed) FROM operations WHERE state = 'pending' ORDER BY id LIMIT ?"
+    let waiting = """
+      SELECT \(Self.listed) FROM operations INDEXED BY operationsByDue WHERE nextAttemptAt IS NOT NULL
+        ORDER BY nextAttemptAt LIMIT ?
       """
-      SELECT * FROM operations INDEXED BY \(index)
-        WHERE zone = ? AND owner = ? AND state = ? AND coalesce(type, '') = ?\(isTimed ? " AND nextAttemptAt <= ?" : "")
-        ORDER BY id LIMIT ?
-      """,
-      [part.zone.zone, part.zone.owner, part.state.rawValue, part.type] + due + [limit]
-    ).compactMap { row in
-      var found = try? QueueRow(row: row, blockers: try blockers(of: row["id"]), serverTag: nil)
-      found?.state = .pending
-      return found
+    return try asPending(rows(pending, [limit]) + rows(waiting, [limit]))
+  }
+
+  /// The oldest operations of a part of the queue, as if they were pending, among so many of its zone.
+  func oldestUnsent(of part: QueuePart, among count: Int, limit: Int) throws -> [QueueRow] {
+    try asPending(
+      rows(
+        """
+        SELECT * FROM
+          (SELECT \(Self.listed) FROM operations INDEXED BY operationsToSend WHERE zone = ? AND owner = ? AND state = ?
+            ORDER BY id LIMIT ?)
+          WHERE coalesce(type, '') = ? LIMIT ?
+        """,
+        [part.zone.zone, part.zone.owner, part.state.rawValue, count, part.type, limit]
+      )
+    )
+  }
+
+  /// Rows that cannot be read are left out: what becomes of them is decided elsewhere.
+  private func asPending(_ rows: [Row]) throws -> [QueueRow] {
+    try rows.compactMap { row in
+      do {
+        var found = try QueueRow(row: row, blockers: try blockers(of: row["id"]), serverTag: nil)
+        found.state = .pending
+        return found
+      } catch is UnreadableRow {
+        return nil
+      }
     }
   }
+
+  /// The columns of `operations` that lists show: all but the payload.
+  private static let listed = """
+    id, operation, zone, owner, name, type, state, reason, generation, isUnanswered, attempts, maxAttempts, nextAttemptAt,
+    errorCode, errorMessage, bytes, enqueuedAt, atomicGroup
+    """
 
   /// The change tag of the server's record, if the operation is in conflict.
   private func serverTag(_ row: Row) throws -> String? {
@@ -77,16 +101,20 @@ extension Ledger {
     return (conditions.isEmpty ? nil : conditions.joined(separator: " AND "), arguments)
   }
 
+  /// A short name may stand in any word.
+  private static let messageWithoutName =
+    "iif(length(name) >= 3, replace(errorMessage, name, '…'), errorMessage)"
+
   /// Failed and retrying operations by cause, the most frequent first.
   func causes(matching filter: QueueFilter?, now: Int64) throws -> [QueueCause] {
     let (sql, arguments) = Self.condition(QueueQuery(filter: filter, now: now))
     return try Row.fetchAll(
       database,
       sql: """
-        SELECT state, errorCode, reason, replace(errorMessage, coalesce(name, ''), '…') AS message, count(*) AS number,
+        SELECT state, errorCode, reason, \(Self.messageWithoutName) AS message, count(*) AS number,
           min(enqueuedAt) AS oldest, min(id) AS first, min(nextAttemptAt) AS next
         FROM operations WHERE state IN ('failed', 'waiting') AND \(sql ?? "1")
-        GROUP BY state, errorCode, iif(state = 'failed', replace(errorMessage, coalesce(name, ''), '…'), NULL)
+        GROUP BY state, errorCode, iif(state = 'failed', \(Self.messageWithoutName), NULL)
         ORDER BY state, number DESC, first LIMIT 1000
         """,
       arguments: arguments

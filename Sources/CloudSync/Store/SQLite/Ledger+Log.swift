@@ -82,7 +82,16 @@ extension Ledger {
     return database.lastInsertedRowID
   }
 
-  func removeEvents(through id: Int64) throws { try run("DELETE FROM events WHERE id <= ?", [id]) }
+  /// Removes the oldest events of a kind.
+  func removeEvents(kind: String, keeping count: Int) throws {
+    try run(
+      """
+      DELETE FROM events WHERE kind = ? AND id <=
+        (SELECT id FROM events WHERE kind = ? ORDER BY id DESC LIMIT 1 OFFSET ?)
+      """,
+      [kind, kind, count]
+    )
+  }
 
   func lastEvent() throws -> Int64 { try one("SELECT max(id) FROM events") ?? 0 }
 

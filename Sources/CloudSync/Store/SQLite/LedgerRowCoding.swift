@@ -151,7 +151,7 @@ extension ScopeWait {
   }
 }
 
-extension RequestedPass {
+extension SyncRequest {
   init(row: Row) {
     self.init(
       id: row["id"],

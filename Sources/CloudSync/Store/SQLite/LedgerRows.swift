@@ -94,7 +94,7 @@ package struct LeaseHolder: Hashable, Sendable {
 }
 
 /// The activity that the engine publishes.
-package struct DriverActivity: Hashable, Sendable {
+package struct EngineActivity: Hashable, Sendable {
   package var state = "idle"
   package var phase: String?
   package var done = 0
@@ -111,7 +111,7 @@ package struct DriverActivity: Hashable, Sendable {
 }
 
 /// A sync that another process requested from the engine.
-package struct RequestedPass: Hashable, Sendable {
+package struct SyncRequest: Hashable, Sendable {
   package var id: Int64
   package var types: [String]
   package var startedAt: Int64?

@@ -26,7 +26,7 @@ package final class SQLiteStorage: QueueStorage {
   /// Whether reading created a log beside the file, which `deinit` removes.
   private let madeLog: Bool
   /// The replacement of the lock file for a store in memory; nil for a file.
-  private let seat: DriverSeat?
+  private let seat: InMemoryLocks?
   /// The opened file; nil in memory.
   private let identity: FileIdentity?
   /// The write-ahead log that this process writes; nil if read-only.
@@ -73,7 +73,7 @@ package final class SQLiteStorage: QueueStorage {
     self.name = name
     access = .making
     madeLog = false
-    seat = DriverSeat()
+    seat = InMemoryLocks()
     identity = nil
     log = nil
     do {
@@ -389,11 +389,11 @@ package final class SQLiteStorage: QueueStorage {
     throw .replaced("the store \(name)", log: place)
   }
 
-  package func driverLock() -> any DriverLock {
+  package func engineLock() -> any EngineLock {
     if let seat { SeatLock(seat) } else { StoreLock(beside: name) }
   }
 
-  package var isDriven: Bool { seat?.isTaken ?? StoreLock.isHeld(beside: name) }
+  package var hasEngine: Bool { seat?.isTaken ?? StoreLock.isHeld(beside: name) }
 
   package func watch(on queue: DispatchQueue, locks: Bool, _ changed: @escaping @Sendable () -> Void)
     -> (any StorageWatch)?

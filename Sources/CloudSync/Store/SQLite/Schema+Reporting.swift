@@ -7,6 +7,7 @@ extension Schema {
     ALTER TABLE events ADD COLUMN zone TEXT;
     ALTER TABLE events ADD COLUMN operation INTEGER;
     ALTER TABLE events ADD COLUMN actor TEXT;
+    CREATE INDEX eventsByKind ON events(kind, id);
 
     -- The program that enqueued an operation, and its process.
     ALTER TABLE operations ADD COLUMN program TEXT;

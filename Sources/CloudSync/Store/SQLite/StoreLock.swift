@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// It belongs to the open file, not to the process (`F_OFD_SETLK`), so that two engines in one process exclude each
 /// other too, and closing another descriptor of the file does not release it.
-final class StoreLock: DriverLock {
+final class StoreLock: EngineLock {
   private let descriptor: Int32
   private let isHeld = Mutex(false)
 

@@ -34,9 +34,9 @@ extension Ledger {
     return database.changesCount == 1
   }
 
-  func activity() throws -> DriverActivity {
-    guard let row = try row("SELECT * FROM activity", []) else { return DriverActivity() }
-    return DriverActivity(
+  func activity() throws -> EngineActivity {
+    guard let row = try row("SELECT * FROM activity", []) else { return EngineActivity() }
+    return EngineActivity(
       state: row["state"],
       phase: row["phase"],
       done: row["done"],
@@ -52,7 +52,7 @@ extension Ledger {
     )
   }
 
-  func put(_ activity: DriverActivity) throws {
+  func put(_ activity: EngineActivity) throws {
     try run(
       """
       UPDATE activity SET state = ?, phase = ?, done = ?, total = ?, perSecond = ?, lastSuccessAt = ?,
@@ -68,34 +68,34 @@ extension Ledger {
 
   // MARK: - Requested syncs
 
-  func insertPass(requestedAt: Int64, types: [String]) throws -> Int64 {
+  func insertRequest(requestedAt: Int64, types: [String]) throws -> Int64 {
     try run("INSERT INTO passes(requestedAt, types) VALUES (?, ?)", [requestedAt, types.joined(separator: ",")])
     return database.lastInsertedRowID
   }
 
-  func pass(_ id: Int64) throws -> RequestedPass? {
-    try row("SELECT * FROM passes WHERE id = ?", [id]).map(RequestedPass.init(row:))
+  func request(_ id: Int64) throws -> SyncRequest? {
+    try row("SELECT * FROM passes WHERE id = ?", [id]).map(SyncRequest.init(row:))
   }
 
-  func openPasses() throws -> [RequestedPass] {
-    try rows("SELECT * FROM passes WHERE finishedAt IS NULL ORDER BY id").map(RequestedPass.init(row:))
+  func openRequests() throws -> [SyncRequest] {
+    try rows("SELECT * FROM passes WHERE finishedAt IS NULL ORDER BY id").map(SyncRequest.init(row:))
   }
 
-  func replace(_ pass: RequestedPass) throws {
+  func replace(_ pass: SyncRequest) throws {
     try run(
       "UPDATE passes SET startedAt = ?, finishedAt = ?, summary = ? WHERE id = ?",
       [pass.startedAt, pass.finishedAt, pass.summary, pass.id]
     )
   }
 
-  func removePasses(finishedBefore time: Int64) throws {
+  func removeRequests(finishedBefore time: Int64) throws {
     try run("DELETE FROM passes WHERE finishedAt < ?", [time])
   }
 }
 
 /// The state that the engine and operators publish.
 extension Ledger {
-  func changeActivity(_ body: (inout DriverActivity) -> Void) throws {
+  func changeActivity(_ body: (inout EngineActivity) -> Void) throws {
     let before = try activity()
     var activity = before
     body(&activity)
@@ -117,7 +117,8 @@ extension Ledger {
 
 /// The event log: what the engine and operators did; the newest are kept.
 enum EventLog {
-  static let kept: Int64 = 10_000
+  /// The number of events kept of each kind, so that many failures do not push out the commands.
+  static let kept = 1000
 
   /// Adds an event.
   ///
@@ -135,11 +136,12 @@ enum EventLog {
     _ ledger: Ledger
   ) throws {
     let id = try ledger.add(event, at: now, operation: operation, zone: zone, actor: actor)
-    try ledger.removeEvents(through: id - kept)
+    // Not for each one: up to a hundred more are kept.
+    if id % 100 == 0 { try ledger.removeEvents(kind: event.kind, keeping: kept) }
   }
 }
 
-extension DriverActivity {
+extension EngineActivity {
   /// Stores the latest error.
   mutating func note(_ error: WebServicesError, now: Int64) {
     errorCode = error.code.name

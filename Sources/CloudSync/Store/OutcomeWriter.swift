@@ -3,12 +3,12 @@ import Facts
 
 /// Applies the outcomes of one request: in a first transaction the rejections and the facts about the request as a
 /// whole, then the successes in as many transactions as needed.
-struct Settlement {
+struct OutcomeWriter {
   let reconciliation: Reconciliation
   let startedAt: Int64
   let seconds: Double
   let random: Double
-  var result = SyncStore.Settled()
+  var result = SyncStore.OutcomeCounts()
   private let sent: [QueuedOperation]
   private let outcomes: [Int64: Outcome]
   private var waits: [WaitScope: WebServicesError] = [:]
@@ -42,21 +42,21 @@ struct Settlement {
   private var isWhole: Bool { sent.count == 1 || sent.contains { $0.group != nil } }
 
   /// Applies the outcomes that fit into this transaction: rejections in the first one, then successes.
-  mutating func settle(_ done: inout TransactionSlice<QueuedOperation>) throws {
-    if done.isFirst { try settleRefusals() }
-    while let operation = done.next() { try settle(operation) }
+  mutating func write(_ done: inout TransactionSlice<QueuedOperation>) throws {
+    if done.isFirst { try writeRefusals() }
+    while let operation = done.next() { try write(operation) }
     try finishEnding()
     try ledger.count(sent: result.acknowledged, failed: result.failed, bytes: bytes, now: now)
   }
 
-  private mutating func settleRefusals() throws {
+  private mutating func writeRefusals() throws {
     try clearOthers()
-    for operation in sent where outcomes[operation.id]?.isSuccess == false { try settle(operation) }
+    for operation in sent where outcomes[operation.id]?.isSuccess == false { try write(operation) }
     try finish()
   }
 
   /// Applies the outcome of one operation, if there is any.
-  private mutating func settle(_ sent: QueuedOperation) throws {
+  private mutating func write(_ sent: QueuedOperation) throws {
     guard let outcome = outcomes[sent.id] else { return }
     let acknowledged = result.acknowledged
     defer { if result.acknowledged > acknowledged { bytes += sent.bytes } }

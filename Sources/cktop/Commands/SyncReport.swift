@@ -3,8 +3,8 @@ import CloudSync
 import Facts
 
 /// The end of a sync, computed from its summary and the store: the summary of another process's sync has only counts.
-struct PassEnd {
-  let summary: PassSummary
+struct SyncReport {
+  let summary: SyncSummary
   let state: StoreStatus
   let status: CommandStatus
   /// The error that stopped the sync, or that keeps it from completing.
@@ -14,7 +14,7 @@ struct PassEnd {
   /// - Parameters:
   ///   - startedAt: milliseconds since 1970.
   ///   - waitForCloud: the number of rows that wait because the cloud was unreachable or asked to wait.
-  init(_ summary: PassSummary, _ state: StoreStatus, startedAt: Int64, failedForPerson: Int, waitForCloud: Int) {
+  init(_ summary: SyncSummary, _ state: StoreStatus, startedAt: Int64, failedForPerson: Int, waitForCloud: Int) {
     self.summary = summary
     self.state = state
     error = summary.error ?? (summary.reachedEnd ? nil : Self.standing(state, since: startedAt))
@@ -68,7 +68,7 @@ struct PassEnd {
   private static let listed = 50
 
   /// Prints on standard error, one line each: failures, retries, conflicts, waits and deletions on hold.
-  func listFailures(_ store: SyncStore) throws {
+  func listFailures(_ reader: StoreReader) throws {
     // The error that stopped the sync has already been printed.
     if error == nil, state.queue.pending > 0 {
       for wait in state.throttles {
@@ -83,7 +83,7 @@ struct PassEnd {
         .report()
     }
     let filter = try QueueFilter(parsing: "state in ('failed', 'waiting', 'conflict')")
-    let found = try store.operations(matching: filter, limit: Self.listed)
+    let found = try reader.view { try $0.operations(matching: filter, limit: Self.listed) }
     for row in found.rows {
       let what = row.kind.isOfZone ? "zone \(row.key.zone)" : "\(row.type ?? "record") \(row.key.name)"
       let why =

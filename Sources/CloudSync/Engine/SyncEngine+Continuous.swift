@@ -8,17 +8,17 @@ extension SyncEngine {
   /// are ended first; a server's wait is kept.
   ///
   /// - Parameter isWithoutApp: whether to send what waits for the app, as an operator's command.
-  package func syncOnce(types: [String] = [], isWithoutApp: Bool = false) async throws -> PassSummary {
+  package func syncOnce(types: [String] = [], isWithoutApp: Bool = false) async throws -> SyncSummary {
     try checkSettings()
     auditsRelease = isWithoutApp
-    let alone = { [self] (lease: Lease) in try await passAlone(lease, types, isWithoutApp: isWithoutApp) }
+    let alone = { [self] (lease: Lease) in try await syncAlone(lease, types, isWithoutApp: isWithoutApp) }
     if let lease = try Lease.acquire(store) { return try await alone(lease) }
     // Another user's sync ends no back-off and is not passed to the syncing process.
     let isOurs = try await notingRefusal { try await knowsOwner() }
     if isOurs { try takeSettings() }
     if try isOurs || store.owner() == nil { _ = try store.flush(actor: nil) }
     // Only the store's user may release what waits for the app.
-    let request = try store.requestPass(types, isWithoutApp: isWithoutApp && isOurs)
+    let request = try store.requestSync(types, isWithoutApp: isWithoutApp && isOurs)
     // A separate one, because an engine in this process may sleep on `wakeup`, which wakes one sleeper.
     let wakeup = Wakeup()
     let watcher = watch(wakeup)
@@ -27,7 +27,7 @@ extension SyncEngine {
     var takesOverUntil: Int64?
     while true {
       try Task.checkCancellation()
-      switch try store.passState(request) {
+      switch try store.requestState(request) {
       case .finished(let summary):
         // The other process left something that this one can ask its app about: take over once the other is idle.
         let end = takesOverUntil ?? store.now() + Lease.duration
@@ -64,14 +64,19 @@ extension SyncEngine {
     }
   }
 
-  private func passAlone(_ lease: Lease, _ types: [String], isWithoutApp: Bool) async throws -> PassSummary {
+  private func syncAlone(_ lease: Lease, _ types: [String], isWithoutApp: Bool) async throws -> SyncSummary {
     defer { lease.release(store) }
     _ = try store.recoverInFlight(lease)
     if asksApp { try store.noteApp(lease) }
-    let requests = try store.startPasses(lease)
+    let requests = try store.startRequests(lease)
     let isWithoutApp = isWithoutApp || requests.isWithoutApp
-    let summary = try await pass(lease, types: types + requests.types, isWithoutApp: isWithoutApp, endsBackOffs: true)
-    try store.finishPasses(requests.ids, summary, lease)
+    let summary = try await runSync(
+      lease,
+      types: types + requests.types,
+      isWithoutApp: isWithoutApp,
+      endsBackOffs: true
+    )
+    try store.finishRequests(requests.ids, summary, lease)
     return summary
   }
 
@@ -80,7 +85,7 @@ extension SyncEngine {
   ///
   /// - Parameter isWithoutApp: whether to send what waits for the app while this process syncs, as an operator's
   ///   command.
-  package func drive(types: [String] = [], isWithoutApp: Bool = false) async throws {
+  package func syncContinuously(types: [String] = [], isWithoutApp: Bool = false) async throws {
     isAlwaysWithoutApp = isWithoutApp
     self.isWithoutApp = isWithoutApp
     var hasStarted = false
@@ -127,12 +132,12 @@ extension SyncEngine {
           restingUntil = nil
           // A push from here on causes one more sync.
           inbox.empty()
-          let requests = try store.startPasses(held)
+          let requests = try store.startRequests(held)
           // Full scans have an interval of their own, because syncs for pushes and queued changes postpone polls.
           let sweeps: Sweeps = requests.ids.isEmpty ? .whenDue : .always
-          let summary: PassSummary
+          let summary: SyncSummary
           do {
-            summary = try await pass(
+            summary = try await runSync(
               held,
               types: types + requests.types,
               sweeps: sweeps,
@@ -142,7 +147,7 @@ extension SyncEngine {
             try await park(error, held)
             continue
           }
-          try store.finishPasses(requests.ids, summary, held)
+          try store.finishRequests(requests.ids, summary, held)
           isOurs = true
           if summary.error != nil { inbox.fill() }
           if isDue || summary.reachedEnd {
@@ -184,7 +189,7 @@ extension SyncEngine {
 
   /// Determines what there is to do. Only reads: an idle engine writes nothing.
   func outlook(pollIsDue: Bool) throws(StoreError) -> Outlook {
-    if try store.hasRequestedPass() { return .work }
+    if try store.hasSyncRequest() { return .work }
     if pollIsDue, try store.mayRequest() { return .work }
     let (workload, planner) = try store.workload(savesMayGo: maySendSaves)
     guard case .rest(let end) = planner.plan(workload) else { return .work }
@@ -216,18 +221,18 @@ enum Outlook {
 }
 
 /// The result of a requested sync, with the error that stopped it.
-private struct FinishedPass: Codable {
-  var summary: PassSummary
+private struct FinishedSync: Codable {
+  var summary: SyncSummary
   var code: String?
   var reason: String?
   var retryAfter: Double?
 
-  init(_ summary: PassSummary) {
+  init(_ summary: SyncSummary) {
     self.summary = summary
     (code, reason, retryAfter) = (summary.error?.code.name, summary.error?.reason, summary.error?.retryAfter)
   }
 
-  var whole: PassSummary {
+  var whole: SyncSummary {
     var whole = summary
     whole.error = code.map { WebServicesError(ServerErrorCode($0), reason ?? "", retryAfter: retryAfter) }
     return whole
@@ -236,22 +241,22 @@ private struct FinishedPass: Codable {
 
 /// Syncs that other processes request.
 extension SyncStore {
-  enum PassState {
+  enum RequestState {
     case requested
     case started
-    case finished(PassSummary)
+    case finished(SyncSummary)
   }
 
   /// Requests a sync from the syncing process, without waiting for it.
-  package func askForPass() throws(StoreError) {
-    _ = try requestPass([])
+  package func askForSync() throws(StoreError) {
+    _ = try requestSync([])
   }
 
   /// - Parameter isWithoutApp: whether to send what waits for the app.
-  func requestPass(_ types: [String], isWithoutApp: Bool = false) throws(StoreError) -> Int64 {
+  func requestSync(_ types: [String], isWithoutApp: Bool = false) throws(StoreError) -> Int64 {
     let now = now()
     return try write { ledger in
-      let id = try ledger.insertPass(requestedAt: now, types: types)
+      let id = try ledger.insertRequest(requestedAt: now, types: types)
       if isWithoutApp { try ledger.setValue(Self.releaseKey(id), "1") }
       return id
     }
@@ -260,24 +265,24 @@ extension SyncStore {
   /// The key that marks a requested sync as one without the app.
   private static func releaseKey(_ pass: Int64) -> String { "without app \(pass)" }
 
-  func passState(_ id: Int64) throws(StoreError) -> PassState {
+  func requestState(_ id: Int64) throws(StoreError) -> RequestState {
     try read { ledger in
-      guard let pass = try ledger.pass(id) else { return .finished(PassSummary()) }
+      guard let pass = try ledger.request(id) else { return .finished(SyncSummary()) }
       if let summary = pass.summary, pass.finishedAt != nil {
-        return .finished(try JSONDecoder().decode(FinishedPass.self, from: Data(summary.utf8)).whole)
+        return .finished(try JSONDecoder().decode(FinishedSync.self, from: Data(summary.utf8)).whole)
       }
       return pass.startedAt == nil ? .requested : .started
     }
   }
 
-  func hasRequestedPass() throws(StoreError) -> Bool {
-    try read { try !$0.openPasses().isEmpty }
+  func hasSyncRequest() throws(StoreError) -> Bool {
+    try read { try !$0.openRequests().isEmpty }
   }
 
   /// Starts the requested syncs; one sync serves them all.
-  func startPasses(_ lease: Lease) throws(StoreError) -> (ids: [Int64], types: [String], isWithoutApp: Bool) {
+  func startRequests(_ lease: Lease) throws(StoreError) -> (ids: [Int64], types: [String], isWithoutApp: Bool) {
     return try write(lease) { ledger, now in
-      let passes = try ledger.openPasses()
+      let passes = try ledger.openRequests()
       for var pass in passes where pass.startedAt == nil {
         pass.startedAt = now
         try ledger.replace(pass)
@@ -287,19 +292,19 @@ extension SyncStore {
     }
   }
 
-  func finishPasses(_ ids: [Int64], _ summary: PassSummary, _ lease: Lease) throws(StoreError) {
+  func finishRequests(_ ids: [Int64], _ summary: SyncSummary, _ lease: Lease) throws(StoreError) {
     guard !ids.isEmpty else { return }
     try write(lease) { ledger, now in
-      let text = String(decoding: try JSONEncoder().encode(FinishedPass(summary)), as: UTF8.self)
+      let text = String(decoding: try JSONEncoder().encode(FinishedSync(summary)), as: UTF8.self)
       for id in ids {
-        guard var pass = try ledger.pass(id) else { continue }
+        guard var pass = try ledger.request(id) else { continue }
         pass.finishedAt = now
         pass.summary = text
         try ledger.replace(pass)
         try ledger.setValue(Self.releaseKey(id), nil)
       }
       // Their requesters have read old results by now.
-      try ledger.removePasses(finishedBefore: now - 3_600_000)
+      try ledger.removeRequests(finishedBefore: now - 3_600_000)
     }
   }
 }

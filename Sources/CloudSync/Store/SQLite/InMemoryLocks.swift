@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 
 /// The engine's lock and the watchers of a store in memory, in place of lock file and inotify.
-final class DriverSeat: Sendable {
+final class InMemoryLocks: Sendable {
   struct Listener: Sendable {
     var queue: DispatchQueue
     var changed: @Sendable () -> Void
@@ -41,11 +41,11 @@ final class DriverSeat: Sendable {
 }
 
 /// The engine's lock for a store in memory.
-final class SeatLock: DriverLock {
-  private let seat: DriverSeat
+final class SeatLock: EngineLock {
+  private let seat: InMemoryLocks
   private let isHeld = Mutex(false)
 
-  init(_ seat: DriverSeat) { self.seat = seat }
+  init(_ seat: InMemoryLocks) { self.seat = seat }
 
   deinit { release() }
 
@@ -67,11 +67,11 @@ final class SeatLock: DriverLock {
 
 /// A watch on a store in memory, until it is released.
 final class SeatWatch: StorageWatch {
-  private let seat: DriverSeat
+  private let seat: InMemoryLocks
 
-  init(_ seat: DriverSeat, queue: DispatchQueue, changed: @escaping @Sendable () -> Void) {
+  init(_ seat: InMemoryLocks, queue: DispatchQueue, changed: @escaping @Sendable () -> Void) {
     self.seat = seat
-    seat.listen(ObjectIdentifier(self), DriverSeat.Listener(queue: queue, changed: changed))
+    seat.listen(ObjectIdentifier(self), InMemoryLocks.Listener(queue: queue, changed: changed))
   }
 
   deinit { seat.listen(ObjectIdentifier(self), nil) }
