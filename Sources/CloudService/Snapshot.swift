@@ -68,7 +68,7 @@ package struct Page<Row: Sendable & Hashable>: Sendable, Hashable {
 
   package init(text: String = "", window: Window<Row>) { (self.text, self.window) = (text, window) }
 
-  /// What a screen can say about some rows of a list.
+  /// The state of some rows of a list.
   package enum State: Hashable, Sendable {
     /// Not all of them have been read yet.
     case loading

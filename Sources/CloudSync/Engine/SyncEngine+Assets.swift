@@ -214,7 +214,7 @@ extension SyncEngine {
     }
   }
 
-  /// Translates an error of reading a file; if the file exists, it is tried again.
+  /// Translates an error of reading a file: too many open files are a reason to try again, others refuse the change.
   private static func outcome(ofReading file: URL, _ field: String, _ error: any Error) -> SyncStore.AssetOutcome {
     switch error {
     case is AssetVault.TooManyOpenFiles:

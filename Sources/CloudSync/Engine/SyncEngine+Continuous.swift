@@ -7,7 +7,7 @@ extension SyncEngine {
   /// Syncs now: in this process, or by waiting for a sync of the live process that holds the lease. Our own back-offs
   /// are ended first; a server's wait is kept.
   ///
-  /// - Parameter isWithoutApp: whether to send what waits for the app, as an operator's command.
+  /// - Parameter isWithoutApp: whether to release what waits for the app, as an operator's command.
   package func syncOnce(types: [String] = [], isWithoutApp: Bool = false) async throws -> SyncSummary {
     try checkSettings()
     auditsRelease = isWithoutApp
@@ -83,7 +83,7 @@ extension SyncEngine {
   /// Syncs until cancelled: sends queued changes, fetches changes that pushes announce, polls, and serves syncs that
   /// other processes request. On standby while another process syncs.
   ///
-  /// - Parameter isWithoutApp: whether to send what waits for the app while this process syncs, as an operator's
+  /// - Parameter isWithoutApp: whether to release what waits for the app while this process syncs, as an operator's
   ///   command.
   package func syncContinuously(types: [String] = [], isWithoutApp: Bool = false) async throws {
     isAlwaysWithoutApp = isWithoutApp
@@ -252,7 +252,7 @@ extension SyncStore {
     _ = try requestSync([])
   }
 
-  /// - Parameter isWithoutApp: whether to send what waits for the app.
+  /// - Parameter isWithoutApp: whether to release what waits for the app.
   func requestSync(_ types: [String], isWithoutApp: Bool = false) throws(StoreError) -> Int64 {
     let now = now()
     return try write { ledger in

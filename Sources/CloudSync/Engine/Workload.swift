@@ -134,7 +134,7 @@ package enum WaitScope: Hashable, Sendable {
     }
   }
 
-  /// What a change feed or a polled query fetches, by its name: `ZONE`, `ZONE/TYPE`, or empty for the list of zones.
+  /// The target of a change feed or polled query, from its name: `ZONE`, `ZONE/TYPE`, or empty for the list of zones.
   private static func fetch(_ name: String) -> Cause.Scope {
     let parts = name.unicodeScalars.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map { $0 }
     let place = plain(parts[0].prefix { $0 != ":" })

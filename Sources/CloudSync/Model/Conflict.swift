@@ -166,7 +166,7 @@ package enum ConflictOutcome: Hashable, Sendable {
   package var resolution: Resolution? { if case .resolved(let resolution, _) = self { resolution } else { nil } }
 }
 
-/// What a decision about several conflicts did.
+/// The result of a decision about several conflicts.
 package struct ConflictsOutcome: Hashable, Sendable {
   package var resolved: [Int64] = []
   /// Conflicts that are no longer in the version that was decided on, as they are now.

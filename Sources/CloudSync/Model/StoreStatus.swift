@@ -88,7 +88,7 @@ package struct StoreStatus: Hashable, Sendable {
   package var heldDeletions: [HeldDeletions] = []
   /// Zones and record types that the server does not let us read.
   package var unreadable: [Unreadable] = []
-  /// What the last 24 hours brought.
+  /// The sums of the last 24 hours.
   package var lastDay = Throughput(at: 0)
   /// The stored settings.
   package var settings = OutcomeSettings()

@@ -232,7 +232,7 @@ struct OutcomeWriter {
     case .vanished where try ledger.isGone(operation.key):
       operation.cause = .recordDeleted
     case .vanished:
-      // While changes are being fetched, this may be one of many deletions: decide at the end of the change feed.
+      // While the zone has changes to fetch, this may be one of many deletions: decide at the end of the change feed.
       if reconciliation.policy.deletionGuard != nil, try ledger.zone(operation.key.zoneKey)?.needsFetch == true,
         try ledger.changeTag(operation.key) != nil
       {

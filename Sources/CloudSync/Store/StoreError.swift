@@ -25,7 +25,7 @@ public struct StoreError: Error, Hashable, Sendable {
   package var kind: Kind
   /// Whether the error may be temporary: a full or failing disk, a file locked by another program.
   package private(set) var passes: Bool
-  /// What happened and what to do, in one line.
+  /// The message in one line: what happened and what to do.
   public var message: String
 
   static func missing(_ path: String) -> StoreError {

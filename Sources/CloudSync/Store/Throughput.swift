@@ -1,6 +1,6 @@
 import GRDB
 
-/// What one minute brought.
+/// Counts of one minute.
 package struct Throughput: Hashable, Sendable {
   /// The time at which the minute began, in milliseconds since 1970.
   package var at: Int64

@@ -219,7 +219,7 @@ struct ConflictsResolve: Verb {
     try report(outcome, previews)
   }
 
-  /// What resolving each of these would send and drop.
+  /// The resolutions of these conflicts, without carrying them out.
   private func previews(of ids: [Int64], _ choices: [String: ConflictSide], _ store: SyncStore) throws
     -> [(Conflict, Resolution)]
   {

@@ -51,7 +51,7 @@ struct EventsCommand: Verb {
     let store = reader.store
     let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let watcher = StoreWatcher(store, queue: .global()) { continuation.yield() }
-    // Where the system has no watches to give.
+    // Polls if the system has no file watches left.
     let beat = watcher == nil ? Task { while await Self.pause() { continuation.yield() } } : nil
     let signals = StopSignals { continuation.finish() }
     defer {

@@ -57,8 +57,7 @@ struct QueueSelection: ParsableArguments {
     try report(verb, try store.perform(verb, on: selection, versions: versions, dryRun: dryRun, actor: Operator.name))
   }
 
-  /// What is discarded is never sent by itself, so somebody has to mean it: exactly what was asked about, and not what has
-  /// come since; operations that were named, in the versions that they had then.
+  /// Asks before a discard. Exactly the operations of the question are discarded, in the versions that they had then.
   private func confirmed(_ store: SyncStore, _ selection: Selection, _ named: [Int64: String]) throws
     -> (Selection, [Int64: String])?
   {
@@ -117,7 +116,7 @@ struct QueueSelection: ParsableArguments {
 }
 
 extension QueueSelection {
-  /// What a verb did to pause rules; nil where it acted on operations.
+  /// The line about pause rules; nil if the verb acted on operations.
   fileprivate func ruleLine(_ verb: QueueVerb, _ result: CommandResult) -> String? {
     guard verb == .pause || verb == .resume, all || !result.rules.isEmpty || isEmpty else { return nil }
     guard !result.rules.isEmpty else { return verb == .pause ? "already paused" : "no pause rule to lift" }
@@ -129,7 +128,7 @@ extension QueueSelection {
 }
 
 extension QueueVerb {
-  /// What has been done.
+  /// The verb in the past tense.
   fileprivate var past: String {
     switch self {
     case .retry: "retried"

@@ -24,7 +24,7 @@ struct StatusObject {
     ]
   }
 
-  /// What the last 24 hours brought.
+  /// The sums of the last 24 hours.
   private var lastDay: OutputJSON {
     let day = status.lastDay
     return [
