@@ -107,5 +107,5 @@ struct Details: Sendable {
 
   private func line(_ name: String, _ text: String) -> ViewState.Line { Line(name: name, text: StyledText(text)) }
   private func time(_ milliseconds: Int64?) -> String { model.format.time(milliseconds, now: model.now) }
-  private func value(_ value: FieldValue?) -> String { model.format.value(value, now: model.now) }
+  private func value(_ value: FieldValue?) -> String { value?.text ?? "(none)" }
 }

