@@ -151,7 +151,8 @@ extension Event {
     case "discard": return "discarded \(changes): \(selection)"
     case "pause": return "paused \(changes): \(selection)"
     case "resume": return "resumed \(changes): \(selection)"
-    case "flush": return "ended \(selection.isEmpty ? "back-offs" : "back-offs and the server's waits") of \(changes)"
+    case "flush":
+      return selection.isEmpty ? "ended waits to retry (\(changes))" : "ended all waits, the server's too (\(changes))"
     case "resolve": return "resolved conflict \(selection)"
     case "undo": return "undid what was dropped of operation \(selection)"
     case "accept deletions": return "accepted \(Words.count(count, "deletion")) in \(selection)"

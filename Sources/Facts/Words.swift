@@ -37,7 +37,7 @@ package enum Words {
 
   /// A server's message with its code behind it, or the code alone.
   package static func joined(_ message: String, _ code: String) -> String {
-    message.isEmpty ? error(code) : "\(message) (\(code))"
+    message.isEmpty ? error(code) : "\(message.withoutFullStop) (\(code))"
   }
 
   /// The server denies access to a zone, or to a record type.
