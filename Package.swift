@@ -163,7 +163,7 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),
-    .testTarget(name: "FactsTests", dependencies: ["Facts"], exclude: ["Messages.txt"]),
+    .testTarget(name: "FactsTests", dependencies: ["Facts"], exclude: ["Errors.txt", "Messages.txt"]),
     .testTarget(
       name: "CloudSyncTests",
       dependencies: [

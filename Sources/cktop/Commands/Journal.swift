@@ -3,16 +3,14 @@ import Dispatch
 import Facts
 import Foundation
 
-/// The log of a syncing process that runs without a terminal. One line for each event of the store, each operation that
-/// needs a person, each error that is retried, each change of the syncing process and each change of the verdict.
+/// The log of a syncing process that runs without a terminal. One line for each event of the store, each error that
+/// is retried, each change of the syncing process and each change of the verdict.
 struct Journal {
   private let process: Int64
   private let format: Format
-  private var lastEvent: Int64
+  private(set) var lastEvent: Int64
   private var lastState = ""
   private var troubledAt: Int64 = 0
-  /// Operations that have been logged, with the cause logged.
-  private var told: [Int64: Cause] = [:]
   /// Errors that operations back off after, since the last success.
   private var backedOff: Set<String> = []
   /// The process that syncs instead of this one.
@@ -31,22 +29,16 @@ struct Journal {
   ///
   /// - Parameters:
   ///   - events: the latest events, newest first.
-  ///   - stuck: operations that need a person.
   ///   - waiting: operations in their own back-off.
   mutating func lines(
     _ status: StoreStatus,
     _ events: [EventRow],
-    stuck: [QueueRow] = [],
     waiting: [QueueRow] = []
   ) -> [String] {
     let now = status.generatedAt
     var lines = events.prefix { $0.id > lastEvent }.reversed().map { Self.line($0.at, $0.kind, $0.message) }
     lastEvent = max(lastEvent, events.first?.id ?? 0)
     lines += driverLines(status)
-    for row in stuck where told[row.id] != row.cause {
-      lines.append(Self.line(now, row.state.rawValue, "\(Self.what(row)): \(row.cause.text)"))
-    }
-    told = Dictionary(stuck.map { ($0.id, $0.cause) }) { $1 }
     lines += backOffLines(waiting, now)
     // Sending and fetching alternate with each request; only the outcome is logged.
     switch status.state {
@@ -127,20 +119,16 @@ final class JournalWriter: Sendable {
   }
 
   private static func look(_ reader: StoreReader, _ journal: inout Journal) throws -> [String] {
-    let (stuck, waiting) = (try QueueFilter(parsing: stuckText), try QueueFilter(parsing: "state = 'waiting'"))
+    let waiting = try QueueFilter(parsing: "state = 'waiting'")
     return try reader.view { view in
       let status = try view.status()
-      let isStuck = status.queue.failed + status.queue.conflicts > 0
       return journal.lines(
         status,
-        try view.events(limit: 200),
-        stuck: isStuck ? try view.operations(matching: stuck, limit: 500).rows : [],
+        try view.events(after: journal.lastEvent),
         waiting: status.queue.waiting > 0 ? try view.operations(matching: waiting, limit: 500).rows : []
       )
     }
   }
-
-  private static let stuckText = "state in ('failed', 'conflict')"
 
   private static func write(_ kind: String, _ message: String) {
     OutputStream.error.line(Journal.line(SyncStore.currentTime, kind, message))

@@ -41,23 +41,6 @@ import Testing
     )
   }
 
-  @Test func `what becomes a person's matter is told with its reason, once`() {
-    var journal = Journal(after: 0, process: 1, format: Format(timeZone: .gmt))
-    let key = RecordKey(ZoneKey(zone: "z"), "a")
-    let none = FieldChanges()
-    var operation = QueuedOperation(saving: key, type: "Task", none, base: [:], baseTag: nil, group: nil, now: 0)
-    operation.id = 7
-    operation.fail(.rejected(code: "BAD_REQUEST", message: "no such field"))
-    let lines = journal.lines(status(.idle, failed: 1), [], stuck: [QueueRow(operation, serverTag: nil)])
-
-    #expect(
-      lines.first?.hasSuffix(
-        " failed operation 7, save Task a in zone z: the server rejected it: no such field (BAD_REQUEST)"
-      ) == true
-    )
-    #expect(journal.lines(status(.idle, failed: 1), [], stuck: [QueueRow(operation, serverTag: nil)]).isEmpty)
-  }
-
   @Test func `an outage is told once, and its end when a pass has ended well`() {
     var journal = Journal(after: 0, process: 1, format: Format(timeZone: .gmt))
     let states = [
