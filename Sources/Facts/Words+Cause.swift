@@ -87,6 +87,18 @@ extension Cause {
   }
 }
 
+extension Cause {
+  /// Whether a request was sent whose reply was lost, so that the server may have applied it.
+  package var isUnconfirmed: Bool {
+    switch self {
+    case .unconfirmed(let code): !Words.isConflict(code)
+    case .checkWaits, .checkRefused, .sentBeforeRestart, .senderEnded, .deletesUnconfirmedSave: true
+    case .noted(let cause, _): cause.isUnconfirmed
+    default: false
+    }
+  }
+}
+
 extension Cause.Event {
   fileprivate var text: String {
     switch self {

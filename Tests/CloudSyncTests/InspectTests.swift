@@ -53,7 +53,7 @@ import Testing
     let second = try store.records(offset: 3, limit: 3)
 
     #expect(first.total == 4)
-    #expect(names(first) == ["apple", "pear", "carrot"])
+    #expect(names(first) == ["apple", "carrot", "pear"])
     #expect(names(second) == ["apple"])
     #expect(try store.records(offset: 99, limit: 3).rows.isEmpty)
   }

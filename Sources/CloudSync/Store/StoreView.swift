@@ -72,7 +72,7 @@ package struct StoreView {
 
   // MARK: - Records and zones
 
-  /// Records by zone, type and name.
+  /// Records by zone, owner and name.
   ///
   /// - Parameters:
   ///   - text: a text to find in name, type or fields.

@@ -331,7 +331,9 @@ final class Dashboard {
       state.overlay = .question(
         ViewState.Question(
           title: "Discard",
-          text: "Discard the unsent \(operation.kind.noun) \(name)?"
+          text:
+            "Discard the \(operation.cause.isUnconfirmed ? "unconfirmed" : "unsent") \(operation.kind.noun) \(name)?"
+            + (operation.cause.isUnconfirmed ? " The server may have applied it already." : "")
             + (operation.key.name.isEmpty ? "" : " You can undo this until the record is edited again."),
           operations: [operation.id],
           versions: [operation.id: shown]

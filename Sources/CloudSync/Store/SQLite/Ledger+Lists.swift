@@ -187,35 +187,53 @@ extension Ledger {
 
   // MARK: - Records
 
+  /// Records by zone, owner and name. Without a text, the counts that triggers keep give the total, and a page costs what
+  /// the rows before its end cost, not the whole list.
   func records(matching query: RecordQuery, offset: Int, limit: Int?) throws -> Window<RecordRow> {
-    var conditions: [String] = []
+    let isSearch = !query.text.isEmpty
+    let end = isSearch ? nil : limit.map { offset + $0 }
+    var parts: [String] = []
     var arguments = StatementArguments()
-    if let zone = query.zone {
-      conditions.append("zone = ? AND owner = ?")
-      arguments += [zone.zone, zone.owner]
+    for source in ShownRecords.all(mirrorOnly: query.mirrorOnly) {
+      let of = source.table
+      var sql = source.sql
+      if let zone = query.zone {
+        sql += " AND \(of).zone = ? AND \(of).owner = ?"
+        arguments += [zone.zone, zone.owner]
+      }
+      if let type = query.type {
+        sql += " AND +\(of).type = ?"
+        arguments += [type]
+      }
+      // Each source in the order of its own index.
+      parts.append("SELECT * FROM (\(sql) ORDER BY \(of).zone, \(of).owner, \(of).name LIMIT ?)")
+      arguments += [end ?? -1]
     }
-    if let type = query.type {
-      conditions.append("type = ?")
-      arguments += [type]
-    }
-    if !query.text.isEmpty {
-      conditions.append("name || ' ' || type || ' ' || fields || ' ' || coalesce(changes, '') LIKE ? ESCAPE '\\'")
-      arguments += [Self.likePattern(query.text)]
-    }
-    let source = ShownRecords.union(mirrorOnly: query.mirrorOnly)
-    let condition = conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
-    let total = try Int.fetchOne(
-      list("SELECT count(*) FROM (\(source)) WHERE \(condition)", isUsual: query.text.isEmpty),
-      arguments: arguments
-    )
+    let union = parts.joined(separator: " UNION ALL ")
+    let found =
+      isSearch ? "name || ' ' || type || ' ' || fields || ' ' || coalesce(changes, '') LIKE ? ESCAPE '\\'" : "1"
+    if isSearch { arguments += [Self.likePattern(query.text)] }
     let rows = try Row.fetchAll(
-      list(
-        "SELECT * FROM (\(source)) WHERE \(condition) ORDER BY zone, owner, type, name LIMIT ? OFFSET ?",
-        isUsual: query.text.isEmpty
-      ),
+      list("SELECT * FROM (\(union)) WHERE \(found) ORDER BY zone, owner, name LIMIT ? OFFSET ?", isUsual: !isSearch),
       arguments: arguments + [limit ?? -1, offset]
     ).map(RecordRow.init(row:))
-    return Window(total: total ?? 0, offset: offset, rows: rows)
+    let total =
+      isSearch
+      ? try Int.fetchOne(database, sql: "SELECT count(*) FROM (\(union)) WHERE \(found)", arguments: arguments) ?? 0
+      : try recordCount(query)
+    return Window(total: total, offset: offset, rows: rows)
+  }
+
+  /// The number of records of a zone and type, from the counts that triggers keep.
+  private func recordCount(_ query: RecordQuery) throws -> Int {
+    let number = query.mirrorOnly ? "mirrored" : "mirrored + queued"
+    return try one(
+      """
+      SELECT coalesce(sum(\(number)), 0) FROM recordCounts
+        WHERE (?1 IS NULL OR (zone = ?1 AND owner = ?2)) AND (?3 IS NULL OR type = ?3)
+      """,
+      [query.zone?.zone, query.zone?.owner, query.type]
+    ) ?? 0
   }
 
   /// The next records by zone, owner and name. Records added or removed between two calls do not shift the others.

@@ -199,7 +199,7 @@ package struct EventQuery: Hashable, Sendable {
   package var now: Int64
 }
 
-/// A query for the list of records, by zone, type and name.
+/// A query for the list of records, by zone, owner and name.
 package struct RecordQuery: Hashable, Sendable {
   package var zone: ZoneKey?
   package var type: String?
