@@ -63,18 +63,45 @@ struct EventTests {
     #expect(errors == [.error(code: code, message: "no")])
   }
 
+  @Test func `a record that the server throttles again and again is logged once`() async throws {
+    let device = try world.device("device")
+    device.transport.interfere { operation, _, _ in
+      operation == "records/modify" ? .refusing("a", "THROTTLED", "slow down", retryAfter: 30) : .pass
+    }
+    try device.store.accept(world.put("a", [:]))
+    for _ in 1...4 {
+      try await device.sync()
+      world.clock.advance(60)
+    }
+    #expect(try kinds(device.store) == ["error"])
+  }
+
+  @Test func `a zone that cannot be created is logged once, as that`() async throws {
+    let device = try world.device("device")
+    device.transport.answer(
+      "zones/modify",
+      #"{"zones": [{"zoneID": {"zoneName": "cktop"}, "serverErrorCode": "INTERNAL_ERROR", "reason": "oops"}]}"#
+    )
+    try device.store.accept(world.put("a", [:]))
+    try await device.sync()
+    let events = try device.store.events().map(\.event)
+    #expect(events == [.zoneCannotBeCreated(zone: "cktop", code: "INTERNAL_ERROR", message: "oops")])
+  }
+
   @Test func `of many failures the latest are kept, and the commands before them`() throws {
     let store = try world.open("store")
     _ = try store.pause(.everything, actor: "ana")
     try store.write { ledger in
       for number in 1...1500 {
+        // Two kinds that take turns.
+        try EventLog.add(.merged(record: "Note/\(number)"), now: 1, ledger)
         let failure = FailureCause.rejected(code: "BAD_REQUEST", message: "no")
         try EventLog.add(.failed(record: "Note/\(number)", failure), now: 1, ledger)
       }
     }
     let kinds = try store.events().map(\.kind)
     #expect(kinds.count { $0 == "command" } == 1)
-    #expect((1000...1100).contains(kinds.count { $0 == "failed" }))
+    for kind in ["failed", "merge"] { #expect((1000...1100).contains(kinds.count { $0 == kind })) }
   }
 
   @Test func `changes that fail by an operator's decision are logged at its time`() async throws {

@@ -46,12 +46,16 @@ struct RedactionTests {
       try StoreReader(device.store, redaction).view { view in
         [
           "\(try view.status())", "\(try view.operations())", "\(String(describing: try view.detail(of: id)))",
-          "\(try view.causes().map(\.message))", "\(try view.events())", "\(try view.dropped())",
+          "\(try view.causes())", "\(try view.events())", "\(try view.dropped())",
         ]
       }
     }
     // Without masking it is in each of them, so that each can fail.
     for text in try texts(Redaction()) { #expect(text.contains(secret)) }
     for text in try texts(Self.redaction) { #expect(!text.contains(secret)) }
+    let causes = try StoreReader(device.store, Self.redaction).view { try $0.causes() }
+    for cause in causes {
+      #expect(try device.store.operations(matching: QueueFilter(parsing: cause.filter)).total == cause.count)
+    }
   }
 }

@@ -103,6 +103,21 @@ struct SendabilityTests {
     #expect(try flags() == [true, true])
   }
 
+  @Test func `a change behind many of a paused type is found by its type`() throws {
+    _ = try store.enqueue((0..<500).map { world.put("held\($0)", type: "Note", [:]) })
+    try store.accept(world.put("free", type: "Task", [:]))
+    _ = try store.pause(.type("Note"), actor: "ana")
+    #expect(try flags() == [true, true])
+  }
+
+  @Test func `an atomic group with a member of a paused type cannot be sent, also when its back-off is over`() throws {
+    _ = try store.enqueue([world.put("a", type: "Note", [:]), world.put("b", type: "Task", [:])], group: "g")
+    try store.execute("UPDATE operations SET state = 'waiting', nextAttemptAt = 5 WHERE name = 'b'")
+    #expect(try flags() == [true, true])
+    _ = try store.pause(.type("Task"), actor: "ana")
+    #expect(try flags() == [false, false])
+  }
+
   @Test func `a verdict of blocked changes names what blocks them`() throws {
     let parent = try family()
     try store.execute("UPDATE operations SET state = 'paused' WHERE id = ?", [parent])

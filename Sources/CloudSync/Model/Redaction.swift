@@ -14,17 +14,19 @@ package struct Redaction: Hashable, Sendable {
   /// The text with secrets masked.
   package func redact(_ text: String) -> String {
     var text = text
-    for secret in secrets where text.contains(secret) { text = text.replacingOccurrences(of: secret, with: "********") }
+    for secret in secrets where text.contains(secret) { text = text.replacingOccurrences(of: secret, with: Self.mask) }
     // Tokens of other users and earlier sessions, found by their parameter names.
     for name in Self.names where text.contains(name) {
       text = text.replacingOccurrences(
         of: "(\(name)[\"']?\\s*[=:]\\s*[\"']?)[^\"'&\\s,}]+",
-        with: "$1********",
+        with: "$1\(Self.mask)",
         options: .regularExpression
       )
     }
     return text
   }
+
+  private static let mask = "********"
 
   private static let names = ["ckWebAuthToken", "ckAPIToken", "ckSession", "webAuthToken"]
 
@@ -47,6 +49,8 @@ package struct Redaction: Hashable, Sendable {
     var cause = cause
     cause.cause = redact(cause.cause)
     cause.message = cause.message.map(redact)
+    // The masked part matches anything.
+    cause.filter = redact(cause.filter).replacing(Self.mask, with: "%")
     return cause
   }
 

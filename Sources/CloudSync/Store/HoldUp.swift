@@ -46,10 +46,11 @@ struct HoldUp {
       holders[group] = try members.filter { member in
         switch member.state {
         case .failed, .paused, .conflict: true
-        case .waiting: member.nextAttemptAt ?? 0 > now
+        case .waiting where member.nextAttemptAt ?? 0 > now: true
         case .inFlight: false
-        case .pending where pauses.first(holding: member.key.zoneKey, type: member.type) != nil: true
-        case .pending: try !ids.isSuperset(of: ledger.blockers(of: member.id))
+        case .pending, .waiting:
+          try pauses.first(holding: member.key.zoneKey, type: member.type) != nil
+            || !ids.isSuperset(of: ledger.blockers(of: member.id))
         }
       }.map(\.id)
     }

@@ -184,11 +184,8 @@ extension SyncStore {
     random: Double,
     _ ledger: Ledger
   ) throws {
-    if try ledger.wait(.zone(zone))?.code != error.code.name {
-      let event = Event.zoneCannotBeCreated(zone: zone.zone, code: error.code.name, message: error.reason)
-      try EventLog.add(event, now: now, ledger)
-    }
-    try Throttles.set(.zone(zone), error, now: now, random: random, ledger)
+    let event = Event.zoneCannotBeCreated(zone: zone.zone, code: error.code.name, message: error.reason)
+    try Throttles.set(.zone(zone), error, now: now, random: random, as: event, ledger)
   }
 
   /// Fails the changes of a zone that the server refuses to create.

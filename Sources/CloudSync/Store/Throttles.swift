@@ -8,6 +8,7 @@ enum Throttles {
     _ error: WebServicesError,
     now: Int64,
     random: Double,
+    as event: Event? = nil,
     _ ledger: Ledger
   ) throws {
     try endTrouble(answeredWith: error.code, ledger)
@@ -21,8 +22,10 @@ enum Throttles {
         case .network, .account, .quota, .database: nil
         }
       let zone: String? = if case .zone(let key) = scope { key.zone } else { nil }
-      let event = Event.error(code: error.code.name, message: error.reason, scope: place)
-      try EventLog.add(event, operation: nil, zone: zone, now: now, ledger)
+      let event = event ?? .error(code: error.code.name, message: error.reason, scope: place)
+      if try !ledger.hasLogged(event, since: now - 3_600_000) {
+        try EventLog.add(event, operation: nil, zone: zone, now: now, ledger)
+      }
     }
     let seconds: Double
     switch scope {
@@ -71,6 +74,7 @@ enum Throttles {
   private static func noteRecovery(of wait: ScopeWait, _ ledger: Ledger) throws {
     guard wait.scope == .network || wait.scope == .account, !wait.isOver, let since = wait.since else { return }
     let seconds = Int(max(0, ledger.now - since) / 1000)
+    guard seconds > 0 else { return }
     try EventLog.add(.recovered(wait.scope.asCause, seconds: seconds), now: ledger.now, ledger)
   }
 

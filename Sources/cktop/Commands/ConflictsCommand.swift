@@ -223,11 +223,14 @@ struct ConflictsResolve: Verb {
   private func previews(of ids: [Int64], _ choices: [String: ConflictSide], _ store: SyncStore) throws
     -> [(Conflict, Resolution)]
   {
-    try ids.compactMap { id in
-      guard case .resolved(let resolution, let conflict) = try store.preview(id, take: take, fields: choices) else {
+    try ids.compactMap { id -> (Conflict, Resolution)? in
+      do {
+        let outcome = try store.preview(id, take: take, fields: choices)
+        if case .resolved(let resolution, let conflict) = outcome { return (conflict, resolution) } else { return nil }
+      } catch let error as StoreError where error.kind == .invalid {
+        // Resolved meanwhile.
         return nil
       }
-      return (conflict, resolution)
     }
   }
 

@@ -1,4 +1,5 @@
 import CloudSync
+import Synchronization
 
 extension Session {
   /// Masks this process's secrets: the configured tokens, and the web auth token that is kept beside the store.
@@ -13,6 +14,9 @@ extension Session {
     }
     return Redaction(secrets)
   }
+
+  /// Masks secrets on standard error from now on.
+  func masksErrors() { OutputStream.redaction.withLock { $0 = { redaction } } }
 
   /// The store to read, with secrets masked in everything that is read.
   func reader() throws -> StoreReader { StoreReader(try storeToRead(), redaction) }

@@ -12,11 +12,7 @@ protocol Verb: AsyncParsableCommand {
 extension Verb {
   func run() async throws {
     let session = try Session(options)
-    OutputStream.redaction.withLock {
-      $0 = { [settings = session.settings, path = session.storePath] in
-        Session.redaction(settings, storePath: path)
-      }
-    }
+    session.masksErrors()
     try DescriptorLimit.require()
     try await run(session)
   }

@@ -26,6 +26,7 @@ struct OpenDashboard: AsyncParsableCommand {
   @MainActor
   func run() async throws {
     let session = try Session(options)
+    session.masksErrors()
     guard session.settings.isConfigured else {
       throw CommandFailure.usage("no container is configured; give --container, or try cktop demo")
     }

@@ -35,19 +35,21 @@ extension Ledger {
     return try asPending(rows(pending, [limit]) + rows(waiting, [limit]))
   }
 
-  /// The oldest operations of a part of the queue, as if they were pending, among so many of its zone.
+  /// The oldest operations of a part of the queue, as if they were pending, among so many of its zone or of its type.
   func oldestUnsent(of part: QueuePart, among count: Int, limit: Int) throws -> [QueueRow] {
-    try asPending(
-      rows(
-        """
-        SELECT * FROM
-          (SELECT \(Self.listed) FROM operations INDEXED BY operationsToSend WHERE zone = ? AND owner = ? AND state = ?
-            ORDER BY id LIMIT ?)
-          WHERE coalesce(type, '') = ? LIMIT ?
-        """,
-        [part.zone.zone, part.zone.owner, part.state.rawValue, count, part.type, limit]
-      )
-    )
+    let ofZone = """
+      SELECT * FROM
+        (SELECT \(Self.listed) FROM operations INDEXED BY operationsToSend WHERE zone = ? AND owner = ? AND state = ?
+          ORDER BY id LIMIT ?)
+        WHERE coalesce(type, '') = ? LIMIT ?
+      """
+    let ofType = """
+      SELECT * FROM (SELECT \(Self.listed) FROM operations INDEXED BY operationsByType WHERE type = ? ORDER BY id LIMIT ?)
+        WHERE zone = ? AND owner = ? AND state = ? LIMIT ?
+      """
+    let (zone, owner, state) = (part.zone.zone, part.zone.owner, part.state.rawValue)
+    let found = try rows(ofZone, [zone, owner, state, count, part.type, limit])
+    return try asPending(found.isEmpty ? rows(ofType, [part.type, count, zone, owner, state, limit]) : found)
   }
 
   /// Rows that cannot be read are left out: what becomes of them is decided elsewhere.

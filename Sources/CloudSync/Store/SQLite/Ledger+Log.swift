@@ -93,6 +93,13 @@ extension Ledger {
     )
   }
 
+  /// Whether the latest event of this kind is the same, and not older than a time.
+  func hasLogged(_ event: Event, since time: Int64) throws -> Bool {
+    let last = try row("SELECT message, at FROM events WHERE kind = ? ORDER BY id DESC LIMIT 1", [event.kind])
+    guard let last, let message: String = last["message"], let at: Int64 = last["at"] else { return false }
+    return message == event.stored && at >= time
+  }
+
   func lastEvent() throws -> Int64 { try one("SELECT max(id) FROM events") ?? 0 }
 
   /// The newest events that match, newest first.

@@ -137,7 +137,8 @@ enum EventLog {
   ) throws {
     let id = try ledger.add(event, at: now, operation: operation, zone: zone, actor: actor)
     // Not for each one: up to a hundred more are kept.
-    if id % 100 == 0 { try ledger.removeEvents(kind: event.kind, keeping: kept) }
+    guard id % 100 == 0 else { return }
+    for kind in Event.kinds { try ledger.removeEvents(kind: kind, keeping: kept) }
   }
 }
 
