@@ -232,9 +232,9 @@ import Testing
 
       let all = try ledger.records(matching: RecordQuery(), offset: 0, limit: nil)
       #expect(all.total == 3)
-      #expect(all.rows.map(\.record.key.name) == ["edited", "same", "made"])
-      #expect(all.rows.map(\.operation) == [edit, nil, 3])
-      #expect(all.rows.map(\.changeTag) == ["1", "1", nil])
+      #expect(all.rows.map(\.record.key.name) == ["edited", "made", "same"])
+      #expect(all.rows.map(\.operation) == [edit, 3, nil])
+      #expect(all.rows.map(\.changeTag) == ["1", nil, "1"])
       #expect(all.rows[0].record.fields["title"] == .string("save edited"))
       #expect(all.rows[0].record.fields["kept"] == .int64(1))
       #expect(
