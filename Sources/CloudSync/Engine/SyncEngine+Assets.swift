@@ -109,7 +109,7 @@ extension SyncEngine {
     }
   }
 
-  /// Gets upload addresses; if a request for several is rejected, by halves.
+  /// Gets upload addresses. If a request for several is rejected, bisection finds the bad one.
   private func addresses(
     _ needs: [Need],
     _ zone: ZoneKey,

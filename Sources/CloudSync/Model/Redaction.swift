@@ -65,18 +65,18 @@ package struct Redaction: Hashable, Sendable {
 
   /// The details of an operation with secrets masked.
   func redact(_ detail: OperationDetail) -> OperationDetail {
-    let known = detail
     var detail = detail
-    if let operation = known.operation {
-      detail.operation?.cause = redact(operation.cause)
-      detail.operation?.errorMessage = operation.errorMessage.map(redact)
+    if var operation = detail.operation {
+      operation.cause = redact(operation.cause)
+      operation.errorMessage = operation.errorMessage.map(redact)
+      detail.operation = operation
     }
-    if let ended = known.history { detail.history?.cause = redact(ended.cause) }
+    if let ended = detail.history { detail.history?.cause = redact(ended.cause) }
     for index in detail.attempts.indices {
       detail.attempts[index].message = detail.attempts[index].message.map(redact)
       detail.attempts[index].response = detail.attempts[index].response.map(redact)
     }
-    for index in detail.dropped.indices { detail.dropped[index].cause = redact(detail.dropped[index].cause) }
+    detail.dropped = detail.dropped.map(redact)
     return detail
   }
 

@@ -117,7 +117,7 @@ struct OutcomeWriter {
     return epoch
   }
 
-  /// Applies a save's reply to an operation that was edited since, or of which only a part was sent.
+  /// Applies a save's reply to an operation that was edited since or was sent in part.
   private mutating func acknowledgePart(_ operation: QueuedOperation, _ record: MirrorRecord, of sent: QueuedOperation)
     throws
   {

@@ -42,7 +42,7 @@ struct Sendability {
       guard let hold = holdUp.hold(on: row) else { return true }
       if case .waitsFor(let ids, isGroup: _) = hold { blockers[row.id] = ids }
     }
-    // Whatever waits for something outside of these waits for long, and so does what waits for that.
+    // Remove changes that wait for one that is not among these, and changes that wait for a removed one.
     var dependants: [Int64: [Int64]] = [:]
     for (id, ids) in blockers { for blocker in ids { dependants[blocker, default: []].append(id) } }
     var stuck = dependants.keys.filter { blockers[$0] == nil }

@@ -3,9 +3,7 @@ import Synchronization
 
 extension Session {
   /// Masks this process's secrets: the configured tokens, and the web auth token that is kept beside the store.
-  var redaction: Redaction { Self.redaction(settings, storePath: storePath) }
-
-  static func redaction(_ settings: Settings, storePath: String?) -> Redaction {
+  var redaction: Redaction {
     var secrets = [settings.apiToken?.value, settings.webAuthToken?.value].compactMap { $0 }
     if let path = storePath, let configured = settings.webAuthToken?.value,
       let kept = KeptToken(storePath: path, configured: configured).read()

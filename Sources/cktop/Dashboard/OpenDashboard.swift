@@ -43,9 +43,7 @@ struct OpenDashboard: AsyncParsableCommand {
     if sync { try session.refuseOtherPolicy(try await session.storeToChange(toSync: true)) }
     let service = try CloudKitService(
       opening: session.opening(),
-      redaction: { [settings = session.settings, path = session.storePath] in
-        Session.redaction(settings, storePath: path)
-      },
+      redaction: { session.redaction },
       isReadOnly: session.settings.isReadOnly.value
     )
     let setting = Dashboard.Setting(

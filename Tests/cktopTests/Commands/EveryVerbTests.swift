@@ -52,6 +52,7 @@ import Testing
       environment: machine.environment,
       output: output
     )
+    /// Waits for another process's output; the test's time limit bounds it.
     func printed(_ text: String) async throws {
       while try !String(contentsOfFile: output, encoding: .utf8).contains(text) {
         try await Task.sleep(for: .milliseconds(20))
