@@ -229,7 +229,7 @@ import Testing
       #expect(isOpen(zone) && !workload.missingZones.contains(zone))
       let kinds = workload.candidates.filter { ids.contains($0.id) }.map(\.kind)
       #expect(workload.waits[.quota] == nil || !kinds.contains(.save))
-    case .supplyAssets, .rest: break
+    case .supplyAssets, .noteBlockers, .rest: break
     }
   }
 }

@@ -42,6 +42,7 @@ package struct Planner: Hashable, Sendable {
     if let first = uploads.first {
       return .supplyAssets(first.zone, uploads.filter { $0.zone == first.zone }.prefix(Self.requestLimit).map(\.id))
     }
+    if !workload.toNote.isEmpty || workload.hasOldNotes { return .noteBlockers(workload.toNote) }
     return .rest(until: (Array(workload.waits.values) + [workload.nextBackOffEnd].compactMap { $0 }).min())
   }
 

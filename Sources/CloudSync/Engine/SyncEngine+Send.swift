@@ -16,6 +16,11 @@ extension SyncEngine {
       let (workload, planner) = try store.workload(typeOrder: typeOrder, savesMayGo: maySendSaves)
       switch planner.plan(workload) {
       case .rest: return hasSent
+      case .noteBlockers(let ids):
+        try store.noteBlockers(of: ids, lease)
+        // No request: neither is it anything sent, nor does it count.
+        left += 1
+        continue
       case .makeZones(let zones): try await makeZones(zones, lease)
       case .sendZoneOperation(let id): try await sendZoneOperation(id, lease, &summary)
       case .readBack(let zone, let ids): try await readBack(zone, ids, lease, &summary)

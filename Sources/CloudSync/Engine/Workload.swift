@@ -63,6 +63,10 @@ package struct Workload: Hashable, Sendable {
   package var uploads: [Candidate] = []
   /// Sendable operations of the zone that is next, oldest first.
   package var candidates: [Candidate] = []
+  /// Operations that turned out to be blocked, which is to be noted before others can be found.
+  package var toNote: [Int64] = []
+  /// Whether there are notes of blocked operations to look at again.
+  package var hasOldNotes = false
   /// The number of queued operations in each atomic group.
   package var groupSizes: [String: Int] = [:]
   /// The end of the earliest back-off.
@@ -191,6 +195,16 @@ package enum Step: Hashable, Sendable {
   /// Send these operations in this order in one request. `deferring` names, for operations in a reference cycle, the
   /// blockers to which references are deferred.
   case send(ZoneKey, [Int64], atomic: Bool, deferring: [Int64: Set<Int64>] = [:])
+  /// Note which operations are blocked, these and some whose blockers may block no longer, and plan again.
+  case noteBlockers([Int64])
   /// Nothing can be done before this time; nil if no time is known.
   case rest(until: Int64?)
+
+  /// Whether it asks something of the server.
+  var isRequest: Bool {
+    switch self {
+    case .noteBlockers, .rest: false
+    default: true
+    }
+  }
 }

@@ -160,6 +160,7 @@ extension SyncStore {
         outcomes: outcomes
       )
       try writer.write(&slice)
+      if slice.isLast { try Self.renewNotes(ledger) }
       return writer.result
     }.reduce(into: OutcomeCounts()) { $0.add($1) }
   }

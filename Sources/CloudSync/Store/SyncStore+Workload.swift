@@ -3,11 +3,16 @@ import CloudKit
 /// Reading the operations that can be sent now.
 extension SyncStore {
   /// The number of operations of a zone that are read for one request: enough to fill it.
-  private static let window = 400
+  static let window = 400
 
   /// Every this many requests, operations in reference cycles come before unblocked ones, and half-way in between
   /// assets are uploaded first.
-  private static let ringTurns: Int64 = 32
+  private static let cycleTurns: Int64 = 32
+
+  /// The most operations that one transaction notes to be blocked or free, and the most notes that it follows to find
+  /// cycles.
+  private static let notesAtOnce = 250
+  private static let stepsAtOnce = 4000
 
   /// - Parameters:
   ///   - typeOrder: the order of record types that no reference determines.
@@ -44,17 +49,17 @@ extension SyncStore {
     workload.readBacks = try ledger.candidates(CandidateQuery(kind: .readBacks, now: now, limit: window))
     guard case .rest = planner.plan(workload) else { return workload }
     let uploads = CandidateQuery(kind: .uploads, now: now, limit: window)
-    if try ledger.turn() % ringTurns == ringTurns / 2 {
+    if try ledger.turn() % cycleTurns == cycleTurns / 2 {
       workload.uploads = try ledger.candidates(uploads)
       guard case .rest = planner.plan(workload) else { return workload }
     }
     try addCandidates(to: &workload, for: planner, typeOrder, now: now, ledger)
-    if case .rest = planner.plan(workload) { workload.uploads = try ledger.candidates(uploads) }
+    if workload.uploads.isEmpty, !planner.plan(workload).isRequest { workload.uploads = try ledger.candidates(uploads) }
     return workload
   }
 
   /// Adds the candidates of one zone after the other until they fill a request. If none is free, adds operations in
-  /// reference cycles, which may span the whole queue.
+  /// reference cycles, which may span the whole queue; if there is none either, what has to be noted first.
   private static func addCandidates(
     to workload: inout Workload,
     for planner: Planner,
@@ -66,19 +71,46 @@ extension SyncStore {
     let query = { (kind: CandidateQuery.Kind) in
       CandidateQuery(kind: kind, now: now, savesAreHeld: savesAreHeld, typeOrder: typeOrder, limit: window)
     }
-    var rings = CandidateQuery(kind: .entangled, now: now, savesAreHeld: savesAreHeld)
-    rings.limit = Int.max
-    let ringsGoFirst = try ledger.turn() % ringTurns == ringTurns - 1
-    if ringsGoFirst {
-      try set(try ledger.candidates(rings).map { try waiting($0, ledger) }, in: &workload, ledger)
+    func setCycles() throws {
+      let cycles = try ledger.cycles()
+      guard !cycles.isEmpty else { return workload.candidates = [] }
+      var dependencies = query(.dependencies(cycles))
+      dependencies.limit = .max
+      try set(try ledger.candidates(dependencies).map { try waiting($0, ledger) }, in: &workload, ledger)
+    }
+    let cyclesGoFirst = try ledger.turn() % cycleTurns == cycleTurns - 1
+    if cyclesGoFirst {
+      try setCycles()
       if case .send = planner.plan(workload) { return }
     }
+    var blocked: [Int64] = []
     for zone in try ledger.zonesToServe(now: now, savesAreHeld: savesAreHeld) {
-      try set(try candidates(of: zone, query, ledger), in: &workload, ledger)
+      let free = try ledger.free(zone, query(.free(zone)))
+      blocked += free.blocked
+      try set(try candidates(of: zone, free.candidates, query, ledger), in: &workload, ledger)
       if case .send = planner.plan(workload) { return }
     }
-    let entangled = ringsGoFirst ? [] : try ledger.candidates(rings)
-    try set(try entangled.map { try waiting($0, ledger) }, in: &workload, ledger)
+    workload.candidates = []
+    if !cyclesGoFirst {
+      try setCycles()
+      if case .send = planner.plan(workload) { return }
+    }
+    workload.toNote = Array(blocked.prefix(notesAtOnce))
+    workload.hasOldNotes = try ledger.hasFormerBlockers() || ledger.hasCycleChecks()
+  }
+
+  /// Notes which operations are blocked by others, as far as it is not noted or may have changed, so that the next plan
+  /// finds those that can be sent.
+  func noteBlockers(of ids: [Int64], _ lease: Lease) throws(StoreError) {
+    try write(lease) { ledger, _ in
+      for id in ids { try ledger.noteBlocker(of: id) }
+      try Self.renewNotes(ledger)
+    }
+  }
+
+  static func renewNotes(_ ledger: Ledger) throws {
+    try ledger.noteFormerBlockers(limit: notesAtOnce)
+    try ledger.checkCycles(limit: stepsAtOnce)
   }
 
   private static func set(_ candidates: [Workload.Candidate], in workload: inout Workload, _ ledger: Ledger) throws {
@@ -87,9 +119,13 @@ extension SyncStore {
   }
 
   /// Returns the candidate with its blockers.
-  private static func waiting(_ candidate: Workload.Candidate, _ ledger: Ledger) throws -> Workload.Candidate {
+  ///
+  /// - Parameter limit: the number of blockers that are enough.
+  private static func waiting(_ candidate: Workload.Candidate, limit: Int? = nil, _ ledger: Ledger) throws
+    -> Workload.Candidate
+  {
     var candidate = candidate
-    candidate.blockers = Set(try ledger.blockers(of: candidate.id))
+    candidate.blockers = Set(try ledger.blockers(of: candidate.id, limit: limit))
     return candidate
   }
 
@@ -97,10 +133,10 @@ extension SyncStore {
   /// operations that they block, level by level.
   private static func candidates(
     of zone: ZoneKey,
+    _ free: [Workload.Candidate],
     _ query: (CandidateQuery.Kind) -> CandidateQuery,
     _ ledger: Ledger
   ) throws -> [Workload.Candidate] {
-    let free = try ledger.candidates(query(.free(zone)))
     // A request takes at most one group, the oldest, so only its blocked members are read.
     let groups = Array(free.lazy.compactMap(\.group).prefix(1))
     var known: Set<Int64> = []
@@ -119,7 +155,9 @@ extension SyncStore {
     // Only unblocked operations count: nothing is sent later because of an operation that cannot be sent.
     let precedents = try ledger.precedents(among: found.map(\.id)).mapValues { $0.intersection(freeIDs) }
     return try found.map { candidate in
-      var candidate = freeIDs.contains(candidate.id) ? candidate : try waiting(candidate, ledger)
+      // With more blockers than a request takes it cannot be in this one.
+      let limit = Planner.requestLimit
+      var candidate = freeIDs.contains(candidate.id) ? candidate : try waiting(candidate, limit: limit, ledger)
       candidate.precedents = precedents[candidate.id, default: []]
       return candidate
     }

@@ -7,87 +7,161 @@ extension Ledger {
     let condition: String
     // Force the partial index that covers just these rows.
     var index = ""
-    var arguments: StatementArguments = [
-      "now": query.now, "limit": query.limit, "held": try heldZones(now: query.now),
-    ]
+    var arguments: StatementArguments = ["now": query.now, "limit": query.limit]
     switch query.kind {
+    case .free(let zone): return try free(zone, query).candidates
     case .zoneOperations:
       index = "INDEXED BY operationsOfZones"
       condition = "\(Self.sendable) AND name IS NULL"
     case .readBacks:
       index = "INDEXED BY operationsToReadBack"
-      condition = "\(Self.sendable) AND needsReadBack = 1 AND name IS NOT NULL"
+      condition = "\(Self.sendable) AND \(Self.isOpen) AND needsReadBack = 1 AND name IS NOT NULL"
     case .uploads:
       index = "INDEXED BY operationsToUpload"
-      condition = "\(Self.sendable) AND needsReadBack = 0 AND needsUpload = 1"
-    case .free(let zone):
-      // In index order, until there are enough.
-      if query.typeOrder.types.isEmpty { index = "INDEXED BY operationsByZone" }
-      condition =
-        """
-        zone = :zone AND owner = :owner AND \(whole(query)) AND NOT EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id)
-          AND (atomicGroup IS NULL OR NOT EXISTS
-            (SELECT 1 FROM operations m JOIN blockers b ON b.operation = m.id JOIN operations p ON p.id = b.blocker
-              WHERE m.atomicGroup = o.atomicGroup AND p.atomicGroup IS NOT o.atomicGroup))
-        """
-      arguments += ["zone": zone.zone, "owner": zone.owner]
+      condition = "\(Self.sendable) AND \(Self.isOpen) AND needsReadBack = 0 AND needsUpload = 1"
     case .suspects(let zone):
       index = "INDEXED BY operationsUnderSuspicion"
       condition = "zone = :zone AND owner = :owner AND suspicion IS NOT NULL AND \(ready(query))"
       arguments += ["zone": zone.zone, "owner": zone.owner]
     case .waitingFor(let zone, let ids):
-      // Start from the few blocked operations, not from all of the zone.
+      index = "INDEXED BY operationsByBlocker"
       condition = """
-        +zone = :zone AND +owner = :owner AND \(ready(query))
-          AND id IN (SELECT operation FROM blockers WHERE blocker IN (SELECT value FROM json_each(:ids)))
+        waitsFor IN (SELECT value FROM json_each(:ids)) AND zone = :zone AND owner = :owner AND \(ready(query))
         """
-      arguments += ["ids": try Self.json(ids)]
-      arguments += ["zone": zone.zone, "owner": zone.owner]
+      arguments += ["ids": try Self.json(ids), "zone": zone.zone, "owner": zone.owner]
     case .members(let groups):
       index = "INDEXED BY operationsByGroup"
       condition = "atomicGroup IN (SELECT value FROM json_each(:groups)) AND \(ready(query))"
       arguments += ["groups": try Self.json(groups)]
-    case .entangled:
-      // Every operation in a cycle has a blocking reference, and these are few.
-      condition = """
-        o.id IN (SELECT operation FROM refs INDEXED BY refsThatBlock WHERE blocks = 1 UNION SELECT id FROM operations WHERE atomicGroup IS NOT NULL)
-          AND \(whole(query)) AND (atomicGroup IS NOT NULL
-          OR (EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id)
-            AND EXISTS (SELECT 1 FROM blockers b WHERE b.blocker = o.id)))
-        """
+    case .dependencies(let ids):
+      condition = "id IN (\(Self.dependencies)) AND \(whole(query))"
+      arguments += ["ids": try Self.json(ids)]
     }
-    var order = "id"
-    if case .free = query.kind, !query.typeOrder.types.isEmpty {
-      let types = query.typeOrder.types
-      let places = types.indices.map { "WHEN :type\($0) THEN \($0)" }.joined(separator: " ")
-      let last = types.count
-      order = "abs((operation = 'delete') * \(last) - CASE type \(places) ELSE \(last) END), id"
-      for (index, type) in types.enumerated() { arguments += ["type\(index)": type] }
+    arguments += ["held": try heldZones(now: query.now)]
+    // Where many wait for one, only as many as are wanted are read.
+    let order = if case .waitingFor = query.kind { "" } else { "ORDER BY id" }
+    return try rows("\(Self.selection) \(index) WHERE \(condition) \(order) LIMIT :limit", arguments)
+      .map(Self.candidate)
+  }
+
+  /// The columns of a candidate. The payload is not read.
+  private static let selection = """
+    SELECT id, operation, zone, owner, bytes, atomicGroup, suspicion,
+      CASE operation WHEN 'save' THEN (SELECT count(*) FROM refs WHERE operation = o.id AND isReleased = 0) ELSE 0 END AS links,
+      CASE WHEN json_valid(assets) THEN json_array_length(assets) ELSE 0 END AS assets,
+      (SELECT blocker FROM blockers b WHERE b.operation = o.id LIMIT 1) AS blocker
+    FROM operations o
+    """
+
+  private static func candidate(_ row: Row) throws -> Workload.Candidate {
+    guard let kind = OperationKind(rawValue: row["operation"]) else {
+      throw UnreadableRow(.operation(row["id"]), StoreError(.damaged, "an operation of unknown name"))
     }
-    return try rows(
-      """
-      SELECT id, operation, zone, owner, bytes, atomicGroup, suspicion,
-        CASE operation WHEN 'save' THEN (SELECT count(*) FROM refs WHERE operation = o.id AND isReleased = 0) ELSE 0 END AS links,
-        CASE WHEN json_valid(assets) THEN json_array_length(assets) ELSE 0 END AS assets
-      FROM operations o \(index) WHERE \(condition) ORDER BY \(order) LIMIT :limit
-      """,
-      arguments
-    ).map { row in
-      guard let kind = OperationKind(rawValue: row["operation"]) else {
-        throw UnreadableRow(.operation(row["id"]), StoreError(.damaged, "an operation of unknown name"))
+    return Workload.Candidate(
+      id: row["id"],
+      kind: kind,
+      zone: ZoneKey(zone: row["zone"], owner: row["owner"]),
+      bytes: row["bytes"],
+      references: row["links"],
+      assets: row["assets"],
+      group: row["atomicGroup"],
+      suspicion: row["suspicion"]
+    )
+  }
+
+  /// Operations with everything that blocks them, directly or indirectly, and the members of their groups.
+  private static let dependencies = """
+    WITH RECURSIVE reached(id) AS (
+      SELECT value FROM json_each(:ids)
+      UNION SELECT b.blocker FROM reached JOIN blockers b ON b.operation = reached.id
+      UNION SELECT m.id FROM reached JOIN operations g ON g.id = reached.id
+        JOIN operations m ON m.atomicGroup = g.atomicGroup)
+    SELECT id FROM reached
+    """
+
+  // MARK: - Unblocked operations
+
+  /// The oldest unblocked operations of a zone, by the order of types first if there is one.
+  ///
+  /// Each part of the queue (a type's saves or deletes) is read from an index of operations that nothing is noted to
+  /// block, so dead letters, blocked operations and paused types cost nothing.
+  ///
+  /// - Returns: also the operations that turned out to be blocked, which is to be noted.
+  func free(_ zone: ZoneKey, _ query: CandidateQuery) throws -> (candidates: [Workload.Candidate], blocked: [Int64]) {
+    guard try !closedZones(now: query.now).contains(zone) else { return ([], []) }
+    let parts = Dictionary(grouping: try openParts(of: zone, savesAreHeld: query.savesAreHeld)) {
+      query.typeOrder.types.isEmpty ? 0 : query.typeOrder.rank($0.kind, $0.type)
+    }
+    var candidates: [Workload.Candidate] = []
+    var blocked: [Int64] = []
+    for (_, parts) in parts.sorted(by: { $0.key < $1.key }) where candidates.count < query.limit {
+      let found = try oldest(of: parts, in: zone, query)
+      for row in found {
+        let blocker: Int64? = row["blocker"]
+        if blocker == nil { candidates.append(try Self.candidate(row)) } else { blocked.append(row["id"]) }
       }
-      return Workload.Candidate(
-        id: row["id"],
-        kind: kind,
-        zone: ZoneKey(zone: row["zone"], owner: row["owner"]),
-        bytes: row["bytes"],
-        references: row["links"],
-        assets: row["assets"],
-        group: row["atomicGroup"],
-        suspicion: row["suspicion"]
-      )
+    }
+    return (Array(candidates.prefix(query.limit)), blocked)
+  }
+
+  /// The oldest rows of some parts of a zone's queue.
+  private func oldest(of parts: [(kind: OperationKind, type: String?)], in zone: ZoneKey, _ query: CandidateQuery)
+    throws -> [Row]
+  {
+    // Many types share the rows that are read.
+    let limit = min(query.limit, max(50, 8 * SyncStore.window / parts.count))
+    // A part of which not all was read has older rows than those of others beyond this one.
+    var end = Int64.max
+    var found: [Row] = []
+    for part in parts {
+      for (index, state, order) in [
+        ("operationsFree", "state = 'pending'", "id"),
+        ("operationsDue", "state = 'waiting' AND nextAttemptAt <= :now", "nextAttemptAt"),
+      ] {
+        let rows = try rows(
+          """
+          \(Self.selection) INDEXED BY \(index)
+          WHERE zone = :zone AND owner = :owner AND operation = :kind AND type IS :type AND \(state)
+            AND waitsFor IS NULL AND needsReadBack = 0 AND needsUpload = 0 AND name IS NOT NULL
+            AND \(Self.isNotGone) AND \(wholeGroup(query))
+          ORDER BY \(order) LIMIT :limit
+          """,
+          [
+            "zone": zone.zone, "owner": zone.owner, "kind": part.kind.rawValue, "type": part.type, "now": query.now,
+            "limit": limit, "held": try heldZones(now: query.now),
+          ]
+        )
+        if rows.count == limit, order == "id", let last = rows.last { end = min(end, last["id"]) }
+        found += rows
+      }
+    }
+    let id = { (row: Row) -> Int64 in row["id"] }
+    return found.filter { id($0) <= end }.sorted { id($0) < id($1) }
+  }
+
+  /// The parts of a zone's queue that may have something to send.
+  private func openParts(of zone: ZoneKey, savesAreHeld: Bool) throws -> [(kind: OperationKind, type: String?)] {
+    try rows(
+      """
+      SELECT DISTINCT operation, type FROM queueCounts WHERE state IN ('pending', 'waiting') AND zone = ? AND owner = ?
+        AND \(Self.isOpenPart) AND (operation = 'delete' OR NOT ?) ORDER BY type, operation
+      """,
+      [zone.zone, zone.owner, savesAreHeld]
+    ).compactMap { row in
+      let type: String = row["type"]
+      return OperationKind(rawValue: row["operation"]).map { ($0, type.isEmpty ? nil : type) }
     }
   }
+
+  /// The condition for parts of the queue with changes of records whose type is not paused.
+  private static let isOpenPart = """
+    count > 0 AND operation IN ('save', 'delete') AND type NOT IN (SELECT p.type FROM pauses p WHERE p.type <> '')
+    """
+
+  // MARK: - Conditions
+
+  /// The condition of the partial indexes, by which SQLite knows them again.
+  private static let isOpen = "state IN ('pending', 'waiting')"
 
   /// The condition for sendable operations. It excludes throttled and paused zones, because their operations would only
   /// fill the window, and operations queued behind a zone delete, because they are meant for the next zone.
@@ -98,10 +172,14 @@ extension Ledger {
       AND (name IS NULL OR (zone, owner) NOT IN
         (SELECT zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'
           UNION ALL SELECT zone, owner FROM zones WHERE state = 'deleted' AND heldSince IS NOT NULL)
-        AND NOT EXISTS (SELECT 1 FROM
-          (SELECT zone AS goneZone, owner AS goneOwner, name AS goneName FROM records INDEXED BY recordsGone
-            WHERE epoch < 0)
-          WHERE goneZone = zone AND goneOwner = owner AND goneName = name))
+        AND \(isNotGone))
+    """
+
+  /// The condition for operations whose record the server has not deleted, as far as that is not applied yet.
+  private static let isNotGone = """
+    NOT EXISTS (SELECT 1 FROM
+      (SELECT zone AS goneZone, owner AS goneOwner, name AS goneName FROM records INDEXED BY recordsGone WHERE epoch < 0)
+      WHERE goneZone = zone AND goneOwner = owner AND goneName = name)
     """
 
   static func json(_ values: some Encodable) throws -> String {
@@ -120,62 +198,69 @@ extension Ledger {
     "\(Self.sendable)\(query.savesAreHeld ? " AND operation <> 'save'" : "") AND needsReadBack = 0 AND needsUpload = 0 AND name IS NOT NULL"
   }
 
-  /// A group is sent only if every member is ready.
-  private func whole(_ query: CandidateQuery) -> String {
-    let ready = ready(query)
-    return """
-      \(ready) AND (atomicGroup IS NULL OR atomicGroup NOT IN
-        (SELECT atomicGroup FROM operations WHERE atomicGroup IS NOT NULL AND NOT (\(ready))))
-      """
+  private func whole(_ query: CandidateQuery) -> String { "\(ready(query)) AND \(isOfReadyGroup(query))" }
+
+  /// The condition that an operation has no group, or one whose members are all ready.
+  private func isOfReadyGroup(_ query: CandidateQuery) -> String {
+    """
+    (o.atomicGroup IS NULL OR NOT EXISTS (SELECT 1 FROM
+      (SELECT * FROM operations INDEXED BY operationsByGroup WHERE atomicGroup = o.atomicGroup) WHERE NOT (\(ready(query)))))
+    """
   }
 
-  /// Zones with record operations that are ready to be sent, the one served longest ago first.
+  /// The condition that an operation has no group, or one that can be sent as a whole: all members are ready, and
+  /// nothing outside blocks one of them.
+  private func wholeGroup(_ query: CandidateQuery) -> String {
+    """
+    \(isOfReadyGroup(query)) AND (atomicGroup IS NULL OR NOT EXISTS
+      (SELECT 1 FROM operations m JOIN blockers b ON b.operation = m.id JOIN operations p ON p.id = b.blocker
+        WHERE m.atomicGroup = o.atomicGroup AND p.atomicGroup IS NOT o.atomicGroup))
+    """
+  }
+
+  /// Zones of which nothing may be sent: throttled, paused, with a zone delete queued, or with their deletion on hold.
+  private func closedZones(now: Int64) throws -> Set<ZoneKey> {
+    try Set(
+      rows(
+        """
+        SELECT json_extract(value, '$[0]') AS zone, json_extract(value, '$[1]') AS owner FROM json_each(?)
+          UNION ALL SELECT zone, owner FROM operations WHERE name IS NULL AND operation = 'zoneDelete'
+          UNION ALL SELECT zone, owner FROM zones WHERE state = 'deleted' AND heldSince IS NOT NULL
+        """,
+        [try heldZones(now: now)]
+      ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
+    )
+  }
+
+  /// Zones with record operations that may be ready to be sent, the one served longest ago first.
   func zonesToServe(now: Int64, savesAreHeld: Bool) throws -> [ZoneKey] {
-    let query = CandidateQuery(kind: .entangled, now: now, savesAreHeld: savesAreHeld)
+    let closed = try closedZones(now: now)
     return try rows(
       """
-      SELECT zone, owner FROM zones z
-        WHERE (z.zone, z.owner) NOT IN
-            (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:held))
-          AND EXISTS (SELECT 1 FROM operations o INDEXED BY operationsToSend
-          WHERE o.zone = z.zone AND o.owner = z.owner AND o.state IN ('pending', 'waiting') AND \(ready(query)))
+      SELECT z.zone, z.owner FROM zones z
+        WHERE EXISTS (SELECT 1 FROM queueCounts c WHERE c.state IN ('pending', 'waiting')
+          AND c.zone = z.zone AND c.owner = z.owner AND \(Self.isOpenPart) AND (c.operation = 'delete' OR NOT ?))
         ORDER BY served, owner, zone
       """,
-      ["now": now, "held": try heldZones(now: now)]
-    ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
+      [savesAreHeld]
+    ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }.filter { !closed.contains($0) }
   }
 
   /// Zones that may not exist on the server and that sendable changes need.
   func zonesToMake(now: Int64) throws -> [ZoneKey] {
-    try rows(
+    let closed = try closedZones(now: now)
+    return try rows(
       """
       SELECT zone, owner FROM zones z WHERE state = 'unconfirmed'
-        AND EXISTS (SELECT 1 FROM operations o
-          WHERE o.zone = z.zone AND o.owner = z.owner AND o.name IS NOT NULL AND \(Self.sendable))
+        AND (EXISTS (SELECT 1 FROM queueCounts c WHERE c.state = 'pending'
+            AND c.zone = z.zone AND c.owner = z.owner AND \(Self.isOpenPart))
+          OR EXISTS (SELECT 1 FROM operations o INDEXED BY operationsToSend
+            WHERE o.zone = z.zone AND o.owner = z.owner AND o.state = 'waiting' AND o.nextAttemptAt <= ?
+              AND o.name IS NOT NULL AND (o.type IS NULL OR o.type NOT IN (SELECT p.type FROM pauses p WHERE p.type <> ''))))
         ORDER BY owner, zone
       """,
-      ["now": now, "held": try heldZones(now: now)]
-    ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }
-  }
-
-  /// The operations that block one, oldest first: for a save the creation of records it refers to, for a delete the
-  /// deletes of records that referred to it and the saves that remove such references.
-  func blockers(of id: Int64) throws -> [Int64] {
-    try all("SELECT DISTINCT blocker FROM blockers WHERE operation = ? ORDER BY blocker", [id])
-  }
-
-  /// The preferred, not required, order among these operations: referenced records are saved first and deleted last.
-  func precedents(among ids: [Int64]) throws -> [Int64: Set<Int64>] {
-    try rows(
-      """
-      SELECT iif(o.operation = 'save', o.id, b.id) AS later, iif(o.operation = 'save', b.id, o.id) AS earlier
-        FROM refs r JOIN operations o ON o.id = r.operation
-        JOIN operations b ON b.zone = r.zone AND b.owner = r.owner AND b.name = r.name AND b.operation = o.operation
-        WHERE r.operation IN (SELECT value FROM json_each(?)) AND r.blocks = 0 AND b.id <> o.id
-          AND (o.operation = 'delete' OR b.baseTag IS NULL)
-      """,
-      [try Self.json(ids)]
-    ).reduce(into: [:]) { $0[$1["later"], default: []].insert($1["earlier"]) }
+      [now]
+    ).map { ZoneKey(zone: $0["zone"], owner: $0["owner"]) }.filter { !closed.contains($0) }
   }
 
   func groupSize(_ group: String) throws -> Int {

@@ -107,6 +107,7 @@ extension Ledger {
     )
     let id = database.lastInsertedRowID
     try insert(links, of: id)
+    if operation.kind == .delete || !links.blocking.isEmpty { try noteBlocker(of: id) }
     return id
   }
 
@@ -123,8 +124,11 @@ extension Ledger {
       """,
       try values(operation) + [operation.id]
     )
-    try run("DELETE FROM refs WHERE operation = ?", [operation.id])
-    try insert(links, of: operation.id)
+    if try links != self.links(of: operation.id) {
+      try run("DELETE FROM refs WHERE operation = ?", [operation.id])
+      try insert(links, of: operation.id)
+    }
+    try noteBlocker(of: operation.id)
   }
 
   /// The columns that may change, in the order of the two statements above.
@@ -143,6 +147,20 @@ extension Ledger {
       operation.needsUpload,
       operation.isUnanswered, operation.lostRounds, operation.askedAbout, operation.suspicion,
     ]
+  }
+
+  private func links(of id: Int64) throws -> RecordLinks {
+    try rows("SELECT zone, owner, name, isReleased, blocks FROM refs WHERE operation = ?", [id])
+      .reduce(into: RecordLinks()) { links, row in
+        let key = RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])
+        if row["isReleased"] {
+          links.released.insert(key)
+        } else if row["blocks"] {
+          links.blocking.insert(key)
+        } else {
+          links.plain.insert(key)
+        }
+      }
   }
 
   private func insert(_ links: RecordLinks, of id: Int64) throws {
@@ -222,6 +240,8 @@ extension Ledger {
     )
     return database.changesCount
   }
+
+  func operationCount() throws -> Int { try one("SELECT sum(count) FROM queueCounts") ?? 0 }
 
   func operationCount(in state: OperationState) throws -> Int {
     try one("SELECT sum(count) FROM queueCounts WHERE state = ?", [state.rawValue]) ?? 0

@@ -155,12 +155,12 @@ package struct CandidateQuery: Hashable, Sendable {
     case free(ZoneKey)
     /// Operations of a zone that were in a request that was rejected as a whole.
     case suspects(ZoneKey)
-    /// Operations of a zone that are blocked by one of these.
+    /// Operations of a zone that are noted to wait for one of these, in no order.
     case waitingFor(ZoneKey, [Int64])
     /// The members of these groups.
     case members([String])
-    /// Operations that may be part of a reference cycle: they are blocked, and they or their group block others.
-    case entangled
+    /// These, what blocks them directly or indirectly, and the members of their groups.
+    case dependencies([Int64])
   }
 
   package var kind: Kind

@@ -94,7 +94,7 @@ extension Schema {
       """
   }
 
-  private static func countQueued(_ row: String, _ sign: String) -> String {
+  static func countQueued(_ row: String, _ sign: String) -> String {
     """
     INSERT INTO recordCounts(zone, owner, type, queued)
         SELECT \(row).zone, \(row).owner, \(row).type, \(sign)(\(queued(row))) WHERE \(row).type IS NOT NULL

@@ -1,0 +1,136 @@
+import Facts
+import GRDB
+
+/// Which operations block which.
+///
+/// For each blocked operation one of its blockers is noted in `waitsFor`, so that planning skips it. The note of a blocker
+/// that may block no longer is looked at again, some at a time. Following the notes from one operation to the next leads
+/// to every cycle, because an operation in a cycle that nothing else blocks is noted to wait for another one in it.
+extension Ledger {
+  /// The operations that block one, oldest first: for a save the creation of records it refers to, for a delete the
+  /// deletes of records that referred to it and the saves that remove such references.
+  func blockers(of id: Int64, limit: Int? = nil) throws -> [Int64] {
+    try all(
+      "SELECT DISTINCT blocker FROM blockers WHERE operation = ? ORDER BY blocker LIMIT ?",
+      [id, limit ?? -1]
+    )
+  }
+
+  /// The preferred, not required, order among these operations: referenced records are saved first and deleted last.
+  func precedents(among ids: [Int64]) throws -> [Int64: Set<Int64>] {
+    try rows(
+      """
+      SELECT iif(o.operation = 'save', o.id, b.id) AS later, iif(o.operation = 'save', b.id, o.id) AS earlier
+        FROM refs r JOIN operations o ON o.id = r.operation
+        JOIN operations b ON b.zone = r.zone AND b.owner = r.owner AND b.name = r.name AND b.operation = o.operation
+        WHERE r.operation IN (SELECT value FROM json_each(?)) AND r.blocks = 0 AND b.id <> o.id
+          AND (o.operation = 'delete' OR b.baseTag IS NULL)
+      """,
+      [try Self.json(ids)]
+    ).reduce(into: [:]) { $0[$1["later"], default: []].insert($1["earlier"]) }
+  }
+
+  // MARK: - Notes
+
+  /// Notes one of the operations that block this one, or that nothing does.
+  func noteBlocker(of id: Int64) throws {
+    let known: Int64? = try one("SELECT waitsFor FROM operations WHERE id = ?", [id])
+    let blocker: Int64? = try one("SELECT blocker FROM blockers WHERE operation = ? LIMIT 1", [id])
+    guard known != blocker else { return }
+    try run("UPDATE operations SET waitsFor = ? WHERE id = ?", [blocker, id])
+    try run("DELETE FROM cycleChecks WHERE operation = ?", [id])
+    // Only where something waits for the one, and the other waits for something, can this have closed a cycle.
+    try run(
+      """
+      INSERT INTO cycleChecks(operation) SELECT o.id FROM operations o JOIN operations b ON b.id = o.waitsFor
+        WHERE o.id = ? AND (b.waitsFor IS NOT NULL OR b.atomicGroup IS NOT NULL)
+          AND (o.atomicGroup IS NOT NULL OR EXISTS (SELECT 1 FROM operations w WHERE w.waitsFor = o.id))
+      """,
+      [id]
+    )
+  }
+
+  /// Looks again at some operations that were noted to wait for one that may block no longer.
+  ///
+  /// - Parameter limit: the number of operations to look at.
+  func noteFormerBlockers(limit: Int) throws {
+    var left = limit
+    while left > 0, let former = try row("SELECT blocker, done FROM formerBlockers LIMIT 1", []) {
+      let blocker: Int64 = former["blocker"]
+      let ids: [Int64] = try all(
+        "SELECT id FROM operations WHERE waitsFor = ? AND id > ? ORDER BY id LIMIT ?",
+        [blocker, former["done"], left]
+      )
+      for id in ids { try noteBlocker(of: id) }
+      if ids.count == left, let last = ids.last {
+        try run("UPDATE formerBlockers SET done = ? WHERE blocker = ?", [last, blocker])
+      } else {
+        try run("DELETE FROM formerBlockers WHERE blocker = ?", [blocker])
+      }
+      left -= max(1, ids.count)
+    }
+  }
+
+  /// Whether an operation is noted to wait for one that may block no longer.
+  func hasFormerBlockers() throws -> Bool {
+    try one(
+      "SELECT EXISTS (SELECT 1 FROM formerBlockers f JOIN operations o ON o.waitsFor = f.blocker AND o.id > f.done)"
+    ) ?? false
+  }
+
+  // MARK: - Cycles
+
+  /// Follows some of the notes that may have closed a cycle.
+  ///
+  /// - Parameter limit: the number of notes to follow.
+  func checkCycles(limit: Int) throws {
+    var left = limit
+    while left > 0,
+      let check = try row("SELECT * FROM cycleChecks WHERE isCycle = 0 ORDER BY operation LIMIT 1", [])
+    {
+      let (id, steps): (Int64, Int) = (check["operation"], check["steps"])
+      let path = try path(from: check["position"] ?? id, until: id, limit: left)
+      left -= path.count
+      if path.last == .some(id) {
+        try run("UPDATE cycleChecks SET isCycle = 1 WHERE operation = ?", [id])
+      } else if let last = path.last.flatMap(\.self), try steps + path.count < operationCount() {
+        try run(
+          "UPDATE cycleChecks SET steps = ?, position = ? WHERE operation = ?",
+          [steps + path.count, last, id]
+        )
+      } else {
+        // It ends, or leads to a cycle of others, which a note of their own has closed.
+        try run("DELETE FROM cycleChecks WHERE operation = ?", [id])
+      }
+    }
+  }
+
+  func hasCycleChecks() throws -> Bool {
+    try one("SELECT EXISTS (SELECT 1 FROM cycleChecks WHERE isCycle = 0)") ?? false
+  }
+
+  /// Operations of which each was found in a cycle.
+  func cycles() throws -> [Int64] { try all("SELECT operation FROM cycleChecks WHERE isCycle = 1 ORDER BY operation") }
+
+  /// Follows the notes from an operation, at most to another one. For an atomic group, a member's blocker outside the
+  /// group counts.
+  ///
+  /// - Returns: the operations passed; nil where the notes end.
+  private func path(from start: Int64, until end: Int64, limit: Int) throws -> [Int64?] {
+    try Optional<Int64>.fetchAll(
+      database.cachedStatement(
+        sql: """
+          WITH RECURSIVE path(id, steps) AS (
+            SELECT ?1, 0
+            UNION ALL
+            SELECT coalesce(o.waitsFor, (SELECT m.waitsFor FROM operations m JOIN operations b ON b.id = m.waitsFor
+                WHERE m.atomicGroup = o.atomicGroup AND b.atomicGroup IS NOT o.atomicGroup LIMIT 1)), steps + 1
+              FROM path JOIN operations o ON o.id = path.id
+              WHERE steps < ?3 AND (steps = 0 OR path.id <> ?2))
+          SELECT id FROM path WHERE steps > 0
+          """
+      ),
+      arguments: [start, end, limit]
+    )
+  }
+}
