@@ -48,10 +48,10 @@ struct FilterColumn: Hashable, Sendable {
   static let state = FilterColumn("state", .oneOf(["pending", "inFlight", "waiting", "failed", "paused", "conflict"]))
   static let type = FilterColumn("type", .text)
   static let zone = FilterColumn("zone", .text)
+  static let operation = FilterColumn("operation", .oneOf(["save", "delete", "zoneSave", "zoneDelete"]))
 
   static let queue = [
-    state, type, zone, FilterColumn("name", .text, hasTrigrams: true),
-    FilterColumn("operation", .oneOf(["save", "delete", "zoneSave", "zoneDelete"])),
+    state, type, zone, FilterColumn("name", .text, hasTrigrams: true), operation,
     FilterColumn("error", .text, sql: "errorCode"), FilterColumn("attempts", .integer),
     FilterColumn("age", .age, sql: "enqueuedAt"),
     FilterColumn("message", .text, sql: "errorMessage", hasTrigrams: true),

@@ -8,8 +8,10 @@ extension StoreView {
     try Self.readRecords(into: &status, ledger)
     try Self.readWaits(into: &status, now: now, ledger)
     try Self.readActivity(into: &status, hasEngine: hasEngine, ledger)
-    let sendability = try Sendability(status.queue.parts, hasEngine: hasEngine, now: now, ledger)
-    (status.canSendNow, status.canSendLater) = (sendability.now, sendability.later)
+    let waitsForApp = status.savesWaitForApp
+    status.canSendNow = try SyncStore.canSend(savesWaitForApp: waitsForApp, now: now, ledger)
+    status.canSendLater =
+      try status.canSendNow || SyncStore.canSend(savesWaitForApp: waitsForApp, now: .max, ledger)
     status.lastDay = try ledger.throughput(now: now).reduce(into: Throughput(at: now)) { $0.add($1) }
     status.changeThrottledUntil = try ledger.longestServersWait(after: now)
     status.derive()
@@ -91,9 +93,7 @@ extension StoreView {
     if status.settings.asksAboutConflicts == true, status.queue.conflicts > 0,
       try !ledger.isAppSyncing(hasEngine: hasEngine)
     {
-      status.conflictsForApp = try ledger.operations(in: .conflict).count {
-        try SyncStore.isForApp($0, ledger.record($0.key))
-      }
+      status.conflictsForApp = try ledger.conflictsForApp()
     }
     let activity = try ledger.activity()
     status.undelivered = try ledger.deliveryCount()

@@ -145,9 +145,20 @@ extension Ledger {
     if try isPaused() { return 0 }
     return try one(
       """
-      SELECT count(*) FROM operations WHERE operation = 'save' AND state IN ('pending', 'waiting')
+      SELECT coalesce(sum(count), 0) FROM queueCounts WHERE operation = 'save' AND state IN ('pending', 'waiting')
         AND (zone, owner) NOT IN (SELECT zone, owner FROM pauses) AND type NOT IN (SELECT type FROM pauses)
       """
     ) ?? 0
+  }
+
+  /// The number of conflicts about which the app is still to be asked, among the oldest 1,000; all others count as well.
+  func conflictsForApp() throws -> Int {
+    let ids = try operationIDs(in: .conflict, offset: 0, limit: 1000)
+    let others = try operationCount(in: .conflict) - ids.count
+    return try others
+      + ids.count { id in
+        guard let conflict = try operation(id) else { return false }
+        return SyncStore.isForApp(conflict, try record(conflict.key))
+      }
   }
 }

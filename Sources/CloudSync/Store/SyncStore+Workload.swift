@@ -14,11 +14,14 @@ extension SyncStore {
   private static let notesAtOnce = 250
   private static let stepsAtOnce = 4000
 
+  /// Reads what can be sent now, with the planner that decides about it.
+  ///
   /// - Parameters:
   ///   - typeOrder: the order of record types that no reference determines.
   ///   - savesMayGo: whether to send saves that need the app's approval: it is asked, or an operator released them.
-  func workload(typeOrder: TypeOrder = TypeOrder(), savesMayGo: Bool = false) throws(StoreError) -> (Workload, Planner)
-  {
+  package func workload(typeOrder: TypeOrder = TypeOrder(), savesMayGo: Bool = false) throws(StoreError) -> (
+    Workload, Planner
+  ) {
     let now = now()
     return try read { ledger in
       let planner = Planner(operationLimit: try ledger.value("operationLimit").flatMap { Int($0) } ?? 200)
@@ -27,11 +30,29 @@ extension SyncStore {
     }
   }
 
+  /// Whether there is something to ask of the server at a time, by the plan for it.
+  static func canSend(savesWaitForApp: Bool, now: Int64, _ ledger: Ledger) throws -> Bool {
+    let planner = Planner()
+    let workload = try workload(
+      for: planner,
+      TypeOrder(),
+      savesWaitForApp,
+      makesZones: false,
+      window: 50,
+      now: now,
+      ledger
+    )
+    if case .rest = planner.plan(workload) { return false }
+    return true
+  }
+
   /// Reads what the planner needs to decide, but no more of a long queue.
   private static func workload(
     for planner: Planner,
     _ typeOrder: TypeOrder,
     _ savesWaitForApp: Bool,
+    makesZones: Bool = true,
+    window: Int = window,
     now: Int64,
     _ ledger: Ledger
   ) throws -> Workload {
@@ -45,7 +66,7 @@ extension SyncStore {
     for candidate in workload.zoneOperations where try ledger.operation(candidate.id)?.needsReadBack == true {
       workload.unansweredZoneOperations.insert(candidate.id)
     }
-    workload.missingZones = try ledger.zonesToMake(now: now)
+    if makesZones { workload.missingZones = try ledger.zonesToMake(now: now) }
     workload.readBacks = try ledger.candidates(CandidateQuery(kind: .readBacks, now: now, limit: window))
     guard case .rest = planner.plan(workload) else { return workload }
     let uploads = CandidateQuery(kind: .uploads, now: now, limit: window)
@@ -53,7 +74,7 @@ extension SyncStore {
       workload.uploads = try ledger.candidates(uploads)
       guard case .rest = planner.plan(workload) else { return workload }
     }
-    try addCandidates(to: &workload, for: planner, typeOrder, now: now, ledger)
+    try addCandidates(to: &workload, for: planner, typeOrder, window: window, now: now, ledger)
     if workload.uploads.isEmpty, !planner.plan(workload).isRequest { workload.uploads = try ledger.candidates(uploads) }
     return workload
   }
@@ -64,6 +85,7 @@ extension SyncStore {
     to workload: inout Workload,
     for planner: Planner,
     _ typeOrder: TypeOrder,
+    window: Int,
     now: Int64,
     _ ledger: Ledger
   ) throws {
@@ -83,11 +105,11 @@ extension SyncStore {
       try setCycles()
       if case .send = planner.plan(workload) { return }
     }
-    var blocked: [Int64] = []
+    var toNote: [Int64] = []
     for zone in try ledger.zonesToServe(now: now, savesAreHeld: savesAreHeld) {
       let free = try ledger.free(zone, query(.free(zone)))
-      blocked += free.blocked
-      try set(try candidates(of: zone, free.candidates, query, ledger), in: &workload, ledger)
+      toNote += free.toNote
+      try set(try candidates(of: zone, free, query, ledger), in: &workload, ledger)
       if case .send = planner.plan(workload) { return }
     }
     workload.candidates = []
@@ -95,7 +117,7 @@ extension SyncStore {
       try setCycles()
       if case .send = planner.plan(workload) { return }
     }
-    workload.toNote = Array(blocked.prefix(notesAtOnce))
+    workload.toNote = Array(toNote.prefix(notesAtOnce))
     workload.hasOldNotes = try ledger.hasFormerBlockers() || ledger.hasCycleChecks()
   }
 
@@ -133,15 +155,16 @@ extension SyncStore {
   /// operations that they block, level by level.
   private static func candidates(
     of zone: ZoneKey,
-    _ free: [Workload.Candidate],
+    _ operations: FreeOperations,
     _ query: (CandidateQuery.Kind) -> CandidateQuery,
     _ ledger: Ledger
   ) throws -> [Workload.Candidate] {
+    let free = operations.free
     // A request takes at most one group, the oldest, so only its blocked members are read.
     let groups = Array(free.lazy.compactMap(\.group).prefix(1))
     var known: Set<Int64> = []
     var found = try ledger.candidates(query(.suspects(zone))).filter { known.insert($0.id).inserted }
-    found += free.filter { known.insert($0.id).inserted }
+    found += (free + operations.blocked).filter { known.insert($0.id).inserted }
     if !groups.isEmpty {
       found += try ledger.candidates(query(.members(groups))).filter { known.insert($0.id).inserted }
     }

@@ -37,11 +37,14 @@ final class Bench {
   }
 
   static func change(_ name: String, _ number: Int = 0) -> Change {
-    let fields: [String: FieldValue] = [
+    Change(RecordKey(zone, name), .save(type: "Task", FieldChanges(values: fields(number))))
+  }
+
+  static func fields(_ number: Int) -> [String: FieldValue] {
+    [
       "title": .string("A title of some words, number \(number)"), "done": .int64(Int64(number % 2)),
       "rank": .double(Double(number) / 7), "due": .timestamp(1_700_000_000_000 + Int64(number)),
     ]
-    return Change(RecordKey(zone, name), .save(type: "Task", FieldChanges(values: fields)))
   }
 
   static func engine(_ store: SyncStore, _ transport: any CKTransport) -> SyncEngine {

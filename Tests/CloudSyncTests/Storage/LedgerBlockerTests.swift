@@ -95,7 +95,7 @@ import Testing
       (operation.kind, operation.base, operation.changes) = (.delete, operation.changes.values, FieldChanges())
       operation.baseTag = "tag"
     }
-    if random.next() % 8 == 0 { operation.group = "\(operation.key.zone) \(random.next() % 3)" }
+    if random.next() % 3 == 0 { operation.group = "\(operation.key.zone) \(random.next() % 3)" }
     if random.next() % 9 == 0 { operation.state = .failed }
     return operation
   }

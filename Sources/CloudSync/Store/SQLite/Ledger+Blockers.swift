@@ -32,10 +32,19 @@ extension Ledger {
 
   // MARK: - Notes
 
-  /// Notes one of the operations that block this one, or that nothing does.
+  /// Notes one of the operations that block this one, or that nothing does. For a member of a group, one outside of the
+  /// group if there is one, because the whole group waits for that.
   func noteBlocker(of id: Int64) throws {
-    let known: Int64? = try one("SELECT waitsFor FROM operations WHERE id = ?", [id])
-    let blocker: Int64? = try one("SELECT blocker FROM blockers WHERE operation = ? LIMIT 1", [id])
+    guard let row = try row("SELECT waitsFor, atomicGroup FROM operations WHERE id = ?", [id]) else { return }
+    let known: Int64? = row["waitsFor"]
+    var blocker: Int64? = try one("SELECT blocker FROM blockers WHERE operation = ? LIMIT 1", [id])
+    if blocker != nil, let group: String = row["atomicGroup"] {
+      let outside = """
+        SELECT b.blocker FROM blockers b JOIN operations p ON p.id = b.blocker
+          WHERE b.operation = ? AND p.atomicGroup IS NOT ? LIMIT 1
+        """
+      blocker = try one(outside, [id, group]) ?? blocker
+    }
     guard known != blocker else { return }
     try run("UPDATE operations SET waitsFor = ? WHERE id = ?", [blocker, id])
     try run("DELETE FROM cycleChecks WHERE operation = ?", [id])
@@ -43,7 +52,7 @@ extension Ledger {
     try run(
       """
       INSERT INTO cycleChecks(operation) SELECT o.id FROM operations o JOIN operations b ON b.id = o.waitsFor
-        WHERE o.id = ? AND (b.waitsFor IS NOT NULL OR b.atomicGroup IS NOT NULL)
+        WHERE o.id = ? AND (b.waitsFor IS NOT NULL OR (b.atomicGroup IS NOT NULL AND b.atomicGroup IS NOT o.atomicGroup))
           AND (o.atomicGroup IS NOT NULL OR EXISTS (SELECT 1 FROM operations w WHERE w.waitsFor = o.id))
       """,
       [id]
@@ -89,9 +98,20 @@ extension Ledger {
       let check = try row("SELECT * FROM cycleChecks WHERE isCycle = 0 ORDER BY operation LIMIT 1", [])
     {
       let (id, steps): (Int64, Int) = (check["operation"], check["steps"])
-      let path = try path(from: check["position"] ?? id, until: id, limit: left)
+      // A group waits as a whole, so reaching another member closes the cycle as well.
+      let group: String? = try one(
+        """
+        SELECT o.atomicGroup FROM operations o JOIN operations b ON b.id = o.waitsFor
+          WHERE o.id = ? AND b.atomicGroup IS NOT o.atomicGroup
+        """,
+        [id]
+      )
+      let path = try path(from: check["position"] ?? id, until: id, or: group, limit: left)
       left -= path.count
-      if path.last == .some(id) {
+      let isClosed = try path.last.flatMap(\.self).map { last in
+        try last == id || group != nil && one("SELECT atomicGroup FROM operations WHERE id = ?", [last]) == group
+      }
+      if isClosed == true {
         try run("UPDATE cycleChecks SET isCycle = 1 WHERE operation = ?", [id])
       } else if let last = path.last.flatMap(\.self), try steps + path.count < operationCount() {
         try run(
@@ -112,11 +132,11 @@ extension Ledger {
   /// Operations of which each was found in a cycle.
   func cycles() throws -> [Int64] { try all("SELECT operation FROM cycleChecks WHERE isCycle = 1 ORDER BY operation") }
 
-  /// Follows the notes from an operation, at most to another one. For an atomic group, a member's blocker outside the
-  /// group counts.
+  /// Follows the notes from an operation, at most to another one or a member of a group. For an atomic group, a member's
+  /// blocker outside the group counts.
   ///
   /// - Returns: the operations passed; nil where the notes end.
-  private func path(from start: Int64, until end: Int64, limit: Int) throws -> [Int64?] {
+  private func path(from start: Int64, until end: Int64, or group: String?, limit: Int) throws -> [Int64?] {
     try Optional<Int64>.fetchAll(
       database.cachedStatement(
         sql: """
@@ -126,11 +146,11 @@ extension Ledger {
             SELECT coalesce(o.waitsFor, (SELECT m.waitsFor FROM operations m JOIN operations b ON b.id = m.waitsFor
                 WHERE m.atomicGroup = o.atomicGroup AND b.atomicGroup IS NOT o.atomicGroup LIMIT 1)), steps + 1
               FROM path JOIN operations o ON o.id = path.id
-              WHERE steps < ?3 AND (steps = 0 OR path.id <> ?2))
+              WHERE steps < ?3 AND (steps = 0 OR (path.id <> ?2 AND (?4 IS NULL OR o.atomicGroup IS NOT ?4))))
           SELECT id FROM path WHERE steps > 0
           """
       ),
-      arguments: [start, end, limit]
+      arguments: [start, end, limit, group]
     )
   }
 }

@@ -9,7 +9,7 @@ extension Ledger {
     var index = ""
     var arguments: StatementArguments = ["now": query.now, "limit": query.limit]
     switch query.kind {
-    case .free(let zone): return try free(zone, query).candidates
+    case .free(let zone): return try free(zone, query).free
     case .zoneOperations:
       index = "INDEXED BY operationsOfZones"
       condition = "\(Self.sendable) AND name IS NULL"
@@ -40,7 +40,7 @@ extension Ledger {
     arguments += ["held": try heldZones(now: query.now)]
     // Where many wait for one, only as many as are wanted are read.
     let order = if case .waitingFor = query.kind { "" } else { "ORDER BY id" }
-    return try rows("\(Self.selection) \(index) WHERE \(condition) \(order) LIMIT :limit", arguments)
+    return try rows("\(Self.selection) FROM operations o \(index) WHERE \(condition) \(order) LIMIT :limit", arguments)
       .map(Self.candidate)
   }
 
@@ -48,9 +48,7 @@ extension Ledger {
   private static let selection = """
     SELECT id, operation, zone, owner, bytes, atomicGroup, suspicion,
       CASE operation WHEN 'save' THEN (SELECT count(*) FROM refs WHERE operation = o.id AND isReleased = 0) ELSE 0 END AS links,
-      CASE WHEN json_valid(assets) THEN json_array_length(assets) ELSE 0 END AS assets,
-      (SELECT blocker FROM blockers b WHERE b.operation = o.id LIMIT 1) AS blocker
-    FROM operations o
+      CASE WHEN json_valid(assets) THEN json_array_length(assets) ELSE 0 END AS assets
     """
 
   private static func candidate(_ row: Row) throws -> Workload.Candidate {
@@ -86,22 +84,41 @@ extension Ledger {
   /// Each part of the queue (a type's saves or deletes) is read from an index of operations that nothing is noted to
   /// block, so dead letters, blocked operations and paused types cost nothing.
   ///
-  /// - Returns: also the operations that turned out to be blocked, which is to be noted.
-  func free(_ zone: ZoneKey, _ query: CandidateQuery) throws -> (candidates: [Workload.Candidate], blocked: [Int64]) {
-    guard try !closedZones(now: query.now).contains(zone) else { return ([], []) }
+  func free(_ zone: ZoneKey, _ query: CandidateQuery) throws -> FreeOperations {
+    var found = FreeOperations()
+    guard try !closedZones(now: query.now).contains(zone) else { return found }
     let parts = Dictionary(grouping: try openParts(of: zone, savesAreHeld: query.savesAreHeld)) {
       query.typeOrder.types.isEmpty ? 0 : query.typeOrder.rank($0.kind, $0.type)
     }
-    var candidates: [Workload.Candidate] = []
-    var blocked: [Int64] = []
-    for (_, parts) in parts.sorted(by: { $0.key < $1.key }) where candidates.count < query.limit {
-      let found = try oldest(of: parts, in: zone, query)
-      for row in found {
-        let blocker: Int64? = row["blocker"]
-        if blocker == nil { candidates.append(try Self.candidate(row)) } else { blocked.append(row["id"]) }
+    var groups: Set<String> = []
+    for (_, parts) in parts.sorted(by: { $0.key < $1.key }) where found.free.count < query.limit {
+      for row in try oldest(of: parts, in: zone, query) {
+        let candidate = try Self.candidate(row)
+        if row["isBlocked"] {
+          found.blocked.append(candidate)
+        } else if let group = candidate.group, row["isOfBlockedGroup"] {
+          groups.insert(group)
+        } else {
+          found.free.append(candidate)
+        }
       }
     }
-    return (Array(candidates.prefix(query.limit)), blocked)
+    found.free = Array(found.free.prefix(query.limit))
+    found.toNote = found.blocked.map(\.id) + (try groups.flatMap(blockedFromOutside))
+    return found
+  }
+
+  /// The members of a group that operations outside block, as far as that is not noted.
+  private func blockedFromOutside(_ group: String) throws -> [Int64] {
+    try all(
+      """
+      SELECT m.id FROM operations m WHERE m.atomicGroup = ?
+        AND EXISTS (SELECT 1 FROM blockers b JOIN operations p ON p.id = b.blocker
+          WHERE b.operation = m.id AND p.atomicGroup IS NOT m.atomicGroup)
+        AND NOT EXISTS (SELECT 1 FROM operations p WHERE p.id = m.waitsFor AND p.atomicGroup IS NOT m.atomicGroup)
+      """,
+      [group]
+    )
   }
 
   /// The oldest rows of some parts of a zone's queue.
@@ -110,6 +127,7 @@ extension Ledger {
   {
     // Many types share the rows that are read.
     let limit = min(query.limit, max(50, 8 * SyncStore.window / parts.count))
+    let held = try heldZones(now: query.now)
     // A part of which not all was read has older rows than those of others beyond this one.
     var end = Int64.max
     var found: [Row] = []
@@ -120,15 +138,20 @@ extension Ledger {
       ] {
         let rows = try rows(
           """
-          \(Self.selection) INDEXED BY \(index)
+          \(Self.selection),
+            EXISTS (SELECT 1 FROM blockers b WHERE b.operation = o.id) AS isBlocked,
+            atomicGroup IS NOT NULL AND EXISTS
+              (SELECT 1 FROM operations m JOIN blockers b ON b.operation = m.id JOIN operations p ON p.id = b.blocker
+                WHERE m.atomicGroup = o.atomicGroup AND p.atomicGroup IS NOT o.atomicGroup) AS isOfBlockedGroup
+          FROM operations o INDEXED BY \(index)
           WHERE zone = :zone AND owner = :owner AND operation = :kind AND type IS :type AND \(state)
             AND waitsFor IS NULL AND needsReadBack = 0 AND needsUpload = 0 AND name IS NOT NULL
-            AND \(Self.isNotGone) AND \(wholeGroup(query))
+            AND \(Self.isNotGone) AND \(isOfReadyGroup(query)) AND \(Self.isOfFreeGroup)
           ORDER BY \(order) LIMIT :limit
           """,
           [
             "zone": zone.zone, "owner": zone.owner, "kind": part.kind.rawValue, "type": part.type, "now": query.now,
-            "limit": limit, "held": try heldZones(now: query.now),
+            "limit": limit, "held": held,
           ]
         )
         if rows.count == limit, order == "id", let last = rows.last { end = min(end, last["id"]) }
@@ -208,15 +231,11 @@ extension Ledger {
     """
   }
 
-  /// The condition that an operation has no group, or one that can be sent as a whole: all members are ready, and
-  /// nothing outside blocks one of them.
-  private func wholeGroup(_ query: CandidateQuery) -> String {
+  /// The condition that an operation has no group, or one of which no member is noted to wait for one outside.
+  private static let isOfFreeGroup = """
+    (atomicGroup IS NULL OR NOT EXISTS (SELECT 1 FROM operations m JOIN operations p ON p.id = m.waitsFor
+      WHERE m.atomicGroup = o.atomicGroup AND p.atomicGroup IS NOT o.atomicGroup))
     """
-    \(isOfReadyGroup(query)) AND (atomicGroup IS NULL OR NOT EXISTS
-      (SELECT 1 FROM operations m JOIN blockers b ON b.operation = m.id JOIN operations p ON p.id = b.blocker
-        WHERE m.atomicGroup = o.atomicGroup AND p.atomicGroup IS NOT o.atomicGroup))
-    """
-  }
 
   /// Zones of which nothing may be sent: throttled, paused, with a zone delete queued, or with their deletion on hold.
   private func closedZones(now: Int64) throws -> Set<ZoneKey> {

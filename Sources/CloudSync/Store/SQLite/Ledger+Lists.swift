@@ -5,14 +5,17 @@ import GRDB
 extension Ledger {
   // MARK: - Queue
 
+  /// The most blockers that a row of a list names.
+  private static let blockersShown = 10
+
   func operations(matching query: QueueQuery, offset: Int, limit: Int?) throws -> Window<QueueRow> {
     let (sql, arguments) = Self.condition(query)
     let condition = sql ?? "1"
     // A filter by these columns alone can use the counts.
-    let isCounted = query.text.isEmpty && (query.filter?.columns ?? []).isSubset(of: [.state, .zone, .type])
+    let isCounted =
+      query.text.isEmpty && (query.filter?.columns ?? []).isSubset(of: [.state, .zone, .type, .operation])
     let counted = """
-      SELECT coalesce(sum(count), 0)
-        FROM (SELECT state, zone, nullif(type, '') AS type, count FROM queueCounts) WHERE \(condition)
+      SELECT coalesce(sum(count), 0) FROM (SELECT state, zone, nullif(type, '') AS type, operation, count FROM queueCounts) WHERE \(condition)
       """
     let total = try Int.fetchOne(
       list(isCounted ? counted : "SELECT count(*) FROM operations WHERE \(condition)", isUsual: sql == nil),
@@ -21,55 +24,15 @@ extension Ledger {
     let rows = try Row.fetchAll(
       list("SELECT * FROM operations WHERE \(condition) ORDER BY id LIMIT ? OFFSET ?", isUsual: sql == nil),
       arguments: arguments + [limit ?? -1, offset]
-    ).map { row in try QueueRow(row: row, blockers: try blockers(of: row["id"]), serverTag: try serverTag(row)) }
+    ).map { row in
+      try QueueRow(
+        row: row,
+        blockers: try blockers(of: row["id"], limit: Self.blockersShown),
+        serverTag: try serverTag(row)
+      )
+    }
     return Window(total: total ?? 0, offset: offset, rows: rows)
   }
-
-  /// The oldest pending operations, and the waiting ones that are due the earliest, as if they were pending.
-  func oldestUnsent(limit: Int) throws -> [QueueRow] {
-    let pending = "SELECT \(Self.listed) FROM operations WHERE state = 'pending' ORDER BY id LIMIT ?"
-    let waiting = """
-      SELECT \(Self.listed) FROM operations INDEXED BY operationsByDue WHERE nextAttemptAt IS NOT NULL
-        ORDER BY nextAttemptAt LIMIT ?
-      """
-    return try asPending(rows(pending, [limit]) + rows(waiting, [limit]))
-  }
-
-  /// The oldest operations of a part of the queue, as if they were pending, among so many of its zone or of its type.
-  func oldestUnsent(of part: QueuePart, among count: Int, limit: Int) throws -> [QueueRow] {
-    let ofZone = """
-      SELECT * FROM
-        (SELECT \(Self.listed) FROM operations INDEXED BY operationsToSend WHERE zone = ? AND owner = ? AND state = ?
-          ORDER BY id LIMIT ?)
-        WHERE coalesce(type, '') = ? LIMIT ?
-      """
-    let ofType = """
-      SELECT * FROM (SELECT \(Self.listed) FROM operations INDEXED BY operationsByType WHERE type = ? ORDER BY id LIMIT ?)
-        WHERE zone = ? AND owner = ? AND state = ? LIMIT ?
-      """
-    let (zone, owner, state) = (part.zone.zone, part.zone.owner, part.state.rawValue)
-    let found = try rows(ofZone, [zone, owner, state, count, part.type, limit])
-    return try asPending(found.isEmpty ? rows(ofType, [part.type, count, zone, owner, state, limit]) : found)
-  }
-
-  /// Rows that cannot be read are left out: what becomes of them is decided elsewhere.
-  private func asPending(_ rows: [Row]) throws -> [QueueRow] {
-    try rows.compactMap { row in
-      do {
-        var found = try QueueRow(row: row, blockers: try blockers(of: row["id"]), serverTag: nil)
-        found.state = .pending
-        return found
-      } catch is UnreadableRow {
-        return nil
-      }
-    }
-  }
-
-  /// The columns of `operations` that lists show: all but the payload.
-  private static let listed = """
-    id, operation, zone, owner, name, type, state, reason, generation, isUnanswered, attempts, maxAttempts, nextAttemptAt,
-    errorCode, errorMessage, bytes, enqueuedAt, atomicGroup
-    """
 
   /// The change tag of the server's record, if the operation is in conflict.
   private func serverTag(_ row: Row) throws -> String? {
@@ -180,7 +143,12 @@ extension Ledger {
 
   /// The queue by state, zone and type, in this order, without empty parts.
   func queueParts() throws -> [QueuePart] {
-    try rows("SELECT * FROM queueCounts WHERE count > 0 ORDER BY state, zone, owner, type").compactMap { row in
+    try rows(
+      """
+      SELECT state, zone, owner, type, sum(count) AS count, sum(bytes) AS bytes FROM queueCounts
+      GROUP BY state, zone, owner, type HAVING sum(count) > 0 ORDER BY state, zone, owner, type
+      """
+    ).compactMap { row in
       guard let state = OperationState(rawValue: row["state"]) else { return nil }
       let zone = ZoneKey(zone: row["zone"], owner: row["owner"])
       return QueuePart(state: state, zone: zone, type: row["type"], count: row["count"], bytes: row["bytes"])
@@ -344,8 +312,8 @@ private struct ShownRecords {
   private static let created = ShownRecords(
     sql: """
       SELECT o.zone, o.owner, o.name, o.type, NULL, '{}', NULL, NULL, NULL, o.operation, o.id, o.changes, o.state
-        FROM operations o WHERE o.operation = 'save' AND o.name IS NOT NULL AND NOT EXISTS
-          (SELECT 1 FROM records r WHERE r.zone = o.zone AND r.owner = o.owner AND r.name = o.name)
+        FROM operations o INDEXED BY operationsThatCreate
+        WHERE o.isMirrored = 0 AND o.operation = 'save' AND o.name IS NOT NULL
       """,
     table: "o"
   )

@@ -172,6 +172,15 @@ package struct CandidateQuery: Hashable, Sendable {
   package var limit = Int.max
 }
 
+/// Operations of a zone that nothing is noted to block, oldest first.
+struct FreeOperations {
+  var free: [Workload.Candidate] = []
+  /// Operations that are blocked all the same; they can be sent in a request with what blocks them.
+  var blocked: [Workload.Candidate] = []
+  /// Operations of which it is to be noted that others block them.
+  var toNote: [Int64] = []
+}
+
 /// An order of record types: earlier ones are saved first and deleted last, unless a reference requires otherwise.
 package struct TypeOrder: Hashable, Sendable {
   package let types: [String]

@@ -118,6 +118,9 @@ extension Schema {
     -- Records that exist in the queue alone.
     CREATE INDEX operationsThatCreate ON operations(zone, owner, name)
       WHERE isMirrored = 0 AND operation = 'save' AND name IS NOT NULL;
+    -- By the name first, which filters ask for alone.
+    DROP INDEX operationsByRecord;
+    CREATE UNIQUE INDEX operationsByRecord ON operations(name, zone, owner) WHERE name IS NOT NULL;
     CREATE INDEX operationsByKind ON operations(operation, id);
     """
 
