@@ -123,11 +123,17 @@ extension Ledger {
     }
   }
 
-  func add(_ command: AuditedCommand) throws {
+  /// Adds a command, or updates the count of the one at `row`. Returns the row.
+  func put(_ command: AuditedCommand, at row: Int64? = nil) throws -> Int64 {
+    if let row {
+      try run("UPDATE commands SET count = ? WHERE id = ?", [command.count, row])
+      return row
+    }
     try run(
       "INSERT INTO commands(at, actor, verb, selection, count) VALUES (?, ?, ?, ?, ?)",
       [command.at, command.actor, command.verb, command.selection, command.count]
     )
+    return database.lastInsertedRowID
   }
 
   /// Newest first.
