@@ -30,11 +30,12 @@ struct DeletionHold {
     let names = try ledger.namesGone(zone)
     let own = try own(names, zone)
     // Recent deletions count too: a purge may arrive in many small parts.
-    var losses = try losses(zone, records)
+    var losses = losses(known, records)
     let lost = min(losses.deleted, losses.records - records)
     guard limit.holds(lost + own, of: losses.records) else {
       losses.deleted += own
-      try ledger.setValue(Self.lossesKey(zone), "\(losses.since) \(losses.records) \(losses.deleted)")
+      known.losses = losses
+      try ledger.put(known)
       return names
     }
     known.heldSince = now
@@ -44,21 +45,12 @@ struct DeletionHold {
     return []
   }
 
-  private static func lossesKey(_ zone: ZoneKey) -> String { "losses \(zone.owner)/\(zone.zone)" }
-
-  /// The zone's record count when the current run of deletions began (at most an hour ago), and the deletions applied
-  /// since.
-  private func losses(_ zone: ZoneKey, _ records: Int) throws -> (since: Int64, records: Int, deleted: Int) {
-    let noted = try ledger.value(Self.lossesKey(zone))?.split(separator: " ").compactMap { Int64($0) } ?? []
-    guard noted.count == 3, noted[0] <= now, now - noted[0] < 3_600_000, noted[1] >= records else {
-      return (now, records, 0)
+  /// The deletions applied since the current run of them began, at most an hour ago.
+  private func losses(_ zone: KnownZone, _ records: Int) -> RecentLosses {
+    guard let known = zone.losses, (0..<3_600_000).contains(now - known.since), known.records >= records else {
+      return RecentLosses(since: now, records: records)
     }
-    return (noted[0], Int(noted[1]), Int(noted[2]))
-  }
-
-  /// Resets the counts after a person has decided.
-  static func startOver(_ zone: ZoneKey, _ ledger: Ledger) throws {
-    if try ledger.value(lossesKey(zone)) != nil { try ledger.setValue(lossesKey(zone), nil) }
+    return known
   }
 
   /// Applies deletions, and ends the hold if no marked record is left.

@@ -228,7 +228,6 @@ extension SyncStore {
       if !isFinal, !operation.key.name.isEmpty, operation.errorCode != StoreError.unreadable {
         try ledger.add(DroppedChange(operation.changes, of: operation, cause, at: now))
       }
-      try ledger.setValue(waitKey(operation), nil)
       try ledger.end(operation, .discarded, cause, now: now)
     case .pause:
       // A wait that the server asked for continues during the pause.
@@ -244,7 +243,6 @@ extension SyncStore {
       operation.cause = .readyAgain(.resumed(by: actor))
       let kept = try ledger.value(waitKey(operation))?.split(separator: " ").compactMap { Int64($0) } ?? []
       if kept.count == 2 {
-        try ledger.setValue(waitKey(operation), nil)
         // A clock moved back meanwhile must not extend the wait.
         let end = min(kept[1], now + kept[1] - kept[0])
         if end > now { (operation.state, operation.nextAttemptAt, operation.isServersWait) = (.waiting, end, true) }
@@ -253,7 +251,8 @@ extension SyncStore {
     }
   }
 
-  /// The key under which the start of the pause and the end of the server's wait are stored.
+  /// The key under which the start of the pause and the end of the server's wait are stored. A trigger removes it when
+  /// the pause ends.
   private static func waitKey(_ operation: QueuedOperation) -> String { "wait \(operation.id)" }
 
   /// Ends our own back-offs now. Does not touch failed or paused operations.

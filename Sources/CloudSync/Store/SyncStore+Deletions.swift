@@ -160,7 +160,7 @@ extension SyncStore {
             "zone \(zone.zone) has no deletions on hold; `cktop zones list` shows which zones have"
           )
         }
-        if isFirst { try DeletionHold.startOver(zone, ledger) }
+        if isFirst { try ledger.forgetLosses(zone) }
         if isFirst { try audit(verb, "zone \(zone.zone)", onHold.records, actor, zone: zone.zone, now: now, ledger) }
         let done = try body(known, ledger.namesGone(zone, limit: Self.slice), now, ledger)
         // A different version at the next slice means that someone else changed the hold.

@@ -42,6 +42,7 @@ enum Schema {
     migrator.registerMigration("18 unreadable types") { try $0.execute(sql: unreadable) }
     migrator.registerMigration("19 deciding") { try $0.execute(sql: deciding) }
     migrator.registerMigration("20 reporting") { try $0.execute(sql: reporting) }
+    migrator.registerMigration("22 clearing") { try $0.execute(sql: clearing) }
     return migrator
   }()
 
