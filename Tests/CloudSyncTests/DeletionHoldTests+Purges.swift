@@ -61,7 +61,7 @@ extension DeletionHoldTests {
 
     let deleted = try store.write { ledger in
       let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: 1, ledger: ledger))
-      return try zones.map { try hold.conclude($0.0).count }
+      return try zones.map { try hold.conclude(hold.survey($0.0)).count }
     }
 
     #expect(deleted == [4, 4])

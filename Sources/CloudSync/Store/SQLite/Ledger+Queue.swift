@@ -40,6 +40,25 @@ extension Ledger {
     ).map(QueuedOperation.init(row:))
   }
 
+  /// The operations on records of a zone, oldest first.
+  func changes(of zone: ZoneKey) throws -> [Int64] {
+    try all(
+      "SELECT id FROM operations WHERE zone = ? AND owner = ? AND name IS NOT NULL ORDER BY id",
+      [zone.zone, zone.owner]
+    )
+  }
+
+  /// The number of operations on records of a zone, from the counts that triggers keep.
+  func changeCount(of zone: ZoneKey) throws -> Int {
+    try one(
+      """
+      SELECT (SELECT coalesce(sum(count), 0) FROM queueCounts WHERE zone = ?1 AND owner = ?2)
+        - (SELECT count(*) FROM operations WHERE zone = ?1 AND owner = ?2 AND name IS NULL)
+      """,
+      [zone.zone, zone.owner]
+    ) ?? 0
+  }
+
   /// Operations in a zone that depend on the server's records: deletes, and saves with a base tag.
   func dependentOperations(of zone: ZoneKey) throws -> [Int64] {
     try all(
