@@ -42,6 +42,35 @@ extension DeletionHoldTests {
     #expect(try mine.store.records(mirrorOnly: true).total == 10)
   }
 
+  @Test func `zones count their deletions apart, whatever their names and owners`() throws {
+    let store = try SyncStore(
+      SQLiteStorage(inMemory: "shared"),
+      scope: SyncStore.Scope(container: World.container, environment: "development", database: .shared)
+    )
+    let zones = [(ZoneKey(zone: "c", owner: "a/b"), 20), (ZoneKey(zone: "b/c", owner: "a"), 16)]
+    let policy = MergePolicy(.server, deletionGuard: DeletionGuard(count: 5, share: 0))
+    try store.write { ledger in
+      for (zone, records) in zones {
+        try ledger.insertZone(zone, state: .ready)
+        for number in 0..<records {
+          let key = RecordKey(zone, "r\(number)")
+          try ledger.put(MirrorRecord(key: key, type: "Note", changeTag: "1", fields: [:]), epoch: number < 4 ? -1 : 0)
+        }
+      }
+    }
+
+    let deleted = try store.write { ledger in
+      let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: 1, ledger: ledger))
+      return try zones.map { try hold.conclude(hold.survey($0.0)).count }
+    }
+
+    #expect(deleted == [4, 4])
+    #expect(try store.heldDeletions().isEmpty)
+    #expect(try store.count("SELECT sum(losses) FROM zones") == 8)
+    try store.write { ledger in try zones.forEach { try ledger.forgetContents($0.0) } }
+    #expect(try store.count("SELECT count(*) FROM zones WHERE lossesSince IS NOT NULL") == 0)
+  }
+
   @Test func `a purge of several types where there is no feed is held back as one`() async throws {
     let world = try World(.public)
     let mine = try world.device("mine", deletionGuard: DeletionGuard(count: 6, share: 0.5))

@@ -64,7 +64,8 @@ import Testing
       for name in spellings {
         try ledger.put(MirrorRecord(key: RecordKey(zone, name), type: "Note", changeTag: "1", fields: [:]), epoch: -1)
       }
-      return try DeletionHold(reconciliation: Reconciliation(policy: policy, now: 1, ledger: ledger)).conclude(zone)
+      let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: 1, ledger: ledger))
+      return try hold.conclude(hold.survey(zone))
     }
 
     #expect(deleted.map { Array($0.utf8) } == spellings.map { Array($0.utf8) }.reversed())

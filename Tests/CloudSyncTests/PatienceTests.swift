@@ -68,6 +68,22 @@ import Testing
     #expect(try mine.store.read { try $0.value("wait \(id)") } == nil)
   }
 
+  @Test(arguments: ["discard", "zone", "conflict"])
+  func `a pause that ends otherwise than by resuming leaves nothing of the server's wait`(_ end: String) async throws {
+    let (world, mine, id) = try await waiting()
+    let kept = "SELECT count(*) FROM meta WHERE key LIKE 'wait %'"
+    _ = try mine.store.perform(.pause, on: .ids([id]), actor: "test")
+    #expect(try mine.store.count(kept) == 1)
+
+    switch end {
+    case "discard": _ = try mine.store.perform(.discard, on: .ids([id]), actor: "test")
+    case "zone": _ = try mine.store.enqueueZoneDeletion(world.key("a").zoneKey)
+    default: try mine.store.execute("UPDATE operations SET state = 'conflict', conflictAt = 1")
+    }
+
+    #expect(try mine.store.count(kept) == 0)
+  }
+
   @Test func `what went wrong last is told, also where it struck one record alone`() async throws {
     let world = try World()
     let mine = try world.device("mine")

@@ -331,4 +331,19 @@ extension SyncStore {
   }
 
   func count(_ sql: String) throws -> Int { try file.writer.read { try Int.fetchOne($0, sql: sql) ?? 0 } }
+
+  /// Queues many saves of new records, `r1` and so on, in one statement: enqueueing each takes its time.
+  func fill(_ count: Int, _ state: String = "pending", in zone: ZoneKey? = nil) throws {
+    let zone = zone ?? scope.zoneForChangesWithoutOne
+    try execute(
+      """
+      WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
+      INSERT INTO operations(operation, zone, owner, name, type, changes, base, state, reason, enqueuedAt, editedAt, bytes)
+        SELECT 'save', ?, ?, 'r' || n, 'Note', ?, '{}', ?, '', 1, 1, 20 FROM numbers
+      """,
+      [
+        count, zone.zone, zone.owner, try JSONColumn.text(FieldChanges(values: ["x": .int64(1)])), state,
+      ]
+    )
+  }
 }

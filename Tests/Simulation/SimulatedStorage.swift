@@ -44,6 +44,8 @@ final class SimulatedStorage: QueueStorage {
   var assetFolder: URL? { inner.assetFolder }
   func yields(after rows: Int) -> Bool { isWaitedFor && rows >= 2 }
   var hasEngine: Bool { inner.hasEngine }
+  func checkContents() throws(StoreError) { try base.checkContents() }
+
   func engineLock() -> any EngineLock { inner.engineLock() }
 
   func requireInPlace() throws(StoreError) { try inner.requireInPlace() }

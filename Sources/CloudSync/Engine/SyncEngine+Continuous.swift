@@ -89,6 +89,7 @@ extension SyncEngine {
     isAlwaysWithoutApp = isWithoutApp
     self.isWithoutApp = isWithoutApp
     var hasStarted = false
+    var hasChecked = false
     let watcher = watch(wakeup)
     defer { _ = watcher }
     let lookout = watchPlace()
@@ -117,6 +118,8 @@ extension SyncEngine {
           if let taken {
             _ = try store.recoverInFlight(taken)
             if asksApp { try store.noteApp(taken) }
+            if !hasChecked { checkContents() }
+            hasChecked = true
           }
           lease = taken
           continue
@@ -195,6 +198,12 @@ extension SyncEngine {
     guard case .rest(let end) = planner.plan(workload) else { return .work }
     let isHeld = workload.isPaused || workload.waits.contains { $0.key.stopsAll }
     return isHeld ? .held(until: end) : .rest(until: end)
+  }
+
+  /// Looks for damage in the store in the background, once for each process that syncs.
+  private func checkContents() {
+    let storage = store.storage
+    DispatchQueue.global(qos: .background).async { try? storage.checkContents() }
   }
 
   private func watch(_ wakeup: Wakeup) -> StoreWatcher? {

@@ -37,6 +37,8 @@ extension SyncEngine {
       if try store.mayRequest() == false { throw Interrupted() }
     }
     summary.hasMoreToSend = true
+    // A long queue leaves much behind in one sync.
+    try store.forgetOldHistory(lease)
     return hasSent
   }
 

@@ -18,47 +18,55 @@ struct DeletionHold {
     try ledger.touch(key, epoch: MirrorRecord.gone)
   }
 
+  /// The deletions marked in a zone.
+  struct Survey {
+    let zone: ZoneKey
+    var names: [String] = []
+    /// The number of those that count against the guard.
+    var own = 0
+  }
+
+  /// Reads what is marked in a zone that has nothing on hold. It decodes every marked record, so many are surveyed
+  /// outside of the transaction that concludes.
+  func survey(_ zone: ZoneKey) throws -> Survey {
+    var survey = Survey(zone: zone)
+    guard try ledger.zone(zone)?.heldSince == nil else { return survey }
+    survey.names = try ledger.namesGone(zone)
+    if reconciliation.policy.deletionGuard != nil { survey.own = try own(survey.names, zone) }
+    return survey
+  }
+
   /// Called at the end of a zone's change feed: puts the marked deletions on hold if there are too many.
   ///
-  /// - Returns: the records to delete now.
-  func conclude(_ zone: ZoneKey) throws -> [String] {
-    guard var known = try ledger.zone(zone) else { return [] }
-    let count = try ledger.goneCount(zone)
-    guard let limit = reconciliation.policy.deletionGuard, count > 0 else { return try ledger.namesGone(zone) }
-    if known.heldSince != nil { return [] }
+  /// - Returns: the records to delete now. If a crash ends that early, the rest is concluded alike: what is deleted by
+  ///   then counts with it.
+  func conclude(_ survey: Survey) throws -> [String] {
+    let (zone, names, own) = (survey.zone, survey.names, survey.own)
+    guard var known = try ledger.zone(zone), !names.isEmpty else { return [] }
+    guard let limit = reconciliation.policy.deletionGuard else { return names }
     let records = try ledger.recordCount(of: zone)
-    let names = try ledger.namesGone(zone)
-    let own = try own(names, zone)
     // Recent deletions count too: a purge may arrive in many small parts.
-    var losses = try losses(zone, records)
+    var losses = losses(known, records)
     let lost = min(losses.deleted, losses.records - records)
     guard limit.holds(lost + own, of: losses.records) else {
       losses.deleted += own
-      try ledger.setValue(Self.lossesKey(zone), "\(losses.since) \(losses.records) \(losses.deleted)")
+      known.losses = losses
+      try ledger.put(known)
       return names
     }
     known.heldSince = now
     try ledger.put(known)
-    let event = Event.deletionsOnHold(zone: zone.zone, deleted: lost + count, of: losses.records)
+    let event = Event.deletionsOnHold(zone: zone.zone, deleted: lost + names.count, of: losses.records)
     try EventLog.add(event, now: now, ledger)
     return []
   }
 
-  private static func lossesKey(_ zone: ZoneKey) -> String { "losses \(zone.owner)/\(zone.zone)" }
-
-  /// The zone's record count when the current run of deletions began (at most an hour ago), and the deletions applied
-  /// since.
-  private func losses(_ zone: ZoneKey, _ records: Int) throws -> (since: Int64, records: Int, deleted: Int) {
-    let noted = try ledger.value(Self.lossesKey(zone))?.split(separator: " ").compactMap { Int64($0) } ?? []
-    guard noted.count == 3, noted[0] <= now, now - noted[0] < 3_600_000, noted[1] >= records else {
-      return (now, records, 0)
+  /// The deletions applied since the current run of them began, at most an hour ago.
+  private func losses(_ zone: KnownZone, _ records: Int) -> RecentLosses {
+    guard let known = zone.losses, (0..<3_600_000).contains(now - known.since), known.records >= records else {
+      return RecentLosses(since: now, records: records)
     }
-    return (noted[0], Int(noted[1]), Int(noted[2]))
-  }
-
-  /// Resets the counts after a person has decided.
-  static func startOver(_ zone: ZoneKey, _ ledger: Ledger) throws {
-    if try ledger.value(lossesKey(zone)) != nil { try ledger.setValue(lossesKey(zone), nil) }
+    return known
   }
 
   /// Applies deletions, and ends the hold if no marked record is left.

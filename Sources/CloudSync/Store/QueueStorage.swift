@@ -29,6 +29,10 @@ package protocol QueueStorage: Sendable {
   /// Throws if the opened file is no longer the one at its path. Every read and write checks this first.
   func requireInPlace() throws(StoreError)
 
+  /// Reads everything once, one table after the other, without blocking others. If damage is found, all later
+  /// transactions are rejected.
+  func checkContents() throws(StoreError)
+
   /// Returns the lock that only one engine holds at a time, not taken yet.
   func engineLock() -> any EngineLock
 

@@ -13,18 +13,22 @@ enum Retention {
   static let attempts = 100
   /// Milliseconds between two runs.
   private static let interval: Int64 = 3_600_000
-  /// The maximum number of rows that one transaction removes, so that other writers do not wait.
-  private static let portion = 1000
-
-  /// Removes old and excess history, if the last run was long enough ago.
-  static func apply(now: Int64, _ ledger: Ledger) throws {
-    if let last = try ledger.value("retainedAt").flatMap({ Int64($0) }), (0..<interval).contains(now - last) { return }
-    let limit = now - age
-    let endings = try ledger.removeHistory(endedBefore: limit, keeping: endings, limit: portion)
-    let commands = try ledger.removeCommands(before: limit, keeping: commands, limit: portion)
-    try ledger.removeDropped(before: limit)
-    // If there may be more, the next sync continues.
-    if endings < portion, commands < portion { try ledger.setValue("retainedAt", String(now)) }
+  /// Removes some old and excess history: what is beyond a number always, what is beyond an age if the last time was long
+  /// enough ago.
+  ///
+  /// - Returns: whether there may be more.
+  static func apply(now: Int64, _ ledger: Ledger) throws -> Bool {
+    let last = try ledger.value("retainedAt").flatMap { Int64($0) }
+    let isDue = last.map { !(0..<interval).contains(now - $0) } ?? true
+    let limit = isDue ? now - age : .min
+    let removed = [
+      try ledger.removeHistory(endedBefore: limit, keeping: endings, limit: SyncStore.slice),
+      try ledger.removeCommands(before: limit, keeping: commands, limit: SyncStore.slice),
+      try ledger.removeDropped(before: limit, limit: SyncStore.slice),
+    ]
+    if removed.contains(SyncStore.slice) { return true }
+    if isDue { try ledger.setValue("retainedAt", String(now)) }
+    return false
   }
 
   /// Records a failed attempt of an operation.

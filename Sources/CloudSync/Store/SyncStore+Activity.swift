@@ -72,8 +72,13 @@ extension SyncStore {
         if isWhole { row.lastSuccessAt = now }
         if isComplete { row.errorStands = false }
       }
-      try Retention.apply(now: now, ledger)
     }
+    try forgetOldHistory(lease)
+  }
+
+  /// Removes old and excess history, in one transaction for each slice.
+  func forgetOldHistory(_ lease: Lease) throws(StoreError) {
+    while try write(lease, { try Retention.apply(now: $1, $0) }) {}
   }
 
   /// Records that a pause or a wait interrupted a sync.
@@ -158,14 +163,15 @@ extension SyncStore {
     random: Double,
     _ lease: Lease
   ) throws(StoreError) {
-    try write(lease) { ledger, now in
-      let results = Interpreter.byZone(zones, results)
+    let results = Interpreter.byZone(zones, results)
+    let refused = try write(lease) { ledger, now in
+      var refused: [(ZoneKey, WebServicesError)] = []
       for zone in zones {
         switch results[zone] {
         case .zone: try ledger.markCreatedHere(zone)
         case .failure(_, let error) where error.code == .exists: try ledger.markCreatedHere(zone)
         case .failure(_, let error) where error.code == .badRequest || error.code == .accessDenied:
-          try Self.failChanges(of: zone, error, now: now, ledger)
+          refused.append((zone, error))
         case .failure(_, let error):
           try Self.hold(zone, error, now: now, random: random, ledger)
         case nil:
@@ -173,7 +179,9 @@ extension SyncStore {
           try Self.hold(zone, error, now: now, random: random, ledger)
         }
       }
+      return refused
     }
+    for (zone, error) in refused { try failChanges(of: zone, error, lease) }
   }
 
   /// Backs off a zone that cannot be created now.
@@ -188,13 +196,19 @@ extension SyncStore {
     try Throttles.set(.zone(zone), error, now: now, random: random, as: event, ledger)
   }
 
-  /// Fails the changes of a zone that the server refuses to create.
-  private static func failChanges(of zone: ZoneKey, _ error: WebServicesError, now: Int64, _ ledger: Ledger) throws {
-    let held = try ledger.operations(of: zone).filter { !$0.key.name.isEmpty }
-    for var operation in held where operation.state == .pending || operation.state == .waiting {
-      operation.fail(.zoneCannotBeCreated(zone: zone.zone, code: error.code.name, message: error.reason))
-      try ledger.update(operation)
-      try ledger.count(failed: 1, now: now)
+  /// Fails the changes of a zone that the server refuses to create. After a crash, the server refuses it again.
+  private func failChanges(of zone: ZoneKey, _ error: WebServicesError, _ lease: Lease) throws(StoreError) {
+    let ids = try read { try $0.changes(of: zone) }
+    _ = try writeInSlices(ids, lease) { slice, ledger, now in
+      var failed = 0
+      while let id = slice.next() {
+        guard var operation = try ledger.operation(id), operation.state == .pending || operation.state == .waiting
+        else { continue }
+        operation.fail(.zoneCannotBeCreated(zone: zone.zone, code: error.code.name, message: error.reason))
+        try ledger.update(operation)
+        failed += 1
+      }
+      try ledger.count(failed: failed, now: now)
     }
   }
 }

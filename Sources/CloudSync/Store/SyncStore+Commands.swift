@@ -11,7 +11,8 @@ package enum Selection: Hashable, Sendable {
   /// The selection as written to the audit log.
   var text: String {
     switch self {
-    case .ids(let ids): ids.map(String.init).joined(separator: " ")
+    case .ids(let ids):
+      ids.prefix(20).map(String.init).joined(separator: " ") + (ids.count > 20 ? " and \(ids.count - 20) more" : "")
     case .matching(_, let text, ""): text
     case .matching(_, let text, let part): "\(text), containing '\(part)'"
     case .all: "all"
@@ -43,61 +44,82 @@ package struct CommandResult: Hashable, Sendable {
   package var rules: [PauseRule] = []
   /// Skipped operations that changed since the version that was decided on, in their current version.
   package var moved: [QueueRow] = []
+  /// The number of selected operations that were not reached, because the command was stopped.
+  package var notReached = 0
 
   package init() {}
+
+  mutating func add(_ other: CommandResult) {
+    changed += other.changed
+    skipped.merge(other.skipped) { $1 }
+    unknown += other.unknown
+    unanswered += other.unanswered
+    moved += other.moved
+  }
 }
 
 /// Commands of operators. They change the store itself, so the syncing process sees them at once. All are audited.
 extension SyncStore {
-  /// Applies `verb` to exactly the selected operations, in one transaction.
+  /// Applies `verb` to exactly the selected operations, in transactions of at most `slice` rows.
+  ///
+  /// The operations are selected at the start. One that no longer matches the filter when its turn comes is left alone
+  /// and not reported.
   ///
   /// - Parameters:
   ///   - versions: the versions that were decided on; an operation in another version is left alone.
-  ///   - dryRun: reports what would be done without doing it.
+  ///   - dryRun: reports what would be done, and only reads.
   ///   - isFinal: whether a discard cannot be undone.
   ///   - actor: the operator's name, for the audit log.
+  ///   - continues: called between transactions with the number of operations done and of all selected ones; the command
+  ///     stops if it returns false.
   package func perform(
     _ verb: QueueVerb,
     on selection: Selection,
     versions: [Int64: String] = [:],
     dryRun: Bool = false,
     isFinal: Bool = false,
-    actor: String
+    actor: String,
+    continues: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(StoreError) -> CommandResult {
     if selection == .all, verb == .pause || verb == .resume {
       return try performOnEverything(verb, dryRun: dryRun, actor: actor)
     }
-    let now = now()
-    if !dryRun { try recoverFromDeadEngine() }
-    // Operations that a dead engine left in flight are recovered before the command, so a dry run treats them as
-    // pending.
-    let hasEngine = storage.hasEngine
-    return try write { ledger in
+    let start = now()
+    if dryRun { return try preview(verb, on: selection, versions, now: start) }
+    try recoverFromDeadEngine()
+    let slices = try read { ledger in
+      let ids = try Self.ids(selection, now: start, ledger)
+      return Self.slices(of: ids, groups: verb == .discard && ids.count > Self.slice ? try ledger.groups(of: ids) : [:])
+    }
+    let named: Int64? = if case .ids(let ids) = selection, ids.count == 1 { ids[0] } else { nil }
+    let command = AuditedCommand(at: start, actor: actor, verb: verb.rawValue, selection: selection.text, count: 0)
+    return try carryOut(command, on: slices, about: named, continues: continues) { ids, ledger, now in
       var result = CommandResult()
-      for id in try ids(selection, now: now, ledger) {
-        guard var operation = try ledger.operation(id) else {
-          result.unknown.append(id)
-          continue
-        }
-        if let row = try Self.moved(operation, from: versions[id], ledger) {
-          result.skipped[id] = row.hasMoved
-          result.moved.append(row)
-          continue
-        }
-        let isUnanswered = operation.isUnanswered || operation.state == .inFlight
-        if dryRun, !hasEngine, operation.state == .inFlight { operation.state = .pending }
-        if let obstacle = Self.obstacle(to: verb, operation) {
-          result.skipped[id] = obstacle
-          continue
-        }
-        result.changed.append(id)
-        if isUnanswered { result.unanswered.append(id) }
-        if dryRun { continue }
+      for id in try Self.matching(ids, selection, now: start, ledger) {
+        guard var operation = try Self.selected(id, selection, versions[id], into: &result, ledger),
+          Self.isReady(operation, for: verb, into: &result)
+        else { continue }
         try Self.apply(verb, &operation, isFinal: isFinal, actor, now: now, ledger)
       }
-      guard !dryRun else { return result }
-      let named: Int64? = if case .ids(let ids) = selection, ids.count == 1 { ids[0] } else { nil }
-      try audit(verb.rawValue, selection.text, result.changed.count, actor, operation: named, now: now, ledger)
+      return result
+    }
+  }
+
+  /// Returns what `perform` would do.
+  private func preview(_ verb: QueueVerb, on selection: Selection, _ versions: [Int64: String], now: Int64)
+    throws(StoreError) -> CommandResult
+  {
+    let hasEngine = storage.hasEngine
+    return try read { ledger in
+      var result = CommandResult()
+      for id in try Self.ids(selection, now: now, ledger) {
+        guard var operation = try Self.selected(id, selection, versions[id], into: &result, ledger) else { continue }
+        if !hasEngine, operation.state == .inFlight {
+          // A command recovers what a dead engine left in flight first.
+          (operation.state, operation.isUnanswered) = (.pending, !operation.key.name.isEmpty)
+        }
+        _ = Self.isReady(operation, for: verb, into: &result)
+      }
       return result
     }
   }
@@ -114,7 +136,8 @@ extension SyncStore {
     return result
   }
 
-  private func ids(_ selection: Selection, now: Int64, _ ledger: Ledger) throws -> [Int64] {
+  /// The operations that are selected now.
+  private static func ids(_ selection: Selection, now: Int64, _ ledger: Ledger) throws -> [Int64] {
     switch selection {
     case .ids(let ids):
       var seen: Set<Int64> = []
@@ -122,6 +145,43 @@ extension SyncStore {
     case .matching(let filter, _, let text): return try ledger.operationIDs(matching: filter, text: text, now: now)
     case .all: return try ledger.operationIDs(matching: nil, now: now)
     }
+  }
+
+  /// Those of the selected operations that still match.
+  private static func matching(_ ids: [Int64], _ selection: Selection, now: Int64, _ ledger: Ledger) throws -> [Int64] {
+    guard case .matching(let filter, _, let text) = selection else { return ids }
+    return try ledger.operationIDs(among: ids, matching: filter, text: text, now: now)
+  }
+
+  /// The operation, if it is still in the queue and in the version that was decided on.
+  private static func selected(
+    _ id: Int64,
+    _ selection: Selection,
+    _ version: String?,
+    into result: inout CommandResult,
+    _ ledger: Ledger
+  ) throws -> QueuedOperation? {
+    guard let operation = try ledger.operation(id) else {
+      if case .ids = selection { result.unknown.append(id) }
+      return nil
+    }
+    guard let row = try moved(operation, from: version, ledger) else { return operation }
+    result.skipped[id] = row.hasMoved
+    result.moved.append(row)
+    return nil
+  }
+
+  /// Adds an operation to those changed or skipped. Returns whether the verb applies to it.
+  private static func isReady(_ operation: QueuedOperation, for verb: QueueVerb, into result: inout CommandResult)
+    -> Bool
+  {
+    if let obstacle = obstacle(to: verb, operation) {
+      result.skipped[operation.id] = obstacle
+      return false
+    }
+    result.changed.append(operation.id)
+    if operation.isUnanswered { result.unanswered.append(operation.id) }
+    return true
   }
 
   /// The reason why a verb skips an operation; nil if it applies.
@@ -168,7 +228,6 @@ extension SyncStore {
       if !isFinal, !operation.key.name.isEmpty, operation.errorCode != StoreError.unreadable {
         try ledger.add(DroppedChange(operation.changes, of: operation, cause, at: now))
       }
-      try ledger.setValue(waitKey(operation), nil)
       try ledger.end(operation, .discarded, cause, now: now)
     case .pause:
       // A wait that the server asked for continues during the pause.
@@ -184,7 +243,6 @@ extension SyncStore {
       operation.cause = .readyAgain(.resumed(by: actor))
       let kept = try ledger.value(waitKey(operation))?.split(separator: " ").compactMap { Int64($0) } ?? []
       if kept.count == 2 {
-        try ledger.setValue(waitKey(operation), nil)
         // A clock moved back meanwhile must not extend the wait.
         let end = min(kept[1], now + kept[1] - kept[0])
         if end > now { (operation.state, operation.nextAttemptAt, operation.isServersWait) = (.waiting, end, true) }
@@ -193,7 +251,8 @@ extension SyncStore {
     }
   }
 
-  /// The key under which the start of the pause and the end of the server's wait are stored.
+  /// The key under which the start of the pause and the end of the server's wait are stored. A trigger removes it when
+  /// the pause ends.
   private static func waitKey(_ operation: QueuedOperation) -> String { "wait \(operation.id)" }
 
   /// Ends our own back-offs now. Does not touch failed or paused operations.
@@ -204,16 +263,27 @@ extension SyncStore {
   /// - Returns: how many operations are ready again.
   package func flush(endsThrottles: Bool = false, actor: String?) throws(StoreError) -> Int {
     let now = now()
-    return try write { ledger in
-      let count = try ledger.endBackOffs(now: now, throttledToo: endsThrottles)
-      // Keep the row, so that the next refusal still waits longer.
-      for var wait in try ledger.waits(after: now) where wait.isOwn || endsThrottles {
-        wait.until = now
-        try ledger.put(wait)
-      }
-      if let actor { try audit("flush", endsThrottles ? "throttles" : "", count, actor, now: now, ledger) }
-      return count
+    // Keep the row of a wait, so that the next refusal still waits longer.
+    let (ids, waits) = try read { ledger in
+      let waits = try ledger.waits(after: now).filter { $0.isOwn || endsThrottles }
+      return (try ledger.backOffs(now: now, throttledToo: endsThrottles), waits)
     }
+    if actor == nil, ids.isEmpty, waits.isEmpty { return 0 }
+    if !waits.isEmpty {
+      try write { ledger in
+        for var wait in try ledger.waits(after: now) where wait.isOwn || endsThrottles {
+          wait.until = now
+          try ledger.put(wait)
+        }
+      }
+    }
+    let selection = endsThrottles ? "throttles" : ""
+    let command = actor.map { AuditedCommand(at: now, actor: $0, verb: "flush", selection: selection, count: 0) }
+    return try carryOut(command, on: Self.slices(of: ids)) { ids, ledger, _ in
+      var result = CommandResult()
+      result.changed = try ledger.endBackOffs(ids, now: now, throttledToo: endsThrottles)
+      return result
+    }.changed.count
   }
 
   /// Recovers operations that a dead engine left in flight, so that commands can apply to them.
@@ -222,20 +292,5 @@ extension SyncStore {
     guard inFlight > 0, let lease = try Lease.acquire(self) else { return }
     defer { lease.release(self) }
     _ = try recoverInFlight(lease)
-  }
-
-  func audit(
-    _ verb: String,
-    _ selection: String,
-    _ count: Int,
-    _ actor: String,
-    operation: Int64? = nil,
-    zone: String? = nil,
-    now: Int64,
-    _ ledger: Ledger
-  ) throws {
-    try ledger.add(AuditedCommand(at: now, actor: actor, verb: verb, selection: selection, count: count))
-    let event = Event.command(verb: verb, selection: selection, count: count)
-    try EventLog.add(event, operation: operation, zone: zone, actor: actor, now: now, ledger)
   }
 }

@@ -31,14 +31,7 @@ extension SyncStore {
   /// Counts the records on hold in a zone that have queued edits, and those whose asset files were deleted on the
   /// server.
   package func heldContents(of zone: ZoneKey) throws(StoreError) -> (edits: Int, withFiles: Int) {
-    try read { ledger in
-      try ledger.namesGone(zone).reduce(into: (edits: 0, withFiles: 0)) { contents, name in
-        let key = RecordKey(zone, name)
-        if try ledger.operation(for: key) != nil { contents.edits += 1 }
-        let fields = try ledger.record(key)?.fields.values
-        if fields?.contains(where: { $0.assets?.isEmpty == false }) == true { contents.withFiles += 1 }
-      }
-    }
+    try read { (edits: try $0.goneCountWithEdits(zone), withFiles: try $0.goneCountWithFiles(zone)) }
   }
 
   /// Applies the deletions on hold in a zone. The store's policy resolves queued edits of the records; if the whole
@@ -160,7 +153,7 @@ extension SyncStore {
             "zone \(zone.zone) has no deletions on hold; `cktop zones list` shows which zones have"
           )
         }
-        if isFirst { try DeletionHold.startOver(zone, ledger) }
+        if isFirst { try ledger.forgetLosses(zone) }
         if isFirst { try audit(verb, "zone \(zone.zone)", onHold.records, actor, zone: zone.zone, now: now, ledger) }
         let done = try body(known, ledger.namesGone(zone, limit: Self.slice), now, ledger)
         // A different version at the next slice means that someone else changed the hold.

@@ -16,7 +16,7 @@ extension SyncStore {
 
   /// The number of queued record changes of a zone.
   package func queuedChanges(in zone: ZoneKey) throws(StoreError) -> Int {
-    try read { try $0.operations(of: zone).count { !$0.key.name.isEmpty } }
+    try read { try $0.changeCount(of: zone) }
   }
 
   private func enqueueZoneOperation(_ zone: ZoneKey, _ kind: OperationKind) throws(StoreError) -> Accepted {

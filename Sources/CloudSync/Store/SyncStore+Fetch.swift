@@ -138,42 +138,76 @@ extension SyncStore {
     policy: MergePolicy,
     _ lease: Lease
   ) throws(StoreError) -> PageEffect {
-    let parts = try writeInSlices(page.records, lease) { slice, ledger, now -> (effect: PageEffect, rest: [String]) in
-      guard let known = try ledger.zone(zone), known.token == token else { return (PageEffect(isStale: true), []) }
+    let parts = try writeInSlices(page.records, lease) { slice, ledger, now -> (effect: PageEffect, isOpen: Bool) in
+      guard let known = try ledger.zone(zone), known.token == token else { return (PageEffect(isStale: true), false) }
       try Throttles.endTrouble(ledger)
       try DeletionHold.release(zone, ledger)
       let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
       var effect = try take(&slice, zone, epoch: known.epoch, isWhole: known.readingAll, reconciliation)
-      guard slice.isLast, !hasFailed(page.records) else { return (effect, []) }
-      guard !page.moreComing else {
-        try Self.advance(zone, page, now: now, ledger)
-        return (effect, [])
+      guard slice.isLast, !hasFailed(page.records) else { return (effect, false) }
+      if !page.moreComing {
+        let candidates = try known.readingAll ? ledger.recordCount(of: zone) : ledger.goneCount(zone)
+        guard candidates <= Planner.requestLimit else { return (effect, true) }
+        let hold = DeletionHold(reconciliation: reconciliation)
+        // A full fetch has seen every record; those not seen were deleted.
+        if known.readingAll {
+          for name in try ledger.namesNotSeen(zone, epoch: known.epoch) { try hold.note(RecordKey(zone, name)) }
+        }
+        let names = try hold.conclude(hold.survey(zone))
+        effect.deleted += names.count
+        try ledger.count(fetched: names.count, now: now)
+        try hold.carryOut(names, of: zone)
       }
-      let hold = DeletionHold(reconciliation: reconciliation)
-      // A full fetch has seen every record; those not seen were deleted.
-      if known.readingAll {
-        for name in try ledger.namesNotSeen(zone, epoch: known.epoch) { try hold.note(RecordKey(zone, name)) }
-      }
-      let names = try hold.conclude(zone)
-      effect.deleted += names.count
-      try ledger.count(fetched: names.count, now: now)
-      guard names.count <= Planner.requestLimit else { return (effect, names) }
-      try hold.carryOut(names, of: zone)
       try Self.advance(zone, page, now: now, ledger)
-      return (effect, [])
+      return (effect, false)
     }
-    let rest = parts.flatMap(\.rest)
-    if !rest.isEmpty {
-      // Many deletions: others write in between, and the token comes last.
-      _ = try writeInSlices(rest, lease) { slice, ledger, now in
-        let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-        while let name = slice.next() { try reconciliation.takeDeletion(of: RecordKey(zone, name)) }
-        guard slice.isLast else { return }
-        try DeletionHold.release(zone, ledger)
-        if try ledger.zone(zone)?.token == token { try Self.advance(zone, page, now: now, ledger) }
+    var effect = parts.reduce(into: PageEffect()) { $0.add($1.effect) }
+    guard parts.last?.isOpen == true else { return effect }
+    // Many deletions, or a large zone that was fetched in full: others write in between, and the token comes last.
+    let unseen = try read { ledger -> [String] in
+      guard let known = try ledger.zone(zone), known.token == token, known.readingAll else { return [] }
+      return try ledger.namesNotSeen(zone, epoch: known.epoch)
+    }
+    if !unseen.isEmpty {
+      _ = try writeInSlices(unseen, lease) { slice, ledger, now in
+        let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger))
+        while let name = slice.next() { try hold.note(RecordKey(zone, name)) }
       }
     }
-    return parts.reduce(into: PageEffect()) { $0.add($1.effect) }
+    effect.deleted += try conclude(zone, policy: policy, lease) { ledger, now in
+      if try ledger.zone(zone)?.token == token { try Self.advance(zone, page, now: now, ledger) }
+    }
+    return effect
+  }
+
+  /// Applies the deletions marked in a zone, or puts them on hold, however many there are.
+  ///
+  /// - Parameter end: called in the last transaction.
+  /// - Returns: the number of records deleted.
+  private func conclude(
+    _ zone: ZoneKey,
+    policy: MergePolicy,
+    _ lease: Lease,
+    _ end: (Ledger, _ now: Int64) throws -> Void
+  ) throws(StoreError) -> Int {
+    let start = now()
+    let survey = try read { ledger in
+      try DeletionHold(reconciliation: Reconciliation(policy: policy, now: start, ledger: ledger)).survey(zone)
+    }
+    let names = try write(lease) { ledger, now in
+      let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger))
+      let names = try hold.conclude(survey)
+      try ledger.count(fetched: names.count, now: now)
+      return names
+    }
+    _ = try writeInSlices(names, lease) { slice, ledger, now in
+      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
+      while let name = slice.next() { try reconciliation.takeDeletion(of: RecordKey(zone, name)) }
+      guard slice.isLast else { return }
+      try DeletionHold.release(zone, ledger)
+      try end(ledger, now)
+    }
+    return names.count
   }
 
   private static func advance(_ zone: ZoneKey, _ page: WireZoneChanges, now: Int64, _ ledger: Ledger) throws {
@@ -308,13 +342,7 @@ extension SyncStore {
   /// - Returns: the number of records deleted.
   func concludeSweeps(of zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
     guard try read({ try $0.goneCount(zone) > 0 && $0.zone(zone)?.heldSince == nil }) else { return 0 }
-    return try write(lease) { ledger, now in
-      let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger))
-      let names = try hold.conclude(zone)
-      try hold.carryOut(names, of: zone)
-      try ledger.count(fetched: names.count, now: now)
-      return names.count
-    }
+    return try conclude(zone, policy: policy, lease) { _, _ in }
   }
 
   private func hasFailed(_ results: [WireRecordResult]) -> Bool {

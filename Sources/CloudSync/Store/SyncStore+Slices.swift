@@ -3,20 +3,20 @@ import CloudKit
 /// The part of a long series of rows that one transaction writes.
 struct TransactionSlice<Row> {
   private let rows: ArraySlice<Row>
-  private let yields: (Int) -> Bool
+  private let ends: (Int) -> Bool
   /// Whether this is the first slice.
   let isFirst: Bool
   private(set) var taken = 0
 
-  fileprivate init(_ rows: ArraySlice<Row>, isFirst: Bool, yields: @escaping (Int) -> Bool) {
+  fileprivate init(_ rows: ArraySlice<Row>, isFirst: Bool, ends: @escaping (Int) -> Bool) {
     self.rows = rows
     self.isFirst = isFirst
-    self.yields = yields
+    self.ends = ends
   }
 
   /// The next row; nil when this transaction has to end or all rows are written.
   mutating func next() -> Row? {
-    guard taken < rows.count, taken == 0 || !yields(taken) else { return nil }
+    guard taken < rows.count, taken == 0 || !ends(taken) else { return nil }
     defer { taken += 1 }
     return rows[rows.startIndex + taken]
   }
@@ -36,8 +36,8 @@ extension SyncStore {
   /// The number of rows that one statement changes: much faster than single rows, and short enough for other writers.
   static let writtenAtOnce = 16
 
-  /// Writes many rows in several transactions, so that other writers, such as an app that enqueues a change, do not
-  /// wait for all of them.
+  /// Writes many rows in several transactions of at most `slice` rows, so that other writers, such as an app that
+  /// enqueues a change, do not wait for all of them.
   ///
   /// Each transaction must leave a valid state, and the whole must be repeatable after a crash.
   ///
@@ -54,7 +54,9 @@ extension SyncStore {
     var place = 0
     repeat {
       let (value, taken) = try write(lease) { ledger, now in
-        var slice = TransactionSlice(rows[place...], isFirst: place == 0) { !isWhole && self.storage.yields(after: $0) }
+        var slice = TransactionSlice(rows[place...], isFirst: place == 0) { taken in
+          !isWhole && (taken >= Self.slice || self.storage.yields(after: taken))
+        }
         return (try body(&slice, ledger, now), slice.taken)
       }
       values.append(value)

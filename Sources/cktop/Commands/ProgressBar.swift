@@ -1,5 +1,6 @@
 import CloudSync
 import Facts
+import Synchronization
 
 /// A progress bar on standard error for terminals, drawn from the store, whichever process syncs.
 final class ProgressBar: Sendable {
@@ -46,10 +47,49 @@ final class ProgressBar: Sendable {
     let rest = progress.etaSeconds.map { ", \(Int($0.rounded(.up))) s left" } ?? ""
     let verb = progress.phase == .upload ? "uploaded" : "sent"
     let text = "\(verb) \(progress.amount) of \(progress.whole)\(rate)\(rest)"
+    return line(text, done: progress.done, of: progress.total, width: width)
+  }
+
+  /// A bar with a text behind it; only the text where there is no room for both.
+  static func line(_ text: String, done: Int, of total: Int, width: Int) -> String {
     let room = width - text.count - 5
     guard room >= 10 else { return text.cut(toColumns: width - 1) }
     let length = min(room, 40)
-    let filled = length * progress.done / progress.total
+    let filled = length * done / total
     return "[" + String(repeating: "#", count: filled) + String(repeating: "-", count: length - filled) + "] " + text
+  }
+}
+
+/// The progress of a command that changes many operations in several transactions: shown on standard error where that
+/// is a terminal. SIGINT, SIGTERM and SIGHUP stop the command between two of them.
+final class CommandProgress: Sendable {
+  private let signals = Mutex<StopSignals?>(nil)
+  private let isStopped = Atomic(false)
+
+  private init() {}
+
+  /// Runs a command that calls `continues` between its transactions, with the number of operations done and of all.
+  static func during<Value>(_ command: (_ continues: (Int, Int) -> Bool) throws -> Value) rethrows -> Value {
+    let progress = CommandProgress()
+    defer { progress.end() }
+    return try command(progress.continues)
+  }
+
+  private func continues(_ done: Int, _ total: Int) -> Bool {
+    // Not before the first transaction is over: a command of one is too short to be stopped.
+    signals.withLock { signals in
+      if signals == nil { signals = StopSignals { [weak self] in self?.isStopped.store(true, ordering: .relaxed) } }
+    }
+    if let width = OutputStream.error.width {
+      let text = "\(done) of \(Words.count(total, "operation"))"
+      OutputStream.error.write("\r" + ProgressBar.line(text, done: done, of: total, width: width) + "\u{1B}[K")
+    }
+    return !isStopped.load(ordering: .relaxed)
+  }
+
+  private func end() {
+    guard let signals = signals.withLock({ $0 }) else { return }
+    signals.end()
+    if OutputStream.error.isTerminal { OutputStream.error.write("\r\u{1B}[K") }
   }
 }

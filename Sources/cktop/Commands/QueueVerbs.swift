@@ -54,7 +54,17 @@ struct QueueSelection: ParsableArguments {
     let store = try session.storeToCommand(dryRun: dryRun)
     let decided = verb == .discard && !dryRun ? try confirmed(store, selection, named) : (selection, named)
     guard let (selection, versions) = decided else { return }
-    try report(verb, try store.perform(verb, on: selection, versions: versions, dryRun: dryRun, actor: Operator.name))
+    let result = try CommandProgress.during { continues in
+      try store.perform(
+        verb,
+        on: selection,
+        versions: versions,
+        dryRun: dryRun,
+        actor: Operator.name,
+        continues: continues
+      )
+    }
+    try report(verb, result)
   }
 
   /// Asks before a discard. Exactly the operations of the question are discarded, in the versions that they had then.
@@ -84,7 +94,7 @@ struct QueueSelection: ParsableArguments {
         "unknown": .array(result.unknown.map(OutputJSON.integer)),
         "unanswered": .array(result.unanswered.map(OutputJSON.integer)),
         "rules": .array(result.rules.map { .text($0.text) }),
-        "moved": .array(result.moved.map { .object($0.json) }),
+        "moved": .array(result.moved.map { .object($0.json) }), "notReached": .integer(Int64(result.notReached)),
       ]
       OutputStream.standard.line(object.line)
     } else if let line = ruleLine(verb, result) {
@@ -105,13 +115,17 @@ struct QueueSelection: ParsableArguments {
     for id in result.unknown {
       CommandFailure("there is no operation \(id) in the queue; cktop queue list shows them all", .itemsFailed).report()
     }
-    guard !ids.isEmpty else { return }
+    if result.notReached > 0 {
+      let rest = Words.count(result.notReached, "operation")
+      CommandFailure("stopped before \(rest); give the command again to continue", .itemsFailed).report()
+    }
     // Named one by one, they were expected to be acted on.
-    for (id, reason) in skipped {
+    for (id, reason) in skipped where !ids.isEmpty {
       CommandFailure("operation \(id) was left alone: \(reason); cktop queue show \(id) shows it", .itemsFailed)
         .report()
     }
-    if !result.unknown.isEmpty || !skipped.isEmpty { try CommandStatus.itemsFailed.end() }
+    let areLeft = !ids.isEmpty && !(result.unknown.isEmpty && skipped.isEmpty)
+    if areLeft || result.notReached > 0 { try CommandStatus.itemsFailed.end() }
   }
 }
 

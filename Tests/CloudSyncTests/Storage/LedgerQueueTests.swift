@@ -178,10 +178,12 @@ import Testing
 
       #expect(try ledger.nextBackOffEnd(after: 899) == 900)
       #expect(try ledger.nextBackOffEnd(after: 900) == nil)
-      #expect(try ledger.endBackOffs(now: 899) == 1)
+      #expect(try ledger.backOffs(now: 899, throttledToo: false) == [own])
+      #expect(try ledger.endBackOffs([own, asked], now: 899, throttledToo: false) == [own])
       #expect(try ledger.operation(own)?.state == .pending)
       #expect(try ledger.operation(asked)?.state == .waiting)
-      #expect(try ledger.endBackOffs(now: 900) == 1)
+      #expect(try ledger.backOffs(now: 900, throttledToo: false) == [asked])
+      #expect(try ledger.endBackOffs([own, asked], now: 900, throttledToo: false) == [asked])
       #expect(try ledger.operationCount(in: .pending) == 4)
     }
   }

@@ -47,7 +47,7 @@ import Testing
       try store.file.writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     }
     let storage = try SQLiteStorage(path: path)
-    try storage.checkInParts()
+    try storage.checkContents()
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
     // The first pages are needed to open it at all.
     let pages = try file.seekToEnd() / 4096
@@ -58,7 +58,7 @@ import Testing
     try file.close()
     let large = try SQLiteStorage(path: path, pagesCheckedOnOpening: 0)
 
-    let error = try #require(#expect(throws: StoreError.self) { try large.checkInParts() })
+    let error = try #require(#expect(throws: StoreError.self) { try large.checkContents() })
 
     #expect(error.kind == .damaged)
     #expect(error.message.contains(path))

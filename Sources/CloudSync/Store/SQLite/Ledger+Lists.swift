@@ -46,7 +46,7 @@ extension Ledger {
   }
 
   /// The SQL condition of a query; nil if it matches the whole queue.
-  private static func condition(_ query: QueueQuery) -> (sql: String?, arguments: StatementArguments) {
+  static func condition(_ query: QueueQuery) -> (sql: String?, arguments: StatementArguments) {
     var conditions: [String] = []
     var arguments = StatementArguments()
     if let filter = query.filter {

@@ -123,11 +123,17 @@ extension Ledger {
     }
   }
 
-  func add(_ command: AuditedCommand) throws {
+  /// Adds a command, or updates the count of the one at `row`. Returns the row.
+  func put(_ command: AuditedCommand, at row: Int64? = nil) throws -> Int64 {
+    if let row {
+      try run("UPDATE commands SET count = ? WHERE id = ?", [command.count, row])
+      return row
+    }
     try run(
       "INSERT INTO commands(at, actor, verb, selection, count) VALUES (?, ?, ?, ?, ?)",
       [command.at, command.actor, command.verb, command.selection, command.count]
     )
+    return database.lastInsertedRowID
   }
 
   /// Newest first.
@@ -195,8 +201,11 @@ extension Ledger {
     )
   }
 
-  /// Removes changes dropped before a time; they can no longer be undone.
-  func removeDropped(before time: Int64) throws {
-    try run("DELETE FROM dropped WHERE at < ?", [time])
+  /// Removes changes dropped before a time, at most `limit` at once; they can no longer be undone. Returns the number
+  /// removed.
+  func removeDropped(before time: Int64, limit: Int) throws -> Int {
+    let old = try rows("SELECT id, at FROM dropped ORDER BY id LIMIT ?", [limit]).prefix { $0["at"] < time }
+    for row in old { try run("DELETE FROM dropped WHERE id = ?", [row["id"]]) }
+    return old.count
   }
 }

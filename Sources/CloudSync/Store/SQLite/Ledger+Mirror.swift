@@ -1,3 +1,4 @@
+import CloudKit
 import GRDB
 
 /// The table `records`: every record in the server's last known version, which is the merge base of new changes.
@@ -87,6 +88,36 @@ extension Ledger {
       """,
       [zone.zone, zone.owner, limit]
     )
+  }
+
+  /// The number of records marked as deleted that have a queued operation.
+  func goneCountWithEdits(_ zone: ZoneKey) throws -> Int {
+    try one(
+      """
+      SELECT count(*) FROM records r INDEXED BY recordsGone WHERE zone = ? AND owner = ? AND epoch < 0 AND EXISTS
+        (SELECT 1 FROM operations o WHERE o.zone = r.zone AND o.owner = r.owner AND o.name = r.name)
+      """,
+      [zone.zone, zone.owner]
+    ) ?? 0
+  }
+
+  /// The number of records marked as deleted that have asset files. Only records whose text names the type of assets
+  /// are decoded.
+  func goneCountWithFiles(_ zone: ZoneKey) throws -> Int {
+    var count = 0
+    let records = try Row.fetchCursor(
+      database,
+      sql: """
+        SELECT \(MirrorRecord.columns) FROM records INDEXED BY recordsGone
+        WHERE zone = ? AND owner = ? AND epoch < 0 AND instr(fields, 'ASSETID') > 0
+        """,
+      arguments: [zone.zone, zone.owner]
+    )
+    while let row = try records.next() {
+      let fields = try MirrorRecord(row: row).fields.values
+      if fields.contains(where: { $0.assets?.isEmpty == false }) { count += 1 }
+    }
+    return count
   }
 
   func goneCount(_ zone: ZoneKey) throws -> Int {

@@ -40,6 +40,25 @@ extension Ledger {
     ).map(QueuedOperation.init(row:))
   }
 
+  /// The operations on records of a zone, oldest first.
+  func changes(of zone: ZoneKey) throws -> [Int64] {
+    try all(
+      "SELECT id FROM operations WHERE zone = ? AND owner = ? AND name IS NOT NULL ORDER BY id",
+      [zone.zone, zone.owner]
+    )
+  }
+
+  /// The number of operations on records of a zone, from the counts that triggers keep.
+  func changeCount(of zone: ZoneKey) throws -> Int {
+    try one(
+      """
+      SELECT (SELECT coalesce(sum(count), 0) FROM queueCounts WHERE zone = ?1 AND owner = ?2)
+        - (SELECT count(*) FROM operations WHERE zone = ?1 AND owner = ?2 AND name IS NULL)
+      """,
+      [zone.zone, zone.owner]
+    ) ?? 0
+  }
+
   /// Operations in a zone that depend on the server's records: deletes, and saves with a base tag.
   func dependentOperations(of zone: ZoneKey) throws -> [Int64] {
     try all(
@@ -227,18 +246,47 @@ extension Ledger {
     return database.changesCount
   }
 
-  /// Makes operations pending whose wait is our own back-off, or a server's wait that is over. Returns their number.
+  /// The waiting operations whose wait is our own back-off, or a server's wait that is over.
   ///
-  /// - Parameter throttledToo: whether to end the server's current waits too.
-  func endBackOffs(now: Int64, throttledToo: Bool = false) throws -> Int {
-    try run(
+  /// - Parameter throttledToo: whether to include the server's current waits.
+  func backOffs(now: Int64, throttledToo: Bool) throws -> [Int64] {
+    try all("SELECT id FROM operations WHERE \(Self.isBackOff) ORDER BY id", [now, throttledToo])
+  }
+
+  /// Makes those of these operations pending that are still in such a wait. Returns them.
+  func endBackOffs(_ ids: [Int64], now: Int64, throttledToo: Bool) throws -> [Int64] {
+    try all(
       """
       UPDATE operations SET state = 'pending', nextAttemptAt = NULL, isServersWait = 0, reason = ?
-      WHERE state = 'waiting' AND (isServersWait = 0 OR nextAttemptAt <= ? OR ?)
+      WHERE id IN (SELECT value FROM json_each(?)) AND \(Self.isBackOff) RETURNING id
       """,
-      [Cause.readyAgain(.flushed).stored, now, throttledToo]
+      [Cause.readyAgain(.flushed).stored, try Self.json(ids), now, throttledToo]
     )
-    return database.changesCount
+  }
+
+  private static let isBackOff = "state = 'waiting' AND (isServersWait = 0 OR nextAttemptAt <= ? OR ?)"
+
+  /// The atomic groups of those of these operations that are in one.
+  func groups(of ids: [Int64]) throws -> [Int64: String] {
+    let sql = """
+      SELECT id, atomicGroup FROM operations
+      WHERE atomicGroup IS NOT NULL AND id IN (SELECT value FROM json_each(?))
+      """
+    return try rows(sql, [try Self.json(ids)]).reduce(into: [:]) { $0[$1[0]] = $1[1] }
+  }
+
+  /// Those of these operations that match a filter and a text, in the same order.
+  func operationIDs(among ids: [Int64], matching filter: QueueFilter, text: String, now: Int64) throws -> [Int64] {
+    let (sql, arguments) = Self.condition(QueueQuery(filter: filter, text: text, now: now))
+    // The join goes from the few rows to the condition, not from an index on one of its columns.
+    return try Int64.fetchAll(
+      database,
+      sql: """
+        SELECT id FROM (SELECT key AS place, value AS selected FROM json_each(?)) CROSS JOIN operations ON id = selected
+        WHERE \(sql ?? "1") ORDER BY place
+        """,
+      arguments: [try Self.json(ids)] + arguments
+    )
   }
 
   func operationCount() throws -> Int { try one("SELECT sum(count) FROM queueCounts") ?? 0 }

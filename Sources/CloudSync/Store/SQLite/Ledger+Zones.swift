@@ -14,16 +14,18 @@ extension Ledger {
     try run(
       """
       INSERT INTO zones(zone, owner, state, createdHere, needsFetch, token, tokenAt, lastFetchAt, epoch, readingAll,
-        served, heldSince)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        served, heldSince, lossesSince, lossesOf, losses)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT(zone, owner) DO UPDATE SET
         state = excluded.state, createdHere = excluded.createdHere, needsFetch = excluded.needsFetch,
         token = excluded.token, tokenAt = excluded.tokenAt, lastFetchAt = excluded.lastFetchAt, epoch = excluded.epoch,
-        readingAll = excluded.readingAll, served = excluded.served, heldSince = excluded.heldSince
+        readingAll = excluded.readingAll, served = excluded.served, heldSince = excluded.heldSince,
+        lossesSince = excluded.lossesSince, lossesOf = excluded.lossesOf, losses = excluded.losses
       """,
       [
         zone.key.zone, zone.key.owner, zone.state.rawValue, zone.createdHere, zone.needsFetch, zone.token, zone.tokenAt,
         zone.lastFetchAt, zone.epoch, zone.readingAll, zone.served, zone.heldSince,
+        zone.losses?.since, zone.losses?.records, zone.losses?.deleted,
       ]
     )
   }
@@ -161,8 +163,12 @@ extension Ledger {
       zone.needsFetch = false
       zone.readingAll = false
       zone.heldSince = heldSince
+      if heldSince == nil { zone.losses = nil }
     }
   }
+
+  /// Starts counting deletions again, after a person has decided about them.
+  func forgetLosses(_ key: ZoneKey) throws { try change(key) { $0.losses = nil } }
 
   /// The names of all records in a zone that are marked as deleted.
   func namesGone(_ key: ZoneKey) throws -> [String] { try namesGone(key, limit: .max) }

@@ -34,6 +34,8 @@ package struct KnownZone: Hashable, Sendable {
   package var served: Int64 = 0
   /// The start of the hold on deletions of records or of the zone itself.
   package var heldSince: Int64?
+  /// The deletions that were applied within an hour.
+  package var losses: RecentLosses?
   /// Incremented by the store's triggers whenever the deletions on hold change; `put` does not write it.
   package var heldNumber: Int64 = 0
 
@@ -44,6 +46,14 @@ package struct KnownZone: Hashable, Sendable {
 
   /// The version of the deletions on hold; nil if there are none.
   var heldVersion: String? { heldSince.map { DecisionVersion.hold(key, since: $0, number: heldNumber) } }
+}
+
+/// The deletions that were applied in a zone since a time.
+package struct RecentLosses: Hashable, Sendable {
+  package var since: Int64
+  /// The zone's record count at that time.
+  package var records: Int
+  package var deleted = 0
 }
 
 /// A polled query for a zone and record type without a change feed.

@@ -4,23 +4,19 @@ import GRDB
 /// Finding damage. A damaged file is rejected, not repaired, because a repair can silently lose a part of the queue.
 /// The file is left unchanged, for a restore from a copy or for recovery tools.
 extension SQLiteStorage {
-  /// The size up to which a file is checked on opening, which takes a fraction of a second; larger ones are checked in
-  /// parts while in use.
-  static let pagesCheckedOnOpening = 20_000
+  /// The size up to which a file is checked on opening, which takes milliseconds; larger ones are checked by the process
+  /// that syncs them.
+  static let pagesCheckedOnOpening = 1000
 
-  /// Checks small files now and starts a background check of larger ones.
+  /// Checks a small file.
   func checkOnOpening(upTo limit: Int) throws {
-    let isSmall = try writer.writeWithoutTransaction { database in
-      guard try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0 <= limit else { return false }
+    try writer.writeWithoutTransaction { database in
+      guard try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0 <= limit else { return }
       if let fault = try String.fetchOne(database, sql: "PRAGMA quick_check(1)"), fault != "ok" { throw damage(fault) }
-      return true
     }
-    guard !isSmall else { return }
-    DispatchQueue.global(qos: .utility).async { [weak self] in try? self?.checkInParts() }
   }
 
-  /// Checks one table after the other without blocking others. If damage is found, all later transactions are rejected.
-  package func checkInParts() throws(StoreError) {
+  package func checkContents() throws(StoreError) {
     do {
       let tables = try writer.read {
         try String.fetchAll($0, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")

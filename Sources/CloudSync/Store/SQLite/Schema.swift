@@ -43,6 +43,7 @@ enum Schema {
     migrator.registerMigration("19 deciding") { try $0.execute(sql: deciding) }
     migrator.registerMigration("20 reporting") { try $0.execute(sql: reporting) }
     migrator.registerMigration("21 bounds") { try $0.execute(sql: bounds) }
+    migrator.registerMigration("22 clearing") { try $0.execute(sql: clearing) }
     return migrator
   }()
 

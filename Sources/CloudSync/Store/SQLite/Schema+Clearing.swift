@@ -1,0 +1,21 @@
+extension Schema {
+  /// Values that end with the operation or zone that they belong to.
+  static let clearing = """
+    -- The rest of a server's wait is kept during a pause; it ends with the pause, however that ends.
+    CREATE TRIGGER pauseEnded AFTER UPDATE OF state ON operations WHEN old.state = 'paused' AND new.state <> 'paused' BEGIN
+      DELETE FROM meta WHERE key = 'wait ' || old.id;
+    END;
+    CREATE TRIGGER pausedRemoved AFTER DELETE ON operations WHEN old.state = 'paused' BEGIN
+      DELETE FROM meta WHERE key = 'wait ' || old.id;
+    END;
+    DELETE FROM meta WHERE key LIKE 'wait %'
+      AND CAST(substr(key, 6) AS INTEGER) NOT IN (SELECT id FROM operations WHERE state = 'paused');
+
+    -- The deletions that were applied in the current hour: since when, of how many records, and how many. Earlier versions
+    -- kept them under the names of owner and zone, which can contain the separator; their last hour is not counted.
+    ALTER TABLE zones ADD COLUMN lossesSince INTEGER;
+    ALTER TABLE zones ADD COLUMN lossesOf INTEGER;
+    ALTER TABLE zones ADD COLUMN losses INTEGER;
+    DELETE FROM meta WHERE key LIKE 'losses %';
+    """
+}

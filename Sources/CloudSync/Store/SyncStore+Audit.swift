@@ -1,0 +1,99 @@
+import CloudKit
+import Facts
+
+/// Recording commands, and carrying out those that change many rows.
+extension SyncStore {
+  /// Carries out a command in one transaction for each slice, and records it once.
+  ///
+  /// The audit row is written with the first slice and counts with each, so that a crash leaves on record what was done.
+  /// The event follows when the command ends, also by a stop or an error.
+  func carryOut(
+    _ command: AuditedCommand?,
+    on slices: [[Int64]],
+    about operation: Int64? = nil,
+    continues: (_ done: Int, _ total: Int) -> Bool = { _, _ in true },
+    _ body: (_ ids: [Int64], Ledger, _ now: Int64) throws -> CommandResult
+  ) throws(StoreError) -> CommandResult {
+    var result = CommandResult()
+    result.notReached = slices.reduce(0) { $0 + $1.count }
+    let total = result.notReached
+    var row: Int64?
+    do throws(StoreError) {
+      for slice in slices {
+        let now = now()
+        let (part, known) = try write { ledger in
+          let part = try body(slice, ledger, now)
+          guard var command else { return (part, row) }
+          command.count = result.changed.count + part.changed.count
+          let known = try ledger.put(command, at: row)
+          if slice.count == result.notReached { try Self.log(command, about: operation, now: now, ledger) }
+          return (part, known)
+        }
+        row = known
+        result.add(part)
+        result.notReached -= slice.count
+        if result.notReached > 0, !continues(total - result.notReached, total) { break }
+      }
+    } catch {
+      guard row != nil else { throw error }
+      try? logEnd(of: command, result, about: operation)
+      var failure = error
+      failure.message += "; \(result.changed.count) of \(Words.count(total, "operation")) had been changed by then"
+      throw failure
+    }
+    if result.notReached > 0 { try logEnd(of: command, result, about: operation) }
+    return result
+  }
+
+  /// Logs a command that ended before its last slice.
+  private func logEnd(of command: AuditedCommand?, _ result: CommandResult, about operation: Int64?) throws(StoreError)
+  {
+    guard var command else { return }
+    command.count = result.changed.count
+    let now = now()
+    try write { try Self.log(command, about: operation, now: now, $0) }
+  }
+
+  private static func log(
+    _ command: AuditedCommand,
+    about operation: Int64?,
+    zone: String? = nil,
+    now: Int64,
+    _ ledger: Ledger
+  ) throws {
+    let event = Event.command(verb: command.verb, selection: command.selection, count: command.count)
+    try EventLog.add(event, operation: operation, zone: zone, actor: command.actor, now: now, ledger)
+  }
+
+  /// Cuts rows into slices; there is at least one. An atomic group stays in one, so that no part of it is sent while the
+  /// rest is still to be discarded.
+  static func slices(of ids: [Int64], groups: [Int64: String] = [:]) -> [[Int64]] {
+    let members = Dictionary(grouping: ids.filter { groups[$0] != nil }) { groups[$0] }
+    var slices: [[Int64]] = [[]]
+    var taken: Set<String> = []
+    for id in ids {
+      let group = groups[id]
+      if let group, !taken.insert(group).inserted { continue }
+      let rows = group.flatMap { members[$0] } ?? [id]
+      if let last = slices.last, !last.isEmpty, last.count + rows.count > slice { slices.append([]) }
+      slices[slices.count - 1] += rows
+    }
+    return slices
+  }
+
+  /// Records a command that was carried out in this transaction.
+  func audit(
+    _ verb: String,
+    _ selection: String,
+    _ count: Int,
+    _ actor: String,
+    operation: Int64? = nil,
+    zone: String? = nil,
+    now: Int64,
+    _ ledger: Ledger
+  ) throws {
+    let command = AuditedCommand(at: now, actor: actor, verb: verb, selection: selection, count: count)
+    _ = try ledger.put(command)
+    try Self.log(command, about: operation, zone: zone, now: now, ledger)
+  }
+}
