@@ -168,6 +168,7 @@ let package = Package(
       name: "CloudSyncTests",
       dependencies: [
         "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ]
     ),
     // Here and not among the other benchmarks, because it measures what is no library's face.

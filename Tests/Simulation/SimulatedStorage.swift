@@ -44,7 +44,7 @@ final class SimulatedStorage: QueueStorage {
   var assetFolder: URL? { inner.assetFolder }
   func yields(after rows: Int) -> Bool { isWaitedFor && rows >= 2 }
   var hasEngine: Bool { inner.hasEngine }
-  func checkContents() throws(StoreError) { try base.checkContents() }
+  func checkContents() throws(StoreError) { try inner.checkContents() }
 
   func engineLock() -> any EngineLock { inner.engineLock() }
 

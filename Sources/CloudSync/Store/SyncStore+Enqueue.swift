@@ -36,14 +36,40 @@ extension SyncStore {
       if let group { try Self.check(group, changes, ledger) }
       var zones: Set<ZoneKey> = []
       let doomed = Set(try ledger.zoneDeletions().keys)
-      let accepted = try zip(changes, assets).map { change, assets in
-        if let refusal = refusal(of: change.key) { return Accepted.refused(refusal) }
-        if case .failure(let refusal) = assets { return .refused(refusal.reason) }
+      let known = try ledger.knownPlaces(of: changes.map(\.key))
+      var keys: Set<RecordKey> = []
+      var accepted: [Accepted] = []
+      /// Operations for records that the store does not know: one statement inserts many.
+      var new: [(place: Int, operation: QueuedOperation)] = []
+      func insertNew() throws {
+        let ids = try ledger.insert(new.map(\.operation))
+        for (id, (place, _)) in zip(ids, new) { accepted[place] = .enqueued(id) }
+        new = []
+      }
+      for (place, change) in changes.enumerated() {
+        if let refusal = refusal(of: change.key) {
+          accepted.append(.refused(refusal))
+          continue
+        }
+        if case .failure(let refusal) = assets[place] {
+          accepted.append(.refused(refusal.reason))
+          continue
+        }
         let zone = change.key.zoneKey
         if zones.insert(zone).inserted { try ledger.insertZone(zone, state: .unconfirmed) }
-        let isDoomed = doomed.contains(zone)
-        return try accept(change, try assets.get(), group: group, isDoomed: isDoomed, now: now, ledger)
+        let isNew = keys.insert(change.key).inserted && !known.contains(place)
+        // Another change to a record has to find the operation of the first.
+        if !isNew { try insertNew() }
+        let (assets, isDoomed) = (try assets[place].get(), doomed.contains(zone))
+        accepted.append(
+          try accept(change, assets, group: group, isDoomed: isDoomed, isNew: isNew, now: now, ledger) { operation in
+            guard isNew else { return try ledger.insert(operation) }
+            new.append((place, operation))
+            return 0
+          }
+        )
       }
+      try insertNew()
       if isWhole || group != nil {
         for case .refused(let reason) in accepted { throw StoreError(.invalid, reason) }
       }
@@ -66,8 +92,24 @@ extension SyncStore {
     now: Int64,
     _ ledger: Ledger
   ) throws -> Accepted {
-    let queued = try ledger.operation(for: change.key)
-    let mirror = try ledger.record(change.key)
+    try accept(change, assets, group: group, isDoomed: isDoomed, isNew: false, now: now, ledger, insert: ledger.insert)
+  }
+
+  /// - Parameters:
+  ///   - isNew: whether the store knows nothing about the record, so that there is nothing to read.
+  ///   - insert: adds a new operation; returns its identifier.
+  private func accept(
+    _ change: Change,
+    _ assets: [QueuedAsset],
+    group: String?,
+    isDoomed: Bool,
+    isNew: Bool,
+    now: Int64,
+    _ ledger: Ledger,
+    insert: (QueuedOperation) throws -> Int64
+  ) throws -> Accepted {
+    let queued = isNew ? nil : try ledger.operation(for: change.key)
+    let mirror = isNew ? nil : try ledger.record(change.key)
     var change = change.canonical
     let accepted: Accepted
     switch change.kind {
@@ -91,12 +133,12 @@ extension SyncStore {
         fields[field] = fields[field]?.replacingAssets(with: descriptors) ?? descriptors.first.map(FieldValue.asset)
       }
       let saving = Saving(change: change, type: type, fields: fields, assets: assets, group: group, isDoomed: isDoomed)
-      accepted = try accept(saving, queued, mirror, now: now, ledger)
+      accepted = try accept(saving, queued, mirror, now: now, ledger, insert: insert)
     case .delete:
-      accepted = try acceptDelete(change, queued, mirror, group: group, now: now, ledger)
+      accepted = try acceptDelete(change, queued, mirror, group: group, now: now, ledger, insert: insert)
     }
     // A dropped change can be undone until the next edit.
-    if case .enqueued = accepted { try ledger.closeDropped(of: change.key) }
+    if !isNew, case .enqueued = accepted { try ledger.closeDropped(of: change.key) }
     return accepted
   }
 
@@ -168,7 +210,8 @@ extension SyncStore {
     _ queued: QueuedOperation?,
     _ mirror: MirrorRecord?,
     now: Int64,
-    _ ledger: Ledger
+    _ ledger: Ledger,
+    insert: (QueuedOperation) throws -> Int64
   ) throws -> Accepted {
     let (change, type, assets, group) = (saving.change, saving.type, saving.assets, saving.group)
     let key = change.key
@@ -210,7 +253,7 @@ extension SyncStore {
       )
       operation.assets = assets
       operation.compareWhereStale(changes.names, base, mirror)
-      return .enqueued(try ledger.insert(operation))
+      return .enqueued(try insert(operation))
     }
     operation.noteSentChanges()
     operation.assets.removeAll { fields.names.contains($0.field) }
@@ -251,7 +294,8 @@ extension SyncStore {
     _ mirror: MirrorRecord?,
     group: String?,
     now: Int64,
-    _ ledger: Ledger
+    _ ledger: Ledger,
+    insert: (QueuedOperation) throws -> Int64
   ) throws -> Accepted {
     // If the caller read another version than the store, delete that version: the server knows which one is later.
     let isOther = change.baseTag != nil && change.baseTag != mirror?.changeTag
@@ -268,7 +312,7 @@ extension SyncStore {
       )
       // Without a tag, the delete would hit a record recreated before the request arrives.
       operation.needsReadBack = baseTag == nil
-      return .enqueued(try ledger.insert(operation))
+      return .enqueued(try insert(operation))
     }
     // Deleting again retries a dead letter.
     if operation.kind == .delete, operation.state != .failed {

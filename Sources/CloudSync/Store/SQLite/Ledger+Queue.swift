@@ -125,8 +125,7 @@ extension Ledger {
       ]
     )
     let id = database.lastInsertedRowID
-    try insert(links, of: id)
-    if operation.kind == .delete || !links.blocking.isEmpty { try noteBlocker(of: id) }
+    try link(operation, links, as: id)
     return id
   }
 
@@ -151,7 +150,7 @@ extension Ledger {
   }
 
   /// The columns that may change, in the order of the two statements above.
-  private func values(_ operation: QueuedOperation) throws -> StatementArguments {
+  func values(_ operation: QueuedOperation) throws -> StatementArguments {
     [
       operation.kind.rawValue, operation.type, try JSONColumn.text(operation.changes),
       try operation.base.isEmpty ? "{}" : JSONColumn.text(operation.base), operation.baseTag, operation.state.rawValue,
@@ -180,6 +179,12 @@ extension Ledger {
           links.plain.insert(key)
         }
       }
+  }
+
+  /// Stores what a new operation refers to, and what blocks it.
+  func link(_ operation: QueuedOperation, _ links: RecordLinks, as id: Int64) throws {
+    try insert(links, of: id)
+    if operation.kind == .delete || !links.blocking.isEmpty { try noteBlocker(of: id) }
   }
 
   private func insert(_ links: RecordLinks, of id: Int64) throws {

@@ -1,0 +1,72 @@
+import CloudKit
+import GRDB
+
+/// Adding many operations.
+extension Ledger {
+  /// The number of rows that one statement inserts.
+  ///
+  /// SQLite writes the text index at the end of each statement, not of each transaction: row by row that costs more
+  /// than all the rest.
+  static let insertedAtOnce = 50
+
+  /// Adds operations with their references. Returns their identifiers, in order.
+  func insert(_ operations: [QueuedOperation]) throws -> [Int64] {
+    let full = operations.count - operations.count % Self.insertedAtOnce
+    var ids: [Int64] = []
+    for start in stride(from: 0, to: full, by: Self.insertedAtOnce) {
+      var part = Array(operations[start..<start + Self.insertedAtOnce])
+      var arguments = StatementArguments()
+      for index in part.indices {
+        part[index].assets = part[index].assets.kept(by: part[index].changes)
+        arguments += try values(part[index]) + fixedValues(part[index])
+      }
+      try run(Self.insertion, arguments)
+      // Identifiers increase by one, because nobody else writes meanwhile.
+      let last = database.lastInsertedRowID
+      let added = (last - Int64(part.count) + 1)...last
+      for (id, operation) in zip(added, part) { try link(operation, operation.links, as: id) }
+      ids += added
+    }
+    return try ids + operations[full...].map { try insert($0) }
+  }
+
+  /// The columns that never change.
+  private func fixedValues(_ operation: QueuedOperation) -> StatementArguments {
+    [
+      operation.key.zone, operation.key.owner, operation.key.name.isEmpty ? nil : operation.key.name,
+      operation.maxAttempts, operation.enqueuedAt, operation.enqueuedBy?.name, operation.enqueuedBy?.pid,
+    ]
+  }
+
+  private static let insertion: String = {
+    let columns = """
+      operation, type, changes, base, baseTag, state, reason, generation, sentGeneration,
+      sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, nextAttemptAt, isServersWait,
+      errorCode, errorMessage, editedAt, conflictAt, bytes, atomicGroup, assets, needsUpload,
+      isUnanswered, lostRounds, askedAbout, suspicion, zone, owner, name, maxAttempts, enqueuedAt, program, pid
+      """
+    let row = "(" + Array(repeating: "?", count: columns.split(separator: ",").count).joined(separator: ", ") + ")"
+    let rows = Array(repeating: row, count: insertedAtOnce).joined(separator: ", ")
+    return "INSERT INTO operations(\(columns)) VALUES \(rows)"
+  }()
+
+  /// The places of those keys of which the store has a record, an operation or a dropped change that can be undone.
+  func knownPlaces(of keys: [RecordKey]) throws -> Set<Int> {
+    var known: Set<Int> = []
+    // By bytes, as SQLite compares: to Swift, two encodings of a name can be equal.
+    let places = Dictionary(grouping: keys.indices) { [Array(keys[$0].zone.utf8), Array(keys[$0].owner.utf8)] }
+    for places in places.values {
+      let zone = keys[places[0]].zoneKey
+      let sql = """
+        SELECT key FROM json_each(?1) n
+          WHERE EXISTS (SELECT 1 FROM operations WHERE zone = ?2 AND owner = ?3 AND name = n.value)
+            OR EXISTS (SELECT 1 FROM records WHERE zone = ?2 AND owner = ?3 AND name = n.value)
+            OR EXISTS (SELECT 1 FROM dropped WHERE zone = ?2 AND owner = ?3 AND name = n.value AND isOpen = 1)
+        """
+      let names = try JSONColumn.text(places.map { keys[$0].name })
+      let found: [Int] = try all(sql, [names, zone.zone, zone.owner])
+      known.formUnion(found.map { places[$0] })
+    }
+    return known
+  }
+}

@@ -1,0 +1,91 @@
+import CloudKit
+import Facts
+import GRDB
+import GRDBSQLite
+import Testing
+
+@testable import CloudSync
+
+/// Steps of planning and screens cost the same in a queue of 20,000 operations as in one of 1,000, in instructions of SQLite.
+struct BoundsTests {
+  private let world: World
+
+  init() throws { world = try World() }
+
+  private func link(_ name: String) -> FieldValue { .reference(WireReference(recordName: name, action: "VALIDATE")) }
+
+  /// A store whose first tenth failed, whose next twentieth waits for a failed one, whose other changes have parents up to
+  /// the half, and with as many records in the mirror.
+  private func store(_ count: Int) throws -> SyncStore {
+    let store = try world.open("store \(count)")
+    _ = try store.enqueue(
+      (0..<count).map { number in
+        let parent: Int? =
+          switch number {
+          case ..<(count / 10): nil
+          case ..<(count * 3 / 20): 0
+          case ..<(count / 2): number - 1
+          default: nil
+          }
+        return world.put("m\(number)", ["parent": parent.map { link("m\($0)") } ?? .int64(1)])
+      }
+    )
+    try store.execute("UPDATE operations SET state = 'failed', errorCode = 'BAD_REQUEST' WHERE id <= \(count / 10)")
+    try store.execute(
+      """
+      WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < \(count))
+      INSERT INTO records(zone, owner, name, type, changeTag, fields) SELECT 'cktop', '', 'r' || n, 'Note', '1', '{}' FROM numbers
+      """
+    )
+    return store
+  }
+
+  /// The number of instructions, in hundreds, that SQLite executes for what `body` reads.
+  private func instructions(_ store: SyncStore, _ body: () throws -> Void) throws -> Int {
+    let count = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+    count.initialize(to: 0)
+    defer { count.deallocate() }
+    func watch(_ isOn: Bool) throws {
+      try store.write { ledger in
+        sqlite3_progress_handler(
+          ledger.database.sqliteConnection,
+          isOn ? 100 : 0,
+          { count in
+            count?.assumingMemoryBound(to: Int.self).pointee += 1
+            return 0
+          },
+          count
+        )
+      }
+    }
+    try watch(true)
+    try body()
+    try watch(false)
+    return count.pointee
+  }
+
+  @Test func `plans, refreshes and first pages cost the same in a long queue as in a short one`() throws {
+    let stores = [try store(1000), try store(20_000)]
+    let filters = ["name = 'm150'", "type = 'Note'", "state = 'failed'", "operation = 'save'", "operation = 'delete'"]
+    let steps: [(name: String, body: (SyncStore) throws -> Void)] =
+      [
+        ("plan", { store in _ = try store.workload().1.plan(store.workload().0) }),
+        ("status", { _ = try $0.status() }),
+        ("queue", { _ = try $0.operations(limit: 50) }),
+        ("records", { store in try store.view { _ = try $0.records(limit: 50) } }),
+        (
+          "pause",
+          { store in
+            _ = try store.pause(.everything, actor: "ana")
+            _ = try store.resume(.everything, actor: "ana")
+          }
+        ),
+      ]
+      + filters.map { text in (text, { _ = try $0.operations(matching: QueueFilter(parsing: text), limit: 50) }) }
+    for (name, body) in steps {
+      // Both have as many rows as a page or a request takes.
+      let costs = try stores.map { store in try instructions(store) { try body(store) } }
+      #expect(costs[1] <= 2 * costs[0] + 50, "\(name): \(costs)")
+    }
+  }
+}
