@@ -66,7 +66,11 @@ extension SyncStore {
     now: Int64,
     _ ledger: Ledger
   ) throws -> Accepted {
-    let queued = try ledger.operation(for: change.key)
+    var queued = try ledger.operation(for: change.key)
+    if isDoomed, let old = queued, try old.id <= ledger.zone(change.key.zoneKey)?.supersededThrough ?? 0 {
+      try Self.supersede(old, now: now, ledger)
+      queued = nil
+    }
     let mirror = try ledger.record(change.key)
     var change = change.canonical
     let accepted: Accepted
