@@ -156,7 +156,7 @@ extension SyncStore {
     try ledger.setValue("signIn", nil)
     guard isSynced, scope.database != .public else { return }
     for zone in try ledger.zones().map(\.key) {
-      let operations = try ledger.operations(of: zone)
+      let operations = try ledger.operations(ledger.changes(of: zone))
       for var operation in operations where operation.kind == .save {
         let known = try ledger.record(operation.key)
         operation.recreate(from: known?.fields ?? [:])
@@ -167,7 +167,9 @@ extension SyncStore {
       }
       try ledger.forgetContents(zone)
       try ledger.removeZone(zone)
-      if !operations.isEmpty { try ledger.insertZone(zone, state: .unconfirmed) }
+      if try !operations.isEmpty || !ledger.zoneOperations(of: zone).isEmpty {
+        try ledger.insertZone(zone, state: .unconfirmed)
+      }
     }
     // The other user fetched these record types; this user starts from the beginning.
     try ledger.removePulls()

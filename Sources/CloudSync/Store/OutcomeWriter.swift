@@ -11,6 +11,7 @@ struct OutcomeWriter {
   var result = SyncStore.OutcomeCounts()
   private let sent: [QueuedOperation]
   private let outcomes: [Int64: Outcome]
+  private let restarted: SyncStore.Restarted
   private var waits: [WaitScope: WebServicesError] = [:]
   private var tooLarge = false
   /// Bytes of what the server took.
@@ -28,7 +29,8 @@ struct OutcomeWriter {
     seconds: Double,
     random: Double,
     sent: [QueuedOperation],
-    outcomes: [Int64: Outcome]
+    outcomes: [Int64: Outcome],
+    restarted: SyncStore.Restarted
   ) {
     self.reconciliation = reconciliation
     self.startedAt = startedAt
@@ -36,6 +38,7 @@ struct OutcomeWriter {
     self.random = random
     self.sent = sent
     self.outcomes = outcomes
+    self.restarted = restarted
   }
 
   /// Whether the request cannot be split: it holds one operation or an atomic group.
@@ -86,14 +89,14 @@ struct OutcomeWriter {
       try acknowledgeDelete(operation, isCurrent: generation == operation.generation)
     case .zoneDone:
       result.acknowledged += 1
-      try Self.acknowledgeZone(operation, reconciliation)
+      try SyncStore.acknowledgeZone(operation, restarted, now: now, ledger)
     case .failed(let error, let disposition):
       try Retention.addAttempt(of: operation, error, startedAt: startedAt, seconds: seconds, ledger)
       if disposition == .acknowledge {
         result.acknowledged += 1
         operation.kind == .delete || sent.kind == .delete
           ? try acknowledgeDelete(operation, isCurrent: generation == operation.generation)
-          : try Self.acknowledgeZone(operation, reconciliation)
+          : try SyncStore.acknowledgeZone(operation, restarted, now: now, ledger)
       } else {
         try fail(&operation, sent, error, disposition)
       }
@@ -157,32 +160,6 @@ struct OutcomeWriter {
     operation.startOver()
     operation.cause = .ready
     try ledger.update(operation)
-  }
-
-  static func acknowledgeZone(_ operation: QueuedOperation, _ reconciliation: Reconciliation) throws {
-    let (ledger, now) = (reconciliation.ledger, reconciliation.now)
-    let zone = operation.key.zoneKey
-    if operation.kind == .zoneSave {
-      try ledger.markCreatedHere(zone)
-    } else {
-      try ledger.forgetContents(zone)
-      let later = try ledger.operations(of: zone).filter { $0.id != operation.id }
-      // Accepted after the zone delete, so meant for the new zone, which is empty.
-      for var operation in later where !operation.key.name.isEmpty {
-        if operation.kind == .delete {
-          try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
-        } else {
-          operation.startOver()
-          try ledger.update(operation)
-        }
-      }
-      if later.contains(where: { $0.kind == .save || $0.kind == .zoneSave }) {
-        try ledger.setState(zone, .unconfirmed)
-      } else {
-        try ledger.removeZone(zone)
-      }
-    }
-    try ledger.end(operation, .acknowledged, .zoneDone, now: now)
   }
 
   // MARK: - Failing

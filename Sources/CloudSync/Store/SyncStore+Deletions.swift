@@ -47,23 +47,38 @@ extension SyncStore {
     ifVersion version: String? = nil,
     actor: String
   ) throws(StoreError) -> DeletionOutcome {
-    try decide("accept deletions", zone, version, actor) { known, names, now, ledger in
+    var zoneIsGone = false
+    let outcome = try decide("accept deletions", zone, version, actor) { known, names, now, ledger in
       if known.state == .deleted {
         let records = try ledger.recordCount(of: zone)
-        try ZoneLoss.accept(zone, now: now, ledger)
-        // A person decides about the zone's queued changes from now on.
-        for var operation in try ledger.operations(of: zone) where operation.kind == .save && !operation.isHeldByPerson
-        {
-          guard operation.state != .inFlight, operation.state != .failed else { continue }
-          operation.fail(.zoneDeleted(zone: zone.zone, code: ServerErrorCode.zoneNotFound.name))
-          try ledger.update(operation)
-        }
-        return records
+        zoneIsGone = records <= Self.slice
+        try zoneIsGone
+          ? ZoneLoss.accept(zone, now: now, ledger) : ZoneLoss.forget(names, of: zone, now: now, ledger)
+        return zoneIsGone ? records : names.count
       }
       let policy = try ledger.settings().merging()
       let hold = DeletionHold(reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger))
       try hold.carryOut(names, of: zone)
       return names.count
+    }
+    if zoneIsGone { try failChanges(ofDeleted: zone) }
+    return outcome
+  }
+
+  /// Fails the changes of a deleted zone: a person decides about them from now on. One that a crash leaves out fails when
+  /// it is sent.
+  private func failChanges(ofDeleted zone: ZoneKey) throws(StoreError) {
+    for ids in Self.slices(of: try read { try $0.changes(of: zone) }) {
+      let now = now()
+      try write { ledger in
+        ledger.now = now
+        guard try ledger.zone(zone)?.state == .deleted else { return }
+        for var operation in try ledger.operations(ids) where operation.kind == .save && !operation.isHeldByPerson {
+          guard operation.state != .inFlight, operation.state != .failed else { continue }
+          operation.fail(.zoneDeleted(zone: zone.zone, code: ServerErrorCode.zoneNotFound.name))
+          try ledger.update(operation)
+        }
+      }
     }
   }
 

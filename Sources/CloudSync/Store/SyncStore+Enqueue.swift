@@ -108,7 +108,11 @@ extension SyncStore {
     _ ledger: Ledger,
     insert: (QueuedOperation) throws -> Int64
   ) throws -> Accepted {
-    let queued = isNew ? nil : try ledger.operation(for: change.key)
+    var queued = isNew ? nil : try ledger.operation(for: change.key)
+    if isDoomed, let old = queued, try old.id <= ledger.zone(change.key.zoneKey)?.supersededThrough ?? 0 {
+      try Self.supersede(old, now: now, ledger)
+      queued = nil
+    }
     let mirror = isNew ? nil : try ledger.record(change.key)
     var change = change.canonical
     let accepted: Accepted

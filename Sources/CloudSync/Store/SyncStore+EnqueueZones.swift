@@ -23,34 +23,139 @@ extension SyncStore {
     guard scope.database == .private else { return .refused("only the private database has zones of one's own") }
     guard !zone.isDefaultZone else { return .refused("\(zone.zone) can be neither made nor deleted") }
     if let problem = NameRule.zoneNameProblem(zone.zone) { return .refused(problem) }
-    let now = now()
-    return try write { ledger in
-      try claimQueue(ledger)
-      let queued = try ledger.operations(of: zone)
-      let same = queued.first { $0.kind == kind }
-      let isThere = try ledger.zone(zone)?.state == .ready && !queued.contains { $0.kind == .zoneDelete }
-      if kind == .zoneSave, same == nil, isThere { return .unchanged }
-      // Deleting the zone again also ends changes queued since the first zone delete.
-      let ended = queued.filter { $0.id != same?.id && (kind == .zoneDelete || $0.kind == .zoneDelete) }
-      if ended.contains(where: { $0.state == .inFlight }) {
-        return .refused("changes of zone \(zone.zone) are on their way; try again in a moment")
-      }
-      for operation in ended {
-        let cause = kind == .zoneDelete ? Cause.zoneDeleteEnqueued : .zoneKept
-        if kind == .zoneDelete, !operation.key.name.isEmpty, operation.errorCode != StoreError.unreadable {
-          try ledger.add(DroppedChange(operation.changes, of: operation, cause, at: now))
-        }
-        try ledger.end(operation, .superseded, cause, now: now)
-      }
-      if var same {
-        let isHeld = same.state == .failed || same.state == .waiting
-        guard isHeld || !ended.isEmpty else { return .unchanged }
-        if isHeld { try edited(&same, group: nil, now: now, ledger) }
-        return .enqueued(same.id)
-      }
-      try ledger.insertZone(zone, state: .unconfirmed)
+    let start = now()
+    var (accepted, hasMore) = try write { ledger in
+      try enqueueZoneOperation(zone, kind, now: start, ledger)
+    }
+    while hasMore {
+      let now = now()
+      hasMore = try write { try Self.endSuperseded(in: zone, now: now, $0) }
+    }
+    return accepted
+  }
+
+  /// Accepts the operation. Of the changes that a zone delete supersedes, it ends the first ones; the others, which are
+  /// not sent from now on, end in transactions of their own, after a crash when the zone is deleted.
+  private func enqueueZoneOperation(_ zone: ZoneKey, _ kind: OperationKind, now: Int64, _ ledger: Ledger) throws
+    -> (Accepted, hasMore: Bool)
+  {
+    try claimQueue(ledger)
+    let queued = try ledger.zoneOperations(of: zone)
+    let same = queued.first { $0.kind == kind }
+    let others = queued.filter { $0.kind != kind }
+    if kind == .zoneSave, same == nil, others.isEmpty, try ledger.zone(zone)?.state == .ready {
+      return (.unchanged, false)
+    }
+    // Deleting the zone again also ends changes queued since the first zone delete.
+    let endsChanges = try kind == .zoneDelete && ledger.changeCount(of: zone) > 0
+    if try others.contains(where: { $0.state == .inFlight }) || (endsChanges && ledger.isSending(to: zone)) {
+      return (.refused("changes of zone \(zone.zone) are on their way; try again in a moment"), false)
+    }
+    let cause = kind == .zoneDelete ? Cause.zoneDeleteEnqueued : .zoneKept
+    try ledger.end(others, .superseded, cause, now: now)
+    try ledger.insertZone(zone, state: .unconfirmed)
+    try ledger.supersede(zone, through: endsChanges ? ledger.lastOperation() : nil)
+    let accepted: Accepted
+    if var same {
+      let isHeld = same.state == .failed || same.state == .waiting
+      if isHeld { try edited(&same, group: nil, now: now, ledger) }
+      accepted = isHeld || endsChanges || !others.isEmpty ? .enqueued(same.id) : .unchanged
+    } else {
       try ledger.changeActivity { $0.lastEnqueueAt = now }
-      return .enqueued(try ledger.insert(QueuedOperation(zone, kind, now: now)))
+      accepted = .enqueued(try ledger.insert(QueuedOperation(zone, kind, now: now)))
+    }
+    return (accepted, try endsChanges && Self.endSuperseded(in: zone, now: now, ledger))
+  }
+
+  /// Ends the next changes that a pending zone delete supersedes. Returns whether there may be more.
+  private static func endSuperseded(in zone: ZoneKey, now: Int64, _ ledger: Ledger) throws -> Bool {
+    guard let last = try ledger.zone(zone)?.supersededThrough, try ledger.isDoomed(zone) else { return false }
+    let ids = try ledger.changes(of: zone, through: last, limit: slice)
+    for operation in try ledger.operations(ids) { try supersede(operation, now: now, ledger) }
+    return ids.count == slice
+  }
+
+  /// Ends a change of a zone whose delete was queued later. It can be restored.
+  static func supersede(_ operation: QueuedOperation, now: Int64, _ ledger: Ledger) throws {
+    if operation.errorCode != StoreError.unreadable {
+      try ledger.add(DroppedChange(operation.changes, of: operation, .zoneDeleteEnqueued, at: now))
+    }
+    try ledger.end(operation, .superseded, .zoneDeleteEnqueued, now: now)
+  }
+
+  // MARK: - The end of a zone delete
+
+  /// The changes behind a zone delete that `clear` has started over, in their generations.
+  typealias Restarted = [Int64: Int64]
+
+  /// Removes the records of a zone that the server has deleted, and starts the changes behind its zone delete over, in
+  /// transactions of their own. What is left is done by the one that acknowledges the zone delete. After a crash it is
+  /// verified, and all of this is repeated.
+  func clear(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) -> Restarted {
+    let isSmall = try read { try $0.recordCount(of: zone) + $0.changeCount(of: zone) <= Self.slice }
+    if isSmall { return [:] }
+    // Without its token, the zone would be fetched in full.
+    try write(lease) { ledger, now in try ledger.forgetFeed(zone, heldSince: nil) }
+    var hasMore = true
+    while hasMore {
+      hasMore = try write(lease) { ledger, now in
+        let names = try ledger.names(of: zone, limit: Self.slice)
+        for name in names { try ledger.removeRecord(RecordKey(zone, name)) }
+        return names.count == Self.slice
+      }
+    }
+    let ids = try read { try $0.changes(of: zone) }
+    return try writeInSlices(ids, lease) { slice, ledger, now in
+      var restarted: Restarted = [:]
+      while let id = slice.next() {
+        if let generation = try Self.startOver(id, now: now, ledger) { restarted[id] = generation }
+      }
+      return restarted
+    }.reduce(into: [:]) { $0.merge($1) { $1 } }
+  }
+
+  /// Applies the deletion of its zone on the server to a change: one queued before the zone delete is superseded, a later
+  /// one is meant for the new zone, which is empty.
+  ///
+  /// - Returns: the generation of a change that is still queued.
+  private static func startOver(_ id: Int64, now: Int64, _ ledger: Ledger) throws -> Int64? {
+    guard var operation = try ledger.operation(id) else { return nil }
+    if try id <= ledger.zone(operation.key.zoneKey)?.supersededThrough ?? 0 {
+      try supersede(operation, now: now, ledger)
+      return nil
+    }
+    guard operation.kind == .save else {
+      try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
+      return nil
+    }
+    operation.startOver()
+    try ledger.update(operation)
+    return operation.generation
+  }
+
+  /// Acknowledges the creation or the deletion of a zone.
+  static func acknowledgeZone(
+    _ operation: QueuedOperation,
+    _ restarted: Restarted,
+    now: Int64,
+    _ ledger: Ledger
+  ) throws {
+    let zone = operation.key.zoneKey
+    if operation.kind == .zoneSave {
+      try ledger.markCreatedHere(zone)
+      return try ledger.end(operation, .acknowledged, .zoneDone, now: now)
+    }
+    // Few records and changes are left, unless many came meanwhile.
+    for (id, generation) in try ledger.generations(of: zone) where restarted[id] != generation {
+      _ = try startOver(id, now: now, ledger)
+    }
+    try ledger.forgetContents(zone)
+    try ledger.end(operation, .acknowledged, .zoneDone, now: now)
+    if try ledger.hasSaves(in: zone) {
+      try ledger.supersede(zone, through: nil)
+      try ledger.setState(zone, .unconfirmed)
+    } else {
+      try ledger.removeZone(zone)
     }
   }
 }

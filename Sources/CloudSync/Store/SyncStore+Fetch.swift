@@ -31,31 +31,36 @@ extension SyncStore {
   /// - Returns: the number of records deleted with their zones.
   func apply(_ page: WireDatabaseChanges, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
     let isShared = scope.database == .shared
-    return try write(lease) { ledger, now in
-      let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-      try Throttles.endTrouble(ledger)
-      var lost = 0
-      // In the private database the server names the owner of each zone; the store does not.
-      let key = { (id: WireZoneID) in ZoneKey(zone: id.zoneName, owner: isShared ? id.ownerRecordName ?? "" : "") }
-      for result in page.zones {
-        switch result {
-        case .zone(let zone) where zone.deleted == true:
-          lost += try ZoneLoss.take(key(zone.zoneID), reconciliation)
-        case .zone(let zone):
-          let key = key(zone.zoneID)
-          let known = try ledger.zone(key)
-          // A zone that was deleted and recreated needs a fetch even if its token is known.
-          let isUnread = zone.syncToken == nil || known?.token != zone.syncToken || known?.state == .deleted
-          if isUnread { try Self.readSoon([key], ledger) }
-        // The page has no data on this zone and the token advances, so fetch the zone's own changes.
-        case .failure(let id?, _): try Self.readSoon([key(id)], ledger)
-        case .failure(nil, _): try Self.readSoon(ledger.zones().filter { $0.state == .ready }.map(\.key), ledger)
-        }
-      }
-      try ledger.setValue("databaseToken", page.syncToken)
-      try ledger.count(fetched: lost, now: now)
-      return lost
+    // In the private database the server names the owner of each zone; the store does not.
+    let key = { (id: WireZoneID) in ZoneKey(zone: id.zoneName, owner: isShared ? id.ownerRecordName ?? "" : "") }
+    var removed = 0
+    for case .zone(let zone) in page.zones where zone.deleted == true {
+      removed += try prepareLoss(of: key(zone.zoneID), policy: policy, lease)
     }
+    return try removed
+      + write(lease) { ledger, now in
+        let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
+        try Throttles.endTrouble(ledger)
+        var lost = 0
+        for result in page.zones {
+          switch result {
+          case .zone(let zone) where zone.deleted == true:
+            lost += try ZoneLoss.take(key(zone.zoneID), reconciliation)
+          case .zone(let zone):
+            let key = key(zone.zoneID)
+            let known = try ledger.zone(key)
+            // A zone that was deleted and recreated needs a fetch even if its token is known.
+            let isUnread = zone.syncToken == nil || known?.token != zone.syncToken || known?.state == .deleted
+            if isUnread { try Self.readSoon([key], ledger) }
+          // The page has no data on this zone and the token advances, so fetch the zone's own changes.
+          case .failure(let id?, _): try Self.readSoon([key(id)], ledger)
+          case .failure(nil, _): try Self.readSoon(ledger.zones().filter { $0.state == .ready }.map(\.key), ledger)
+          }
+        }
+        try ledger.setValue("databaseToken", page.syncToken)
+        try ledger.count(fetched: lost, now: now)
+        return lost
+      }
   }
 
   /// Marks zones to be fetched. A default zone has no change feed.
@@ -228,11 +233,12 @@ extension SyncStore {
   ///
   /// - Returns: the number of records deleted with it.
   func zoneIsGone(_ zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
-    return try write(lease) { ledger, now in
-      let lost = try ZoneLoss.take(zone, Reconciliation(policy: policy, now: now, ledger: ledger))
-      try ledger.count(fetched: lost, now: now)
-      return lost
-    }
+    return try prepareLoss(of: zone, policy: policy, lease)
+      + write(lease) { ledger, now in
+        let lost = try ZoneLoss.take(zone, Reconciliation(policy: policy, now: now, ledger: ledger))
+        try ledger.count(fetched: lost, now: now)
+        return lost
+      }
   }
 
   // MARK: - Polled queries

@@ -14,6 +14,16 @@ extension SyncStore {
     random: Double,
     _ lease: Lease
   ) throws(StoreError) -> OutcomeCounts {
+    let isGone =
+      switch result {
+      case .zone(let zone): zone.deleted == true
+      case .failure(_, let error): error.code == .zoneNotFound
+      case nil: false
+      }
+    var restarted: Restarted = [:]
+    if isGone, let operation = try read({ try $0.operation(id) }), operation.needsReadBack {
+      restarted = try clear(operation.key.zoneKey, lease)
+    }
     return try write(lease) { ledger, now in
       var settled = OutcomeCounts()
       guard var operation = try ledger.operation(id), operation.needsReadBack else { return settled }
@@ -46,8 +56,7 @@ extension SyncStore {
         try Throttles.set(.zone(operation.key.zoneKey), error, now: now, random: random, ledger)
         settled.error = error
       case .zone, .failure:
-        let reconciliation = Reconciliation(policy: policy, now: now, ledger: ledger)
-        try OutcomeWriter.acknowledgeZone(operation, reconciliation)
+        try Self.acknowledgeZone(operation, restarted, now: now, ledger)
         settled.acknowledged += 1
       }
       try ledger.count(sent: settled.acknowledged, failed: settled.failed, now: now)

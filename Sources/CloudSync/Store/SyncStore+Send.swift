@@ -20,9 +20,9 @@ extension SyncStore {
   ) throws(StoreError) -> [QueuedOperation] {
     if atomic {
       return try write(lease) { ledger, now in
-        let pauses = try ledger.pauses()
+        let (pauses, doomed) = (try ledger.pauses(), try ledger.zoneDeletions())
         let ready = try ledger.operations(ids).compactMap {
-          try Self.ready($0, atomic: true, approved, pauses, now: now, ledger)
+          try Self.ready($0, atomic: true, approved, pauses, doomed, now: now, ledger)
         }
         guard ready.count == ids.count, try ready.first?.group.map(ledger.groupSize) ?? ready.count == ready.count
         else {
@@ -36,10 +36,10 @@ extension SyncStore {
     var left: Set<Int64> = []
     return try writeInSlices(ids, lease) { slice, ledger, now in
       var sent: [QueuedOperation] = []
-      let pauses = try ledger.pauses()
+      let (pauses, doomed) = (try ledger.pauses(), try ledger.zoneDeletions())
       while let ids = slice.next(Self.writtenAtOnce) {
         var ready = try ledger.operations(ids).compactMap {
-          try Self.ready($0, atomic: false, approved, pauses, now: now, ledger)
+          try Self.ready($0, atomic: false, approved, pauses, doomed, now: now, ledger)
         }
         left.formUnion(Set(ids).subtracting(ready.map(\.id)))
         try Self.leaveBehind(&ready, &left, deferring, ledger)
@@ -74,10 +74,13 @@ extension SyncStore {
     atomic: Bool,
     _ approved: [Int64: Int64]?,
     _ pauses: [Pause],
+    _ doomed: [ZoneKey: Int64],
     now: Int64,
     _ ledger: Ledger
   ) throws -> QueuedOperation? {
     guard operation.state == .pending || operation.state == .waiting, !operation.needsReadBack else { return nil }
+    // Changes that a zone delete supersedes end in several transactions.
+    if !operation.key.name.isEmpty, doomed[operation.key.zoneKey] != nil { return nil }
     if pauses.first(holding: operation.key.zoneKey, type: operation.type) != nil { return nil }
     // An operation that has joined a group is sent with the whole group.
     if !atomic, operation.group != nil { return nil }
@@ -150,6 +153,10 @@ extension SyncStore {
   ) throws(StoreError) -> OutcomeCounts {
     // Rejections come first, with the facts about the request as a whole.
     let done = sent.filter { outcomes[$0.id]?.isSuccess ?? false }
+    var restarted: Restarted = [:]
+    for operation in sent where operation.kind == .zoneDelete && outcomes[operation.id]?.isDone == true {
+      restarted.merge(try clear(operation.key.zoneKey, lease)) { $1 }
+    }
     return try writeInSlices(done, lease, isWhole: sent.contains { $0.group != nil }) { slice, ledger, now in
       var writer = OutcomeWriter(
         reconciliation: Reconciliation(policy: policy, now: now, ledger: ledger),
@@ -157,7 +164,8 @@ extension SyncStore {
         seconds: seconds,
         random: random,
         sent: sent,
-        outcomes: outcomes
+        outcomes: outcomes,
+        restarted: restarted
       )
       try writer.write(&slice)
       if slice.isLast { try Self.renewNotes(ledger) }

@@ -65,29 +65,71 @@ enum ZoneLoss {
     return 0
   }
 
-  /// Removes the zone from the mirror.
+  /// Removes the zone from the mirror. Of a large zone, `forget` has removed most records before.
   static func accept(_ zone: ZoneKey, now: Int64, _ ledger: Ledger) throws {
     let isDoomed = try ledger.isDoomed(zone)
-    for id in try ledger.dependentOperations(of: zone) {
-      guard var operation = try ledger.operation(id) else { continue }
-      switch operation.kind {
-      case .delete where operation.state != .inFlight:
-        try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
-      // Saved after the local zone delete, so the old record does not matter.
-      case .save where isDoomed:
-        operation.startOver()
-        try ledger.update(operation)
-      case .save where operation.baseTag != nil:
-        let known = try ledger.record(operation.key)
-        operation.recreate(from: known?.fields ?? [:])
-        try ledger.update(operation)
-      case .save:
-        operation.forgetGrants()
-        try ledger.update(operation)
-      case .delete, .zoneSave, .zoneDelete: continue
-      }
+    for operation in try ledger.operations(ledger.dependentOperations(of: zone)) {
+      try settle(operation, isDoomed: isDoomed, now: now, ledger)
     }
     try ledger.forgetContents(zone)
     try EventLog.add(.zoneDeleted(zone: zone.zone), now: now, ledger)
+  }
+
+  /// Removes some records of the zone from the mirror, and applies that to their changes.
+  static func forget(_ names: [String], of zone: ZoneKey, now: Int64, _ ledger: Ledger) throws {
+    let isDoomed = try ledger.isDoomed(zone)
+    for name in names {
+      let key = RecordKey(zone, name)
+      if let operation = try ledger.operation(for: key), operation.kind == .delete || operation.baseTag != nil {
+        try settle(operation, isDoomed: isDoomed, now: now, ledger)
+      }
+      try ledger.removeRecord(key)
+    }
+  }
+
+  /// Applies the deletion of the zone to a change that depends on the server's record.
+  private static func settle(_ operation: QueuedOperation, isDoomed: Bool, now: Int64, _ ledger: Ledger) throws {
+    var operation = operation
+    switch operation.kind {
+    case .delete:
+      guard operation.state != .inFlight else { return }
+      return try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
+    // Saved after the local zone delete, so the old record does not matter.
+    case .save where isDoomed: operation.startOver()
+    case .save:
+      let known = try ledger.record(operation.key)
+      operation.recreate(from: known?.fields ?? [:])
+    case .zoneSave, .zoneDelete: return
+    }
+    try ledger.update(operation)
+  }
+}
+
+extension SyncStore {
+  /// Does most of what `ZoneLoss.take` does in a large zone, in transactions of its own: marks the records, or removes
+  /// them if they are not to be put on hold. After a crash, the server reports the loss of the zone again.
+  ///
+  /// - Returns: the number of records removed.
+  func prepareLoss(of zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
+    let records = try read { try $0.recordCount(of: zone) }
+    guard records > Self.slice else { return 0 }
+    let isGuarded = try read { try policy.deletionGuard != nil && !$0.isDoomed(zone) }
+    var (last, done) = ("", 0)
+    // The rest is left for the transaction that decides about the zone.
+    while records - done > Self.slice {
+      let names = try write(lease) { ledger, now in
+        let names = try ledger.names(of: zone, after: last, limit: Self.slice)
+        if isGuarded {
+          for name in names { try ledger.touch(RecordKey(zone, name), epoch: MirrorRecord.gone) }
+        } else {
+          try ZoneLoss.forget(names, of: zone, now: now, ledger)
+          try ledger.count(fetched: names.count, now: now)
+        }
+        return names
+      }
+      guard let name = names.last else { break }
+      (last, done) = (name, done + names.count)
+    }
+    return isGuarded ? 0 : done
   }
 }

@@ -72,6 +72,14 @@ extension Ledger {
     try run("DELETE FROM records WHERE zone = ? AND owner = ?", [zone.zone, zone.owner])
   }
 
+  /// The names of a zone's records, in order.
+  func names(of zone: ZoneKey, after name: String = "", limit: Int) throws -> [String] {
+    try all(
+      "SELECT name FROM records WHERE zone = ? AND owner = ? AND name > ? ORDER BY name LIMIT ?",
+      [zone.zone, zone.owner, name, limit]
+    )
+  }
+
   /// The names in a zone that were not seen in `epoch`.
   func namesNotSeen(_ zone: ZoneKey, epoch: Int64) throws -> [String] {
     try all(
@@ -137,7 +145,10 @@ extension Ledger {
 
   /// Marks all records of a zone as seen in `epoch`.
   func touchRecords(of zone: ZoneKey, epoch: Int64) throws {
-    try run("UPDATE records SET epoch = ? WHERE zone = ? AND owner = ?", [epoch, zone.zone, zone.owner])
+    try run(
+      "UPDATE records SET epoch = ?3 WHERE zone = ?1 AND owner = ?2 AND epoch <> ?3",
+      [zone.zone, zone.owner, epoch]
+    )
   }
 
   /// The change tags of a zone's records of one type in the mirror.

@@ -32,21 +32,55 @@ extension Ledger {
     return try id.flatMap { try operation($0) }
   }
 
-  /// The operations of a zone, including those on the zone itself, oldest first.
-  func operations(of zone: ZoneKey) throws -> [QueuedOperation] {
+  /// The operations on a zone itself, oldest first.
+  func zoneOperations(of zone: ZoneKey) throws -> [QueuedOperation] {
     try rows(
-      "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? ORDER BY id",
+      "SELECT \(QueuedOperation.columns) FROM operations WHERE zone = ? AND owner = ? AND name IS NULL ORDER BY id",
       [zone.zone, zone.owner]
     ).map(QueuedOperation.init(row:))
   }
 
   /// The operations on records of a zone, oldest first.
-  func changes(of zone: ZoneKey) throws -> [Int64] {
+  ///
+  /// - Parameter id: only those up to this one.
+  func changes(of zone: ZoneKey, through id: Int64 = .max, limit: Int = .max) throws -> [Int64] {
     try all(
-      "SELECT id FROM operations WHERE zone = ? AND owner = ? AND name IS NOT NULL ORDER BY id",
-      [zone.zone, zone.owner]
+      "SELECT id FROM operations WHERE zone = ? AND owner = ? AND name IS NOT NULL AND id <= ? ORDER BY id LIMIT ?",
+      [zone.zone, zone.owner, id, limit]
     )
   }
+
+  /// The generations of the operations on records of a zone.
+  func generations(of zone: ZoneKey) throws -> [(id: Int64, generation: Int64)] {
+    try rows(
+      "SELECT id, generation FROM operations WHERE zone = ? AND owner = ? AND name IS NOT NULL ORDER BY id",
+      [zone.zone, zone.owner]
+    ).map { ($0[0], $0[1]) }
+  }
+
+  /// Whether an operation on a record of the zone is in flight.
+  func isSending(to zone: ZoneKey) throws -> Bool {
+    try one(
+      """
+      SELECT EXISTS
+        (SELECT 1 FROM operations WHERE zone = ? AND owner = ? AND state = 'inFlight' AND name IS NOT NULL)
+      """,
+      [zone.zone, zone.owner]
+    ) ?? false
+  }
+
+  /// Whether the zone will have records, or itself, to be saved.
+  func hasSaves(in zone: ZoneKey) throws -> Bool {
+    try one(
+      """
+      SELECT EXISTS
+        (SELECT 1 FROM operations WHERE zone = ? AND owner = ? AND operation IN ('save', 'zoneSave'))
+      """,
+      [zone.zone, zone.owner]
+    ) ?? false
+  }
+
+  func lastOperation() throws -> Int64 { try one("SELECT max(id) FROM operations") ?? 0 }
 
   /// The number of operations on records of a zone, from the counts that triggers keep.
   func changeCount(of zone: ZoneKey) throws -> Int {

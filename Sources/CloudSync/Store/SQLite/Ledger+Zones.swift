@@ -14,18 +14,19 @@ extension Ledger {
     try run(
       """
       INSERT INTO zones(zone, owner, state, createdHere, needsFetch, token, tokenAt, lastFetchAt, epoch, readingAll,
-        served, heldSince, lossesSince, lossesOf, losses)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        served, heldSince, lossesSince, lossesOf, losses, supersededThrough)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT(zone, owner) DO UPDATE SET
         state = excluded.state, createdHere = excluded.createdHere, needsFetch = excluded.needsFetch,
         token = excluded.token, tokenAt = excluded.tokenAt, lastFetchAt = excluded.lastFetchAt, epoch = excluded.epoch,
         readingAll = excluded.readingAll, served = excluded.served, heldSince = excluded.heldSince,
-        lossesSince = excluded.lossesSince, lossesOf = excluded.lossesOf, losses = excluded.losses
+        lossesSince = excluded.lossesSince, lossesOf = excluded.lossesOf, losses = excluded.losses,
+        supersededThrough = excluded.supersededThrough
       """,
       [
         zone.key.zone, zone.key.owner, zone.state.rawValue, zone.createdHere, zone.needsFetch, zone.token, zone.tokenAt,
         zone.lastFetchAt, zone.epoch, zone.readingAll, zone.served, zone.heldSince,
-        zone.losses?.since, zone.losses?.records, zone.losses?.deleted,
+        zone.losses?.since, zone.losses?.records, zone.losses?.deleted, zone.supersededThrough,
       ]
     )
   }
@@ -166,6 +167,9 @@ extension Ledger {
       if heldSince == nil { zone.losses = nil }
     }
   }
+
+  /// Marks the operations on records of a zone that its zone delete supersedes; nil: none.
+  func supersede(_ key: ZoneKey, through id: Int64?) throws { try change(key) { $0.supersededThrough = id } }
 
   /// Starts counting deletions again, after a person has decided about them.
   func forgetLosses(_ key: ZoneKey) throws { try change(key) { $0.losses = nil } }

@@ -17,5 +17,8 @@ extension Schema {
     ALTER TABLE zones ADD COLUMN lossesOf INTEGER;
     ALTER TABLE zones ADD COLUMN losses INTEGER;
     DELETE FROM meta WHERE key LIKE 'losses %';
+
+    -- Operations on records of the zone up to this one are superseded by its pending zone delete.
+    ALTER TABLE zones ADD COLUMN supersededThrough INTEGER;
     """
 }

@@ -1,0 +1,197 @@
+import CloudKit
+import CloudKitEmulator
+import Facts
+import GRDB
+import Testing
+
+@testable import CloudSync
+
+/// Work on whole zones with many records and changes.
+@Suite(.serialized) struct ZoneSliceTests {
+  private let world: World
+  private let store: SyncStore
+  private let zone: ZoneKey
+
+  init() throws {
+    world = try World()
+    store = try world.open("store")
+    zone = store.scope.zoneForChangesWithoutOne
+    try store.write { [zone] in try $0.insertZone(zone, state: .ready) }
+  }
+
+  /// Puts records into the mirror: `r1` and so on.
+  private func mirror(_ count: Int, epoch: Int = 0) throws {
+    try store.execute(
+      """
+      WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
+      INSERT INTO records(zone, owner, name, type, changeTag, fields, epoch)
+        SELECT ?, ?, 'r' || n, 'Note', '1', ?, ? FROM numbers
+      """,
+      [count, zone.zone, zone.owner, try JSONColumn.text(["x": FieldValue.int64(1)]), epoch]
+    )
+  }
+
+  private func whileSyncing<Value>(_ body: (Lease) throws -> Value) throws -> Value {
+    let lease = try #require(try Lease.acquire(store))
+    defer { lease.release(store) }
+    return try body(lease)
+  }
+
+  @Test func `a zone delete comes first, and ends 1,200 older changes in three transactions`() throws {
+    try store.fill(1200)
+    let transactions = try Transactions.of(store)
+    #expect(try store.queuedChanges(in: zone) == 1200)
+
+    let accepted = try store.enqueueZoneDeletion(zone)
+
+    #expect(accepted == .enqueued(1201))
+    #expect(transactions.rows == [501, 500, 200])
+    #expect(try store.queue() == ["zoneDelete  pending"] && store.queuedChanges(in: zone) == 0)
+    #expect(try store.count("SELECT count(*) FROM dropped") == 1200)
+  }
+
+  @Test func `a zone delete that a crash interrupts still supersedes the older changes, and not the later ones`()
+    async throws
+  {
+    let mine = try world.device("store")
+    try store.fill(1200)
+    try store.execute(
+      "CREATE TRIGGER crash BEFORE DELETE ON operations WHEN old.id > 700 BEGIN SELECT RAISE(ABORT, 'no'); END"
+    )
+    #expect(throws: StoreError.self) { try store.enqueueZoneDeletion(zone) }
+    try store.execute("DROP TRIGGER crash")
+    #expect(try store.queuedChanges(in: zone) == 700)
+    let later = try store.accept(world.put("r900", ["y": .int64(2)]))
+
+    try await mine.sync()
+
+    #expect(later > 1201)
+    #expect(try store.queue() == [])
+    #expect(world.onServer("r900") == ["y": .int64(2)])
+    #expect(world.onServer("r901") == nil)
+    #expect(try store.count("SELECT count(*) FROM dropped") == 1200)
+    #expect(mine.transport.count("records/modify") == 1)
+  }
+
+  @Test func `a change planned before a zone delete is not sent behind it`() throws {
+    try store.fill(2)
+    _ = try store.enqueueZoneDeletion(zone)
+    let later = try store.accept(world.put("later", [:]))
+
+    #expect(try whileSyncing { try store.begin([later], $0) } == [])
+  }
+
+  @Test func `the deletion of a zone with 1,200 records and 1,200 later changes is acknowledged in slices`()
+    async throws
+  {
+    let mine = try world.device("store")
+    try mirror(1200)
+    let delete = try #require(try store.enqueueZoneDeletion(zone).id)
+    try store.fill(1200, "paused")
+    try store.execute("UPDATE operations SET baseTag = '1' WHERE state = 'paused'")
+    let (operations, records) = (try Transactions.of(store), try Transactions.of(store, on: "records"))
+
+    try await mine.sync()
+
+    #expect(try store.history(limit: 9).map(\.id) == [delete])
+    #expect(records.rows == [500, 500, 200])
+    #expect(operations.rows.allSatisfy { $0 <= 500 })
+    #expect(try store.count("SELECT count(*) FROM operations WHERE baseTag IS NULL") == 1200)
+    #expect(try store.read { try $0.zone(zone)?.state } == .unconfirmed)
+  }
+
+  @Test func `a deleted zone with 1,200 records is put on hold and accepted in slices`() throws {
+    try mirror(1200)
+    try store.fill(1300)
+    try store.execute("UPDATE operations SET baseTag = '1' WHERE id <= 700")
+    let (operations, records) = (try Transactions.of(store), try Transactions.of(store, on: "records"))
+
+    let lost = try whileSyncing {
+      try store.zoneIsGone(zone, policy: MergePolicy(.server, deletionGuard: DeletionGuard()), $0)
+    }
+    #expect(lost == 0)
+    #expect(records.rows == [500, 500, 200])
+    #expect(try store.heldDeletions().map(\.records) == [1200])
+    let outcome = try store.acceptDeletions(in: zone, actor: "ana")
+
+    #expect(outcome == DeletionOutcome(records: 1200))
+    #expect(records.rows.allSatisfy { $0 <= 500 } && operations.rows.allSatisfy { $0 <= 500 })
+    #expect(try store.read { try $0.operationCount(in: .failed) } == 1300)
+    #expect(try store.operation(1).baseTag == nil)
+    #expect(try store.records(mirrorOnly: true).total == 0)
+    #expect(try store.events(limit: 2000).count { $0.event == .zoneDeleted(zone: zone.zone) } == 1)
+  }
+
+  @Test func `without a guard a deleted zone with 1,200 records is removed in slices`() throws {
+    try mirror(1200)
+    try store.accept(world.put("r1", ["y": .int64(2)]))
+    let records = try Transactions.of(store, on: "records")
+
+    let lost = try whileSyncing { try store.zoneIsGone(zone, policy: MergePolicy(.server), $0) }
+
+    #expect(lost == 1200)
+    #expect(records.rows == [500, 500, 200])
+    #expect(try store.operation(1).changes.values == ["x": .int64(1), "y": .int64(2)])
+  }
+
+  @Test func `1,200 deletions found by a full scan are applied in slices`() throws {
+    try mirror(1200, epoch: -1)
+    let records = try Transactions.of(store, on: "records")
+
+    let deleted = try whileSyncing { try store.concludeSweeps(of: zone, policy: MergePolicy(.server), $0) }
+
+    #expect(deleted == 1200)
+    #expect(records.rows == [500, 500, 200])
+  }
+
+  @Test func `records that a full fetch of a large zone did not see are marked in slices, and the token comes last`()
+    throws
+  {
+    try mirror(1200)
+    let records = try Transactions.of(store, on: "records")
+    let text = #"{"zoneID": {"zoneName": "\#(zone.zone)"}, "syncToken": "next"}"#
+    guard case .changes(let page) = try WireZoneChangesResult(json: Data(text.utf8)) else {
+      return #expect(Bool(false))
+    }
+
+    let effect = try whileSyncing { lease in
+      _ = try store.startReading(zone, lease)
+      return try store.apply(page, to: zone, since: nil, policy: MergePolicy(.server), lease)
+    }
+
+    #expect(effect.deleted == 1200)
+    #expect(records.rows == [500, 500, 200, 500, 500, 200])
+    #expect(try store.read { try $0.zone(zone)?.token } == "next")
+  }
+
+  @Test func `the changes of a zone that cannot be created fail in slices`() throws {
+    try store.fill(1200)
+    let transactions = try Transactions.of(store)
+    let refusal = WireZoneResult.failure(WireZoneID(zoneName: zone.zone), WebServicesError(.badRequest, "no"))
+
+    try whileSyncing { try store.zonesMade([zone], [refusal], random: 0, $0) }
+
+    #expect(transactions.rows == [500, 500, 200])
+    #expect(try store.read { try $0.operationCount(in: .failed) } == 1200)
+  }
+
+  @Test func `of deletions on hold, those with edits and those with files are counted`() throws {
+    try mirror(3, epoch: -1)
+    try store.fill(2)
+    let file = FieldValue.asset(WireAsset(fileChecksum: "c", size: 1))
+    try store.write { ledger in
+      for (name, value) in [("r1", file), ("r2", FieldValue.string("ASSETID"))] {
+        let record = MirrorRecord(key: RecordKey(zone, name), type: "Note", changeTag: "1", fields: ["f": value])
+        try ledger.put(record, epoch: -1)
+      }
+    }
+
+    let contents = try store.heldContents(of: zone)
+
+    #expect(contents.edits == 2 && contents.withFiles == 1)
+  }
+}
+
+extension Accepted {
+  fileprivate var id: Int64? { if case .enqueued(let id) = self { id } else { nil } }
+}
