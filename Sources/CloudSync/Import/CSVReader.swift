@@ -24,12 +24,15 @@ struct UnclosedQuote: Error, Hashable {
 }
 
 /// Reads CSV by RFC 4180: quotes doubled inside quotes, line breaks inside quotes, CRLF, LF or CR between records.
-struct CSVReader {
-  private let bytes: [UInt8]
-  private var index = 0
+struct CSVReader: PieceReader {
+  private(set) var bytes: [UInt8] = []
+  private(set) var index = 0
   private var line = 1
 
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
+  mutating func append(_ piece: [UInt8]) {
+    bytes = bytes[index...] + piece
+    index = 0
+  }
 
   /// Returns the next record that is not an empty line; nil at the end.
   mutating func next() throws(UnclosedQuote) -> CSVRecord? {

@@ -7,87 +7,110 @@ package struct ImportedRecord: Hashable, Sendable {
   /// The zone of an exported record; nil for the zone of the import.
   package let zone: ZoneKey?
   package let fields: [String: FieldValue]
+  /// The approximate bytes of the fields.
+  let size: Int
 }
 
-/// The records that an import enqueues and the lines that it rejects, decided for the whole file.
-package struct ImportPlan: Hashable, Sendable {
-  package private(set) var records: [ImportedRecord] = []
-  /// Rejected lines in order, including those of the file itself.
-  package private(set) var refusals: [ImportRefusal]
-  /// The number of lines read.
-  package var read: Int { records.count + refusals.count }
+/// The next records to enqueue, and the lines rejected among them, each in order.
+package struct ImportSlice: Hashable, Sendable {
+  package var records: [ImportedRecord] = []
+  package var refusals: [ImportRefusal] = []
+  private var bytes = 0
 
-  /// Plans an import; throws if the options contradict the known fields.
+  /// Whether it is large enough for a transaction, which must neither keep others waiting nor fill the memory.
+  var isFull: Bool { records.count + refusals.count >= 500 || bytes >= 4_000_000 }
+
+  mutating func append(_ record: ImportedRecord) {
+    records.append(record)
+    bytes += record.size
+  }
+
+  mutating func refuse(_ line: Int, _ error: FieldError) {
+    refusals.append(ImportRefusal(line: line, field: error.field, message: error.message))
+  }
+}
+
+/// Turns a file into records, by the types of its whole columns.
+///
+/// Reads the file twice: once for the types, and once for the records, of which only a slice is in memory.
+package struct ImportPlan {
+  private let file: RecordFile
+  private let reader: RowReader
+  private let keepsZones: Bool
+  private var types: [String: WireTypeTag] = [:]
+
+  /// Reads the file for the types of its columns; throws if it cannot be read, or if the options contradict the known
+  /// fields.
   ///
   /// - Parameters:
-  ///   - file: The rows, with lines that are rejected already.
   ///   - recordType: The type of the records; exported records of another type are rejected.
   ///   - keepsZones: Whether exported records keep their zone.
-  ///   - idField: The field with the record name; without one, `makeName` creates it.
+  ///   - idField: The field with the record name; without one, a name is made.
   ///   - references: Fields that refer to a record, with the type of that record.
   ///   - knownTypes: Wire types of the fields that the mirror or the queue already has.
-  ///   - makeName: Returns a new record name.
   package init(
     _ file: RecordFile,
     recordType: String,
     keepsZones: Bool = true,
     idField: String?,
     references: [String: String],
-    knownTypes: [String: String],
-    makeName: () -> String
-  ) throws(FieldError) {
-    let reader = RowReader(
+    knownTypes: [String: String]
+  ) throws {
+    self.file = file
+    self.keepsZones = keepsZones
+    reader = RowReader(
       recordType: recordType,
       idField: idField,
       references: Set(references.keys),
       known: try Self.known(knownTypes, references: references)
     )
-    refusals = file.refusals
-
-    // Rejected lines must not affect the column types, so they are removed first.
-    var drafts: [RowReader.Draft] = []
-    for row in file.rows {
-      do throws(FieldError) {
-        var draft = try reader.draft(row, makeName: makeName)
-        if !keepsZones { draft.zone = nil }
-        drafts.append(draft)
-      } catch {
-        refuse(row.line, error)
-      }
-    }
-    var columns: [String: ColumnType] = [:]
-    var fitting: [RowReader.Draft] = []
-    for draft in drafts {
-      do throws(FieldError) {
-        try reader.include(draft, in: &columns)
-        fitting.append(draft)
-      } catch {
-        refuse(draft.line, error)
-      }
-    }
-    // By bytes: two encodings that Swift takes for equal are two records to the server.
-    var lines: [ZoneKey?: [[UInt8]: Int]] = [:]
-    let types = columns.compactMapValues(\.result)
-    for draft in fitting {
-      do throws(FieldError) {
-        let record = try reader.record(draft, types)
-        if let earlier = lines[draft.zone]?[Array(draft.name.utf8)] {
-          throw FieldError(
-            field: draft.zone == nil ? idField : "recordName",
-            "'\(draft.name)' names the record of line \(earlier) already; keep one of the two"
-          )
-        }
-        lines[draft.zone, default: [:]][Array(draft.name.utf8)] = draft.line
-        records.append(record)
-      } catch {
-        refuse(draft.line, error)
-      }
-    }
-    refusals.sort { $0.line < $1.line }
+    types = try drafts(makeName: { "" }) { _, _ in }.compactMapValues(\.result)
   }
 
-  private mutating func refuse(_ line: Int, _ error: FieldError) {
-    refusals.append(ImportRefusal(line: line, field: error.field, message: error.message))
+  /// Reads the file for its records and hands them on in slices.
+  ///
+  /// - Parameter makeName: Returns a new record name.
+  package func slices(makeName: () -> String, _ take: (ImportSlice) throws -> Void) throws {
+    let names = try ImportedNames()
+    var slice = ImportSlice()
+    _ = try drafts(makeName: makeName) { line, draft in
+      switch draft.flatMap({ draft in Result { () throws(FieldError) in try reader.record(draft, types) } }) {
+      case .failure(let error): slice.refuse(line, error)
+      case .success(let record):
+        if let earlier = try names.add(record) {
+          let field = record.zone == nil ? reader.idField : "recordName"
+          let problem = "'\(record.name)' names the record of line \(earlier) already; keep one of the two"
+          slice.refuse(line, FieldError(field: field, problem))
+        } else {
+          slice.append(record)
+        }
+      }
+      if slice.isFull {
+        try take(slice)
+        slice = ImportSlice()
+      }
+    }
+    if slice != ImportSlice() { try take(slice) }
+  }
+
+  /// Visits the lines of the file. Rejected lines do not affect the types of the columns.
+  ///
+  /// - Returns: the columns.
+  private func drafts(
+    makeName: () -> String,
+    _ visit: (_ line: Int, Result<RowReader.Draft, FieldError>) throws -> Void
+  ) throws -> [String: ColumnType] {
+    var columns: [String: ColumnType] = [:]
+    try file.each { line, row in
+      let draft = Result { () throws(FieldError) -> RowReader.Draft in
+        var draft = try reader.draft(try row.get(), makeName: makeName)
+        if !keepsZones { draft.zone = nil }
+        try reader.include(draft, in: &columns)
+        return draft
+      }
+      try visit(line, draft)
+    }
+    return columns
   }
 
   private static func known(

@@ -8,11 +8,11 @@ package struct JSONSyntaxError: Error, Hashable, Sendable {
 
 /// Parses JSON strictly (RFC 8259) and keeps what Foundation's decoder drops: the digits of numbers and the line
 /// numbers of values.
-struct JSONReader {
+struct JSONReader: PieceReader {
   /// Deeper nesting is rejected: an untrusted file must not exhaust the stack.
   static let maximumDepth = 64
 
-  private let bytes: [UInt8]
+  private(set) var bytes: [UInt8]
   private(set) var index: Int
   private var line: Int
   private var lineStart: Int
@@ -23,6 +23,12 @@ struct JSONReader {
     self.index = index
     self.line = line
     lineStart = index
+  }
+
+  mutating func append(_ piece: [UInt8]) {
+    bytes = bytes[index...] + piece
+    lineStart -= index
+    index = 0
   }
 
   /// Parses a text that consists of one value.
@@ -39,16 +45,19 @@ struct JSONReader {
     return reader.index == reader.bytes.count
   }
 
-  /// Visits the elements of the next array, each with the line on which it begins.
-  mutating func elements(_ visit: (SourceValue, Int) -> Void) throws(JSONSyntaxError) {
-    try expect(UInt8(ascii: "["), "expected [")
-    if skip(UInt8(ascii: "]")) { return }
-    repeat {
-      skipSpace()
-      let start = line
-      visit(try value(), start)
-    } while skip(UInt8(ascii: ","))
-    try expect(UInt8(ascii: "]"), "expected , or ] in the array")
+  mutating func enterArray() throws(JSONSyntaxError) { try expect(UInt8(ascii: "["), "expected [") }
+
+  /// Returns the next element of the array just entered, with the line on which it begins; nil after the last one.
+  mutating func element(isFirst: Bool) throws(JSONSyntaxError) -> (value: SourceValue, line: Int)? {
+    if isFirst {
+      if skip(UInt8(ascii: "]")) { return nil }
+    } else if !skip(UInt8(ascii: ",")) {
+      try expect(UInt8(ascii: "]"), "expected , or ] in the array")
+      return nil
+    }
+    skipSpace()
+    let start = line
+    return (try value(), start)
   }
 
   /// Reads the opening of an object with its first key; nil if it is empty.
@@ -109,7 +118,8 @@ struct JSONReader {
   private mutating func list() throws(JSONSyntaxError) -> [SourceValue] {
     try descend()
     var list: [SourceValue] = []
-    try elements { value, _ in list.append(value) }
+    try enterArray()
+    while let element = try element(isFirst: list.isEmpty) { list.append(element.value) }
     depth -= 1
     return list
   }

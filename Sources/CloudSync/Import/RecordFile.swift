@@ -1,5 +1,3 @@
-package import Foundation
-
 /// One record of a file, with the line on which it begins.
 package struct ImportRow: Hashable, Sendable {
   package let line: Int
@@ -11,6 +9,12 @@ package struct ImportRefusal: Hashable, Sendable {
   package let line: Int
   package let field: String?
   package let message: String
+
+  package init(line: Int, field: String?, message: String) {
+    self.line = line
+    self.field = field
+    self.message = message
+  }
 }
 
 /// A file that cannot be read as records.
@@ -21,33 +25,52 @@ package struct RecordFileError: Error, Hashable, Sendable, CustomStringConvertib
   package var description: String { message }
 }
 
-/// The records of a JSON, NDJSON or CSV file.
-package struct RecordFile: Hashable, Sendable {
+/// The records of a JSON, NDJSON or CSV file. Each reading goes through the file piece by piece.
+package struct RecordFile {
   package enum Format: String, Hashable, Sendable {
     case json, ndjson, csv
   }
 
-  package private(set) var rows: [ImportRow] = []
-  /// Lines that are not records, in order; the others are still read.
-  package private(set) var refusals: [ImportRefusal] = []
-  package let format: Format
+  package typealias Visit = (_ line: Int, Result<ImportRow, FieldError>) throws -> Void
 
-  /// Reads a file; its name is used for the format and in messages.
-  package init(_ data: Data, name: String) throws(RecordFileError) {
-    var bytes = Array(data)
-    if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
+  package let format: Format
+  private let name: String
+  private let pieces: FilePieces
+
+  /// Opens a file; its name is used for the format and in messages.
+  ///
+  /// - Parameters:
+  ///   - piece: The number of bytes to read at once.
+  ///   - longest: The number of bytes of the longest record; the server takes 1 MB.
+  ///   - read: Returns at most `count` bytes from a place of the file; none at its end.
+  package init(
+    name: String,
+    piece: Int = 1 << 18,
+    longest: Int = 16 << 20,
+    _ read: @escaping (_ offset: Int, _ count: Int) throws -> [UInt8]
+  ) throws {
+    let start = try read(0, 1 << 21)
+    if start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF]) {
       throw RecordFileError(message: "\(name) is UTF-16; convert it to UTF-8, with iconv for example")
     }
-    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
-    format = Self.format(ofName: name) ?? Self.sniffed(bytes)
+    let offset = start.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+    self.name = name
+    pieces = FilePieces(from: offset, size: piece, longest: longest, read)
+    format = Self.format(ofName: name) ?? Self.sniffed(Array(start[offset...]))
+  }
+
+  /// Visits every record in order, and every line that is not one.
+  ///
+  /// - Throws: `RecordFileError` if the rest of the file cannot be read, and what `visit` throws.
+  package func each(_ visit: Visit) throws {
     do {
       switch format {
-      case .json: try readJSON(bytes, name)
-      case .ndjson: readNDJSON(bytes)
-      case .csv: try readCSV(bytes, name)
+      case .json: try eachOfJSON(visit)
+      case .ndjson: try eachOfNDJSON(visit)
+      case .csv: try eachOfCSV(visit)
       }
     } catch {
-      throw Self.failure(error, name)
+      throw failure(error)
     }
   }
 
@@ -76,51 +99,61 @@ package struct RecordFile: Hashable, Sendable {
     }
   }
 
-  private mutating func readJSON(_ bytes: [UInt8], _ name: String) throws {
-    var reader = JSONReader(bytes)
-    switch reader.peek() {
-    case UInt8(ascii: "["): try readElements(&reader)
-    case UInt8(ascii: "{"):
-      let advice =
-        "expected an array or an object whose one member is an array; name it .ndjson if it has an object a line"
-      guard try reader.firstKey() != nil, reader.peek() == UInt8(ascii: "[") else {
-        throw RecordFileError(message: "\(name) has no list of records; \(advice)")
-      }
-      try readElements(&reader)
-      guard reader.closeObject() else {
-        // Truncated JSON is reported with its line; otherwise the object has more members.
+  private func eachOfJSON(_ visit: Visit) throws {
+    var (pieces, reader) = (pieces, JSONReader([]))
+    let isInObject = try pieces.next(&reader) { try enterArray(&$0) }
+    var isFirst = true
+    while let element = try pieces.next(&reader, { try $0.element(isFirst: isFirst) }) {
+      try visit(element.line, Self.row(element.value, line: element.line))
+      isFirst = false
+    }
+    try pieces.next(&reader) { reader in
+      // Truncated JSON is reported with its line; otherwise the object has more members.
+      if isInObject, !reader.closeObject() {
         guard reader.peek() == UInt8(ascii: ",") else { throw reader.unexpected() }
-        throw RecordFileError(message: "\(name) has more than one member; \(advice)")
+        throw RecordFileError(message: "\(name) has more than one member; \(Self.advice)")
+      }
+      try reader.end()
+    }
+  }
+
+  private static let advice =
+    "expected an array or an object whose one member is an array; name it .ndjson if it has an object a line"
+
+  /// - Returns: whether the array is the member of an object.
+  private func enterArray(_ reader: inout JSONReader) throws -> Bool {
+    let first = reader.peek()
+    switch first {
+    case UInt8(ascii: "["): break
+    case UInt8(ascii: "{"):
+      guard try reader.firstKey() != nil, reader.peek() == UInt8(ascii: "[") else {
+        throw RecordFileError(message: "\(name) has no list of records; \(Self.advice)")
       }
     default: throw reader.unexpected()
     }
-    try reader.end()
+    try reader.enterArray()
+    return first == UInt8(ascii: "{")
   }
 
-  private mutating func readElements(_ reader: inout JSONReader) throws(JSONSyntaxError) {
-    var elements: [(SourceValue, Int)] = []
-    try reader.elements { elements.append(($0, $1)) }
-    for (value, line) in elements { append(value, line: line) }
-  }
-
-  private mutating func readNDJSON(_ bytes: [UInt8]) {
-    var number = 0
-    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
-      number += 1
+  private func eachOfNDJSON(_ visit: Visit) throws {
+    var (pieces, reader) = (pieces, LineReader())
+    while let (number, line) = try pieces.next(&reader, { $0.next() }) {
       if line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }) {
         continue
       }
+      let row: Result<ImportRow, FieldError>
       do {
-        append(try JSONReader.value(Array(line), line: number), line: number)
+        row = Self.row(try JSONReader.value(line, line: number), line: number)
       } catch {
-        refuse(number, "not JSON: \(error.message) (column \(error.column))")
+        row = .failure(FieldError(field: nil, "not JSON: \(error.message) (column \(error.column))"))
       }
+      try visit(number, row)
     }
   }
 
-  private mutating func readCSV(_ bytes: [UInt8], _ name: String) throws {
-    var reader = CSVReader(bytes)
-    guard let header = try reader.next() else {
+  private func eachOfCSV(_ visit: Visit) throws {
+    var (pieces, reader) = (pieces, CSVReader())
+    guard let header = try pieces.next(&reader, { try $0.next() }) else {
       throw RecordFileError(message: "\(name) is empty; expected a line with the names of the fields")
     }
     let names = header.cells.map(\.text)
@@ -128,35 +161,39 @@ package struct RecordFile: Hashable, Sendable {
     if let twice = Dictionary(grouping: names, by: { $0 }).filter({ $1.count > 1 && $0 != "" }).keys.min() {
       throw RecordFileError(message: "\(name) line \(header.line): the column '\(twice)' comes twice; name each once")
     }
-    while let record = try reader.next() {
-      if let problem = record.problem {
-        refuse(record.line, problem)
-      } else if record.cells.count != names.count {
-        refuse(record.line, "\(record.cells.count) cells where the first line names \(names.count)")
-      } else {
-        var fields: [String: SourceValue] = [:]
-        for (name, cell) in zip(names, record.cells) where cell.value != .null { fields[name] = cell.value }
-        rows.append(ImportRow(line: record.line, fields: fields))
-      }
+    while let record = try pieces.next(&reader, { try $0.next() }) {
+      try visit(record.line, Self.row(record, names))
     }
   }
 
-  private mutating func append(_ value: SourceValue, line: Int) {
-    guard case .object(let fields, _) = value else { return refuse(line, "not a JSON object; a record is one object") }
-    rows.append(ImportRow(line: line, fields: fields))
+  private static func row(_ record: CSVRecord, _ names: [String]) -> Result<ImportRow, FieldError> {
+    if let problem = record.problem { return .failure(FieldError(field: nil, problem)) }
+    guard record.cells.count == names.count else {
+      let problem = "\(record.cells.count) cells where the first line names \(names.count)"
+      return .failure(FieldError(field: nil, problem))
+    }
+    var fields: [String: SourceValue] = [:]
+    for (name, cell) in zip(names, record.cells) {
+      let value = cell.value
+      if value != .null { fields[name] = value }
+    }
+    return .success(ImportRow(line: record.line, fields: fields))
   }
 
-  private mutating func refuse(_ line: Int, _ message: String) {
-    refusals.append(ImportRefusal(line: line, field: nil, message: message))
+  private static func row(_ value: SourceValue, line: Int) -> Result<ImportRow, FieldError> {
+    guard case .object(let fields, _) = value else {
+      return .failure(FieldError(field: nil, "not a JSON object; a record is one object"))
+    }
+    return .success(ImportRow(line: line, fields: fields))
   }
 
-  private static func failure(_ error: any Error, _ name: String) -> RecordFileError {
+  private func failure(_ error: any Error) -> any Error {
     let what: String
     switch error {
-    case let error as RecordFileError: return error
     case let error as JSONSyntaxError: what = "line \(error.line), column \(error.column): \(error.message)"
     case let error as UnclosedQuote: what = "line \(error.line): a quote is never closed"
-    default: preconditionFailure("Reading a file throws nothing else: \(error)")
+    case let error as RecordTooLong: what = "has a record of more than \(error.limit) bytes"
+    default: return error
     }
     return RecordFileError(message: "\(name) \(what); correct the file, nothing was imported")
   }

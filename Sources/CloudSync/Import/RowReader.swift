@@ -1,6 +1,6 @@
 import CloudKit
 
-/// Turns one row of a file into a record, in three steps for the whole file.
+/// Turns one row of a file into a record, in three steps.
 struct RowReader {
   /// The type of a field in the mirror or the queue.
   enum KnownType: Hashable, CustomStringConvertible {
@@ -91,9 +91,12 @@ struct RowReader {
   func include(_ draft: Draft, in columns: inout [String: ColumnType]) throws(FieldError) {
     var widened = columns
     for (field, value) in draft.open.sorted(by: { $0.key < $1.key }) {
-      guard widened[field, default: ColumnType()].include(value) else {
+      var column = widened[field] ?? ColumnType()
+      guard column.include(value) else {
         throw FieldError(field: field, "\(field) is a list on some lines and one value on others; use one of the two")
       }
+      // Most values change nothing, so that nothing is copied.
+      if widened[field] != column { widened[field] = column }
     }
     columns = widened
   }
@@ -111,7 +114,7 @@ struct RowReader {
     guard size <= Self.maximumBytes else {
       throw FieldError(field: nil, "the record has \(size) bytes and CloudKit takes 1 MB; shorten it or split it")
     }
-    return ImportedRecord(line: draft.line, name: draft.name, zone: draft.zone, fields: fields)
+    return ImportedRecord(line: draft.line, name: draft.name, zone: draft.zone, fields: fields, size: size)
   }
 
   private func name(of row: ImportRow) throws(FieldError) -> String? {

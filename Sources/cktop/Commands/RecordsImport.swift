@@ -32,103 +32,95 @@ struct RecordsImport: Verb {
   @Flag(help: "Print the result as a JSON object.") var json = false
   @OptionGroup var options: StoreOptions
 
-  /// Large enough to need few transactions, small enough not to block other processes.
-  private static let batch = 2000
-
   func run(_ session: Session) async throws {
     guard NameRule.isFieldName(type) else {
       throw CommandFailure.usage("'\(type)' is not a valid record type; use a letter, then letters, digits and _")
     }
     let references = try ImportPlan.references(parsing: references)
-    let records = try RecordFile(data(), name: file == "-" ? "standard input" : file)
+    let source = try ImportSource(file)
+    let records = try RecordFile(name: source.name, source.read)
     let store = try await session.storeToChange()
-    var makesNames = false
     let plan = try ImportPlan(
       records,
       recordType: type,
       keepsZones: zone == nil,
       idField: idField,
       references: references,
-      knownTypes: try store.knownFieldTypes(of: type),
-      makeName: {
-        makesNames = true
-        return UUID().uuidString
-      }
+      knownTypes: try store.knownFieldTypes(of: type)
     )
     let zone = try zone.map(store.zoneKey(named:)) ?? store.scope.zoneForChangesWithoutOne
-    let (result, failure) = enqueue(plan, zone, store)
-    if json {
-      OutputStream.standard.line(result.json.line)
-    } else {
-      OutputStream.standard.line(result.line)
-      OutputStream.error.lines(
-        result.refused.map { CommandFailure("line \($0.line): \($0.message)", .itemsFailed).line }
+    var result = ImportResult()
+    if json { OutputStream.standard.write(#"{"refused":["#) }
+    let failure = try enqueue(plan, zone, store, &result)
+    OutputStream.standard.line(json ? "],\(result.json.line.dropFirst())" : result.line)
+    if result.enqueued > 0 { session.tellGuess(of: store) }
+    if let failure { throw result.interrupted(by: failure) }
+    try (result.refused == 0 ? CommandStatus.done : .itemsFailed).end()
+  }
+
+  /// Enqueues the records in slices and lists the lines that are rejected.
+  ///
+  /// - Returns: the error that stopped the import, if any.
+  private func enqueue(_ plan: ImportPlan, _ zone: ZoneKey, _ store: SyncStore, _ result: inout ImportResult) throws
+    -> StoreError?
+  {
+    func makeName() -> String {
+      result.makesNames = true
+      return UUID().uuidString
+    }
+    do {
+      try plan.slices(makeName: makeName) { slice in
+        let changes = slice.records.map { record in
+          Change(RecordKey(record.zone ?? zone, record.name), .save(type: type, FieldChanges(values: record.fields)))
+        }
+        var refusals = slice.refusals
+        for (record, accepted) in zip(slice.records, try store.enqueue(changes)) {
+          switch accepted {
+          case .enqueued: result.enqueued += 1
+          case .unchanged: result.unchanged += 1
+          case .refused(let reason):
+            refusals.append(ImportRefusal(line: record.line, field: nil, message: reason))
+          }
+        }
+        list(refusals.sorted { $0.line < $1.line }, isFirst: result.refused == 0)
+        result.refused += refusals.count
+      }
+      return nil
+    } catch let error as StoreError {
+      return error
+    }
+  }
+
+  private func list(_ refusals: [ImportRefusal], isFirst: Bool) {
+    guard json else {
+      return OutputStream.error.lines(
+        refusals.map { CommandFailure("line \($0.line): \($0.message)", .itemsFailed).line }
       )
     }
-    if result.enqueued > 0 { session.tellGuess(of: store) }
-    if let failure { throw result.interrupted(by: failure, makesNames: makesNames) }
-    try (result.refused.isEmpty ? CommandStatus.done : .itemsFailed).end()
-  }
-
-  private func data() throws(CommandFailure) -> Data {
-    do {
-      if file == "-" { return try FileHandle.standardInput.readToEnd() ?? Data() }
-      return try Data(contentsOf: URL(fileURLWithPath: file))
-    } catch {
-      var isFolder: ObjCBool = false
-      if FileManager.default.fileExists(atPath: file, isDirectory: &isFolder), isFolder.boolValue {
-        throw .usage("\(file) is a folder; name one file")
-      }
-      let reason = (error as NSError).localizedDescription
-      throw .usage("\(file) cannot be read (\(reason)); check the path and its permissions")
+    guard !refusals.isEmpty else { return }
+    let objects = refusals.map { refusal -> String in
+      let object: JSONObject = [
+        "line": .integer(Int64(refusal.line)), "field": .optional(refusal.field), "message": .text(refusal.message),
+      ]
+      return object.line
     }
-  }
-
-  /// - Returns: the result so far, and the error that stopped the import, if any.
-  private func enqueue(_ plan: ImportPlan, _ zone: ZoneKey, _ store: SyncStore) -> (ImportResult, StoreError?) {
-    var result = ImportResult(plan)
-    for start in stride(from: 0, to: plan.records.count, by: Self.batch) {
-      let part = plan.records[start..<min(start + Self.batch, plan.records.count)]
-      let changes = part.map { record in
-        Change(RecordKey(record.zone ?? zone, record.name), .save(type: type, FieldChanges(values: record.fields)))
-      }
-      let all: [Accepted]
-      do { all = try store.enqueue(changes) } catch { return (result, error) }
-      for (record, accepted) in zip(part, all) {
-        switch accepted {
-        case .enqueued: result.enqueued += 1
-        case .unchanged: result.unchanged += 1
-        case .refused(let reason):
-          result.refused.append(ImportResult.Refusal(line: record.line, field: nil, message: reason))
-        }
-      }
-    }
-    result.refused.sort { $0.line < $1.line }
-    return (result, nil)
+    OutputStream.standard.write((isFirst ? "" : ",") + objects.joined(separator: ","))
   }
 }
 
 /// The result of an import.
 struct ImportResult {
-  var read: Int
   var enqueued = 0
   var unchanged = 0
-  var refused: [Refusal]
+  /// Lines that were not imported, rejected by the import plan or by the store.
+  var refused = 0
+  /// Whether a record got a new name.
+  var makesNames = false
 
-  /// A line that was not imported, refused by the import plan or by the store.
-  struct Refusal {
-    var line: Int
-    var field: String?
-    var message: String
-  }
-
-  init(_ plan: ImportPlan) {
-    read = plan.read
-    refused = plan.refusals.map { Refusal(line: $0.line, field: $0.field, message: $0.message) }
-  }
+  private var read: Int { enqueued + unchanged + refused }
 
   /// The failure that stopped an import, with what was enqueued before it.
-  func interrupted(by error: StoreError, makesNames: Bool) -> CommandFailure {
+  func interrupted(by error: StoreError) -> CommandFailure {
     let failure = CommandFailure(error)
     guard enqueued > 0 else { return failure }
     let next = makesNames ? "importing again adds them again under other names" : "importing again continues"
@@ -136,15 +128,12 @@ struct ImportResult {
   }
 
   /// The result for people.
-  var line: String { "read \(read), enqueued \(enqueued), unchanged \(unchanged), refused \(refused.count)" }
+  var line: String { "read \(read), enqueued \(enqueued), unchanged \(unchanged), refused \(refused)" }
 
-  /// The result for scripts.
+  /// The counts for scripts.
   var json: JSONObject {
     [
       "read": .integer(Int64(read)), "enqueued": .integer(Int64(enqueued)), "unchanged": .integer(Int64(unchanged)),
-      "refused": .array(
-        refused.map { ["line": .integer(Int64($0.line)), "field": .optional($0.field), "message": .text($0.message)] }
-      ),
     ]
   }
 }

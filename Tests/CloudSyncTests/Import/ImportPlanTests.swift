@@ -10,16 +10,9 @@ import Testing
     id: String? = "id",
     references: [String: String] = [:],
     known: [String: String] = [:]
-  ) throws -> ImportPlan {
+  ) throws -> ImportSlice {
     let file = try RecordFile(Data(lines.joined(separator: "\n").utf8), name: "x.ndjson")
-    return try ImportPlan(
-      file,
-      recordType: "Note",
-      idField: id,
-      references: references,
-      knownTypes: known,
-      makeName: { "made" }
-    )
+    return try ImportPlan(file, recordType: "Note", idField: id, references: references, knownTypes: known).all()
   }
 
   /// Values of one column, line by line, and what each becomes; nil omits.
@@ -115,7 +108,6 @@ import Testing
     #expect(plan.records.map(\.name) == ["good", "better"])
     #expect(plan.records.map(\.line) == [1, 3])
     #expect(plan.refusals == [ImportRefusal(line: 2, field: field, message: message)])
-    #expect(plan.read == 3)
   }
 
   @Test func `a refused line has no say in the types`() throws {
@@ -150,7 +142,7 @@ import Testing
   @Test func `without an id field every record gets a new name`() throws {
     var count = 0
     let file = try RecordFile(Data("a\n1\n2\n".utf8), name: "x.csv")
-    let plan = try ImportPlan(file, recordType: "Note", idField: nil, references: [:], knownTypes: [:]) {
+    let plan = try ImportPlan(file, recordType: "Note", idField: nil, references: [:], knownTypes: [:]).all {
       count += 1
       return "made-\(count)"
     }
@@ -212,9 +204,8 @@ import Testing
       recordType: "Note",
       idField: "id",
       references: [:],
-      knownTypes: ["tags": "STRING_LIST"],
-      makeName: { "" }
-    )
+      knownTypes: ["tags": "STRING_LIST"]
+    ).all()
 
     #expect(plan.refusals == [])
     #expect(
@@ -231,14 +222,7 @@ import Testing
 
   @Test func `a column of quoted numbers with empty quotes stays a column of numbers`() throws {
     let file = try RecordFile(Data("\"a\",\"b\"\n\"1\",\"x\"\n\"\",\"y\"\n".utf8), name: "x.csv")
-    let plan = try ImportPlan(
-      file,
-      recordType: "Note",
-      idField: "b",
-      references: [:],
-      knownTypes: [:],
-      makeName: { "" }
-    )
+    let plan = try ImportPlan(file, recordType: "Note", idField: "b", references: [:], knownTypes: [:]).all()
 
     #expect(plan.records.map(\.fields) == [["a": .int64(1), "b": .string("x")], ["b": .string("y")]])
   }
@@ -309,9 +293,8 @@ import Testing
       keepsZones: false,
       idField: nil,
       references: [:],
-      knownTypes: [:],
-      makeName: { "made" }
-    )
+      knownTypes: [:]
+    ).all()
 
     #expect(plan.records.map(\.zone) == [nil])
     #expect(plan.records.map(\.name) == ["n"])
@@ -326,5 +309,34 @@ import Testing
     for wrong in [["country"], ["=Country"], ["country="], ["a=b=c"], ["1=Country"], ["a=B", "a=C"]] {
       #expect(throws: FieldError.self) { try ImportPlan.references(parsing: wrong) }
     }
+  }
+
+  @Test func `slices have at most 500 lines and some megabytes, and what refuses a line does not depend on them`()
+    throws
+  {
+    let long = String(repeating: "x", count: 900_000)
+    let lines =
+      (0..<1200).map { "{\"id\": \($0), \"n\": 1}" } + ["{\"id\": 7}", "{\"id\": \"l\", \"n\": [1]}"]
+      + (0..<10).map { "{\"id\": \"long\($0)\", \"t\": \"\(long)\"}" }
+    let file = try RecordFile(Data(lines.joined(separator: "\n").utf8), name: "x.ndjson")
+    let plan = try ImportPlan(file, recordType: "Note", idField: "id", references: [:], knownTypes: [:])
+    var slices: [ImportSlice] = []
+
+    try plan.slices(makeName: { "" }) { slices.append($0) }
+
+    #expect(slices.map { $0.records.count + $0.refusals.count } == [500, 500, 207, 5])
+    #expect(slices.flatMap(\.refusals).map(\.line) == [1201, 1202])
+  }
+}
+
+extension ImportPlan {
+  /// All slices in one.
+  fileprivate func all(makeName: () -> String = { "made" }) throws -> ImportSlice {
+    var all = ImportSlice()
+    try slices(makeName: makeName) { slice in
+      all.records += slice.records
+      all.refusals += slice.refusals
+    }
+    return all
   }
 }

@@ -5,9 +5,9 @@ import Testing
 
 @Suite(.serialized) struct RecordFileTests {
   private func rows(_ text: String, _ name: String) throws -> [ImportRow] {
-    let file = try RecordFile(Data(text.utf8), name: name)
-    #expect(file.refusals == [])
-    return file.rows
+    let (rows, refusals) = try RecordFile(Data(text.utf8), name: name).contents()
+    #expect(refusals == [])
+    return rows
   }
 
   @Test(arguments: ["[\n {\"a\": 1},\n\n {\"a\": 2}\n]", "{\"3166-1\": [\n {\"a\": 1},\n\n {\"a\": 2} ] }\n"])
@@ -20,11 +20,11 @@ import Testing
   @Test func `a bad line of NDJSON is refused and the others are read`() throws {
     let text = "\u{FEFF}{\"a\": 1}\r\n\n{\"a\": }\n[1]\n{\"a\": 2} x\n{\"a\":\"b\",\"a\":1}\n{\"a\": 3}"
 
-    let file = try RecordFile(Data(text.utf8), name: "x.ndjson")
+    let (rows, refusals) = try RecordFile(Data(text.utf8), name: "x.ndjson").contents()
 
-    #expect(file.rows.map(\.line) == [1, 7])
+    #expect(rows.map(\.line) == [1, 7])
     #expect(
-      file.refusals == [
+      refusals == [
         ImportRefusal(line: 3, field: nil, message: "not JSON: this is not a JSON value (column 7)"),
         ImportRefusal(line: 4, field: nil, message: "not a JSON object; a record is one object"),
         ImportRefusal(
@@ -38,10 +38,13 @@ import Testing
   }
 
   @Test func `a line that is not UTF-8 is refused`() throws {
-    let file = try RecordFile(Data("{\"a\": \"".utf8) + [0xFF] + Data("\"}\n{\"a\": 1}".utf8), name: "x.jsonl")
+    let (rows, refusals) = try RecordFile(
+      Data("{\"a\": \"".utf8) + [0xFF] + Data("\"}\n{\"a\": 1}".utf8),
+      name: "x.jsonl"
+    ).contents()
 
-    #expect(file.rows.map(\.line) == [2])
-    #expect(file.refusals.map(\.message) == ["not JSON: not valid UTF-8 (column 7)"])
+    #expect(rows.map(\.line) == [2])
+    #expect(refusals.map(\.message) == ["not JSON: not valid UTF-8 (column 7)"])
   }
 
   @Test func `CSV has quotes, line breaks in quotes, CRLF and empty cells`() throws {
@@ -61,11 +64,11 @@ import Testing
   @Test func `a bad line of CSV is refused and the others are read`() throws {
     let text = "a,b\n1,2,3\n1\n\"x\"y,2\n\"\n\",2\n5,6"
 
-    let file = try RecordFile(Data(text.utf8) + [0x0A, 0xFF, 0x2C, 0x31], name: "x.csv")
+    let (rows, refusals) = try RecordFile(Data(text.utf8) + [0x0A, 0xFF, 0x2C, 0x31], name: "x.csv").contents()
 
-    #expect(file.rows.map(\.line) == [5, 7])
+    #expect(rows.map(\.line) == [5, 7])
     #expect(
-      file.refusals == [
+      refusals == [
         ImportRefusal(line: 2, field: nil, message: "3 cells where the first line names 2"),
         ImportRefusal(line: 3, field: nil, message: "1 cells where the first line names 2"),
         ImportRefusal(
@@ -120,7 +123,7 @@ import Testing
 
   @Test(arguments: broken)
   func `a file that cannot be read is one clear line`(_ name: String, _ text: String, _ message: String) {
-    let error = #expect(throws: RecordFileError.self) { try RecordFile(Data(text.utf8), name: name) }
+    let error = #expect(throws: RecordFileError.self) { try RecordFile(Data(text.utf8), name: name).contents() }
 
     #expect(error?.message.hasPrefix(message) == true, "\(error?.message ?? "")")
   }
@@ -134,7 +137,7 @@ import Testing
   @Test func `a nested bomb is refused before the stack runs out`() {
     let bomb = String(repeating: "[", count: 1_000_000)
 
-    let error = #expect(throws: RecordFileError.self) { try RecordFile(Data(bomb.utf8), name: "x.json") }
+    let error = #expect(throws: RecordFileError.self) { try RecordFile(Data(bomb.utf8), name: "x.json").contents() }
 
     #expect(error?.message.contains("nested more than 64 deep") == true)
   }
@@ -155,9 +158,81 @@ import Testing
     let csv = Data("a,b\r\n\"x\"\"y\",é\r\n1,\n".utf8)
 
     for length in 0...json.count {
-      for name in ["x.json", "x.ndjson", "x"] { _ = try? RecordFile(json.prefix(length), name: name) }
+      for name in ["x.json", "x.ndjson", "x"] { _ = try? RecordFile(json.prefix(length), name: name).contents() }
     }
-    for length in 0...csv.count { _ = try? RecordFile(csv.prefix(length), name: "x.csv") }
-    for byte in UInt8.min...UInt8.max { _ = try? RecordFile(Data([byte, 0x22, byte, 0x0A, byte]), name: "x") }
+    for length in 0...csv.count { _ = try? RecordFile(csv.prefix(length), name: "x.csv").contents() }
+    for byte in UInt8.min...UInt8.max {
+      _ = try? RecordFile(Data([byte, 0x22, byte, 0x0A, byte]), name: "x").contents()
+    }
+  }
+
+  private static let whole: [(String, String)] = [
+    ("x.json", "[\n {\"a\": 1, \"b\": \"\\ud83d\\ude00\"},\n\n {\"a\": [true, null]}, 12\n]\n"),
+    ("x.json", "{\"x\": [ {\"a\": 1.5e3},{}] }"), ("x.json", "[{\"a\": 1},\n {\"a\" 2}]"), ("x.json", "[{}] x"),
+    ("x.ndjson", "\u{FEFF}{\"a\": 1}\r\n\n{\"a\": }\n[1]\n{\"a\": \"é\"}"),
+    ("x.csv", "\u{FEFF}a,b\r\n1,\"x, \"\"y\"\"\"\r\n\r\n\"two\r\nlines\",\"\"\n1\n\"x\"y,2\n5,6"),
+    ("x.csv", "a\n1\n\"x\ny"),
+  ]
+
+  @Test(arguments: whole)
+  func `a file read in pieces of any size has the same contents`(_ name: String, _ text: String) throws {
+    func contents(_ piece: Int) -> String {
+      let file = Result { try RecordFile(Data(text.utf8), name: name, piece: piece).contents() }
+      return "\(file)"
+    }
+    let expected = contents(1 << 18)
+
+    for piece in 1...text.utf8.count { #expect(contents(piece) == expected, "in pieces of \(piece)") }
+  }
+
+  @Test(arguments: ["x.csv", "x.ndjson", "x.json"])
+  func `of a large file only pieces are asked for, each once in a reading`(_ name: String) throws {
+    let line = name == "x.csv" ? "1,2\n" : "{\"a\": 1}\n"
+    let separated = name == "x.json" ? "[" + String(repeating: line + ",", count: 9_999) + line + "]" : nil
+    let bytes = Array((separated ?? (name == "x.csv" ? "a,b\n" : "") + String(repeating: line, count: 10_000)).utf8)
+    var asked: [Range<Int>] = []
+    let file = try RecordFile(name: name, piece: 1000) { offset, count in
+      asked.append(offset..<offset + count)
+      return Array(bytes.dropFirst(offset).prefix(count))
+    }
+    asked = []
+
+    #expect(try file.contents().rows.count == 10_000)
+
+    #expect(asked.allSatisfy { $0.count == 1000 })
+    #expect(asked.count <= bytes.count / 1000 + 2)
+  }
+
+  @Test func `a record longer than any the server takes is an error, and not read whole`() throws {
+    var read = 0
+    let file = try RecordFile(name: "x.csv", piece: 100, longest: 10_000) { _, count in
+      read += count
+      return [UInt8](repeating: UInt8(ascii: "x"), count: count)
+    }
+
+    read = 0
+    let error = #expect(throws: RecordFileError.self) { try file.contents() }
+
+    #expect(error?.message.hasPrefix("x.csv has a record of more than 10000 bytes;") == true)
+    #expect(read < 40_000)
+  }
+}
+
+extension RecordFile {
+  init(_ data: Data, name: String, piece: Int = 1 << 18) throws {
+    let bytes = Array(data)
+    try self.init(name: name, piece: piece) { offset, count in Array(bytes.dropFirst(offset).prefix(count)) }
+  }
+
+  /// All records, and all lines that are not one.
+  func contents() throws -> (rows: [ImportRow], refusals: [ImportRefusal]) {
+    var (rows, refusals): ([ImportRow], [ImportRefusal]) = ([], [])
+    try each { line, row in
+      switch row {
+      case .success(let row): rows.append(row)
+      case .failure(let error): refusals.append(ImportRefusal(line: line, field: error.field, message: error.message))
+      }
+    }
+    return (rows, refusals)
   }
 }
