@@ -22,7 +22,7 @@ extension Ledger {
       """
       SELECT iif(o.operation = 'save', o.id, b.id) AS later, iif(o.operation = 'save', b.id, o.id) AS earlier
         FROM refs r JOIN operations o ON o.id = r.operation
-        JOIN operations b ON b.zone = r.zone AND b.owner = r.owner AND b.name = r.name AND b.operation = o.operation
+        JOIN operations b ON b.zone = r.zone AND b.owner = r.owner AND b.name = r.name AND +b.operation = o.operation
         WHERE r.operation IN (SELECT value FROM json_each(?)) AND r.blocks = 0 AND b.id <> o.id
           AND (o.operation = 'delete' OR b.baseTag IS NULL)
       """,
@@ -83,7 +83,7 @@ extension Ledger {
   /// Whether an operation is noted to wait for one that may block no longer.
   func hasFormerBlockers() throws -> Bool {
     try one(
-      "SELECT EXISTS (SELECT 1 FROM formerBlockers f JOIN operations o ON o.waitsFor = f.blocker AND o.id > f.done)"
+      "SELECT EXISTS (SELECT 1 FROM formerBlockers f CROSS JOIN operations o ON o.waitsFor = f.blocker AND o.id > f.done)"
     ) ?? false
   }
 

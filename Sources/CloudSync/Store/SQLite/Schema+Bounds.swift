@@ -23,6 +23,19 @@ extension Schema {
     ) STRICT;
     CREATE INDEX cyclesToCheck ON cycleChecks(isCycle, operation);
 
+    -- With the unary plus, SQLite finds operations by their number or record, not among all of their kind.
+    DROP VIEW blockers;
+    CREATE VIEW blockers(operation, blocker) AS
+      SELECT o.id, b.id FROM operations o
+        JOIN refs r ON r.operation = o.id AND r.isReleased = 0 AND r.blocks = 1
+        JOIN operations b ON b.zone = r.zone AND b.owner = r.owner AND b.name = r.name
+        WHERE +o.operation = 'save' AND +b.operation = 'save' AND b.baseTag IS NULL AND b.id <> o.id
+      UNION ALL
+      SELECT o.id, a.id FROM operations o
+        JOIN refs r ON r.zone = o.zone AND r.owner = o.owner AND r.name = o.name AND r.blocks = 1
+        JOIN operations a ON a.id = r.operation AND +a.operation = iif(r.isReleased, 'save', 'delete')
+        WHERE +o.operation = 'delete' AND a.id <> o.id;
+
     UPDATE operations SET isMirrored = 1 WHERE name IS NOT NULL AND EXISTS
       (SELECT 1 FROM records r WHERE r.zone = operations.zone AND r.owner = operations.owner AND r.name = operations.name);
     UPDATE operations SET waitsFor = (SELECT blocker FROM blockers b WHERE b.operation = operations.id LIMIT 1)
