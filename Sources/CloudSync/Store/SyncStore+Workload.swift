@@ -109,6 +109,13 @@ extension SyncStore {
     for zone in try ledger.zonesToServe(now: now, savesAreHeld: savesAreHeld) {
       let free = try ledger.free(zone, query(.free(zone)))
       toNote += free.toNote
+      // A full request is worth a transaction before it.
+      if free.free.count < Planner.requestLimit, try !free.toNote.isEmpty || ledger.hasFormerBlockers() {
+        workload.candidates = []
+        workload.toNote = Array(free.toNote.prefix(notesAtOnce))
+        workload.hasOldNotes = true
+        return
+      }
       try set(try candidates(of: zone, free, query, ledger), in: &workload, ledger)
       if case .send = planner.plan(workload) { return }
     }
