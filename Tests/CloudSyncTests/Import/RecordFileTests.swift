@@ -176,9 +176,14 @@ import Testing
 
   @Test(arguments: whole)
   func `a file read in pieces of any size has the same contents`(_ name: String, _ text: String) throws {
-    func contents(_ piece: Int) -> String {
-      let file = Result { try RecordFile(Data(text.utf8), name: name, piece: piece).contents() }
-      return "\(file)"
+    // Rows are compared as values, because the order in which a dictionary is printed is random.
+    func contents(_ piece: Int) -> (rows: [ImportRow], refusals: [ImportRefusal], error: String?) {
+      do {
+        let contents = try RecordFile(Data(text.utf8), name: name, piece: piece).contents()
+        return (contents.rows, contents.refusals, nil)
+      } catch {
+        return ([], [], "\(error)")
+      }
     }
     let expected = contents(1 << 18)
 
