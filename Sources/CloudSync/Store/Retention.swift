@@ -13,6 +13,7 @@ enum Retention {
   static let attempts = 100
   /// Milliseconds between two runs.
   private static let interval: Int64 = 3_600_000
+
   /// Removes some old and excess history: what is beyond a number always, what is beyond an age if the last time was long
   /// enough ago.
   ///
@@ -21,10 +22,10 @@ enum Retention {
     let last = try ledger.value("retainedAt").flatMap { Int64($0) }
     let isDue = last.map { !(0..<interval).contains(now - $0) } ?? true
     let limit = isDue ? now - age : .min
-    let removed = [
-      try ledger.removeHistory(endedBefore: limit, keeping: endings, limit: SyncStore.slice),
-      try ledger.removeCommands(before: limit, keeping: commands, limit: SyncStore.slice),
-      try ledger.removeDropped(before: limit, limit: SyncStore.slice),
+    let removed = try [
+      ledger.removeHistory(endedBefore: limit, keeping: endings, limit: SyncStore.slice),
+      ledger.removeCommands(before: limit, keeping: commands, limit: SyncStore.slice),
+      ledger.removeDropped(before: limit, limit: SyncStore.slice),
     ]
     if removed.contains(SyncStore.slice) { return true }
     if isDue { try ledger.setValue("retainedAt", String(now)) }

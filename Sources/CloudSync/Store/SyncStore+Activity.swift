@@ -59,7 +59,7 @@ extension SyncStore {
   ///     read.
   ///   - error: the last error of an operation or a fetch, for display.
   func syncEnded(readAt: Int64, isComplete: Bool, error: WebServicesError?, _ lease: Lease) throws(StoreError) {
-    try write(lease) { ledger, now in
+    let hasMoreHistory = try write(lease) { ledger, now in
       for scope in [WaitScope.network, .account, .database] { try Throttles.clear(scope, ledger) }
       try ledger.setValue(Self.refusedKey, nil)
       let isWhole = try isComplete && ledger.unreadable().isEmpty
@@ -72,8 +72,9 @@ extension SyncStore {
         if isWhole { row.lastSuccessAt = now }
         if isComplete { row.errorStands = false }
       }
+      return try Retention.apply(now: now, ledger)
     }
-    try forgetOldHistory(lease)
+    if hasMoreHistory { try forgetOldHistory(lease) }
   }
 
   /// Removes old and excess history, in one transaction for each slice.

@@ -55,8 +55,12 @@ extension Ledger {
   /// oldest first. Returns the number removed.
   func removeHistory(endedBefore time: Int64, keeping count: Int, limit: Int) throws -> Int {
     let last: Int64 = try one("SELECT max(id) FROM history") ?? 0
-    let old = try rows("SELECT id, operationId, endedAt AS at FROM history ORDER BY id LIMIT ?", [limit])
-      .prefix { $0["at"] < time || $0["id"] <= last - Int64(count) }
+    let excess = last - Int64(count)
+    // Without a time, nothing is read that is not in excess.
+    let old = try rows(
+      "SELECT id, operationId, endedAt AS at FROM history WHERE id <= ? ORDER BY id LIMIT ?",
+      [time == .min ? excess : .max, limit]
+    ).prefix { $0["at"] < time || $0["id"] <= excess }
     for row in old {
       try run("DELETE FROM history WHERE id = ?", [row["id"]])
       try run("DELETE FROM attempts WHERE operation = ?", [row["operationId"]])
@@ -67,8 +71,11 @@ extension Ledger {
   /// Removes commands as `removeHistory` removes endings.
   func removeCommands(before time: Int64, keeping count: Int, limit: Int) throws -> Int {
     let last: Int64 = try one("SELECT max(id) FROM commands") ?? 0
-    let old = try rows("SELECT id, at FROM commands ORDER BY id LIMIT ?", [limit])
-      .prefix { $0["at"] < time || $0["id"] <= last - Int64(count) }
+    let excess = last - Int64(count)
+    let old = try rows(
+      "SELECT id, at FROM commands WHERE id <= ? ORDER BY id LIMIT ?",
+      [time == .min ? excess : .max, limit]
+    ).prefix { $0["at"] < time || $0["id"] <= excess }
     for row in old { try run("DELETE FROM commands WHERE id = ?", [row["id"]]) }
     return old.count
   }
@@ -204,6 +211,7 @@ extension Ledger {
   /// Removes changes dropped before a time, at most `limit` at once; they can no longer be undone. Returns the number
   /// removed.
   func removeDropped(before time: Int64, limit: Int) throws -> Int {
+    guard time > .min else { return 0 }
     let old = try rows("SELECT id, at FROM dropped ORDER BY id LIMIT ?", [limit]).prefix { $0["at"] < time }
     for row in old { try run("DELETE FROM dropped WHERE id = ?", [row["id"]]) }
     return old.count
