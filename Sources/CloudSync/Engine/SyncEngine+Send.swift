@@ -18,7 +18,7 @@ extension SyncEngine {
       case .rest: return hasSent
       case .noteBlockers(let ids):
         try store.noteBlockers(of: ids, lease)
-        // No request: neither is it anything sent, nor does it count.
+        // Not a request, so it does not count.
         left += 1
         continue
       case .makeZones(let zones): try await makeZones(zones, lease)
@@ -37,7 +37,7 @@ extension SyncEngine {
       if try store.mayRequest() == false { throw Interrupted() }
     }
     summary.hasMoreToSend = true
-    // A long queue leaves much behind in one sync.
+    // One sync of a long queue adds more history than is kept.
     try store.forgetOldHistory(lease)
     return hasSent
   }

@@ -63,9 +63,9 @@ package struct Workload: Hashable, Sendable {
   package var uploads: [Candidate] = []
   /// Sendable operations of the zone that is next, oldest first.
   package var candidates: [Candidate] = []
-  /// Operations that turned out to be blocked, which is to be noted before others can be found.
+  /// Blocked operations that need a note before others can be found.
   package var toNote: [Int64] = []
-  /// Whether there are notes of blocked operations to look at again.
+  /// Whether notes of blocked operations must be renewed.
   package var hasOldNotes = false
   /// The number of queued operations in each atomic group.
   package var groupSizes: [String: Int] = [:]
@@ -195,7 +195,7 @@ package enum Step: Hashable, Sendable {
   /// Send these operations in this order in one request. `deferring` names, for operations in a reference cycle, the
   /// blockers to which references are deferred.
   case send(ZoneKey, [Int64], atomic: Bool, deferring: [Int64: Set<Int64>] = [:])
-  /// Note which operations are blocked, these and some whose blockers may block no longer, and plan again.
+  /// Note the blockers of these operations, renew notes that may be out of date, and plan again.
   case noteBlockers([Int64])
   /// Nothing can be done before this time; nil if no time is known.
   case rest(until: Int64?)

@@ -32,7 +32,7 @@ package struct ImportSlice: Hashable, Sendable {
 
 /// Turns a file into records, by the types of its whole columns.
 ///
-/// Reads the file twice: once for the types, and once for the records, of which only a slice is in memory.
+/// Reads the file twice: once for the types, and once for the records. Only a slice of the records is in memory.
 package struct ImportPlan {
   private let file: RecordFile
   private let reader: RowReader

@@ -56,7 +56,7 @@ struct Reconciliation {
     var operation = operation
     operation.needsReadBack = false
     // A zone delete is pending, and will delete the record. If the zone stays, the change tag reveals the difference.
-    if try ledger.isDoomed(operation.key.zoneKey) {
+    if try ledger.hasZoneDelete(operation.key.zoneKey) {
       if let server { try ledger.put(server, epoch: epoch) } else { try ledger.removeRecord(operation.key) }
       return try ledger.update(operation)
     }

@@ -279,8 +279,15 @@ extension SyncStore {
       for index in assets.indices { assets[index].granted = nil }
       let kind: Change.Kind = last.kind == .delete ? .delete : .save(type: last.type ?? "", changes)
       try ledger.insertZone(last.key.zoneKey, state: .unconfirmed)
-      let isDoomed = try ledger.isDoomed(last.key.zoneKey)
-      let accepted = try accept(Change(last.key, kind), assets, group: nil, isDoomed: isDoomed, now: now, ledger)
+      let hasZoneDelete = try ledger.hasZoneDelete(last.key.zoneKey)
+      let accepted = try accept(
+        Change(last.key, kind),
+        assets,
+        group: nil,
+        hasZoneDelete: hasZoneDelete,
+        now: now,
+        ledger
+      )
       if case .refused(let reason) = accepted { throw StoreError(.invalid, reason) }
       try ledger.closeDropped(of: last.key)
       try ledger.changeActivity { $0.lastEnqueueAt = now }

@@ -35,7 +35,7 @@ extension SyncStore {
       try claimQueue(ledger)
       if let group { try Self.check(group, changes, ledger) }
       var zones: Set<ZoneKey> = []
-      let doomed = Set(try ledger.zoneDeletions().keys)
+      let zoneDeletes = Set(try ledger.zoneDeletions().keys)
       let known = try ledger.knownPlaces(of: changes.map(\.key))
       var keys: Set<RecordKey> = []
       var accepted: [Accepted] = []
@@ -60,9 +60,10 @@ extension SyncStore {
         let isNew = keys.insert(change.key).inserted && !known.contains(place)
         // Another change to a record has to find the operation of the first.
         if !isNew { try insertNew() }
-        let (assets, isDoomed) = (try assets[place].get(), doomed.contains(zone))
+        let (assets, hasZoneDelete) = (try assets[place].get(), zoneDeletes.contains(zone))
         accepted.append(
-          try accept(change, assets, group: group, isDoomed: isDoomed, isNew: isNew, now: now, ledger) { operation in
+          try accept(change, assets, group: group, hasZoneDelete: hasZoneDelete, isNew: isNew, now: now, ledger) {
+            operation in
             guard isNew else { return try ledger.insert(operation) }
             new.append((place, operation))
             return 0
@@ -83,16 +84,25 @@ extension SyncStore {
 
   /// Accepts one change to a record of a known zone.
   ///
-  /// - Parameter isDoomed: whether a zone delete is pending, which deletes all present records first.
+  /// - Parameter hasZoneDelete: whether a zone delete is pending, which deletes all present records first.
   func accept(
     _ change: Change,
     _ assets: [QueuedAsset],
     group: String?,
-    isDoomed: Bool,
+    hasZoneDelete: Bool,
     now: Int64,
     _ ledger: Ledger
   ) throws -> Accepted {
-    try accept(change, assets, group: group, isDoomed: isDoomed, isNew: false, now: now, ledger, insert: ledger.insert)
+    try accept(
+      change,
+      assets,
+      group: group,
+      hasZoneDelete: hasZoneDelete,
+      isNew: false,
+      now: now,
+      ledger,
+      insert: ledger.insert
+    )
   }
 
   /// - Parameters:
@@ -102,14 +112,14 @@ extension SyncStore {
     _ change: Change,
     _ assets: [QueuedAsset],
     group: String?,
-    isDoomed: Bool,
+    hasZoneDelete: Bool,
     isNew: Bool,
     now: Int64,
     _ ledger: Ledger,
     insert: (QueuedOperation) throws -> Int64
   ) throws -> Accepted {
     var queued = isNew ? nil : try ledger.operation(for: change.key)
-    if isDoomed, let old = queued, try old.id <= ledger.zone(change.key.zoneKey)?.supersededThrough ?? 0 {
+    if hasZoneDelete, let old = queued, try old.id <= ledger.zone(change.key.zoneKey)?.supersededThrough ?? 0 {
       try Self.supersede(old, now: now, ledger)
       queued = nil
     }
@@ -120,7 +130,7 @@ extension SyncStore {
     case .save(let type, var fields):
       let zone = change.key.zoneKey
       // The record is new to the server, so unchanged fields must be sent as well.
-      if isDoomed || (queued.map { $0.kind == .delete } ?? (mirror == nil)) {
+      if hasZoneDelete || (queued.map { $0.kind == .delete } ?? (mirror == nil)) {
         let named = fields.names.union(queued?.changes.names ?? [])
         for (name, value) in change.unchanged where !named.contains(name) {
           fields[name] = value
@@ -136,7 +146,14 @@ extension SyncStore {
         let descriptors = own.map(\.value)
         fields[field] = fields[field]?.replacingAssets(with: descriptors) ?? descriptors.first.map(FieldValue.asset)
       }
-      let saving = Saving(change: change, type: type, fields: fields, assets: assets, group: group, isDoomed: isDoomed)
+      let saving = Saving(
+        change: change,
+        type: type,
+        fields: fields,
+        assets: assets,
+        group: group,
+        hasZoneDelete: hasZoneDelete
+      )
       accepted = try accept(saving, queued, mirror, now: now, ledger, insert: insert)
     case .delete:
       accepted = try acceptDelete(change, queued, mirror, group: group, now: now, ledger, insert: insert)
@@ -206,7 +223,7 @@ extension SyncStore {
     var assets: [QueuedAsset]
     var group: String?
     /// Whether a delete of its zone is pending.
-    var isDoomed: Bool
+    var hasZoneDelete: Bool
   }
 
   private func accept(
@@ -226,15 +243,15 @@ extension SyncStore {
     let onServer = mirror?.fields ?? [:]
     // After a queued delete the new record has only the fields named now.
     let isRecreation = queued?.kind == .delete
-    let remains = saving.isDoomed ? [:] : onServer
+    let remains = saving.hasZoneDelete ? [:] : onServer
     let current = isRecreation ? [:] : queued?.changes.applied(to: remains) ?? remains
     let fields = queued.map { saving.fields.counted(from: change, onto: $0, current) } ?? saving.fields
     var changes = fields.effective(on: current)
     // A field missing in the mirror may exist on the server, so send the clear.
-    if mirror == nil || saving.isDoomed, !isRecreation, !fields.cleared.isEmpty {
+    if mirror == nil || saving.hasZoneDelete, !isRecreation, !fields.cleared.isEmpty {
       changes.apply(fields.only(fields.cleared.subtracting(queued?.changes.cleared ?? [])))
     }
-    if queued == nil, mirror != nil, changes.isEmpty, !saving.isDoomed { return .unchanged }
+    if queued == nil, mirror != nil, changes.isEmpty, !saving.hasZoneDelete { return .unchanged }
     let joins = group != nil && queued?.group != group
     if let queued, queued.kind == .save, changes.isEmpty, !joins, queued.state != .failed || queued.changes.isEmpty {
       return .unchanged
@@ -280,7 +297,7 @@ extension SyncStore {
       for name in added { operation.base[name] = base[name] }
       operation.compareWhereStale(added, base, mirror)
       operation.changes.apply(changes)
-      if mirror != nil, !joins, !saving.isDoomed, operation.isChangedBack {
+      if mirror != nil, !joins, !saving.hasZoneDelete, operation.isChangedBack {
         try ledger.end(operation, .superseded, .editedBack, now: now)
         return .enqueued(operation.id)
       }

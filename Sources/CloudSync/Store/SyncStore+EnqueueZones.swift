@@ -69,7 +69,7 @@ extension SyncStore {
 
   /// Ends the next changes that a pending zone delete supersedes. Returns whether there may be more.
   private static func endSuperseded(in zone: ZoneKey, now: Int64, _ ledger: Ledger) throws -> Bool {
-    guard let last = try ledger.zone(zone)?.supersededThrough, try ledger.isDoomed(zone) else { return false }
+    guard let last = try ledger.zone(zone)?.supersededThrough, try ledger.hasZoneDelete(zone) else { return false }
     let ids = try ledger.changes(of: zone, through: last, limit: slice)
     for operation in try ledger.operations(ids) { try supersede(operation, now: now, ledger) }
     return ids.count == slice

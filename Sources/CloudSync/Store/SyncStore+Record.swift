@@ -5,7 +5,7 @@ extension SyncStore {
 
   static func record(_ key: RecordKey, _ ledger: Ledger) throws -> MirrorRecord? {
     // A pending zone delete will delete the server's version.
-    let mirror = try ledger.isDoomed(key.zoneKey) ? nil : ledger.record(key)
+    let mirror = try ledger.hasZoneDelete(key.zoneKey) ? nil : ledger.record(key)
     let queued = try ledger.operation(for: key)
     if queued?.kind == .delete { return nil }
     guard let type = queued?.type ?? mirror?.type else { return nil }

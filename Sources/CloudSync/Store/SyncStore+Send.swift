@@ -20,9 +20,9 @@ extension SyncStore {
   ) throws(StoreError) -> [QueuedOperation] {
     if atomic {
       return try write(lease) { ledger, now in
-        let (pauses, doomed) = (try ledger.pauses(), try ledger.zoneDeletions())
+        let (pauses, zoneDeletes) = (try ledger.pauses(), try ledger.zoneDeletions())
         let ready = try ledger.operations(ids).compactMap {
-          try Self.ready($0, atomic: true, approved, pauses, doomed, now: now, ledger)
+          try Self.ready($0, atomic: true, approved, pauses, zoneDeletes, now: now, ledger)
         }
         guard ready.count == ids.count, try ready.first?.group.map(ledger.groupSize) ?? ready.count == ready.count
         else {
@@ -36,10 +36,10 @@ extension SyncStore {
     var left: Set<Int64> = []
     return try writeInSlices(ids, lease) { slice, ledger, now in
       var sent: [QueuedOperation] = []
-      let (pauses, doomed) = (try ledger.pauses(), try ledger.zoneDeletions())
+      let (pauses, zoneDeletes) = (try ledger.pauses(), try ledger.zoneDeletions())
       while let ids = slice.next(Self.writtenAtOnce) {
         var ready = try ledger.operations(ids).compactMap {
-          try Self.ready($0, atomic: false, approved, pauses, doomed, now: now, ledger)
+          try Self.ready($0, atomic: false, approved, pauses, zoneDeletes, now: now, ledger)
         }
         left.formUnion(Set(ids).subtracting(ready.map(\.id)))
         try Self.leaveBehind(&ready, &left, deferring, ledger)
@@ -74,13 +74,13 @@ extension SyncStore {
     atomic: Bool,
     _ approved: [Int64: Int64]?,
     _ pauses: [Pause],
-    _ doomed: [ZoneKey: Int64],
+    _ zoneDeletes: [ZoneKey: Int64],
     now: Int64,
     _ ledger: Ledger
   ) throws -> QueuedOperation? {
     guard operation.state == .pending || operation.state == .waiting, !operation.needsReadBack else { return nil }
     // Changes that a zone delete supersedes end in several transactions.
-    if !operation.key.name.isEmpty, doomed[operation.key.zoneKey] != nil { return nil }
+    if !operation.key.name.isEmpty, zoneDeletes[operation.key.zoneKey] != nil { return nil }
     if pauses.first(holding: operation.key.zoneKey, type: operation.type) != nil { return nil }
     // An operation that has joined a group is sent with the whole group.
     if !atomic, operation.group != nil { return nil }

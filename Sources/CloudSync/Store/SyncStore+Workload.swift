@@ -9,8 +9,7 @@ extension SyncStore {
   /// assets are uploaded first.
   private static let cycleTurns: Int64 = 32
 
-  /// The most operations that one transaction notes to be blocked or free, and the most notes that it follows to find
-  /// cycles.
+  /// The maximum number of notes that one transaction updates, and of notes that it follows to find cycles.
   private static let notesAtOnce = 250
   private static let stepsAtOnce = 4000
 
@@ -30,7 +29,7 @@ extension SyncStore {
     }
   }
 
-  /// Whether there is something to ask of the server at a time, by the plan for it.
+  /// Whether the plan for a time has anything to send or verify.
   static func canSend(savesWaitForApp: Bool, now: Int64, _ ledger: Ledger) throws -> Bool {
     let planner = Planner()
     let workload = try workload(
@@ -80,7 +79,7 @@ extension SyncStore {
   }
 
   /// Adds the candidates of one zone after the other until they fill a request. If none is free, adds operations in
-  /// reference cycles, which may span the whole queue; if there is none either, what has to be noted first.
+  /// reference cycles, which may span the whole queue. If there is none either, selects the notes to update.
   private static func addCandidates(
     to workload: inout Workload,
     for planner: Planner,
@@ -109,8 +108,8 @@ extension SyncStore {
     for zone in try ledger.zonesToServe(now: now, savesAreHeld: savesAreHeld) {
       let free = try ledger.free(zone, query(.free(zone)))
       toNote += free.toNote
-      // A full request is worth a transaction before it.
-      if free.free.count < Planner.requestLimit, try !free.toNote.isEmpty || ledger.hasFormerBlockers() {
+      // Update the notes first rather than send a request that is not full.
+      if free.free.count < min(window, Planner.requestLimit), try !free.toNote.isEmpty || ledger.hasFormerBlockers() {
         workload.candidates = []
         workload.toNote = Array(free.toNote.prefix(notesAtOnce))
         workload.hasOldNotes = true
@@ -128,8 +127,8 @@ extension SyncStore {
     workload.hasOldNotes = try ledger.hasFormerBlockers() || ledger.hasCycleChecks()
   }
 
-  /// Notes which operations are blocked by others, as far as it is not noted or may have changed, so that the next plan
-  /// finds those that can be sent.
+  /// Notes the blockers of operations and renews notes that may be out of date, so that the next plan finds those that
+  /// can be sent.
   func noteBlockers(of ids: [Int64], _ lease: Lease) throws(StoreError) {
     try write(lease) { ledger, _ in
       for id in ids { try ledger.noteBlocker(of: id) }

@@ -52,7 +52,7 @@ enum ZoneLoss {
     // The zone has not been created yet, so the deleted one was an earlier one.
     if known.state == .unconfirmed, records == 0, known.heldSince == nil { return 0 }
     // A queued zone delete makes the deletion expected.
-    let isGuarded = try reconciliation.policy.deletionGuard != nil && !ledger.isDoomed(zone)
+    let isGuarded = try reconciliation.policy.deletionGuard != nil && !ledger.hasZoneDelete(zone)
     guard isGuarded, records > 0 else {
       try accept(zone, now: now, ledger)
       return records
@@ -67,9 +67,9 @@ enum ZoneLoss {
 
   /// Removes the zone from the mirror. Of a large zone, `forget` has removed most records before.
   static func accept(_ zone: ZoneKey, now: Int64, _ ledger: Ledger) throws {
-    let isDoomed = try ledger.isDoomed(zone)
+    let hasZoneDelete = try ledger.hasZoneDelete(zone)
     for operation in try ledger.operations(ledger.dependentOperations(of: zone)) {
-      try settle(operation, isDoomed: isDoomed, now: now, ledger)
+      try applyDeletion(to: operation, hasZoneDelete: hasZoneDelete, now: now, ledger)
     }
     try ledger.forgetContents(zone)
     try EventLog.add(.zoneDeleted(zone: zone.zone), now: now, ledger)
@@ -77,25 +77,27 @@ enum ZoneLoss {
 
   /// Removes some records of the zone from the mirror, and applies that to their changes.
   static func forget(_ names: [String], of zone: ZoneKey, now: Int64, _ ledger: Ledger) throws {
-    let isDoomed = try ledger.isDoomed(zone)
+    let hasZoneDelete = try ledger.hasZoneDelete(zone)
     for name in names {
       let key = RecordKey(zone, name)
       if let operation = try ledger.operation(for: key), operation.kind == .delete || operation.baseTag != nil {
-        try settle(operation, isDoomed: isDoomed, now: now, ledger)
+        try applyDeletion(to: operation, hasZoneDelete: hasZoneDelete, now: now, ledger)
       }
       try ledger.removeRecord(key)
     }
   }
 
   /// Applies the deletion of the zone to a change that depends on the server's record.
-  private static func settle(_ operation: QueuedOperation, isDoomed: Bool, now: Int64, _ ledger: Ledger) throws {
+  private static func applyDeletion(to operation: QueuedOperation, hasZoneDelete: Bool, now: Int64, _ ledger: Ledger)
+    throws
+  {
     var operation = operation
     switch operation.kind {
     case .delete:
       guard operation.state != .inFlight else { return }
       return try ledger.end(operation, .acknowledged, .onServer(isDeletion: true), now: now)
     // Saved after the local zone delete, so the old record does not matter.
-    case .save where isDoomed: operation.startOver()
+    case .save where hasZoneDelete: operation.startOver()
     case .save:
       let known = try ledger.record(operation.key)
       operation.recreate(from: known?.fields ?? [:])
@@ -113,7 +115,7 @@ extension SyncStore {
   func prepareLoss(of zone: ZoneKey, policy: MergePolicy, _ lease: Lease) throws(StoreError) -> Int {
     let records = try read { try $0.recordCount(of: zone) }
     guard records > Self.slice else { return 0 }
-    let isGuarded = try read { try policy.deletionGuard != nil && !$0.isDoomed(zone) }
+    let isGuarded = try read { try policy.deletionGuard != nil && !$0.hasZoneDelete(zone) }
     var (last, done) = ("", 0)
     // The rest is left for the transaction that decides about the zone.
     while records - done > Self.slice {

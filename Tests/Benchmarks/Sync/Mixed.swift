@@ -121,6 +121,7 @@ struct Mixed {
       while !last.withLock(\.self) {
         let elapsed = try time { _ = try store.workload().1.plan(store.workload().0) }
         plans.withLock { $0.append(elapsed.milliseconds / 2) }
+        // A plan now and then: one after the other would slow down the engine that is measured.
         try await Task.sleep(for: .milliseconds(20))
       }
     }
@@ -158,6 +159,7 @@ struct Mixed {
       for number in 0... {
         if isDone.withLock(\.self) { break }
         longest = max(longest, try time { _ = try store.enqueue([Bench.change("\(mark)-\(number)")]) })
+        // Like an app that writes often, but not all the time.
         try await Task.sleep(for: .milliseconds(5))
       }
       return longest

@@ -40,7 +40,7 @@ import Testing
   @Test func `nothing of a zone that waits, and no record of one that is to be deleted`() throws {
     try write { ledger in
       _ = try ledger.insert(.save("held"))
-      _ = try ledger.insert(.save("doomed", in: .two))
+      _ = try ledger.insert(.save("with zone delete", in: .two))
       var deletion = QueuedOperation.save("", in: .two)
       deletion.kind = .zoneDelete
       let id = try ledger.insert(deletion)

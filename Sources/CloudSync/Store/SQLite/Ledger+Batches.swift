@@ -20,8 +20,8 @@ extension Ledger {
         part[index].assets = part[index].assets.kept(by: part[index].changes)
         arguments += try values(part[index]) + fixedValues(part[index])
       }
-      try run(Self.insertion, arguments)
-      // Identifiers increase by one, because nobody else writes meanwhile.
+      try run(Self.batchInsertion, arguments)
+      // Identifiers increase by one: this transaction is the only writer.
       let last = database.lastInsertedRowID
       let added = (last - Int64(part.count) + 1)...last
       for (id, operation) in zip(added, part) { try link(operation, operation.links, as: id) }
@@ -31,14 +31,18 @@ extension Ledger {
   }
 
   /// The columns that never change.
-  private func fixedValues(_ operation: QueuedOperation) -> StatementArguments {
+  func fixedValues(_ operation: QueuedOperation) -> StatementArguments {
     [
       operation.key.zone, operation.key.owner, operation.key.name.isEmpty ? nil : operation.key.name,
       operation.maxAttempts, operation.enqueuedAt, operation.enqueuedBy?.name, operation.enqueuedBy?.pid,
     ]
   }
 
-  private static let insertion: String = {
+  private static let batchInsertion = insertion(of: insertedAtOnce)
+  static let singleInsertion = insertion(of: 1)
+
+  /// The statement that inserts so many operations.
+  private static func insertion(of count: Int) -> String {
     let columns = """
       operation, type, changes, base, baseTag, state, reason, generation, sentGeneration,
       sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, nextAttemptAt, isServersWait,
@@ -46,11 +50,12 @@ extension Ledger {
       isUnanswered, lostRounds, askedAbout, suspicion, zone, owner, name, maxAttempts, enqueuedAt, program, pid
       """
     let row = "(" + Array(repeating: "?", count: columns.split(separator: ",").count).joined(separator: ", ") + ")"
-    let rows = Array(repeating: row, count: insertedAtOnce).joined(separator: ", ")
+    let rows = Array(repeating: row, count: count).joined(separator: ", ")
     return "INSERT INTO operations(\(columns)) VALUES \(rows)"
-  }()
+  }
 
-  /// The places of those keys of which the store has a record, an operation or a dropped change that can be undone.
+  /// Returns the positions of the keys for which the store has a record, an operation, or a dropped change that can be
+  /// undone.
   func knownPlaces(of keys: [RecordKey]) throws -> Set<Int> {
     var known: Set<Int> = []
     // By bytes, as SQLite compares: to Swift, two encodings of a name can be equal.

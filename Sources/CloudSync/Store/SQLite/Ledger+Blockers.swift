@@ -3,9 +3,9 @@ import GRDB
 
 /// Which operations block which.
 ///
-/// For each blocked operation one of its blockers is noted in `waitsFor`, so that planning skips it. The note of a blocker
-/// that may block no longer is looked at again, some at a time. Following the notes from one operation to the next leads
-/// to every cycle, because an operation in a cycle that nothing else blocks is noted to wait for another one in it.
+/// `waitsFor` holds one blocker of each blocked operation, its noted blocker, so that planning skips the operation. When a
+/// blocker ends, the notes that name it are renewed, a limited number in each transaction. Following the notes finds every
+/// cycle: if only members of a cycle block an operation, its note names a member.
 extension Ledger {
   /// The operations that block one, oldest first: for a save the creation of records it refers to, for a delete the
   /// deletes of records that referred to it and the saves that remove such references.
@@ -32,8 +32,8 @@ extension Ledger {
 
   // MARK: - Notes
 
-  /// Notes one of the operations that block this one, or that nothing does. For a member of a group, one outside of the
-  /// group if there is one, because the whole group waits for that.
+  /// Sets or clears the noted blocker of an operation. For a member of an atomic group, a blocker outside the group comes
+  /// first, because the whole group waits for it.
   func noteBlocker(of id: Int64) throws {
     guard let row = try row("SELECT waitsFor, atomicGroup FROM operations WHERE id = ?", [id]) else { return }
     let known: Int64? = row["waitsFor"]
@@ -48,7 +48,7 @@ extension Ledger {
     guard known != blocker else { return }
     try run("UPDATE operations SET waitsFor = ? WHERE id = ?", [blocker, id])
     try run("DELETE FROM cycleChecks WHERE operation = ?", [id])
-    // Only where something waits for the one, and the other waits for something, can this have closed a cycle.
+    // The note can only have closed a cycle if another operation waits for this one and the blocker is blocked itself.
     try run(
       """
       INSERT INTO cycleChecks(operation) SELECT o.id FROM operations o JOIN operations b ON b.id = o.waitsFor
@@ -59,9 +59,9 @@ extension Ledger {
     )
   }
 
-  /// Looks again at some operations that were noted to wait for one that may block no longer.
+  /// Renews notes that name an operation that may no longer block.
   ///
-  /// - Parameter limit: the number of operations to look at.
+  /// - Parameter limit: the number of notes to renew.
   func noteFormerBlockers(limit: Int) throws {
     var left = limit
     while left > 0, let former = try row("SELECT blocker, done FROM formerBlockers LIMIT 1", []) {
@@ -80,7 +80,7 @@ extension Ledger {
     }
   }
 
-  /// Whether an operation is noted to wait for one that may block no longer.
+  /// Whether a note names an operation that may no longer block.
   func hasFormerBlockers() throws -> Bool {
     try one(
       "SELECT EXISTS (SELECT 1 FROM formerBlockers f CROSS JOIN operations o ON o.waitsFor = f.blocker AND o.id > f.done)"
@@ -119,7 +119,7 @@ extension Ledger {
           [steps + path.count, last, id]
         )
       } else {
-        // It ends, or leads to a cycle of others, which a note of their own has closed.
+        // The path ends, or leads into a cycle without this operation, which another check finds.
         try run("DELETE FROM cycleChecks WHERE operation = ?", [id])
       }
     }
@@ -129,11 +129,11 @@ extension Ledger {
     try one("SELECT EXISTS (SELECT 1 FROM cycleChecks WHERE isCycle = 0)") ?? false
   }
 
-  /// Operations of which each was found in a cycle.
+  /// Operations found to be in a cycle.
   func cycles() throws -> [Int64] { try all("SELECT operation FROM cycleChecks WHERE isCycle = 1 ORDER BY operation") }
 
-  /// Follows the notes from an operation, at most to another one or a member of a group. For an atomic group, a member's
-  /// blocker outside the group counts.
+  /// Follows the notes from an operation until it reaches `end` or a member of `group`. From a member without a note, the
+  /// path continues with the noted blocker of another member outside the group.
   ///
   /// - Returns: the operations passed; nil where the notes end.
   private func path(from start: Int64, until end: Int64, or group: String?, limit: Int) throws -> [Int64?] {

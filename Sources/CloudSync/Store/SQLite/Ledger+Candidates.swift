@@ -38,7 +38,7 @@ extension Ledger {
       arguments += ["ids": try Self.json(ids)]
     }
     arguments += ["held": try heldZones(now: query.now)]
-    // Where many wait for one, only as many as are wanted are read.
+    // Without an order, the index returns the first rows without reading all that wait for one operation.
     let order = if case .waitingFor = query.kind { "" } else { "ORDER BY id" }
     return try rows("\(Self.selection) FROM operations o \(index) WHERE \(condition) \(order) LIMIT :limit", arguments)
       .map(Self.candidate)
@@ -81,9 +81,8 @@ extension Ledger {
 
   /// The oldest unblocked operations of a zone, by the order of types first if there is one.
   ///
-  /// Each part of the queue (a type's saves or deletes) is read from an index of operations that nothing is noted to
-  /// block, so dead letters, blocked operations and paused types cost nothing.
-  ///
+  /// Each part of the queue (a type's saves or deletes) is read from an index of operations without a noted blocker, so
+  /// dead letters, blocked operations and paused types cost nothing.
   func free(_ zone: ZoneKey, _ query: CandidateQuery) throws -> FreeOperations {
     var found = FreeOperations()
     guard try !closedZones(now: query.now).contains(zone) else { return found }
@@ -108,7 +107,7 @@ extension Ledger {
     return found
   }
 
-  /// The members of a group that operations outside block, as far as that is not noted.
+  /// The members of a group that are blocked from outside and have no note of that.
   private func blockedFromOutside(_ group: String) throws -> [Int64] {
     try all(
       """
@@ -128,7 +127,7 @@ extension Ledger {
     // Many types share the rows that are read.
     let limit = min(query.limit, max(50, 8 * SyncStore.window / parts.count))
     let held = try heldZones(now: query.now)
-    // A part of which not all was read has older rows than those of others beyond this one.
+    // Beyond the last row of a part that was cut off, that part may have older rows than the others.
     var end = Int64.max
     var found: [Row] = []
     for part in parts {
@@ -231,13 +230,13 @@ extension Ledger {
     """
   }
 
-  /// The condition that an operation has no group, or one of which no member is noted to wait for one outside.
+  /// The condition that an operation has no group, or that no member of its group has a noted blocker outside the group.
   private static let isOfFreeGroup = """
     (atomicGroup IS NULL OR NOT EXISTS (SELECT 1 FROM operations m JOIN operations p ON p.id = m.waitsFor
       WHERE m.atomicGroup = o.atomicGroup AND p.atomicGroup IS NOT o.atomicGroup))
     """
 
-  /// Zones of which nothing may be sent: throttled, paused, with a zone delete queued, or with their deletion on hold.
+  /// Zones to which nothing may be sent: throttled, paused, with a zone delete pending, or with their deletion on hold.
   private func closedZones(now: Int64) throws -> Set<ZoneKey> {
     try Set(
       rows(

@@ -145,19 +145,7 @@ extension Ledger {
 
   /// Adds an operation with its references. Its identifier is never reused.
   func insert(_ operation: QueuedOperation, _ links: RecordLinks) throws -> Int64 {
-    try run(
-      """
-      INSERT INTO operations(operation, type, changes, base, baseTag, state, reason, generation, sentGeneration,
-        sentOperation, sentChanges, isRecreation, needsReadBack, conflictRounds, attempts, nextAttemptAt, isServersWait,
-        errorCode, errorMessage, editedAt, conflictAt, bytes, atomicGroup, assets, needsUpload,
-        isUnanswered, lostRounds, askedAbout, suspicion, zone, owner, name, maxAttempts, enqueuedAt, program, pid)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """,
-      try values(operation) + [
-        operation.key.zone, operation.key.owner, operation.key.name.isEmpty ? nil : operation.key.name,
-        operation.maxAttempts, operation.enqueuedAt, operation.enqueuedBy?.name, operation.enqueuedBy?.pid,
-      ]
-    )
+    try run(Self.singleInsertion, try values(operation) + fixedValues(operation))
     let id = database.lastInsertedRowID
     try link(operation, links, as: id)
     return id
@@ -183,7 +171,7 @@ extension Ledger {
     try noteBlocker(of: operation.id)
   }
 
-  /// The columns that may change, in the order of the two statements above.
+  /// The columns that may change, in the order of `replace` and of `insertion`.
   func values(_ operation: QueuedOperation) throws -> StatementArguments {
     [
       operation.kind.rawValue, operation.type, try JSONColumn.text(operation.changes),
@@ -372,7 +360,7 @@ extension Ledger {
   }
 
   /// Whether a zone delete is pending.
-  func isDoomed(_ zone: ZoneKey) throws -> Bool { try zoneDeletions()[zone] != nil }
+  func hasZoneDelete(_ zone: ZoneKey) throws -> Bool { try zoneDeletions()[zone] != nil }
 
   /// Ends a delete whose record no longer exists on the server, and removes the record from the mirror.
   func endDeletion(_ operation: QueuedOperation, now: Int64) throws {

@@ -167,7 +167,7 @@ package struct CandidateQuery: Hashable, Sendable {
     case free(ZoneKey)
     /// Operations of a zone that were in a request that was rejected as a whole.
     case suspects(ZoneKey)
-    /// Operations of a zone that are noted to wait for one of these, in no order.
+    /// Operations of a zone whose noted blocker is one of these, in no order.
     case waitingFor(ZoneKey, [Int64])
     /// The members of these groups.
     case members([String])
@@ -184,12 +184,12 @@ package struct CandidateQuery: Hashable, Sendable {
   package var limit = Int.max
 }
 
-/// Operations of a zone that nothing is noted to block, oldest first.
+/// Operations of a zone without a noted blocker, oldest first.
 struct FreeOperations {
   var free: [Workload.Candidate] = []
-  /// Operations that are blocked all the same; they can be sent in a request with what blocks them.
+  /// Blocked operations without a note. They can be sent in one request with their blockers.
   var blocked: [Workload.Candidate] = []
-  /// Operations of which it is to be noted that others block them.
+  /// Blocked operations that need a note.
   var toNote: [Int64] = []
 }
 

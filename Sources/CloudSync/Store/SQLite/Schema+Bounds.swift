@@ -1,16 +1,15 @@
 extension Schema {
   /// Columns, counts and indexes that keep each step of planning and each list as cheap in a long queue as in a short one.
   static let bounds = """
-    -- One of the operations that block this one, as last noted. Operations with one are not looked at when a request is
-    -- planned. Null where none is known: it may be blocked all the same until that is noted.
+    -- One of the operations that block this one. Planning skips operations that have one. Null: no blocker is known yet.
     ALTER TABLE operations ADD COLUMN waitsFor INTEGER;
     -- Whether the mirror has the record.
     ALTER TABLE operations ADD COLUMN isMirrored INTEGER NOT NULL DEFAULT 0;
 
-    -- Operations that may block no longer; whoever is noted to wait for one is to be looked at again, in order.
+    -- Operations that may no longer block: the notes that name them must be renewed, in order.
     CREATE TABLE formerBlockers(
       blocker INTEGER PRIMARY KEY,
-      -- Operations up to this one have been looked at.
+      -- Notes of operations up to this one have been renewed.
       done INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     -- Operations whose note may have closed a cycle.
@@ -60,7 +59,7 @@ extension Schema {
     BEGIN
       INSERT OR REPLACE INTO formerBlockers(blocker) VALUES (old.operation);
     END;
-    -- Others may wait for the group from now on.
+    -- The group may now be part of a cycle.
     CREATE TRIGGER groupJoined AFTER UPDATE OF atomicGroup ON operations
       WHEN new.atomicGroup IS NOT NULL AND old.atomicGroup IS NOT new.atomicGroup
     BEGIN
@@ -114,8 +113,7 @@ extension Schema {
       \(countOperation("new", "+"))
     END;
 
-    -- Operations to send, without those that something else comes before: in the order of a part of the queue, and by
-    -- the end of their wait.
+    -- Operations to send that have no known blocker: by part of the queue, and by the end of their wait.
     CREATE INDEX operationsFree ON operations(zone, owner, operation, type, id)
       WHERE state = 'pending' AND waitsFor IS NULL AND needsReadBack = 0 AND needsUpload = 0 AND name IS NOT NULL;
     CREATE INDEX operationsDue ON operations(zone, owner, operation, type, nextAttemptAt)
