@@ -63,13 +63,16 @@ extension Ledger {
     for places in places.values {
       let zone = keys[places[0]].zoneKey
       let sql = """
-        SELECT key FROM json_each(?1) n
-          WHERE EXISTS (SELECT 1 FROM operations WHERE zone = ?2 AND owner = ?3 AND name = n.value)
-            OR EXISTS (SELECT 1 FROM records WHERE zone = ?2 AND owner = ?3 AND name = n.value)
-            OR EXISTS (SELECT 1 FROM dropped WHERE zone = ?2 AND owner = ?3 AND name = n.value AND isOpen = 1)
+        SELECT key FROM json_each(?) n
+          WHERE EXISTS (SELECT 1 FROM operations WHERE zone = ? AND owner = ? AND name = n.value)
+            OR EXISTS (SELECT 1 FROM records WHERE zone = ? AND owner = ? AND name = n.value)
+            OR EXISTS (SELECT 1 FROM dropped WHERE zone = ? AND owner = ? AND name = n.value AND isOpen = 1)
         """
       let names = try JSONColumn.text(places.map { keys[$0].name })
-      let found: [Int] = try all(sql, [names, zone.zone, zone.owner])
+      let found: [Int] = try all(
+        sql,
+        [names, zone.zone, zone.owner, zone.zone, zone.owner, zone.zone, zone.owner]
+      )
       known.formUnion(found.map { places[$0] })
     }
     return known
