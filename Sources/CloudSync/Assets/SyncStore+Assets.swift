@@ -253,14 +253,17 @@ extension SyncStore {
     if operation.attempts >= operation.maxAttempts { operation.fail(.uploadExpired(code: error.code.name)) }
   }
 
-  /// Remembers the places of a saved operation's bytes, so that others need no upload.
+  /// Remembers the places of a saved operation's bytes, so that others need no upload, and forgets those of bytes that
+  /// it replaced.
   static func noteAssets(of sent: QueuedOperation, in record: MirrorRecord, _ ledger: Ledger) throws {
-    for asset in sent.assets {
-      guard let digest = asset.digest, let checksum = asset.checksum,
-        record.fields[asset.field]?.assets?.contains(where: { $0.fileChecksum == checksum }) == true
-      else { continue }
-      let place = WireAssetPlace(recordName: sent.key.name, fieldName: asset.field)
-      try ledger.put(AssetPlace(place: place, checksum: checksum), of: digest, in: sent.key.zoneKey)
+    for field in Set(sent.assets.map(\.field)) {
+      let checksums = (record.fields[field]?.assets ?? []).compactMap(\.fileChecksum)
+      let place = WireAssetPlace(recordName: sent.key.name, fieldName: field)
+      try ledger.removeAssetPlaces(place, in: sent.key.zoneKey, except: checksums)
+      for asset in sent.assets where asset.field == field {
+        guard let digest = asset.digest, let checksum = asset.checksum, checksums.contains(checksum) else { continue }
+        try ledger.put(AssetPlace(place: place, checksum: checksum), of: digest, in: sent.key.zoneKey)
+      }
     }
   }
 

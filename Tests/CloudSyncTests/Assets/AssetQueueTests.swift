@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 import Facts
 import Foundation
+import GRDB
 import Synchronization
 import Testing
 
@@ -116,6 +117,21 @@ import Testing
     #expect(wire.uploads == 1)
     #expect(sizes("b") == [8])
     #expect(try device.store.enqueue([photo("a", same)]) == [.unchanged])
+  }
+
+  @Test func `the known places of bytes end with the record or the bytes`() async throws {
+    let places = { try device.store.file.writer.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM assetPlaces") } }
+    for number in 1...4 {
+      try device.store.accept(photo("a", try file("\(number)", "bytes \(number)")))
+      try device.store.accept(photo("b", try file("\(number)", "bytes \(number)")))
+      try await device.sync()
+    }
+    #expect(try places() == 1)
+
+    try device.store.accept(world.delete("a"))
+    try device.store.accept(world.delete("b"))
+    try await device.sync()
+    #expect(try places() == 0)
   }
 
   @Test func `where the record that held the bytes is gone, they are uploaded again`() async throws {

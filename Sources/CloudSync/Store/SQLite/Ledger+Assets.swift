@@ -27,6 +27,17 @@ extension Ledger {
     )
   }
 
+  /// Removes what is known of a field's bytes, except those with these checksums of the server.
+  func removeAssetPlaces(_ place: WireAssetPlace, in zone: ZoneKey, except checksums: [String]) throws {
+    try run(
+      """
+      DELETE FROM assetPlaces WHERE zone = ? AND owner = ? AND name = ? AND field = ?
+        AND checksum NOT IN (SELECT value FROM json_each(?))
+      """,
+      [zone.zone, zone.owner, place.recordName, place.fieldName, Self.json(checksums)]
+    )
+  }
+
   /// The hashes of the files that queued operations, or dropped changes that can be undone, still need.
   func assetDigests() throws -> Set<String> {
     let read = { (sql: String, place: (Int64) -> UnreadableRow.Place) in

@@ -21,4 +21,16 @@ extension Schema {
     -- Operations on records of the zone up to this one are superseded by its pending zone delete.
     ALTER TABLE zones ADD COLUMN supersededThrough INTEGER;
     """
+
+  /// The places of asset bytes end with the record that holds them.
+  static let places = """
+    DELETE FROM assetPlaces WHERE NOT EXISTS (
+      SELECT 1 FROM records
+      WHERE records.zone = assetPlaces.zone AND records.owner = assetPlaces.owner AND records.name = assetPlaces.name
+    );
+    CREATE INDEX assetPlacesByRecord ON assetPlaces(zone, owner, name, field);
+    CREATE TRIGGER placesRemoved AFTER DELETE ON records BEGIN
+      DELETE FROM assetPlaces WHERE zone = old.zone AND owner = old.owner AND name = old.name;
+    END;
+    """
 }

@@ -44,6 +44,7 @@ enum Schema {
     migrator.registerMigration("20 reporting") { try $0.execute(sql: reporting) }
     migrator.registerMigration("21 bounds") { try $0.execute(sql: bounds) }
     migrator.registerMigration("22 clearing") { try $0.execute(sql: clearing) }
+    migrator.registerMigration("23 places") { try $0.execute(sql: places) }
     return migrator
   }()
 
