@@ -17,10 +17,10 @@ import Testing
     let store = try world.open("store")
     let id = try store.requestSync([])
     let lease = try #require(try Lease.acquire(store))
-    _ = try store.startRequests(lease)
+    _ = try store.startSync(lease)
     var summary = SyncSummary()
     summary.error = WebServicesError(.authenticationRequired, "sign in")
-    try store.finishRequests([id], summary, lease)
+    try store.endSync(nil, nil, serving: [id], summary, lease)
 
     guard case .finished(let told) = try store.requestState(id) else {
       Issue.record("the pass has ended")
@@ -208,7 +208,7 @@ import Testing
     let (dying, asking) = (try world.open("store"), try world.device("store"))
     let lease = try #require(try Lease.acquire(dying))
     _ = try dying.requestSync([])
-    _ = try dying.startRequests(lease)
+    _ = try dying.startSync(lease)
     try asking.store.accept(world.put("a", [:]))
 
     let pass = Task { try await asking.sync() }

@@ -55,8 +55,8 @@ import Testing
 
     let error = #expect(throws: StoreError.self) { try first.begin([1], stopped) }
     #expect(error?.kind == .fenced)
-    #expect(throws: StoreError.self) { try first.setActivity(.sending, stopped) }
-    #expect(throws: StoreError.self) { try first.finishRequests([1], SyncSummary(), stopped) }
+    #expect(throws: StoreError.self) { try first.startSync(stopped) }
+    #expect(throws: StoreError.self) { try first.endSync(nil, nil, serving: [1], SyncSummary(), stopped) }
     #expect(throws: StoreError.self) { try stopped.renew(first) }
     #expect(try first.queue() == ["save a pending"])
     try lease.renew(second)
@@ -79,6 +79,8 @@ import Testing
     let (first, second) = (try world.open("store"), try world.open("store"))
     let lease = try #require(try Lease.acquire(first))
     try lease.rest(first)
+    // A heartbeat that comes late does not give it an end to miss.
+    try lease.renew(first)
     world.clock.advance(100_000)
 
     #expect(try Lease.acquire(second) == nil)

@@ -94,7 +94,7 @@ import Testing
     mine.transport.interfere(nil)
     world.clock.advance(600)
     let lease = try #require(try Lease.acquire(mine.store))
-    _ = try await mine.engine.runSync(lease, types: ["Note"], sweeps: .never)
+    _ = try await mine.engine.runSync(lease, serving: SyncRequests(types: ["Note"]), sweeps: .never)
     lease.release(mine.store)
 
     #expect(try mine.store.records(mirrorOnly: true).total == 450)
@@ -104,7 +104,7 @@ import Testing
   private func drive(_ device: TestDevice, _ types: [String] = []) async throws {
     let lease = try #require(try Lease.acquire(device.store))
     defer { lease.release(device.store) }
-    _ = try await device.engine.runSync(lease, types: types, sweeps: .whenDue)
+    _ = try await device.engine.runSync(lease, serving: SyncRequests(types: types), sweeps: .whenDue)
   }
 
   @Test func `a driver that is always at work finds what others delete`() async throws {

@@ -3,15 +3,17 @@ import Synchronization
 
 @testable import CloudSync
 
-/// Counts the rows of one table that each transaction changes.
+/// Counts the rows of one table, or of all, that each transaction changes.
 final class Transactions: TransactionObserver, Sendable {
-  private let table: String
+  private let table: String?
   private let state = Mutex<(open: Int, committed: [Int])>((0, []))
 
-  private init(_ table: String) { self.table = table }
+  private init(_ table: String?) { self.table = table }
 
   /// Counts on a store's own connection until the result is released.
-  static func of(_ store: SyncStore, on table: String = "operations") throws -> Transactions {
+  ///
+  /// - Parameter table: nil for all tables.
+  static func of(_ store: SyncStore, on table: String? = "operations") throws -> Transactions {
     let observer = Transactions(table)
     try store.file.writer.add(transactionObserver: observer)
     return observer
@@ -20,10 +22,12 @@ final class Transactions: TransactionObserver, Sendable {
   /// The changed rows of each transaction so far that changed any.
   var rows: [Int] { state.withLock(\.committed) }
 
-  func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { eventKind.tableName == table }
+  func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { isCounted(eventKind.tableName) }
+
+  private func isCounted(_ name: String) -> Bool { table.map { $0 == name } ?? true }
 
   func databaseDidChange(with event: DatabaseEvent) {
-    if event.tableName == table { state.withLock { $0.open += 1 } }
+    if isCounted(event.tableName) { state.withLock { $0.open += 1 } }
   }
 
   func databaseDidCommit(_ db: Database) {

@@ -198,6 +198,7 @@ final class World: Sendable {
     assetTransport: (any CKAssetTransport)? = nil,
     isPushed: Bool = false,
     delegatePatience: Double = 30,
+    heartbeat: Duration? = .seconds(2),
     delegate: (any SyncEngineDelegate)? = nil,
     beforeEachWrite: (@Sendable () -> Void)? = nil
   ) throws -> TestDevice {
@@ -225,6 +226,7 @@ final class World: Sendable {
       conflictPatience: conflictPatience,
       identity: identity,
       random: random,
+      heartbeat: heartbeat,
       pollInterval: pollInterval,
       watchdogInterval: watchdogInterval,
       sweepInterval: sweepInterval,

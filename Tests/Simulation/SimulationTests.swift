@@ -12,7 +12,7 @@ import Testing
   private static var seeds: [UInt64] {
     if let seed = number("SEED") { return [seed] }
     let first = number("FROM") ?? 0
-    return Array(first..<(first + (number("SEEDS") ?? 300)))
+    return Array(first..<(first + (number("SEEDS") ?? 400)))
   }
 
   /// What a campaign has to have met, or it has not tried what it is for.

@@ -10,8 +10,6 @@ extension SyncEngine {
     guard asksBeforeSending, let delegate else { return ids }
     let drafts = try store.drafts(ids).filter { approvals[$0.id] != $0.generation }
     guard !drafts.isEmpty else { return ids }
-    let heart = beat(lease)
-    defer { heart?.cancel() }
     var isAsPlanned = true
     for draft in drafts {
       let record = CKRecord(draft.key, type: draft.type, fields: draft.fields, tag: draft.tag)

@@ -27,7 +27,7 @@ extension SyncStore {
     return try read { ledger in
       let trouble = try Self.trouble(now, ledger) ?? DeliveryTrouble()
       // In the middle of a fetch, referenced records may not have arrived yet.
-      let isReading = try hasEngine && ledger.value(Self.readingKey) != nil
+      let isReading = try hasEngine && ledger.value(Ledger.fetchingKey) != nil
       let (batch, isWaiting) = try modifications(order, trouble, isReading: isReading, ledger)
       guard batch.numbers.isEmpty, batch.blocked.isEmpty, !isWaiting else { return batch }
       return try deletions(order, trouble, ledger)
@@ -165,17 +165,6 @@ extension SyncStore {
   func deliveryEnded() throws(StoreError) {
     guard let trouble = try deliveryTrouble(), !trouble.isAside else { return }
     try write { try $0.setValue(Self.troubleKey, nil) }
-  }
-
-  // MARK: - During a fetch
-
-  static let readingKey = "reading"
-
-  /// Records that a fetch is in progress, if there is an app to deliver to.
-  func setReading(_ isReading: Bool, _ lease: Lease) throws(StoreError) {
-    let isNoted = try read { try $0.value("delivers") == nil ? isReading : $0.value(Self.readingKey) != nil }
-    guard isNoted != isReading else { return }
-    try write(lease) { ledger, now in try ledger.setValue(Self.readingKey, isReading ? "1" : nil) }
   }
 
   // MARK: - Rejected deliveries

@@ -11,6 +11,8 @@ package struct Lease: Sendable {
 
   let fence: Int64
   private let lock: any EngineLock
+  /// The holder's activity, for other processes.
+  let shown = ShownActivity()
 
   /// Takes the lease if it is free, or if its holder has been silent past its end while busy or while a request of ours
   /// waits (`holderIsSilent`).
@@ -73,21 +75,31 @@ package struct Lease: Sendable {
   /// Releases the lock, with a notification, after another process has taken over.
   func letGo() { lock.release() }
 
-  /// Extends the lease during a long request; throws if another process has taken over.
+  /// Extends the lease during long work and publishes the activity; throws if another process has taken over. Leaves an
+  /// idle engine idle, because a heartbeat may come after the end of its sync.
   func renew(_ store: SyncStore) throws(StoreError) {
     let now = store.now()
-    try store.write { try check($0, now: now) }
+    let shown = shown.unpublished
+    try store.write { ledger in
+      if let holder = try ledger.lease(), holder.fence == fence, holder.expiresAt == nil { return }
+      try check(ledger, now: now)
+      if let shown { try ledger.publish(shown) }
+    }
+    if let shown { self.shown.notePublished(shown) }
   }
 
   /// Records that the engine is idle, and the time of its next activity if known. The kernel's lock shows whether it is
   /// alive, and processes on standby check that it acts when it should.
   func rest(_ store: SyncStore, until end: Int64? = nil) throws(StoreError) {
     let fence = fence
+    let shown = shown.unpublished
     try store.write { ledger in
       guard try ledger.extendLease(fence: fence, until: nil) else { return }
+      if let shown { try ledger.publish(shown) }
       let number = EngineRest(stored: try ledger.value("rest"))?.number ?? 0
       try ledger.setValue("rest", EngineRest(number: number + 1, wakesAt: end).stored)
     }
+    if let shown { self.shown.notePublished(shown) }
   }
 
   /// Releases the lease.

@@ -26,20 +26,6 @@ struct Rate: Sendable {
   }
 }
 
-/// The progress last published.
-struct ShownProgress: Sendable {
-  /// Milliseconds between two writes.
-  private static let interval: Int64 = 250
-
-  var last: (at: Int64, progress: Progress)?
-
-  /// Whether to publish this progress: a new phase, a restart, or enough time has elapsed.
-  func isDue(_ progress: Progress, now: Int64) -> Bool {
-    guard let last, last.progress.phase == progress.phase, last.progress.done <= progress.done else { return true }
-    return abs(now - last.at) >= Self.interval
-  }
-}
-
 /// The progress of a sync's current phase.
 package struct Progress: Hashable, Sendable {
   /// The phase of a sync.

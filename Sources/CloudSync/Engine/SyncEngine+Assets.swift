@@ -22,7 +22,7 @@ extension SyncEngine {
       defer { bytes += size }
       return bytes == 0 || bytes + size <= Self.batchBytes
     }.prefix(Planner.requestLimit)
-    try store.setActivity(.sending, lease)
+    lease.shown.start(.sending)
     let known = needs.filter { $0.asset.place != nil }
     if !known.isEmpty {
       let supplied = try await rereference(Array(known), zone, lease, &summary)
@@ -41,7 +41,7 @@ extension SyncEngine {
   private func upload(_ jobs: [(need: Need, address: String)], _ lease: Lease) async throws -> [Supplied] {
     let (client, transport, store) = (client, configuration.assetTransport, store)
     let total = jobs.reduce(0) { $0 + Int(Self.boundedSize(of: $1.need)) }
-    try store.setProgress(Progress(phase: .upload, done: 0, total: total), lease)
+    lease.shown.show(Progress(phase: .upload, done: 0, total: total))
     return try await request(lease) { () async throws(WebServicesError) in
       await withTaskGroup(of: Supplied.self) { group in
         var supplied: [Supplied] = []
@@ -49,8 +49,7 @@ extension SyncEngine {
         let take = { (done: Supplied) in
           supplied.append(done)
           bytes += Int(Self.boundedSize(of: done.need))
-          // If another process has taken over, `finishAssets` fails instead.
-          try? store.setProgress(Progress(phase: .upload, done: bytes, total: total), lease)
+          lease.shown.show(Progress(phase: .upload, done: bytes, total: total))
         }
         for (index, job) in jobs.enumerated() {
           if index >= Self.width, let done = await group.next() { take(done) }

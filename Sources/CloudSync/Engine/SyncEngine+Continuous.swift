@@ -66,18 +66,11 @@ extension SyncEngine {
 
   private func syncAlone(_ lease: Lease, _ types: [String], isWithoutApp: Bool) async throws -> SyncSummary {
     defer { lease.release(store) }
-    _ = try store.recoverInFlight(lease)
-    if asksApp { try store.noteApp(lease) }
-    let requests = try store.startRequests(lease)
-    let isWithoutApp = isWithoutApp || requests.isWithoutApp
-    let summary = try await runSync(
-      lease,
-      types: types + requests.types,
-      isWithoutApp: isWithoutApp,
-      endsBackOffs: true
-    )
-    try store.finishRequests(requests.ids, summary, lease)
-    return summary
+    try store.shortenWaits(lease)
+    var requests = try store.startSync(recovers: true, asksApp: asksApp, lease)
+    requests.types = types + requests.types
+    requests.isWithoutApp = isWithoutApp || requests.isWithoutApp
+    return try await runSync(lease, serving: requests, endsBackOffs: true)
   }
 
   /// Syncs until cancelled: sends queued changes, fetches changes that pushes announce, polls, and serves syncs that
@@ -116,8 +109,7 @@ extension SyncEngine {
           restingUntil = nil
           let taken = try await standBy()
           if let taken {
-            _ = try store.recoverInFlight(taken)
-            if asksApp { try store.noteApp(taken) }
+            try store.recoverInFlight(asksApp: asksApp, taken)
             if !hasChecked { checkContents() }
             hasChecked = true
           }
@@ -125,7 +117,7 @@ extension SyncEngine {
           continue
         }
         held.takeLock()
-        if wasBroken { _ = try store.recoverInFlight(held) }
+        if wasBroken { try store.recoverInFlight(held) }
         wasBroken = false
         if listening == nil { listening = listen(inbox) }
         try store.shortenWaits(held)
@@ -135,22 +127,17 @@ extension SyncEngine {
           restingUntil = nil
           // A push from here on causes one more sync.
           inbox.empty()
-          let requests = try store.startRequests(held)
+          var requests = try store.startSync(held)
+          requests.types = types + requests.types
           // Full scans have an interval of their own, because syncs for pushes and queued changes postpone polls.
           let sweeps: Sweeps = requests.ids.isEmpty ? .whenDue : .always
           let summary: SyncSummary
           do {
-            summary = try await runSync(
-              held,
-              types: types + requests.types,
-              sweeps: sweeps,
-              isWithoutApp: requests.isWithoutApp
-            )
+            summary = try await runSync(held, serving: requests, sweeps: sweeps)
           } catch let error as StoreError where error.kind == .otherUser && isOurs {
             try await park(error, held)
             continue
           }
-          try store.finishRequests(requests.ids, summary, held)
           isOurs = true
           if summary.error != nil { inbox.fill() }
           if isDue || summary.reachedEnd {
@@ -248,6 +235,15 @@ private struct FinishedSync: Codable {
   }
 }
 
+/// The requests that a sync serves.
+struct SyncRequests: Sendable {
+  var ids: [Int64] = []
+  /// Record types to poll without a change feed, in addition to the known ones.
+  var types: [String] = []
+  /// Whether an operator released what waits for the app.
+  var isWithoutApp = false
+}
+
 /// Syncs that other processes request.
 extension SyncStore {
   enum RequestState {
@@ -288,32 +284,36 @@ extension SyncStore {
     try read { try !$0.openRequests().isEmpty }
   }
 
-  /// Starts the requested syncs; one sync serves them all.
-  func startRequests(_ lease: Lease) throws(StoreError) -> (ids: [Int64], types: [String], isWithoutApp: Bool) {
-    return try write(lease) { ledger, now in
+  /// Starts a sync, which serves all requests at once.
+  ///
+  /// - Parameters:
+  ///   - recovers: whether to recover first what another engine may have left in flight.
+  ///   - asksApp: as for `recoverInFlight`.
+  func startSync(recovers: Bool = false, asksApp: Bool = false, _ lease: Lease) throws(StoreError) -> SyncRequests {
+    try write(lease) { ledger, now in
+      if recovers { _ = try Self.recoverInFlight(asksApp: asksApp, lease, ledger) }
+      try Self.noteTime(now, ledger)
       let passes = try ledger.openRequests()
       for var pass in passes where pass.startedAt == nil {
         pass.startedAt = now
         try ledger.replace(pass)
       }
       let isWithoutApp = try passes.contains { try ledger.value(Self.releaseKey($0.id)) != nil }
-      return (passes.map(\.id), passes.flatMap(\.types), isWithoutApp)
+      return SyncRequests(ids: passes.map(\.id), types: passes.flatMap(\.types), isWithoutApp: isWithoutApp)
     }
   }
 
-  func finishRequests(_ ids: [Int64], _ summary: SyncSummary, _ lease: Lease) throws(StoreError) {
-    guard !ids.isEmpty else { return }
-    try write(lease) { ledger, now in
-      let text = String(decoding: try JSONEncoder().encode(FinishedSync(summary)), as: UTF8.self)
-      for id in ids {
-        guard var pass = try ledger.request(id) else { continue }
-        pass.finishedAt = now
-        pass.summary = text
-        try ledger.replace(pass)
-        try ledger.setValue(Self.releaseKey(id), nil)
-      }
-      // Their requesters have read old results by now.
-      try ledger.removeRequests(finishedBefore: now - 3_600_000)
+  static func finish(_ requests: [Int64], _ summary: SyncSummary, now: Int64, _ ledger: Ledger) throws {
+    guard !requests.isEmpty else { return }
+    let text = String(decoding: try JSONEncoder().encode(FinishedSync(summary)), as: UTF8.self)
+    for id in requests {
+      guard var pass = try ledger.request(id) else { continue }
+      pass.finishedAt = now
+      pass.summary = text
+      try ledger.replace(pass)
+      try ledger.setValue(releaseKey(id), nil)
     }
+    // Their requesters have read old results by now.
+    try ledger.removeRequests(finishedBefore: now - 3_600_000)
   }
 }

@@ -7,16 +7,10 @@ extension SyncEngine {
 
   /// - Returns: whether every change feed was fetched to its end; a failing zone does not hold up others.
   func fetch(_ lease: Lease, types: [String], sweeps: Sweeps, _ summary: inout SyncSummary) async throws -> Bool {
-    try store.setActivity(.fetching, lease)
-    try store.setReading(true, lease)
-    do {
-      let isComplete = try await fetchAll(lease, types: types, sweeps: sweeps, &summary)
-      try store.setReading(false, lease)
-      return isComplete
-    } catch {
-      try? store.setReading(false, lease)
-      throw error
-    }
+    lease.shown.start(.fetching)
+    lease.shown.setFetching(true)
+    defer { lease.shown.setFetching(false) }
+    return try await fetchAll(lease, types: types, sweeps: sweeps, &summary)
   }
 
   private func fetchAll(_ lease: Lease, types: [String], sweeps: Sweeps, _ summary: inout SyncSummary) async throws
@@ -200,7 +194,7 @@ extension SyncEngine {
         }
         summary.fetched += effect.changed
         summary.deleted += effect.deleted
-        try store.setProgress(Progress(fetched: summary.fetched + summary.deleted), lease)
+        lease.shown.show(Progress(fetched: summary.fetched + summary.deleted))
         if let failure = effect.failure { throw Held(failure, zone) }
         guard page.moreComing else { return }
         // Empty pages with more to come are normal, but the token must change.

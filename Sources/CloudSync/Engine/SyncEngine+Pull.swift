@@ -24,7 +24,7 @@ extension SyncEngine {
         lease
       )
       summary.fetched += effect.changed
-      try self.store.setProgress(Progress(fetched: summary.fetched + summary.deleted), lease)
+      lease.shown.show(Progress(fetched: summary.fetched + summary.deleted))
       if let failure = effect.failure { throw Held(failure, pull.zone, type: pull.type) }
     }
     guard !isKnown else { return }

@@ -33,7 +33,7 @@ extension SyncEngine {
         try await sendBatch(zone, ids, atomic: atomic, deferring: deferring, lease, &summary)
       }
       hasSent = true
-      try store.setProgress(rate.progress(at: store.now()), lease)
+      lease.shown.show(rate.progress(at: store.now()))
       if try store.mayRequest() == false { throw Interrupted() }
     }
     summary.hasMoreToSend = true
@@ -59,7 +59,7 @@ extension SyncEngine {
       throw SendingFailed(error: error)
     }
     summary.hasSentMeanwhile = true
-    try store.setActivity(.fetching, lease)
+    lease.shown.start(.fetching)
     if try store.isHeld(feed, of: zone) { throw MadeToWait() }
   }
 
@@ -79,6 +79,7 @@ extension SyncEngine {
     _ lease: Lease,
     _ summary: inout SyncSummary
   ) async throws {
+    lease.shown.start(.sending)
     let ids = try await approved(ids, lease)
     // After a sign-in or sign-out the user must be verified first.
     guard !isOtherSignIn else { throw Interrupted() }
@@ -87,7 +88,6 @@ extension SyncEngine {
       ids.isEmpty ? [] : try store.begin(ids, atomic: atomic, approved: approved, deferring: deferring, lease)
     guard !operations.isEmpty else { return }
     if operations.contains(where: { $0.kind == .delete }) { summary.hasSentDeletes = true }
-    try store.setActivity(.sending, lease)
     let client = client
     let database = database
     let (answer, seconds) = await timed(lease) { () async throws(WebServicesError) in
@@ -101,7 +101,7 @@ extension SyncEngine {
     try concludeNothing(from: answer, lease)
     if case .success(let results) = answer, let stranger = try stranger(in: results) {
       // The records may have been written as another user: verify all of it after the next sign-in.
-      _ = try store.recoverInFlight(lease)
+      try store.recoverInFlight(lease)
       hasAuthenticated = false
       throw WebServicesError(
         .authenticationFailed,
@@ -121,7 +121,7 @@ extension SyncEngine {
   /// verified.
   func concludeNothing<Value>(from answer: Result<Value, WebServicesError>, _ lease: Lease) throws {
     guard case .failure(let error) = answer, Task.isCancelled || isOtherSignIn else { return }
-    _ = try store.recoverInFlight(lease)
+    try store.recoverInFlight(lease)
     try Task.checkCancellation()
     throw error
   }

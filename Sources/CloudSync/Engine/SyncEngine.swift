@@ -173,37 +173,37 @@ public actor SyncEngine {
   /// Runs one sync: sends everything that can be sent now, and fetches all changes to the end.
   ///
   /// - Parameters:
-  ///   - types: record types to poll without a change feed, in addition to the known ones.
-  ///   - sweeps: whether to look for deletions there by full scans.
-  ///   - isWithoutApp: whether an operator released what waits for the app.
+  ///   - requests: the requests that it serves and finishes.
+  ///   - sweeps: whether to look for deletions by full scans without a change feed.
   ///   - endsBackOffs: whether to end our own back-offs first, because a person requested the sync.
   func runSync(
     _ lease: Lease,
-    types: [String] = [],
+    serving requests: SyncRequests = SyncRequests(),
     sweeps: Sweeps = .always,
-    isWithoutApp: Bool = false,
     endsBackOffs: Bool = false
   ) async throws -> SyncSummary {
     let startedAt = store.now()
     var summary = SyncSummary()
-    summary.askedTypes = types
+    summary.askedTypes = requests.types
     settings = try store.settings().completed
-    self.isWithoutApp = isWithoutApp || isAlwaysWithoutApp
+    isWithoutApp = requests.isWithoutApp || isAlwaysWithoutApp
     broadcast.send(.syncBegan)
+    let heart = beat(lease)
     defer {
-      self.isWithoutApp = isAlwaysWithoutApp
+      heart?.cancel()
+      lease.shown.end()
+      isWithoutApp = isAlwaysWithoutApp
       tellHeld()
       broadcast.send(.syncEnded(summary))
     }
+    var completion: SyncStore.Completion?
     do {
-      try store.shortenWaits(lease)
-      try store.noteTime(lease)
       try await notingRefusal { try await authenticate(lease, endsBackOffs: endsBackOffs) }
       // Only after the authentication are the changes known to be this user's.
       if endsBackOffs { _ = try store.flush(actor: nil) }
       try takeSettings()
       var readAt = store.now()
-      var isComplete = try await fetch(lease, types: types, sweeps: sweeps, &summary)
+      var isComplete = try await fetch(lease, types: requests.types, sweeps: sweeps, &summary)
       if summary.requests == 0 {
         // There was nothing to fetch; find out whether the server accepts us all the same.
         let client = client
@@ -236,12 +236,11 @@ public actor SyncEngine {
       if summary.sent > 0 || !hasSweptAssets { try store.sweepAssets() }
       hasSweptAssets = true
       summary.reachedEnd = try isComplete && store.unreadable().isEmpty
-      try store.syncEnded(readAt: readAt, isComplete: isComplete, error: summary.lastItemError, lease)
+      completion = .init(readAt: readAt, isComplete: isComplete, error: summary.lastItemError)
     } catch let error as WebServicesError {
       if Task.isCancelled {
         // We cancelled it; the network is not at fault.
         try store.syncInterrupted(lease)
-        try store.setActivity(.idle, lease)
         throw CancellationError()
       }
       summary.error = error
@@ -259,8 +258,8 @@ public actor SyncEngine {
       try store.syncInterrupted(error: summary.lastItemError, lease)
     }
     let seconds = Double(store.now() - startedAt) / 1000
-    try store.setActivity(.idle, after: summary.event(seconds: seconds), lease)
     summary.waitForApp = try waitingForApp()
+    try store.endSync(completion, summary.event(seconds: seconds), serving: requests.ids, summary, lease)
     return summary
   }
 
@@ -295,7 +294,7 @@ public actor SyncEngine {
     authenticatedSignIn = signIn
     if !configuration.takesOver { try store.check(Sender(user: identity, credential: credential)) }
     guard identity == nil else { return }
-    try store.setActivity(.fetching, lease)
+    lease.shown.start(.fetching)
     let client = client
     let caller = try await request(lease) { () async throws(WebServicesError) in try await client.caller() }
     try store.adopt(
@@ -311,7 +310,7 @@ public actor SyncEngine {
 
   // MARK: - Requests
 
-  /// Runs a request while renewing the lease.
+  /// Runs a request.
   func request<Value: Sendable>(
     _ lease: Lease,
     _ body: @Sendable () async throws(WebServicesError) -> Value
@@ -319,7 +318,7 @@ public actor SyncEngine {
     try await timed(lease, body).0.get()
   }
 
-  /// Runs a request while renewing the lease, and measures its time.
+  /// Runs a request and measures its time.
   ///
   /// The request is only made as the user who was verified as the store's owner. If another user signs in meanwhile,
   /// its reply is discarded.
@@ -329,8 +328,6 @@ public actor SyncEngine {
   ) async -> (Result<Value, WebServicesError>, Double) {
     if isOtherSignIn { return (.failure(.otherSignIn(.notSent)), 0) }
     let start = ContinuousClock.now
-    let heart = beat(lease)
-    defer { heart?.cancel() }
     var result: Result<Value, WebServicesError> = await WebServicesClient.$requiredSignIn.withValue(authenticatedSignIn)
     {
       do throws(WebServicesError) { return .success(try await body()) } catch { return .failure(error) }
@@ -343,14 +340,18 @@ public actor SyncEngine {
   /// Whether a user signed in or out since the last verification.
   var isOtherSignIn: Bool { authenticatedSignIn.map { $0 != client.signIn } ?? false }
 
-  /// Renews the lease until cancelled, for work that may take longer than the lease.
+  /// Renews the lease until cancelled, and publishes a new activity soon, whatever the sync waits for.
   func beat(_ lease: Lease) -> Task<Void, Never>? {
     guard let pause = configuration.heartbeat else { return nil }
     let store = store
     return Task.detached {
-      while !Task.isCancelled {
-        try? await Task.sleep(for: pause)
-        if !Task.isCancelled { try? lease.renew(store) }
+      var last = ContinuousClock.now
+      while true {
+        try? await Task.sleep(for: min(pause, .milliseconds(250)))
+        guard !Task.isCancelled else { return }
+        guard lease.shown.unpublished != nil || last.duration(to: .now) >= pause else { continue }
+        try? lease.renew(store)
+        last = .now
       }
     }
   }

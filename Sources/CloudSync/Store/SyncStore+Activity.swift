@@ -2,9 +2,61 @@ import CloudKit
 import Facts
 import Synchronization
 
+/// The activity and progress of an engine, as other processes see them. Its next transaction publishes them, or a
+/// heartbeat, so that they need no transactions of their own.
+final class ShownActivity: Sendable {
+  struct Value: Hashable, Sendable {
+    fileprivate(set) var activity = SyncStore.Activity.idle
+    /// Nil before the current phase has any.
+    fileprivate(set) var progress: Progress?
+    /// Whether a fetch is in progress, during which referenced records may not have arrived yet.
+    fileprivate(set) var isFetching = false
+  }
+
+  /// Nothing is known of what the previous engine published, so the first transaction publishes an idle engine.
+  private let state = Mutex((value: Value(), published: Value?.none))
+
+  func start(_ activity: SyncStore.Activity) {
+    state.withLock { state in
+      guard state.value.activity != activity else { return }
+      state.value.activity = activity
+      state.value.progress = nil
+    }
+  }
+
+  func show(_ progress: Progress) { state.withLock { $0.value.progress = progress } }
+
+  func setFetching(_ isFetching: Bool) { state.withLock { $0.value.isFetching = isFetching } }
+
+  /// Shows an idle engine.
+  func end() { state.withLock { $0.value = Value() } }
+
+  /// The activity, if it was not published yet.
+  var unpublished: Value? { state.withLock { $0.value == $0.published ? nil : $0.value } }
+
+  func notePublished(_ value: Value) { state.withLock { $0.published = value } }
+}
+
+extension Ledger {
+  /// The key that marks a fetch in progress.
+  static let fetchingKey = "reading"
+
+  func publish(_ shown: ShownActivity.Value) throws {
+    try changeActivity { row in
+      row.state = shown.activity.rawValue
+      row.phase = (shown.progress?.phase ?? shown.activity.phase)?.rawValue
+      row.done = shown.progress?.done ?? 0
+      row.total = shown.progress?.total ?? 0
+      row.perSecond = shown.progress?.perSecond
+    }
+    guard try (value(Self.fetchingKey) != nil) != shown.isFetching else { return }
+    try setValue(Self.fetchingKey, shown.isFetching ? "1" : nil)
+  }
+}
+
 /// The engine's activity, published to every process.
 extension SyncStore {
-  enum Activity: String {
+  enum Activity: String, Sendable {
     case idle, sending, fetching
 
     var phase: Progress.Phase? {
@@ -16,65 +68,55 @@ extension SyncStore {
     }
   }
 
-  /// - Parameter event: what happened before, for the log.
-  func setActivity(_ activity: Activity, after event: Event? = nil, _ lease: Lease) throws(StoreError) {
-    // Avoid a write to disk when nothing changes.
-    let known = try read { try $0.activity().state }
-    guard event != nil || known != activity.rawValue else { return }
-    try write(lease) { ledger, now in
-      if let event { try EventLog.add(event, now: now, ledger) }
-      try ledger.changeActivity { row in
-        guard row.state != activity.rawValue else { return }
-        row.state = activity.rawValue
-        row.phase = activity.phase?.rawValue
-        row.done = 0
-        row.total = 0
-        row.perSecond = nil
-      }
-    }
-    shown.withLock { $0.last = nil }
+  /// The result of a sync that was not interrupted.
+  struct Completion: Sendable {
+    /// When the last fetch of changes began; a change accepted later was not sent by then.
+    var readAt: Int64
+    /// Whether every change feed was fetched to its end, except those that the server does not let us read.
+    var isComplete: Bool
+    /// The last error of an operation or a fetch, for display.
+    var error: WebServicesError?
   }
 
-  /// Publishes the progress of the current phase: each start at once, then a few times a second, because each write
-  /// waits for the disk. The published numbers lag behind by at most one request.
-  func setProgress(_ progress: Progress, _ lease: Lease) throws(StoreError) {
-    let now = now()
-    guard shown.withLock({ $0.isDue(progress, now: now) }) else { return }
-    try write(lease) { ledger, now in
-      try ledger.changeActivity { row in
-        row.phase = progress.phase.rawValue
-        row.done = progress.done
-        row.total = progress.total
-        row.perSecond = progress.perSecond
-      }
-    }
-    shown.withLock { $0.last = (now, progress) }
-  }
-
-  /// Records the end of a sync, on which `inSync` is based.
+  /// Ends a sync: records its result, on which `inSync` is based, and finishes the requests that it served.
   ///
   /// - Parameters:
-  ///   - readAt: when the last fetch of changes began; a change accepted later was not sent by then.
-  ///   - isComplete: whether every change feed was fetched to its end, except those that the server does not let us
-  ///     read.
-  ///   - error: the last error of an operation or a fetch, for display.
-  func syncEnded(readAt: Int64, isComplete: Bool, error: WebServicesError?, _ lease: Lease) throws(StoreError) {
+  ///   - completion: nil if the sync was interrupted or failed, which was recorded before.
+  ///   - event: the sync, for the event log; nil if nothing was changed.
+  func endSync(
+    _ completion: Completion?,
+    _ event: Event?,
+    serving requests: [Int64] = [],
+    _ summary: SyncSummary,
+    _ lease: Lease
+  ) throws(StoreError) {
+    lease.shown.end()
     let hasMoreHistory = try write(lease) { ledger, now in
-      for scope in [WaitScope.network, .account, .database] { try Throttles.clear(scope, ledger) }
-      try ledger.setValue(Self.refusedKey, nil)
-      let isWhole = try isComplete && ledger.unreadable().isEmpty
-      try ledger.changeActivity { row in
-        row.perSecond = nil
-        // A time in the future was set before the clock was moved back.
-        if let acceptedAt = row.lastEnqueueAt, acceptedAt > now { row.lastEnqueueAt = readAt }
-        if let error { row.note(error, now: now) }
-        row.reachedEnd = isWhole && row.lastEnqueueAt ?? 0 <= readAt
-        if isWhole { row.lastSuccessAt = now }
-        if isComplete { row.errorStands = false }
+      var hasMoreHistory = false
+      if let completion {
+        try record(completion, now: now, ledger)
+        hasMoreHistory = try Retention.apply(now: now, ledger)
       }
-      return try Retention.apply(now: now, ledger)
+      if let event { try EventLog.add(event, now: now, ledger) }
+      try Self.finish(requests, summary, now: now, ledger)
+      return hasMoreHistory
     }
     if hasMoreHistory { try forgetOldHistory(lease) }
+  }
+
+  private func record(_ completion: Completion, now: Int64, _ ledger: Ledger) throws {
+    for scope in [WaitScope.network, .account, .database] { try Throttles.clear(scope, ledger) }
+    try ledger.setValue(Self.refusedKey, nil)
+    let isWhole = try completion.isComplete && ledger.unreadable().isEmpty
+    try ledger.changeActivity { row in
+      row.perSecond = nil
+      // A time in the future was set before the clock was moved back.
+      if let acceptedAt = row.lastEnqueueAt, acceptedAt > now { row.lastEnqueueAt = completion.readAt }
+      if let error = completion.error { row.note(error, now: now) }
+      row.reachedEnd = isWhole && row.lastEnqueueAt ?? 0 <= completion.readAt
+      if isWhole { row.lastSuccessAt = now }
+      if completion.isComplete { row.errorStands = false }
+    }
   }
 
   /// Removes old and excess history, in one transaction for each slice.
@@ -124,6 +166,13 @@ extension SyncStore {
   func isInTrouble() throws(StoreError) -> Bool {
     try read { ledger in
       try [WaitScope.network, .account, .database].contains { try ledger.wait($0) != nil }
+    }
+  }
+
+  /// Whether the network or the account fails, as far as is known. The next reply ends that.
+  func hasOpenTrouble() throws(StoreError) -> Bool {
+    try read { ledger in
+      try [WaitScope.network, .account].contains { try ledger.wait($0).map { !$0.isOver } ?? false }
     }
   }
 

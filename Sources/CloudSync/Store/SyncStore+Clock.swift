@@ -6,9 +6,7 @@ extension SyncStore {
   private static let key = "time"
 
   /// Stores the current time, to detect a clock that is moved back.
-  func noteTime(_ lease: Lease) throws(StoreError) {
-    try write(lease) { ledger, now in try ledger.setValue(Self.key, String(now)) }
-  }
+  static func noteTime(_ now: Int64, _ ledger: Ledger) throws { try ledger.setValue(key, String(now)) }
 
   /// If the clock moved back since the last sync began, restarts every wait with its original duration. Otherwise
   /// writes nothing.

@@ -291,6 +291,6 @@ extension SyncStore {
     let inFlight = try read { try $0.operationCount(in: .inFlight) }
     guard inFlight > 0, let lease = try Lease.acquire(self) else { return }
     defer { lease.release(self) }
-    _ = try recoverInFlight(lease)
+    try recoverInFlight(lease)
   }
 }

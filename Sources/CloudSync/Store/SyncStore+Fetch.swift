@@ -33,6 +33,8 @@ extension SyncStore {
     let isShared = scope.database == .shared
     // In the private database the server names the owner of each zone; the store does not.
     let key = { (id: WireZoneID) in ZoneKey(zone: id.zoneName, owner: isShared ? id.ownerRecordName ?? "" : "") }
+    // Most pages report nothing.
+    if page.zones.isEmpty, try databaseToken() == page.syncToken, try !hasOpenTrouble() { return 0 }
     var removed = 0
     for case .zone(let zone) in page.zones where zone.deleted == true {
       removed += try prepareLoss(of: key(zone.zoneID), policy: policy, lease)
@@ -124,6 +126,7 @@ extension SyncStore {
   /// Returns the token to fetch a zone's changes from. Nil starts a full fetch, in a new epoch: writes during an
   /// earlier attempt do not count as seen.
   func startReading(_ zone: ZoneKey, _ lease: Lease) throws(StoreError) -> String? {
+    if let token = try read({ try $0.zone(zone)?.token }) { return token }
     return try write(lease) { ledger, now in
       guard let known = try ledger.zone(zone) else { return nil }
       if known.token == nil { try ledger.restart(zone) }
@@ -252,18 +255,29 @@ extension SyncStore {
   /// Returns the polled queries of zones without a change feed, for the given types and those known from mirror and
   /// queue.
   func pulls(types: [String], _ lease: Lease) throws(StoreError) -> [Pull] {
+    let (known, isWhole) = try read { ledger in
+      let known = try ledger.pulls()
+      return try (
+        known, Self.missingPulls(types, ledger).isEmpty && (known.isEmpty || ledger.zone(.defaultZone) != nil)
+      )
+    }
+    if isWhole { return known }
     return try write(lease) { ledger, now in
-      var known = try ledger.pulls()
-      for type in types { try ledger.insertPull(.defaultZone, type, among: &known) }
       // The zone's row is needed to put deletions on hold.
-      if !known.isEmpty { try ledger.insertZone(.defaultZone, state: .ready) }
-      for zone in try ledger.zones() where zone.key.isDefaultZone {
-        for type in try ledger.recordTypes(in: zone.key) + ledger.queuedTypes(in: zone.key) {
-          try ledger.insertPull(zone.key, type, among: &known)
-        }
-      }
+      try ledger.insertZone(.defaultZone, state: .ready)
+      var known = try ledger.pulls()
+      for (zone, type) in try Self.missingPulls(types, ledger) { try ledger.insertPull(zone, type, among: &known) }
       return try ledger.pulls()
     }
+  }
+
+  private static func missingPulls(_ types: [String], _ ledger: Ledger) throws -> [(zone: ZoneKey, type: String)] {
+    var wanted = types.map { (zone: ZoneKey.defaultZone, type: $0) }
+    for zone in try ledger.zones().map(\.key) where zone.isDefaultZone {
+      for type in try ledger.recordTypes(in: zone) + ledger.queuedTypes(in: zone) { wanted.append((zone, type)) }
+    }
+    let known = try ledger.pulls()
+    return wanted.filter { pull in !known.contains { $0.zone == pull.zone && $0.type == pull.type } }
   }
 
   /// The polled record types.

@@ -300,18 +300,17 @@ extension SyncStore {
   }
 
   /// Recovers operations that a dead engine left in flight: their outcome is unknown, so they will be verified.
-  func recoverInFlight(_ lease: Lease) throws(StoreError) -> Int {
-    return try write(lease) { ledger, now in
-      let count = try ledger.recoverInFlight()
-      // The dead engine is no longer fetching either.
-      if try ledger.value(Self.readingKey) != nil { try ledger.setValue(Self.readingKey, nil) }
-      try ledger.changeActivity { row in
-        guard row.state != Activity.idle.rawValue else { return }
-        row.state = Activity.idle.rawValue
-        row.phase = nil
-      }
-      return count
-    }
+  ///
+  /// - Parameter asksApp: whether this process can ask the app, so that nothing waits for it under this lease.
+  /// - Returns: the number of operations.
+  @discardableResult
+  func recoverInFlight(asksApp: Bool = false, _ lease: Lease) throws(StoreError) -> Int {
+    try write(lease) { ledger, _ in try Self.recoverInFlight(asksApp: asksApp, lease, ledger) }
+  }
+
+  static func recoverInFlight(asksApp: Bool, _ lease: Lease, _ ledger: Ledger) throws -> Int {
+    if asksApp { try ledger.setValue(Ledger.appKey, "\(lease.fence)") }
+    return try ledger.recoverInFlight()
   }
 }
 

@@ -77,11 +77,6 @@ extension SyncStore {
     let now = now()
     try write { try audit("sync without the app", "", saves + conflicts, actor, now: now, $0) }
   }
-
-  /// Notes that the app takes part in this lease's sync, so that nothing waits for the app meanwhile.
-  func noteApp(_ lease: Lease) throws(StoreError) {
-    try write(lease) { ledger, _ in try ledger.setValue(Ledger.appKey, "\(lease.fence)") }
-  }
 }
 
 extension OutcomeSettings {

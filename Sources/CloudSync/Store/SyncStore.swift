@@ -30,8 +30,6 @@ public final class SyncStore: Sendable {
   let storage: any QueueStorage
   package let scope: Scope
   let now: @Sendable () -> Int64
-  /// The progress that this process has published.
-  let shown = Mutex(ShownProgress())
   /// The user who enqueues in this process; nil if unknown.
   let sender = Mutex<Sender?>(nil)
 
@@ -102,13 +100,18 @@ public final class SyncStore: Sendable {
 
   func write<Value>(_ body: (Ledger) throws -> Value) throws(StoreError) -> Value { try storage.write(body) }
 
-  /// Runs a transaction of the engine, with the current time. Throws if another process has taken the lease over.
+  /// Runs a transaction of the engine, with the current time, and publishes its activity in it. Throws if another
+  /// process has taken the lease over.
   func write<Value>(_ lease: Lease, _ body: (Ledger, Int64) throws -> Value) throws(StoreError) -> Value {
     let now = now()
-    return try write { ledger in
+    let shown = lease.shown.unpublished
+    let value = try write { ledger in
       ledger.now = now
       try lease.check(ledger, now: now)
+      if let shown { try ledger.publish(shown) }
       return try body(ledger, now)
     }
+    if let shown { lease.shown.notePublished(shown) }
+    return value
   }
 }

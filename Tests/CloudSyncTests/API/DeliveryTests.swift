@@ -86,7 +86,8 @@ import Testing
     func next() throws -> [String] {
       try mine.store.nextDelivery(types: []).changes.modifications.map(\.recordID.recordName)
     }
-    try mine.store.setReading(true, lease)
+    lease.shown.setFetching(true)
+    try lease.renew(mine.store)
     for (name, target) in [("c", "b"), ("b", "a"), ("free", nil)] { try come(name, to: target) }
     #expect(try next() == ["free"])
     try mine.store.delivered(mine.store.nextDelivery(types: []))
@@ -97,7 +98,8 @@ import Testing
 
     // Whoever read is gone, or has read to the end: what is missing does not come any more.
     try come("orphan", to: "nobody")
-    try mine.store.setReading(false, lease)
+    lease.shown.setFetching(false)
+    try lease.renew(mine.store)
     #expect(try next() == ["a", "b", "c", "orphan"])
     lease.release(mine.store)
   }

@@ -1,0 +1,88 @@
+import CloudKit
+import Foundation
+import GRDB
+import Testing
+
+@testable import CloudSync
+
+/// The write transactions of a sync, each of which waits for the disk and wakes every watcher.
+@Suite(.serialized) struct SyncCostTests {
+  private let world: World
+
+  init() throws { world = try World() }
+
+  @Test(arguments: [1, 200]) func `a sync of one batch in one zone takes eight write transactions`(count: Int)
+    async throws
+  {
+    let device = try world.device("mine", heartbeat: nil)
+    try device.store.accept(world.put("first", [:]))
+    try await device.sync()
+    _ = try device.store.enqueue((0..<count).map { world.put("r\($0)", [:]) })
+    let transactions = try Transactions.of(device.store, on: nil)
+
+    let summary = try await device.sync()
+
+    #expect(summary.sent == count)
+    #expect(summary.reachedEnd)
+    #expect(transactions.rows.count <= 8)
+  }
+
+  @Test func `each further batch of a sync takes two write transactions`() async throws {
+    let device = try world.device("mine", heartbeat: nil)
+    try device.store.accept(world.put("first", [:]))
+    try await device.sync()
+    var counts: [Int] = []
+    for batches in [2, 6] {
+      _ = try device.store.enqueue((0..<200 * batches).map { world.put("of \(batches) \($0)", [:]) })
+      let transactions = try Transactions.of(device.store, on: nil)
+      try await device.sync()
+      counts.append(transactions.rows.count)
+    }
+    // Each batch is also fetched again, in pages of 200 records.
+    #expect(counts[1] - counts[0] <= 4 * (2 + 1), "\(counts)")
+  }
+
+  @Test(arguments: [DatabaseName.private, .public]) func `a hundred syncs with nothing to do leave no rows behind`(
+    database: DatabaseName
+  ) async throws {
+    let world = try World(database)
+    let device = try world.device("mine", heartbeat: nil)
+    try device.store.accept(world.put("first", [:]))
+    try await device.sync()
+    try await device.sync()
+    let before = try rowCounts(of: device.store)
+
+    for _ in 0..<100 {
+      world.clock.advance(1)
+      try await device.sync()
+    }
+
+    #expect(try rowCounts(of: device.store) == before)
+  }
+
+  @Test func `of requested syncs only those of the last hour are kept`() async throws {
+    let device = try world.device("mine")
+    try await device.sync()
+    let before = try rowCounts(of: device.store)
+    for _ in 0..<3 {
+      _ = try device.store.requestSync(["Note"], isWithoutApp: true)
+      world.clock.advance(3601)
+      try await device.sync()
+    }
+    let after = try rowCounts(of: device.store)
+    #expect(after["passes"] == 1)
+    #expect(after["meta"] == before["meta"])
+  }
+
+  private func rowCounts(of store: SyncStore) throws -> [String: Int] {
+    try store.file.writer.read { database in
+      let tables = try String.fetchAll(
+        database,
+        sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+      )
+      var counts: [String: Int] = [:]
+      for table in tables { counts[table] = try Int.fetchOne(database, sql: "SELECT count(*) FROM \"\(table)\"") }
+      return counts
+    }
+  }
+}
