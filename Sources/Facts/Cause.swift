@@ -40,8 +40,8 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   case recordDeleted
   /// Its zone is missing on the server. `isDeleted`: the server deleted it, and the deletion is on hold.
   case zoneMissing(zone: String, isDeleted: Bool)
-  /// It waits for other operations: those it refers to, or others of its atomic group.
-  case waitsFor([Int64], isGroup: Bool)
+  /// It waits for other operations: those it refers to, or others of its atomic group. `hasMore`: a list names only some.
+  case waitsFor([Int64], isGroup: Bool, hasMore: Bool = false)
   /// It waits for the deletion of its zone.
   case waitsForZoneDelete(Int64)
   /// A person has to decide about deletions on hold. `isWholeZone`: the zone was deleted, not only records in it.
@@ -92,6 +92,8 @@ package indirect enum Cause: Hashable, Sendable, Codable {
   /// Moved to the store at this path.
   case moved(to: String)
 
+  /// In words alone: shortened for a list, or with a secret masked.
+  case inWords(String, isUnconfirmed: Bool)
   /// Stored as a sentence by an earlier version.
   case legacy(String)
 
@@ -227,11 +229,13 @@ extension Cause {
         return
       }
       let cause: Cause = Stored.decoded(stored) ?? .legacy(stored)
+      self = cause
+      // A long one quotes a server, and few are alike.
+      guard stored.utf8.count <= 1000 else { return }
       Self.decoded.withLock { known in
         if known.count >= 256 { known = [:] }
         known[stored] = cause
       }
-      self = cause
     }
   }
 

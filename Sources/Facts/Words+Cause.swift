@@ -27,9 +27,9 @@ extension Cause {
     case .recordDeleted: "the server deleted its record; the deletion is on hold"
     case .zoneMissing(let zone, true): "the server deleted zone \(zone); the deletion is on hold"
     case .zoneMissing(let zone, false): "waits for zone \(zone) to be created"
-    case .waitsFor(let ids, let isGroup):
+    case .waitsFor(let ids, let isGroup, let hasMore):
       "waits for \(ids.count == 1 ? "operation" : "operations") \(Words.list(ids.map(String.init)))"
-        + (isGroup ? " of its atomic group" : "")
+        + (hasMore ? " and more" : "") + (isGroup ? " of its atomic group" : "")
     case .waitsForZoneDelete(let id): "waits for the deletion of its zone, operation \(id)"
     case .deletionsOnHold(let zone, true):
       "the server deleted zone \(zone); `cktop zones restore` recreates it, `cktop zones accept` deletes it here"
@@ -65,6 +65,7 @@ extension Cause {
     case .discarded(let actor): "discarded\(Words.by(actor))"
     case .withdrawnByApp: "withdrawn by the app"
     case .moved(let path): "moved to \(path)"
+    case .inWords(let text, _): text
     // JSON: of a newer version.
     case .legacy(let text) where Stored.isJSON(text): "unknown reason of a newer cktop; update this one"
     case .legacy(let text): text
@@ -85,6 +86,16 @@ extension Cause {
     if case .failed(.rejected(let code, let message, _)) = self, !message.isEmpty { return Words.joined(message, code) }
     return text
   }
+
+  /// The cause in a row of a list: it names at most ten operations, and its text is at most as long as `Words.listed`.
+  package var listed: Cause {
+    var cause = self
+    if case .waitsFor(let ids, let isGroup, _) = cause, ids.count > Words.named {
+      cause = .waitsFor(Array(ids.prefix(Words.named)), isGroup: isGroup, hasMore: true)
+    }
+    let (text, short) = (cause.text, cause.text.shortened(to: Words.listed))
+    return short == text ? cause : .inWords(short, isUnconfirmed: isUnconfirmed)
+  }
 }
 
 extension Cause {
@@ -94,6 +105,7 @@ extension Cause {
     case .unconfirmed(let code): !Words.isConflict(code)
     case .checkWaits, .checkRefused, .sentBeforeRestart, .senderEnded, .deletesUnconfirmedSave: true
     case .noted(let cause, _): cause.isUnconfirmed
+    case .inWords(_, let isUnconfirmed): isUnconfirmed
     default: false
     }
   }

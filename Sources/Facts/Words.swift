@@ -48,10 +48,16 @@ package enum Words {
 
   static func by(_ actor: String?) -> String { actor.map { " by \($0)" } ?? "" }
 
-  /// At most ten of the names, and how many more there are.
+  /// The most names that a sentence or a row of a list gives.
+  package static let named = 10
+
+  /// The most characters of a reason, or of a server's message, in a row of a list.
+  package static let listed = 200
+
+  /// The first of the names, and how many more there are.
   static func list(_ names: [String]) -> String {
-    let shown = names.prefix(10).joined(separator: ", ")
-    return names.count > 10 ? "\(shown) and \(names.count - 10) more" : shown
+    let shown = names.prefix(named).joined(separator: ", ")
+    return names.count > named ? "\(shown) and \(names.count - named) more" : shown
   }
 
   /// A number with its noun: "1 change", "2 changes".
@@ -71,6 +77,22 @@ extension Words {
 extension String {
   /// The text with a capital letter at its start, as screens show it.
   package var sentence: String { prefix(1).uppercased() + dropFirst() }
+
+  /// The text, or its beginning with `…` in place of the rest.
+  ///
+  /// - Parameter limit: the number of characters of the result, at least 1. A character can have any number of combining
+  ///   marks, so the bytes are limited as well, to an average of 16.
+  package func shortened(to limit: Int) -> String {
+    var (index, count, kept) = (startIndex, 0, startIndex)
+    while index < endIndex {
+      let next = self.index(after: index)
+      count += 1
+      guard count <= limit, self[..<next].utf8.count <= 16 * limit else { return self[..<kept] + "…" }
+      if count < limit { kept = next }
+      index = next
+    }
+    return self
+  }
 
   /// The text without a full stop at its end.
   package var withoutFullStop: String { hasSuffix(".") ? String(dropLast()) : self }

@@ -1,5 +1,7 @@
 import CloudKit
+import Facts
 import Foundation
+import GRDB
 import Testing
 
 @testable import CloudSync
@@ -76,6 +78,32 @@ import Testing
     #expect(try store.operations(text: "Root").total == 1)
     #expect(try store.operations(text: "").total == 2)
     #expect(try store.operations(offset: 1, limit: 1).rows.map(\.key.name) == ["beet"])
+  }
+
+  @Test func `a row of a list is short, whatever a server sent, and its details are whole`() throws {
+    let message = String(repeating: "no ", count: 100_000)
+    let parents = (0..<1000).map { world.put("p\($0)", [:]) }
+    let references = parents.map { FieldValue.reference(WireReference(recordName: $0.key.name, action: "VALIDATE")) }
+    _ = try store.enqueue(
+      parents + [world.put("child", ["all": .list(.reference, references)]), world.put("bad", [:])]
+    )
+    let cause = Cause.failed(.rejected(code: "BAD_REQUEST", message: message))
+    try store.execute(
+      "UPDATE operations SET state = 'failed', reason = ?, errorCode = 'BAD_REQUEST', errorMessage = ? WHERE name = 'bad'",
+      [cause.stored, message]
+    )
+
+    let rows = try store.operations(offset: 1000).rows
+    #expect(rows.map(\.key.name) == ["child", "bad"])
+    let ids = try #require(try store.detail(of: rows[0].id)?.operation?.blockedBy)
+    #expect(ids.count == 1000)
+    #expect(rows[0].blockedBy == Array(ids.prefix(10)))
+    #expect(rows[0].cause == .waitsFor(Array(ids.prefix(10)), isGroup: false, hasMore: true))
+    #expect(rows[1].cause == .inWords(cause.text.shortened(to: 200), isUnconfirmed: false))
+    #expect(rows[1].errorMessage == message.shortened(to: 200))
+    let whole = try #require(try store.detail(of: rows[1].id)?.operation)
+    #expect(whole.cause == cause)
+    #expect(whole.errorMessage == message)
   }
 
   @Test func `field types are known from mirror and queue`() throws {

@@ -26,7 +26,7 @@ struct MessageTests {
       .groupRejected, .requestTooLarge(code: "LIMIT_EXCEEDED"), .bisection(code: "BAD_REQUEST", count: 200),
       .recordDeleted, .recordDeletedWhileFetching, .zoneMissing(zone: "notes", isDeleted: false),
       .zoneMissing(zone: "notes", isDeleted: true), .waitsFor([7], isGroup: false),
-      .waitsFor(Array(1...12), isGroup: true), .waitsForZoneDelete(7),
+      .waitsFor(Array(1...12), isGroup: true), .waitsFor([7, 8], isGroup: false, hasMore: true), .waitsForZoneDelete(7),
       .deletionsOnHold(zone: "notes", isWholeZone: true),
       .deletionsOnHold(zone: "notes", isWholeZone: false), .waitsForApp, .sending, .senderEnded,
       .backOff(code: "TRY_AGAIN_LATER", attempt: 3, of: 8), .backOff(code: "NEW_CODE", attempt: 1, of: 8),
@@ -41,7 +41,9 @@ struct MessageTests {
       .onServer(), .onServer(isDeletion: true), .zoneDone, .editedBack, .deletedBeforeSent, .zoneDeleteEnqueued,
       .zoneKept, .serverKept(), .serverKept(fields: ["note", "title"]), .serverSideKept(.deletedHere),
       .serverSideKept(.deletedOnServer), .serverSideKept(.recreatedHere), .resolved(by: .person), .discarded(by: "ana"),
-      .discarded(by: nil), .withdrawnByApp, .moved(to: "/var/lib/ana.sqlite"), .legacy("as an earlier version put it"),
+      .discarded(by: nil), .withdrawnByApp, .moved(to: "/var/lib/ana.sqlite"),
+      .inWords("as a list shortens…", isUnconfirmed: true),
+      .legacy("as an earlier version put it"),
     ]
 
   private static let conflicts: [ConflictCause] = [

@@ -33,7 +33,7 @@ package struct Redaction: Hashable, Sendable {
   /// The cause; if its text holds a secret, the masked text.
   func redact(_ cause: Cause) -> Cause {
     let text = redact(cause.text)
-    return text == cause.text ? cause : .legacy(text)
+    return text == cause.text ? cause : .inWords(text, isUnconfirmed: cause.isUnconfirmed)
   }
 
   /// An operation of a list with secrets masked.

@@ -32,6 +32,15 @@ extension QueueRow {
     guard !blockedBy.isEmpty, state == .pending else { return }
     cause = .waitsFor(blockedBy, isGroup: false)
   }
+
+  /// The row in a list: whatever a server sends, it stays short.
+  var listed: QueueRow {
+    var row = self
+    row.cause = cause.listed
+    row.errorMessage = errorMessage?.shortened(to: Words.listed)
+    row.blockedBy = Array(blockedBy.prefix(Words.named))
+    return row
+  }
 }
 
 extension RecordRow {

@@ -64,7 +64,7 @@ struct HoldUp {
     if conflictsForApp.contains(row.id) { row.cause = .noted(row.cause, .waitsForApp) }
     guard let hold = hold(on: row) else { return row }
     row.cause = hold
-    if case .waitsFor(let ids, _) = hold { row.blockedBy = ids }
+    if case .waitsFor(let ids, _, _) = hold { row.blockedBy = ids }
     return row
   }
 

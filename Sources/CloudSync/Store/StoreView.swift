@@ -19,7 +19,7 @@ package struct StoreView {
     let query = QueueQuery(filter: filter, text: text, now: now)
     var window = try ledger.operations(matching: query, offset: offset, limit: limit)
     let holdUp = try HoldUp(of: window.rows, hasEngine: hasEngine, now: now, ledger)
-    window.rows = window.rows.map { redaction.redact(holdUp.explained($0)) }
+    window.rows = window.rows.map { redaction.redact(holdUp.explained($0)).listed }
     return window
   }
 

@@ -5,9 +5,6 @@ import GRDB
 extension Ledger {
   // MARK: - Queue
 
-  /// The most blockers that a row of a list names.
-  private static let blockersShown = 10
-
   func operations(matching query: QueueQuery, offset: Int, limit: Int?) throws -> Window<QueueRow> {
     let (sql, arguments) = Self.condition(query)
     let condition = sql ?? "1"
@@ -27,7 +24,7 @@ extension Ledger {
     ).map { row in
       try QueueRow(
         row: row,
-        blockers: try blockers(of: row["id"], limit: Self.blockersShown),
+        blockers: try blockers(of: row["id"], limit: Words.named + 1),
         serverTag: try serverTag(row)
       )
     }
