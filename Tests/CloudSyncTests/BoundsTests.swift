@@ -67,7 +67,7 @@ struct BoundsTests {
   @Test func `plans, refreshes and first pages cost the same in a long queue as in a short one`() throws {
     let stores = [try store(1000), try store(20_000)]
     let filters = ["name = 'm150'", "type = 'Note'", "state = 'failed'", "operation = 'save'", "operation = 'delete'"]
-    let steps: [(name: String, body: (SyncStore) throws -> Void)] =
+    var steps: [(name: String, body: (SyncStore) throws -> Void)] =
       [
         ("plan", { store in _ = try store.workload().1.plan(store.workload().0) }),
         ("status", { _ = try $0.status() }),
@@ -81,7 +81,13 @@ struct BoundsTests {
           }
         ),
       ]
-      + filters.map { text in (text, { _ = try $0.operations(matching: QueueFilter(parsing: text), limit: 50) }) }
+    for text in filters {
+      let filter = try QueueFilter(parsing: text)
+      steps.append((text, { _ = try $0.operations(matching: filter, limit: 50) }))
+      steps.append(
+        ("page, \(text)", { try $0.view { _ = try $0.operations(matching: filter, after: 500, limit: 50) } })
+      )
+    }
     for (name, body) in steps {
       // Both have as many rows as a page or a request takes.
       let costs = try stores.map { store in try instructions(store) { try body(store) } }

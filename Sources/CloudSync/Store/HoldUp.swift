@@ -2,74 +2,53 @@ import CloudKit
 import Facts
 
 /// Explains why an operation is not sent when the reason is not in its own row, such as a pause rule or a throttled
-/// scope. The rows are not rewritten for this; the reason is computed when they are read.
+/// scope. The rows are not rewritten for this; the reason is computed when they are read, in one transaction.
 struct HoldUp {
+  private let ledger: Ledger
+  private let now: Int64
   private let pauses: [Pause]
   private let hasEngine: Bool
   /// The queued zone deletes.
   private let deletions: [ZoneKey: Int64]
   /// Zones with deletions on hold, and whether the deletion of the whole zone is on hold.
   private let held: [ZoneKey: Bool]
-  /// Records that the server deleted and whose deletion has not been applied here.
-  private let gone: Set<RecordKey>
   private let waits: [WaitScope: ScopeWait]
   /// Whether saves wait for the app.
   private let savesWaitForApp: Bool
-  /// Conflicts that wait for the app.
-  private let conflictsForApp: Set<Int64>
-  /// The members of each atomic group that block the others.
-  private let holders: [String: [Int64]]
+  /// Whether conflicts that the app has not been asked about wait for it.
+  private let conflictsWaitForApp: Bool
+  /// The members of each atomic group that block the others, once a row of the group was explained.
+  private var holders: [String: [Int64]] = [:]
 
-  /// - Parameter rows: the rows to explain.
-  init(of rows: [QueueRow], hasEngine: Bool, now: Int64, _ ledger: Ledger) throws {
-    self.hasEngine = hasEngine
-    let pauses = try ledger.pauses()
-    self.pauses = pauses
+  init(hasEngine: Bool, now: Int64, _ ledger: Ledger) throws {
+    (self.ledger, self.now, self.hasEngine) = (ledger, now, hasEngine)
+    pauses = try ledger.pauses()
     deletions = try ledger.zoneDeletions()
     held = try ledger.zones().filter { $0.heldSince != nil }.reduce(into: [:]) { $0[$1.key] = $1.state == .deleted }
-    let pending = rows.filter { $0.state == .pending && !$0.key.name.isEmpty }
-    gone = Set(try pending.map(\.key).filter(ledger.isGone))
     waits = Dictionary(uniqueKeysWithValues: try ledger.waits(after: now).map { ($0.scope, $0) })
     let settings = try ledger.settings()
     let isForApp = try !ledger.isAppSyncing(hasEngine: hasEngine)
     savesWaitForApp = isForApp && settings.asksBeforeSending == true
-    let conflicts = isForApp && settings.asksAboutConflicts == true ? rows.filter { $0.state == .conflict } : []
-    conflictsForApp = Set(
-      try ledger.operations(conflicts.map(\.id)).filter {
-        try SyncStore.isForApp($0, ledger.record($0.key))
-      }.map(\.id)
-    )
-    var holders: [String: [Int64]] = [:]
-    for group in Set(rows.compactMap(\.group)) {
-      let members = try ledger.operations(inGroup: group)
-      let ids = Set(members.map(\.id))
-      holders[group] = try members.filter { member in
-        switch member.state {
-        case .failed, .paused, .conflict: true
-        case .waiting where member.nextAttemptAt ?? 0 > now: true
-        case .inFlight: false
-        case .pending, .waiting:
-          try pauses.first(holding: member.key.zoneKey, type: member.type) != nil
-            || !ids.isSuperset(of: ledger.blockers(of: member.id))
-        }
-      }.map(\.id)
-    }
-    self.holders = holders
+    conflictsWaitForApp = isForApp && settings.asksAboutConflicts == true
   }
 
   /// Returns the row with the actual reason for its wait as its cause.
-  func explained(_ row: QueueRow) -> QueueRow {
+  mutating func explained(_ row: QueueRow) throws -> QueueRow {
     var row = row
     if row.state == .inFlight, !hasEngine { row.cause = .senderEnded }
-    if conflictsForApp.contains(row.id) { row.cause = .noted(row.cause, .waitsForApp) }
-    guard let hold = hold(on: row) else { return row }
+    if row.state == .conflict, conflictsWaitForApp, let conflict = try ledger.operation(row.id),
+      try SyncStore.isForApp(conflict, ledger.record(conflict.key))
+    {
+      row.cause = .noted(row.cause, .waitsForApp)
+    }
+    guard let hold = try hold(on: row) else { return row }
     row.cause = hold
     if case .waitsFor(let ids, _, _) = hold { row.blockedBy = ids }
     return row
   }
 
   /// Why a pending or waiting row cannot be sent; nil if nothing but its own wait holds it.
-  func hold(on row: QueueRow) -> Cause? {
+  private mutating func hold(on row: QueueRow) throws -> Cause? {
     guard row.state == .pending || row.state == .waiting else { return nil }
     let (zone, isOfRecord) = (row.key.zoneKey, !row.key.name.isEmpty)
     if let pause = pauses.first(holding: zone, type: row.type) {
@@ -79,14 +58,33 @@ struct HoldUp {
     if !row.blockedBy.isEmpty { return .waitsFor(row.blockedBy, isGroup: false) }
     if isOfRecord, let deletion = deletions[zone] { return .waitsForZoneDelete(deletion) }
     if isOfRecord, held[zone] == true { return .deletionsOnHold(zone: zone.zone, isWholeZone: true) }
-    if gone.contains(row.key) {
+    if isOfRecord, try ledger.isGone(row.key) {
       return held[zone] == nil ? .recordDeletedWhileFetching : .deletionsOnHold(zone: zone.zone, isWholeZone: false)
     }
-    if let group = row.group, let holders = holders[group], !holders.isEmpty {
-      return .waitsFor(holders, isGroup: true)
+    if let group = row.group {
+      let holders = try holders(of: group)
+      if !holders.isEmpty { return .waitsFor(holders, isGroup: true) }
     }
     if savesWaitForApp, row.kind == .save { return .waitsForApp }
     return wait(of: row).map { .waits($0.scope.asCause, code: $0.code, until: $0.until) }
+  }
+
+  private mutating func holders(of group: String) throws -> [Int64] {
+    if let known = holders[group] { return known }
+    let members = try ledger.operations(inGroup: group)
+    let ids = Set(members.map(\.id))
+    let found = try members.filter { member in
+      switch member.state {
+      case .failed, .paused, .conflict: true
+      case .waiting where member.nextAttemptAt ?? 0 > now: true
+      case .inFlight: false
+      case .pending, .waiting:
+        try pauses.first(holding: member.key.zoneKey, type: member.type) != nil
+          || !ids.isSuperset(of: ledger.blockers(of: member.id))
+      }
+    }.map(\.id)
+    holders[group] = found
+    return found
   }
 
   private func wait(of row: QueueRow) -> ScopeWait? {

@@ -17,10 +17,15 @@ package struct StoreView {
     throws -> Window<QueueRow>
   {
     let query = QueueQuery(filter: filter, text: text, now: now)
-    var window = try ledger.operations(matching: query, offset: offset, limit: limit)
-    let holdUp = try HoldUp(of: window.rows, hasEngine: hasEngine, now: now, ledger)
-    window.rows = window.rows.map { redaction.redact(holdUp.explained($0)).listed }
-    return window
+    var holdUp = try holdUp()
+    return try ledger.operations(matching: query, offset: offset, limit: limit) { try listed($0, &holdUp) }
+  }
+
+  func holdUp() throws -> HoldUp { try HoldUp(hasEngine: hasEngine, now: now, ledger) }
+
+  /// Returns the row as lists show it.
+  func listed(_ row: QueueRow, _ holdUp: inout HoldUp) throws -> QueueRow {
+    redaction.redact(try holdUp.explained(row)).listed
   }
 
   /// Failed and retrying operations by cause, the most frequent first; failed ones before retrying ones.
@@ -30,44 +35,53 @@ package struct StoreView {
 
   /// Everything about one operation; nil if neither the queue nor the history has it.
   package func detail(of id: Int64) throws -> OperationDetail? {
-    let attempts = try ledger.attempts(of: id)
-    if var operation = try ledger.operation(id) {
-      operation.blockedBy = try ledger.blockers(of: id)
-      let row = QueueRow(operation, serverTag: nil)
-      let explained = try HoldUp(of: [row], hasEngine: hasEngine, now: now, ledger).explained(row)
-      (operation.cause, operation.blockedBy) = (explained.cause, explained.blockedBy)
-      return redaction.redact(
-        OperationDetail(
-          operation: operation,
-          server: try ledger.record(operation.key),
-          attempts: attempts,
-          history: nil,
-          dropped: try ledger.dropped(of: id)
-        )
-      )
+    if let operation = try ledger.operation(id) {
+      var holdUp = try holdUp()
+      return try detail(of: operation, &holdUp)
     }
     // Dropped changes are kept longer than the history of their operation.
     let (ended, dropped) = (try ledger.history(of: id), try ledger.dropped(of: id))
     guard ended != nil || !dropped.isEmpty else { return nil }
+    let attempts = try ledger.attempts(of: id)
     return redaction.redact(
       OperationDetail(operation: nil, server: nil, attempts: attempts, history: ended, dropped: dropped)
     )
   }
 
+  func detail(of operation: QueuedOperation, _ holdUp: inout HoldUp) throws -> OperationDetail {
+    var operation = operation
+    operation.blockedBy = try ledger.blockers(of: operation.id)
+    let explained = try holdUp.explained(QueueRow(operation, serverTag: nil))
+    (operation.cause, operation.blockedBy) = (explained.cause, explained.blockedBy)
+    return redaction.redact(
+      OperationDetail(
+        operation: operation,
+        server: try ledger.record(operation.key),
+        attempts: try ledger.attempts(of: operation.id),
+        history: nil,
+        dropped: try ledger.dropped(of: operation.id)
+      )
+    )
+  }
+
   // MARK: - Conflicts
 
-  /// Conflicts, oldest first.
-  package func conflicts(offset: Int = 0, limit: Int? = nil) throws -> Window<Conflict> {
-    let ids = try ledger.operationIDs(in: .conflict, offset: offset, limit: limit)
-    let rows = try ledger.operations(ids).map { redaction.redact(Conflict($0, server: try ledger.record($0.key))) }
-    return Window(total: try ledger.operationCount(in: .conflict), offset: offset, rows: rows)
+  /// The oldest conflicts.
+  package func conflicts(limit: Int? = nil) throws -> Window<Conflict> {
+    let rows = try ledger.operationIDs(in: .conflict, limit: limit).compactMap(conflict)
+    return Window(total: try ledger.operationCount(in: .conflict), offset: 0, rows: rows)
   }
 
   package func conflict(_ id: Int64) throws -> Conflict? { try SyncStore.conflict(id, ledger).map(redaction.redact) }
 
   /// Dropped changes that can still be undone, newest first.
   package func dropped(limit: Int = 1000) throws -> [DroppedChange] {
-    try ledger.openDropped(limit: limit).map(redaction.redact)
+    var changes: [DroppedChange] = []
+    try dropped(before: .max, limit: limit) { _, change in
+      changes.append(change)
+      return true
+    }
+    return changes
   }
 
   // MARK: - Records and zones

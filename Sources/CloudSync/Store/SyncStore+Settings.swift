@@ -148,7 +148,7 @@ extension Ledger {
 
   /// The number of conflicts about which the app is still to be asked, among the oldest 1,000; all others count as well.
   func conflictsForApp() throws -> Int {
-    let ids = try operationIDs(in: .conflict, offset: 0, limit: 1000)
+    let ids = try operationIDs(in: .conflict, limit: 1000)
     let others = try operationCount(in: .conflict) - ids.count
     return try others
       + ids.count { id in

@@ -23,20 +23,32 @@ struct ConflictsList: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let conflicts = try session.reader().view { try $0.conflicts().rows }
-    if json { return OutputStream.standard.lines(conflicts.map(\.json.line)) }
-    var table = TextTable([
+    let reader = try session.reader()
+    var listing = Listing(json ? nil : Self.table)
+    try listing.print { (page: inout ListPage<Int64>) in
+      try reader.view { view in
+        try view.conflicts(after: page.last ?? 0, limit: page.limit) {
+          page.add(json ? [$0.json.line] : $0.cells, at: $0.id)
+        }
+      }
+    }
+  }
+
+  private static var table: TextTable {
+    TextTable([
       .init(title: "ID", alignment: .right), .init(title: "TYPE", mayShrink: true),
       .init(title: "NAME", mayShrink: true),
       .init(title: "ZONE", mayShrink: true), .init(title: "VERSION"), .init(title: "FIELDS", mayShrink: true),
     ])
-    for conflict in conflicts {
-      let deletion = conflict.isDeletedOnServer ? "(deleted on the server) " : ""
-      let fields = deletion + conflict.fields.map(\.name).joined(separator: ", ")
-      let what = conflict.kind == .delete ? "(deleted here)" : fields
-      table.append([String(conflict.id), conflict.type, conflict.key.name, conflict.key.zone, conflict.version, what])
-    }
-    OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
+  }
+}
+
+extension Conflict {
+  /// The conflict as a row of the table.
+  fileprivate var cells: [String] {
+    let deletion = isDeletedOnServer ? "(deleted on the server) " : ""
+    let fields = deletion + fields.map(\.name).joined(separator: ", ")
+    return [String(id), type, key.name, key.zone, version, kind == .delete ? "(deleted here)" : fields]
   }
 }
 

@@ -14,20 +14,31 @@ struct ConflictsDropped: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    let dropped = try session.reader().view { try $0.dropped(limit: .max) }
-    if json { return OutputStream.standard.lines(dropped.map(\.json.line)) }
-    var table = TextTable([
+    let reader = try session.reader()
+    var listing = Listing(json ? nil : Self.table)
+    try listing.print { (page: inout ListPage<Int64>) in
+      try reader.view { view in
+        try view.dropped(before: page.last ?? .max, limit: page.limit) { id, change in
+          page.add(json ? [change.json.line] : change.cells, at: id)
+        }
+      }
+    }
+  }
+
+  private static var table: TextTable {
+    TextTable([
       .init(title: "ID", alignment: .right), .init(title: "TYPE", mayShrink: true),
       .init(title: "NAME", mayShrink: true), .init(title: "ZONE", mayShrink: true),
       .init(title: "DROPPED", mayShrink: true), .init(title: "REASON", mayShrink: true),
     ])
-    for change in dropped {
-      let what = change.kind == .delete ? "(deletion)" : change.changes.names.sorted().joined(separator: ", ")
-      table.append([
-        String(change.operation), change.type ?? "", change.key.name, change.key.zone, what, change.cause.text,
-      ])
-    }
-    OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
+  }
+}
+
+extension DroppedChange {
+  /// The change as a row of the table.
+  fileprivate var cells: [String] {
+    let what = kind == .delete ? "(deletion)" : changes.names.sorted().joined(separator: ", ")
+    return [String(operation), type ?? "", key.name, key.zone, what, cause.text]
   }
 }
 

@@ -54,23 +54,32 @@ struct QueueList: Verb {
 
   func run(_ session: Session) async throws {
     let filter = try condition.filter()
-    let rows = try session.reader().view { try $0.operations(matching: filter, limit: limit).rows }
-    if json { return OutputStream.standard.lines(rows.map(\.json.line)) }
-    var table = TextTable([
+    let (reader, format, now) = (try session.reader(), Format(), SyncStore.currentTime)
+    var listing = Listing(json ? nil : Self.table)
+    try listing.print(limit: limit) { (page: inout ListPage<Int64>) in
+      let (last, count) = (page.last ?? 0, page.limit)
+      for row in try reader.view({ try $0.operations(matching: filter, after: last, limit: count) }) {
+        page.add(json ? [row.json.line] : row.cells(format, now: now), at: row.id)
+      }
+    }
+  }
+
+  private static var table: TextTable {
+    TextTable([
       .init(title: "ID", alignment: .right), .init(title: "OPERATION"), .init(title: "TYPE", mayShrink: true),
       .init(title: "NAME", mayShrink: true), .init(title: "ZONE", mayShrink: true), .init(title: "STATE"),
       .init(title: "ATTEMPTS", alignment: .right), .init(title: "REASON", mayShrink: true),
     ])
-    let (format, now) = (Format(), SyncStore.currentTime)
-    for row in rows {
-      let reason = row.cause.brief(format, now: now)
-      table.append([
-        String(row.id), row.kind.isOfZone ? "\(row.kind.verb) zone" : row.kind.verb, row.type ?? "", row.key.name,
-        row.key.zone, Words.state(row.state.rawValue),
-        "\(row.attempts)/\(row.maxAttempts)", reason,
-      ])
-    }
-    OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
+  }
+}
+
+extension QueueRow {
+  /// The operation as a row of the table.
+  fileprivate func cells(_ format: Format, now: Int64) -> [String] {
+    [
+      String(id), kind.isOfZone ? "\(kind.verb) zone" : kind.verb, type ?? "", key.name, key.zone,
+      Words.state(state.rawValue), "\(attempts)/\(maxAttempts)", cause.brief(format, now: now),
+    ]
   }
 }
 
@@ -138,10 +147,13 @@ struct QueueExport: Verb {
   func run(_ session: Session) async throws {
     let filter = try condition.filter()
     let reader = try session.reader()
-    for row in try reader.view({ try $0.operations(matching: filter).rows }) {
-      // Gone meanwhile: somebody sends.
-      guard let detail = try reader.view({ try $0.detail(of: row.id) }), detail.operation != nil else { continue }
-      if let object = detail.json { OutputStream.standard.line(object.line) }
+    var listing = Listing(nil)
+    try listing.print { (page: inout ListPage<Int64>) in
+      try reader.view { view in
+        try view.details(matching: filter, after: page.last ?? 0, limit: page.limit) { id, detail in
+          page.add(detail.json.map { [$0.line] } ?? [], at: id)
+        }
+      }
     }
   }
 }

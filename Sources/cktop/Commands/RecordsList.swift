@@ -19,33 +19,26 @@ struct RecordsList: Verb {
   }
 
   func run(_ session: Session) async throws {
-    let listing = RecordListing(type: type, zone: zone, limit: limit, source: source)
-    if json {
-      try await listing.print(session) { $0.line }
-    } else {
-      var rows: [RecordRow] = []
-      try await listing.each(session) { rows.append($0) }
-      OutputStream.standard.lines(rows.table)
-    }
+    let records = RecordListing(type: type, zone: zone, limit: limit, source: source)
+    try await records.print(session, json ? nil : RecordRow.table)
   }
 }
 
-extension [RecordRow] {
-  /// The records as a table.
-  var table: [String] {
-    var table = TextTable([
+extension RecordRow {
+  /// The table of records, without rows.
+  static var table: TextTable {
+    TextTable([
       .init(title: "NAME", mayShrink: true), .init(title: "TYPE", mayShrink: true),
       .init(title: "ZONE", mayShrink: true),
       .init(title: "STATE"), .init(title: "FIELDS", mayShrink: true),
     ])
-    for row in self {
-      let record = row.record
-      table.append([
-        record.key.name, record.type, record.key.zone, Words.state(row.operationState?.rawValue ?? ""),
-        record.fields.text,
-      ])
-    }
-    return table.lines(width: OutputStream.standard.width)
+  }
+
+  /// The record as a row of the table.
+  var cells: [String] {
+    [
+      record.key.name, record.type, record.key.zone, Words.state(operationState?.rawValue ?? ""), record.fields.text,
+    ]
   }
 }
 
@@ -63,7 +56,7 @@ struct RecordsExport: Verb {
   @OptionGroup var options: StoreOptions
 
   func run(_ session: Session) async throws {
-    try await RecordListing(type: type, zone: zone, limit: nil, source: source).print(session) { $0.line }
+    try await RecordListing(type: type, zone: zone, limit: nil, source: source).print(session, nil)
   }
 }
 
@@ -74,19 +67,15 @@ struct RecordListing {
   let limit: Int?
   let source: RecordSource
 
-  private static let page = 1000
-
-  /// Prints a line for each record.
-  func print(_ session: Session, _ line: (JSONObject) -> String) async throws {
-    var lines: [String] = []
+  /// Prints the records, as JSON without a table.
+  func print(_ session: Session, _ table: TextTable?) async throws {
+    var (listing, page) = (Listing(table), ListPage<RecordKey>())
     try await each(session) { row in
-      lines.append(line(row.json))
-      if lines.count == Self.page {
-        OutputStream.standard.lines(lines)
-        lines = []
-      }
+      guard !page.add(table == nil ? [row.json.line] : row.cells, at: row.record.key) else { return }
+      listing.print(page)
+      page = ListPage()
     }
-    OutputStream.standard.lines(lines)
+    listing.print(page)
   }
 
   /// Calls `body` with each record; a store that does not exist has none.
@@ -96,7 +85,7 @@ struct RecordListing {
     if source.remote { return try await eachRemote(session, store, zone, body) }
     var (last, left): (RecordKey?, Int) = (nil, limit ?? .max)
     while left > 0 {
-      let count = min(Self.page, left)
+      let count = min(Listing.pageSize, left)
       let rows = try store.records(after: last, zone: zone, type: type, mirrorOnly: source.mirror, limit: count)
       for row in rows { try body(row) }
       guard rows.count == count else { return }

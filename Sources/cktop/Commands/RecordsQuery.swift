@@ -36,7 +36,10 @@ struct RecordsQuery: Verb {
     let found =
       source.remote ? try await remoteRecords(query, session, store) : try await records(query, session)
     let rows = query.sorted(found).prefix(limit ?? .max)
-    OutputStream.standard.lines(json ? rows.map(\.json.line) : Array(rows).table)
+    if json { return OutputStream.standard.lines(rows.map(\.json.line)) }
+    var table = RecordRow.table
+    for row in rows { table.append(row.cells) }
+    OutputStream.standard.lines(table.lines(width: OutputStream.standard.width))
   }
 
   private func records(_ query: CKQuery, _ session: Session) async throws -> [RecordRow] {

@@ -13,6 +13,8 @@ struct TextTable {
 
   private let columns: [Column]
   private var rows: [[String]] = []
+  /// The widths of the columns in the lines so far; nil before the first.
+  private var widths: [Int]?
 
   init(_ columns: [Column]) { self.columns = columns }
 
@@ -22,24 +24,33 @@ struct TextTable {
     rows.append(cells.map(\.visible))
   }
 
-  /// The lines, titles first. `width` is the terminal's; nil if the output is not a terminal and nothing is cut.
-  func lines(width: Int? = nil) -> [String] {
-    let all = [columns.map(\.title)] + rows
-    let widths = self.widths(all, limit: width)
-    return all.map { cells in
+  /// The lines of the rows added since the last call, so that a long table is written page by page. The first call begins
+  /// with the titles and fixes the widths of the columns that may shrink.
+  ///
+  /// - Parameter width: the terminal's; nil if the output is not a terminal and nothing is cut.
+  mutating func lines(width: Int? = nil) -> [String] {
+    let page = (widths == nil ? [columns.map(\.title)] : []) + rows
+    rows = []
+    let widths = self.widths(of: page, limit: width)
+    self.widths = widths
+    return page.map { cells in
       var line = ""
       for (index, cell) in cells.enumerated() {
         if index > 0 { line += "  " }
-        let text = cell.cut(toColumns: widths[index])
-        let padding = String(repeating: " ", count: widths[index] - text.columns)
+        let text = width == nil ? cell : cell.cut(toColumns: widths[index])
+        let padding = String(repeating: " ", count: max(0, widths[index] - text.columns))
         line += columns[index].alignment == .right ? padding + text : text + padding
       }
       return String(line.reversed().drop { $0 == " " }.reversed())
     }
   }
 
-  private func widths(_ rows: [[String]], limit: Int?) -> [Int] {
-    var widths = columns.indices.map { column in rows.map { $0[column].columns }.max() ?? 0 }
+  private func widths(of page: [[String]], limit: Int?) -> [Int] {
+    let earlier = self.widths
+    var widths = columns.indices.map { column in
+      if let width = earlier?[column], columns[column].mayShrink { return width }
+      return page.reduce(earlier?[column] ?? 0) { max($0, $1[column].columns) }
+    }
     guard let limit else { return widths }
     // A cell of fewer than six columns is unreadable.
     let least = 6

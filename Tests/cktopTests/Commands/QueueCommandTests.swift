@@ -86,6 +86,30 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `lists of more than a page have every row once and in order`() async throws {
+    let machine = try Machine([
+      "CLOUDKIT_CONTAINER": Machine.container, "CLOUDKIT_URL": "http://127.0.0.1:1", "CLOUDKIT_API_TOKEN": "any",
+      "CLOUDKIT_WEB_AUTH_TOKEN": "ana",
+    ])
+    let names = (1001...2200).map { "t\($0)" }
+    let csv = try machine.folder.write("id,a\n" + names.map { "\($0),1\n" }.joined(), to: "tasks.csv")
+    try await machine.succeed("records", "import", csv, "--type", "Task", "--id", "id")
+
+    for verb in ["queue list --json", "queue export", "records list --json"] {
+      let objects = try await machine.succeeding(verb.split(separator: " ").map(String.init)).objects()
+      #expect(objects.map { $0["recordName"] as? String } == names, "\(verb)")
+    }
+    for verb in ["queue list", "records list"] {
+      let lines = try await machine.succeeding(verb.split(separator: " ").map(String.init)).lines
+      #expect(lines.dropFirst().map { line in names.first { line.contains($0) } } == names, "\(verb)")
+    }
+    try await machine.succeed("queue", "discard", "--all", "--yes")
+    let dropped = try await machine.succeed("conflicts", "dropped", "--json").objects()
+    #expect(dropped.map { $0["recordName"] as? String } == names.reversed())
+    let lines = try await machine.succeed("conflicts", "dropped").lines
+    #expect(lines.dropFirst().map { line in names.first { line.contains($0) } } == names.reversed())
+  }
+
   @Test func `a server's wait leaves rows, and the code says so`() async throws {
     let cloud = try await Cloud(
       faults: """

@@ -14,6 +14,7 @@ import Testing
   }
 
   @Test func `columns are aligned by width, hostile text is shown`() {
+    var table = table
     #expect(
       table.lines() == [
         "NAME              COUNT  WHY",
@@ -24,19 +25,49 @@ import Testing
   }
 
   @Test func `on a narrow terminal the widest columns that may shrink do`() {
+    func lines(_ width: Int) -> [String] {
+      var table = table
+      return table.lines(width: width)
+    }
     #expect(
-      table.lines(width: 40) == [
+      lines(40) == [
         "NAME              COUNT  WHY",
         "日本                  5  ␛[2J",
         "a longer name  12345678  the server sai…",
       ]
     )
-    #expect(table.lines(width: 30).map(\.columns).max() ?? 0 <= 30)
-    #expect(table.lines(width: 0).count == 3)
+    #expect(lines(30).map(\.columns).max() ?? 0 <= 30)
+    #expect(lines(0).count == 3)
+  }
+
+  @Test func `later pages keep the widths of the first, and cut only on a terminal`() {
+    func pages(_ width: Int?) -> [[String]] {
+      var table = TextTable([
+        .init(title: "ID", alignment: .right), .init(title: "NAME", mayShrink: true),
+        .init(title: "WHY", mayShrink: true),
+      ])
+      return [["99", "abcdef", "none"], ["9", "abcdefgh", "so"], ["1000", "a", "because"]].map {
+        table.append($0)
+        return table.lines(width: width)
+      } + [table.lines(width: width)]
+    }
+    #expect(
+      pages(nil) == [["ID  NAME    WHY", "99  abcdef  none"], [" 9  abcdefgh  so"], ["1000  a       because"], []]
+    )
+    #expect(pages(80) == [["ID  NAME    WHY", "99  abcdef  none"], [" 9  abcde…  so"], ["1000  a       bec…"], []])
+  }
+
+  @Test func `columns that may not shrink take their room from the others`() {
+    var table = TextTable([.init(title: "ID", alignment: .right), .init(title: "WHY", mayShrink: true)])
+    table.append(["99", "a longer reason"])
+    #expect(table.lines(width: 16) == ["ID  WHY", "99  a longer re…"])
+    table.append(["1000", "another reason"])
+    #expect(table.lines(width: 16) == ["1000  another r…"])
   }
 
   @Test func `a table of nothing is its titles`() {
-    #expect(TextTable([.init(title: "A"), .init(title: "B")]).lines(width: 80) == ["A  B"])
-    #expect(TextTable([]).lines() == [""])
+    var (titles, nothing) = (TextTable([.init(title: "A"), .init(title: "B")]), TextTable([]))
+    #expect(titles.lines(width: 80) == ["A  B"])
+    #expect(nothing.lines() == [""])
   }
 }

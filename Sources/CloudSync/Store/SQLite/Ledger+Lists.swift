@@ -5,7 +5,13 @@ import GRDB
 extension Ledger {
   // MARK: - Queue
 
-  func operations(matching query: QueueQuery, offset: Int, limit: Int?) throws -> Window<QueueRow> {
+  /// - Parameter shown: returns a row as it is shown. It is called with each row as it is read: a message can be long.
+  func operations(
+    matching query: QueueQuery,
+    offset: Int,
+    limit: Int?,
+    shown: (QueueRow) throws -> QueueRow = { $0 }
+  ) throws -> Window<QueueRow> {
     let (sql, arguments) = Self.condition(query)
     let condition = sql ?? "1"
     // A filter by these columns alone can use the counts.
@@ -18,17 +24,45 @@ extension Ledger {
       list(isCounted ? counted : "SELECT count(*) FROM operations WHERE \(condition)", isUsual: sql == nil),
       arguments: arguments
     )
-    let rows = try Row.fetchAll(
-      list("SELECT * FROM operations WHERE \(condition) ORDER BY id LIMIT ? OFFSET ?", isUsual: sql == nil),
-      arguments: arguments + [limit ?? -1, offset]
-    ).map { row in
-      try QueueRow(
-        row: row,
-        blockers: try blockers(of: row["id"], limit: Words.named + 1),
-        serverTag: try serverTag(row)
-      )
-    }
+    let rows = try queueRows(
+      "\(condition) ORDER BY id LIMIT ? OFFSET ?",
+      arguments + [limit ?? -1, offset],
+      isUsual: sql == nil,
+      shown
+    )
     return Window(total: total ?? 0, offset: offset, rows: rows)
+  }
+
+  /// The next operations that match, oldest first. Operations added or removed between two calls do not shift the others.
+  func operations(
+    matching query: QueueQuery,
+    after id: Int64,
+    limit: Int,
+    shown: (QueueRow) throws -> QueueRow
+  ) throws -> [QueueRow] {
+    let (sql, arguments) = Self.condition(query)
+    return try queueRows(
+      "id > ? AND \(sql ?? "1") ORDER BY id LIMIT ?",
+      [id] + arguments + [limit],
+      isUsual: sql == nil,
+      shown
+    )
+  }
+
+  private func queueRows(
+    _ condition: String,
+    _ arguments: StatementArguments,
+    isUsual: Bool,
+    _ shown: (QueueRow) throws -> QueueRow
+  ) throws -> [QueueRow] {
+    let statement = try list("SELECT \(QueueRow.columns) FROM operations WHERE \(condition)", isUsual: isUsual)
+    let cursor = try Row.fetchCursor(statement, arguments: arguments)
+    var rows: [QueueRow] = []
+    while let row = try cursor.next() {
+      let blockers = try blockers(of: row["id"], limit: Words.named + 1)
+      rows.append(try shown(QueueRow(row: row, blockers: blockers, serverTag: serverTag(row))))
+    }
+    return rows
   }
 
   /// The change tag of the server's record, if the operation is in conflict.
@@ -96,21 +130,25 @@ extension Ledger {
 
   /// The identifiers of the operations that match a filter and a text, oldest first; nil means all.
   ///
-  /// - Parameter state: only those in this state.
-  func operationIDs(matching filter: QueueFilter?, text: String = "", in state: OperationState? = nil, now: Int64)
-    throws
-    -> [Int64]
-  {
+  /// - Parameters:
+  ///   - state: only those in this state.
+  ///   - id: only those after this one.
+  func operationIDs(
+    matching filter: QueueFilter?,
+    text: String = "",
+    in state: OperationState? = nil,
+    after id: Int64 = 0,
+    limit: Int? = nil,
+    now: Int64
+  ) throws -> [Int64] {
     var (sql, arguments) = Self.condition(QueueQuery(filter: filter, text: text, now: now))
     if let state {
       sql = ["state = ?", sql].compactMap(\.self).joined(separator: " AND ")
       arguments = [state.rawValue] + arguments
     }
-    guard let sql else { return try all("SELECT id FROM operations ORDER BY id") }
     return try Int64.fetchAll(
-      database,
-      sql: "SELECT id FROM operations WHERE \(sql) ORDER BY id",
-      arguments: arguments
+      list("SELECT id FROM operations WHERE id > ? AND \(sql ?? "1") ORDER BY id LIMIT ?", isUsual: sql == nil),
+      arguments: [id] + arguments + [limit ?? -1]
     )
   }
 

@@ -195,9 +195,11 @@ extension Ledger {
     try rows("SELECT * FROM dropped WHERE operationId = ? ORDER BY id", [operation]).map(DroppedChange.init(row:))
   }
 
-  /// The dropped changes that can be undone, newest first.
-  func openDropped(limit: Int) throws -> [DroppedChange] {
-    try rows("SELECT * FROM dropped WHERE isOpen = 1 ORDER BY id DESC LIMIT ?", [limit]).map(DroppedChange.init(row:))
+  /// Visits the dropped changes before one that can be undone, newest first, until `visit` returns false.
+  func openDropped(before id: Int64, limit: Int, _ visit: (_ id: Int64, DroppedChange) throws -> Bool) throws {
+    let sql = "SELECT * FROM dropped WHERE isOpen = 1 AND id < ? ORDER BY id DESC LIMIT ?"
+    let rows = try Row.fetchCursor(database.cachedStatement(sql: sql), arguments: [id, limit])
+    while let row = try rows.next(), try visit(row["id"], DroppedChange(row: row)) {}
   }
 
   /// Ends the time in which the record's dropped changes can be undone.

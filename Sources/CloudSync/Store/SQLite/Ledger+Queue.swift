@@ -135,11 +135,11 @@ extension Ledger {
       .map { RecordKey(zone: $0["zone"], owner: $0["owner"], name: $0["name"]) }
   }
 
-  /// Operations in a state, oldest first.
-  func operationIDs(in state: OperationState, offset: Int, limit: Int?) throws -> [Int64] {
+  /// Operations in a state after one, oldest first.
+  func operationIDs(in state: OperationState, after id: Int64 = 0, limit: Int?) throws -> [Int64] {
     try all(
-      "SELECT id FROM operations WHERE state = ? ORDER BY id LIMIT ? OFFSET ?",
-      [state.rawValue, limit ?? -1, offset]
+      "SELECT id FROM operations WHERE state = ? AND id > ? ORDER BY id LIMIT ?",
+      [state.rawValue, id, limit ?? -1]
     )
   }
 

@@ -4,6 +4,12 @@ import GRDB
 
 /// Decoding rows of lists and of the engine's own tables.
 extension QueueRow {
+  /// The columns of `operations` that a row of a list needs, without the payload.
+  static let columns = """
+    id, operation, zone, owner, name, type, state, reason, generation, isUnanswered, attempts, maxAttempts, nextAttemptAt, \
+    errorCode, errorMessage, bytes, enqueuedAt, atomicGroup
+    """
+
   init(row: Row, blockers: [Int64], serverTag: String?) throws {
     guard let kind = OperationKind(rawValue: row["operation"]), let state = OperationState(rawValue: row["state"])
     else { throw UnreadableRow(.operation(row["id"]), StoreError(.damaged, "an operation or state of unknown name")) }

@@ -1,0 +1,48 @@
+import Facts
+
+/// Long lists page by page. Each page is one transaction and begins after the last row of the page before, so that rows
+/// added or removed meanwhile do not shift the others. Rows with values are visited one by one, because a page of them can
+/// be large.
+extension StoreView {
+  /// The next operations that match, oldest first.
+  package func operations(matching filter: QueueFilter? = nil, after id: Int64, limit: Int) throws -> [QueueRow] {
+    var holdUp = try holdUp()
+    return try ledger.operations(matching: QueueQuery(filter: filter, now: now), after: id, limit: limit) {
+      try listed($0, &holdUp)
+    }
+  }
+
+  /// Visits the next operations that match with everything about them, oldest first, until `visit` returns false.
+  package func details(
+    matching filter: QueueFilter? = nil,
+    after id: Int64,
+    limit: Int,
+    _ visit: (_ id: Int64, OperationDetail) throws -> Bool
+  ) throws {
+    var holdUp = try holdUp()
+    for id in try ledger.operationIDs(matching: filter, after: id, limit: limit, now: now) {
+      guard let operation = try ledger.operation(id) else { continue }
+      guard try visit(id, detail(of: operation, &holdUp)) else { return }
+    }
+  }
+
+  /// Visits the next conflicts, oldest first, until `visit` returns false.
+  package func conflicts(after id: Int64, limit: Int, _ visit: (Conflict) throws -> Bool) throws {
+    for id in try ledger.operationIDs(in: .conflict, after: id, limit: limit) {
+      guard var conflict = try conflict(id) else { continue }
+      conflict.cause = conflict.cause.listed
+      guard try visit(conflict) else { return }
+    }
+  }
+
+  /// Visits the next dropped changes that can be undone, newest first, until `visit` returns false.
+  ///
+  /// - Parameter id: the number of a dropped change, which is not that of its operation.
+  package func dropped(before id: Int64, limit: Int, _ visit: (_ id: Int64, DroppedChange) throws -> Bool) throws {
+    try ledger.openDropped(before: id, limit: limit) { id, change in
+      var change = redaction.redact(change)
+      change.cause = change.cause.listed
+      return try visit(id, change)
+    }
+  }
+}
