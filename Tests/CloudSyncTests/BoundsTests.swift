@@ -94,4 +94,27 @@ struct BoundsTests {
       #expect(costs[1] <= 2 * costs[0] + 50, "\(name): \(costs)")
     }
   }
+
+  @Test func `looking for the types of fields costs the same with many records as with some`() throws {
+    let fields = #"{"x": {"type": "INT64", "value": 1}}"#
+    let stores = try [1000, 20_000].map { count in
+      let store = try world.open("store \(count)")
+      try store.fill(count)
+      try store.execute(
+        """
+        INSERT INTO records(zone, owner, name, type, changeTag, fields)
+          SELECT 'cktop', '', 'm' || id, 'Note', '1', ? FROM operations
+        """,
+        [fields]
+      )
+      return store
+    }
+    // A field that is missing is looked for in twice as many records as the smaller store has.
+    for wanted in [["x"], ["x", "missing"], nil] as [Set<String>?] {
+      let costs = try stores.map { store in
+        try instructions(store) { _ = try store.knownFieldTypes(of: "Note", wanted: wanted) }
+      }
+      #expect(costs[1] <= 2 * costs[0] + 50, "\(wanted ?? []): \(costs)")
+    }
+  }
 }

@@ -112,6 +112,30 @@ import Testing
     #expect(try store.knownFieldTypes(of: "Fruit") == ["colour": "STRING", "number": "INT64", "weight": "DOUBLE"])
   }
 
+  @Test func `field types are those of the newest records, and of older ones for fields that these lack`() throws {
+    func fill(_ zone: String, _ numbers: ClosedRange<Int>, _ field: String) throws {
+      let fields = #"{"\#(field)": {"type": "INT64", "value": 1}}"#
+      try store.execute(
+        """
+        WITH RECURSIVE numbers(n) AS (SELECT ? UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
+        INSERT INTO records(zone, owner, name, type, changeTag, fields) SELECT ?, '', 'r' || n, 'Nut', '1', ? FROM numbers
+        """,
+        [numbers.lowerBound, numbers.upperBound, zone, fields]
+      )
+    }
+    try fill("cktop", 1...100, "oldest")
+    try fill("cktop", 101...1600, "older")
+    try fill("cktop", 1601...2100, "newest")
+
+    #expect(try store.knownFieldTypes(of: "Nut", wanted: ["newest"]).keys.sorted() == ["newest"])
+    #expect(try store.knownFieldTypes(of: "Nut", wanted: ["older"]).keys.sorted() == ["newest", "older"])
+    #expect(try store.knownFieldTypes(of: "Nut").keys.sorted() == ["newest", "older"])
+    // A zone with few records leaves its share to the other.
+    try fill("other", 1...10, "few")
+    #expect(try store.knownFieldTypes(of: "Nut", wanted: ["few"]).keys.sorted() == ["few", "newest"])
+    #expect(try store.knownFieldTypes(of: "Nut", wanted: ["oldest"]).keys.sorted() == ["few", "newest", "older"])
+  }
+
   @Test func `an operation that has ended is still known by its identifier`() throws {
     let ended = try #require(try store.history(limit: 1).first)
 

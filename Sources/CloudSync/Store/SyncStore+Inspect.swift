@@ -79,8 +79,10 @@ extension SyncStore {
       .filter { zone == nil || $0.record.key.zoneKey == zone }
   }
 
-  /// The wire types of a record type's fields, from the mirror, else from the queue.
-  package func knownFieldTypes(of type: String) throws(StoreError) -> [String: String] {
-    try read { try $0.fieldTypes(of: type) }
+  /// The wire types of a record type's fields, from its newest records in the mirror, else in the queue.
+  ///
+  /// - Parameter wanted: the fields to look for in older records if the newest lack them; nil if any field is of interest.
+  package func knownFieldTypes(of type: String, wanted: Set<String>? = nil) throws(StoreError) -> [String: String] {
+    try read { try $0.fieldTypes(of: type, wanted: wanted) }
   }
 }

@@ -44,7 +44,7 @@ struct RecordsPut: Verb {
       throw CommandFailure.usage("a new record needs a type; give --type")
     }
     let key = known?.record.key ?? RecordKey(zone ?? store.scope.zoneForChangesWithoutOne, name ?? UUID().uuidString)
-    let types = try store.knownFieldTypes(of: type)
+    let types = try store.knownFieldTypes(of: type, wanted: Set(parsed.map(\.name)))
     var changes = FieldChanges()
     var assets: [String: [AssetSource]] = [:]
     for assignment in parsed {
