@@ -104,6 +104,13 @@ import Testing
     let whole = try #require(try store.detail(of: rows[1].id)?.operation)
     #expect(whole.cause == cause)
     #expect(whole.errorMessage == message)
+    // An export reads details.
+    try store.view { view in
+      try view.details(after: whole.id - 1, limit: 1) { _, detail in
+        #expect(detail.operation == whole)
+        return true
+      }
+    }
   }
 
   @Test func `field types are known from mirror and queue`() throws {
