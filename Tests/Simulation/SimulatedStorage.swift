@@ -43,6 +43,7 @@ final class SimulatedStorage: QueueStorage {
   var isReadOnly: Bool { inner.isReadOnly }
   var assetFolder: URL? { inner.assetFolder }
   func yields(after rows: Int) -> Bool { isWaitedFor && rows >= 2 }
+  func letOthersWrite() {}
   var hasEngine: Bool { inner.hasEngine }
   func checkContents() throws(StoreError) { try inner.checkContents() }
 

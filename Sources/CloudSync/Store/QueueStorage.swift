@@ -23,6 +23,10 @@ package protocol QueueStorage: Sendable {
   /// write.
   func yields(after rows: Int) -> Bool
 
+  /// Waits between two transactions of a long series until other processes had a chance to write: SQLite has no queue
+  /// for them.
+  func letOthersWrite()
+
   /// Whether it was opened read-only.
   var isReadOnly: Bool { get }
 

@@ -32,7 +32,9 @@ extension SyncStore {
         row = known
         result.add(part)
         result.notReached -= slice.count
-        if result.notReached > 0, !continues(total - result.notReached, total) { break }
+        guard result.notReached > 0 else { break }
+        guard continues(total - result.notReached, total) else { break }
+        storage.letOthersWrite()
       }
     } catch {
       guard row != nil else { throw error }

@@ -95,12 +95,10 @@ extension SyncStore {
     let command = AuditedCommand(at: start, actor: actor, verb: verb.rawValue, selection: selection.text, count: 0)
     return try carryOut(command, on: slices, about: named, continues: continues) { ids, ledger, now in
       var result = CommandResult()
-      for id in try Self.matching(ids, selection, now: start, ledger) {
-        guard var operation = try Self.selected(id, selection, versions[id], into: &result, ledger),
-          Self.isReady(operation, for: verb, into: &result)
-        else { continue }
-        try Self.apply(verb, &operation, isFinal: isFinal, actor, now: now, ledger)
-      }
+      let ready = try Self.matching(ids, selection, now: start, ledger).compactMap { id in
+        try Self.selected(id, selection, versions[id], into: &result, ledger)
+      }.filter { Self.isReady($0, for: verb, into: &result) }
+      try Self.apply(verb, to: ready, isFinal: isFinal, actor, now: now, ledger)
       return result
     }
   }
@@ -205,7 +203,7 @@ extension SyncStore {
 
   private static func apply(
     _ verb: QueueVerb,
-    _ operation: inout QueuedOperation,
+    to operations: [QueuedOperation],
     isFinal: Bool,
     _ actor: String,
     now: Int64,
@@ -213,41 +211,49 @@ extension SyncStore {
   ) throws {
     switch verb {
     case .retry:
-      operation.becomePending(.readyAgain(.retried(by: actor)), now: now)
-      operation.forgetFailures()
-      operation.conflictRounds = 0
-      operation.clearOfSuspicion()
-      operation.forgetGrants()
-      // Retrying an operation that failed because its zone was deleted recreates the zone.
-      if let zone = try ledger.zone(operation.key.zoneKey), zone.state == .deleted, zone.heldSince == nil {
-        try ledger.setState(zone.key, .unconfirmed)
+      try ledger.clearErrors(of: operations.map(\.id))
+      for var operation in operations {
+        operation.becomePending(.readyAgain(.retried(by: actor)), now: now)
+        operation.forgetFailures()
+        operation.conflictRounds = 0
+        operation.clearOfSuspicion()
+        operation.forgetGrants()
+        // Retrying an operation that failed because its zone was deleted recreates the zone.
+        if let zone = try ledger.zone(operation.key.zoneKey), zone.state == .deleted, zone.heldSince == nil {
+          try ledger.setState(zone.key, .unconfirmed)
+        }
+        try ledger.update(operation)
       }
-      try ledger.update(operation)
     case .discard:
       let cause = Cause.discarded(by: actor)
-      if !isFinal, !operation.key.name.isEmpty, operation.errorCode != StoreError.unreadable {
+      for operation in operations
+      where !isFinal && !operation.key.name.isEmpty && operation.errorCode != StoreError.unreadable {
         try ledger.add(DroppedChange(operation.changes, of: operation, cause, at: now))
       }
-      try ledger.end(operation, .discarded, cause, now: now)
+      try ledger.end(operations, .discarded, cause, now: now)
     case .pause:
-      // A wait that the server asked for continues during the pause.
-      if operation.isServersWait, let end = operation.nextAttemptAt {
-        try ledger.setValue(waitKey(operation), "\(now) \(end)")
+      for var operation in operations {
+        // A wait that the server asked for continues during the pause.
+        if operation.isServersWait, let end = operation.nextAttemptAt {
+          try ledger.setValue(waitKey(operation), "\(now) \(end)")
+        }
+        operation.state = .paused
+        operation.nextAttemptAt = nil
+        operation.cause = .paused(by: actor)
+        try ledger.update(operation)
       }
-      operation.state = .paused
-      operation.nextAttemptAt = nil
-      operation.cause = .paused(by: actor)
-      try ledger.update(operation)
     case .resume:
-      operation.state = .pending
-      operation.cause = .readyAgain(.resumed(by: actor))
-      let kept = try ledger.value(waitKey(operation))?.split(separator: " ").compactMap { Int64($0) } ?? []
-      if kept.count == 2 {
-        // A clock moved back meanwhile must not extend the wait.
-        let end = min(kept[1], now + kept[1] - kept[0])
-        if end > now { (operation.state, operation.nextAttemptAt, operation.isServersWait) = (.waiting, end, true) }
+      for var operation in operations {
+        operation.state = .pending
+        operation.cause = .readyAgain(.resumed(by: actor))
+        let kept = try ledger.value(waitKey(operation))?.split(separator: " ").compactMap { Int64($0) } ?? []
+        if kept.count == 2 {
+          // A clock moved back meanwhile must not extend the wait.
+          let end = min(kept[1], now + kept[1] - kept[0])
+          if end > now { (operation.state, operation.nextAttemptAt, operation.isServersWait) = (.waiting, end, true) }
+        }
+        try ledger.update(operation)
       }
-      try ledger.update(operation)
     }
   }
 

@@ -83,6 +83,7 @@ extension SyncStore {
         return done
       }
       outcome.add(try dryRun ? read(body) : write(body))
+      if !rest.isEmpty { storage.letOthersWrite() }
     }
     return outcome
   }

@@ -182,6 +182,7 @@ extension SyncStore {
       outcome.records += done
       // Records in flight stay on hold: stop when no more can be decided.
       guard let rest = step.onHold, rest.records < left else { return outcome }
+      storage.letOthersWrite()
       (expected, left) = (rest.version, rest.records)
     }
   }

@@ -98,6 +98,7 @@ extension SyncStore {
     try write(lease) { ledger, now in try ledger.forgetFeed(zone, heldSince: nil) }
     var hasMore = true
     while hasMore {
+      storage.letOthersWrite()
       hasMore = try write(lease) { ledger, now in
         let names = try ledger.names(of: zone, limit: Self.slice)
         for name in names { try ledger.removeRecord(RecordKey(zone, name)) }

@@ -62,6 +62,7 @@ extension SyncStore {
       values.append(value)
       // A body that takes no row ends the loop.
       place = taken > 0 ? place + taken : rows.count
+      if place < rows.count { storage.letOthersWrite() }
     } while place < rows.count
     return values
   }

@@ -119,6 +119,7 @@ extension SyncStore {
     var (last, done) = ("", 0)
     // The rest is left for the transaction that decides about the zone.
     while records - done > Self.slice {
+      storage.letOthersWrite()
       let names = try write(lease) { ledger, now in
         let names = try ledger.names(of: zone, after: last, limit: Self.slice)
         if isGuarded {
