@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitEmulator
+import Dispatch
 import Foundation
 import Synchronization
 import Testing
@@ -98,6 +99,37 @@ import Testing
     _ = try mine.store.restoreDeletions(in: world.key("r5").zoneKey, actor: "test")
     try await mine.sync()
     #expect(world.onServer("r5") == ["x": .int64(1)])
+  }
+
+  @Test func `the next page is on its way while one is applied`() async throws {
+    let world = try World { $0.pageLimit = 4 }
+    let theirs = try world.device("theirs")
+    _ = try theirs.store.enqueue((0..<8).map { world.put("r\($0)", [:]) })
+    try await theirs.sync()
+    let pages = Mutex(0)
+    let isAhead = Mutex(false)
+    let second = DispatchGroup()
+    second.enter()
+    // Nothing is written after the first page is requested until the second one is.
+    let mine = try world.device(
+      "mine",
+      beforeEachWrite: {
+        guard pages.withLock({ $0 == 1 }) else { return }
+        isAhead.withLock { $0 = second.wait(timeout: .now() + 20) == .success }
+      }
+    )
+    mine.transport.interfere { operation, number, _ in
+      guard operation == "changes/zone" else { return .pass }
+      pages.withLock { $0 = number }
+      if number == 2 { second.leave() }
+      return .pass
+    }
+
+    let summary = try await mine.sync()
+
+    #expect(summary.fetched == 8)
+    #expect(isAhead.withLock { $0 })
+    #expect(mine.transport.count("changes/zone") == 2)
   }
 
   @Test func `a wait that sending meets is kept by the reading that it interrupts`() async throws {

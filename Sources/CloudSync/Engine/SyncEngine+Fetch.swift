@@ -161,13 +161,18 @@ extension SyncEngine {
     let database = database
     var token = try store.startReading(zone, lease)
     var hasRestarted = false
+    var ahead: NextPage?
+    defer { ahead?.cancel() }
     for pages in 0..<Self.pageLimit {
       if pages > 0 { try await sendMeanwhile(reading: .feed(of: zone), of: zone, lease, &summary) }
       try Task.checkCancellation()
       let answer: WireZoneChangesResult
       do {
+        let requested = ahead?.token == token ? ahead : nil
+        ahead = nil
         answer = try await request(lease) { [token] () async throws(WebServicesError) in
-          try await client.zoneChanges(zone.wire, since: token, in: database)
+          if let requested { return try await requested.answer() }
+          return try await client.zoneChanges(zone.wire, since: token, in: database)
         }
       } catch {
         guard error.refusesToken else { throw error }
@@ -185,6 +190,14 @@ extension SyncEngine {
       case .failure(_, let error):
         throw Held(error, zone)
       case .changes(let page):
+        if page.moreComing, let next = page.syncToken, next != token, mayFetchAhead(summary) {
+          let signIn = authenticatedSignIn
+          ahead = NextPage(token: next) {
+            await Self.result(as: signIn) { () async throws(WebServicesError) in
+              try await client.zoneChanges(zone.wire, since: next, in: database)
+            }
+          }
+        }
         let effect = try store.apply(page, to: zone, since: token, policy: merging, lease)
         guard !effect.isStale else {
           // Deleted here meanwhile: the database's change feed reports a recreated zone.
@@ -203,6 +216,34 @@ extension SyncEngine {
       }
     }
     throw Self.stalled("changes/zone")
+  }
+
+  /// Whether to request the next page while the current one is applied. Not if something is sent in between, because the
+  /// page could be older than what was sent; and not in simulated time, in which nothing runs at the same time.
+  private func mayFetchAhead(_ summary: SyncSummary) -> Bool {
+    configuration.heartbeat != nil && !(summary.pages + 1).isMultiple(of: configuration.turn.pages)
+  }
+
+  /// A page of changes that was requested before the one before it was applied.
+  private struct NextPage: Sendable {
+    let token: String
+    private let task: Task<Result<WireZoneChangesResult, WebServicesError>, Never>
+
+    init(token: String, _ request: @escaping @Sendable () async -> Result<WireZoneChangesResult, WebServicesError>) {
+      self.token = token
+      task = Task.detached { await request() }
+    }
+
+    func answer() async throws(WebServicesError) -> WireZoneChangesResult {
+      let result = await withTaskCancellationHandler {
+        await task.value
+      } onCancel: {
+        task.cancel()
+      }
+      return try result.get()
+    }
+
+    func cancel() { task.cancel() }
   }
 
   static func stalled(_ operation: String) -> WebServicesError {

@@ -328,13 +328,20 @@ public actor SyncEngine {
   ) async -> (Result<Value, WebServicesError>, Double) {
     if isOtherSignIn { return (.failure(.otherSignIn(.notSent)), 0) }
     let start = ContinuousClock.now
-    var result: Result<Value, WebServicesError> = await WebServicesClient.$requiredSignIn.withValue(authenticatedSignIn)
-    {
-      do throws(WebServicesError) { return .success(try await body()) } catch { return .failure(error) }
-    }
+    var result = await Self.result(as: authenticatedSignIn, body)
     if case .success = result, isOtherSignIn { result = .failure(.otherSignIn(.unknown)) }
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     return (result, seconds)
+  }
+
+  /// Runs a request that is only made while this sign-in holds.
+  static func result<Value: Sendable>(
+    as signIn: Int?,
+    _ body: @Sendable () async throws(WebServicesError) -> Value
+  ) async -> Result<Value, WebServicesError> {
+    await WebServicesClient.$requiredSignIn.withValue(signIn) {
+      do throws(WebServicesError) { return .success(try await body()) } catch { return .failure(error) }
+    }
   }
 
   /// Whether a user signed in or out since the last verification.
