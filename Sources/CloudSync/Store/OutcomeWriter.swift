@@ -18,7 +18,7 @@ struct OutcomeWriter {
   private var bytes = 0
   private var epochs: [ZoneKey: Int64] = [:]
   /// Operations that the server saved as they were sent and that are still to be removed from the queue.
-  private var ended: [QueuedOperation] = []
+  private var ended: [(operation: QueuedOperation, record: MirrorRecord)] = []
 
   private var ledger: Ledger { reconciliation.ledger }
   private var now: Int64 { reconciliation.now }
@@ -67,8 +67,7 @@ struct OutcomeWriter {
       // Saved as it was sent: the row need not be read before it is removed.
       result.acknowledged += 1
       try SyncStore.noteAssets(of: sent, in: record, ledger)
-      ended.append(sent)
-      try ledger.put(record, epoch: try epoch(sent.key.zoneKey))
+      ended.append((sent, record))
       if ended.count == SyncStore.writtenAtOnce { try finishEnding() }
       return
     }
@@ -103,10 +102,12 @@ struct OutcomeWriter {
     }
   }
 
-  /// Removes ended operations from the queue.
+  /// Removes ended operations from the queue, and then stores their records: the other way round, each record would
+  /// first update its operation's row.
   private mutating func finishEnding() throws {
     guard !ended.isEmpty else { return }
-    try ledger.end(ended, .acknowledged, .onServer(), now: now)
+    try ledger.end(ended.map(\.operation), .acknowledged, .onServer(), now: now)
+    for (operation, record) in ended { try ledger.put(record, epoch: try epoch(operation.key.zoneKey)) }
     ended = []
   }
 
