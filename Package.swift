@@ -117,10 +117,11 @@ let package = Package(
       name: "CNcurses",
       linkerSettings: [.linkedLibrary("ncursesw"), .linkedLibrary("tinfo")]
     ),
+    .target(name: "Terminal", dependencies: ["TerminalUI", "CNcurses"]),
     .executableTarget(
       name: "cktop",
       dependencies: [
-        "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "TerminalUI", "CNcurses",
+        "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "TerminalUI", "Terminal",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "TOMLKit", package: "TOMLKit"),
         .product(name: "Crypto", package: "swift-crypto"),

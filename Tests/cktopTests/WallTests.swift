@@ -28,9 +28,10 @@ import Testing
     "Facts": [],
     "CloudService": ["CloudKit", "CloudSync", "Facts"],
     "TerminalUI": ["TOMLKit"],
+    "Terminal": ["CNcurses", "TerminalUI"],
     "cktop": [
-      "ArgumentParser", "CNcurses", "CloudKit", "CloudKitEmulator", "CloudService", "CloudSync", "Crypto", "Facts",
-      "TOMLKit", "TerminalUI",
+      "ArgumentParser", "CloudKit", "CloudKitEmulator", "CloudService", "CloudSync", "Crypto", "Facts", "TOMLKit",
+      "Terminal", "TerminalUI",
     ],
   ]
 
@@ -43,7 +44,7 @@ import Testing
   }
 
   @Test func `one file knows the terminal, and one file of the emulator knows the client`() throws {
-    let terminal = try Self.imports(of: "cktop").filter { $0.value.contains("CNcurses") }.keys
+    let terminal = try Self.imports(of: "Terminal").filter { $0.value.contains("CNcurses") }.keys
     let client = try Self.imports(of: "CloudKitEmulator").filter { $0.value.contains("CloudKit") }.keys
 
     #expect(Set(terminal) == ["Screen.swift"])

@@ -3,6 +3,7 @@ import CloudSync
 import Dispatch
 import Facts
 import Foundation
+import Terminal
 import TerminalUI
 
 /// The dashboard on the terminal: keys become commands, commands become verbs of the service, and the screen shows the

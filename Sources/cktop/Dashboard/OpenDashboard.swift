@@ -3,6 +3,7 @@ import CloudKit
 import CloudService
 import CloudSync
 import Foundation
+import Terminal
 
 /// `cktop` alone: the dashboard on the configured store. It only reads until a command changes or syncs something.
 struct OpenDashboard: AsyncParsableCommand {

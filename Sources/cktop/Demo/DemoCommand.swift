@@ -2,6 +2,7 @@ import ArgumentParser
 import CloudService
 import CloudSync
 import Foundation
+import Terminal
 import TerminalUI
 
 /// `cktop demo`: the dashboard on an embedded emulator, with simulated devices and faults.

@@ -1,16 +1,16 @@
 import CNcurses
 import Dispatch
 import Glibc
-import TerminalUI
+package import TerminalUI
 
 /// The terminal: grids go in, keys and other events come out.
 ///
 /// The only Swift type that uses ncurses. It waits on file descriptors, never on a clock, so that it costs nothing
 /// while idle.
 @MainActor
-final class Screen {
+package final class Screen {
   /// The events of the terminal.
-  enum Event: Sendable, Equatable {
+  package enum Event: Sendable, Equatable {
     /// Everything that was typed since the last event.
     case keys([Key])
     /// The terminal has another size; the last grid is no longer on it.
@@ -26,15 +26,15 @@ final class Screen {
   }
 
   /// The number of columns and rows.
-  private(set) var size: Size
+  package private(set) var size: Size
   /// The glyphs that the terminal can show. Make grids with it.
-  let glyphs: GlyphSet
+  package let glyphs: GlyphSet
   /// The number of colours of the terminal.
-  let depth: ColorDepth
+  package let depth: ColorDepth
   /// The bytes sent so far.
-  private(set) var bytesWritten = 0
+  package private(set) var bytesWritten = 0
   /// The frames sent so far, each with one write.
-  private(set) var framesWritten = 0
+  package private(set) var framesWritten = 0
 
   private let onEvent: @MainActor (Event) -> Void
   private var sources: ScreenSources?
@@ -55,7 +55,7 @@ final class Screen {
   /// Starts the process that restores the terminal if this one is killed.
   ///
   /// Call it before threads start and files are opened, and only in a program that will open a screen.
-  nonisolated static func startGuard() {
+  package nonisolated static func startGuard() {
     _ = cknc_guard_start()
   }
 
@@ -64,7 +64,7 @@ final class Screen {
   /// - Parameters:
   ///   - isMonochrome: Whether the user asked for no colours, as by `NO_COLOR`.
   ///   - onEvent: Called on the main actor with everything that happens.
-  init(isMonochrome: Bool, onEvent: @escaping @MainActor (Event) -> Void) throws(ScreenError) {
+  package init(isMonochrome: Bool, onEvent: @escaping @MainActor (Event) -> Void) throws(ScreenError) {
     let options = isMonochrome ? CKNC_MONOCHROME.rawValue : CKNC_DIRECT_COLOR.rawValue
     let status = cknc_open(Int32(options))
     guard status == 0 else { throw ScreenError(rawValue: status) ?? .systemError }
@@ -82,7 +82,7 @@ final class Screen {
   }
 
   /// Restores the terminal. Afterwards nothing is drawn and no event is sent.
-  func close() {
+  package func close() {
     guard let sources else { return }
     sources.cancel()
     self.sources = nil
@@ -93,7 +93,7 @@ final class Screen {
   ///
   /// While the line is stalled, nothing is sent. The newest grid is shown as soon as the line accepts output.
   @discardableResult
-  func present(_ grid: Grid, theme: Theme, cursor: Position? = nil) -> Int {
+  package func present(_ grid: Grid, theme: Theme, cursor: Position? = nil) -> Int {
     guard let sources else { return 0 }
     let frame = Frame(grid: grid, theme: theme, cursor: cursor)
     guard waiting == nil, cknc_is_writable() == 1 else {
@@ -105,7 +105,7 @@ final class Screen {
   }
 
   /// Sends the whole screen again, after another program has written over it.
-  func redraw() {
+  package func redraw() {
     guard let frame = shown else { return }
     cknc_redraw()
     shown = nil
@@ -113,7 +113,7 @@ final class Screen {
   }
 
   /// Restores the terminal while `body` runs another program on it. Only that program gets ^C and ^\.
-  func outside<Result>(_ body: () throws -> Result) rethrows -> Result {
+  package func outside<Result>(_ body: () throws -> Result) rethrows -> Result {
     cknc_leave()
     defer { comeBack() }
     return try body()
@@ -254,7 +254,7 @@ final class Screen {
   /// Stops the program until the shell continues it, as ^Z does.
   ///
   /// - Parameter wholeGroup: whether the other processes of its group stop too.
-  func suspend(wholeGroup: Bool) {
+  package func suspend(wholeGroup: Bool) {
     guard sources != nil else { return }
     cknc_leave()
     cknc_stop(wholeGroup ? 1 : 0)

@@ -1,5 +1,5 @@
 /// The reason why there is no screen. The numbers are those of `cknc_status`.
-enum ScreenError: Int32, Error {
+package enum ScreenError: Int32, Error {
   case notATerminal = 1
   case termUnset = 2
   case termUnknown = 3
@@ -9,7 +9,7 @@ enum ScreenError: Int32, Error {
 
 extension ScreenError: CustomStringConvertible {
   /// One line: what happened; what to do.
-  var description: String {
+  package var description: String {
     let advice = "or use a subcommand with --json"
     return switch self {
     case .notATerminal:
