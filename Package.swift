@@ -118,10 +118,12 @@ let package = Package(
       linkerSettings: [.linkedLibrary("ncursesw"), .linkedLibrary("tinfo")]
     ),
     .target(name: "Terminal", dependencies: ["TerminalUI", "CNcurses"]),
+    // The devices that `cktop demo` simulates, and the server that they share.
+    .target(name: "CktopDemo", dependencies: ["CloudSync", "CloudKit", "CloudKitEmulator"]),
     .executableTarget(
       name: "cktop",
       dependencies: [
-        "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "TerminalUI", "Terminal",
+        "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "TerminalUI", "Terminal", "CktopDemo",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "TOMLKit", package: "TOMLKit"),
         .product(name: "Crypto", package: "swift-crypto"),
@@ -198,6 +200,7 @@ let package = Package(
         "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),
+    .testTarget(name: "CktopDemoTests", dependencies: ["CktopDemo", "CloudSync"]),
     .testTarget(
       name: "cktopTests",
       dependencies: [

@@ -29,9 +29,10 @@ import Testing
     "CloudService": ["CloudKit", "CloudSync", "Facts"],
     "TerminalUI": ["TOMLKit"],
     "Terminal": ["CNcurses", "TerminalUI"],
+    "CktopDemo": ["CloudKit", "CloudKitEmulator", "CloudSync"],
     "cktop": [
-      "ArgumentParser", "CloudKit", "CloudKitEmulator", "CloudService", "CloudSync", "Crypto", "Facts", "TOMLKit",
-      "Terminal", "TerminalUI",
+      "ArgumentParser", "CktopDemo", "CloudKit", "CloudKitEmulator", "CloudService", "CloudSync", "Crypto", "Facts",
+      "TOMLKit", "Terminal", "TerminalUI",
     ],
   ]
 

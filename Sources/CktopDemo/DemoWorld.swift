@@ -1,21 +1,20 @@
 import CloudKit
 import CloudKitEmulator
-import CloudService
-import CloudSync
+package import CloudSync
 import Foundation
 
 /// The demo: an emulator on loopback, this machine's importer of laboratory samples, and two other devices that edit
 /// the same records. All data that the dashboard shows is real: it went over HTTP into a store on disk.
 @MainActor
-final class DemoWorld: DemoControls {
-  nonisolated static let container = "iCloud.org.example.laboratory"
-  nonisolated static let user = "ana"
-  nonisolated static let zone = "Laboratory"
+package final class DemoWorld {
+  package nonisolated static let container = "iCloud.org.example.laboratory"
+  private nonisolated static let user = "ana"
+  private nonisolated static let zone = "Laboratory"
 
-  let store: SyncStore
-  let engine: SyncEngine
-  let url: String
-  let folder: URL
+  package let store: SyncStore
+  package let engine: SyncEngine
+  package let url: String
+  private let folder: URL
   private let emulator: Emulator
   private let server: EmulatorServer
   private var random: SplitMix64
@@ -28,7 +27,7 @@ final class DemoWorld: DemoControls {
   private let database = EmulatorDatabase.private(of: user, container)
 
   /// Starts the emulator and opens a store in a folder of its own.
-  init(seed: UInt64) async throws {
+  package init(seed: UInt64) async throws {
     random = SplitMix64(state: seed)
     Self.removeAbandoned()
     folder = FileManager.default.temporaryDirectory.appending(
@@ -40,9 +39,7 @@ final class DemoWorld: DemoControls {
     server = EmulatorServer(emulator, delay: .milliseconds(60))
     let port = try await server.start()
     url = "http://127.0.0.1:\(port)"
-    guard let baseURL = URL(string: url) else {
-      throw CommandFailure("the emulator has no address; try again", .storeUnusable)
-    }
+    guard let baseURL = URL(string: url) else { preconditionFailure("The address is a URL.") }
     store = try SyncStore(
       path: folder.appending(path: "demo.sqlite").path(percentEncoded: false),
       scope: SyncStore.Scope(container: Self.container, environment: "development", database: .private)
@@ -63,7 +60,7 @@ final class DemoWorld: DemoControls {
   }
 
   /// Stops the emulator and removes the store.
-  func close() async {
+  package func close() async {
     // First, because there may be little time after the terminal is lost.
     try? FileManager.default.removeItem(at: folder)
     try? await server.stop(grace: .milliseconds(100))
@@ -125,7 +122,7 @@ final class DemoWorld: DemoControls {
   // MARK: - Time
 
   /// Simulates a quarter of a second; does nothing while syncing is paused.
-  func tick(isPaused: Bool) {
+  package func tick(isPaused: Bool) {
     guard !isPaused, !isWorking else { return }
     if !hasRead { hasRead = (try? store.zones())?.contains { $0.tokenAt != nil } ?? false }
     guard hasRead else { return }
@@ -190,15 +187,23 @@ final class DemoWorld: DemoControls {
 
   // MARK: - Faults
 
-  let hints = [
-    DashboardModel.DemoHint(key: "n", label: "net off/on", help: "Turn the network off or on"),
-    DashboardModel.DemoHint(key: "w", label: "throttle", help: "Make the server throttle all clients for 15 seconds"),
-    DashboardModel.DemoHint(key: "m", label: "conflict", help: "Edit the same fields of a record on two devices"),
-    DashboardModel.DemoHint(key: "x", label: "poison", help: "Queue a record that the server rejects"),
-    DashboardModel.DemoHint(key: "o", label: "lose reply", help: "Lose the next reply to a save, after the commit"),
+  /// A fault that a key injects.
+  package struct Fault: Sendable {
+    package let key: Character
+    package let label: String
+    package let help: String
+  }
+
+  package let faults = [
+    Fault(key: "n", label: "net off/on", help: "Turn the network off or on"),
+    Fault(key: "w", label: "throttle", help: "Make the server throttle all clients for 15 seconds"),
+    Fault(key: "m", label: "conflict", help: "Edit the same fields of a record on two devices"),
+    Fault(key: "x", label: "poison", help: "Queue a record that the server rejects"),
+    Fault(key: "o", label: "lose reply", help: "Lose the next reply to a save, after the commit"),
   ]
 
-  func press(_ key: Character) -> String {
+  /// Runs a key's action and returns the message to show.
+  package func press(_ key: Character) -> String {
     switch key {
     case "n":
       emulator.isOffline.toggle()

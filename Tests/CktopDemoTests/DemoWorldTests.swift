@@ -1,7 +1,6 @@
+import CktopDemo
 import CloudSync
 import Testing
-
-@testable import cktop
 
 /// What happens in the demonstration's laboratory, on machines of any speed.
 @MainActor

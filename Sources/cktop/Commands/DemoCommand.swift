@@ -1,4 +1,5 @@
 import ArgumentParser
+import CktopDemo
 import CloudService
 import CloudSync
 import Foundation
@@ -85,5 +86,11 @@ struct DemoCommand: AsyncParsableCommand {
     )
     OutputStream.standard.line(object.json.line)
     await world.close()
+  }
+}
+
+extension DemoWorld: DemoControls {
+  var hints: [DashboardModel.DemoHint] {
+    faults.map { DashboardModel.DemoHint(key: $0.key, label: $0.label, help: $0.help) }
   }
 }
