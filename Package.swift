@@ -118,12 +118,18 @@ let package = Package(
       linkerSettings: [.linkedLibrary("ncursesw"), .linkedLibrary("tinfo")]
     ),
     .target(name: "Terminal", dependencies: ["TerminalUI", "CNcurses"]),
+    // From keys to commands of the service, and from its snapshots to the screen.
+    .target(
+      name: "Dashboard",
+      dependencies: ["CloudService", "CloudSync", "CloudKit", "Facts", "TerminalUI", "Terminal"]
+    ),
     // The devices that `cktop demo` simulates, and the server that they share.
     .target(name: "CktopDemo", dependencies: ["CloudSync", "CloudKit", "CloudKitEmulator"]),
     .executableTarget(
       name: "cktop",
       dependencies: [
-        "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "TerminalUI", "Terminal", "CktopDemo",
+        "Dashboard", "CktopDemo", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "TerminalUI",
+        "Terminal",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "TOMLKit", package: "TOMLKit"),
         .product(name: "Crypto", package: "swift-crypto"),
@@ -200,11 +206,16 @@ let package = Package(
         "Facts", "CloudSync", "CloudKit", "CloudKitEmulator", .product(name: "GRDB", package: "GRDB.swift"),
       ]
     ),
+    .testTarget(
+      name: "DashboardTests",
+      dependencies: ["Dashboard", "CloudService", "CloudSync", "CloudKit", "Facts", "TerminalUI"],
+      exclude: ["Screens"]
+    ),
     .testTarget(name: "CktopDemoTests", dependencies: ["CktopDemo", "CloudSync"]),
     .testTarget(
       name: "cktopTests",
       dependencies: [
-        "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "TerminalUI", "Notes",
+        "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "Notes",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]
     ),

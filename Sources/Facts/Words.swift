@@ -46,6 +46,16 @@ package enum Words {
     return "the server denies access to \(what): \(joined(message, "ACCESS_DENIED"))"
   }
 
+  /// A kind of credential in words, by its name in the JSON; nil: there is none.
+  package static func credential(_ name: String?) -> String {
+    switch name {
+    case "serverToServer"?: "server-to-server key"
+    case "webAuth"?: "web auth token"
+    case "apiToken"?: "API token"
+    case let name: name ?? "none"
+    }
+  }
+
   static func by(_ actor: String?) -> String { actor.map { " by \($0)" } ?? "" }
 
   /// The most names that a sentence or a row of a list gives.

@@ -33,7 +33,7 @@ struct ErrorMessageTests {
 
   @Test func `every error message is as it was reviewed`() throws {
     var lines: Set<String> = []
-    for room in ["CloudSync", "CloudService", "CktopDemo", "Terminal", "cktop"] {
+    for room in ["CloudSync", "CloudService", "Terminal", "Dashboard", "CktopDemo", "cktop"] {
       let folder = Self.sources.appending(path: room)
       let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
       for case let file as URL in files where file.pathExtension == "swift" {

@@ -29,10 +29,11 @@ import Testing
     "CloudService": ["CloudKit", "CloudSync", "Facts"],
     "TerminalUI": ["TOMLKit"],
     "Terminal": ["CNcurses", "TerminalUI"],
+    "Dashboard": ["CloudKit", "CloudService", "CloudSync", "Facts", "Terminal", "TerminalUI"],
     "CktopDemo": ["CloudKit", "CloudKitEmulator", "CloudSync"],
     "cktop": [
-      "ArgumentParser", "CktopDemo", "CloudKit", "CloudKitEmulator", "CloudService", "CloudSync", "Crypto", "Facts",
-      "TOMLKit", "Terminal", "TerminalUI",
+      "ArgumentParser", "CktopDemo", "CloudKit", "CloudKitEmulator", "CloudService", "CloudSync", "Crypto", "Dashboard",
+      "Facts", "TOMLKit", "Terminal", "TerminalUI",
     ],
   ]
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import CktopDemo
 import CloudService
 import CloudSync
+import Dashboard
 import Foundation
 import Terminal
 import TerminalUI
@@ -90,7 +91,7 @@ struct DemoCommand: AsyncParsableCommand {
 }
 
 extension DemoWorld: DemoControls {
-  var hints: [DashboardModel.DemoHint] {
-    faults.map { DashboardModel.DemoHint(key: $0.key, label: $0.label, help: $0.help) }
+  var hints: [DemoHint] {
+    faults.map { DemoHint(key: $0.key, label: $0.label, help: $0.help) }
   }
 }

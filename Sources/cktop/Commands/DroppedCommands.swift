@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudKit
 import CloudSync
+import Dashboard
 import Facts
 
 /// `cktop conflicts dropped`.

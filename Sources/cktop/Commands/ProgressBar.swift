@@ -1,4 +1,5 @@
 import CloudSync
+import Dashboard
 import Facts
 import Synchronization
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudSync
+import Dashboard
 import Facts
 
 /// `cktop queue`.

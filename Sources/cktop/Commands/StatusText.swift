@@ -1,5 +1,6 @@
 import CloudKit
 import CloudSync
+import Dashboard
 import Facts
 
 /// `status` for people.

@@ -2,14 +2,11 @@ import Foundation
 import TerminalUI
 import Testing
 
-@testable import cktop
-
 /// Compares a screen with the file of that name in `Screens`; with `RECORD_SNAPSHOTS=1` writes the file instead.
 ///
 /// A file holds the screen as a user sees it, framed by `|`, then one letter per cell for the style.
 func expectScreen(_ grid: Grid, _ name: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
-  let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .appending(path: "Screens")
+  let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Screens")
   let file = folder.appending(path: name + ".txt")
   let lines = grid.text.split(separator: "\n", omittingEmptySubsequences: false)
   let screen = "\(grid.size.width)x\(grid.size.height)\n" + lines.map { "|\($0)|" }.joined(separator: "\n")

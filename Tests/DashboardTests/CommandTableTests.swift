@@ -1,7 +1,7 @@
 import TerminalUI
 import Testing
 
-@testable import cktop
+@testable import Dashboard
 
 @Suite(.serialized) struct CommandTableTests {
   @Test func `every command stands in the table once, with a key and a help`() {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudSync
+import Dashboard
 import Foundation
 import TerminalUI
 
@@ -59,7 +60,9 @@ extension Dashboard.Setting {
       themes: appearance.themes,
       isMonochrome: appearance.isMonochrome,
       hasCredential: hasCredential,
-      syncs: syncs
+      syncs: syncs,
+      message: { CommandFailure($0)?.message ?? "\($0)" },
+      report: { OutputStream.error.line("cktop: \($0)".visible) }
     )
   }
 }

@@ -5,7 +5,7 @@ import TerminalUI
 import Testing
 
 @testable import CloudSync
-@testable import cktop
+@testable import Dashboard
 
 @Suite(.serialized) struct DashboardViewTests {
   private func draw(

@@ -5,7 +5,7 @@ import Foundation
 import TerminalUI
 
 @testable import CloudSync
-@testable import cktop
+@testable import Dashboard
 
 /// A store's state as a dashboard might find it, the same every time.
 enum Sample {

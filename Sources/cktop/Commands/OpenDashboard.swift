@@ -2,6 +2,7 @@ import ArgumentParser
 import CloudKit
 import CloudService
 import CloudSync
+import Dashboard
 import Foundation
 import Terminal
 

@@ -5,7 +5,7 @@ import TerminalUI
 import Testing
 
 @testable import CloudSync
-@testable import cktop
+@testable import Dashboard
 
 @Suite(.serialized) struct ViewStateTests {
   private let layout = DashboardLayout(Size(width: 80, height: 24), focus: .queue)

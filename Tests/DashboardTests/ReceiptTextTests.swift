@@ -3,7 +3,7 @@ import Facts
 import Testing
 
 @testable import CloudSync
-@testable import cktop
+@testable import Dashboard
 
 /// The one place where all sentences about commands stand together.
 @Suite(.serialized) struct ReceiptTextTests {
@@ -67,7 +67,7 @@ import Testing
   ]
 
   @Test(arguments: sentences) func `a receipt is one sentence`(receipt: Receipt, sentence: String) {
-    #expect(receipt.text == sentence)
+    #expect(receipt.text { ($0 as? StoreError)?.message ?? "\($0)" } == sentence)
     #expect(receipt.isError == (receipt.failure != nil))
   }
 }

@@ -1,17 +1,17 @@
-import CloudService
-import CloudSync
+package import CloudService
+package import CloudSync
 import Dispatch
 import Facts
 import Foundation
-import Terminal
-import TerminalUI
+package import Terminal
+package import TerminalUI
 
 /// The dashboard on the terminal: keys become commands, commands become verbs of the service, and the screen shows the
 /// service's snapshot. Nothing here waits for the store or the network.
 @MainActor
-final class Dashboard {
+package final class Dashboard {
   /// The end of a dashboard.
-  enum End: Sendable {
+  package enum End: Sendable {
     case quit
     /// By the user, with commands that were not finished in time.
     case unfinished
@@ -37,7 +37,7 @@ final class Dashboard {
   private var lastRateAt: Int64 = 0
 
   /// The settings of a dashboard from the command line.
-  struct Setting: Sendable {
+  package struct Setting: Sendable {
     var scope: SyncStore.Scope
     var credential: String
     var url: String
@@ -45,13 +45,43 @@ final class Dashboard {
     var theme: Theme
     var themes: [Theme]
     var isMonochrome: Bool
-    var hasCredential = true
+    var hasCredential: Bool
     /// Whether the dashboard syncs from the start.
-    var syncs = false
+    var syncs: Bool
     var format = Format()
+    /// Returns the message of an error, as commands print it.
+    var message: @Sendable (any Error) -> String
+    /// Prints a line after the terminal is restored.
+    var report: @Sendable (String) -> Void
+
+    package init(
+      scope: SyncStore.Scope,
+      credential: String,
+      url: String,
+      storePath: String,
+      theme: Theme,
+      themes: [Theme],
+      isMonochrome: Bool,
+      hasCredential: Bool = true,
+      syncs: Bool = false,
+      message: @escaping @Sendable (any Error) -> String,
+      report: @escaping @Sendable (String) -> Void
+    ) {
+      self.scope = scope
+      self.credential = credential
+      self.url = url
+      self.storePath = storePath
+      self.theme = theme
+      self.themes = themes
+      self.isMonochrome = isMonochrome
+      self.hasCredential = hasCredential
+      self.syncs = syncs
+      self.message = message
+      self.report = report
+    }
   }
 
-  init(service: CloudKitService, setting: Setting, demo: (any DemoControls)? = nil) {
+  package init(service: CloudKitService, setting: Setting, demo: (any DemoControls)? = nil) {
     self.service = service
     self.setting = setting
     self.demo = demo
@@ -62,7 +92,7 @@ final class Dashboard {
   // MARK: - Life
 
   /// Takes over the terminal until the user or the system ends the program, then restores it.
-  func run() async throws(ScreenError) -> End {
+  package func run() async throws(ScreenError) -> End {
     let screen = try Screen(isMonochrome: setting.isMonochrome) { [weak self] event in self?.handle(event) }
     self.screen = screen
     service.changed = { [weak self] in self?.followStore() }
@@ -85,21 +115,21 @@ final class Dashboard {
 
   /// Waits for the given commands, stops syncing, and prints what is unfinished.
   private func leave(_ end: End) async -> End {
-    service.received = { receipt in
+    service.received = { [setting] receipt in
       guard let failure = receipt.failure else { return }
       let isUnfinished = failure is CancellationError
       let message = "the sync was stopped before it finished; run `cktop sync` to continue"
-      OutputStream.error.line("cktop: \(isUnfinished ? message : Receipt.message(of: failure))".visible)
+      setting.report(isUnfinished ? message : setting.message(failure))
     }
     async let hasStopped = service.stop(within: Self.patience)
     let undone = await service.drain(within: Self.patience)
     if undone > 0 {
       let what = undone == 1 ? "the last command was" : "the last \(undone) commands were"
       let advice = "check `cktop status`, and repeat what is missing"
-      OutputStream.error.line("cktop: \(what) not finished within 5 s; \(advice)")
+      setting.report("\(what) not finished within 5 s; \(advice)")
     }
     if await !hasStopped {
-      OutputStream.error.line("cktop: syncing did not stop within 5 s; the next sync verifies what it was sending")
+      setting.report("syncing did not stop within 5 s; the next sync verifies what it was sending")
     }
     guard undone > 0, case .quit = end else { return end }
     return .unfinished
@@ -163,8 +193,8 @@ final class Dashboard {
       format: setting.format,
       syncing: service.syncing,
       hasCredential: setting.hasCredential,
-      readFailure: service.readFailure.map { service.redact(Receipt.message(of: $0).sentence) },
-      syncFailure: service.syncFailure.map { service.redact(Receipt.message(of: $0)) }
+      readFailure: service.readFailure.map { service.redact(setting.message($0).sentence) },
+      syncFailure: service.syncFailure.map { service.redact(setting.message($0)) }
     )
   }
 
@@ -208,7 +238,7 @@ final class Dashboard {
       desk.resolved.remove(id)
       state.overlay = .desk(desk)
     }
-    tell(receipt.text, isError: receipt.isError)
+    tell(receipt.text(setting.message), isError: receipt.isError)
   }
 
   private func sampleRate() {
@@ -397,7 +427,7 @@ final class Dashboard {
         do { result = .success(try await service.detail(of: operation.id)) } catch { result = .failure(error) }
         guard let self, self.state.overlay == nil else { return }
         guard case .success(let detail?) = result else {
-          if case .failure(let error) = result { self.tell(Receipt.message(of: error).sentence, isError: true) }
+          if case .failure(let error) = result { self.tell(self.setting.message(error).sentence, isError: true) }
           return
         }
         self.state.openedVersion = detail.operation?.version(serverTag: detail.server?.changeTag)
@@ -443,14 +473,4 @@ final class Dashboard {
       state.overlay = .desk(desk.turned(to: next.id))
     }
   }
-}
-
-/// The keys of the demo, which inject faults.
-@MainActor
-protocol DemoControls {
-  var hints: [DashboardModel.DemoHint] { get }
-  /// Runs the key's action and returns the message to show.
-  func press(_ key: Character) -> String
-  /// Called by the dashboard's timer.
-  func tick(isPaused: Bool)
 }

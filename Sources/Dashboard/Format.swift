@@ -1,6 +1,5 @@
-import CloudSync
+package import CloudSync
 import Facts
-import Foundation
 
 extension Format {
   /// An amount in the unit of a phase: bytes for uploads, otherwise operations.
@@ -11,7 +10,7 @@ extension Format {
 
 extension CloudSync.Progress {
   /// The amount done, for people.
-  var amount: String { Format.amount(done, phase) }
+  package var amount: String { Format.amount(done, phase) }
   /// The total amount, for people.
-  var whole: String { Format.amount(total, phase) }
+  package var whole: String { Format.amount(total, phase) }
 }

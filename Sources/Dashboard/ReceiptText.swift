@@ -8,15 +8,17 @@ extension Receipt {
   var isError: Bool { failure != nil || summary?.error != nil }
 
   /// One line: what happened, and what to do if that is not obvious.
-  var text: String {
-    if let failure { return text(of: failure) }
+  ///
+  /// - Parameter message: Returns the message of an error.
+  func text(_ message: (any Error) -> String) -> String {
+    if let failure { return text(of: failure, message) }
     switch command {
     case .perform, .togglePause, .togglePauseOf: return queueText
     case .flush:
       return changed == 0 ? "No change was waiting to retry" : "Retrying \(Words.count(changed, "change")) now"
     case .resolve: return isToBeSent ? "Resolved; the result will be sent" : "Resolved; the server's record is kept"
     case .askForSync: return "Asked the syncing process to sync"
-    case .sync: return syncText
+    case .sync: return syncText(message)
     case .keepSyncing: return "Syncing"
     }
   }
@@ -59,9 +61,9 @@ extension Receipt {
 
   // MARK: - Syncs
 
-  private var syncText: String {
+  private func syncText(_ message: (any Error) -> String) -> String {
     guard let summary else { return "Synced" }
-    if let error = summary.error { return CommandFailure(error).message.sentence }
+    if let error = summary.error { return message(error).sentence }
     var did = "\(summary.sent) sent, \(summary.fetched) fetched"
     if summary.failed > 0 { did += ", \(summary.failed) failed" }
     if let status, !summary.reachedEnd || !status.isInSync {
@@ -71,18 +73,15 @@ extension Receipt {
     return "Synced: \(did)"
   }
 
-  private func text(of failure: any Error) -> String {
+  private func text(of failure: any Error, _ message: (any Error) -> String) -> String {
     switch failure {
     case CommandRefusal.readOnly: return "Read-only: nothing was changed"
     case CommandRefusal.alreadySyncing: return "A sync is already running"
     case CommandRefusal.cannotSync: return "This dashboard cannot sync the store; run `cktop sync`"
     case is CancellationError: return "The sync was stopped before it finished; s syncs again"
     default:
-      let message = Self.message(of: failure)
+      let message = message(failure)
       return command == .keepSyncing ? "Syncing stopped: \(message)" : message.sentence
     }
   }
-
-  /// The message that a command would print for an error.
-  static func message(of error: any Error) -> String { CommandFailure(error)?.message ?? "\(error)" }
 }

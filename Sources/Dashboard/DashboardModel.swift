@@ -38,12 +38,6 @@ struct DashboardModel: Hashable, Sendable {
     var isError: Bool
   }
 
-  struct DemoHint: Hashable, Sendable {
-    var key: Character
-    var label: String
-    var help: String
-  }
-
   var status: StoreStatus { snapshot.status }
 
   /// The next step if there is no store.

@@ -1,0 +1,40 @@
+package import CloudSync
+
+/// Plain words for what the code and the JSON call by internal names, on screens and in the output of commands.
+extension OperationKind {
+  /// The verb of the operation, for a narrow column beside the name of the record or zone.
+  package var verb: String {
+    switch self {
+    case .save: "save"
+    case .zoneSave: "create"
+    case .delete, .zoneDelete: "delete"
+    }
+  }
+
+  /// The operation as a noun, to be followed by the name of the record or zone.
+  package var noun: String {
+    switch self {
+    case .save: "change to"
+    case .zoneSave: "creation of"
+    case .delete, .zoneDelete: "deletion of"
+    }
+  }
+
+  /// The operation with its object: "save Task t1 in zone notes", "create zone notes".
+  package func phrase(_ type: String?, _ key: RecordKey) -> String {
+    if isOfZone { return "\(verb) zone \(key.zone)" }
+    return "\([verb, type, key.name].compactMap(\.self).joined(separator: " ")) in zone \(key.zone)"
+  }
+}
+
+extension Ending {
+  /// The way in which an operation ended, in words.
+  package var words: String {
+    switch self {
+    case .acknowledged: "done"
+    case .superseded: "replaced by a later change"
+    case .merged: "merged"
+    case .discarded: "discarded"
+    }
+  }
+}
