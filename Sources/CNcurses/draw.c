@@ -43,6 +43,8 @@ int cknc_frame_send(void) {
 
 void cknc_frame_add(const char *text) { cknc_write_all(frame_fd, text, strlen(text)); }
 
+void cknc_add(const char *text) { cknc_frame_add(text); }
+
 void cknc_frame_drop(void) {
   fflush(frame);
   if (ftruncate(frame_fd, 0) == 0) lseek(frame_fd, 0, SEEK_SET);

@@ -23,7 +23,7 @@ package final class Dashboard {
   private let service: CloudKitService
   private let setting: Setting
   private let demo: (any DemoControls)?
-  private var screen: Screen?
+  private var screen: TerminalScreen?
   private var state: ViewState
   private var timer: (any DispatchSourceTimer)?
   private var isCalm = false
@@ -93,7 +93,7 @@ package final class Dashboard {
 
   /// Takes over the terminal until the user or the system ends the program, then restores it.
   package func run() async throws(ScreenError) -> End {
-    let screen = try Screen(isMonochrome: setting.isMonochrome) { [weak self] event in self?.handle(event) }
+    let screen = try TerminalScreen(isMonochrome: setting.isMonochrome) { [weak self] event in self?.handle(event) }
     self.screen = screen
     service.changed = { [weak self] in self?.followStore() }
     service.received = { [weak self] in self?.take($0) }
@@ -249,7 +249,7 @@ package final class Dashboard {
 
   // MARK: - Events
 
-  private func handle(_ event: Screen.Event) {
+  private func handle(_ event: TerminalScreen.Event) {
     switch event {
     case .keys(let keys): for key in keys { press(key) }
     case .resized: state.fit(layout, service.snapshot)

@@ -49,7 +49,7 @@ import Testing
     let terminal = try Self.imports(of: "Terminal").filter { $0.value.contains("CNcurses") }.keys
     let client = try Self.imports(of: "CloudKitEmulator").filter { $0.value.contains("CloudKit") }.keys
 
-    #expect(Set(terminal) == ["Screen.swift"])
+    #expect(Set(terminal) == ["TerminalScreen.swift"])
     #expect(Set(client) == ["EmulatorTransport.swift"])
   }
 

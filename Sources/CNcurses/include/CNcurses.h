@@ -1,6 +1,6 @@
 // ncursesw behind a small door: no curses type, macro or global gets out.
 //
-// Every function except `cknc_guard_start` must be called on one and the same thread.
+// Every function except `cknc_guard_start` and `cknc_tmux_await` must be called on one and the same thread.
 
 #ifndef CNCURSES_H
 #define CNCURSES_H
@@ -82,7 +82,16 @@ void cknc_cursor(int row, int column);
 void cknc_redraw(void);
 /// Whether the line takes output now. A stalled line is better waited for than written to.
 int cknc_is_writable(void);
+/// Adds a text to the next flush that is for the terminal itself and shows nothing.
+void cknc_add(const char *text);
 /// Sends what changed, in one write. Returns the number of bytes, 0 when nothing changed, -1 when the line is gone.
 int cknc_flush(void);
+
+// Clipboard
+
+/// Starts `tmux load-buffer -w -` with a text as its input. Returns its process id, or -1 when it did not start.
+int cknc_tmux_copy(const uint8_t *text, int count);
+/// Waits for the end of that process, on any thread. Returns its exit status, or -1 when it did not exit.
+int cknc_tmux_await(int process);
 
 #endif

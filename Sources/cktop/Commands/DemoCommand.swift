@@ -41,7 +41,7 @@ struct DemoCommand: AsyncParsableCommand {
     let appearance = try Appearance(theme: theme ?? Session.theme())
     try Appearance.requireTerminal()
     // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.
-    Screen.startGuard()
+    TerminalScreen.startGuard()
     let world = try await DemoWorld(seed: seed)
     let end: Dashboard.End
     do {

@@ -41,7 +41,7 @@ struct OpenDashboard: AsyncParsableCommand {
     try Appearance.requireTerminal()
     try DescriptorLimit.require()
     // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.
-    Screen.startGuard()
+    TerminalScreen.startGuard()
     if sync { try session.refuseOtherPolicy(try await session.storeToChange(toSync: true)) }
     let service = try CloudKitService(
       opening: session.opening(),

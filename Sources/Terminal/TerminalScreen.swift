@@ -1,5 +1,6 @@
 import CNcurses
 import Dispatch
+import Foundation
 import Glibc
 package import TerminalUI
 
@@ -8,7 +9,7 @@ package import TerminalUI
 /// The only Swift type that uses ncurses. It waits on file descriptors, never on a clock, so that it costs nothing
 /// while idle.
 @MainActor
-package final class Screen {
+package final class TerminalScreen: Display {
   /// The events of the terminal.
   package enum Event: Sendable, Equatable {
     /// Everything that was typed since the last event.
@@ -25,9 +26,7 @@ package final class Screen {
     case lineLost
   }
 
-  /// The number of columns and rows.
   package private(set) var size: Size
-  /// The glyphs that the terminal can show. Make grids with it.
   package let glyphs: GlyphSet
   /// The number of colours of the terminal.
   package let depth: ColorDepth
@@ -42,6 +41,8 @@ package final class Screen {
   private var shown: Frame?
   /// A frame that waits until a stalled line accepts output again.
   private var waiting: Frame?
+  /// A text for the clipboard that waits as well.
+  private var copied: String?
   private var palette: (theme: Theme, entries: Palette)?
   private var readings = 0
   private let resizing = Debounce(quiet: .milliseconds(40), atMost: .milliseconds(200))
@@ -81,7 +82,7 @@ package final class Screen {
     )
   }
 
-  /// Restores the terminal. Afterwards nothing is drawn and no event is sent.
+  /// Restores the terminal. Afterwards nothing is drawn and no event is sent either.
   package func close() {
     guard let sources else { return }
     sources.cancel()
@@ -93,7 +94,7 @@ package final class Screen {
   ///
   /// While the line is stalled, nothing is sent. The newest grid is shown as soon as the line accepts output.
   @discardableResult
-  package func present(_ grid: Grid, theme: Theme, cursor: Position? = nil) -> Int {
+  package func present(_ grid: Grid, theme: Theme, cursor: Position?) -> Int {
     guard let sources else { return 0 }
     let frame = Frame(grid: grid, theme: theme, cursor: cursor)
     guard waiting == nil, cknc_is_writable() == 1 else {
@@ -104,9 +105,8 @@ package final class Screen {
     return draw(frame)
   }
 
-  /// Sends the whole screen again, after another program has written over it.
   package func redraw() {
-    guard let frame = shown else { return }
+    guard sources != nil, let frame = waiting ?? shown else { return }
     cknc_redraw()
     shown = nil
     present(frame.grid, theme: frame.theme, cursor: frame.cursor)
@@ -119,12 +119,45 @@ package final class Screen {
     return try body()
   }
 
+  // MARK: - Clipboard
+
+  /// Puts a text on the clipboard of the user's terminal, with OSC 52 or through tmux.
+  @discardableResult
+  package func copy(_ text: String) -> Bool {
+    guard let sources, text.utf8.count <= Self.longestCopy else { return false }
+    // As tmux is set up by default, it ignores OSC 52 of the programs in it.
+    if getenv("TMUX") != nil, copyThroughTmux(text) { return true }
+    copied = text
+    guard waiting == nil, cknc_is_writable() == 1 else {
+      sources.awaitOutput()
+      return true
+    }
+    if addCopied() { send() }
+    return true
+  }
+
+  private func copyThroughTmux(_ text: String) -> Bool {
+    let bytes = Array(text.utf8)
+    let process = cknc_tmux_copy(bytes, Int32(bytes.count))
+    guard process > 0 else { return false }
+    DispatchQueue.global().async { _ = cknc_tmux_await(process) }
+    return true
+  }
+
+  /// Adds the text that waits for the clipboard to what is sent next. Returns whether there was one.
+  private func addCopied() -> Bool {
+    guard let text = copied else { return false }
+    copied = nil
+    cknc_add("\u{1B}]52;c;\(Data(text.utf8).base64EncodedString())\u{07}")
+    return true
+  }
+
   // MARK: - Drawing
 
   private func draw(_ frame: Frame) -> Int {
     let palette = palette(for: frame.theme)
     let isNew = shown == nil || shown?.theme != frame.theme
-    var isDirty = isNew || shown?.cursor != frame.cursor
+    var isDirty = addCopied() || isNew || shown?.cursor != frame.cursor
     if isNew {
       let ground = palette[.text]
       cknc_background(Int32(ground.foreground), Int32(ground.background))
@@ -140,6 +173,12 @@ package final class Screen {
     } else {
       cknc_cursor(-1, 0)
     }
+    return send()
+  }
+
+  /// Sends what was drawn. Returns the number of bytes.
+  @discardableResult
+  private func send() -> Int {
     let count = Int(cknc_flush())
     guard count >= 0 else {
       lose()
@@ -191,7 +230,10 @@ package final class Screen {
   }
 
   private func presentWaiting() {
-    guard let frame = waiting else { return }
+    guard let frame = waiting else {
+      if addCopied() { send() }
+      return
+    }
     waiting = nil
     present(frame.grid, theme: frame.theme, cursor: frame.cursor)
   }
@@ -241,7 +283,9 @@ package final class Screen {
   }
 
   private func resize() {
-    guard sources != nil, cknc_resize() == 1 else { return }
+    guard sources != nil else { return }
+    // A size that changed and changed back has cost the terminal what was outside of the smaller one.
+    guard cknc_resize() == 1 else { return redraw() }
     adoptSize()
     onEvent(.resized(size))
   }
@@ -251,9 +295,6 @@ package final class Screen {
     shown = nil
   }
 
-  /// Stops the program until the shell continues it, as ^Z does.
-  ///
-  /// - Parameter wholeGroup: whether the other processes of its group stop too.
   package func suspend(wholeGroup: Bool) {
     guard sources != nil else { return }
     cknc_leave()
@@ -262,7 +303,7 @@ package final class Screen {
   }
 
   private func comeBack() {
-    let frame = shown
+    let frame = waiting ?? shown
     let oldSize = size
     guard cknc_enter() == 0 else { return lose() }
     adoptSize()
