@@ -73,9 +73,12 @@ extension Theme: CustomTestStringConvertible {
   func `every text of every theme can be read`(theme: Theme, depth: ColorDepth) {
     // Lines and tracks are shapes, not text.
     for role in StyleRole.allCases where ![.border, .progressTrack].contains(role) {
-      for ground in role == .escaped ? [nil] : [nil, StyleRole.banner, .dialog] {
-        let contrast = theme.contrast(of: Style(role, on: ground), depth: depth)
-        #expect(contrast >= 4.5, "\(role.rawValue) on \(ground?.rawValue ?? "its own ground")")
+      for ground in [nil, StyleRole.banner, .dialog, .selection, .selectionUnfocused] {
+        let text = ground.map(StyledText("text", role).on) ?? StyledText("text", role)
+        for span in text.spans {
+          let contrast = theme.contrast(of: span.style, depth: depth)
+          #expect(contrast >= 4.5, "\(role.rawValue) on \(ground?.rawValue ?? "its own ground")")
+        }
       }
     }
   }
@@ -84,8 +87,10 @@ extension Theme: CustomTestStringConvertible {
   func `text never has the colour of its ground`(theme: Theme, depth: ColorDepth) {
     let palette = Palette(theme, depth: depth)
     for role in StyleRole.allCases {
-      let entry = palette[Style(role)]
-      #expect(entry.foreground != entry.background || entry.foreground == -1)
+      for ground in [nil] + StyleRole.allCases {
+        let entry = palette[Style(role, on: ground)]
+        #expect(entry.foreground != entry.background || entry.foreground == -1)
+      }
     }
   }
 
@@ -112,5 +117,8 @@ extension Theme: CustomTestStringConvertible {
     #expect(palette[Style(.selection)].attributes != palette[.text].attributes)
     #expect(palette[Style(.selection)].attributes != palette[Style(.selectionUnfocused)].attributes)
     #expect(palette[Style(.borderFocused)].attributes != palette[Style(.border)].attributes)
+    #expect(palette[Style(.titleFocused)].attributes != palette[Style(.title)].attributes)
+    #expect(palette[Style(.badge, on: .banner)].attributes != palette[Style(.banner)].attributes)
+    #expect(palette[Style(.text, on: .selectionUnfocused)].attributes != palette[.text].attributes)
   }
 }

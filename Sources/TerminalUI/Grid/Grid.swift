@@ -37,8 +37,7 @@ public struct Grid: Sendable, Hashable {
     var x = position.x
     for glyph in TerminalUI.glyphs(in: text, glyphs) {
       guard x < area.maxX else { break }
-      let glyphStyle = glyph.isEscape && style == .text ? Style(.escaped, style.attributes) : style
-      set(glyph, at: Position(x: x, y: position.y), glyphStyle, in: area)
+      set(glyph, at: Position(x: x, y: position.y), style.of(glyph), in: area)
       x += glyph.columns
     }
     return x

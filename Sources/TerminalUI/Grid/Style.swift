@@ -23,6 +23,8 @@ public enum StyleRole: String, Sendable, Hashable, CaseIterable {
   case header
   /// The top line of the whole screen.
   case banner
+  /// A word that must not be overlooked, such as that these are the real data. It stands on a ground of its own.
+  case badge
   /// A dialog that lies over the panes.
   case dialog
   /// A line of text being typed.
@@ -33,7 +35,9 @@ public enum StyleRole: String, Sendable, Hashable, CaseIterable {
   case selection
   /// The chosen row of a pane without the keyboard.
   case selectionUnfocused
-  /// Text that matches what is searched for.
+  /// The mark of a row that a command will act on together with others.
+  case marked
+  /// Text that matches what is searched for, or that differs from the text beside it.
   case match
   /// A key in the key hints.
   case key
@@ -71,6 +75,11 @@ public enum StyleRole: String, Sendable, Hashable, CaseIterable {
   case local
   /// What the server has.
   case server
+}
+
+extension StyleRole {
+  /// Whether the role stands out by its ground, which no other ground may replace.
+  var hasOwnGround: Bool { self == .badge || self == .escaped }
 }
 
 /// How a cell is drawn, besides its colours.
@@ -111,4 +120,9 @@ public struct Style: Sendable, Hashable {
 
   /// Ordinary text.
   public static let text = Style(.text)
+
+  /// The style of a glyph in a text of this style. Escaped characters stand out from ordinary text.
+  func of(_ glyph: Glyph) -> Style {
+    glyph.isEscape && role == .text ? Style(.escaped, attributes) : self
+  }
 }

@@ -1,7 +1,7 @@
 /// A line of text whose parts may have different meanings.
 ///
 ///     let line: StyledText = [.init("3 waiting", .pending), .init(" of 12", .dim)]
-public struct StyledText: Sendable, Hashable, ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
+public struct StyledText: Sendable, Hashable, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral {
   /// A part of the line that has one style.
   public struct Span: Sendable, Hashable {
     /// The part's text, as raw as it came.
@@ -60,7 +60,22 @@ public struct StyledText: Sendable, Hashable, ExpressibleByStringLiteral, Expres
 
   /// The same text on the ground of another role, such as a banner's.
   public func on(_ ground: StyleRole) -> StyledText {
-    StyledText(spans.map { Span($0.text, style: Style($0.style.role, $0.style.attributes, on: ground)) })
+    StyledText(
+      spans.map { span in
+        var style = span.style
+        if !style.role.hasOwnGround { style.ground = style.role == ground ? nil : ground }
+        return Span(span.text, style: style)
+      }
+    )
+  }
+
+  /// The same text with its ordinary parts in another role.
+  func castingText(to role: StyleRole) -> StyledText {
+    StyledText(
+      spans.map {
+        $0.style.role == .text ? Span($0.text, style: Style(role, $0.style.attributes, on: $0.style.ground)) : $0
+      }
+    )
   }
 
   /// Two lines one after the other.

@@ -11,9 +11,11 @@ public struct Palette: Sendable, Hashable {
   }
 
   private let entries: [StyleRole: Entry]
+  private let depth: ColorDepth
 
   /// Makes a theme ready for a terminal with that many colours. The same input gives the same result everywhere.
   public init(_ theme: Theme, depth: ColorDepth) {
+    self.depth = depth
     entries = Dictionary(
       uniqueKeysWithValues: StyleRole.allCases.map { role in
         (role, Self.entry(theme.look(of: role), role, depth))
@@ -25,10 +27,13 @@ public struct Palette: Sendable, Hashable {
   public subscript(_ style: Style) -> Entry {
     let role = self[style.role]
     let ground = style.ground.map { self[$0] }
+    let background = ground?.background ?? role.background
     return Entry(
-      foreground: role.foreground,
-      background: ground?.background ?? role.background,
-      attributes: role.attributes.union(style.attributes).union(ground?.attributes.intersection(.reverse) ?? [])
+      foreground: Self.visible(role.foreground, on: background, depth),
+      background: background,
+      // Without colours, a ground shows by what it does to blanks, too.
+      attributes: role.attributes.union(style.attributes)
+        .union(ground?.attributes.intersection([.reverse, .underline]) ?? [])
     )
   }
 
@@ -43,13 +48,15 @@ public struct Palette: Sendable, Hashable {
       return Entry(foreground: -1, background: -1, attributes: attributes.union(role.plainAttributes))
     }
     let background = depth.number(for: look.background ?? .standard)
-    var foreground = depth.number(for: look.foreground ?? .standard)
-    if foreground == background, foreground >= 0 {
-      // Two colours fell together: better the wrong colour than invisible text.
-      let ground = depth.components(of: background) ?? RGB(0, 0, 0)
-      foreground = depth.number(for: ground.luminance < 0.18 ? .indexed(7) : .indexed(0))
-    }
+    let foreground = visible(depth.number(for: look.foreground ?? .standard), on: background, depth)
     return Entry(foreground: foreground, background: background, attributes: attributes)
+  }
+
+  /// The colour number, or another where two colours fell together: better the wrong colour than invisible text.
+  private static func visible(_ foreground: Int, on background: Int, _ depth: ColorDepth) -> Int {
+    guard foreground == background, foreground >= 0 else { return foreground }
+    let ground = depth.components(of: background) ?? RGB(0, 0, 0)
+    return depth.number(for: ground.luminance < 0.18 ? .indexed(7) : .indexed(0))
   }
 }
 

@@ -74,13 +74,13 @@ extension StyleRole {
   /// The attributes that keep roles apart where there are no colours to do it.
   var plainAttributes: Attributes {
     switch self {
-    case .text, .keyLabel, .dialog, .ok, .sparkline, .base, .border, .info: []
+    case .text, .keyLabel, .dialog, .ok, .sparkline, .base, .border, .info, .title: []
     case .dim, .progressTrack, .pending: .dim
-    case .strong, .title, .key, .warning, .active, .borderFocused, .local: .bold
+    case .strong, .titleFocused, .banner, .key, .warning, .active, .borderFocused, .local, .marked: .bold
     case .header, .input, .match, .server: .underline
     case .error: [.bold, .underline]
-    case .titleFocused, .conflict: [.bold, .reverse]
-    case .selection, .banner, .progress, .escaped: .reverse
+    case .badge, .conflict: [.bold, .reverse]
+    case .selection, .progress, .escaped: .reverse
     case .selectionUnfocused: [.underline, .dim]
     }
   }
