@@ -122,7 +122,7 @@ struct DashboardView: Sendable {
   private func drawFrame(_ pane: Pane, on grid: inout Grid, in area: Rect) {
     let filter = state.lists[pane]?.filter ?? ""
     let title = "\(pane.rawValue) \(pane.title)\(filter.isEmpty ? "" : " /\(filter)")"
-    Box(title: title, note: note(pane), isFocused: pane == state.focus).draw(on: &grid, in: area)
+    Box(title: StyledText(title), note: note(pane), isFocused: pane == state.focus).draw(on: &grid, in: area)
   }
 
   private func note(_ pane: Pane) -> StyledText {
@@ -165,7 +165,7 @@ struct DashboardView: Sendable {
 extension DashboardView {
   private func drawQuestion(_ title: String, _ text: String, on grid: inout Grid, _ layout: DashboardLayout) {
     let keys = [KeyHints.Hint("Esc", "no"), KeyHints.Hint("y", "yes")]
-    grid.draw(Dialog(title: title, message: text, keys: keys, defaultKey: 0), in: layout.body)
+    grid.draw(Dialog(title: StyledText(title), message: StyledText(text), keys: keys, defaultKey: 0), in: layout.body)
   }
 
   /// The number of failed or retrying operations with a text; nil while it is being read.

@@ -38,7 +38,7 @@ struct DetailView: Sendable {
     let rows = Self.rows(lines, width: inside.width, grid.glyphs)
     let first = max(0, min(offset, rows.count - inside.height))
     let note = StyledText("\(min(first + inside.height, rows.count))/\(rows.count)", .dim)
-    Box(title: title, note: note, isFocused: true).draw(on: &grid, in: area)
+    Box(title: StyledText(title), note: note, isFocused: true).draw(on: &grid, in: area)
     for (line, row) in rows.dropFirst(first).prefix(inside.height).enumerated() {
       let parts = inside.row(line).columns([.fixed(Self.nameWidth(lines, inside.width)), .flexible], gap: 1)
       grid.put(StyledText(row.name, .dim), in: parts[0])

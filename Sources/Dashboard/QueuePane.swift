@@ -14,12 +14,12 @@ struct QueuePane: Sendable {
     let window = model.snapshot.queue
     let isWide = area.width >= 100
     var columns = [
-      Table.Column("", .fixed(1)), Table.Column("State", .fixed(8)), Table.Column("Op", .fixed(6)),
-      Table.Column("Record", .flex(3)), Table.Column("Why", .flex(4)),
+      Table.Column("State", .fixed(8), priority: 2), Table.Column("Op", .fixed(6)),
+      Table.Column("Record", .flex(3), priority: 3), Table.Column("Why", .flex(4), priority: 1),
     ]
     if isWide {
-      columns.insert(Table.Column("ID", .fixed(7), .trailing), at: 1)
-      columns.insert(Table.Column("Type", .flex(2)), at: 5)
+      columns.insert(Table.Column("ID", .fixed(7), .trailing), at: 0)
+      columns.insert(Table.Column("Type", .flex(2)), at: 4)
       columns.append(Table.Column("Try", .fixed(5), .trailing))
       columns.append(Table.Column("Next", .fixed(8), .trailing))
     }
@@ -27,7 +27,7 @@ struct QueuePane: Sendable {
     let shown = list.offset..<list.offset + visible
     let isLoading = window.state(of: list.filter, rows: shown) == .loading
     // A row that has not been read yet is not missing.
-    let loading = columns.map { $0.title == "Record" ? StyledText("loading…", .dim) : "" }
+    let loading = Table.Row(columns.map { $0.title == "Record" ? StyledText("loading…", .dim) : "" })
     let indices = shown.clamped(to: 0..<(window.text == list.filter ? window.total : 0))
     let rows = indices.map { index in window[index].map { row($0, names, isWide: isWide) } ?? loading }
     Table(
@@ -46,21 +46,21 @@ struct QueuePane: Sendable {
     return list.filter.isEmpty ? "No unsent changes" : "No operation matches"
   }
 
-  private func row(_ operation: QueueRow, _ names: RecordNames, isWide: Bool) -> [StyledText] {
+  private func row(_ operation: QueueRow, _ names: RecordNames, isWide: Bool) -> Table.Row {
     let role = operation.state.role
     let name = names.text(operation.key)
     var cells: [StyledText] = [
-      StyledText(operation.state.mark, role), StyledText(Words.state(operation.state.rawValue), role),
+      StyledText(Words.state(operation.state.rawValue), role),
       StyledText(operation.kind.verb, .text), StyledText(name, .text), StyledText(why(operation), .dim),
     ]
     if isWide {
-      cells.insert(StyledText(String(operation.id), .dim), at: 1)
-      cells.insert(StyledText(operation.type ?? "", .dim), at: 5)
+      cells.insert(StyledText(String(operation.id), .dim), at: 0)
+      cells.insert(StyledText(operation.type ?? "", .dim), at: 4)
       cells.append(StyledText("\(operation.attempts)/\(operation.maxAttempts)", .dim))
       let next = operation.nextAttemptAt.map { model.format.time($0, now: model.now) } ?? ""
       cells.append(StyledText(next, .dim))
     }
-    return cells
+    return Table.Row(cells, mark: StyledText(operation.state.mark, role))
   }
 
   private func why(_ operation: QueueRow) -> String {

@@ -14,11 +14,11 @@ struct RecordsPane: Sendable {
     let window = model.snapshot.records
     let isWide = area.width >= 100
     var columns = [
-      Table.Column("", .fixed(1)), Table.Column("Name", .flex(2)), Table.Column("Type", .flex(1)),
-      Table.Column("Fields", .flex(4)),
+      Table.Column("Name", .flex(2), priority: 2), Table.Column("Type", .flex(1)),
+      Table.Column("Fields", .flex(4), priority: 1),
     ]
     if isWide {
-      columns.insert(Table.Column("Zone", .flex(1)), at: 3)
+      columns.insert(Table.Column("Zone", .flex(1)), at: 2)
       columns.append(Table.Column("Modified", .fixed(19), .trailing))
     }
     // A wide list has a column for zones.
@@ -26,7 +26,7 @@ struct RecordsPane: Sendable {
     let shown = list.offset..<list.offset + visible
     let isLoading = window.state(of: list.filter, rows: shown) == .loading
     // A row that has not been read yet is not missing.
-    let loading = columns.map { $0.title == "Name" ? StyledText("loading…", .dim) : "" }
+    let loading = Table.Row(columns.map { $0.title == "Name" ? StyledText("loading…", .dim) : "" })
     let indices = shown.clamped(to: 0..<(window.text == list.filter ? window.total : 0))
     let rows = indices.map { index in window[index].map { row($0, names, isWide: isWide) } ?? loading }
     Table(
@@ -40,18 +40,18 @@ struct RecordsPane: Sendable {
     ).draw(on: &grid, in: area)
   }
 
-  private func row(_ row: RecordRow, _ names: RecordNames, isWide: Bool) -> [StyledText] {
+  private func row(_ row: RecordRow, _ names: RecordNames, isWide: Bool) -> Table.Row {
     let record = row.record
     let mark = row.operationState.map { StyledText($0.mark, $0.role) } ?? ""
     var cells: [StyledText] = [
-      mark, StyledText(names.text(record.key), row.operation == nil ? .text : .strong), StyledText(record.type, .dim),
+      StyledText(names.text(record.key), row.operation == nil ? .text : .strong), StyledText(record.type, .dim),
       StyledText(record.fields.text, .text),
     ]
     if isWide {
-      cells.insert(StyledText(record.key.zone, .dim), at: 3)
+      cells.insert(StyledText(record.key.zone, .dim), at: 2)
       let modified = record.modifiedAt.map { model.format.time($0, now: model.now) } ?? "not sent yet"
       cells.append(StyledText(modified, .dim))
     }
-    return cells
+    return Table.Row(cells, mark: mark)
   }
 }

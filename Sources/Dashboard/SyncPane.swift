@@ -51,7 +51,7 @@ struct SyncPane: Sendable {
       ),
       in: parts[0]
     )
-    grid.draw(Sparkline(state.rates), in: parts[1])
+    grid.draw(Chart(state.rates), in: parts[1])
   }
 
   private var counts: StyledText {

@@ -35,6 +35,24 @@ import Testing
     #expect(wrap("abc", to: 0) == [])
   }
 
+  @Test func `a wrapped line keeps its styles and indents what follows`() {
+    let line: StyledText = [.init("1  ", .dim), .init("one two\u{7} three\nfour", .error)]
+
+    #expect(
+      wrap(line, to: 8, indent: 3) == [
+        [.init("1  ", .dim), .init("one", .error)], [.init("   "), .init("two␇", .error)],
+        [.init("   "), .init("three", .error)], [.init("   "), .init("four", .error)],
+      ]
+    )
+    #expect(wrap(StyledText("a\u{7}b"), to: 8) == [[.init("a"), .init("␇", .escaped), .init("b")]])
+    #expect(
+      wrap(StyledText("ab cd"), to: 2, indent: 9) == [
+        StyledText("ab"), [.init(" "), .init("c")], [.init(" "), .init("d")],
+      ]
+    )
+    #expect(wrap("abc ", to: 3) == ["abc"])
+  }
+
   @Test func `cells are dealt out without losing or inventing any`() {
     #expect(Length.deal(10, to: [.fixed(3), .flexible, .flexible]) == [3, 3, 4])
     #expect(Length.deal(2, to: [.fixed(3), .flexible]) == [2, 0])

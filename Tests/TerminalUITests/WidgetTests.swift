@@ -4,24 +4,47 @@ import Testing
 @Suite(.serialized) struct WidgetTests {
   private static let everyWidget: [any Widget] = [
     Box(title: "Queue", note: "12", isFocused: true),
+    Box(title: [.init("Task/t1", .strong), .init(" in notes")], ground: .dialog),
     Table(
-      columns: [.init("NAME"), .init("SIZE", .fixed(6), .trailing)],
-      rows: (0..<50).map { [StyledText("record-\($0) 한국어"), StyledText("\($0)", .dim)] },
+      columns: [.init("NAME", priority: 1), .init("SIZE", .fixed(6), .trailing), .init("WHY", .flex(2), minimum: 9)],
+      rows: (0..<50).map {
+        .init([StyledText("record-\($0) 한국어"), StyledText("\($0)", .dim), "why"], mark: StyledText("!", .error))
+      },
       offset: 3,
       total: 900,
       selection: 5,
+      marked: [4, 5],
       isFocused: true
     ),
-    Table(columns: [], rows: []),
+    Table(columns: [], rows: []), Table(columns: [.init("NAME")], rows: [], emptyText: "Nothing waits to be sent."),
+    FieldTable(
+      (0..<40).map {
+        .init(
+          "field-\($0)",
+          base: .init("Buy milk"),
+          local: .init("Buy oat 한국어 milk", isChanged: true, error: "STRING"),
+          server: .init("Buy skim milk", isChanged: true),
+          chosen: .local
+        )
+      },
+      offset: 2,
+      selection: 4,
+      isFocused: true
+    ),
+    FieldTable([], titles: []),
+    Tabs([
+      .init("all", count: 1204, isSelected: true), .init("failed", count: 3, role: .error), .init("paused", count: 0),
+    ]),
+    Tabs([]),
     Gauge(0.5, label: "12 of 24"), Gauge(.nan), Gauge(.infinity), Gauge(-1),
-    Sparkline([0, 1, 2, .nan, 4, -3]), Sparkline([]),
+    Chart([0, 1, 2, .nan, 4, -3, .infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude]), Chart([]),
     KeyHints([.init("q", "quit"), .init("r", "retry")], note: "1.2 kB/s"),
-    Paragraph("The quick brown fox\njumps over 한국어 the lazy dog.", offset: 99),
+    TextView([[.init("The quick ", .ok), .init("brown fox\njumps")], "over 한국어 the lazy dog."], offset: 99),
+    TextView([], offset: -1),
     KeyValues([.init("state", "waiting"), .init("reason", StyledText("throttled", .warning))], offset: -4),
     Dialog(
       title: "Discard",
       message: "Discard 3 changes?",
-      input: InputLine(prompt: "> "),
       keys: [.init("Esc", "cancel"), .init("d", "discard")],
       defaultKey: 0
     ),
@@ -30,20 +53,22 @@ import Testing
     ScrollBar(offset: 5, total: 0),
   ]
 
-  @Test(arguments: [(80, 24), (40, 10), (1, 1), (0, 0), (2, 2), (3, 1), (1, 30)], [GlyphSet.unicode, .ascii])
+  private static let sizes =
+    [0, 1, 2, 3, 4, 5, 7, 10].flatMap { width in [0, 1, 2, 3, 4, 7].map { (width, $0) } }
+    + [(1, 30), (20, 5), (40, 10), (80, 24), (120, 36), (300, 1), (300, 100)]
+
+  @Test(arguments: sizes, [GlyphSet.unicode, .ascii])
   func `every widget draws at every size and stays in its place`(size: (Int, Int), glyphs: GlyphSet) {
     for widget in Self.everyWidget {
       var grid = Grid(Size(width: size.0 + 4, height: size.1 + 4), glyphs: glyphs)
       grid.fill(grid.bounds, Style(.base), with: "x")
+      let untouched = grid
       let area = Rect(x: 2, y: 2, width: size.0, height: size.1)
 
       grid.draw(widget, in: area)
 
-      for y in 0..<grid.size.height {
-        for x in 0..<grid.size.width where !area.contains(Position(x: x, y: y)) {
-          #expect(grid[Position(x: x, y: y)]?.character == "x", "\(widget) drew at \(x),\(y)")
-        }
-      }
+      grid.fill(area, Style(.base), with: "x")
+      #expect(grid == untouched, "\(widget) drew outside")
     }
   }
 
@@ -54,9 +79,9 @@ import Testing
 
     #expect(
       grid.snapshot == """
-        ┌─ Queue ─ 12 waiting ─┐
+        ╭─ Queue ─ 12 waiting ─╮
         │                      │
-        └──────────────────────┘
+        ╰──────────────────────╯
         aabbbbbbba............aa
         a......................a
         aaaaaaaaaaaaaaaaaaaaaaaa
@@ -65,33 +90,110 @@ import Testing
         """
     )
     grid.draw(Box(title: "Queue", note: "12 waiting", isFocused: true), in: grid.bounds)
-    #expect(grid.text.hasPrefix("┌─ ▶ Queue ────────────┐"))
+    #expect(grid.text.hasPrefix("╭─▸Queue ─ 12 waiting ─╮"))
   }
 
-  @Test func `a table shows its columns, its choice and where it is`() {
-    var grid = Grid(Size(width: 20, height: 4))
-    let rows = (4..<7).map { [StyledText("record-\($0)"), StyledText("\($0 * 500)", .dim)] }
+  @Test func `a box keeps the roles of its title, and leaves out a note that does not fit`() {
+    var grid = Grid(Size(width: 20, height: 2), glyphs: .ascii)
+    let box = Box(title: [.init("t1", .strong), .init(" in notes")], note: "failed", isFocused: true)
+
+    grid.draw(box, in: grid.bounds)
+
+    #expect(
+      grid.snapshot == """
+        +->t1 in notes ----+
+        +------------------+
+        aabccbbbbbbbbbbaaaaa
+        aaaaaaaaaaaaaaaaaaaa
+        a = borderFocused
+        b = titleFocused
+        c = strong
+        """
+    )
+    #expect(box.noteArea(in: grid.bounds).width < 6)
+    #expect(box.noteArea(in: Rect(x: 0, y: 0, width: 24, height: 2)) == Rect(x: 17, y: 0, width: 4, height: 1))
+  }
+
+  @Test func `a table shows its columns, its selection and where it is`() {
+    var grid = Grid(Size(width: 24, height: 4))
+    let rows = (4..<7).map { Table.Row([StyledText("record-\($0)"), StyledText("\($0 * 500)", .dim)]) }
 
     let columns: [Table.Column] = [.init("NAME"), .init("SIZE", .fixed(5), .trailing)]
     grid.draw(Table(columns: columns, rows: rows, offset: 4, total: 10, selection: 5, isFocused: true), in: grid.bounds)
 
     #expect(
       grid.snapshot == """
-        NAME           SIZE
-        record-4       2000│
-        record-5       2500█
-        record-6       3000│
-        aaaaaaaaaaaaaaaaaaaa
-        ...............bbbbc
-        ddddddddddddddddddde
-        ...............bbbbc
+           NAME            SIZE
+           record-4        2000│
+        ▌  record-5        2500█
+           record-6        3000│
+        aaaaaaaaaaaaaaaaaaaaaaaa
+        ...................bbbbc
+        deeeeeeeeeeeeeeeeeeffffg
+        ...................bbbbc
         a = header
         b = dim
         c = progressTrack
-        d = selection
-        e = border
+        d = borderFocused on selection
+        e = selection
+        f = dim on selection
+        g = border
         """
     )
+  }
+
+  @Test func `a mark of the user replaces the row's own, also on the selected row`() {
+    var grid = Grid(Size(width: 12, height: 4), glyphs: .ascii)
+    let rows = ["a", "b", "c"].map { Table.Row([StyledText($0)], mark: StyledText("!", .error)) }
+
+    grid.draw(
+      Table(columns: [.init("NAME")], rows: rows, offset: 0, selection: 1, marked: [1, 2]),
+      in: grid.bounds
+    )
+
+    #expect(
+      grid.snapshot == """
+           NAME
+         ! a
+         + b
+         + c
+        aaaaaaaaaaaa
+        .b..........
+        cdcccccccccc
+        .e..........
+        a = header
+        b = error
+        c = selectionUnfocused
+        d = marked on selectionUnfocused
+        e = marked
+        """
+    )
+  }
+
+  @Test func `a narrow table leaves out the columns that matter least`() {
+    let columns: [Table.Column] = [
+      .init("RECORD", .flex(2), minimum: 8, priority: 3), .init("OP", .fixed(4), priority: 1),
+      .init("WHY", .flexible, minimum: 6, priority: 2), .init("NEXT", .fixed(5), priority: 1),
+    ]
+    func header(_ width: Int) -> String {
+      var grid = Grid(Size(width: width, height: 2))
+      grid.draw(Table(columns: columns, rows: [.init(["Task/t1041", "save", "ready", "now"])]), in: grid.bounds)
+      return grid.text
+    }
+
+    #expect(header(38) == "   RECORD        OP    WHY       NEXT\n   Task/t1041    save  ready     now")
+    #expect(header(30) == "   RECORD       OP    WHY\n   Task/t1041   save  ready")
+    #expect(header(22) == "   RECORD      WHY\n   Task/t1041  ready")
+    #expect(header(13) == "   RECORD\n   Task/t1041")
+    #expect(header(9) == "   RECORD\n   Task/…")
+  }
+
+  @Test func `a table without rows says so in its middle`() {
+    var grid = Grid(Size(width: 13, height: 3))
+
+    grid.draw(Table(columns: [.init("NAME")], rows: [], emptyText: "Nothing"), in: grid.bounds)
+
+    #expect(grid.text == "\n   Nothing\n")
   }
 
   @Test func `a table scrolls no further than it must`() {
@@ -110,12 +212,77 @@ import Testing
     #expect(grid.text == "██▍░░░░░\n")
   }
 
-  @Test func `a sparkline ends at the newest number`() {
-    var grid = Grid(Size(width: 4, height: 1))
+  @Test func `a chart ends at the newest number and tells nothing from a little`() {
+    var grid = Grid(Size(width: 6, height: 1))
+    var ascii = Grid(Size(width: 6, height: 1), glyphs: .ascii)
+    let chart = Chart([8, 8, 0, 0, 0, 1, 4, 6, 9, 9, 0, 0])
 
-    grid.draw(Sparkline([9, 0, 1, 4, 8]), in: grid.bounds)
+    grid.draw(chart, in: grid.bounds)
+    ascii.draw(chart, in: ascii.bounds)
 
-    #expect(grid.text == " ▂▅█")
+    #expect(grid.text == "⣿⣀⣠⣾⣿⣀")
+    #expect(ascii.text == "#_.*#_")
+    for (values, text) in [([], ""), ([0, 0], "     ⣀"), ([5], "     ⢸"), ([1, 0, 0], "    ⢸⣀")] as [([Double], String)]
+    {
+      var short = Grid(Size(width: 6, height: 1))
+      short.draw(Chart(values), in: short.bounds)
+      #expect(short.text == text)
+    }
+  }
+
+  @Test func `tabs leave out the empty ones first and never the selected one`() {
+    let tabs = Tabs([
+      .init("all", count: 1204), .init("pending", count: 1190), .init("retrying", count: 0),
+      .init("failed", count: 3, role: .error, isSelected: true), .init("paused", count: 0),
+    ])
+
+    #expect(tabs.text(width: 80).plain == " all 1,204  pending 1,190  retrying 0 ▸failed 3  paused 0")
+    #expect(tabs.text(width: 50).plain == " all 1,204  pending 1,190 ▸failed 3")
+    #expect(tabs.text(width: 30).plain == " all 1,204 ▸failed 3")
+    #expect(tabs.text(width: 10).plain == "▸failed 3")
+    #expect(tabs.text(width: 5).plain == "▸fai…")
+    #expect(
+      tabs.text(width: 30).spans == [
+        .init(" all 1,204"), .init(" "), .init("▸", .titleFocused), .init("failed 3", .error, .bold),
+      ]
+    )
+  }
+
+  @Test func `the places of tabs are where they are drawn`() {
+    var grid = Grid(Size(width: 30, height: 1))
+    let tabs = Tabs([
+      .init("all", count: 12, isSelected: true), .init("pending", count: 0), .init("failed", count: 3),
+      .init("conflict", count: nil),
+    ])
+
+    grid.put(tabs.text(width: 30), in: grid.bounds, .trailing)
+    let places = tabs.places(in: grid.bounds, .trailing)
+
+    let texts = places.map { place in
+      String((place.area.x..<place.area.maxX).compactMap { grid[Position(x: $0, y: 0)]?.character })
+    }
+    #expect(places.map(\.item) == [0, 2, 3])
+    #expect(texts == ["▸all 12", " failed 3", " conflict"])
+  }
+
+  @Test func `a text is wrapped in its styles and scrolled`() {
+    var grid = Grid(Size(width: 10, height: 2))
+    let view = TextView([[.init("one ", .ok), .init("two three", .error)], "four"], offset: 1)
+
+    grid.draw(view, in: grid.bounds)
+
+    #expect(view.rows(in: grid.bounds) == 3)
+    #expect(
+      grid.snapshot == """
+        three    │
+        four     █
+        aaaaa....b
+        .........c
+        a = error
+        b = progressTrack
+        c = border
+        """
+    )
   }
 
   @Test func `key hints that do not fit are dropped from the right`() {
@@ -144,11 +311,11 @@ import Testing
 
     #expect(
       grid.text == """
-           ┌─ ▶ Discard ────────────────┐
+           ╭─▸Discard ──────────────────╮
            │ Discard 3 changes?         │
            │                            │
            │  [Esc cancel]  d discard   │
-           └────────────────────────────┘
+           ╰────────────────────────────╯
 
         """
     )
@@ -167,6 +334,104 @@ import Testing
         ≠ title   Old       • Mine      ✓ Theirs
         """
     )
+  }
+
+  @Test func `a field table shows what changed, what is chosen and what is wrong`() {
+    var grid = Grid(Size(width: 56, height: 5))
+    let rows: [FieldTable.Row] = [
+      .init("done", base: .init("0"), local: .init("yes", isChanged: true, error: "STRING"), server: .init("0")),
+      .init(
+        "title",
+        base: .init("Buy milk"),
+        local: .init("Buy oat milk", isChanged: true),
+        server: .init("Buy skim milk", isChanged: true),
+        chosen: .local
+      ),
+      .init("note", local: .missing, server: .init("2 l", isChanged: true), chosen: .server),
+      .init("same", base: .init("1"), local: .init("1"), server: .init("2")),
+    ]
+
+    grid.draw(FieldTable(rows, selection: 2, isFocused: true), in: grid.bounds)
+
+    #expect(
+      grid.snapshot == """
+         FIELD  BASE            LOCAL            SERVER
+         done   0               yes  ✗ STRING    0
+         title  Buy milk        [Buy oat milk]   Buy skim milk
+        ▌note   –               –                [2 l]
+         same   1               1                2
+        aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+        ........b...............cccdddddddddd....e..............
+        ........bbbbbbbb........fccccgggcccccf...hhhhgggghhhhh..
+        ijjjjjjjkjjjjjjjjjjjjjjjkjjjjjjjjjjjjjjjjlmmmljjjjjjjjjj
+        ........b...............e................e..............
+        a = header
+        b = base
+        c = local
+        d = error
+        e = dim
+        f = strong
+        g = match
+        h = server
+        i = borderFocused on selection
+        j = selection
+        k = dim on selection
+        l = strong on selection
+        m = server on selection
+        """
+    )
+  }
+
+  @Test func `a field table leaves out the base where it is not wanted or does not fit`() {
+    let row = FieldTable.Row("title", base: .init("a"), local: .init("b"), server: .init("c"))
+    func header(_ table: FieldTable, _ width: Int) -> String {
+      var grid = Grid(Size(width: width, height: 2), glyphs: .ascii)
+      grid.draw(table, in: grid.bounds)
+      return grid.text
+    }
+
+    let titles = ["", "BASE", "LOCAL 13:58 here", "SERVER"]
+    #expect(header(FieldTable([row], titles: titles), 30) == "        LOCAL 13:~  SERVER\n title  b           c")
+    #expect(header(FieldTable([row], hasBase: false), 50) == header(FieldTable([row], hasBase: false, offset: 9), 50))
+    #expect(!header(FieldTable([row], hasBase: false), 50).contains("BASE"))
+    #expect(header(FieldTable([row]), 50).contains("BASE"))
+  }
+
+  @Test func `a cut value shows where it differs from the other side`() {
+    func server(_ width: Int, _ local: String, _ server: String, chosen: FieldTable.Side? = nil) -> String {
+      var grid = Grid(Size(width: 2 * width + 6, height: 2))
+      let row = FieldTable.Row(
+        "f",
+        local: .init(local, isChanged: true),
+        server: .init(server, isChanged: true),
+        chosen: chosen
+      )
+      grid.draw(FieldTable([row], titles: ["F"]), in: grid.bounds)
+      let line = grid.text.split(separator: "\n")[1]
+      return String(line.dropFirst(4).dropFirst(width + 2))
+    }
+
+    #expect(server(10, "1 l of milk", "1 l of milk, organic") == "…, organic")
+    #expect(server(10, "1 l of milk", "1 l of milk, organic", chosen: .server) == "[…, orga…]")
+    #expect(server(10, "1 l of milk", "1 l of milk, organic and fresh") == "…, organi…")
+    #expect(server(10, "one two three four", "one six three four") == "one six t…")
+  }
+
+  @Test func `two texts differ between the beginning and the end that they share`() {
+    func expect(_ a: String, _ b: String, _ first: Range<Int>, _ second: Range<Int>) {
+      let (left, right) = differing(a, b)
+      #expect(left == first && right == second, "\(left) \(right)")
+    }
+    let long = String(repeating: "x", count: 3000)
+
+    expect("Buy oat milk", "Buy skim milk", 4..<7, 4..<8)
+    expect("Buy milk", "Buy oat milk", 4..<4, 4..<8)
+    expect("aaa", "aa", 2..<3, 2..<2)
+    expect("same", "same", 4..<4, 4..<4)
+    expect("", "x", 0..<0, 0..<1)
+    expect("e\u{301}x", "\u{E9}y", 1..<2, 1..<2)
+    expect("a" + long, "b" + long, 0..<2000, 0..<2000)
+    expect(long + "a", long + "b", 2000..<2000, 2000..<2000)
   }
 
   @Test func `hostile text cannot leave its cell`() {

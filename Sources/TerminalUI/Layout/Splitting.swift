@@ -8,6 +8,12 @@ public enum Length: Sendable, Hashable {
   /// One equal share of what is left.
   public static let flexible = Length.flex(1)
 
+  /// The number of cells, unless they are a share.
+  var fixed: Int? {
+    guard case .fixed(let cells) = self else { return nil }
+    return cells
+  }
+
   /// Deals `total` cells out to `lengths`, in order. The results never sum up to more than `total`.
   public static func deal(_ total: Int, to lengths: [Length]) -> [Int] {
     var left = max(0, total)

@@ -1,39 +1,91 @@
 /// The text broken into lines of at most `columns` cells, at blanks where there are any. Every line is safe to show.
 public func wrap(_ text: String, to columns: Int, _ set: GlyphSet = .unicode) -> [String] {
+  wrap(StyledText(text), to: columns, set).map(\.plain)
+}
+
+/// The line broken into lines of at most `columns` cells, whose parts keep their styles. Every line is safe to show.
+///
+/// - Parameter indent: The number of blanks before every line but the first.
+public func wrap(
+  _ line: StyledText,
+  to columns: Int,
+  indent: Int = 0,
+  _ set: GlyphSet = .unicode
+) -> [StyledText] {
   guard columns > 0 else { return [] }
-  return text.split(omittingEmptySubsequences: false, whereSeparator: \.isLineFeed).flatMap { paragraph in
-    wrap(glyphs(in: String(paragraph), set), to: columns).map { line in String(line.map(\.character)) }
+  // An indent must leave room for text.
+  let indent = max(0, min(indent, columns / 2))
+  var lines: [StyledText] = []
+  for paragraph in paragraphs(line) {
+    let glyphs = paragraph.flatMap { span in
+      TerminalUI.glyphs(in: span.text, set).map { StyledGlyph(glyph: $0, style: span.style.of($0)) }
+    }
+    var rest = glyphs[...]
+    repeat {
+      let before = lines.isEmpty ? 0 : indent
+      let shown = takeLine(from: &rest, columns - before)
+      lines.append(
+        StyledText(before > 0 ? [.init(String(repeating: " ", count: before))] + spans(shown) : spans(shown))
+      )
+    } while !rest.isEmpty
   }
+  return lines
+}
+
+private struct StyledGlyph {
+  var glyph: Glyph
+  var style: Style
+}
+
+/// The parts between line feeds.
+private func paragraphs(_ line: StyledText) -> [[StyledText.Span]] {
+  var paragraphs: [[StyledText.Span]] = [[]]
+  for span in line.spans {
+    let parts = span.text.split(omittingEmptySubsequences: false, whereSeparator: \.isLineFeed)
+    for (index, part) in parts.enumerated() {
+      if index > 0 { paragraphs.append([]) }
+      paragraphs[paragraphs.count - 1].append(StyledText.Span(String(part), style: span.style))
+    }
+  }
+  return paragraphs
 }
 
 extension Character {
   fileprivate var isLineFeed: Bool { self == "\n" || self == "\r\n" }
 }
 
-private func wrap(_ glyphs: [Glyph], to columns: Int) -> [ArraySlice<Glyph>] {
-  var lines: [ArraySlice<Glyph>] = []
-  var rest = glyphs[...]
-  while !rest.isEmpty {
-    var used = 0
-    let fitting = rest.prefix { glyph in
-      used += glyph.columns
-      return used <= columns
-    }
-    guard fitting.count < rest.count else { break }
-    guard !fitting.isEmpty else {
-      // A wide character in a single column: it cannot be shown, and the text must go on.
-      rest = rest.dropFirst()
-      continue
-    }
-    let next = rest[fitting.endIndex]
-    let blank = next.character == " " ? fitting.endIndex : fitting.lastIndex { $0.character == " " }
-    if let blank, blank > fitting.startIndex {
-      lines.append(rest[..<blank])
-      rest = rest[(blank + 1)...]
+/// Takes the glyphs of the next line, and the blank after it.
+private func takeLine(from rest: inout ArraySlice<StyledGlyph>, _ columns: Int) -> ArraySlice<StyledGlyph> {
+  // A wide character in a single column cannot be shown, and the text must go on.
+  rest = rest.drop { $0.glyph.columns > columns }
+  var used = 0
+  let fitting = rest.prefix { item in
+    used += item.glyph.columns
+    return used <= columns
+  }
+  let next = rest[fitting.endIndex...].first
+  let blank = next?.isBlank == true ? fitting.endIndex : fitting.lastIndex { $0.isBlank }
+  guard next != nil, let blank, blank > fitting.startIndex else {
+    rest = rest[fitting.endIndex...]
+    return fitting
+  }
+  defer { rest = rest[(blank + 1)...] }
+  return rest[..<blank]
+}
+
+extension StyledGlyph {
+  fileprivate var isBlank: Bool { glyph.character == " " }
+}
+
+/// Neighbours of one style as one part.
+private func spans(_ glyphs: ArraySlice<StyledGlyph>) -> [StyledText.Span] {
+  var spans: [StyledText.Span] = []
+  for item in glyphs {
+    if spans.last?.style == item.style {
+      spans[spans.count - 1].text.append(item.glyph.character)
     } else {
-      lines.append(fitting)
-      rest = rest[fitting.endIndex...]
+      spans.append(StyledText.Span(String(item.glyph.character), style: item.style))
     }
   }
-  return lines + [rest]
+  return spans
 }

@@ -1,8 +1,8 @@
 /// A frame with a title at its left and a note at its right.
 public struct Box: Widget {
-  /// What the frame holds.
-  public var title: String
-  /// A short remark, such as a count.
+  /// What the frame holds. Ordinary text in it gets the role of a title.
+  public var title: StyledText
+  /// A short remark, such as a count, or tabs.
   public var note: StyledText
   /// Whether the keyboard acts on what the frame holds.
   public var isFocused: Bool
@@ -10,7 +10,7 @@ public struct Box: Widget {
   public var ground: StyleRole?
 
   /// Makes a frame.
-  public init(title: String, note: StyledText = "", isFocused: Bool = false, ground: StyleRole? = nil) {
+  public init(title: StyledText, note: StyledText = "", isFocused: Bool = false, ground: StyleRole? = nil) {
     self.title = title
     self.note = note
     self.isFocused = isFocused
@@ -20,21 +20,30 @@ public struct Box: Widget {
   /// The cells inside of a frame.
   public static func inside(_ area: Rect) -> Rect { area.inset() }
 
+  /// The cells of the frame's top that a note may take. A longer note is left out.
+  public func noteArea(in area: Rect, _ glyphs: GlyphSet = .unicode) -> Rect {
+    let used = title.plain.isEmpty ? 0 : styledTitle(area.width - 4, glyphs).cells(in: glyphs) + 1
+    return Rect(x: area.x + 3 + used, y: area.y, width: area.width - 6 - used, height: min(1, area.height))
+  }
+
   /// Draws the frame; what is inside stays as it is.
   public func draw(on grid: inout Grid, in area: Rect) {
     drawFrame(on: &grid, in: area, Style(isFocused ? .borderFocused : .border, on: ground))
-    let room = area.width - 4
-    guard room > 0 else { return }
-    // Titles tell the focus apart without colours, too.
-    let mark = isFocused ? "▶ " : ""
-    let title = StyledText(" \(mark)\(self.title) ", isFocused ? .titleFocused : .title).clipped(to: room, grid.glyphs)
-    let top = Rect(x: area.x + 2, y: area.y, width: room, height: 1)
-    if !self.title.isEmpty { grid.put(ground.map(title.on) ?? title, in: top) }
-    let used = self.title.isEmpty ? 0 : title.cells(in: grid.glyphs) + 1
-    let noted: StyledText = [.init(" ")] + note + [.init(" ")]
-    if !note.plain.isEmpty, noted.cells(in: grid.glyphs) <= room - used {
-      grid.put(ground.map(noted.on) ?? noted, in: top, .trailing)
-    }
+    let top = Rect(x: area.x + 2, y: area.y, width: area.width - 4, height: min(1, area.height))
+    if !title.plain.isEmpty { put(styledTitle(top.width, grid.glyphs), on: &grid, in: top, .leading) }
+    guard !note.plain.isEmpty, note.cells(in: grid.glyphs) <= noteArea(in: area, grid.glyphs).width else { return }
+    put(" " + note + " ", on: &grid, in: top, .trailing)
+  }
+
+  /// The title with a blank or the mark of the focus on its left, which tells the focus apart without colours, too.
+  private func styledTitle(_ width: Int, _ glyphs: GlyphSet) -> StyledText {
+    let role: StyleRole = isFocused ? .titleFocused : .title
+    let marked: StyledText = StyledText(isFocused ? "▸" : " ") + title + " "
+    return marked.castingText(to: role).clipped(to: width, glyphs)
+  }
+
+  private func put(_ text: StyledText, on grid: inout Grid, in area: Rect, _ alignment: Alignment) {
+    grid.put(ground.map(text.on) ?? text, in: area, alignment)
   }
 
   private func drawFrame(on grid: inout Grid, in area: Rect, _ style: Style) {
@@ -46,7 +55,7 @@ public struct Box: Widget {
     grid.fill(Rect(x: right, y: area.y + 1, width: 1, height: area.height - 2), style, with: "│")
     guard area.width > 1, area.height > 1 else { return }
     for (x, y, corner) in [
-      (area.x, area.y, "┌"), (right, area.y, "┐"), (area.x, bottom, "└"), (right, bottom, "┘"),
+      (area.x, area.y, "╭"), (right, area.y, "╮"), (area.x, bottom, "╰"), (right, bottom, "╯"),
     ] {
       grid.put(corner, at: Position(x: x, y: y), style, in: area)
     }

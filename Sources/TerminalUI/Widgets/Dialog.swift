@@ -1,30 +1,26 @@
 /// A question or message in the middle of the screen, with the keys that answer it.
 public struct Dialog: Widget {
   /// What it is about.
-  public var title: String
+  public var title: StyledText
   /// What it says; it is wrapped.
-  public var message: String
-  /// A line being typed, if the answer has to be typed.
-  public var input: InputLine?
+  public var message: StyledText
   /// The answers, the safest first.
   public var keys: [KeyHints.Hint]
-  /// The answer that Enter gives.
+  /// The answer that Enter gives, shown in brackets. It should be the safe one.
   public var defaultKey: Int?
   /// The widest that the dialog gets.
   public var width: Int
 
   /// Makes a dialog.
   public init(
-    title: String,
-    message: String,
-    input: InputLine? = nil,
+    title: StyledText,
+    message: StyledText,
     keys: [KeyHints.Hint],
     defaultKey: Int? = nil,
     width: Int = 60
   ) {
     self.title = title
     self.message = message
-    self.input = input
     self.keys = keys
     self.defaultKey = defaultKey
     self.width = width
@@ -33,13 +29,8 @@ public struct Dialog: Widget {
   /// Where the dialog lies when it is drawn in `area`.
   public func frame(in area: Rect, _ glyphs: GlyphSet = .unicode) -> Rect {
     let columns = min(width, area.width)
-    let lines = wrap(message, to: columns - 4, glyphs).count + (input == nil ? 0 : 2)
+    let lines = wrap(message, to: columns - 4, glyphs).count
     return area.centred(Size(width: columns, height: lines + 4))
-  }
-
-  /// Where the cursor belongs while a line is typed.
-  public func cursor(in area: Rect, _ glyphs: GlyphSet = .unicode) -> Position? {
-    input?.cursor(in: inputArea(frame(in: area, glyphs)), glyphs)
   }
 
   /// Draws the dialog over whatever is there.
@@ -48,15 +39,9 @@ public struct Dialog: Widget {
     grid.fill(frame, Style(.dialog))
     Box(title: title, isFocused: true, ground: .dialog).draw(on: &grid, in: frame)
     let inside = frame.inset(horizontally: 2, vertically: 1)
-    let rows = inside.height - 2 - (input == nil ? 0 : 2)
-    let text = Rect(x: inside.x, y: inside.y, width: inside.width, height: rows)
-    grid.draw(Paragraph(message, style: Style(.dialog)), in: text)
-    if let input { grid.draw(input, in: inputArea(frame)) }
+    let text = Rect(x: inside.x, y: inside.y, width: inside.width, height: inside.height - 2)
+    grid.draw(TextView([message.castingText(to: .dialog).on(.dialog)]), in: text)
     drawKeys(on: &grid, in: inside.row(inside.height - 1))
-  }
-
-  private func inputArea(_ frame: Rect) -> Rect {
-    frame.inset(horizontally: 2, vertically: 1).row(frame.height - 5)
   }
 
   private func drawKeys(on grid: inout Grid, in area: Rect) {

@@ -1,4 +1,4 @@
-/// Rows of columns with a header, a chosen row and a mark that shows where in the list one is.
+/// Rows of columns with a header, a selected row and a scroll bar that shows where in the list one is.
 ///
 /// A table may stand for a list far larger than itself: it holds the visible rows only, and says where they begin.
 public struct Table: Widget {
@@ -10,37 +10,68 @@ public struct Table: Widget {
     public var width: Length
     /// Where its texts stand.
     public var alignment: Alignment
+    /// The fewest cells that it is of use with.
+    public var minimum: Int
+    /// How much it matters. Where not all columns fit, those that matter least are left out.
+    public var priority: Int
 
     /// Makes a column.
-    public init(_ title: String, _ width: Length = .flexible, _ alignment: Alignment = .leading) {
+    ///
+    /// - Parameter minimum: The fewest cells; nil for the width of a fixed column, else for that of the title.
+    public init(
+      _ title: String,
+      _ width: Length = .flexible,
+      _ alignment: Alignment = .leading,
+      minimum: Int? = nil,
+      priority: Int = 0
+    ) {
       self.title = title
       self.width = width
       self.alignment = alignment
+      self.minimum = minimum ?? width.fixed ?? cells(title)
+      self.priority = priority
+    }
+  }
+
+  /// One row.
+  public struct Row: Sendable, Hashable {
+    /// A sign of one cell before the texts, such as the state's.
+    public var mark: StyledText
+    /// The texts, one per column.
+    public var cells: [StyledText]
+
+    /// Makes a row.
+    public init(_ cells: [StyledText], mark: StyledText = "") {
+      self.cells = cells
+      self.mark = mark
     }
   }
 
   /// The columns, from left to right.
   public var columns: [Column]
-  /// The visible rows, each with one text per column. More than fit are left out.
-  public var rows: [[StyledText]]
+  /// The visible rows. More than fit are left out.
+  public var rows: [Row]
   /// Where `rows` begin in the whole list.
   public var offset: Int
   /// How many rows the whole list has.
   public var total: Int
-  /// The chosen row, counted in the whole list.
+  /// The selected row, counted in the whole list.
   public var selection: Int?
-  /// Whether the keyboard moves the choice.
+  /// The marked rows, counted in the whole list.
+  public var marked: Set<Int>
+  /// Whether the keyboard moves the selection.
   public var isFocused: Bool
-  /// What to say when there are no rows.
+  /// What to say instead of the header when there are no rows.
   public var emptyText: String
 
   /// Makes a table. Without `total`, `rows` are the whole list.
   public init(
     columns: [Column],
-    rows: [[StyledText]],
+    rows: [Row],
     offset: Int = 0,
     total: Int? = nil,
     selection: Int? = nil,
+    marked: Set<Int> = [],
     isFocused: Bool = false,
     emptyText: String = ""
   ) {
@@ -49,6 +80,7 @@ public struct Table: Widget {
     self.offset = offset
     self.total = total ?? rows.count
     self.selection = selection
+    self.marked = marked
     self.isFocused = isFocused
     self.emptyText = emptyText
   }
@@ -65,27 +97,74 @@ public struct Table: Widget {
 
   /// Draws the table.
   public func draw(on grid: inout Grid, in area: Rect) {
+    guard !rows.isEmpty || emptyText.isEmpty else {
+      return grid.put(StyledText(emptyText, .dim), in: area.row(max(0, area.height - 1) / 2), .centre)
+    }
     let hasBar = total > Self.visibleRows(in: area) && area.width > 2
     let body = Rect(x: area.x, y: area.y, width: area.width - (hasBar ? 1 : 0), height: area.height)
-    let places = body.columns(columns.map(\.width), gap: 1)
+    let places = places(in: body)
     grid.fill(area.row(0), Style(.header))
-    for (column, place) in zip(columns, places) {
-      grid.put(StyledText(column.title, .header), in: place.row(0), column.alignment)
+    for (column, place) in places {
+      grid.put(StyledText(columns[column].title, .header), in: place.row(0), columns[column].alignment)
     }
-    if rows.isEmpty, area.height > 1 { grid.put(StyledText(emptyText, .dim), in: body.row(1), .centre) }
     for (index, row) in rows.prefix(Self.visibleRows(in: area)).enumerated() {
-      let line = body.row(index + 1)
-      draw(row, isSelected: index + offset == selection, on: &grid, line, places.map { $0.row(index + 1) })
+      draw(row, offset + index, on: &grid, body.row(index + 1), places.map { ($0, $1.row(index + 1)) })
     }
     let track = Rect(x: area.maxX - 1, y: area.y + 1, width: 1, height: area.height - 1)
     if hasBar { ScrollBar(offset: offset, total: total).draw(on: &grid, in: track) }
   }
 
-  private func draw(_ row: [StyledText], isSelected: Bool, on grid: inout Grid, _ line: Rect, _ places: [Rect]) {
-    let role = isFocused ? StyleRole.selection : .selectionUnfocused
-    if isSelected { grid.fill(line, Style(role)) }
-    for (text, (column, place)) in zip(row, zip(columns, places)) {
-      grid.put(isSelected ? text.recast(role) : text, in: place, column.alignment)
+  /// The cells before the first column: for the selection, for a mark, and a blank.
+  private static let margin = 3
+
+  private func draw(_ row: Row, _ index: Int, on grid: inout Grid, _ line: Rect, _ places: [(Int, Rect)]) {
+    let selection = SelectedLine(isSelected: index == selection, isFocused: isFocused)
+    selection.drawGround(on: &grid, in: line)
+    let mark = marked.contains(index) ? StyledText("✓", .marked) : row.mark
+    let margin = Rect(x: line.x + 1, y: line.y, width: 1, height: line.height).intersection(line)
+    grid.put(selection.styled(mark), in: margin)
+    for (column, place) in places where column < row.cells.count {
+      grid.put(selection.styled(row.cells[column]), in: place, columns[column].alignment)
     }
+  }
+
+  /// The columns that fit, with their places.
+  private func places(in area: Rect) -> [(column: Int, place: Rect)] {
+    let margin = min(Self.margin, area.width)
+    let room = Rect(x: area.x + margin, y: area.y, width: area.width - margin, height: area.height)
+    let gap = 2
+    var shown = Array(columns.indices)
+    while shown.count > 1, shown.reduce(-gap, { $0 + columns[$1].minimum + gap }) > room.width {
+      let least = shown.map { columns[$0].priority }.min()
+      shown.remove(at: shown.lastIndex { columns[$0].priority == least } ?? 0)
+    }
+    let fitting = shown.map { columns[$0] }
+    // What is left after every column has got its minimum is dealt out to the flexible ones.
+    let spare = room.width - fitting.reduce(-gap) { $0 + $1.minimum + gap }
+    let shares = Length.deal(spare, to: fitting.map { $0.width.fixed == nil ? $0.width : .fixed(0) })
+    let widths = zip(fitting, shares).map { Length.fixed($0.minimum + $1) }
+    return Array(zip(shown, room.columns(widths, gap: gap))).map { (column: $0, place: $1) }
+  }
+}
+
+/// The look of a line of a list whose selected row stands out.
+struct SelectedLine {
+  var isSelected: Bool
+  var isFocused: Bool
+
+  private var role: StyleRole { isFocused ? .selection : .selectionUnfocused }
+
+  /// Fills the line, and puts the mark of the selection in its first cell if the keyboard acts on the list.
+  func drawGround(on grid: inout Grid, in line: Rect) {
+    guard isSelected else { return }
+    grid.fill(line, Style(role))
+    guard isFocused, !line.isEmpty else { return }
+    let mark = grid.glyphs == .unicode ? "▌" : ">"
+    grid.put(mark, at: Position(x: line.x, y: line.y), Style(.borderFocused, on: role), in: line)
+  }
+
+  /// The text as it looks in the line. What has a meaning of its own keeps it.
+  func styled(_ text: StyledText) -> StyledText {
+    isSelected ? text.castingText(to: role).on(role) : text
   }
 }

@@ -1,0 +1,200 @@
+/// The fields of a record as its sides have them: base, local and server.
+///
+/// What changed is for the caller to say, who knows the values. Their texts are compared only to highlight what differs
+/// inside of them.
+public struct FieldTable: Widget {
+  /// One version of a record.
+  public enum Side: Sendable, Hashable, CaseIterable {
+    /// What both sides started from.
+    case base
+    /// What this machine has.
+    case local
+    /// What the server has.
+    case server
+  }
+
+  /// The value of a field on one side.
+  public struct Value: Sendable, Hashable {
+    /// The value's text.
+    public var text: String
+    /// Whether the side has no value.
+    public var isMissing: Bool
+    /// Whether the value is another than the base's.
+    public var isChanged: Bool
+    /// What is wrong with the value, such as its type; nil if nothing is.
+    public var error: String?
+
+    /// Makes a value.
+    public init(_ text: String, isMissing: Bool = false, isChanged: Bool = false, error: String? = nil) {
+      self.text = text
+      self.isMissing = isMissing
+      self.isChanged = isChanged
+      self.error = error
+    }
+
+    /// No value.
+    public static let missing = Value("", isMissing: true)
+  }
+
+  /// One field.
+  public struct Row: Sendable, Hashable {
+    /// The field's name.
+    public var name: String
+    /// What both sides started from.
+    public var base: Value
+    /// What this machine has.
+    public var local: Value
+    /// What the server has.
+    public var server: Value
+    /// The side whose value is chosen; it is shown in brackets.
+    public var chosen: Side?
+
+    /// Makes a field.
+    public init(_ name: String, base: Value = .missing, local: Value, server: Value, chosen: Side? = nil) {
+      self.name = name
+      self.base = base
+      self.local = local
+      self.server = server
+      self.chosen = chosen
+    }
+
+    /// The value of a side.
+    public subscript(side: Side) -> Value {
+      switch side {
+      case .base: base
+      case .local: local
+      case .server: server
+      }
+    }
+  }
+
+  /// The fields, from top to bottom.
+  public var rows: [Row]
+  /// The titles of the columns: the fields' names, base, local and server.
+  public var titles: [String]
+  /// Whether there is a base to show. It is left out, too, where the columns get too narrow.
+  public var hasBase: Bool
+  /// The first row to show.
+  public var offset: Int
+  /// The selected row.
+  public var selection: Int?
+  /// Whether the keyboard moves the selection.
+  public var isFocused: Bool
+
+  /// Makes a table.
+  public init(
+    _ rows: [Row],
+    titles: [String] = ["FIELD", "BASE", "LOCAL", "SERVER"],
+    hasBase: Bool = true,
+    offset: Int = 0,
+    selection: Int? = nil,
+    isFocused: Bool = false
+  ) {
+    self.rows = rows
+    self.titles = titles
+    self.hasBase = hasBase
+    self.offset = offset
+    self.selection = selection
+    self.isFocused = isFocused
+  }
+
+  /// Draws the visible rows below the titles, and a scroll bar if there are more.
+  public func draw(on grid: inout Grid, in area: Rect) {
+    let visible = max(0, area.height - 1)
+    let hasBar = rows.count > visible && area.width > 2
+    let body = Rect(x: area.x, y: area.y, width: area.width - (hasBar ? 1 : 0), height: area.height)
+    let (sides, places) = columns(in: body, grid.glyphs)
+    let header = [0] + sides.map { 1 + (Side.allCases.firstIndex(of: $0) ?? 0) }
+    grid.fill(area.row(0), Style(.header))
+    for (title, place) in zip(header.map { $0 < titles.count ? titles[$0] : "" }, places) {
+      grid.put(StyledText(title, .header), in: place.row(0))
+    }
+    let first = max(0, min(offset, rows.count - visible))
+    for (index, row) in rows.dropFirst(first).prefix(visible).enumerated() {
+      let line = SelectedLine(isSelected: first + index == selection, isFocused: isFocused)
+      line.drawGround(on: &grid, in: body.row(index + 1))
+      grid.put(line.styled(StyledText(row.name)), in: places[0].row(index + 1))
+      for (side, place) in zip(sides, places.dropFirst()) {
+        let text = FieldText(row, side).fitted(to: place.width, grid.glyphs)
+        grid.put(line.styled(text), in: place.row(index + 1))
+      }
+    }
+    let track = Rect(x: area.maxX - 1, y: area.y + 1, width: 1, height: visible)
+    if hasBar { ScrollBar(offset: first, total: rows.count).draw(on: &grid, in: track) }
+  }
+
+  private func columns(in area: Rect, _ glyphs: GlyphSet) -> (sides: [Side], places: [Rect]) {
+    // One cell at the left is for the mark of the selection.
+    let margin = min(1, area.width)
+    let room = Rect(x: area.x + margin, y: area.y, width: area.width - margin, height: area.height)
+    let names = rows.map(\.name) + titles.prefix(1)
+    let name = min(room.width / 4, names.map { cells($0, in: glyphs) }.max() ?? 0)
+    let isWide = room.width - name >= 3 * (2 + 10)
+    let sides: [Side] = hasBase && isWide ? [.base, .local, .server] : [.local, .server]
+    return (sides, room.columns([.fixed(name)] + sides.map { _ in .flexible }, gap: 2))
+  }
+}
+
+/// The text of a value, with its brackets, its error and what differs in it from the other side.
+private struct FieldText {
+  private let row: FieldTable.Row
+  private let side: FieldTable.Side
+  private let value: FieldTable.Value
+
+  init(_ row: FieldTable.Row, _ side: FieldTable.Side) {
+    self.row = row
+    self.side = side
+    value = row[side]
+  }
+
+  func fitted(to width: Int, _ glyphs: GlyphSet) -> StyledText {
+    let isChosen = row.chosen == side
+    let error: StyledText = value.error.map { StyledText("  ✗ \($0)", .error) } ?? ""
+    // The value keeps a third of the width at least.
+    let shownError = error.clipped(to: max(0, width - width / 3), glyphs)
+    let room = width - shownError.cells(in: glyphs) - (isChosen ? 2 : 0)
+    let text = cut(to: room, glyphs)
+    guard isChosen else { return text + shownError }
+    return [.init("[", .strong)] + text + [.init("]", .strong)] + shownError
+  }
+
+  private var style: Style {
+    guard value.isChanged, !value.isMissing else { return Style(side == .base && !value.isMissing ? .base : .dim) }
+    return Style(side == .local ? .local : side == .server ? .server : .base)
+  }
+
+  /// The beginning of the value or, where the first difference would be cut off, a later part that shows it.
+  private func cut(to width: Int, _ glyphs: GlyphSet) -> StyledText {
+    guard !value.isMissing else { return StyledText([.init("–", style: style)]).clipped(to: width, glyphs) }
+    let text = value.text.prefix(2000)
+    let difference = difference.clamped(to: 0..<text.count)
+    let start = text.index(text.startIndex, offsetBy: difference.lowerBound)
+    let end = text.index(start, offsetBy: difference.count)
+    let rest: StyledText = [
+      .init(String(text[start..<end]), style: Style(.match, style.attributes)),
+      .init(String(text[end...]), style: style),
+    ]
+    let whole = StyledText([.init(String(text[..<start]), style: style)] + rest.spans)
+    // The first character of the difference and the ellipsis after it.
+    let needed = cells(String(text[..<start]), in: glyphs) + 2
+    guard !difference.isEmpty, needed > width, whole.cells(in: glyphs) > width else {
+      return whole.clipped(to: width, glyphs)
+    }
+    var context = text[..<start].suffix(max(0, width - 1))
+    while !context.isEmpty, 1 + cells(String(context), in: glyphs) + rest.cells(in: glyphs) > width {
+      context = context.dropFirst()
+    }
+    let before = StyledText([.init(String(glyphs.ellipsis) + context, style: style)])
+    return (before + rest).clipped(to: width, glyphs)
+  }
+
+  /// The characters that differ from the other side's. Empty where nothing or all differs: then there is no inside.
+  private var difference: Range<Int> {
+    let isComparable = side != .base && !row.local.isMissing && !row.server.isMissing
+    guard isComparable, row.local.isChanged || row.server.isChanged else { return 0..<0 }
+    let (local, server) = differing(row.local.text, row.server.text)
+    let range = side == .local ? local : server
+    let isInside = local.lowerBound > 0 || local.upperBound < row.local.text.prefix(2000).count
+    return isInside ? range : 0..<0
+  }
+}
