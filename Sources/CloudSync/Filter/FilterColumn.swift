@@ -50,9 +50,11 @@ struct FilterColumn: Hashable, Sendable {
   static let zone = FilterColumn("zone", .text)
   static let operation = FilterColumn("operation", .oneOf(["save", "delete", "zoneSave", "zoneDelete"]))
 
+  static let name = FilterColumn("name", .text, hasTrigrams: true)
+  static let error = FilterColumn("error", .text, sql: "errorCode")
+
   static let queue = [
-    state, type, zone, FilterColumn("name", .text, hasTrigrams: true), operation,
-    FilterColumn("error", .text, sql: "errorCode"), FilterColumn("attempts", .integer),
+    state, type, zone, name, operation, error, FilterColumn("attempts", .integer),
     FilterColumn("age", .age, sql: "enqueuedAt"),
     FilterColumn("message", .text, sql: "errorMessage", hasTrigrams: true),
     FilterColumn("payload", .text, sql: "changes"),
@@ -109,6 +111,17 @@ indirect enum FilterExpression: Hashable, Sendable {
     case .all(let parts), .any(let parts): parts.reduce(into: []) { $0.formUnion($1.columns) }
     case .not(let inner): inner.columns
     case .compare(let column, _, _), .among(let column, _), .like(let column, _), .isNull(let column): [column]
+    }
+  }
+
+  /// Whether indexes on single values find the rows that match. Names are nearly unique.
+  var isIndexed: Bool {
+    switch self {
+    case .compare(let column, .equal, _), .among(let column, _):
+      [.state, .type, .zone, .operation, .name, .error].contains(column)
+    case .all(let parts): parts.allSatisfy(\.isIndexed) || parts.contains { $0.columns == [.name] && $0.isIndexed }
+    case .any(let parts): parts.allSatisfy(\.isIndexed)
+    case .compare, .not, .like, .isNull: false
     }
   }
 }

@@ -28,11 +28,17 @@ package struct QueueFilter: Sendable, Hashable {
   ///
   /// `now` is in milliseconds since 1970: ages become points in time, so that the index on `enqueuedAt` can be used.
   /// Patterns use the trigrams of `operationTexts` if possible.
-  package func sql(now: Int64) -> (sql: String, arguments: [Argument]) {
+  ///
+  /// - Parameter usesIndexes: whether the condition may find rows by itself, and not only be checked for rows at hand.
+  package func sql(now: Int64, usesIndexes: Bool = true) -> (sql: String, arguments: [Argument]) {
     var arguments: [Argument] = []
-    let sql = Self.sql(expression, now: now, &arguments)
+    // Where a row is at hand, its own texts are cheaper than the trigrams of all.
+    let sql = Self.sql(expression, now: now, isNegated: !usesIndexes, &arguments)
     return ("(\(sql))", arguments)
   }
+
+  /// Whether indexes find the rows that match, or the counts that triggers keep.
+  var isIndexed: Bool { expression.isIndexed }
 
   /// - Parameter isNegated: whether unknown and false differ here, as within `NOT`; a search has no unknown.
   private static func sql(

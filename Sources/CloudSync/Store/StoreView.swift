@@ -30,7 +30,7 @@ package struct StoreView {
 
   /// Failed and retrying operations by cause, the most frequent first; failed ones before retrying ones.
   package func causes(matching filter: QueueFilter? = nil) throws -> [QueueCause] {
-    try ledger.causes(matching: filter, now: now).map(redaction.redact)
+    try ledger.causes(matching: QueueQuery(filter: filter, now: now)).map(redaction.redact)
   }
 
   /// Everything about one operation; nil if neither the queue nor the history has it.

@@ -6,6 +6,9 @@ package enum Selection: Hashable, Sendable {
   case ids([Int64])
   /// Operations that match a filter and, in their row of the queue list, contain a text.
   case matching(QueueFilter, text: String, containing: String = "")
+  /// The operations that a listing shows, except some. Those in a state in which a command means nothing are left out
+  /// without being reported one by one.
+  case listing(QueueListing, except: Set<Int64>)
   case all
 
   /// The selection as written to the audit log.
@@ -15,6 +18,8 @@ package enum Selection: Hashable, Sendable {
       ids.prefix(20).map(String.init).joined(separator: " ") + (ids.count > 20 ? " and \(ids.count - 20) more" : "")
     case .matching(_, let text, ""): text
     case .matching(_, let text, let part): "\(text), containing '\(part)'"
+    case .listing(let listing, []): listing.text
+    case .listing(let listing, let except): "\(listing.text), except \(except.count)"
     case .all: "all"
     }
   }
@@ -29,6 +34,16 @@ package enum QueueVerb: String, Hashable, Sendable, CaseIterable {
   /// Pauses operations until resumed. For all operations it is a rule, which also applies to later ones.
   case pause
   case resume
+
+  /// The states of the operations that it changes.
+  var states: Set<OperationState> {
+    switch self {
+    case .retry: [.failed, .waiting]
+    case .discard: Set(OperationState.allCases)
+    case .pause: [.pending, .waiting]
+    case .resume: [.paused]
+    }
+  }
 }
 
 /// The result of a command for each operation.
@@ -88,14 +103,14 @@ extension SyncStore {
     if dryRun { return try preview(verb, on: selection, versions, now: start) }
     try recoverFromDeadEngine()
     let slices = try read { ledger in
-      let ids = try Self.ids(selection, now: start, ledger)
+      let ids = try Self.ids(selection, verb, now: start, ledger)
       return Self.slices(of: ids, groups: verb == .discard && ids.count > Self.slice ? try ledger.groups(of: ids) : [:])
     }
     let named: Int64? = if case .ids(let ids) = selection, ids.count == 1 { ids[0] } else { nil }
     let command = AuditedCommand(at: start, actor: actor, verb: verb.rawValue, selection: selection.text, count: 0)
     return try carryOut(command, on: slices, about: named, continues: continues) { ids, ledger, now in
       var result = CommandResult()
-      let ready = try Self.matching(ids, selection, now: start, ledger).compactMap { id in
+      let ready = try Self.matching(ids, selection, verb, now: start, ledger).compactMap { id in
         try Self.selected(id, selection, versions[id], into: &result, ledger)
       }.filter { Self.isReady($0, for: verb, into: &result) }
       try Self.apply(verb, to: ready, isFinal: isFinal, actor, now: now, ledger)
@@ -110,7 +125,7 @@ extension SyncStore {
     let hasEngine = storage.hasEngine
     return try read { ledger in
       var result = CommandResult()
-      for id in try Self.ids(selection, now: now, ledger) {
+      for id in try Self.ids(selection, verb, now: now, ledger) {
         guard var operation = try Self.selected(id, selection, versions[id], into: &result, ledger) else { continue }
         if !hasEngine, operation.state == .inFlight {
           // A command recovers what a dead engine left in flight first.
@@ -135,20 +150,36 @@ extension SyncStore {
   }
 
   /// The operations that are selected now.
-  private static func ids(_ selection: Selection, now: Int64, _ ledger: Ledger) throws -> [Int64] {
+  private static func ids(_ selection: Selection, _ verb: QueueVerb, now: Int64, _ ledger: Ledger) throws -> [Int64] {
     switch selection {
     case .ids(let ids):
       var seen: Set<Int64> = []
       return ids.filter { seen.insert($0).inserted }
     case .matching(let filter, _, let text): return try ledger.operationIDs(matching: filter, text: text, now: now)
+    case .listing(var listing, let except):
+      listing.states = listing.states(for: verb)
+      guard !listing.states.isEmpty else { return [] }
+      return try ledger.operationIDs(of: listing, now: now).filter { !except.contains($0) }
     case .all: return try ledger.operationIDs(matching: nil, now: now)
     }
   }
 
   /// Those of the selected operations that still match.
-  private static func matching(_ ids: [Int64], _ selection: Selection, now: Int64, _ ledger: Ledger) throws -> [Int64] {
-    guard case .matching(let filter, _, let text) = selection else { return ids }
-    return try ledger.operationIDs(among: ids, matching: filter, text: text, now: now)
+  private static func matching(
+    _ ids: [Int64],
+    _ selection: Selection,
+    _ verb: QueueVerb,
+    now: Int64,
+    _ ledger: Ledger
+  ) throws -> [Int64] {
+    switch selection {
+    case .ids, .all: return ids
+    case .matching(let filter, _, let text):
+      return try ledger.operationIDs(among: ids, matching: QueueQuery(filter: filter, text: text, now: now))
+    case .listing(let listing, _):
+      let query = QueueQuery(listing.filter, now: now)
+      return try ledger.operationIDs(among: ids, matching: query, in: listing.states(for: verb))
+    }
   }
 
   /// The operation, if it is still in the queue and in the version that was decided on.
@@ -185,20 +216,8 @@ extension SyncStore {
   /// The reason why a verb skips an operation; nil if it applies.
   private static func obstacle(to verb: QueueVerb, _ operation: QueuedOperation) -> Obstacle? {
     if operation.state == .inFlight { return .beingSent }
-    switch verb {
-    case .retry:
-      if operation.errorCode == StoreError.unreadable {
-        return .damaged
-      }
-      return operation.state == .failed || operation.state == .waiting ? nil : .inState(operation.state.rawValue)
-    case .discard: return nil
-    case .pause:
-      switch operation.state {
-      case .pending, .waiting: return nil
-      case .inFlight, .failed, .paused, .conflict: return .inState(operation.state.rawValue)
-      }
-    case .resume: return operation.state == .paused ? nil : .inState(operation.state.rawValue)
-    }
+    if verb == .retry, operation.errorCode == StoreError.unreadable { return .damaged }
+    return verb.states.contains(operation.state) ? nil : .inState(operation.state.rawValue)
   }
 
   private static func apply(

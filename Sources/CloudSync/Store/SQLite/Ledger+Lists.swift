@@ -14,12 +14,8 @@ extension Ledger {
   ) throws -> Window<QueueRow> {
     let (sql, arguments) = Self.condition(query)
     let condition = sql ?? "1"
-    // A filter by these columns alone can use the counts.
-    let isCounted =
-      query.text.isEmpty && (query.filter?.columns ?? []).isSubset(of: [.state, .zone, .type, .operation])
-    let counted = """
-      SELECT coalesce(sum(count), 0) FROM (SELECT state, zone, nullif(type, '') AS type, operation, count FROM queueCounts) WHERE \(condition)
-      """
+    let isCounted = query.text.isEmpty && query.filter?.isCounted ?? true
+    let counted = "SELECT coalesce(sum(count), 0) FROM \(Self.countedParts) WHERE \(condition)"
     let total = try Int.fetchOne(
       list(isCounted ? counted : "SELECT count(*) FROM operations WHERE \(condition)", isUsual: sql == nil),
       arguments: arguments
@@ -58,11 +54,13 @@ extension Ledger {
     let statement = try list("SELECT \(QueueRow.columns) FROM operations WHERE \(condition)", isUsual: isUsual)
     let cursor = try Row.fetchCursor(statement, arguments: arguments)
     var rows: [QueueRow] = []
-    while let row = try cursor.next() {
-      let blockers = try blockers(of: row["id"], limit: Words.named + 1)
-      rows.append(try shown(QueueRow(row: row, blockers: blockers, serverTag: serverTag(row))))
-    }
+    while let row = try cursor.next() { rows.append(try shown(queueRow(row))) }
     return rows
+  }
+
+  func queueRow(_ row: Row) throws -> QueueRow {
+    let blockers = try blockers(of: row["id"], limit: Words.named + 1)
+    return try QueueRow(row: row, blockers: blockers, serverTag: serverTag(row))
   }
 
   /// The change tag of the server's record, if the operation is in conflict.
@@ -77,11 +75,14 @@ extension Ledger {
   }
 
   /// The SQL condition of a query; nil if it matches the whole queue.
-  static func condition(_ query: QueueQuery) -> (sql: String?, arguments: StatementArguments) {
+  ///
+  /// - Parameter usesIndexes: whether it may find rows by itself, and not only be checked for rows at hand.
+  static func condition(_ query: QueueQuery, usesIndexes: Bool = true) -> (sql: String?, arguments: StatementArguments)
+  {
     var conditions: [String] = []
     var arguments = StatementArguments()
     if let filter = query.filter {
-      let condition = SQLCondition(filter, now: query.now)
+      let condition = SQLCondition(filter, now: query.now, usesIndexes: usesIndexes)
       conditions.append("(\(condition.sql))")
       arguments += condition.arguments
     }
@@ -94,22 +95,44 @@ extension Ledger {
       )
       arguments += [likePattern(query.text)]
     }
+    for word in query.words {
+      conditions.append(shownText)
+      arguments += [likePattern(word), likePattern(word)]
+    }
     return (conditions.isEmpty ? nil : conditions.joined(separator: " AND "), arguments)
   }
+
+  /// The condition that a text is in what lists show of an operation. The cause is decoded only where nothing else has it.
+  private static let shownText: String = {
+    func names(_ column: String, _ others: [(stored: String, shown: String)]) -> String {
+      let cases = others.map { "WHEN '\($0.stored)' THEN '\($0.stored) \($0.shown)'" }.joined(separator: " ")
+      return "CASE \(column) \(cases) ELSE \(column) END"
+    }
+    let states = OperationState.allCases.map { ($0.rawValue, Words.state($0.rawValue)) }
+    let kinds = [(OperationKind.zoneSave.rawValue, "create"), (OperationKind.zoneDelete.rawValue, "delete")]
+    return """
+      (coalesce(name, '') || ' ' || coalesce(type, '') || ' ' || zone || ' ' || owner || ' ' || \(names("state", states)) \
+      || ' ' || \(names("operation", kinds)) || ' ' || coalesce(errorMessage, '') LIKE ? ESCAPE '\\' \
+      OR words(reason) LIKE ? ESCAPE '\\')
+      """
+  }()
 
   /// A short name may stand in any word.
   private static let messageWithoutName =
     "iif(length(name) >= 3, replace(errorMessage, name, '…'), errorMessage)"
 
   /// Failed and retrying operations by cause, the most frequent first.
-  func causes(matching filter: QueueFilter?, now: Int64) throws -> [QueueCause] {
-    let (sql, arguments) = Self.condition(QueueQuery(filter: filter, now: now))
+  ///
+  /// - Parameter states: only operations in these states; empty: in any.
+  func causes(matching query: QueueQuery, in states: Set<OperationState> = []) throws -> [QueueCause] {
+    let (sql, arguments) = Self.condition(query)
+    let shown = [OperationState.failed, .waiting].filter { states.isEmpty || states.contains($0) }
     return try Row.fetchAll(
       database,
       sql: """
         SELECT state, errorCode, reason, \(Self.messageWithoutName) AS message, count(*) AS number,
           min(enqueuedAt) AS oldest, min(id) AS first, min(nextAttemptAt) AS next
-        FROM operations WHERE state IN ('failed', 'waiting') AND \(sql ?? "1")
+        FROM operations WHERE state IN (\(shown.map { "'\($0.rawValue)'" }.joined(separator: ", "))) AND \(sql ?? "1")
         GROUP BY state, errorCode, iif(state = 'failed', \(Self.messageWithoutName), NULL)
         ORDER BY state, number DESC, first LIMIT 1000
         """,
@@ -152,7 +175,7 @@ extension Ledger {
     )
   }
 
-  private static func likePattern(_ text: String) -> String {
+  static func likePattern(_ text: String) -> String {
     var pattern = "%"
     for character in text {
       if character == "%" || character == "_" || character == "\\" { pattern.append("\\") }
@@ -230,7 +253,7 @@ extension Ledger {
   }
 
   /// The number of records of a zone and type, from the counts that triggers keep.
-  private func recordCount(_ query: RecordQuery) throws -> Int {
+  func recordCount(_ query: RecordQuery) throws -> Int {
     let number = query.mirrorOnly ? "mirrored" : "mirrored + queued"
     return try one(
       """
@@ -335,10 +358,16 @@ extension Ledger {
 }
 
 /// One source of the record lists. Further conditions can be appended to its SQL.
-private struct ShownRecords {
-  let sql: String
+struct ShownRecords {
+  private let columns: String
+  private let rows: String
   /// The table whose columns give the order.
   let table: String
+
+  var sql: String { "SELECT \(columns) \(rows)" }
+
+  /// The SQL with more columns.
+  func with(_ more: String) -> String { "SELECT \(columns), \(more) \(rows)" }
 
   /// The sources of the mirror alone, or with pending edits applied.
   static func all(mirrorOnly: Bool) -> [ShownRecords] { mirrorOnly ? [mirror] : [overlaid, created] }
@@ -347,30 +376,50 @@ private struct ShownRecords {
     all(mirrorOnly: mirrorOnly).map(\.sql).joined(separator: " UNION ALL ")
   }
 
+  private static let mirrored =
+    "r.zone, r.owner, r.name, r.type, r.changeTag, r.fields, r.createdAt, r.modifiedAt, r.modifiedBy"
+
   private static let mirror = ShownRecords(
-    sql: """
-      SELECT r.zone, r.owner, r.name, r.type, r.changeTag, r.fields, r.createdAt, r.modifiedAt, r.modifiedBy,
-        NULL AS operation, NULL AS operationId, NULL AS changes, NULL AS state FROM records r WHERE 1
-      """,
+    columns: "\(mirrored), NULL AS operation, NULL AS operationId, NULL AS changes, NULL AS state",
+    rows: "FROM records r WHERE 1",
     table: "r"
   )
 
-  private static let overlaid = ShownRecords(
-    sql: """
-      SELECT r.zone, r.owner, r.name, r.type, r.changeTag, r.fields, r.createdAt, r.modifiedAt, r.modifiedBy,
-        o.operation, o.id AS operationId, o.changes, o.state
-        FROM records r LEFT JOIN operations o ON o.zone = r.zone AND o.owner = r.owner AND o.name = r.name
-        WHERE (o.operation IS NULL OR o.operation <> 'delete')
-      """,
+  private static let queued = "o.operation, o.id AS operationId, o.changes, o.state"
+
+  private static let samePlace = "o.zone = r.zone AND o.owner = r.owner AND o.name = r.name"
+
+  /// The mirror with pending edits applied, and with the records that are deleted here.
+  static let joined = ShownRecords(
+    columns: "\(mirrored), \(queued)",
+    rows: "FROM records r LEFT JOIN operations o ON \(samePlace) WHERE 1",
     table: "r"
   )
 
-  private static let created = ShownRecords(
-    sql: """
-      SELECT o.zone, o.owner, o.name, o.type, NULL, '{}', NULL, NULL, NULL, o.operation, o.id, o.changes, o.state
-        FROM operations o INDEXED BY operationsThatCreate
+  static let overlaid = ShownRecords(
+    columns: "\(mirrored), \(queued)",
+    rows:
+      "FROM records r LEFT JOIN operations o ON \(samePlace) WHERE (o.operation IS NULL OR o.operation <> 'delete')",
+    table: "r"
+  )
+
+  /// Records that exist in the queue alone.
+  static let created = ShownRecords(
+    columns: "o.zone, o.owner, o.name, o.type, NULL, '{}', NULL, NULL, NULL, o.operation, o.id, o.changes, o.state",
+    rows: """
+      FROM operations o INDEXED BY operationsThatCreate
         WHERE o.isMirrored = 0 AND o.operation = 'save' AND o.name IS NOT NULL
       """,
+    table: "o"
+  )
+
+  /// Records with a queued save.
+  static let unsent = ShownRecords(
+    columns: """
+      o.zone, o.owner, o.name, coalesce(r.type, o.type) AS type, r.changeTag, coalesce(r.fields, '{}') AS fields, \
+      r.createdAt, r.modifiedAt, r.modifiedBy, \(queued)
+      """,
+    rows: "FROM operations o LEFT JOIN records r ON \(samePlace) WHERE o.operation = 'save'",
     table: "o"
   )
 }
@@ -379,8 +428,8 @@ struct SQLCondition {
   let sql: String
   let arguments: StatementArguments
 
-  init(_ filter: QueueFilter, now: Int64) {
-    let rendered = filter.sql(now: now)
+  init(_ filter: QueueFilter, now: Int64, usesIndexes: Bool = true) {
+    let rendered = filter.sql(now: now, usesIndexes: usesIndexes)
     sql = rendered.sql
     arguments = StatementArguments(
       rendered.arguments.map { argument -> any DatabaseValueConvertible in

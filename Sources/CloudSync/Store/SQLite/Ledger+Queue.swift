@@ -302,15 +302,20 @@ extension Ledger {
     return try rows(sql, [try Self.json(ids)]).reduce(into: [:]) { $0[$1[0]] = $1[1] }
   }
 
-  /// Those of these operations that match a filter and a text, in the same order.
-  func operationIDs(among ids: [Int64], matching filter: QueueFilter, text: String, now: Int64) throws -> [Int64] {
-    let (sql, arguments) = Self.condition(QueueQuery(filter: filter, text: text, now: now))
+  /// Those of these operations that match a query and are in one of these states, in the same order.
+  func operationIDs(
+    among ids: [Int64],
+    matching query: QueueQuery,
+    in states: Set<OperationState> = Set(OperationState.allCases)
+  ) throws -> [Int64] {
+    let (sql, arguments) = Self.condition(query)
+    let shown = states.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")
     // The join goes from the few rows to the condition, not from an index on one of its columns.
     return try Int64.fetchAll(
       database,
       sql: """
         SELECT id FROM (SELECT key AS place, value AS selected FROM json_each(?)) CROSS JOIN operations ON id = selected
-        WHERE \(sql ?? "1") ORDER BY place
+        WHERE state IN (\(shown)) AND \(sql ?? "1") ORDER BY place
         """,
       arguments: [try Self.json(ids)] + arguments
     )

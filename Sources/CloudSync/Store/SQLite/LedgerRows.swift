@@ -211,6 +211,8 @@ package struct QueueQuery: Hashable, Sendable {
   package var filter: QueueFilter?
   /// A text to find in name, type, zone, state, operation, cause or error.
   package var text = ""
+  /// Texts that all have to be in what lists show of an operation.
+  package var words: [String] = []
   package var now: Int64
 }
 

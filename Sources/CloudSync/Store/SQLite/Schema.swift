@@ -45,6 +45,7 @@ enum Schema {
     migrator.registerMigration("21 bounds") { try $0.execute(sql: bounds) }
     migrator.registerMigration("22 clearing") { try $0.execute(sql: clearing) }
     migrator.registerMigration("23 places") { try $0.execute(sql: places) }
+    migrator.registerMigration("24 lists") { try $0.execute(sql: lists) }
     return migrator
   }()
 

@@ -1,0 +1,133 @@
+import Facts
+
+/// The text that a person filters a list by.
+package enum ListFilter: Hashable, Sendable {
+  case none
+  /// Every word has to be in what the list shows of a row, in any letter case.
+  case words([String])
+  /// An expression as `--where` takes it. `text`: as it was typed.
+  case expression(QueueFilter, text: String)
+
+  /// The most words, and the most bytes, of a text.
+  static let limit = (words: 100, bytes: 10_000)
+
+  /// Reads what a person typed: an expression where it is one, else words.
+  ///
+  /// A text that is meant as an expression, because it compares or begins with a column and an operator, is an error if it
+  /// does not parse.
+  ///
+  /// - Parameter table: the list whose columns an expression names; nil for records, which are found by words only.
+  package static func parse(_ text: String, of table: FilterTable?) -> Result<ListFilter, FilterError> {
+    let words = text.split { $0.isWhitespace || $0 == "\0" }.map(String.init)
+    guard !words.isEmpty else { return .success(.none) }
+    if let table {
+      do throws(FilterError) {
+        return .success(.expression(try QueueFilter(parsing: text, of: table), text: text))
+      } catch {
+        if isMeantAsExpression(text, words, table) { return .failure(error) }
+      }
+    }
+    guard words.count <= limit.words, text.utf8.count <= limit.bytes else {
+      let message = "a filter has at most \(limit.words) words and \(limit.bytes) bytes"
+      return .failure(FilterError(message: message, column: 1, expression: text))
+    }
+    return .success(.words(words))
+  }
+
+  private static func isMeantAsExpression(_ text: String, _ words: [String], _ table: FilterTable) -> Bool {
+    if text.contains(where: { "=<>".contains($0) }) { return true }
+    guard words.count > 1, ["like", "in", "is", "not"].contains(words[1].lowercased()) else { return false }
+    return table.columns.contains { $0.name == words[0].lowercased() }
+  }
+
+  /// Whether the rows have to be looked at one by one to find those that match.
+  package var isSearch: Bool {
+    switch self {
+    case .none: false
+    case .words: true
+    case .expression(let filter, _): !filter.isIndexed
+    }
+  }
+}
+
+/// The operations that a list shows, in which order.
+package struct QueueListing: Hashable, Sendable {
+  package enum Order: Hashable, Sendable, CaseIterable {
+    /// Failed, conflicts, sending and unconfirmed, retrying, pending, paused; each oldest first.
+    case worst
+    case oldest
+    case newest
+  }
+
+  package var filter = ListFilter.none
+  /// Only operations in these states; empty: in any.
+  package var states: Set<OperationState> = []
+  package var order = Order.worst
+
+  package init() {}
+
+  private static let worstFirst: [OperationState] = [.failed, .conflict, .inFlight, .waiting, .pending, .paused]
+
+  /// The parts of the list in their order, by the states of their operations. Each part is in the order of the numbers.
+  var parts: [[OperationState]] {
+    let shown = Self.worstFirst.filter { states.isEmpty || states.contains($0) }
+    return order == .worst ? shown.map { [$0] } : [shown]
+  }
+
+  var isDescending: Bool { order == .newest }
+
+  /// The states of the operations that it shows and a command changes.
+  func states(for verb: QueueVerb) -> Set<OperationState> {
+    states.isEmpty ? verb.states : states.intersection(verb.states)
+  }
+
+  /// The listing as written to the audit log.
+  var text: String {
+    var conditions: [String] = []
+    if !states.isEmpty {
+      conditions.append("state in (\(parts.joined().map { "'\(Words.state($0.rawValue))'" }.joined(separator: ", ")))")
+    }
+    switch filter {
+    case .none: break
+    case .words(let words): conditions.append("'\(words.joined(separator: " "))'")
+    case .expression(_, let text): conditions.append(conditions.isEmpty ? text : "(\(text))")
+    }
+    return conditions.isEmpty ? "all" : "all that match \(conditions.joined(separator: " and "))"
+  }
+}
+
+/// The records that a list shows, in which order.
+package struct RecordListing: Hashable, Sendable {
+  package enum Order: Hashable, Sendable, CaseIterable {
+    /// Unsent changes first, the latest first; then the latest change on the server.
+    case newest
+    /// By zone, owner and name.
+    case name
+  }
+
+  /// Records are found by words only.
+  package var filter = ListFilter.none
+  package var order = Order.newest
+
+  package init() {}
+
+  var words: [String] { if case .words(let words) = filter { words } else { [] } }
+}
+
+/// A record as the local copy has it, with everything that waits for it.
+package struct RecordDetail: Hashable, Sendable {
+  /// The server's version; nil if the local copy has none.
+  package var server: MirrorRecord?
+  /// The record with its queued change applied; nil if it is deleted here.
+  package var row: RecordRow?
+  /// Its queued change.
+  package var operation: QueuedOperation?
+
+  package init(server: MirrorRecord?, row: RecordRow?, operation: QueuedOperation?) {
+    (self.server, self.row, self.operation) = (server, row, operation)
+  }
+}
+
+extension RecordRow: Identifiable {
+  package var id: RecordKey { record.key }
+}

@@ -1,0 +1,109 @@
+/// A search through a list in steps, each short enough that other readings and a new search do not wait for it.
+///
+/// Steps may be in transactions of their own: a row that changes its place between two steps is found twice or not at all.
+package protocol ListSearch<Listing, Row>: Sendable {
+  associatedtype Listing: Hashable & Sendable
+  associatedtype Row: Hashable & Sendable
+
+  init(_ listing: Listing)
+
+  var listing: Listing { get }
+  /// The number of rows found so far, in the order of the list.
+  var count: Int { get }
+  /// How many of them failed or are retrying; nil if they are no operations.
+  var retryable: Int? { get }
+  /// Whether all rows have been looked at.
+  var isOver: Bool { get }
+
+  /// Looks at the next rows.
+  mutating func step(in view: StoreView) throws
+
+  /// Reads a window of what has been found, as it is now. Rows that are gone are left out.
+  func rows(offset: Int, limit: Int, in view: StoreView) throws -> [Row]
+}
+
+extension ListSearch {
+  /// A window of what has been found so far.
+  package func window(offset: Int, limit: Int, in view: StoreView) throws -> Window<Row> {
+    Window(total: count, offset: offset, rows: try rows(offset: offset, limit: limit, in: view))
+  }
+}
+
+extension Array {
+  fileprivate func window(offset: Int, limit: Int) -> ArraySlice<Element> {
+    let start = Swift.min(Swift.max(0, offset), count)
+    return self[start..<start + Swift.min(Swift.max(0, limit), count - start)]
+  }
+}
+
+/// A search in the queue.
+package struct QueueSearch: ListSearch {
+  package let listing: QueueListing
+  private var ids: [Int64] = []
+  private var found = 0
+  private var parts: ArraySlice<[OperationState]>
+  private var last: Int64?
+  /// The time of the first step, from which ages are counted.
+  private var now: Int64?
+
+  package init(_ listing: QueueListing) {
+    self.listing = listing
+    parts = listing.parts[...]
+  }
+
+  package var count: Int { ids.count }
+  package var retryable: Int? { found }
+  package var isOver: Bool { parts.isEmpty }
+
+  package mutating func step(in view: StoreView) throws {
+    guard let states = parts.first else { return }
+    let now = now ?? view.now
+    self.now = now
+    let rows = try view.ledger.slice(
+      states,
+      QueueQuery(listing.filter, now: now),
+      after: last,
+      isDescending: listing.isDescending,
+      limit: SyncStore.slice
+    )
+    for row in rows where row.isMatch {
+      ids.append(row.id)
+      if row.state == .failed || row.state == .waiting { found += 1 }
+    }
+    last = rows.last?.id
+    if rows.count < SyncStore.slice { (parts, last) = (parts.dropFirst(), nil) }
+  }
+
+  package func rows(offset: Int, limit: Int, in view: StoreView) throws -> [QueueRow] {
+    try view.queueRows(Array(ids.window(offset: offset, limit: limit)))
+  }
+}
+
+/// A search in the records.
+package struct RecordSearch: ListSearch {
+  package let listing: RecordListing
+  private let words: [RecordWord]
+  private var places: [RecordPlace] = []
+  private var parts: ArraySlice<RecordPart>
+  private var position = RecordPosition()
+
+  package init(_ listing: RecordListing) {
+    self.listing = listing
+    words = listing.words.map(RecordWord.init)
+    parts = RecordPart.all(of: listing.order)[...]
+  }
+
+  package var count: Int { places.count }
+  package var retryable: Int? { nil }
+  package var isOver: Bool { parts.isEmpty }
+
+  package mutating func step(in view: StoreView) throws {
+    guard let part = parts.first else { return }
+    let next = try view.ledger.slice(part, words, after: position, limit: SyncStore.slice) { places.append($0) }
+    if let next { position = next } else { (parts, position) = (parts.dropFirst(), RecordPosition()) }
+  }
+
+  package func rows(offset: Int, limit: Int, in view: StoreView) throws -> [RecordRow] {
+    try view.ledger.records(at: Array(places.window(offset: offset, limit: limit)))
+  }
+}

@@ -1,0 +1,136 @@
+import GRDB
+
+/// The queue in the order of a listing. Rows are found by the index of states and numbers alone, and read one by one: a
+/// window costs the distance to the nearer end of its part of the list.
+extension Ledger {
+  /// The number of operations that a listing shows, by state.
+  func counts(of listing: QueueListing, now: Int64) throws -> [OperationState: Int] {
+    let (sql, arguments) = Self.condition(QueueQuery(listing.filter, now: now))
+    let source =
+      if case .expression(let filter, _) = listing.filter, !filter.isCounted {
+        "SELECT state, count(*) AS number FROM operations WHERE \(sql ?? "1")"
+      } else {
+        "SELECT state, sum(count) AS number FROM \(Self.countedParts) WHERE \(sql ?? "1")"
+      }
+    let statement = try list("\(source) GROUP BY state", isUsual: sql == nil)
+    return try Row.fetchAll(statement, arguments: arguments).reduce(into: [:]) { counts, row in
+      guard let state = OperationState(rawValue: row["state"]) else { return }
+      if listing.states.isEmpty || listing.states.contains(state) { counts[state] = row["number"] }
+    }
+  }
+
+  /// The counts that triggers keep, under the names of the columns of `operations`.
+  static let countedParts = "(SELECT state, zone, nullif(type, '') AS type, operation, count FROM queueCounts)"
+
+  /// The numbers of the operations in a window of a listing that is no search.
+  ///
+  /// - Parameter counts: those of the listing.
+  func operationIDs(of listing: QueueListing, _ counts: [OperationState: Int], offset: Int, limit: Int, now: Int64)
+    throws -> [Int64]
+  {
+    let query = QueueQuery(listing.filter, now: now)
+    var (ids, skipped) = ([Int64](), offset)
+    for states in listing.parts {
+      let count = states.reduce(0) { $0 + (counts[$1] ?? 0) }
+      let taken = min(limit - ids.count, count - skipped)
+      if taken > 0 {
+        ids += try NearerEnd(offset: skipped, limit: taken, of: count).read { isReversed, limit, offset in
+          let isDescending = listing.isDescending != isReversed
+          let (sql, arguments) = Self.sql(states, "id", query, isDescending: isDescending)
+          let statement = try list("\(sql) LIMIT ? OFFSET ?", isUsual: query.filter == nil)
+          return try Int64.fetchAll(statement, arguments: arguments + [limit, offset])
+        }
+      }
+      skipped = max(0, skipped - count)
+      if ids.count >= limit { break }
+    }
+    return ids
+  }
+
+  /// All operations that a listing shows, in its order.
+  func operationIDs(of listing: QueueListing, now: Int64) throws -> [Int64] {
+    try listing.parts.flatMap { states in
+      let (sql, arguments) = Self.sql(
+        states,
+        "id",
+        QueueQuery(listing.filter, now: now),
+        isDescending: listing.isDescending
+      )
+      return try Int64.fetchAll(list(sql, isUsual: false), arguments: arguments)
+    }
+  }
+
+  /// Reads operations in states, in the order of their numbers: a merge of the index's ranges, without sorting.
+  private static func sql(_ states: [OperationState], _ columns: String, _ query: QueueQuery, isDescending: Bool)
+    -> (String, StatementArguments)
+  {
+    let (condition, arguments) = condition(query)
+    let parts = states.map { state in
+      "SELECT \(columns) FROM operations WHERE state = '\(state.rawValue)'" + (condition.map { " AND \($0)" } ?? "")
+    }
+    let all = states.reduce(into: StatementArguments()) { all, _ in all += arguments }
+    return (parts.joined(separator: " UNION ALL ") + " ORDER BY id" + (isDescending ? " DESC" : ""), all)
+  }
+
+  /// The next operations in states in the order of their numbers, each with whether it matches.
+  func slice(
+    _ states: [OperationState],
+    _ query: QueueQuery,
+    after id: Int64?,
+    isDescending: Bool,
+    limit: Int
+  ) throws -> [(id: Int64, state: OperationState?, isMatch: Bool)] {
+    let (condition, arguments) = Self.condition(query, usesIndexes: false)
+    let (order, first) = isDescending ? ("<", Int64.max) : (">", Int64.min)
+    var all = StatementArguments()
+    let parts = states.map { state in
+      all += arguments + [id ?? first]
+      return
+        "SELECT id, state, (\(condition ?? "1")) IS TRUE FROM operations WHERE state = '\(state.rawValue)' AND id \(order) ?"
+    }
+    let sql = parts.joined(separator: " UNION ALL ") + " ORDER BY id\(isDescending ? " DESC" : "") LIMIT ?"
+    return try Row.fetchAll(database.cachedStatement(sql: sql), arguments: all + [limit])
+      .map { ($0[0], OperationState(rawValue: $0[1]), $0[2]) }
+  }
+
+  /// The operations of these numbers that are still in the queue, in this order.
+  func queueRows(_ ids: [Int64], _ shown: (QueueRow) throws -> QueueRow) throws -> [QueueRow] {
+    try ids.compactMap { id in
+      try row("SELECT \(QueueRow.columns) FROM operations WHERE id = ?", [id]).map { try shown(queueRow($0)) }
+    }
+  }
+}
+
+extension QueueQuery {
+  init(_ filter: ListFilter, now: Int64) {
+    self.init(now: now)
+    switch filter {
+    case .none: break
+    case .words(let words): self.words = words
+    case .expression(let filter, _): self.filter = filter
+    }
+  }
+}
+
+extension QueueFilter {
+  /// Whether the counts that triggers keep tell how many operations match.
+  var isCounted: Bool { columns.isSubset(of: [.state, .zone, .type, .operation]) }
+}
+
+/// A window of a long list that is read from the end of the list that is nearer.
+struct NearerEnd {
+  var offset: Int
+  var limit: Int
+  /// The number of all rows.
+  var count: Int
+
+  init(offset: Int, limit: Int, of count: Int) { (self.offset, self.limit, self.count) = (offset, limit, count) }
+
+  /// Returns the rows in the order of the list.
+  ///
+  /// - Parameter rows: reads rows in the order of the list, or in the reversed one.
+  func read<Row>(_ rows: (_ isReversed: Bool, _ limit: Int, _ offset: Int) throws -> [Row]) throws -> [Row] {
+    let rest = max(0, count - offset - limit)
+    return offset <= rest ? try rows(false, limit, offset) : try rows(true, limit, rest).reversed()
+  }
+}

@@ -1,0 +1,62 @@
+/// Parts of long lists, in the order and with the filter that a screen asks for.
+extension StoreView {
+  /// A window of the queue, and how many of the operations that the listing shows failed or are retrying.
+  package func operations(_ listing: QueueListing, offset: Int = 0, limit: Int) throws
+    -> (window: Window<QueueRow>, retryable: Int)
+  {
+    if listing.filter.isSearch {
+      let search = try finished(QueueSearch(listing))
+      return (try search.window(offset: offset, limit: limit, in: self), search.retryable ?? 0)
+    }
+    let counts = try ledger.counts(of: listing, now: now)
+    let ids = try ledger.operationIDs(of: listing, counts, offset: offset, limit: limit, now: now)
+    let window = Window(total: counts.values.reduce(0, +), offset: offset, rows: try queueRows(ids))
+    return (window, (counts[.failed] ?? 0) + (counts[.waiting] ?? 0))
+  }
+
+  /// The operations of these numbers that are in the queue, as lists show them.
+  func queueRows(_ ids: [Int64]) throws -> [QueueRow] {
+    guard !ids.isEmpty else { return [] }
+    var holdUp = try holdUp()
+    return try ledger.queueRows(ids) { try listed($0, &holdUp) }
+  }
+
+  /// A window of the records with pending edits applied, without those that are deleted here.
+  package func records(_ listing: RecordListing, offset: Int = 0, limit: Int) throws -> Window<RecordRow> {
+    if listing.filter.isSearch {
+      return try finished(RecordSearch(listing)).window(offset: offset, limit: limit, in: self)
+    }
+    switch listing.order {
+    case .name: return try records(offset: offset, limit: limit)
+    case .newest:
+      let (total, places) = try ledger.latestPlaces(offset: offset, limit: limit)
+      return Window(total: total, offset: offset, rows: try ledger.records(at: places))
+    }
+  }
+
+  private func finished<Search: ListSearch>(_ search: Search) throws -> Search {
+    var search = search
+    while !search.isOver { try search.step(in: self) }
+    return search
+  }
+
+  /// Failed and retrying operations that a listing shows, by cause, the most frequent first; failed ones before retrying ones.
+  package func causes(of listing: QueueListing) throws -> [QueueCause] {
+    try ledger.causes(matching: QueueQuery(listing.filter, now: now), in: listing.states).map(redaction.redact)
+  }
+
+  /// Everything about a record; nil if neither the local copy nor the queue has it.
+  package func detail(of key: RecordKey) throws -> RecordDetail? {
+    let (server, queued) = (try ledger.record(key), try ledger.operation(for: key))
+    guard server != nil || queued != nil else { return nil }
+    var holdUp = try holdUp()
+    return RecordDetail(
+      server: server,
+      row: try ledger.recordRow(key),
+      operation: try queued.flatMap { try detail(of: $0, &holdUp).operation }
+    )
+  }
+
+  /// The minutes of the last 24 hours in which something was sent, fetched or failed, oldest first.
+  package func throughput() throws -> [Throughput] { try ledger.throughput(now: now) }
+}
