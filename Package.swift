@@ -211,6 +211,10 @@ let package = Package(
       dependencies: ["Dashboard", "CloudService", "CloudSync", "CloudKit", "Facts", "TerminalUI"],
       exclude: ["Screens"]
     ),
+    .testTarget(
+      name: "CloudServiceTests",
+      dependencies: ["CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts"]
+    ),
     .testTarget(name: "CktopDemoTests", dependencies: ["CktopDemo", "CloudSync"]),
     .testTarget(
       name: "cktopTests",
