@@ -8,20 +8,31 @@ extension CloudKitService {
     switch command {
     case .sync: syncOnce()
     case .keepSyncing: opening.toSync == nil ? receive(Receipt(command, failure: CommandRefusal.cannotSync)) : start()
-    case .perform, .togglePause, .togglePauseOf, .flush, .resolve, .askForSync:
+    case .perform, .togglePause, .togglePauseOf, .togglePauseOfZone, .flush, .resolve, .resolveAll, .undo,
+      .acceptDeletions, .restoreDeletions, .askForSync:
       commandsUnderWay += 1
       let changing = changing
       lane.async { [self] in
-        let receipt = command.run(on: changing)
+        var pace = Pace(every: .milliseconds(250))
+        let receipt = command.run(on: changing) { progress in
+          guard pace.isDue(at: .now) else { return }
+          DispatchQueue.main.async { MainActor.assumeIsolated { self.show(progress) } }
+        }
         DispatchQueue.main.async {
           MainActor.assumeIsolated {
             self.commandsUnderWay -= 1
+            self.progress = nil
             self.receive(receipt)
             self.readAtOnce()
           }
         }
       }
     }
+  }
+
+  private func show(_ progress: CommandProgress) {
+    self.progress = progress
+    changed?()
   }
 
   func receive(_ receipt: Receipt) { received?(receipt) }

@@ -72,7 +72,7 @@ extension CloudKitService {
 
   /// The sync status.
   public var syncStatus: CloudKitSyncStatus {
-    let status = snapshot.status
+    let status = self.status
     switch status.state {
     case .sending, .fetching: return .syncing
     case .paused: return .paused
@@ -83,14 +83,14 @@ extension CloudKitService {
 
   /// The progress of the current sync, from 0 to 1; 1 if everything is sent and fetched.
   public var syncProgress: Double {
-    guard let progress = snapshot.status.progress, progress.total > 0 else { return isInSync ? 1 : 0 }
+    guard let progress = status.progress, progress.total > 0 else { return isInSync ? 1 : 0 }
     return min(1, Double(progress.done) / Double(progress.total))
   }
 
   /// The account status, as of the last request.
   public var accountStatus: CKAccountStatus {
-    guard let problem = snapshot.status.accountProblem else {
-      return snapshot.status.identity == nil ? .couldNotDetermine : .available
+    guard let problem = status.accountProblem else {
+      return status.identity == nil ? .couldNotDetermine : .available
     }
     switch ServerErrorCode(problem.code) {
     case .authenticationRequired, .authenticationFailed: return .noAccount
@@ -103,7 +103,7 @@ extension CloudKitService {
 
   /// Counts of the queue.
   public var queueStatus: QueueStatus {
-    let queue = snapshot.status.queue
+    let queue = status.queue
     return QueueStatus(
       totalCount: queue.total,
       pendingCount: queue.pending,

@@ -17,8 +17,12 @@ public import Observation
 @MainActor
 @Observable
 public final class CloudKitService {
-  /// The latest state of the store.
+  /// The latest state of the store, until a scope is watched.
   package private(set) var snapshot: Snapshot
+  /// The latest data for the scope that is watched.
+  package private(set) var data = ViewData()
+  /// The progress of the command that runs, if it changes many operations.
+  package internal(set) var progress: CommandProgress?
   /// The error of the last attempt to read the store; nil if it succeeded.
   package private(set) var readFailure: (any Error)?
   /// The error that stopped syncing; nil once it is started again.
@@ -33,12 +37,12 @@ public final class CloudKitService {
   @ObservationIgnored var engine: SyncEngine?
   /// Whether changes are rejected.
   public let isReadOnly: Bool
-  /// Called after each new snapshot, and when other published state has changed.
+  /// Called after each new data or snapshot, and when other published state has changed.
   @ObservationIgnored package var changed: (@MainActor () -> Void)?
   /// Called with the receipt of each command, in the order of the commands.
   @ObservationIgnored package var received: (@MainActor (Receipt) -> Void)?
 
-  @ObservationIgnored private var scope = SnapshotScope()
+  @ObservationIgnored private var wanted = Wanted.snapshot(SnapshotScope())
   /// The error of the last `sync()`; nil if it succeeded, or there was none.
   public internal(set) var lastError: (any Error)?
   @ObservationIgnored var driving: Task<Void, Never>?
@@ -55,6 +59,16 @@ public final class CloudKitService {
   @ObservationIgnored private var pausing: Task<Void, Never>?
   @ObservationIgnored private var needsReading = false
   @ObservationIgnored private var isUrgent = false
+  /// Whether the store may be read yet.
+  @ObservationIgnored private var isToRead: Bool
+  /// How often the store is read because it changes.
+  @ObservationIgnored private var pace = Pace(every: .milliseconds(500))
+
+  /// What is read at each reading.
+  private enum Wanted: Sendable {
+    case snapshot(SnapshotScope)
+    case data(ViewScope)
+  }
 
   /// Opens the store of a configuration and creates a service for it.
   ///
@@ -79,25 +93,32 @@ public final class CloudKitService {
 
   /// Creates a service for a store that is opened only as far as needed: reading it changes nothing.
   ///
-  /// - Parameter redaction: masks secrets in everything that is read; asked before each reading.
+  /// - Parameters:
+  ///   - redaction: masks secrets in everything that is read; asked before each reading.
+  ///   - readsAtOnce: whether to read the store before returning; else it is opened and read by the first `watch`, off the
+  ///     main actor.
   package init(
     opening: StoreOpening,
     redaction: @escaping @Sendable () -> Redaction = { Redaction() },
-    isReadOnly: Bool = false
+    isReadOnly: Bool = false,
+    readsAtOnce: Bool = true
   ) throws {
     self.opening = opening
     self.redaction = redaction
     self.isReadOnly = isReadOnly
     changing = ChangingStore(opening.toChange)
-    let (store, snapshot) = try Self.read(nil, opening, SnapshotScope(), redaction())
-    self.store = store
-    self.snapshot = snapshot
-    watch()
+    isToRead = readsAtOnce
+    snapshot = .withoutStore
+    guard readsAtOnce else { return }
+    take(try Self.read(nil, opening, wanted, redaction()))
     // Include writes before the watch.
     storeChanged()
   }
 
-  private func watch() {
+  /// Whether writes of other processes are reported. If not, the owner has to call `refresh` from time to time.
+  package var reportsWrites: Bool { watcher != nil }
+
+  private func watchStore() {
     guard let store, watcher == nil else { return }
     // The syncing process is shown, so its end counts as a change too.
     watcher = StoreWatcher(store, queue: .main, locks: true) { [weak self] in
@@ -109,12 +130,13 @@ public final class CloudKitService {
     for task in [driving, stopping, syncingOnce, ticking, reading, pausing] { task?.cancel() }
   }
 
-  /// Reads the store after a short delay, once for a burst of changes.
+  /// Reads the store after a short delay, once for a burst of changes, and at most twice a second while they go on.
   private func storeChanged() {
     needsReading = true
     guard pausing == nil else { return }
+    let delay = max(.milliseconds(50), pace.wait(at: .now))
     pausing = Task { [weak self] in
-      try? await Task.sleep(for: .milliseconds(50))
+      try? await Task.sleep(for: delay)
       self?.pausing = nil
       self?.refresh()
     }
@@ -127,58 +149,88 @@ public final class CloudKitService {
   }
 
   /// Reads the store again off the main actor, if it has been written since.
-  package func refresh() {
+  ///
+  /// - Parameter force: whether to read it in any case, because what it shows changes with time.
+  package func refresh(force: Bool = false) {
+    if force { (needsReading, isUrgent) = (true, true) }
     // A store that could not be read may be readable again.
     if readFailure != nil { needsReading = true }
     // A wait ends without a write.
     let now = Int64(Date().timeIntervalSince1970 * 1000)
     // Without a watch of the system nothing reports writes.
-    if watcher == nil || snapshot.status.throttles.contains(where: { $0.until <= now }) { needsReading = true }
-    guard needsReading, reading == nil else { return }
+    if watcher == nil || status.throttles.contains(where: { $0.until <= now }) { needsReading = true }
+    guard isToRead, needsReading, reading == nil else { return }
     (needsReading, isUrgent) = (false, false)
-    let (store, opening, scope, redaction) = (store, opening, scope, redaction)
+    let (store, opening, wanted, redaction) = (store, opening, wanted, redaction)
     reading = Task { [weak self] in
-      let result = await Task.detached { Result { try Self.read(store, opening, scope, redaction()) } }.value
-      self?.take(result)
+      let result = await Task.detached { Result { try Self.read(store, opening, wanted, redaction()) } }.value
+      self?.finishReading(result)
     }
   }
 
-  private func take(_ result: Result<(store: SyncStore?, snapshot: Snapshot), any Error>) {
+  private func finishReading(_ result: Result<Reading, any Error>) {
     reading = nil
+    pace.note(at: .now)
     defer {
       // It was written while being read.
       if needsReading { isUrgent ? refresh() : storeChanged() }
     }
     switch result {
-    case .success(let read):
-      readFailure = nil
-      if read.store !== store { watcher = nil }
-      store = read.store
-      snapshot = read.snapshot
-      watch()
-    case .failure(let error):
-      readFailure = error
+    case .success(let reading): take(reading)
+    case .failure(let error): readFailure = error
     }
     changed?()
   }
 
-  /// Sets the part of the lists to show; they follow at the next refresh.
+  private func take(_ reading: Reading) {
+    readFailure = nil
+    if reading.store !== store { watcher = nil }
+    store = reading.store
+    if let snapshot = reading.snapshot { self.snapshot = snapshot }
+    if let data = reading.data { self.data = data }
+    watchStore()
+  }
+
+  /// The status as it was last read.
+  var status: StoreStatus { data.status ?? snapshot.status }
+
+  /// Sets the part of the lists to show; they follow at the next refresh. Nothing changes once a scope is watched.
   package func show(_ scope: SnapshotScope) {
-    guard scope != self.scope else { return }
-    self.scope = scope
+    guard case .snapshot(let known) = wanted, scope != known else { return }
+    wanted = .snapshot(scope)
     needsReading = true
     refresh()
+  }
+
+  /// Sets what to read from now on, and reads it. From the first call on, `data` takes the place of `snapshot`.
+  package func watch(_ scope: ViewScope) {
+    if case .data(scope) = wanted { return }
+    (wanted, isToRead) = (.data(scope), true)
+    readAtOnce()
+  }
+
+  /// The result of a reading.
+  private struct Reading: Sendable {
+    var store: SyncStore?
+    var snapshot: Snapshot?
+    var data: ViewData?
   }
 
   private nonisolated static func read(
     _ store: SyncStore?,
     _ opening: StoreOpening,
-    _ scope: SnapshotScope,
+    _ wanted: Wanted,
     _ redaction: Redaction
-  ) throws -> (store: SyncStore?, snapshot: Snapshot) {
+  ) throws -> Reading {
     // A store that was deleted, not moved, is an error on the screen.
-    guard let store = try store?.unlessReplaced ?? opening.toRead() ?? store else { return (nil, .withoutStore) }
-    return (store, try StoreReader(store, redaction).view { try Snapshot($0, scope) })
+    let store = try store?.unlessReplaced ?? opening.toRead() ?? store
+    let reader = store.map { StoreReader($0, redaction) }
+    var reading = Reading(store: store)
+    switch wanted {
+    case .snapshot(let scope): reading.snapshot = try reader?.view { try Snapshot($0, scope) } ?? .withoutStore
+    case .data(let scope): reading.data = try reader?.view { try ViewData($0, scope) } ?? ViewData(withoutStore: scope)
+    }
+    return reading
   }
 
   /// A text from elsewhere with secrets masked.
@@ -239,8 +291,8 @@ public final class CloudKitService {
   }
 
   /// Whether the queue is empty, there is no problem, and all changes have been fetched since the last local change.
-  public var isInSync: Bool { snapshot.status.isInSync }
+  public var isInSync: Bool { status.isInSync }
 
   /// The number of operations in the queue.
-  public var queuedOperationCount: Int { snapshot.status.queue.total }
+  public var queuedOperationCount: Int { status.queue.total }
 }

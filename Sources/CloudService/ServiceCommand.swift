@@ -13,6 +13,15 @@ package enum ServiceCommand: Hashable, Sendable {
   case flush
   /// Resolves a conflict, unless its version has changed.
   case resolve(Int64, take: ConflictSide, fields: [String: ConflictSide], version: String)
+  /// Resolves conflicts alike, each unless its version has changed.
+  case resolveAll([Int64: String], take: ConflictSide, fields: [String: ConflictSide])
+  /// Restores what discards and resolutions dropped of these operations.
+  case undo([Int64])
+  /// Accepts or restores the deletions on hold in a zone, unless their version has changed.
+  case acceptDeletions(ZoneKey, version: String)
+  case restoreDeletions(ZoneKey, version: String)
+  /// Pauses a zone, or resumes it if it is paused when the command runs.
+  case togglePauseOfZone(ZoneKey)
   /// Ends back-offs and requests a sync from the syncing process, without waiting for it.
   case askForSync
   /// Syncs once and waits for the end.
@@ -28,6 +37,8 @@ package struct Receipt: Sendable {
   package var verb: QueueVerb?
   /// The number of operations changed.
   package var changed = 0
+  /// The operations that were changed, if they are known one by one.
+  package var ids: [Int64] = []
   /// The operations left alone, with the reason.
   package var skipped: [Int64: Obstacle] = [:]
   /// The given operations that are no longer in the queue.
@@ -79,22 +90,28 @@ extension QueueFilter {
 
 extension ServiceCommand {
   /// Carries out a command on the store. Blocks until its effect is on disk.
-  func run(on changing: ChangingStore) -> Receipt {
+  ///
+  /// - Parameter progress: called while a command changes many operations.
+  func run(on changing: ChangingStore, progress: (CommandProgress) -> Void) -> Receipt {
     var receipt = Receipt(self)
     do {
-      try run(on: changing.get(), &receipt)
+      try run(on: changing.get(), &receipt, progress)
     } catch {
       receipt.failure = error
     }
     return receipt
   }
 
-  private func run(on store: SyncStore, _ receipt: inout Receipt) throws {
+  private func run(on store: SyncStore, _ receipt: inout Receipt, _ progress: (CommandProgress) -> Void) throws {
     let actor = Operator.name
     func perform(_ verb: QueueVerb, _ selection: Selection, _ versions: [Int64: String] = [:]) throws {
       receipt.verb = verb
-      let result = try store.perform(verb, on: selection, versions: versions, actor: actor)
+      let result = try store.perform(verb, on: selection, versions: versions, actor: actor) { done, total in
+        progress(CommandProgress(self, done: done, total: total))
+        return true
+      }
       receipt.changed = result.changed.count
+      receipt.ids = result.changed
       receipt.skipped = result.skipped
       receipt.gone = result.unknown
       receipt.unanswered = result.unanswered.count
@@ -114,14 +131,56 @@ extension ServiceCommand {
       case .resolved(let resolution, _):
         receipt.isToBeSent = resolution.left != nil
         receipt.changed = 1
+        receipt.ids = [id]
       case .moved(let conflict):
         let now = conflict == nil ? "it is resolved already" : "look at it again and decide"
         throw StoreError(.invalid, "conflict \(id) changed meanwhile, nothing was done; \(now)")
       }
+    case .resolveAll(let versions, let take, let fields):
+      let conflicts = versions.sorted { $0.key < $1.key }.map { (id: $0.key, version: Optional($0.value)) }
+      let outcome = try store.resolve(conflicts, take: take, fields: fields, actor: actor)
+      receipt.changed = outcome.resolved.count
+      receipt.ids = outcome.resolved
+      receipt.skipped = outcome.skipped.mapValues(Obstacle.inWords)
+      for conflict in outcome.moved { receipt.skipped[conflict.id] = .changed(state: OperationState.conflict.rawValue) }
+      receipt.gone = outcome.unknown
+    case .undo(let ids): try undo(ids, store, &receipt)
+    case .acceptDeletions(let zone, let version):
+      try take(store.acceptDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)
+    case .restoreDeletions(let zone, let version):
+      try take(store.restoreDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)
+    case .togglePauseOfZone(let zone):
+      receipt.verb = try store.resume(.zone(zone), actor: actor) ? .resume : .pause
+      if receipt.verb == .pause { try store.pause(.zone(zone), actor: actor) }
     case .askForSync:
       receipt.changed = try store.flush(actor: actor)
       try store.askForSync()
     case .sync, .keepSyncing: receipt.failure = CommandRefusal.cannotSync
     }
+  }
+
+  /// Undoes what can be undone of these operations; if nothing can, the command fails with the first reason.
+  private func undo(_ ids: [Int64], _ store: SyncStore, _ receipt: inout Receipt) throws {
+    var first: StoreError?
+    for id in ids {
+      do {
+        _ = try store.undo(id, actor: Operator.name)
+        receipt.ids.append(id)
+      } catch {
+        guard error.kind == .invalid else { throw error }
+        first = first ?? error
+        receipt.skipped[id] = .inWords(error.message)
+      }
+    }
+    receipt.changed = receipt.ids.count
+    if receipt.ids.isEmpty, let first { throw first }
+  }
+
+  private func take(_ outcome: DeletionOutcome, of zone: ZoneKey, _ receipt: inout Receipt) throws {
+    receipt.changed = outcome.records
+    guard outcome.hasMoved else { return }
+    let done = outcome.records == 0 ? "nothing was done" : "\(Words.count(outcome.records, "record")) were done by then"
+    let now = outcome.onHold == nil ? "they are decided already" : "look at them again and decide"
+    throw StoreError(.invalid, "the deletions on hold in zone \(zone.zone) changed meanwhile, \(done); \(now)")
   }
 }

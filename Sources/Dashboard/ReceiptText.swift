@@ -17,6 +17,11 @@ extension Receipt {
     case .flush:
       return changed == 0 ? "No change was waiting to retry" : "Retrying \(Words.count(changed, "change")) now"
     case .resolve: return isToBeSent ? "Resolved; the result will be sent" : "Resolved; the server's record is kept"
+    case .resolveAll: return "Resolved \(Words.count(changed, "conflict"))"
+    case .undo: return "Undid \(Words.count(changed, "change"))"
+    case .acceptDeletions(let zone, _): return "Deleted \(Words.count(changed, "record")) of zone \(zone.zone) here"
+    case .restoreDeletions(let zone, _): return "Restored \(Words.count(changed, "record")) of zone \(zone.zone)"
+    case .togglePauseOfZone(let zone): return "\(did) zone \(zone.zone)"
     case .askForSync: return "Asked the syncing process to sync"
     case .sync: return syncText(message)
     case .keepSyncing: return "Syncing"

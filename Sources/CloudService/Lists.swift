@@ -1,0 +1,95 @@
+package import CloudSync
+
+/// A part of a list to read: what it shows, and which rows.
+package struct ListPart<Listing: Hashable & Sendable>: Hashable, Sendable {
+  package var listing: Listing
+  package var offset: Int
+  package var limit: Int
+
+  package init(_ listing: Listing, offset: Int = 0, limit: Int = 200) {
+    (self.listing, self.offset, self.limit) = (listing, offset, limit)
+  }
+}
+
+/// A part of a list as it was read.
+package struct ListPage<Listing: Hashable & Sendable, Row: Hashable & Sendable>: Hashable, Sendable {
+  package var listing: Listing
+  package var window: Window<Row>
+  /// Whether `window.total` is the number of all rows that match; while a search counts, it is the number found so far.
+  package var isCounted = true
+  /// Of the queue: how many of the matching operations failed or are retrying; nil until they are counted.
+  package var retryable: Int?
+
+  package init(_ listing: Listing, _ window: Window<Row>, isCounted: Bool = true, retryable: Int? = nil) {
+    (self.listing, self.window) = (listing, window)
+    (self.isCounted, self.retryable) = (isCounted, retryable)
+  }
+
+  package var total: Int { window.total }
+  package var rows: [Row] { window.rows }
+
+  /// The row at an index of the whole list, if it has been read.
+  package subscript(index: Int) -> Row? {
+    window.rows.indices.contains(index - window.offset) ? window.rows[index - window.offset] : nil
+  }
+}
+
+/// Everything that a screen may show besides the status; what is nil or false is not read.
+package struct ViewScope: Hashable, Sendable {
+  package var queue: ListPart<QueueListing>?
+  package var records: ListPart<RecordListing>?
+  /// Failed and retrying operations by cause.
+  package var causes: QueueListing?
+  /// The number of conflicts.
+  package var conflicts: Int?
+  package var zones = false
+  /// The number of events.
+  package var events: Int?
+  package var throughput = false
+  /// Everything about this operation.
+  package var operation: Int64?
+  /// Everything about this record.
+  package var record: RecordKey?
+
+  package init() {}
+}
+
+/// What was read for a scope, all of it in one transaction; searches follow in later ones.
+package struct ViewData: Hashable, Sendable {
+  /// Nil until the store was read for the first time.
+  package var status: StoreStatus?
+  package var queue: ListPage<QueueListing, QueueRow>?
+  package var records: ListPage<RecordListing, RecordRow>?
+  package var causes: [QueueCause]?
+  /// The oldest.
+  package var conflicts: Window<Conflict>?
+  package var zones: [ZoneRow]?
+  /// Newest first.
+  package var events: [EventRow]?
+  /// The minutes of the last 24 hours in which something happened, oldest first.
+  package var throughput: [Throughput]?
+  /// Everything about one operation, with its number; the detail is nil if nothing knows it.
+  package var operation: Read<Int64, OperationDetail>?
+  package var record: Read<RecordKey, RecordDetail>?
+
+  package init() {}
+
+  /// Something that was looked up, or that it does not exist.
+  package struct Read<ID: Hashable & Sendable, Value: Hashable & Sendable>: Hashable, Sendable {
+    package var id: ID
+    package var value: Value?
+
+    package init(_ id: ID, _ value: Value?) { (self.id, self.value) = (id, value) }
+  }
+}
+
+/// The progress of a long command.
+package struct CommandProgress: Hashable, Sendable {
+  package var command: ServiceCommand
+  package var done: Int
+  package var total: Int
+
+  package init(_ command: ServiceCommand, done: Int, total: Int) {
+    (self.command, self.done, self.total) = (command, done, total)
+  }
+}

@@ -1,0 +1,38 @@
+import CloudSync
+
+extension ViewData {
+  /// Reads what a screen wants to see.
+  init(_ view: StoreView, _ scope: ViewScope) throws {
+    self.init()
+    status = try view.status()
+    queue = try scope.queue.map { part in
+      let (window, retryable) = try view.operations(part.listing, offset: part.offset, limit: part.limit)
+      return ListPage(part.listing, window, retryable: retryable)
+    }
+    records = try scope.records.map { part in
+      ListPage(part.listing, try view.records(part.listing, offset: part.offset, limit: part.limit))
+    }
+    causes = try scope.causes.map(view.causes)
+    conflicts = try scope.conflicts.map { try view.conflicts(limit: $0) }
+    zones = try scope.zones ? view.zones() : nil
+    events = try scope.events.map { try view.events(limit: $0) }
+    throughput = try scope.throughput ? view.throughput() : nil
+    operation = try scope.operation.map { Read($0, try view.detail(of: $0)) }
+    record = try scope.record.map { Read($0, try view.detail(of: $0)) }
+  }
+
+  /// The data while there is no store: everything is empty.
+  init(withoutStore scope: ViewScope) {
+    self.init()
+    status = Snapshot.withoutStore.status
+    queue = scope.queue.map { ListPage($0.listing, .empty, retryable: 0) }
+    records = scope.records.map { ListPage($0.listing, .empty) }
+    causes = scope.causes.map { _ in [] }
+    conflicts = scope.conflicts.map { _ in .empty }
+    zones = scope.zones ? [] : nil
+    events = scope.events.map { _ in [] }
+    throughput = scope.throughput ? [] : nil
+    operation = scope.operation.map { Read($0, nil) }
+    record = scope.record.map { Read($0, nil) }
+  }
+}
