@@ -72,6 +72,8 @@ package struct StoreStatus: Hashable, Sendable {
   package var identity: String?
   /// The reason why the account cannot be used; nil if it can, as far as known.
   package var accountProblem: Failure?
+  /// The page on which the user can sign in; nil where the server named none.
+  package var signInURL: String?
   /// The reason why no request reaches the server; nil if the last one did.
   package var networkProblem: Failure?
   /// Since when no request gets through.

@@ -68,6 +68,7 @@ extension StoreView {
       }
     }
     status.accountProblem = problem(.account)
+    if status.accountProblem != nil { status.signInURL = try ledger.value(Throttles.signInKey) }
     status.networkProblem = problem(.network)
     status.networkDownSince = waits.first { $0.scope == .network && !$0.isOver }?.since
     status.quotaProblem = isSending ? problem(.quota) : nil

@@ -3,6 +3,9 @@ import Facts
 
 /// Waits of scopes. They persist across restarts.
 enum Throttles {
+  /// The key of the page on which the user can sign in, as the server named it with its last refusal.
+  static let signInKey = "signInURL"
+
   static func set(
     _ scope: WaitScope,
     _ error: WebServicesError,
@@ -35,6 +38,7 @@ enum Throttles {
     }
     let isOwn = !(error.retryAfter ?? 0 > 0)
     let until = now + Backoff.milliseconds(seconds)
+    if scope == .account { try ledger.setValue(signInKey, error.redirectURL) }
     try ledger.put(
       ScopeWait(
         scope: scope,
