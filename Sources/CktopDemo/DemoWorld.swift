@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitEmulator
 package import CloudSync
+import Dispatch
 import Foundation
 
 /// The demo: an emulator on loopback, this machine's importer of laboratory samples, and two other devices that edit
@@ -22,6 +23,7 @@ package final class DemoWorld {
   private var samples = 0
   private var poisons = 0
   private var isWorking = false
+  private var timer: (any DispatchSourceTimer)?
   /// Whether the elements have arrived. Stocks are corrected only after that.
   private var hasRead = false
   private let database = EmulatorDatabase.private(of: user, container)
@@ -59,8 +61,18 @@ package final class DemoWorld {
     try furnish()
   }
 
+  /// Lets the devices live: four times a second each of them may do something.
+  package func start() {
+    let timer = DispatchSource.makeTimerSource(queue: .main)
+    timer.setEventHandler { [weak self] in Task { @MainActor in await self?.tick() } }
+    timer.schedule(deadline: .now(), repeating: .milliseconds(250), leeway: .milliseconds(50))
+    timer.activate()
+    self.timer = timer
+  }
+
   /// Stops the emulator and removes the store.
   package func close() async {
+    timer?.cancel()
     // First, because there may be little time after the terminal is lost.
     try? FileManager.default.removeItem(at: folder)
     try? await server.stop(grace: .milliseconds(100))
@@ -122,10 +134,18 @@ package final class DemoWorld {
   // MARK: - Time
 
   /// Simulates a quarter of a second; does nothing while syncing is paused.
-  package func tick(isPaused: Bool) {
-    guard !isPaused, !isWorking else { return }
-    if !hasRead { hasRead = (try? store.zones())?.contains { $0.tokenAt != nil } ?? false }
-    guard hasRead else { return }
+  func tick() async {
+    guard !isWorking else { return }
+    isWorking = true
+    let (store, hasRead) = (store, hasRead)
+    // Off the main actor, so that no key waits for the store.
+    let isReady = await Task.detached {
+      (hasRead || (try? store.zones())?.contains { $0.tokenAt != nil } ?? false)
+        && (try? store.pauses())?.isEmpty ?? true
+    }.value
+    isWorking = false
+    guard isReady else { return }
+    self.hasRead = true
     ticks += 1
     if ticks % 3 == 0 { editHere() }
     if ticks % 4 == 1 { editElsewhere() }
@@ -191,15 +211,14 @@ package final class DemoWorld {
   package struct Fault: Sendable {
     package let key: Character
     package let label: String
-    package let help: String
   }
 
   package let faults = [
-    Fault(key: "n", label: "net off/on", help: "Turn the network off or on"),
-    Fault(key: "w", label: "throttle", help: "Make the server throttle all clients for 15 seconds"),
-    Fault(key: "m", label: "conflict", help: "Edit the same fields of a record on two devices"),
-    Fault(key: "x", label: "poison", help: "Queue a record that the server rejects"),
-    Fault(key: "o", label: "lose reply", help: "Lose the next reply to a save, after the commit"),
+    Fault(key: "n", label: "net off/on"),
+    Fault(key: "w", label: "throttle"),
+    Fault(key: "m", label: "conflict"),
+    Fault(key: "x", label: "poison"),
+    Fault(key: "o", label: "lose reply"),
   ]
 
   /// Runs a key's action and returns the message to show.

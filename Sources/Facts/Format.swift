@@ -16,6 +16,23 @@ package struct Format: Hashable, Sendable {
     return local.day == today.day ? clock : Self.date(local.day) + " " + clock
   }
 
+  /// `14:03`, of another day `Nov 21 14:03`.
+  package func clock(_ milliseconds: Int64, now: Int64) -> String {
+    let local = split(milliseconds)
+    let clock = String(format: "%02d:%02d", local.hour, local.minute)
+    guard local.day != split(now).day else { return clock }
+    let parts = Self.parts(local.day)
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    return String(format: "%@ %02d ", months[parts.month - 1], parts.day) + clock
+  }
+
+  /// The milliseconds from a time to the next midnight.
+  package func untilMidnight(_ milliseconds: Int64) -> Int64 {
+    let local = split(milliseconds)
+    let passed = Int64(local.hour * 3600 + local.minute * 60 + local.second)
+    return (86_400 - passed) * 1000 - milliseconds % 1000
+  }
+
   private func split(_ milliseconds: Int64) -> (day: Int, hour: Int, minute: Int, second: Int) {
     let seconds = Int(milliseconds.quotientAndRemainder(dividingBy: 1000).quotient)
     let offset = timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds)))
@@ -26,10 +43,15 @@ package struct Format: Hashable, Sendable {
   }
 
   private static func date(_ day: Int) -> String {
+    let parts = parts(day)
+    return String(format: "%04d-%02d-%02d", parts.year, parts.month, parts.day)
+  }
+
+  private static func parts(_ day: Int) -> (year: Int, month: Int, day: Int) {
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = TimeZone(secondsFromGMT: 0) ?? .gmt
     let parts = calendar.dateComponents([.year, .month, .day], from: Date(timeIntervalSince1970: Double(day) * 86_400))
-    return String(format: "%04d-%02d-%02d", parts.year ?? 0, parts.month ?? 0, parts.day ?? 0)
+    return (parts.year ?? 1970, parts.month ?? 1, parts.day ?? 1)
   }
 
   /// `12 s`, `3 min`, `2 h`.

@@ -1,6 +1,7 @@
-import CktopDemo
 import CloudSync
 import Testing
+
+@testable import CktopDemo
 
 /// What happens in the demonstration's laboratory, on machines of any speed.
 @MainActor
@@ -23,12 +24,12 @@ import Testing
 
   @Test func `stocks are corrected only after the elements were read`() async throws {
     let world = try await DemoWorld(seed: 1)
-    for _ in 0..<100 { world.tick(isPaused: false) }
+    for _ in 0..<100 { await world.tick() }
     #expect(try world.store.status().queue.total == 600)
     try await world.engine.syncNow()
 
     while try world.store.status().queue.total == 0 {
-      world.tick(isPaused: false)
+      await world.tick()
       await Task.yield()
     }
 

@@ -13,53 +13,74 @@ enum Sample {
   static let now: Int64 = 1_767_323_045_000
   static let format = Format(timeZone: TimeZone(secondsFromGMT: 0) ?? .gmt)
 
-  static func model(_ change: (inout DashboardModel) -> Void = { _ in }) -> DashboardModel {
-    var model = DashboardModel(
-      snapshot: snapshot,
+  static func world(_ size: Size = Size(width: 80, height: 24), _ change: (inout World) -> Void = { _ in }) -> World {
+    var world = World(
+      now: now,
       scope: SyncStore.Scope(container: "iCloud.org.example.shop", environment: "development", database: .private),
       credential: "webAuth",
       url: "http://127.0.0.1:8080",
       storePath: "/var/lib/cktop/shop.sqlite",
-      notice: nil,
-      isReadOnly: false,
-      now: now,
-      format: format
+      format: format,
+      pid: 99
     )
-    change(&model)
-    return model
+    world.data = data()
+    world.size = size
+    change(&world)
+    return world
   }
 
-  static var snapshot: Snapshot {
+  /// What the store says when everything is read, with these operations, in the list's own order.
+  static func data(_ operations: [QueueRow] = operations) -> ViewData {
+    var data = ViewData()
+    data.status = status(operations)
+    data.queue = page(operations)
+    data.records = ListPage(RecordListing(), Window(total: records.count, offset: 0, rows: records))
+    data.zones = [ZoneRow(key: zone, state: "ready", records: 3, tokenAt: now - 60_000, lastFetchAt: now - 60_000)]
+    data.conflicts = Window(total: 1, offset: 0, rows: [conflict])
+    data.events = [
+      EventRow(id: 2, at: now - 2_000, event: .error(code: "INTERNAL_ERROR", message: "oops")),
+      EventRow(id: 1, at: now - 60_000, event: .command(verb: "flush", selection: "", count: 0)),
+    ]
+    data.throughput = (0..<40).map { minute in
+      Throughput(at: now - (40 - minute) * 60_000, sent: Int(minute * 37 % 211), fetched: Int(minute * 11 % 41))
+    }
+    return data
+  }
+
+  /// A page of a list of operations as it answers a listing.
+  static func page(_ rows: [QueueRow], _ listing: QueueListing = QueueListing()) -> ListPage<QueueListing, QueueRow> {
+    ListPage(
+      listing,
+      Window(total: rows.count, offset: 0, rows: rows),
+      retryable: rows.count { $0.state == .failed || $0.state == .waiting }
+    )
+  }
+
+  static func status(_ operations: [QueueRow] = operations) -> StoreStatus {
     var status = StoreStatus(generatedAt: now)
-    status.state = .waiting
-    status.reason = "1 in back-off"
     status.lastSuccessAt = now - 60_000
-    status.lastEnqueueAt = now - 1_000
-    status.nextActionAt = now + 12_000
-    status.nextAction = "retry"
+    status.lastEnqueueAt = now - 90_000
     status.driver = StoreStatus.Driver(pid: 4711, host: "mail", isLive: true)
-    status.queue = StoreStatus.Queue()
-    status.queue.total = 5
-    status.queue.pending = 2
-    status.queue.waiting = 1
-    status.queue.failed = 1
-    status.queue.conflicts = 1
-    status.queue.bytes = 1_840
+    status.queue.total = operations.count
+    func count(_ state: OperationState) -> Int { operations.count { $0.state == state } }
+    status.queue.pending = count(.pending)
+    status.queue.waiting = count(.waiting)
+    status.queue.inFlight = count(.inFlight)
+    status.queue.failed = count(.failed)
+    status.queue.conflicts = count(.conflict)
+    status.queue.paused = count(.paused)
+    status.queue.parts = OperationState.allCases.compactMap { state in
+      let number = count(state)
+      return number == 0 ? nil : QueuePart(state: state, zone: zone, type: "Order", count: number, bytes: 368 * number)
+    }
+    status.queue.bytes = 368 * operations.count
     status.queue.oldestPendingAt = now - 90_000
     status.recordsByType = ["Order": 3]
     status.recordsByZone = ["Shop": 3]
     status.identity = "_0f00"
-    return Snapshot(
-      status: status,
-      queue: Window(total: 5, offset: 0, rows: operations),
-      records: Window(total: 3, offset: 0, rows: records),
-      zones: [ZoneRow(key: zone, state: "ready", records: 3, tokenAt: now - 60_000, lastFetchAt: now - 60_000)],
-      conflicts: [conflict],
-      events: [
-        EventRow(id: 2, at: now - 2_000, event: .error(code: "INTERNAL_ERROR", message: "oops")),
-        EventRow(id: 1, at: now - 60_000, event: .command(verb: "flush", selection: "", count: 0)),
-      ]
-    )
+    status.lastDay = Throughput(at: now, sent: 41_204, fetched: 12_880)
+    status.reachedEnd = true
+    return status
   }
 
   static let zone = ZoneKey(zone: "Shop")
@@ -85,11 +106,11 @@ enum Sample {
     },
   ]
 
-  private static func operation(
+  static func operation(
     _ id: Int64,
     _ state: OperationState,
     _ name: String,
-    _ change: (inout QueueRow) -> Void
+    _ change: (inout QueueRow) -> Void = { _ in }
   ) -> QueueRow {
     var row = QueueRow(
       id: id,
@@ -132,11 +153,56 @@ enum Sample {
     )
   }
 
-  static var conflict: Conflict {
-    var operation = QueuedOperation(
-      id: 13,
+  /// The first operation in full.
+  static var detail: OperationDetail {
+    var operation = queued(11)
+    operation.key = RecordKey(zone, "order-1")
+    (operation.state, operation.cause, operation.attempts) = (.failed, operations[0].cause, 1)
+    return OperationDetail(
+      operation: operation,
+      server: mirrored(operation.key),
+      attempts: [
+        Attempt(
+          number: 1,
+          at: now - 80_000,
+          seconds: 0.21,
+          code: "BAD_REQUEST",
+          message: "invalid attempt to set value type STRING for field 'total'",
+          response: nil
+        )
+      ]
+    )
+  }
+
+  /// The record of the first operation.
+  static var recordDetail: RecordDetail {
+    RecordDetail(server: records[0].record, row: records[0], operation: detail.operation)
+  }
+
+  static var conflict: Conflict { conflict(13) }
+
+  static func conflict(_ id: Int64, theirs: String = "theirs") -> Conflict {
+    var operation = queued(id)
+    operation.conflictAt = now - 5_000
+    return Conflict(operation, server: mirrored(operation.key, theirs: theirs))
+  }
+
+  private static func mirrored(_ key: RecordKey, theirs: String = "theirs") -> MirrorRecord {
+    MirrorRecord(
+      key: key,
+      type: "Order",
+      changeTag: "1b",
+      fields: ["total": .double(15), "note": .string(theirs)],
+      modifiedAt: now - 6_000,
+      modifiedBy: "_ab00"
+    )
+  }
+
+  private static func queued(_ id: Int64) -> QueuedOperation {
+    QueuedOperation(
+      id: id,
       kind: .save,
-      key: RecordKey(zone, "order-3"),
+      key: RecordKey(zone, id == 13 ? "order-3" : "order-\(id)"),
       type: "Order",
       changes: FieldChanges(values: ["total": .double(20), "note": .string("ours")]),
       base: ["total": .double(12.5), "note": .string("two pieces")],
@@ -158,18 +224,6 @@ enum Sample {
       conflictAt: now - 5_000,
       bytes: 368,
       group: nil
-    )
-    operation.conflictAt = now - 5_000
-    return Conflict(
-      operation,
-      server: MirrorRecord(
-        key: operation.key,
-        type: "Order",
-        changeTag: "1b",
-        fields: ["total": .double(15), "note": .string("theirs")],
-        modifiedAt: now - 6_000,
-        modifiedBy: "_ab00"
-      )
     )
   }
 }

@@ -101,7 +101,7 @@ public struct FieldTable: Widget {
   /// Draws the visible rows below the titles, and a scroll bar if there are more.
   public func draw(on grid: inout Grid, in area: Rect) {
     let visible = max(0, area.height - 1)
-    let hasBar = rows.count > visible && area.width > 2
+    let hasBar = visible > 0 && rows.count > visible && area.width > 2
     let body = Rect(x: area.x, y: area.y, width: area.width - (hasBar ? 1 : 0), height: area.height)
     let (sides, places) = columns(in: body, grid.glyphs)
     let header = [0] + sides.map { 1 + (Side.allCases.firstIndex(of: $0) ?? 0) }
@@ -110,17 +110,24 @@ public struct FieldTable: Widget {
       grid.put(StyledText(title, .header), in: place.row(0))
     }
     let first = max(0, min(offset, rows.count - visible))
-    for (index, row) in rows.dropFirst(first).prefix(visible).enumerated() {
-      let line = SelectedLine(isSelected: first + index == selection, isFocused: isFocused)
-      line.drawGround(on: &grid, in: body.row(index + 1))
-      grid.put(line.styled(StyledText(row.name)), in: places[0].row(index + 1))
-      for (side, place) in zip(sides, places.dropFirst()) {
-        let text = FieldText(row, side).fitted(to: place.width, grid.glyphs)
-        grid.put(line.styled(text), in: place.row(index + 1))
-      }
+    for index in rows.indices.dropFirst(first).prefix(visible) {
+      drawRow(index, on: &grid, in: body.row(index - first + 1))
     }
     let track = Rect(x: area.maxX - 1, y: area.y + 1, width: 1, height: visible)
     if hasBar { ScrollBar(offset: first, total: rows.count).draw(on: &grid, in: track) }
+  }
+
+  /// Draws one row alone, with the columns that it has among the others.
+  public func drawRow(_ index: Int, on grid: inout Grid, in area: Rect) {
+    guard rows.indices.contains(index) else { return }
+    let (sides, places) = columns(in: area, grid.glyphs)
+    let line = SelectedLine(isSelected: index == selection, isFocused: isFocused)
+    line.drawGround(on: &grid, in: area.row(0))
+    grid.put(line.styled(StyledText(rows[index].name)), in: places[0].row(0))
+    for (side, place) in zip(sides, places.dropFirst()) {
+      let text = FieldText(rows[index], side).fitted(to: place.width, grid.glyphs)
+      grid.put(line.styled(text), in: place.row(0))
+    }
   }
 
   private func columns(in area: Rect, _ glyphs: GlyphSet) -> (sides: [Side], places: [Rect]) {

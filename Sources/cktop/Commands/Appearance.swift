@@ -49,7 +49,8 @@ extension Dashboard.Setting {
     storePath: String,
     appearance: Appearance,
     hasCredential: Bool = true,
-    syncs: Bool = false
+    syncs: Bool = false,
+    reader: @escaping @Sendable () throws -> StoreReader
   ) {
     self.init(
       scope: scope,
@@ -62,7 +63,8 @@ extension Dashboard.Setting {
       hasCredential: hasCredential,
       syncs: syncs,
       message: { CommandFailure($0)?.message ?? "\($0)" },
-      report: { OutputStream.error.line("cktop: \($0)".visible) }
+      report: { OutputStream.error.line("cktop: \($0)".visible) },
+      export: { try ExportFile.write($0, try reader()) }
     )
   }
 }

@@ -45,15 +45,18 @@ struct DemoCommand: AsyncParsableCommand {
     let world = try await DemoWorld(seed: seed)
     let end: Dashboard.End
     do {
-      let service = try CloudKitService(store: world.store, engine: world.engine)
+      let store = world.store
+      let service = try CloudKitService(store: store, engine: world.engine)
       let setting = Dashboard.Setting(
         scope: world.store.scope,
         credential: "webAuth",
         url: world.url,
         storePath: world.store.path,
         appearance: appearance,
-        syncs: true
+        syncs: true,
+        reader: { StoreReader(store, Redaction()) }
       )
+      world.start()
       end = try await Dashboard(service: service, setting: setting, demo: world).run()
     } catch {
       await world.close()
@@ -71,12 +74,8 @@ struct DemoCommand: AsyncParsableCommand {
     )
     let service = try CloudKitService(store: world.store, engine: world.engine)
     service.start()
-    let clock = ContinuousClock()
-    let end = clock.now + .seconds(seconds)
-    while clock.now < end {
-      world.tick(isPaused: false)
-      try await clock.sleep(until: min(end, clock.now + .milliseconds(250)))
-    }
+    world.start()
+    try await Task.sleep(for: .seconds(seconds))
     let status = try world.store.status()
     await service.stop()
     let object = StatusObject(
@@ -92,6 +91,6 @@ struct DemoCommand: AsyncParsableCommand {
 
 extension DemoWorld: DemoControls {
   var hints: [DemoHint] {
-    faults.map { DemoHint(key: $0.key, label: $0.label, help: $0.help) }
+    faults.map { DemoHint(key: $0.key, label: $0.label) }
   }
 }

@@ -46,7 +46,8 @@ struct OpenDashboard: AsyncParsableCommand {
     let service = try CloudKitService(
       opening: session.opening(),
       redaction: { session.redaction },
-      isReadOnly: session.settings.isReadOnly.value
+      isReadOnly: session.settings.isReadOnly.value,
+      readsAtOnce: false
     )
     let setting = Dashboard.Setting(
       scope: scope,
@@ -55,7 +56,8 @@ struct OpenDashboard: AsyncParsableCommand {
       storePath: session.storePath ?? session.settings.store?.value ?? "",
       appearance: appearance,
       hasCredential: credential != nil,
-      syncs: sync
+      syncs: sync,
+      reader: { try session.reader() }
     )
     try await Dashboard(service: service, setting: setting).run().leave()
   }

@@ -1,0 +1,98 @@
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+extension App {
+  /// Draws the screens at the world's size; any size, down to nothing.
+  func draw(_ world: World) -> Frame {
+    var frame = Frame(grid: Grid(world.size, glyphs: world.glyphs), cursor: nil)
+    let rows = frame.grid.bounds.rows([.fixed(1), .flexible, .fixed(1)])
+    guard world.isUsable else {
+      drawVerdict(world, on: &frame.grid)
+      return frame
+    }
+    TopLine(world: world, path: stack.compactMap(\.title)).draw(on: &frame.grid, in: rows[0])
+    let base = stack.lastIndex { !$0.isOverlay } ?? 0
+    for screen in stack[base...] { screen.draw(on: &frame, in: rows[1], world) }
+    drawFooter(on: &frame, in: rows[2], world)
+    return frame
+  }
+
+  /// What is left where there is room for little.
+  private func drawVerdict(_ world: World, on grid: inout Grid) {
+    TopLine(world: world, path: []).draw(on: &grid, in: grid.bounds.row(0))
+    let (text, role) = world.badge
+    let lines =
+      wrap(StyledText(text, role), to: grid.size.width, grid.glyphs)
+      + wrap(StyledText(world.sentence), to: grid.size.width, grid.glyphs)
+    for (line, part) in lines.enumerated() {
+      grid.put(part, in: grid.bounds.row(line + (grid.size.height > 1 ? 1 : 0)))
+    }
+  }
+
+  private func drawFooter(on frame: inout Frame, in area: Rect, _ world: World) {
+    if let prompt = top.prompt(world) {
+      let needed = cells(prompt.input.prompt + prompt.input.text, in: frame.grid.glyphs) + 3
+      let note = prompt.note.clipped(to: max(area.width / 3, area.width - needed), frame.grid.glyphs)
+      let width = note.cells(in: frame.grid.glyphs)
+      let parts = area.columns([.flexible, .fixed(width)], gap: 1)
+      frame.grid.fill(area, Style(.input))
+      frame.grid.draw(prompt.input, in: parts[0])
+      frame.grid.put(note.on(.input), in: parts[1])
+      frame.cursor = prompt.input.cursor(in: parts[0], frame.grid.glyphs)
+      return
+    }
+    let inside = area.inset(horizontally: 1, vertically: 0)
+    let way = KeyHints.Hint(stack.count > 1 ? "Esc" : "q", stack.count > 1 ? "back" : "quit")
+    let out: StyledText = [.init(way.key, .key), .init(" \(way.label)", .keyLabel)]
+    guard let text = footerText(world) else { return frame.grid.draw(KeyHints(hints(world), note: out), in: inside) }
+    // A short remark leaves room for the keys.
+    guard text.cells(in: frame.grid.glyphs) < inside.width / 2 else { return frame.grid.put(text, in: inside) }
+    frame.grid.draw(KeyHints(hints(world), note: text), in: inside)
+  }
+
+  /// What takes the place of the keys: the progress of a command, what happened last, or that the screen is stale.
+  private func footerText(_ world: World) -> StyledText? {
+    if let progress = world.progress {
+      return StyledText(
+        "\(progress.text): \(Format.number(progress.done)) of \(Format.number(progress.total))",
+        .active
+      )
+    }
+    if let notice { return StyledText(notice.text, notice.isError ? .error : .info) }
+    guard let failure = world.readFailure, world.status != nil else { return nil }
+    return StyledText("Stale: the store cannot be read (\(failure))", .error)
+  }
+
+  /// What the overview's footer leaves to the help, because the keys for the whole store matter more there.
+  private static let leftOut: Set<CommandID> = [
+    .open, .discard, .retryAll, .pauseThese, .causes, .mark, .markRange, .markAll, .invertMarks, .order, .nextTab,
+    .copy,
+    .export, .undo, .zoom, .keepSyncing,
+  ]
+
+  /// The keys of the top screen that do something now, the most important first.
+  func hints(_ world: World) -> [KeyHints.Hint] {
+    var scopes = top.scopes
+    if !world.faults.isEmpty, !top.isOverlay { scopes.formUnion(.demo) }
+    let shown = Command.registry.filter { command in
+      !command.title.isEmpty && !command.scopes.isDisjoint(with: scopes) && !(command.isChange && world.isReadOnly)
+        && ![.quit, .back, .view7].contains(command.id)
+        && !(scopes.contains(.panes) && Self.leftOut.contains(command.id))
+        && availability(of: command.id, world).isNow
+    }
+    let first: [CommandID] = [.help, .palette]
+    let sorted = shown.filter { first.contains($0.id) }.reversed() + shown.filter { !first.contains($0.id) }
+    return sorted.map { KeyHints.Hint($0.keys[0].name, label(of: $0, world)) }
+  }
+
+  private func label(of command: Command, _ world: World) -> String {
+    if let label = top.label(of: command.id, world) { return label }
+    switch command.id {
+    case .pauseAll where world.status?.isPaused == true: return "resume"
+    case .keepSyncing where world.syncing == .always: return "stop syncing"
+    default: return command.title
+    }
+  }
+}

@@ -1,0 +1,257 @@
+import CloudKit
+import CloudService
+import CloudSync
+import Facts
+import Glibc
+import TerminalUI
+
+/// All of the dashboard's state, as a value. Every key, every tick and every result goes through `update`.
+struct App: Sendable {
+  /// The screens, each over the one before; the first is the overview.
+  private(set) var stack: [any Screen] = [Overview()]
+  private(set) var notice: Notice?
+  /// Keys that wait until the rows that they act on are read.
+  private(set) var held: [Key] = []
+  /// The operations of each discard and resolution made here, the latest last.
+  private(set) var undoable: [[Int64]] = []
+  /// Whether the next key names a fault of the demo.
+  private(set) var awaitsFault = false
+  private(set) var hasEnded = false
+
+  var overview: Overview { stack.first as? Overview ?? Overview() }
+  var top: any Screen { stack.last ?? Overview() }
+
+  // MARK: - What is read
+
+  /// What is to be read for the screens that are visible.
+  func scope(_ world: World) -> ViewScope {
+    guard let base = stack.lastIndex(where: { !$0.isOverlay }) else { return ViewScope() }
+    return stack[base].wants(world)
+  }
+
+  /// The next moment at which what is shown changes by itself, in milliseconds since 1970.
+  func nextWake(_ world: World) -> Int64? {
+    var moments = [world.now + world.format.untilMidnight(world.now)]
+    if let notice { moments.append(notice.until) }
+    return moments.filter { $0 > world.now }.min()
+  }
+
+  /// The next moment at which the store is to be read again although nobody writes it: the end of a wait.
+  static func nextReading(_ world: World) -> Int64? {
+    guard let status = world.status else { return nil }
+    let ends = status.throttles.map(\.until) + [status.nextActionAt, status.changeThrottledUntil].compactMap { $0 }
+    return ends.filter { $0 > world.now }.min()
+  }
+
+  // MARK: - What happens
+
+  mutating func update(_ message: Message, _ world: World) -> [Effect] {
+    guard !hasEnded else { return [] }
+    var effects: [Effect] = []
+    switch message {
+    case .keys(let keys): for key in keys { effects += press(key, world) }
+    case .resized, .changed, .tick: break
+    case .receipt(let receipt): take(receipt, world)
+    case .stopAsked: effects.append(.suspend(wholeGroup: false))
+    case .said(let text, let isError): say(text, isError: isError, world)
+    case .ended(let end): effects += quit(end)
+    }
+    if let notice, notice.until <= world.now { self.notice = nil }
+    for index in stack.indices { stack[index].follow(world) }
+    if !held.isEmpty, !top.isWaiting(world) {
+      let keys = held
+      held = []
+      for key in keys { effects += press(key, world) }
+    }
+    return effects
+  }
+
+  private mutating func say(_ text: String, isError: Bool, _ world: World) {
+    notice = Notice(text: text, isError: isError, until: world.now + (isError ? 20_000 : 6_000))
+  }
+
+  private mutating func take(_ receipt: Receipt, _ world: World) {
+    for index in stack.indices { stack[index].take(receipt) }
+    guard receipt.failure == nil, !receipt.ids.isEmpty else { return }
+    let isDiscard = receipt.verb == .discard
+    switch receipt.command {
+    case .resolve, .resolveAll: undoable.append(receipt.ids)
+    case .perform where isDiscard: undoable.append(receipt.ids)
+    default: break
+    }
+  }
+
+  private mutating func quit(_ end: Dashboard.End) -> [Effect] {
+    hasEnded = true
+    return [.quit(end)]
+  }
+
+  // MARK: - Keys
+
+  private mutating func press(_ key: Key, _ world: World) -> [Effect] {
+    guard !hasEnded else { return [] }
+    if key == .ctrl("c") { return quit(.signal(SIGINT)) }
+    if key == .ctrl("z") { return [.suspend(wholeGroup: true)] }
+    if key == .ctrl("l") { return [.redraw] }
+    guard world.isUsable else { return key == .character("q") ? quit(.quit) : [] }
+    guard held.isEmpty else {
+      held.append(key)
+      return []
+    }
+    if awaitsFault { return inject(key, world) }
+    if let steps = stack[stack.count - 1].type(key, world) { return carryOut(steps, world) }
+    // On the overview the key of the verdict's line wins.
+    if stack.count == 1, let help = world.verdict?.help(isReadOnly: world.isReadOnly).first(where: { $0.key == key }) {
+      return follow(help, world)
+    }
+    guard let command = Command.named(by: key, in: scopes(world)) else {
+      if case .character(let typed) = key {
+        say("\(typed) means nothing here; ? shows the keys", isError: false, world)
+      }
+      return []
+    }
+    if top.isWaiting(world), !command.scopes.isDisjoint(with: [.queue, .list, .opening, .copying]),
+      command.id != .filter
+    {
+      held.append(key)
+      return []
+    }
+    return run(command.id, world)
+  }
+
+  private func scopes(_ world: World) -> KeyScope {
+    world.faults.isEmpty || top.isOverlay ? top.scopes : top.scopes.union(.demo)
+  }
+
+  private mutating func follow(_ help: Verdict.Help, _ world: World) -> [Effect] {
+    switch help.command {
+    case .copy:
+      guard let url = world.signInURL else {
+        say("The sign-in page is not known yet; run `cktop account`", isError: true, world)
+        return []
+      }
+      return [.copy(url)]
+    case .problems, .retryAll:
+      var overview = overview
+      let steps = overview.performOnQueue(help.command, world)
+      stack[0] = overview
+      return carryOut(steps, world)
+    case .view7 where (world.status?.heldDeletions.isEmpty ?? true): return []
+    default: return run(help.command, world)
+    }
+  }
+
+  /// Runs a command as if its key had been pressed.
+  private mutating func run(_ id: CommandID, _ world: World) -> [Effect] {
+    let command = Command.of(id)
+    if command.isChange, world.isReadOnly {
+      say("Read-only: nothing was changed", isError: true, world)
+      return []
+    }
+    if case .no(let reason) = availability(of: id, world) {
+      say(reason, isError: false, world)
+      return []
+    }
+    switch id {
+    case .quitAtOnce: return quit(.signal(SIGINT))
+    case .quit: return stack.count == 1 ? quit(.quit) : carryOut([.pop], world)
+    case .suspend: return [.suspend(wholeGroup: true)]
+    case .redraw: return [.redraw]
+    case .theme: return [.nextTheme]
+    case .help where !(top is HelpScreen): return carryOut([.push(HelpScreen(for: top))], world)
+    case .palette: return carryOut([.push(PaletteScreen(for: top is HelpScreen ? overview : top))], world)
+    case .view1: return view(.sync, world)
+    case .view2: return view(.account, world)
+    case .view3: return view(.queue, world)
+    case .view4: return view(.records, world)
+    case .view5, .conflicts: return carryOut([.show(ConflictsScreen(selectedConflict(world)))], world)
+    case .view7: return carryOut([.show(ZonesScreen())], world)
+    case .syncOnce: return [.give(.sync)]
+    case .keepSyncing:
+      guard world.syncing == .always else { return [.give(.keepSyncing)] }
+      say("Stopped syncing here", isError: false, world)
+      return [.stopSyncing]
+    case .flush: return [.give(.flush)]
+    case .pauseAll: return [.give(.togglePause)]
+    case .undo:
+      guard let last = undoable.popLast() else { return [] }
+      return [.give(.undo(last))]
+    case .demo:
+      awaitsFault = true
+      say(faultHelp(world), isError: false, world)
+      return []
+    default: return carryOut(stack[stack.count - 1].perform(id, world), world)
+    }
+  }
+
+  private func selectedConflict(_ world: World) -> Int64? {
+    guard let row = (top as? QueueScreen)?.queue.selected(world) ?? overview.queue.selected(world) else { return nil }
+    return row.state == .conflict ? row.id : nil
+  }
+
+  private mutating func view(_ pane: Pane, _ world: World) -> [Effect] {
+    if stack.count == 1 {
+      guard overview.focus == pane else { return carryOut([.focus(pane)], world) }
+      return carryOut([.push(overview.full(pane))], world)
+    }
+    return carryOut([.show(overview.full(pane))], world)
+  }
+
+  private mutating func carryOut(_ steps: [Step], _ world: World) -> [Effect] {
+    var effects: [Effect] = []
+    for step in steps {
+      switch step {
+      case .effect(let effect): effects.append(effect)
+      case .push(let screen): stack.append(screen)
+      case .pop: if stack.count > 1 { stack.removeLast() }
+      case .show(let screen): stack = [stack[0], screen]
+      case .notice(let text): say(text, isError: false, world)
+      case .failure(let text): say(text, isError: true, world)
+      case .run(let id): effects += run(id, world)
+      case .focus(let pane):
+        var overview = overview
+        overview.focus = pane
+        stack = [overview]
+      }
+    }
+    return effects
+  }
+
+  // MARK: - Faults
+
+  private func faultHelp(_ world: World) -> String {
+    world.faults.map { "\($0.key) \($0.label)" }.joined(separator: "  ")
+  }
+
+  private mutating func inject(_ key: Key, _ world: World) -> [Effect] {
+    awaitsFault = false
+    notice = nil
+    guard case .character(let character) = key, world.faults.contains(where: { $0.key == character }) else { return [] }
+    return [.injectFault(character)]
+  }
+
+  // MARK: - Availability
+
+  /// Whether a command would do something now.
+  func availability(of id: CommandID, _ world: World) -> Availability {
+    guard let status = world.status else {
+      return [.flush, .view5, .conflicts].contains(id)
+        ? .no("The store has not been read yet") : top.availability(of: id, world)
+    }
+    switch id {
+    case .undo: return undoable.isEmpty ? .no("Nothing was discarded or resolved here that could be undone") : .now
+    case .flush:
+      return status.queue.waiting > 0 || status.throttles.contains(where: \.isOwn)
+        ? .now : .no("Nothing waits to retry")
+    case .view5, .conflicts: return status.queue.conflicts > 0 ? .now : .no("There are no conflicts")
+    default: return top.availability(of: id, world)
+    }
+  }
+}
+
+extension World {
+  static let smallest = Size(width: 40, height: 12)
+
+  /// Whether there is room for more than the verdict.
+  var isUsable: Bool { size.width >= Self.smallest.width && size.height >= Self.smallest.height }
+}

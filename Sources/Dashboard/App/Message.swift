@@ -1,0 +1,64 @@
+import CloudService
+package import CloudSync
+import TerminalUI
+
+/// Everything that can happen to the dashboard.
+enum Message: Sendable {
+  /// Keys that were typed, all that were there at once.
+  case keys([Key])
+  case resized
+  /// The world has changed: other data, or the progress of a command.
+  case changed
+  case receipt(Receipt)
+  /// A moment that was asked for has come.
+  case tick
+  /// A signal asks the program to stop, as Ctrl-Z does in other programs.
+  case stopAsked
+  case said(String, isError: Bool)
+  case ended(Dashboard.End)
+}
+
+/// What `Runtime` does for the app.
+enum Effect: Hashable, Sendable {
+  case give(ServiceCommand)
+  case stopSyncing
+  case copy(String)
+  /// Writes rows to a file.
+  case export(Export)
+  case nextTheme
+  case redraw
+  case suspend(wholeGroup: Bool)
+  case injectFault(Character)
+  case quit(Dashboard.End)
+}
+
+/// What a screen wants after a command.
+enum Step: Sendable {
+  case effect(Effect)
+  case push(any Screen)
+  case pop
+  /// Shows a screen in place of all above the overview.
+  case show(any Screen)
+  case notice(String)
+  case failure(String)
+  /// Runs another command, as the palette does.
+  case run(CommandID)
+  /// Focuses a pane of the overview, with everything above it closed.
+  case focus(Pane)
+}
+
+/// The rows that an export writes.
+package enum Export: Hashable, Sendable {
+  case operations([Int64])
+  case allOperations(QueueListing, except: Set<Int64>)
+  case records([RecordKey])
+  case allRecords(RecordListing)
+}
+
+/// A line about what happened.
+struct Notice: Hashable, Sendable {
+  var text: String
+  var isError: Bool
+  /// When it goes, in milliseconds since 1970. An error stays until the next key after that.
+  var until: Int64
+}

@@ -1,0 +1,200 @@
+import CloudService
+import CloudSync
+import Dispatch
+import Facts
+import Foundation
+import Terminal
+import TerminalUI
+
+/// Carries the app: messages go in, effects are run, frames go out. The only place with tasks, a timer and a display.
+@MainActor
+final class Runtime {
+  private let service: CloudKitService
+  private let setting: Dashboard.Setting
+  private let demo: (any DemoControls)?
+  private let display: any Display
+  private(set) var app = App()
+  private(set) var world: World
+  private var theme: Theme
+  private var timer: (any DispatchSourceTimer)?
+  private var wakesAt: Int64?
+  private var isSuspending = false
+  private var exports: [Task<Void, Never>] = []
+  private let now: @MainActor () -> Int64
+  /// Called once, when the app has ended.
+  var ended: (@MainActor (Dashboard.End) -> Void)?
+
+  init(
+    _ service: CloudKitService,
+    _ setting: Dashboard.Setting,
+    _ display: any Display,
+    demo: (any DemoControls)? = nil,
+    now: @escaping @MainActor () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+  ) {
+    self.service = service
+    self.setting = setting
+    self.demo = demo
+    self.display = display
+    self.now = now
+    theme = setting.theme
+    world = World(
+      now: now(),
+      scope: setting.scope,
+      credential: setting.credential,
+      url: setting.url,
+      storePath: setting.storePath,
+      hasCredential: setting.hasCredential,
+      isReadOnly: service.isReadOnly,
+      format: setting.format,
+      faults: demo?.hints ?? []
+    )
+  }
+
+  /// Draws the empty frame, then begins to read the store.
+  func start() {
+    service.changed = { [weak self] in self?.send(.changed) }
+    service.received = { [weak self] in self?.take($0) }
+    send(.changed)
+    if setting.syncs { service.give(.keepSyncing) }
+  }
+
+  /// Stops following the store and the clock.
+  func stop() {
+    timer?.cancel()
+    timer = nil
+    service.changed = nil
+  }
+
+  /// Passes a message to the app, runs what it wants, and shows what it draws.
+  func send(_ message: Message) {
+    look()
+    let effects = app.update(message, world)
+    for effect in effects { run(effect) }
+    look()
+    service.watch(app.scope(world))
+    guard !app.hasEnded else { return }
+    let frame = app.draw(world)
+    display.present(frame.grid, theme: theme, cursor: frame.cursor)
+    arm()
+  }
+
+  /// Takes the world as it is now.
+  private func look() {
+    world.now = now()
+    world.data = service.data
+    (world.size, world.glyphs) = (display.size, display.glyphs)
+    world.syncing = service.syncing
+    world.progress = service.progress
+    world.readFailure = service.readFailure.map { service.redact(setting.message($0).sentence) }
+    world.syncFailure = service.syncFailure.map { service.redact(setting.message($0)) }
+    world.themeName = theme.name
+  }
+
+  private func take(_ receipt: Receipt) {
+    send(.receipt(receipt))
+    say(receipt.text(setting.message), isError: receipt.isError)
+  }
+
+  private func say(_ text: String, isError: Bool) { send(.said(service.redact(text), isError: isError)) }
+
+  // MARK: - The clock
+
+  /// Arms the timer for the next moment at which something shown changes by itself; while nothing will, there is no timer.
+  private func arm() {
+    let wake = [app.nextWake(world), App.nextReading(world)].compactMap { $0 }.min()
+    guard wake != wakesAt else { return }
+    wakesAt = wake
+    timer?.cancel()
+    timer = nil
+    guard let wake else { return }
+    let timer = DispatchSource.makeTimerSource(queue: .main)
+    timer.setEventHandler { [weak self] in MainActor.assumeIsolated { self?.tick() } }
+    // Wall time: a machine that slept must not show yesterday.
+    timer.schedule(wallDeadline: .now() + .milliseconds(Int(max(1, wake - world.now))), leeway: .milliseconds(20))
+    timer.activate()
+    self.timer = timer
+  }
+
+  private func tick() {
+    wakesAt = nil
+    if let status = world.status, status.generatedAt < now() { service.refresh(force: true) }
+    send(.tick)
+  }
+
+  // MARK: - Effects
+
+  private func run(_ effect: Effect) {
+    switch effect {
+    case .give(let command): service.give(command)
+    case .stopSyncing: service.stopSyncing()
+    case .copy(let text): copy(text)
+    case .export(let export): write(export)
+    case .nextTheme: nextTheme()
+    case .redraw: display.redraw()
+    case .suspend(let wholeGroup): suspend(wholeGroup: wholeGroup)
+    case .injectFault(let key): if let said = demo?.press(key) { later { $0.say(said, isError: false) } }
+    case .quit(let end): ended?(end)
+    }
+  }
+
+  /// Runs something after the present message.
+  private func later(_ body: @escaping @MainActor (Runtime) -> Void) {
+    DispatchQueue.main.async { [weak self] in
+      MainActor.assumeIsolated {
+        guard let self else { return }
+        body(self)
+      }
+    }
+  }
+
+  private func copy(_ text: String) {
+    let isCopied = display.copy(text)
+    let lines = text.count { $0 == "\n" } + 1
+    later { runtime in
+      runtime.say(
+        isCopied
+          ? "Copied \(lines == 1 ? "1 line" : "\(lines) lines") to the terminal's clipboard"
+          : "Too much to copy; x writes it to a file",
+        isError: !isCopied
+      )
+    }
+  }
+
+  private func write(_ export: Export) {
+    let (write, message) = (setting.export, setting.message)
+    exports.append(
+      Task { [weak self] in
+        let result = await Task.detached { Result { try write(export) } }.value
+        switch result {
+        case .success(let said): self?.say(said, isError: false)
+        case .failure(let error): self?.say(message(error).sentence, isError: true)
+        }
+      }
+    )
+  }
+
+  private func nextTheme() {
+    guard let index = setting.themes.firstIndex(where: { $0.name == theme.name }) else { return }
+    theme = setting.themes[(index + 1) % setting.themes.count]
+    let name = theme.name
+    later { $0.say("Theme \(name)", isError: false) }
+  }
+
+  /// Suspends the program after the given commands are done and the lease is released. Then it syncs as before.
+  private func suspend(wholeGroup: Bool) {
+    guard !isSuspending else { return }
+    isSuspending = true
+    let syncing = service.syncing
+    Task {
+      async let hasStopped = service.stop(within: Dashboard.patience)
+      _ = await (service.drain(within: Dashboard.patience), hasStopped)
+      display.suspend(wholeGroup: wholeGroup)
+      isSuspending = false
+      if syncing == .always, !app.hasEnded { service.give(.keepSyncing) }
+      send(.changed)
+    }
+  }
+
+  /// Waits for files that are being written.
+  func finishExports() async { for task in exports { await task.value } }
+}

@@ -1,0 +1,59 @@
+import CloudService
+import CloudSync
+import Facts
+import Foundation
+import TerminalUI
+
+/// What screens read: the store as it was read last, the clock and the settings. Only `Runtime` changes it.
+struct World: Sendable {
+  /// What was read for the scope that the screens asked for.
+  var data = ViewData()
+  /// Milliseconds since 1970.
+  var now: Int64
+  var size = Size.zero
+  var glyphs = GlyphSet.unicode
+  var scope: SyncStore.Scope
+  /// `serverToServer`, `apiToken`, `webAuth`, or `none`.
+  var credential: String
+  var url: String
+  var storePath: String
+  /// Whether there is a credential to sync with.
+  var hasCredential = true
+  var isReadOnly = false
+  var format = Format()
+  /// Whether this dashboard syncs the store.
+  var syncing = CloudKitService.Syncing.off
+  /// The reason why the store cannot be read; nil while it can.
+  var readFailure: String?
+  /// The reason why syncing in this process ended by itself.
+  var syncFailure: String?
+  /// The progress of a long command.
+  var progress: CommandProgress?
+  var themeName = ""
+  /// The faults of the demo, each with its key.
+  var faults: [DemoHint] = []
+  /// This process's ID.
+  var pid = Int64(ProcessInfo.processInfo.processIdentifier)
+
+  var status: StoreStatus? { data.status }
+
+  /// The verdict on the store; nil until it is read.
+  var verdict: Verdict? {
+    if let readFailure { return .unreadable(readFailure) }
+    guard let verdict = status?.verdict(hasCredential: hasCredential || isReadOnly) else { return nil }
+    // This process takes a moment to start.
+    if case .notSyncing = verdict, syncing != .off { return .fetching }
+    if case .neverSynced(false) = verdict, syncing != .off { return .fetching }
+    return verdict
+  }
+
+  func time(_ milliseconds: Int64?) -> String { format.time(milliseconds, now: now) }
+
+  /// The time as lists show it: `14:03`, of another day `Nov 21 14:03`.
+  func clock(_ milliseconds: Int64?) -> String { milliseconds.map { format.clock($0, now: now) } ?? "" }
+
+  /// How long ago, for inspectors: `3 min ago`.
+  func ago(_ milliseconds: Int64) -> String {
+    "\(Format.duration(Double(max(0, now - milliseconds)) / 1000)) ago"
+  }
+}

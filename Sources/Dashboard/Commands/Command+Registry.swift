@@ -1,0 +1,161 @@
+import TerminalUI
+
+extension Command {
+  private static func typed(_ characters: Character...) -> [Key] { characters.map(Key.character) }
+
+  /// All commands, in the order in which the footer and the help name them. The keys of one screen are all different.
+  static let registry: [Command] = [
+    // Questions
+    Command(.yes, typed("y"), "yes", "Do it", .question, isChange: true),
+    Command(.no, typed("n") + [.escape, .enter], "no", "Do not do it", .question),
+    // Conflicts
+    Command(
+      .resolve,
+      [.enter],
+      "resolve, next",
+      "Resolve the conflict as chosen, and go to the next",
+      .conflicts,
+      isChange: true
+    ),
+    Command(.fieldLocal, typed("l"), "local", "Take this machine's value of the field", .conflicts, isChange: true),
+    Command(.fieldServer, typed("s"), "server", "Take the server's value of the field", .conflicts, isChange: true),
+    Command(.fieldBase, typed("b"), "base", "Take the value from before both changes", .conflicts, isChange: true),
+    Command(.allLocal, typed("L"), "all local", "Take this machine's value of every field", .conflicts, isChange: true),
+    Command(.allServer, typed("S"), "all server", "Take the server's value of every field", .conflicts, isChange: true),
+    Command(.allBase, typed("B"), "all base", "Take the values from before both changes", .conflicts, isChange: true),
+    Command(
+      .allAlike,
+      typed("A"),
+      "same for all alike",
+      "Resolve all with this type and these fields alike (asks)",
+      .conflicts,
+      isChange: true
+    ),
+    Command(.nextConflict, typed("n"), "next", "Go to the next conflict", .conflicts),
+    Command(.previousConflict, typed("N"), "previous", "Go to the previous conflict", .conflicts),
+    Command(.nextField, [.tab], "field", "Go to the next field", .conflicts),
+    Command(.previousField, [.backTab], "", "Go to the previous field", .conflicts),
+    // Zones
+    Command(
+      .acceptDeletions,
+      typed("a"),
+      "accept",
+      "Accept the deletions on hold: delete local copies (asks)",
+      .zones,
+      isChange: true
+    ),
+    Command(
+      .restoreDeletions,
+      typed("r"),
+      "restore",
+      "Restore what the server deleted in the zone (asks)",
+      .zones,
+      isChange: true
+    ),
+    Command(.pauseZone, typed("p"), "pause zone", "Pause or resume sending to the zone", .zones, isChange: true),
+    // The queue
+    Command(
+      .retry,
+      typed("r"),
+      "retry",
+      "Retry the marked changes, else the selected one",
+      [.queue, .operation],
+      isChange: true
+    ),
+    Command(
+      .discard,
+      typed("d"),
+      "discard",
+      "Discard the marked changes, else the selected one (asks)",
+      [.queue, .operation],
+      isChange: true
+    ),
+    Command(
+      .retryAll,
+      typed("R"),
+      "retry all",
+      "Retry all failed or retrying ones in the filter (asks)",
+      .queue,
+      isChange: true
+    ),
+    Command(
+      .pauseThese,
+      typed("P"),
+      "pause these",
+      "Pause or resume the marked changes, else the selected one",
+      [.queue, .operation],
+      isChange: true
+    ),
+    Command(.causes, typed("C"), "causes", "Group failed and retrying changes by cause", .queue),
+    // Lists
+    Command(.open, [.enter], "open", "Open what is selected", .opening),
+    Command(.mark, typed(" "), "mark", "Mark the row, and go to the next", .list),
+    Command(.markRange, typed("v"), "range", "Mark a range: v here, move, v there", .list),
+    Command(.markAll, typed("a"), "mark all", "Mark all rows in the filter; again: unmark all", .list),
+    Command(.invertMarks, typed("*"), "invert", "Mark what is not marked, and unmark what is", .list),
+    Command(.filter, typed("/"), "filter", "Filter by words, or by an expression as --where takes it", .list),
+    Command(.problems, typed("!"), "problems", "Show only failed changes and conflicts", [.queue, .panes]),
+    Command(.order, typed("o"), "order", "Change the order of the list", .list),
+    Command(.nextTab, [.right], "tabs", "Show the next state only", .queue),
+    Command(.previousTab, [.left], "", "Show the previous state only", .queue),
+    Command(.copy, typed("y"), "copy", "Copy the marked rows, else the selected one", .copying),
+    Command(.export, typed("x"), "export", "Write the marked rows, else all in the filter, to a file", .list),
+    Command(
+      .undo,
+      typed("u"),
+      "undo",
+      "Undo the last discard or resolution made here",
+      [.list, .operation, .conflicts],
+      isChange: true
+    ),
+    Command(.zoom, typed("z"), "zoom", "Open the pane in full", .panes),
+    Command(.wholeValue, typed("w"), "whole value", "Show the field's values in full", .fields),
+    // Syncing
+    Command(
+      .syncOnce,
+      typed("s"),
+      "sync",
+      "Sync once: send everything, then fetch all changes",
+      .syncing,
+      isChange: true
+    ),
+    Command(
+      .keepSyncing,
+      typed("S"),
+      "keep syncing",
+      "Keep syncing here until S again or the dashboard ends",
+      .syncing,
+      isChange: true
+    ),
+    Command(.flush, typed("f"), "retry now", "Retry now everything that waits to retry", .syncing, isChange: true),
+    Command(.pauseAll, typed("p"), "pause", "Pause or resume everything", .syncing, isChange: true),
+    Command(.conflicts, typed("c"), "conflicts", "Show the conflicts", .syncing),
+    // Moving
+    Command(.down, [.down] + typed("j"), "", "Move down", [.moving, .conflicts]),
+    Command(.up, [.up] + typed("k"), "", "Move up", [.moving, .conflicts]),
+    Command(.pageDown, [.pageDown], "", "Move a page down", .moving),
+    Command(.pageUp, [.pageUp], "", "Move a page up", .moving),
+    Command(.halfDown, [.ctrl("d")], "", "Move half a page down", .moving),
+    Command(.halfUp, [.ctrl("u")], "", "Move half a page up", .moving),
+    Command(.top, [.home] + typed("g"), "", "Move to the top", .moving),
+    Command(.bottom, [.end] + typed("G"), "", "Move to the bottom", .moving),
+    // Everywhere
+    Command(.nextPane, [.tab], "next pane", "Go to the next pane", .panes),
+    Command(.previousPane, [.backTab], "", "Go to the previous pane", .panes),
+    Command(.view1, typed("1"), "", "Sync: focus its pane, and once more open it in full", .everywhere),
+    Command(.view2, typed("2"), "", "Account: focus its pane, and once more open it in full", .everywhere),
+    Command(.view3, typed("3"), "", "Queue: focus its pane, and once more open it in full", .everywhere),
+    Command(.view4, typed("4"), "", "Records: focus its pane, and once more open it in full", .everywhere),
+    Command(.view5, typed("5"), "", "Open the conflicts", .everywhere),
+    Command(.view7, typed("7"), "zones", "Open the zones", .everywhere),
+    Command(.palette, typed(":"), "commands", "Find a command by name and run it", .everywhere),
+    Command(.back, [.escape], "back", "Go back; on the overview clear the filter and the marks", .closing),
+    Command(.theme, typed("t"), "", "Switch to the next theme", .everywhere),
+    Command(.redraw, [.ctrl("l")], "", "Redraw the screen", [.everywhere, .question]),
+    Command(.suspend, [.ctrl("z")], "", "Suspend; fg resumes", [.everywhere, .question]),
+    Command(.help, typed("?"), "help", "Show the keys of this view", .everywhere),
+    Command(.quit, typed("q"), "quit", "Close the view; on the overview quit", .everywhere),
+    Command(.quitAtOnce, [.ctrl("c")], "", "Quit immediately", [.everywhere, .question]),
+    Command(.demo, typed("D"), "faults", "Inject a fault: D, then the key of the fault", .demo),
+  ]
+}

@@ -1,0 +1,107 @@
+import TerminalUI
+
+/// The commands of the dashboard.
+enum CommandID: String, Hashable, Sendable, CaseIterable {
+  // Everywhere
+  case view1, view2, view3, view4, view5, view7
+  case nextPane, previousPane, back, quit, quitAtOnce
+  case palette, help, theme, redraw, suspend
+  // Syncing
+  case syncOnce, keepSyncing, flush, pauseAll, conflicts
+  // Questions
+  case yes, no
+  // Moving
+  case down, up, pageDown, pageUp, halfDown, halfUp, top, bottom
+  // Lists
+  case filter, problems, order, nextTab, previousTab, copy, export, undo, zoom, open
+  case mark, markRange, markAll, invertMarks
+  // Queue
+  case retry, retryAll, pauseThese, discard, causes
+  // Conflicts
+  case nextField, previousField, nextConflict, previousConflict
+  case fieldLocal, fieldServer, fieldBase, allLocal, allServer, allBase, allAlike, resolve
+  // Zones
+  case pauseZone, acceptDeletions, restoreDeletions
+  // Fields
+  case wholeValue
+  // The demo's
+  case demo
+}
+
+/// A command as the footer, the help, the palette and the keyboard know it.
+struct Command: Hashable, Sendable {
+  var id: CommandID
+  var keys: [Key]
+  /// The label in the footer and the palette.
+  var title: String
+  /// What it does, in one sentence without a full stop.
+  var help: String
+  var scopes: KeyScope
+  /// Whether it changes something and is refused in read-only mode.
+  var isChange = false
+
+  init(
+    _ id: CommandID,
+    _ keys: [Key],
+    _ title: String,
+    _ help: String,
+    _ scopes: KeyScope,
+    isChange: Bool = false
+  ) {
+    (self.id, self.keys, self.title, self.help) = (id, keys, title, help)
+    (self.scopes, self.isChange) = (scopes, isChange)
+  }
+
+  /// The names of its keys: "PgDn", "Ctrl-D".
+  var keyNames: String { keys.map(\.name).joined(separator: " ") }
+
+  /// The command of a key on a screen; nil if the key means nothing there.
+  static func named(by key: Key, in scopes: KeyScope) -> Command? {
+    registry.first { !$0.scopes.isDisjoint(with: scopes) && $0.keys.contains(key) }
+  }
+
+  static func of(_ id: CommandID) -> Command {
+    guard let command = byID[id] else { preconditionFailure("Every command is in the registry.") }
+    return command
+  }
+
+  private static let byID = Dictionary(uniqueKeysWithValues: registry.map { ($0.id, $0) })
+}
+
+/// Whether a command would do something now.
+enum Availability: Hashable, Sendable {
+  case now
+  /// Not now, with the reason as a sentence without a full stop.
+  case no(String)
+
+  var isNow: Bool { self == .now }
+}
+
+extension Key {
+  /// The key as keyboards name it.
+  var name: String {
+    switch self {
+    case .character(" "): "Space"
+    case .character(let character): String(character)
+    case .ctrl(let character): "Ctrl-\(character.uppercased())"
+    case .alt(let character): "Alt-\(character)"
+    case .function(let number): "F\(number)"
+    case .up: "Up"
+    case .down: "Down"
+    case .left: "Left"
+    case .right: "Right"
+    case .home: "Home"
+    case .end: "End"
+    case .pageUp: "PgUp"
+    case .pageDown: "PgDn"
+    case .enter: "Enter"
+    case .escape: "Esc"
+    case .tab: "Tab"
+    case .backTab: "Shift-Tab"
+    case .backspace: "Backspace"
+    case .delete: "Del"
+    case .insert: "Ins"
+    case .paste, .unknown: ""
+    }
+  }
+}

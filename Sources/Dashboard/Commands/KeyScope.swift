@@ -1,0 +1,32 @@
+/// Where a key means something. A screen has one or more scopes, and a command works on the screens that share one with it.
+struct KeyScope: OptionSet, Hashable, Sendable {
+  let rawValue: Int
+
+  /// Every screen but prompts.
+  static let everywhere = KeyScope(rawValue: 1)
+  /// The panes of the overview.
+  static let panes = KeyScope(rawValue: 1 << 1)
+  /// Whatever has a cursor or can be scrolled.
+  static let moving = KeyScope(rawValue: 1 << 2)
+  /// Lists of operations or records.
+  static let list = KeyScope(rawValue: 1 << 3)
+  static let queue = KeyScope(rawValue: 1 << 4)
+  /// One operation.
+  static let operation = KeyScope(rawValue: 1 << 5)
+  static let conflicts = KeyScope(rawValue: 1 << 6)
+  static let zones = KeyScope(rawValue: 1 << 7)
+  /// Screens from which syncing is controlled.
+  static let syncing = KeyScope(rawValue: 1 << 8)
+  /// Tables of fields.
+  static let fields = KeyScope(rawValue: 1 << 9)
+  /// What can be opened with Enter.
+  static let opening = KeyScope(rawValue: 1 << 10)
+  /// A question that is answered with y or n.
+  static let question = KeyScope(rawValue: 1 << 11)
+  /// What can be left with Esc: everything over the overview, and its filter.
+  static let closing = KeyScope(rawValue: 1 << 12)
+  /// What something can be copied from.
+  static let copying = KeyScope(rawValue: 1 << 13)
+  /// The demo.
+  static let demo = KeyScope(rawValue: 1 << 14)
+}

@@ -1,0 +1,259 @@
+import CloudKit
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// Everything about one thing: lines of text, and rows of fields that can be selected. It is made from the world each time
+/// that it is drawn, so it is always live.
+protocol Inspector: Sendable {
+  /// Nil while it is being read.
+  var items: [InspectorItem]? { get }
+  /// What to say when nothing is known of it.
+  var missing: String { get }
+}
+
+/// A line of an inspector.
+enum InspectorItem: Hashable, Sendable {
+  /// A line that is wrapped.
+  case text(StyledText)
+  case heading(String)
+  /// A field with its three sides.
+  case sides(FieldTable.Row)
+  /// The line above such fields.
+  case sidesHeader
+  case field(InspectorField)
+}
+
+/// A field of a record with its value.
+struct InspectorField: Hashable, Sendable {
+  var name: String
+  var value: FieldValue?
+  var type: String
+  var isUnsent: Bool
+}
+
+extension InspectorItem {
+  /// The name of the field that it shows.
+  var field: String? {
+    switch self {
+    case .sides(let row): row.name
+    case .field(let field): field.name
+    case .text, .heading, .sidesHeader: nil
+    }
+  }
+}
+
+extension Inspector {
+  /// Draws the items from a row on.
+  ///
+  /// - Parameter selection: the selected item.
+  func draw(on grid: inout Grid, in area: Rect, selection: Int?, offset: Int) {
+    guard let items else { return grid.put(StyledText("loading…", .dim), in: area.row(0)) }
+    guard !items.isEmpty else { return grid.put(StyledText(missing, .dim), in: area.row(0)) }
+    let sides = items.compactMap { if case .sides(let row) = $0 { row } else { nil } }
+    var y = -offset
+    var side = 0
+    for (index, item) in items.enumerated() {
+      let height = Self.height(of: item, width: area.width, grid.glyphs)
+      let top = y
+      y += height
+      if case .sides = item { side += 1 }
+      guard top + height > 0, top < area.height else { continue }
+      switch item {
+      case .text(let text):
+        for (line, part) in wrap(text, to: area.width, grid.glyphs).enumerated() {
+          grid.put(part, in: area.row(top + line))
+        }
+      case .heading(let text): grid.put(StyledText(text, .header), in: area.row(top))
+      case .sidesHeader: FieldTable(sides).draw(on: &grid, in: area.row(top))
+      case .sides:
+        let selected = index == selection ? side - 1 : nil
+        FieldTable(sides, selection: selected, isFocused: true).drawRow(side - 1, on: &grid, in: area.row(top))
+      case .field(let field): draw(field, isSelected: index == selection, on: &grid, in: area.row(top))
+      }
+    }
+  }
+
+  private func draw(_ field: InspectorField, isSelected: Bool, on grid: inout Grid, in row: Rect) {
+    guard !row.isEmpty else { return }
+    if isSelected { grid.fill(row, Style(.selection)) }
+    let places = row.columns([.flex(2), .flex(6), .fixed(min(14, row.width / 5))], gap: 1)
+    let texts: [StyledText] = [
+      StyledText("\(field.isUnsent ? "· " : "  ")\(field.name)", field.isUnsent ? .local : .text),
+      field.value.map { StyledText($0.text) } ?? StyledText("cleared", .dim), StyledText(field.type, .dim),
+    ]
+    for (text, place) in zip(texts, places) { grid.put(isSelected ? text.on(.selection) : text, in: place) }
+  }
+
+  /// The rows that an item takes.
+  static func height(of item: InspectorItem, width: Int, _ glyphs: GlyphSet) -> Int {
+    if case .text(let text) = item { max(1, wrap(text, to: width, glyphs).count) } else { 1 }
+  }
+
+  /// The rows above an item.
+  func top(of index: Int, width: Int, _ glyphs: GlyphSet) -> Int {
+    (items ?? []).prefix(index).reduce(0) { $0 + Self.height(of: $1, width: width, glyphs) }
+  }
+}
+
+/// Everything about an operation.
+struct OperationInspector: Inspector {
+  let id: Int64
+  private let world: World
+
+  init(_ id: Int64, _ world: World) { (self.id, self.world) = (id, world) }
+
+  /// Nil while it is being read.
+  var detail: OperationDetail?? {
+    guard let read = world.data.operation, read.id == id else { return nil }
+    return .some(read.value)
+  }
+
+  var missing: String { "Operation \(id) is no longer known" }
+
+  var items: [InspectorItem]? {
+    guard let detail else { return nil }
+    guard let detail else { return [] }
+    var items: [InspectorItem] = []
+    if let operation = detail.operation {
+      items += live(operation, detail)
+    } else if let history = detail.history {
+      items.append(.text(StyledText(history.kind.phrase(history.type, history.key).sentence, .strong)))
+      items.append(
+        .text(StyledText("Ended \(world.time(history.endedAt)): \(history.ending.words), \(history.cause.text)"))
+      )
+    }
+    if !detail.attempts.isEmpty { items += [.text(""), .heading("ATTEMPTS")] }
+    for attempt in detail.attempts {
+      let took = Format.seconds(attempt.seconds)
+      items.append(
+        .text([
+          .init("\(attempt.number)  \(world.time(attempt.at))  \(took)  ", .dim),
+          .init(attempt.code.map { Words.joined(attempt.message ?? "", $0) } ?? "ok"),
+        ])
+      )
+      if let response = attempt.response { items.append(.text(StyledText("   \(response)", .dim))) }
+    }
+    return items
+  }
+
+  private func live(_ operation: QueuedOperation, _ detail: OperationDetail) -> [InspectorItem] {
+    var items: [InspectorItem] = [
+      .text(StyledText(operation.kind.phrase(operation.type, operation.key).sentence, .strong)),
+      .text([
+        .init("\(operation.state.mark) \(Words.state(operation.state.rawValue).sentence)", operation.state.role),
+        .init(": \(operation.cause.text)"),
+      ]),
+    ]
+    if operation.attempts > 0 || operation.nextAttemptAt != nil {
+      let next = operation.nextAttemptAt.map { "; next attempt \(world.time($0))" } ?? ""
+      items.append(
+        .text(StyledText("\(operation.attempts) of \(Words.count(operation.maxAttempts, "attempt")) used\(next)", .dim))
+      )
+    }
+    let names = operation.changes.names.sorted()
+    if !names.isEmpty { items += [.text(""), .sidesHeader] }
+    let server = detail.server
+    items += names.map { name in
+      .sides(
+        FieldTable.Row(
+          name,
+          base: FieldTable.Value(operation.base[name], isChanged: false),
+          local: FieldTable.Value(operation.changes[name], isChanged: operation.changes[name] != operation.base[name]),
+          server: FieldTable.Value(server?.fields[name], isChanged: server?.fields[name] != operation.base[name])
+        )
+      )
+    }
+    let by = operation.enqueuedBy.map { " by \($0.name), PID \($0.pid)" } ?? ""
+    items += [
+      .text(""),
+      .text(
+        StyledText("Enqueued \(world.time(operation.enqueuedAt)) (\(world.ago(operation.enqueuedAt)))\(by).", .dim)
+      ),
+    ]
+    if operation.editedAt != operation.enqueuedAt {
+      items.append(.text(StyledText("Edited \(world.time(operation.editedAt)).", .dim)))
+    }
+    if !operation.blockedBy.isEmpty {
+      let ids = operation.blockedBy.prefix(Words.named).map { "operation \($0)" }.joined(separator: ", ")
+      items.append(.text(StyledText("Waits for \(ids).", .dim)))
+    }
+    return items
+  }
+
+  /// The operation as a row of the queue, while it is queued.
+  var row: QueueRow? {
+    guard case .some(.some(let detail)) = detail, let operation = detail.operation else { return nil }
+    return QueueRow(operation, serverTag: detail.server?.changeTag)
+  }
+}
+
+extension FieldTable.Value {
+  /// A side of a field as the screen shows it; nil: no value.
+  init(_ value: FieldValue?, isChanged: Bool) {
+    self.init(value?.text ?? "", isMissing: value == nil, isChanged: isChanged)
+  }
+
+  /// The value as a text that is not in a table.
+  var shown: String { isMissing ? "–" : text }
+}
+
+/// Everything about a record of the local copy.
+struct RecordInspector: Inspector {
+  let key: RecordKey
+  private let world: World
+
+  init(_ key: RecordKey, _ world: World) { (self.key, self.world) = (key, world) }
+
+  var missing: String { "The local copy has no record \(key.name) in zone \(key.zone)" }
+
+  /// Nil while it is being read.
+  var detail: RecordDetail?? {
+    guard let read = world.data.record, read.id == key else { return nil }
+    return .some(read.value)
+  }
+
+  var items: [InspectorItem]? {
+    guard let detail else { return nil }
+    guard let detail, detail.row != nil || detail.server != nil || detail.operation != nil else { return [] }
+    let record = detail.row?.record ?? detail.server
+    let type = record?.type ?? detail.operation?.type ?? ""
+    var items: [InspectorItem] = [.text(StyledText("\(type) \(key.name) in zone \(key.zone)", .strong))]
+    if let operation = detail.operation {
+      items.append(
+        .text([
+          .init("\(operation.state.mark) Unsent \(operation.kind.verb)", operation.state.role),
+          .init(", operation \(operation.id): \(operation.cause.text)"),
+        ])
+      )
+    }
+    if let server = detail.server {
+      let by = server.modifiedBy.map { " by \(world.user($0))" } ?? ""
+      items.append(
+        .text(
+          StyledText(
+            "On the server since \(world.time(server.createdAt)), changed \(world.time(server.modifiedAt))\(by)",
+            .dim
+          )
+        )
+      )
+    } else {
+      items.append(.text(StyledText("Not on the server yet", .dim)))
+    }
+    items.append(.text(""))
+    let unsent = detail.operation?.changes.names ?? []
+    let fields = record?.fields ?? [:]
+    items += Set(fields.keys).union(unsent).sorted().map { name in
+      .field(
+        InspectorField(
+          name: name,
+          value: fields[name],
+          type: fields[name]?.wireType ?? "",
+          isUnsent: unsent.contains(name)
+        )
+      )
+    }
+    return items
+  }
+}

@@ -1,0 +1,151 @@
+import CloudService
+import CloudSync
+import TerminalUI
+
+/// The rows that are marked.
+enum Marks<ID: Hashable & Sendable>: Hashable, Sendable {
+  /// These, each with the version that was shown.
+  case some([ID: String])
+  /// All that match but these, each with the version that was shown.
+  case allBut([ID: String])
+
+  func contains(_ id: ID) -> Bool {
+    switch self {
+    case .some(let marked): marked[id] != nil
+    case .allBut(let others): others[id] == nil
+    }
+  }
+
+  /// The number of marked rows of a list.
+  func count(of total: Int) -> Int {
+    switch self {
+    case .some(let marked): marked.count
+    case .allBut(let others): max(0, total - others.count)
+    }
+  }
+
+  var isEmpty: Bool { self == .some([:]) }
+
+  mutating func toggle(_ id: ID, _ version: String) {
+    switch self {
+    case .some(var marked):
+      marked[id] = marked[id] == nil ? version : nil
+      self = .some(marked)
+    case .allBut(var others):
+      others[id] = others[id] == nil ? version : nil
+      self = .allBut(others)
+    }
+  }
+}
+
+/// The position in a list, the marks, and the filter as it is typed.
+struct ListState<ID: Hashable & Sendable>: Sendable {
+  /// The selected row, as an index of the whole list.
+  private(set) var cursor = 0
+  private(set) var offset = 0
+  /// The selected row's identity: when rows are added or removed, the cursor stays with it.
+  private(set) var selected: ID?
+  var marks = Marks<ID>.some([:])
+  /// Where a range began.
+  private(set) var anchor: Int?
+  /// The filter while it is typed.
+  var input: InputLine?
+  var filterText = ""
+  var filterError: FilterError?
+
+  /// The rows that were read, as far as the list needs to know them.
+  struct Rows {
+    var total: Int
+    var offset: Int
+    var ids: [ID]
+    var versions: [String]
+
+    subscript(index: Int) -> (id: ID, version: String)? {
+      ids.indices.contains(index - offset) ? (ids[index - offset], versions[index - offset]) : nil
+    }
+  }
+
+  /// Moves to a row of the list, keeping it visible.
+  mutating func move(to row: Int, _ rows: Rows, visible: Int) {
+    place(row, rows, visible: visible)
+    selected = rows[cursor]?.id
+  }
+
+  private mutating func place(_ row: Int, _ rows: Rows, visible: Int) {
+    cursor = max(0, min(row, rows.total - 1))
+    offset = Table.offset(showing: cursor, from: offset, visible: visible, total: rows.total)
+  }
+
+  /// Follows other rows or another size: the cursor stays with its row, on the same line where that is possible.
+  ///
+  /// - Parameter isFocused: whether the keyboard acts on the list. If it does not, a cursor at the top stays at the top.
+  mutating func follow(_ rows: Rows, visible: Int, isFocused: Bool = true) {
+    if let selected, isFocused || cursor > 0, let place = rows.ids.firstIndex(of: selected) {
+      let moved = rows.offset + place - cursor
+      cursor += moved
+      offset = max(0, offset + moved)
+    }
+    place(cursor, rows, visible: visible)
+    selected = rows[cursor]?.id ?? selected
+  }
+
+  /// Begins anew, as with another filter.
+  mutating func reset() {
+    (cursor, offset, selected, anchor) = (0, 0, nil, nil)
+    marks = .some([:])
+  }
+
+  /// Where a command moves to; nil if it is no move.
+  static func target(of id: CommandID, from row: Int, visible: Int, total: Int) -> Int? {
+    switch id {
+    case .down: row + 1
+    case .up: row - 1
+    case .pageDown: row + max(1, visible - 1)
+    case .pageUp: row - max(1, visible - 1)
+    case .halfDown: row + max(1, visible / 2)
+    case .halfUp: row - max(1, visible / 2)
+    case .top: 0
+    case .bottom: total - 1
+    default: nil
+    }
+  }
+
+  // MARK: - Marks
+
+  mutating func toggleMark(_ rows: Rows, visible: Int) {
+    if let row = rows[cursor] { marks.toggle(row.id, row.version) }
+    move(to: cursor + 1, rows, visible: visible)
+  }
+
+  /// Begins a range, or marks from its beginning to the cursor.
+  ///
+  /// - Returns: whether a range has begun.
+  mutating func markRange(_ rows: Rows) -> Bool {
+    guard let start = anchor else {
+      anchor = cursor
+      return true
+    }
+    anchor = nil
+    for index in min(start, cursor)...max(start, cursor) {
+      guard let row = rows[index], !marks.contains(row.id) else { continue }
+      marks.toggle(row.id, row.version)
+    }
+    return false
+  }
+
+  mutating func toggleAll() { marks = marks == .allBut([:]) ? .some([:]) : .allBut([:]) }
+
+  mutating func invertMarks() {
+    marks =
+      switch marks {
+      case .some(let marked): .allBut(marked)
+      case .allBut(let others): .some(others)
+      }
+  }
+
+  /// The marks on rows that the list shows, for a table.
+  func marked(_ rows: Rows) -> Set<Int> {
+    guard !marks.isEmpty else { return [] }
+    return Set(rows.ids.indices.filter { marks.contains(rows.ids[$0]) }.map { $0 + rows.offset })
+  }
+}

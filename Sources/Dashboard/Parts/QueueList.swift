@@ -1,0 +1,264 @@
+import CloudKit
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// The queue as a list.
+enum QueueKind: ListKind {
+  static var emptyListing: QueueListing { QueueListing() }
+  static var filter: any WritableKeyPath<QueueListing, ListFilter> & Sendable { \.filter }
+  static var table: FilterTable? { .queue }
+  static func page(_ data: ViewData) -> ListPage<QueueListing, QueueRow>? { data.queue }
+  static func version(of row: QueueRow) -> String { row.version }
+}
+
+typealias QueueList = RowList<QueueKind>
+
+extension RowList where Kind == QueueKind {
+  private static let problemStates: Set<OperationState> = [.failed, .conflict]
+
+  // MARK: - Commands
+
+  /// Runs a command on the queue; nil if it is no such command.
+  mutating func act(_ id: CommandID, _ world: World, visible: Int) -> [Step]? {
+    switch id {
+    case .retry: return retry(world, visible: visible)
+    case .discard: return discard(world)
+    case .pauseThese: return pause(world)
+    case .retryAll: return [.push(Question(.retryAll(listing, filter: state.filterText)))]
+    case .problems:
+      showOnly(listing.states == Self.problemStates ? [] : Self.problemStates)
+      return []
+    case .order:
+      let orders = QueueListing.Order.allCases
+      var next = listing
+      next.order = orders[((orders.firstIndex(of: listing.order) ?? 0) + 1) % orders.count]
+      list(next)
+      return [.notice("Order: \(next.order.name)")]
+    case .nextTab, .previousTab:
+      turn(id == .nextTab ? 1 : -1, world)
+      return []
+    case .causes: return [.push(CausesScreen(listing))]
+    case .open: return selected(world).map { [.push(OperationScreen($0.id))] } ?? []
+    case .copy: return copy(world)
+    case .export: return [.effect(.export(exported))]
+    default: return perform(id, world, visible: visible)
+    }
+  }
+
+  mutating func showOnly(_ states: Set<OperationState>) {
+    var next = listing
+    next.states = states
+    list(next)
+  }
+
+  /// The marked operations; nil if none is marked.
+  private var selection: Selection? {
+    switch state.marks {
+    case .some(let marked): marked.isEmpty ? nil : .ids(marked.keys.sorted())
+    case .allBut(let others): .listing(listing, except: Set(others.keys))
+    }
+  }
+
+  /// What an export writes: the marked operations, else all that the list shows.
+  private var exported: Export {
+    switch state.marks {
+    case .some(let marked): marked.isEmpty ? .allOperations(listing, except: []) : .operations(marked.keys.sorted())
+    case .allBut(let others): .allOperations(listing, except: Set(others.keys))
+    }
+  }
+
+  private var versions: [Int64: String] {
+    if case .some(let marked) = state.marks { marked } else { [:] }
+  }
+
+  private mutating func retry(_ world: World, visible: Int) -> [Step] {
+    if let selection {
+      state.marks = .some([:])
+      return [.effect(.give(.perform(.retry, selection)))]
+    }
+    guard let row = selected(world) else { return [] }
+    guard acted[row.id] != row.version else { return [] }
+    acted[row.id] = row.version
+    state.move(to: state.cursor + 1, rows(world), visible: visible)
+    return [.effect(.give(.perform(.retry, .ids([row.id]))))]
+  }
+
+  private mutating func discard(_ world: World) -> [Step] {
+    if let selection {
+      let count = state.marks.count(of: page(world)?.total ?? 0)
+      return [.push(Question(.discard(selection, versions: versions, count: count)))]
+    }
+    guard let row = selected(world) else { return [] }
+    return [.push(Question(.discardOne(row)))]
+  }
+
+  private mutating func pause(_ world: World) -> [Step] {
+    guard let selection else {
+      guard let row = selected(world) else { return [] }
+      return [.effect(.give(.togglePauseOf(row.id)))]
+    }
+    let shown = page(world)?.rows.filter { state.marks.contains($0.id) } ?? []
+    let verb: QueueVerb = !shown.isEmpty && shown.allSatisfy { $0.state == .paused } ? .resume : .pause
+    state.marks = .some([:])
+    return [.effect(.give(.perform(verb, selection)))]
+  }
+
+  private func copy(_ world: World) -> [Step] {
+    let marked = page(world)?.rows.filter { state.marks.contains($0.id) } ?? []
+    let rows = marked.isEmpty ? selected(world).map { [$0] } ?? [] : marked
+    guard !rows.isEmpty else { return [] }
+    let lines = rows.map { row in
+      [
+        String(row.id), row.kind.verb, row.title, row.key.zone, Words.state(row.state.rawValue), row.cause.text,
+      ].joined(separator: "\t")
+    }
+    return [.effect(.copy(lines.joined(separator: "\n")))]
+  }
+
+  /// The states that a tab can show now, with their number; nil: all.
+  static func tabs(_ world: World) -> [(state: OperationState?, count: Int)] {
+    guard let queue = world.status?.queue else { return [] }
+    let counts: [(OperationState, Int)] = [
+      (.pending, queue.pending), (.inFlight, queue.inFlight), (.waiting, queue.waiting), (.failed, queue.failed),
+      (.conflict, queue.conflicts), (.paused, queue.paused),
+    ]
+    return [(nil, queue.total)] + counts.filter { $0.1 > 0 }.map { ($0.0, $0.1) }
+  }
+
+  private mutating func turn(_ step: Int, _ world: World) {
+    let states = Self.tabs(world).map(\.state)
+    let now = listing.states.count == 1 ? listing.states.first : nil
+    let index = states.firstIndex(of: now) ?? 0
+    showOnly(states[(index + step + states.count) % states.count].map { [$0] } ?? [])
+  }
+
+  func availability(of id: CommandID, _ world: World) -> Availability {
+    let isMarked = !state.marks.isEmpty
+    let row = selected(world)
+    switch id {
+    case .retry where !isMarked:
+      guard let row else { return .no("No change is selected") }
+      return row.state == .failed || row.state == .waiting
+        ? .now : .no("This change is \(Words.state(row.state.rawValue)), not failed or retrying")
+    case .discard where !isMarked:
+      guard let row else { return .no("No change is selected") }
+      return row.state == .inFlight ? .no("This change is being sent") : .now
+    case .pauseThese where !isMarked:
+      guard let row else { return .no("No change is selected") }
+      return [.paused, .pending, .waiting].contains(row.state)
+        ? .now : .no("This change is \(Words.state(row.state.rawValue)) and cannot be paused")
+    case .retryAll:
+      let count = page(world).map(\.retryable) ?? world.status?.queue.retryable ?? 0
+      return count == 0 ? .no("No change here failed or waits to be retried") : .now
+    case .causes:
+      return (world.status?.queue.retryable ?? 0) > 0 ? .now : .no("No change failed or waits to be retried")
+    case .problems:
+      let queue = world.status?.queue
+      let isEmpty = (queue?.failed ?? 0) + (queue?.conflicts ?? 0) == 0
+      return isEmpty && listing.states.isEmpty ? .no("No change failed, and none is in conflict") : .now
+    case .open, .copy, .mark: return row == nil ? .no("No change is selected") : .now
+    default: return .now
+    }
+  }
+
+  // MARK: - Drawing
+
+  func draw(on grid: inout Grid, in area: Rect, _ world: World, isFocused: Bool) {
+    let isWide = area.width >= 100
+    let columns: [Table.Column] = [
+      Table.Column("STATE", .fixed(8), priority: 5), Table.Column("OP", .fixed(6), priority: 3),
+      Table.Column("RECORD", .flex(3), minimum: 14, priority: 9),
+      Table.Column("ZONE", .flex(1), minimum: isWide ? 8 : 400),
+      Table.Column("WHY", .flex(6), minimum: 20, priority: 8),
+      Table.Column("SINCE", .fixed(isWide ? 12 : 6), priority: 2),
+      Table.Column("NEXT", .fixed(9), priority: 1),
+    ]
+    table(columns, world, isFocused: isFocused, empty: emptyText(world), visible: Table.visibleRows(in: area)) { row in
+      let role = row.state.role
+      return Table.Row(
+        [
+          StyledText(Words.state(row.state.rawValue), role), StyledText(row.kind.verb), StyledText(row.title),
+          StyledText(row.key.zone, .dim), StyledText(row.cause.brief(world.format, now: world.now), .dim),
+          StyledText(isWide ? world.clock(row.enqueuedAt) : world.shortest(row.enqueuedAt), .dim),
+          StyledText(next(row, world), .dim),
+        ],
+        mark: StyledText(row.state.mark, role)
+      )
+    }.draw(on: &grid, in: area)
+  }
+
+  private func next(_ row: QueueRow, _ world: World) -> String {
+    if let at = row.nextAttemptAt { return world.time(at) }
+    return row.state == .pending && row.cause == .ready ? "now" : ""
+  }
+
+  private func emptyText(_ world: World) -> String {
+    if world.status?.hasStore == false { return "No store yet" }
+    if listing.states == Self.problemStates { return "Nothing failed, and nothing is in conflict" }
+    return listing == QueueListing() ? "Nothing waits to be sent" : "No change matches; Esc shows all"
+  }
+
+  /// The states with their numbers, as tabs.
+  func tabs(_ world: World, width: Int, _ glyphs: GlyphSet) -> StyledText {
+    let isProblems = listing.states == Self.problemStates
+    let items = Self.tabs(world).map { tab in
+      Tabs.Item(
+        tab.state.map { Words.state($0.rawValue) } ?? "all",
+        count: tab.count,
+        role: tab.state?.role ?? .text,
+        isSelected: isProblems
+          ? false
+          : tab.state == nil
+            ? listing.states.isEmpty
+            : listing.states == [tab.state].reduce(into: Set()) { if let state = $1 { $0.insert(state) } }
+      )
+    }
+    let problems = Tabs.Item("problems", count: page(world)?.total ?? 0, role: .error, isSelected: true)
+    return Tabs(isProblems ? [problems] + items : items).text(width: width, glyphs)
+  }
+}
+
+extension QueueListing.Order {
+  var name: String {
+    switch self {
+    case .worst: "worst first"
+    case .oldest: "oldest first"
+    case .newest: "newest first"
+    }
+  }
+}
+
+extension QueueRow {
+  /// `Task/t1041`, or `zone notes`.
+  var title: String {
+    if key.name.isEmpty { return "zone \(key.zone)" }
+    return type.map { "\($0)/\(key.name)" } ?? key.name
+  }
+}
+
+extension OperationState {
+  var role: StyleRole {
+    switch self {
+    case .pending: .pending
+    case .inFlight: .active
+    case .waiting: .warning
+    case .failed: .error
+    case .paused: .dim
+    case .conflict: .conflict
+    }
+  }
+
+  /// A mark that shows the state without colour.
+  var mark: String {
+    switch self {
+    case .pending: "·"
+    case .inFlight: ">"
+    case .waiting: "~"
+    case .failed: "!"
+    case .paused: "="
+    case .conflict: "?"
+    }
+  }
+}

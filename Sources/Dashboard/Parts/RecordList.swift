@@ -1,0 +1,110 @@
+import CloudKit
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// The records of the local copy, with queued changes applied, as a list.
+enum RecordKind: ListKind {
+  static var emptyListing: RecordListing { RecordListing() }
+  static var filter: any WritableKeyPath<RecordListing, ListFilter> & Sendable { \.filter }
+  static var table: FilterTable? { nil }
+  static func page(_ data: ViewData) -> ListPage<RecordListing, RecordRow>? { data.records }
+  static func version(of row: RecordRow) -> String { row.changeTag ?? "" }
+}
+
+typealias RecordList = RowList<RecordKind>
+
+extension RowList where Kind == RecordKind {
+  /// Runs a command on the records; nil if it is no such command.
+  mutating func act(_ id: CommandID, _ world: World, visible: Int) -> [Step]? {
+    switch id {
+    case .order:
+      var next = listing
+      next.order = listing.order == .newest ? .name : .newest
+      list(next)
+      return [.notice("Order: \(next.order.name)")]
+    case .open: return selected(world).map { [.push(RecordScreen($0.record.key))] } ?? []
+    case .copy:
+      let marked = page(world)?.rows.filter { state.marks.contains($0.id) } ?? []
+      let rows = marked.isEmpty ? selected(world).map { [$0] } ?? [] : marked
+      guard !rows.isEmpty else { return [] }
+      let lines = rows.map {
+        [$0.record.key.name, $0.record.type, $0.record.key.zone, $0.record.fields.text].joined(separator: "\t")
+      }
+      return [.effect(.copy(lines.joined(separator: "\n")))]
+    case .export:
+      if case .some(let marked) = state.marks, !marked.isEmpty {
+        return [.effect(.export(.records(marked.keys.sorted())))]
+      }
+      return [.effect(.export(.allRecords(listing)))]
+    default: return perform(id, world, visible: visible)
+    }
+  }
+
+  func availability(of id: CommandID, _ world: World) -> Availability {
+    switch id {
+    case .open, .copy, .mark: selected(world) == nil ? .no("No record is selected") : .now
+    default: .now
+    }
+  }
+
+  func draw(on grid: inout Grid, in area: Rect, _ world: World, isFocused: Bool) {
+    let isWide = area.width >= 100
+    let columns = [
+      Table.Column("NAME", .flex(3), minimum: 12, priority: 9), Table.Column("TYPE", .flex(1), minimum: 8, priority: 3),
+      Table.Column("ZONE", .flex(1), minimum: 8, priority: 2),
+      Table.Column("CHANGED", .fixed(isWide ? 12 : 8), priority: 4),
+      Table.Column("BY", .flex(1), minimum: isWide ? 11 : 400),
+      Table.Column("FIELDS", .flex(7), minimum: 16, priority: 8),
+    ]
+    table(columns, world, isFocused: isFocused, empty: emptyText(world), visible: Table.visibleRows(in: area)) { row in
+      let record = row.record
+      let changed =
+        row.operation != nil ? "unsent" : isWide ? world.clock(record.modifiedAt) : world.short(record.modifiedAt)
+      return Table.Row(
+        [
+          StyledText(record.key.name), StyledText(record.type, .dim), StyledText(record.key.zone, .dim),
+          StyledText(changed, row.operation != nil ? .pending : .dim),
+          StyledText(record.modifiedBy.map { world.user($0) } ?? "", .dim), StyledText(record.fields.text),
+        ],
+        mark: row.operationState.map { StyledText($0.mark, $0.role) } ?? ""
+      )
+    }.draw(on: &grid, in: area)
+  }
+
+  private func emptyText(_ world: World) -> String {
+    if world.status?.hasStore == false { return "No store yet" }
+    return listing.filter == .none ? "No records" : "No record matches; Esc shows all"
+  }
+}
+
+extension RecordListing.Order {
+  var name: String {
+    switch self {
+    case .newest: "newest change first"
+    case .name: "by zone and name"
+    }
+  }
+}
+
+extension World {
+  /// A time in at most eight cells: `14:03:21`, of another day `Nov 21`.
+  func short(_ milliseconds: Int64?) -> String {
+    guard let milliseconds else { return "" }
+    let clock = format.clock(milliseconds, now: now)
+    return clock.count > 5 ? String(clock.prefix(6)) : format.time(milliseconds, now: now)
+  }
+
+  /// A time in at most six cells: `14:03`, of another day `Nov 21`.
+  func shortest(_ milliseconds: Int64) -> String {
+    let clock = format.clock(milliseconds, now: now)
+    return clock.count > 5 ? String(clock.prefix(6)) : clock
+  }
+
+  /// A user: whether it is this store's own, else a short form of the name.
+  func user(_ name: String) -> String {
+    if name == status?.identity { return "this user" }
+    return name.count > 12 ? "\(name.prefix(6))…\(name.suffix(4))" : name
+  }
+}

@@ -1,0 +1,202 @@
+import CloudKit
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// A kind of list: where its rows come from.
+protocol ListKind: Sendable {
+  associatedtype Listing: Hashable & Sendable
+  associatedtype Row: Identifiable & Hashable & Sendable where Row.ID: Sendable
+
+  static var emptyListing: Listing { get }
+  static var filter: any WritableKeyPath<Listing, ListFilter> & Sendable { get }
+  /// The list whose columns an expression may name; nil: only words.
+  static var table: FilterTable? { get }
+  static func page(_ data: ViewData) -> ListPage<Listing, Row>?
+  /// The version that a decision about the row applies to.
+  static func version(of row: Row) -> String
+}
+
+/// A list with its position, marks and filter. It behaves alike in a pane and in full.
+struct RowList<Kind: ListKind>: Sendable {
+  typealias ID = Kind.Row.ID
+
+  var state = ListState<ID>()
+  var listing = Kind.emptyListing
+  /// Rows that a command was given for, in the version that was shown: a key that is held acts once on each.
+  var acted: [ID: String] = [:]
+
+  // MARK: - Rows
+
+  /// What was read for this list as it is listed now; nil while it is being read.
+  func page(_ world: World) -> ListPage<Kind.Listing, Kind.Row>? {
+    Kind.page(world.data).flatMap { $0.listing == listing ? $0 : nil }
+  }
+
+  func rows(_ world: World) -> ListState<ID>.Rows {
+    guard let page = page(world) else { return ListState<ID>.Rows(total: 0, offset: 0, ids: [], versions: []) }
+    return ListState<ID>.Rows(
+      total: page.total,
+      offset: page.window.offset,
+      ids: page.rows.map(\.id),
+      versions: page.rows.map(Kind.version)
+    )
+  }
+
+  /// The selected row, if it has been read.
+  func selected(_ world: World) -> Kind.Row? { page(world)?[state.cursor] }
+
+  /// The part to read: whole pages around what is visible, so that moving within them reads nothing.
+  func part(visible: Int) -> ListPart<Kind.Listing> {
+    let page = max(50, visible * 2)
+    return ListPart(listing, offset: max(0, state.offset / page - 1) * page, limit: page * 4)
+  }
+
+  /// Whether the rows are still being read.
+  func isWaiting(_ world: World) -> Bool {
+    world.readFailure == nil && (world.status?.hasStore ?? true) && page(world) == nil
+  }
+
+  mutating func follow(_ world: World, visible: Int, isFocused: Bool = true) {
+    guard let page = page(world) else { return }
+    state.follow(rows(world), visible: visible, isFocused: isFocused)
+    guard !acted.isEmpty else { return }
+    let shown = Dictionary(page.rows.map { ($0.id, Kind.version(of: $0)) }) { first, _ in first }
+    acted = acted.filter { shown[$0.key] == $0.value }
+  }
+
+  // MARK: - Commands
+
+  /// Runs what every list does; nil if the command is no such.
+  mutating func perform(_ id: CommandID, _ world: World, visible: Int) -> [Step]? {
+    let rows = rows(world)
+    if let row = ListState<ID>.target(of: id, from: state.cursor, visible: visible, total: rows.total) {
+      state.move(to: row, rows, visible: visible)
+      return []
+    }
+    switch id {
+    case .filter: state.input = InputLine(prompt: "/", text: state.filterText)
+    case .mark: state.toggleMark(rows, visible: visible)
+    case .markRange:
+      return state.markRange(rows) ? [.notice("Range begun; move, then v marks up to there")] : []
+    case .markAll: state.toggleAll()
+    case .invertMarks: state.invertMarks()
+    default: return nil
+    }
+    return []
+  }
+
+  /// Clears the marks, else the filter. Returns whether there was anything to clear.
+  mutating func clear() -> Bool {
+    if !state.marks.isEmpty {
+      state.marks = .some([:])
+      return true
+    }
+    guard !state.filterText.isEmpty || listing != Kind.emptyListing else { return false }
+    state.filterText = ""
+    state.filterError = nil
+    list(Kind.emptyListing)
+    return true
+  }
+
+  mutating func list(_ listing: Kind.Listing) {
+    guard listing != self.listing else { return }
+    self.listing = listing
+    state.reset()
+    acted = [:]
+  }
+
+  mutating func setFilter(_ text: String) {
+    state.filterText = text
+    switch ListFilter.parse(text, of: Kind.table) {
+    case .success(let filter):
+      state.filterError = nil
+      var listing = listing
+      listing[keyPath: Kind.filter] = filter
+      list(listing)
+    case .failure(let error): state.filterError = error
+    }
+  }
+
+  mutating func type(_ key: Key) -> [Step]? {
+    guard var input = state.input else { return nil }
+    switch key {
+    case .enter:
+      state.input = nil
+      return state.filterError.map { [.failure("\($0)")] } ?? []
+    case .escape:
+      state.input = nil
+      setFilter("")
+    default:
+      guard input.handle(key) else { return [] }
+      state.input = input
+      setFilter(input.text)
+    }
+    return []
+  }
+
+  /// The filter while it is typed, with the count or the mistake.
+  func prompt(_ world: World) -> Prompt? {
+    state.input.map { Prompt(input: $0, note: filterNote(world)) }
+  }
+
+  private func filterNote(_ world: World) -> StyledText {
+    if let error = state.filterError { return StyledText("column \(error.column): \(error.message)", .error) }
+    guard let page = page(world) else { return StyledText("searching…", .dim) }
+    let count = Words.count(page.total, "match", "matches")
+    return StyledText(page.isCounted ? count : "\(count) so far", .dim)
+  }
+
+  /// The number of rows, the marks and the filter, for a frame's note.
+  func note(_ world: World) -> StyledText {
+    var parts: [StyledText.Span] = []
+    if !state.filterText.isEmpty {
+      parts.append(.init("/\(state.filterText)  ", state.filterError == nil ? .match : .error))
+    }
+    guard let page = page(world) else {
+      return StyledText(parts + [.init(isWaiting(world) ? "loading…" : "", .dim)])
+    }
+    let marked = state.marks.count(of: page.total)
+    if marked > 0 { parts.append(.init("\(Format.number(marked)) marked  ", .marked)) }
+    parts.append(.init(Format.number(page.total) + (page.isCounted ? "" : "+"), .dim))
+    return StyledText(parts)
+  }
+
+  // MARK: - Drawing
+
+  /// The visible rows as a table has them. A row that has not been read yet says so.
+  func table(
+    _ columns: [Table.Column],
+    _ world: World,
+    isFocused: Bool,
+    empty: String,
+    visible: Int,
+    row: (Kind.Row) -> Table.Row
+  )
+    -> Table
+  {
+    let page = page(world)
+    let indices = (state.offset..<state.offset + max(0, visible)).clamped(to: 0..<(page?.total ?? 0))
+    let loading = Table.Row([StyledText("loading…", .dim)])
+    let isSearching = isWaiting(world) || page?.isCounted == false
+    let isUnread = page == nil && world.readFailure != nil
+    return Table(
+      columns: columns,
+      rows: indices.map { index in page?[index].map(row) ?? loading },
+      offset: state.offset,
+      total: page?.total ?? 0,
+      selection: state.cursor,
+      marked: state.marked(rows(world)),
+      isFocused: isFocused,
+      emptyText: isUnread
+        ? "The store cannot be read" : isSearching ? (state.filterText.isEmpty ? "loading…" : "searching…") : empty
+    )
+  }
+}
+
+/// A line that is being typed, with a remark at its right.
+struct Prompt: Sendable {
+  var input: InputLine
+  var note: StyledText
+}

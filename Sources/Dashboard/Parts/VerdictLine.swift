@@ -1,0 +1,139 @@
+import CloudKit
+import CloudSync
+import Facts
+import TerminalUI
+
+extension Verdict.Urgency {
+  var role: StyleRole {
+    switch self {
+    case .act: .error
+    case .look, .waits: .warning
+    case .fine: .ok
+    }
+  }
+}
+
+extension Verdict {
+  /// A key that helps, with its label and what it does.
+  struct Help: Hashable, Sendable {
+    var key: Key
+    var label: String
+    var command: CommandID
+
+    init(_ key: Character, _ label: String, _ command: CommandID) {
+      (self.key, self.label, self.command) = (.character(key), label, command)
+    }
+  }
+
+  /// The keys that help in this state. On the overview they win over every other meaning.
+  func help(isReadOnly: Bool) -> [Help] {
+    switch self {
+    case .unreadable: [Help("q", "quit", .quit)]
+    case .wrongAccount, .blocked: [Help("2", "account", .view2)]
+    case .signedOut: [Help("y", "copy URL", .copy)]
+    case .decisionNeeded: [Help("7", "decide", .view7)]
+    case .failed: [Help("!", "show them", .problems)] + (isReadOnly ? [] : [Help("R", "retry all", .retryAll)])
+    case .conflicts: [Help("c", "resolve", .conflicts)]
+    case .paused: isReadOnly ? [] : [Help("p", "resume", .pauseAll)]
+    case .notSyncing: isReadOnly ? [] : [Help("s", "sync once", .syncOnce), Help("S", "keep syncing", .keepSyncing)]
+    case .offline, .retrying: isReadOnly ? [] : [Help("f", "try now", .flush)]
+    case .neverSynced, .outOfDate: isReadOnly ? [] : [Help("s", "sync once", .syncOnce)]
+    case .partlyPaused: [Help("3", "queue", .view3)]
+    case .sending, .throttled, .waitingForApp, .inSync, .fetching: []
+    }
+  }
+}
+
+extension World {
+  /// The verdict as the top line has it: the mark, the label, and how many conflicts there are besides failures.
+  var badge: (text: String, role: StyleRole) {
+    guard let verdict else { return ("loading…", .dim) }
+    var text = "\(verdict.urgency.rawValue) \(verdict.label)"
+    if case .failed = verdict, let conflicts = status?.queue.conflicts, conflicts > 0 {
+      text += "  \(Words.count(conflicts, "conflict"))"
+    }
+    if case .sending(let done, let total, _, _) = verdict, total > 0 {
+      text += " \(Format.number(done))/\(Format.number(total))"
+    }
+    return (text, verdict.urgency.role)
+  }
+
+  /// The page on which the user signs in; nil where it is not known.
+  var signInURL: String? {
+    guard case .signedOut = verdict else { return nil }
+    return status?.signInURL
+  }
+
+  /// The verdict as a sentence.
+  var sentence: String {
+    guard let verdict else { return "Reading the store…" }
+    if case .signedOut(let unsent) = verdict, !hasCredential || signInURL != nil {
+      let place = signInURL.map { "open \($0.count > 32 ? "\($0.prefix(18))…\($0.suffix(10))" : $0) and " } ?? ""
+      let safe = unsent == 0 ? "" : " \(Words.changes(unsent, "wait"))."
+      return "Signed out: \(place)set CLOUDKIT_WEB_AUTH_TOKEN.\(safe)"
+    }
+    if let syncFailure, case .notSyncing = verdict { return "Syncing stopped: \(syncFailure)" }
+    return "\(verdict.sentence(format, now: now))."
+  }
+}
+
+/// The second line of the overview: what is the matter, and the keys that help.
+struct VerdictLine: Sendable {
+  let world: World
+
+  func draw(on grid: inout Grid, in area: Rect) {
+    guard !area.isEmpty else { return }
+    let help = world.verdict?.help(isReadOnly: world.isReadOnly) ?? []
+    var keys = StyledText([])
+    for hint in help.reversed() {
+      let one: StyledText = [.init(hint.key.name, .key), .init(" \(hint.label)", .keyLabel)]
+      let longer = keys.spans.isEmpty ? one : one + "  " + keys
+      // The sentence keeps most of the line.
+      guard longer.cells(in: grid.glyphs) <= area.width / 2 else { break }
+      keys = longer
+    }
+    let width = keys.cells(in: grid.glyphs)
+    grid.put(keys, in: Rect(x: area.x, y: area.y, width: area.width - 1, height: 1), .trailing)
+    let room = Rect(x: area.x + 1, y: area.y, width: area.width - width - 3, height: 1)
+    grid.put(StyledText(world.sentence), in: room)
+  }
+}
+
+/// The top line: where we are and how it is.
+struct TopLine: Sendable {
+  let world: World
+  /// What the user has opened, from the overview on.
+  let path: [String]
+
+  func draw(on grid: inout Grid, in area: Rect) {
+    guard !area.isEmpty else { return }
+    grid.fill(area, Style(.banner))
+    let (text, role) = world.badge
+    let right = StyledText("\(text) ", role).on(.banner)
+    grid.put(right, in: area, .trailing)
+    let room = Rect(x: area.x, y: area.y, width: area.width - right.cells(in: grid.glyphs) - 1, height: 1)
+    let isProduction = world.scope.environment == "production"
+    let crumbs = path.map { "  ›  \($0)" }.joined()
+    var spans: [StyledText.Span] = [.init(" cktop", .strong)]
+    let place = "  \(world.scope.container)  "
+    let rest = "\(world.scope.database.rawValue)\(world.isReadOnly ? "  read-only" : "")\(crumbs)"
+    let needed = 6 + cells(place) + cells(rest) + 14
+    // Where it is narrow, the view counts more than the container.
+    if needed <= room.width || path.isEmpty { spans.append(.init(place)) } else { spans.append(.init("  ")) }
+    spans.append(isProduction ? .init(" PRODUCTION ", style: Style(.badge)) : .init("development", .dim))
+    spans.append(.init("  \(rest)"))
+    grid.put(
+      StyledText(
+        spans.map {
+          $0.style.role == .badge
+            ? $0
+            : .init(
+              $0.text,
+              style: Style($0.style.role == .text ? .banner : $0.style.role, $0.style.attributes, on: .banner)
+            )
+        }
+      ),
+      in: room
+    )
+  }
+}

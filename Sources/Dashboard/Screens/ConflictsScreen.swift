@@ -1,0 +1,297 @@
+import CloudKit
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// The conflicts: base, local and server side by side, and a side to choose for each field.
+struct ConflictsScreen: Screen {
+  /// A chosen side with the values shown at that time. It is valid while the values are unchanged.
+  private struct Choice: Hashable, Sendable {
+    var side: ConflictSide
+    var field: Conflict.Field
+    var isDeletedOnServer: Bool
+  }
+
+  /// The conflict that is shown.
+  private(set) var shown: Int64?
+  private(set) var field = 0
+  private var choices: [Int64: [String: Choice]] = [:]
+  /// Conflicts that were resolved here and that the store still shows.
+  private(set) var resolved: Set<Int64> = []
+
+  /// - Parameter id: the conflict to show first; nil: the oldest.
+  init(_ id: Int64? = nil) { shown = id }
+
+  var title: String? { "Conflicts" }
+  var scopes: KeyScope { [.everywhere, .conflicts, .fields, .copying, .closing] }
+
+  func wants(_ world: World) -> ViewScope {
+    var scope = ViewScope()
+    scope.conflicts = 500
+    return scope
+  }
+
+  /// The conflicts that are not resolved yet.
+  func open(_ world: World) -> [Conflict] {
+    (world.data.conflicts?.rows ?? []).filter { !resolved.contains($0.id) }
+  }
+
+  func conflict(_ world: World) -> Conflict? {
+    let all = open(world)
+    return all.first { $0.id == shown } ?? (shown == nil ? all.first : nil)
+  }
+
+  mutating func follow(_ world: World) {
+    guard let conflicts = world.data.conflicts else { return }
+    // One that comes again is another conflict.
+    resolved.formIntersection(conflicts.rows.map(\.id))
+    if shown == nil { shown = open(world).first?.id }
+    field = max(0, min(field, (conflict(world)?.fields.count ?? 1) - 1))
+  }
+
+  /// A conflict that could not be resolved is open again.
+  mutating func take(_ receipt: Receipt) {
+    guard receipt.failure != nil, case .resolve(let id, _, _, _) = receipt.command else { return }
+    resolved.remove(id)
+  }
+
+  // MARK: - Choosing
+
+  /// The valid choices for a conflict, by field.
+  func sides(_ conflict: Conflict) -> [String: ConflictSide] {
+    conflict.fields.reduce(into: [:]) { sides, field in
+      guard let choice = choices[conflict.id]?[field.name], choice.field == field,
+        choice.isDeletedOnServer == conflict.isDeletedOnServer
+      else { return }
+      sides[field.name] = choice.side
+    }
+  }
+
+  private mutating func choose(_ side: ConflictSide, _ fields: [Conflict.Field], of conflict: Conflict) {
+    for field in fields {
+      choices[conflict.id, default: [:]][field.name] = Choice(
+        side: side,
+        field: field,
+        isDeletedOnServer: conflict.isDeletedOnServer
+      )
+    }
+  }
+
+  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
+    if id == .back { return [.pop] }
+    let all = open(world)
+    guard let conflict = conflict(world) else {
+      if id == .nextConflict || id == .previousConflict { show(all.first) }
+      return []
+    }
+    switch id {
+    case .down, .nextField: field = min(field + 1, conflict.fields.count - 1)
+    case .up, .previousField: field = max(field - 1, 0)
+    case .nextConflict, .previousConflict:
+      let index = all.firstIndex { $0.id == conflict.id } ?? 0
+      show(all[(index + (id == .nextConflict ? 1 : -1) + all.count) % all.count])
+    case .fieldLocal: take(.local, conflict)
+    case .fieldServer: take(.server, conflict)
+    case .fieldBase: take(.base, conflict)
+    case .allLocal: choose(.local, conflict.fields, of: conflict)
+    case .allServer: choose(.server, conflict.fields, of: conflict)
+    case .allBase: choose(.base, conflict.fields, of: conflict)
+    case .resolve: return resolve(conflict, all)
+    case .allAlike: return resolveAlike(conflict, all)
+    case .wholeValue:
+      guard conflict.fields.indices.contains(field) else { return [] }
+      let row = Self.row(conflict.fields[field], nil, conflict)
+      return [
+        .push(
+          ValueScreen(
+            row.name,
+            [
+              ("Base", row.base.shown, .base), ("Local", row.local.shown, .local),
+              ("Server", row.server.shown, .server),
+            ]
+          )
+        )
+      ]
+    case .copy: return [.effect(.copy(text(conflict)))]
+    default: break
+    }
+    return []
+  }
+
+  private mutating func show(_ conflict: Conflict?) {
+    shown = conflict?.id
+    field = 0
+  }
+
+  private mutating func take(_ side: ConflictSide, _ conflict: Conflict) {
+    guard conflict.fields.indices.contains(field) else { return }
+    choose(side, [conflict.fields[field]], of: conflict)
+    field = min(field + 1, conflict.fields.count - 1)
+  }
+
+  private func isDecided(_ conflict: Conflict) -> Bool { sides(conflict).count == conflict.fields.count }
+
+  private mutating func resolve(_ conflict: Conflict, _ all: [Conflict]) -> [Step] {
+    guard isDecided(conflict) else { return [.failure("Choose a side for every field first: l, s or b, or L, S or B")] }
+    resolved.insert(conflict.id)
+    let index = all.firstIndex { $0.id == conflict.id } ?? 0
+    let rest = (all[index...] + all[..<index]).filter { $0.id != conflict.id }
+    // After the last one its place stays, so that keys that follow do nothing elsewhere.
+    if let next = rest.first { show(next) }
+    return [.effect(.give(.resolve(conflict.id, take: .server, fields: sides(conflict), version: conflict.version)))]
+  }
+
+  private func resolveAlike(_ conflict: Conflict, _ all: [Conflict]) -> [Step] {
+    guard isDecided(conflict) else { return [.failure("Choose a side for every field first: l, s or b, or L, S or B")] }
+    let alike = Self.alike(conflict, all)
+    let versions = Dictionary(uniqueKeysWithValues: alike.map { ($0.id, $0.version) })
+    return [.push(Question(.resolveAlike(versions, fields: sides(conflict), type: conflict.type, like: conflict.id)))]
+  }
+
+  /// The conflicts of the same kind and type in which the same fields differ.
+  static func alike(_ conflict: Conflict, _ all: [Conflict]) -> [Conflict] {
+    all.filter { other in
+      other.type == conflict.type && other.kind == conflict.kind
+        && other.isDeletedOnServer == conflict.isDeletedOnServer
+        && other.fields.map(\.name) == conflict.fields.map(\.name)
+    }
+  }
+
+  func availability(of id: CommandID, _ world: World) -> Availability {
+    guard let conflict = conflict(world) else {
+      return [.nextConflict, .previousConflict].contains(id) && !open(world).isEmpty
+        ? .now
+        : id == .undo || Command.of(id).scopes.contains(.everywhere) || id == .back ? .now : .no("No conflict is shown")
+    }
+    switch id {
+    case .nextConflict, .previousConflict: return open(world).count > 1 ? .now : .no("This is the only conflict")
+    case .resolve, .allAlike: return isDecided(conflict) ? .now : .no("Choose a side for every field first")
+    default: return .now
+    }
+  }
+
+  // MARK: - Drawing
+
+  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
+    let all = open(world)
+    let showsList = area.width >= 90 && !all.isEmpty
+    let parts = area.columns([.fixed(showsList ? 34 : 0), .flexible])
+    if showsList { drawList(all, on: &frame.grid, in: parts[0], world) }
+    let area = parts[1]
+    guard let conflict = conflict(world) else {
+      Box(title: "Conflicts", isFocused: true).draw(on: &frame.grid, in: area)
+      let text: StyledText =
+        world.data.conflicts == nil
+        ? StyledText("loading…", .dim)
+        : all.isEmpty
+          ? StyledText("Every conflict is resolved. Esc goes back, u undoes.", .ok)
+          : StyledText("Resolved. n goes to the next conflict.", .ok)
+      return frame.grid.put(text, in: Box.text(area).row(0))
+    }
+    let index = all.firstIndex { $0.id == conflict.id } ?? 0
+    let title = StyledText("\(conflict.type)/\(conflict.key.name) in zone \(conflict.key.zone)")
+    let note = StyledText("\(index + 1) of \(Format.number(remaining(all, world)))", .dim)
+    Box(title: title, note: showsList ? "" : note, isFocused: true).draw(on: &frame.grid, in: area)
+    draw(conflict, on: &frame.grid, in: Box.text(area), world)
+  }
+
+  /// The number of conflicts that are not resolved yet, read or not.
+  private func remaining(_ all: [Conflict], _ world: World) -> Int {
+    max(all.count, (world.data.conflicts?.total ?? 0) - resolved.count)
+  }
+
+  private func drawList(_ all: [Conflict], on grid: inout Grid, in area: Rect, _ world: World) {
+    let index = all.firstIndex { $0.id == shown } ?? 0
+    let note = StyledText("\(index + 1) of \(Format.number(remaining(all, world)))", .dim)
+    Box(title: "Conflicts", note: note).draw(on: &grid, in: area)
+    let inside = Box.inside(area)
+    let offset = max(0, min(index - inside.height / 2, all.count - inside.height))
+    let rows = all.dropFirst(offset).prefix(inside.height).map { conflict -> [StyledText] in
+      [
+        StyledText(isDecided(conflict) ? "✓" : " ", .ok), StyledText("\(conflict.type)/\(conflict.key.name)"),
+        StyledText(conflict.fields.map(\.name).joined(separator: ", "), .dim),
+      ]
+    }
+    for (line, row) in rows.enumerated() {
+      let place = inside.row(line)
+      let isShown = offset + line == index
+      if isShown { grid.fill(place, Style(.selectionUnfocused)) }
+      for (text, cell) in zip(row, place.columns([.fixed(1), .flex(1), .flex(1)], gap: 1)) {
+        grid.put(isShown ? text.on(.selectionUnfocused) : text, in: cell)
+      }
+    }
+  }
+
+  private func draw(_ conflict: Conflict, on grid: inout Grid, in area: Rect, _ world: World) {
+    let will = wrap([.init("Will be saved:  ", .dim)] + willBeSaved(conflict), to: area.width, grid.glyphs)
+    let top = area.height > 8 ? 2 : 1
+    let below = min(will.count + 1, area.height / 2)
+    let parts = area.rows([
+      .fixed(top), .fixed(max(2, min(conflict.fields.count + 1, area.height - top - below))), .fixed(below), .flexible,
+    ])
+    grid.put(when(conflict, world), in: parts[0].row(0))
+    let sides = sides(conflict)
+    let rows = conflict.fields.map { Self.row($0, sides[$0.name], conflict) }
+    let first = max(0, field - max(1, parts[1].height - 1) + 1)
+    FieldTable(rows, offset: first, selection: field, isFocused: true).draw(on: &grid, in: parts[1])
+    for (line, text) in will.enumerated() { grid.put(text, in: parts[2].row(line + 1)) }
+    let hint = StyledText("What differs inside a long value is highlighted; w shows the values in full.", .dim)
+    grid.put(hint, in: parts[3].row(1))
+  }
+
+  static func row(_ field: Conflict.Field, _ side: ConflictSide?, _ conflict: Conflict) -> FieldTable.Row {
+    let isDeletedHere = conflict.kind == .delete
+    return FieldTable.Row(
+      field.name,
+      base: FieldTable.Value(field.base, isChanged: false),
+      local: isDeletedHere ? .deleted : FieldTable.Value(field.local, isChanged: field.local != field.base),
+      server: conflict.isDeletedOnServer
+        ? .deleted : FieldTable.Value(field.server, isChanged: field.server != field.base),
+      chosen: side.flatMap(FieldTable.Side.init)
+    )
+  }
+
+  private func when(_ conflict: Conflict, _ world: World) -> StyledText {
+    let by = conflict.serverModifiedBy.map { " by \(world.user($0))" } ?? ""
+    let server =
+      conflict.isDeletedOnServer ? "deleted on the server" : "server \(world.clock(conflict.serverModifiedAt))\(by)"
+    let local = "\(conflict.kind == .delete ? "deleted here" : "local") \(world.clock(conflict.editedAt))"
+    return [.init(local, .local), .init("   "), .init(server, .server)]
+  }
+
+  /// What the choices made so far would save.
+  private func willBeSaved(_ conflict: Conflict) -> StyledText {
+    let sides = sides(conflict)
+    guard sides.count == conflict.fields.count else {
+      return StyledText("choose a side for \(Words.count(conflict.fields.count - sides.count, "field"))", .dim)
+    }
+    let resolution = conflict.resolution(.server, sides)
+    guard let left = resolution.left else { return StyledText("nothing; the server's record is kept") }
+    if resolution.kind == .delete { return StyledText("the deletion") }
+    let fields = left.names.sorted().map { "\($0) = \(left[$0]?.text ?? "cleared")" }
+    return StyledText(fields.joined(separator: ",  "))
+  }
+
+  private func text(_ conflict: Conflict) -> String {
+    let rows = conflict.fields.map { Self.row($0, nil, conflict) }
+    let lines = rows.map { [$0.name, $0.base.shown, $0.local.shown, $0.server.shown].joined(separator: "\t") }
+    return (["\(conflict.type)/\(conflict.key.name)\t\(conflict.key.zone)", "FIELD\tBASE\tLOCAL\tSERVER"] + lines)
+      .joined(separator: "\n")
+  }
+}
+
+extension FieldTable.Side {
+  init?(_ side: ConflictSide) {
+    switch side {
+    case .base: self = .base
+    case .local: self = .local
+    case .server: self = .server
+    case .newest: return nil
+    }
+  }
+}
+
+extension FieldTable.Value {
+  fileprivate static let deleted = FieldTable.Value("(deleted)", isChanged: true)
+}

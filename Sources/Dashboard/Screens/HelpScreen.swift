@@ -1,0 +1,99 @@
+import CloudSync
+import Facts
+import TerminalUI
+
+/// The keys of a view, its own first. Enter runs the selected one.
+struct HelpScreen: Screen {
+  /// The view that the keys are for.
+  private let below: any Screen
+  private var cursor = 0
+  private var offset = 0
+
+  init(for screen: any Screen) { below = screen }
+
+  var isOverlay: Bool { true }
+  var scopes: KeyScope { [.everywhere, .moving, .opening, .closing] }
+
+  private enum Line {
+    case heading(String)
+    case command(Command)
+    case mark(String, StyledText)
+  }
+
+  private func lines(_ world: World) -> [Line] {
+    let commands = Command.registry.filter { !$0.scopes.isDisjoint(with: below.scopes) }
+    let general: KeyScope = [.everywhere, .moving, .closing, .demo]
+    func isGeneral(_ command: Command) -> Bool {
+      command.scopes.subtracting([.question, .conflicts]).isSubset(of: general)
+    }
+    let own = commands.filter { !isGeneral($0) && !$0.scopes.isSubset(of: .syncing) }
+    let syncing = commands.filter { $0.scopes.isSubset(of: .syncing) }
+    let moving = commands.filter { $0.scopes.contains(.moving) }
+    let others = commands.filter { isGeneral($0) && !$0.scopes.contains(.moving) }
+    var lines: [Line] = []
+    for (title, part) in [
+      (below.title ?? "Overview", own), ("Syncing", syncing), ("Moving", moving), ("Everywhere", others),
+    ]
+    where !part.isEmpty {
+      lines.append(.heading(title))
+      lines += part.map(Line.command)
+    }
+    lines.append(.heading("Marks"))
+    lines += OperationState.allCases.map {
+      .mark($0.mark, StyledText("a change that is \(Words.state($0.rawValue))", $0.role))
+    }
+    lines += [
+      .mark("■", StyledText("somebody has to act now", .error)),
+      .mark("▲", StyledText("somebody should look", .warning)),
+      .mark("◆", StyledText("waits by itself", .warning)), .mark("●", StyledText("fine", .ok)),
+    ]
+    return lines
+  }
+
+  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
+    let lines = lines(world)
+    let height = Box.inside(world.body).height
+    if let target = ListState<Int>.target(of: id, from: cursor, visible: height, total: lines.count) {
+      cursor = max(0, min(target, lines.count - 1))
+      offset = Table.offset(showing: cursor, from: offset, visible: height, total: lines.count)
+      return []
+    }
+    switch id {
+    case .back, .help: return [.pop]
+    case .open:
+      guard lines.indices.contains(cursor), case .command(let command) = lines[cursor] else { return [] }
+      return [.pop, .run(command.id)]
+    default: return []
+    }
+  }
+
+  func label(of id: CommandID, _ world: World) -> String? { id == .open ? "run it" : nil }
+
+  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
+    frame.grid.fill(area)
+    Box(title: StyledText("Keys of \(below.title ?? "the overview")"), isFocused: true).draw(on: &frame.grid, in: area)
+    let inside = Box.inside(area)
+    let lines = lines(world)
+    for (y, line) in lines.dropFirst(offset).prefix(inside.height).enumerated() {
+      let row = inside.row(y)
+      let isSelected = offset + y == cursor
+      if isSelected { frame.grid.fill(row, Style(.selection)) }
+      func put(_ text: StyledText, _ place: Rect) { frame.grid.put(isSelected ? text.on(.selection) : text, in: place) }
+      let places = row.columns([.fixed(13), .flexible], gap: 1)
+      switch line {
+      case .heading(let text): put(StyledText(text, .header), row)
+      case .mark(let mark, let text):
+        put(StyledText(" \(mark)", .key), places[0])
+        put(text, places[1])
+      case .command(let command):
+        let availability = below.availability(of: command.id, world)
+        put(StyledText(" \(command.keyNames)", .key), places[0])
+        if case .no(let reason) = availability {
+          put(StyledText("\(command.help) — \(reason.prefix(1).lowercased() + reason.dropFirst())", .dim), places[1])
+        } else {
+          put(StyledText(command.help), places[1])
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,178 @@
+import CloudKit
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// The position in an inspector that fills the screen.
+struct InspectorState: Hashable, Sendable {
+  private(set) var cursor = 0
+  private(set) var offset = 0
+
+  /// Moves over the items; lines that are longer than the screen are scrolled through.
+  mutating func move(_ id: CommandID, _ inspector: some Inspector, _ area: Rect, _ glyphs: GlyphSet) -> Bool {
+    guard let items = inspector.items,
+      let target = ListState<Int>.target(of: id, from: cursor, visible: area.height, total: items.count)
+    else { return false }
+    cursor = max(0, min(target, items.count - 1))
+    follow(inspector, area, glyphs)
+    return true
+  }
+
+  mutating func follow(_ inspector: some Inspector, _ area: Rect, _ glyphs: GlyphSet) {
+    guard let items = inspector.items, !items.isEmpty else { return }
+    cursor = max(0, min(cursor, items.count - 1))
+    let top = inspector.top(of: cursor, width: area.width, glyphs)
+    let height = type(of: inspector).height(of: items[cursor], width: area.width, glyphs)
+    offset = max(0, min(max(offset, top + min(height, area.height) - area.height), top))
+  }
+}
+
+/// One operation in full.
+struct OperationScreen: Screen {
+  let id: Int64
+  private var state = InspectorState()
+
+  init(_ id: Int64) { self.id = id }
+
+  var title: String? { "Operation \(id)" }
+  var scopes: KeyScope { [.everywhere, .moving, .operation, .syncing, .opening, .copying, .fields, .closing] }
+
+  private func inspector(_ world: World) -> OperationInspector { OperationInspector(id, world) }
+
+  func wants(_ world: World) -> ViewScope {
+    var scope = ViewScope()
+    scope.operation = id
+    return scope
+  }
+
+  mutating func follow(_ world: World) { state.follow(inspector(world), Box.text(world.body), world.glyphs) }
+
+  mutating func perform(_ command: CommandID, _ world: World) -> [Step] {
+    let inspector = inspector(world)
+    if state.move(command, inspector, Box.text(world.body), world.glyphs) { return [] }
+    switch command {
+    case .back: return [.pop]
+    case .retry: return [.effect(.give(.perform(.retry, .ids([id]))))]
+    case .pauseThese: return [.effect(.give(.togglePauseOf(id)))]
+    case .discard: return inspector.row.map { [.push(Question(.discardOne($0)))] } ?? []
+    case .open: return inspector.row.map { [.push(RecordScreen($0.key))] } ?? []
+    case .wholeValue: return inspector.whole(state.cursor).map { [.push($0)] } ?? []
+    case .copy: return inspector.items.map { [.effect(.copy($0.plain))] } ?? []
+    default: return []
+    }
+  }
+
+  func availability(of command: CommandID, _ world: World) -> Availability {
+    let row = inspector(world).row
+    switch command {
+    case .retry, .discard, .pauseThese, .open:
+      guard let row else { return .no("This operation is no longer in the queue") }
+      if command == .open { return row.key.name.isEmpty ? .no("This operation is about a zone") : .now }
+      if command == .retry, row.state != .failed, row.state != .waiting {
+        return .no("This change is \(Words.state(row.state.rawValue)), not failed or retrying")
+      }
+      return command == .discard && row.state == .inFlight ? .no("This change is being sent") : .now
+    case .wholeValue: return inspector(world).whole(state.cursor) == nil ? .no("No field is selected") : .now
+    default: return .now
+    }
+  }
+
+  func label(of command: CommandID, _ world: World) -> String? { command == .open ? "record" : nil }
+
+  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
+    frame.grid.fill(area)
+    Box(title: StyledText("Operation \(id)"), isFocused: true).draw(on: &frame.grid, in: area)
+    inspector(world).draw(on: &frame.grid, in: Box.text(area), selection: state.cursor, offset: state.offset)
+  }
+}
+
+/// One record in full.
+struct RecordScreen: Screen {
+  let key: RecordKey
+  private var state = InspectorState()
+
+  init(_ key: RecordKey) { self.key = key }
+
+  var title: String? { key.name }
+  var scopes: KeyScope { [.everywhere, .moving, .syncing, .opening, .copying, .fields, .closing] }
+
+  private func inspector(_ world: World) -> RecordInspector { RecordInspector(key, world) }
+
+  func wants(_ world: World) -> ViewScope {
+    var scope = ViewScope()
+    scope.record = key
+    return scope
+  }
+
+  mutating func follow(_ world: World) { state.follow(inspector(world), Box.text(world.body), world.glyphs) }
+
+  mutating func perform(_ command: CommandID, _ world: World) -> [Step] {
+    let inspector = inspector(world)
+    if state.move(command, inspector, Box.text(world.body), world.glyphs) { return [] }
+    switch command {
+    case .back: return [.pop]
+    case .open: return target(world).map { [.push($0)] } ?? []
+    case .wholeValue: return inspector.whole(state.cursor).map { [.push($0)] } ?? []
+    case .copy: return inspector.items.map { [.effect(.copy($0.plain))] } ?? []
+    default: return []
+    }
+  }
+
+  /// What Enter opens: the record that the selected field refers to, else the record's operation.
+  private func target(_ world: World) -> (any Screen)? {
+    let inspector = inspector(world)
+    if let items = inspector.items, items.indices.contains(state.cursor), case .field(let field) = items[state.cursor],
+      case .reference(let reference)? = field.value
+    {
+      return RecordScreen(RecordKey(key.zoneKey, reference.recordName))
+    }
+    guard case .some(.some(let detail)) = inspector.detail, let operation = detail.operation else { return nil }
+    return OperationScreen(operation.id)
+  }
+
+  func availability(of command: CommandID, _ world: World) -> Availability {
+    switch command {
+    case .open: target(world) == nil ? .no("No reference is selected, and no change of this record is queued") : .now
+    case .wholeValue: inspector(world).whole(state.cursor) == nil ? .no("No field is selected") : .now
+    default: .now
+    }
+  }
+
+  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
+    frame.grid.fill(area)
+    Box(title: StyledText(key.name), isFocused: true).draw(on: &frame.grid, in: area)
+    inspector(world).draw(on: &frame.grid, in: Box.text(area), selection: state.cursor, offset: state.offset)
+  }
+}
+
+extension Inspector {
+  /// The screen with the whole values of a field; nil where the item is no field.
+  func whole(_ index: Int) -> ValueScreen? {
+    guard let items, items.indices.contains(index) else { return nil }
+    switch items[index] {
+    case .sides(let row):
+      return ValueScreen(
+        row.name,
+        [("Base", row.base.shown, .base), ("Local", row.local.shown, .local), ("Server", row.server.shown, .server)]
+      )
+    case .field(let field): return ValueScreen(field.name, [(field.type, field.value?.text ?? "cleared", .text)])
+    case .text, .heading, .sidesHeader: return nil
+    }
+  }
+}
+
+extension [InspectorItem] {
+  /// The items as text, to be copied.
+  var plain: String {
+    map { item in
+      switch item {
+      case .text(let text): text.plain
+      case .heading(let text): text
+      case .sidesHeader: "FIELD\tBASE\tLOCAL\tSERVER"
+      case .sides(let row): [row.name, row.base.shown, row.local.shown, row.server.shown].joined(separator: "\t")
+      case .field(let field): [field.name, field.value?.text ?? "", field.type].joined(separator: "\t")
+      }
+    }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,155 @@
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// The four panes, the verdict above them, and the latest events where there is room.
+struct Overview: Screen {
+  var focus = Pane.queue
+  private(set) var queue = QueueList()
+  private(set) var records = RecordList()
+
+  var scopes: KeyScope {
+    var scopes: KeyScope = [.everywhere, .panes, .syncing, .opening, .closing]
+    switch focus {
+    case .queue: scopes.formUnion([.moving, .list, .queue, .copying])
+    case .records: scopes.formUnion([.moving, .list, .copying])
+    case .sync, .account: break
+    }
+    return scopes
+  }
+
+  private func layout(_ world: World) -> OverviewLayout {
+    OverviewLayout(world.body, focus: focus, queued: queue.page(world)?.total)
+  }
+
+  private func visible(_ pane: Pane, _ world: World) -> Int {
+    layout(world).panes[pane].map { Table.visibleRows(in: Box.inside($0)) } ?? 0
+  }
+
+  func wants(_ world: World) -> ViewScope {
+    let layout = layout(world)
+    var scope = ViewScope()
+    if layout.panes[.queue] != nil { scope.queue = queue.part(visible: visible(.queue, world)) }
+    if layout.panes[.records] != nil { scope.records = records.part(visible: visible(.records, world)) }
+    scope.throughput = layout.panes[.sync] != nil
+    scope.events = layout.events.map { Box.inside($0).height }
+    return scope
+  }
+
+  mutating func follow(_ world: World) {
+    queue.follow(world, visible: visible(.queue, world), isFocused: focus == .queue)
+    records.follow(world, visible: visible(.records, world), isFocused: focus == .records)
+  }
+
+  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
+    switch id {
+    case .nextPane: focus = focus.next(1)
+    case .previousPane: focus = focus.next(-1)
+    case .zoom: return [.push(full(focus))]
+    case .open where focus == .sync || focus == .account: return [.push(full(focus))]
+    case .problems where focus != .queue:
+      focus = .queue
+      return queue.act(id, world, visible: visible(.queue, world)) ?? []
+    case .back: _ = focus == .records ? records.clear() : queue.clear()
+    default:
+      switch focus {
+      case .queue: return queue.act(id, world, visible: visible(.queue, world)) ?? []
+      case .records: return records.act(id, world, visible: visible(.records, world)) ?? []
+      case .sync, .account: break
+      }
+    }
+    return []
+  }
+
+  /// A pane in full, with the list as it is.
+  func full(_ pane: Pane) -> any Screen {
+    switch pane {
+    case .sync, .account: StatusScreen(pane)
+    case .queue: QueueScreen(queue)
+    case .records: RecordsScreen(records)
+    }
+  }
+
+  /// Shows only failed changes and conflicts, or runs another command on the queue, whichever pane has the focus.
+  mutating func performOnQueue(_ id: CommandID, _ world: World) -> [Step] {
+    focus = .queue
+    return queue.act(id, world, visible: visible(.queue, world)) ?? []
+  }
+
+  func availability(of id: CommandID, _ world: World) -> Availability {
+    switch focus {
+    case .queue: return queue.availability(of: id, world)
+    case .records: return id == .problems ? queue.availability(of: id, world) : records.availability(of: id, world)
+    case .sync, .account: return id == .problems ? queue.availability(of: id, world) : .now
+    }
+  }
+
+  mutating func type(_ key: Key, _ world: World) -> [Step]? { focus == .records ? records.type(key) : queue.type(key) }
+  func prompt(_ world: World) -> Prompt? { focus == .records ? records.prompt(world) : queue.prompt(world) }
+  func isWaiting(_ world: World) -> Bool {
+    switch focus {
+    case .queue: queue.isWaiting(world)
+    case .records: records.isWaiting(world)
+    case .sync, .account: false
+    }
+  }
+
+  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
+    let layout = layout(world)
+    VerdictLine(world: world).draw(on: &frame.grid, in: layout.verdict)
+    for pane in Pane.allCases {
+      guard let place = layout.panes[pane] else { continue }
+      let isFocused = pane == focus
+      var title = StyledText("\(pane.rawValue) \(pane.title)")
+      var note: StyledText = ""
+      if pane == .queue {
+        note = queue.tabs(world, width: max(0, place.width - 18), frame.grid.glyphs)
+        if !queue.state.filterText.isEmpty || !queue.state.marks.isEmpty { title = title + "  " + queue.note(world) }
+      }
+      if pane == .records { note = records.note(world) }
+      Box(title: title, note: note, isFocused: isFocused).draw(on: &frame.grid, in: place)
+      let inside = Box.inside(place)
+      switch pane {
+      case .sync: SyncPane(world).draw(on: &frame.grid, in: Box.text(place))
+      case .account: AccountPane(world).draw(on: &frame.grid, in: Box.text(place))
+      case .queue: queue.draw(on: &frame.grid, in: inside, world, isFocused: isFocused)
+      case .records: records.draw(on: &frame.grid, in: inside, world, isFocused: isFocused)
+      }
+    }
+    guard let place = layout.events else { return }
+    Box(title: "Events").draw(on: &frame.grid, in: place)
+    let inside = Box.text(place)
+    for (line, event) in (world.data.events ?? []).prefix(inside.height).enumerated() {
+      frame.grid.put(EventLine.text(event, world), in: inside.row(line))
+    }
+  }
+}
+
+/// The areas of the overview. Where there is no room for four panes, the focused one takes it all.
+struct OverviewLayout: Hashable, Sendable {
+  let verdict: Rect
+  private(set) var panes: [Pane: Rect] = [:]
+  private(set) var events: Rect?
+
+  /// - Parameter queued: the rows of the queue; nil while they are not known. What the queue does not need, the records get.
+  init(_ area: Rect, focus: Pane, queued: Int?) {
+    let parts = area.rows([.fixed(1), .flexible])
+    verdict = parts[0]
+    let body = parts[1]
+    guard area.width >= 60, area.height >= 16 else {
+      panes = [focus: body]
+      return
+    }
+    let top = body.height >= 30 ? 7 : 6
+    let log = body.height >= 28 ? max(5, body.height / 7) : 0
+    let lists = body.height - top - log
+    // At least three rows of the queue, at least two of the records; each with a frame and a header.
+    let wanted = queued.map { $0 + 3 } ?? lists
+    let queueHeight = min(max(6, min(wanted, lists * 3 / 5)), lists - 5)
+    let bands = body.rows([.fixed(top), .fixed(queueHeight), .flexible, .fixed(log)])
+    let halves = bands[0].columns([.flex(3), .flex(2)])
+    panes = [.sync: halves[0], .account: halves[1], .queue: bands[1], .records: bands[2]]
+    events = log > 0 ? bands[3] : nil
+  }
+}

@@ -1,0 +1,99 @@
+import CloudKit
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// A question before something that cannot be seen through at a glance. Enter is the safe answer.
+struct Question: Screen {
+  /// What is asked, with the versions that were on the screen.
+  enum Kind: Hashable, Sendable {
+    case discardOne(QueueRow)
+    case discard(Selection, versions: [Int64: String], count: Int)
+    /// `filter`: as it was typed. `count`: how many, where it is known; else the list says it.
+    case retryAll(QueueListing, filter: String, count: Int? = nil)
+    case resolveAlike([Int64: String], fields: [String: ConflictSide], type: String, like: Int64)
+    case acceptDeletions(HeldDeletions)
+    case restoreDeletions(HeldDeletions)
+  }
+
+  let kind: Kind
+
+  init(_ kind: Kind) { self.kind = kind }
+
+  var scopes: KeyScope { .question }
+  var isOverlay: Bool { true }
+
+  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
+    switch id {
+    case .yes: [.pop, .effect(.give(command))]
+    case .no: [.pop]
+    default: []
+    }
+  }
+
+  private var command: ServiceCommand {
+    switch kind {
+    case .discardOne(let row): .perform(.discard, .ids([row.id]), versions: [row.id: row.version])
+    case .discard(let selection, let versions, _): .perform(.discard, selection, versions: versions)
+    case .retryAll(let listing, _, _): .perform(.retry, .listing(listing, except: []))
+    case .resolveAlike(let versions, let fields, _, _): .resolveAll(versions, take: .server, fields: fields)
+    case .acceptDeletions(let held): .acceptDeletions(held.zone, version: held.version)
+    case .restoreDeletions(let held): .restoreDeletions(held.zone, version: held.version)
+    }
+  }
+
+  private var title: String {
+    switch kind {
+    case .discardOne, .discard: "Discard"
+    case .retryAll: "Retry all"
+    case .resolveAlike: "Same for all alike"
+    case .acceptDeletions: "Accept deletions"
+    case .restoreDeletions: "Restore"
+    }
+  }
+
+  func text(_ world: World) -> String {
+    switch kind {
+    case .discardOne(let row):
+      return "Discard the \(row.cause.isUnconfirmed ? "unconfirmed" : "unsent") \(row.kind.noun) \(row.title)?"
+        + (row.cause.isUnconfirmed ? " The server may have applied it already." : "")
+        + (row.key.name.isEmpty ? "" : " You can undo this until the record is edited again.")
+    case .discard(_, _, let count):
+      let what = count == 1 ? "the marked change" : "the \(Format.number(count)) marked changes"
+      return "Discard \(what)? The server may already have applied those whose reply was lost. "
+        + "You can undo this until the records are edited again."
+    case .retryAll(let listing, let filter, let count):
+      let page = world.data.queue.flatMap { $0.listing == listing ? $0 : nil }
+      let what =
+        (count ?? page?.retryable).map { Words.count($0, "failed or retrying change") }
+        ?? "all failed or retrying changes"
+      let among =
+        filter.isEmpty ? listing.states.isEmpty ? "" : " of those shown" : " that the filter \"\(filter)\" matches"
+      return "Retry \(what)\(among)?"
+    case .resolveAlike(let versions, let fields, let type, _):
+      let sides = fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.rawValue)" }.joined(separator: ", ")
+      let what = versions.count == 1 ? "this conflict" : "all \(Format.number(versions.count)) conflicts"
+      return
+        "Resolve \(what) of type \(type) with these fields in the same way (\(sides))? You can undo this until a record is edited again."
+    case .acceptDeletions(let held):
+      return
+        "The server deleted \(Words.count(held.records, "record"))\(held.isWholeZone ? " and the zone" : "") \(held.zone.zone). "
+        + "Delete the local copies too? This cannot be undone. "
+        + (held.isWholeZone
+          ? "Queued edits of these records fail." : "Queued edits of these records follow the conflict policy.")
+    case .restoreDeletions(let held):
+      return
+        "Recreate \(Words.count(held.records, "record")) of zone \(held.zone.zone) on the server, from the local copies? "
+        + "The files of their assets cannot be restored."
+    }
+  }
+
+  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
+    let keys = [KeyHints.Hint("Enter", "no"), KeyHints.Hint("y", "yes")]
+    frame.grid.draw(
+      Dialog(title: StyledText(title), message: StyledText(text(world)), keys: keys, defaultKey: 0),
+      in: area
+    )
+  }
+}

@@ -1,0 +1,99 @@
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// The values of one field in full, over the screen that it belongs to.
+struct ValueScreen: Screen, Hashable {
+  /// One value under its heading.
+  struct Part: Hashable, Sendable {
+    var heading: String
+    var text: String
+    var role: StyleRole
+  }
+
+  let field: String
+  let parts: [Part]
+  private var offset = 0
+
+  init(_ field: String, _ parts: [(heading: String, text: String, role: StyleRole)]) {
+    self.field = field
+    self.parts = parts.map { Part(heading: $0.heading, text: $0.text, role: $0.role) }
+  }
+
+  var isOverlay: Bool { true }
+  var scopes: KeyScope { [.everywhere, .moving, .copying, .closing] }
+
+  private var lines: [StyledText] {
+    parts.flatMap { part in
+      [StyledText(part.heading, .header)]
+        + part.text.split(separator: "\n", omittingEmptySubsequences: false).map { StyledText(String($0), part.role) }
+        + [""]
+    }
+  }
+
+  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
+    switch id {
+    case .back: return [.pop]
+    case .copy: return [.effect(.copy(parts.map { "\($0.heading)\t\($0.text)" }.joined(separator: "\n")))]
+    default:
+      offset = TextView(lines).scrolled(id, from: offset, in: Box.text(world.body), world.glyphs)
+      return []
+    }
+  }
+
+  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
+    frame.grid.fill(area)
+    Box(title: StyledText(field), isFocused: true).draw(on: &frame.grid, in: area)
+    TextView(lines, offset: offset).draw(on: &frame.grid, in: Box.text(area))
+  }
+}
+
+extension TextView {
+  /// The offset after a command that moves.
+  func scrolled(_ id: CommandID, from offset: Int, in area: Rect, _ glyphs: GlyphSet) -> Int {
+    let total = rows(in: area, glyphs)
+    guard let target = ListState<Int>.target(of: id, from: offset, visible: area.height, total: total) else {
+      return offset
+    }
+    return max(0, min(target, total - area.height))
+  }
+}
+
+/// Sync or Account in full.
+struct StatusScreen: Screen {
+  let pane: Pane
+  private var offset = 0
+
+  init(_ pane: Pane) { self.pane = pane }
+
+  var title: String? { pane.title }
+  var scopes: KeyScope { [.everywhere, .moving, .syncing, .copying, .closing] }
+
+  func wants(_ world: World) -> ViewScope {
+    var scope = ViewScope()
+    scope.throughput = true
+    scope.events = pane == .sync ? 100 : nil
+    scope.zones = true
+    return scope
+  }
+
+  private func lines(_ world: World) -> [StyledText] {
+    pane == .sync ? SyncPane(world).lines : AccountPane(world).lines
+  }
+
+  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
+    switch id {
+    case .back: return [.pop]
+    case .copy: return [.effect(.copy(lines(world).map(\.plain).joined(separator: "\n")))]
+    default:
+      offset = TextView(lines(world)).scrolled(id, from: offset, in: Box.text(world.body), world.glyphs)
+      return []
+    }
+  }
+
+  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
+    Box(title: StyledText(pane.title), isFocused: true).draw(on: &frame.grid, in: area)
+    TextView(lines(world), offset: offset).draw(on: &frame.grid, in: Box.text(area))
+  }
+}

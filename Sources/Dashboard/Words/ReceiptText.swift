@@ -1,0 +1,106 @@
+import CloudService
+import CloudSync
+import Facts
+
+/// The result of a command as a sentence for the dashboard.
+extension Receipt {
+  /// Whether the command failed.
+  var isError: Bool { failure != nil || summary?.error != nil }
+
+  /// One line: what happened, and what to do if that is not obvious.
+  ///
+  /// - Parameter message: Returns the message of an error.
+  func text(_ message: (any Error) -> String) -> String {
+    if let failure { return text(of: failure, message) }
+    switch command {
+    case .perform, .togglePause, .togglePauseOf: return queueText
+    case .flush:
+      return changed == 0 ? "No change was waiting to retry" : "Retrying \(Words.count(changed, "change")) now"
+    case .resolveAll: return resolvedText
+    case .undo: return undoneText
+    case .acceptDeletions(let zone, _):
+      return "Deleted \(Words.count(changed, "local copy", "local copies")) in zone \(zone.zone)"
+    case .restoreDeletions(let zone, _):
+      return "Restored \(Words.count(changed, "record")) in zone \(zone.zone); they will be sent"
+    case .togglePauseOfZone(let zone): return verb == .pause ? "Paused zone \(zone.zone)" : "Resumed zone \(zone.zone)"
+    case .resolve: return isToBeSent ? "Resolved; the result will be sent" : "Resolved; the server's record is kept"
+    case .askForSync: return "Asked the syncing process to sync"
+    case .sync: return syncText(message)
+    case .keepSyncing: return "Syncing"
+    }
+  }
+
+  // MARK: - Conflicts
+
+  private var resolvedText: String {
+    let rest = leftAlone.map { "; \($0)" } ?? ""
+    return "Resolved \(Words.count(changed, "conflict"))\(rest)"
+  }
+
+  private var undoneText: String {
+    let rest = leftAlone.map { "; \($0)" } ?? ""
+    return "Restored \(Words.count(changed, "change"))\(rest)"
+  }
+
+  // MARK: - The queue
+
+  private var queueText: String {
+    if command == .togglePause || command == .perform(.pause, .all) || command == .perform(.resume, .all) {
+      return verb == .pause ? "Paused everything" : "Resumed everything"
+    }
+    if changed == 0, let leftAlone { return leftAlone.sentence }
+    var text = "\(did) \(Words.count(changed, "operation"))"
+    if unanswered > 0 {
+      let which = changed == 1 ? "it" : "\(unanswered) of them"
+      text += "; the reply to \(which) was lost, so the server may have \(changed == 1 ? "it" : "them")"
+    }
+    if let leftAlone { text += "; \(leftAlone)" }
+    return text
+  }
+
+  private var did: String {
+    switch verb {
+    case .retry: "Retried"
+    case .discard: "Discarded"
+    case .pause: "Paused"
+    case .resume: "Resumed"
+    case nil: "Changed"
+    }
+  }
+
+  /// The first operation that was left unchanged, with the reason, and the number of others.
+  private var leftAlone: String? {
+    let reasons =
+      skipped.sorted { $0.key < $1.key }.map { (id: $0.key, text: $0.value.text) }
+      + gone.sorted().map { (id: $0, text: "it is no longer in the queue") }
+    guard let first = reasons.first else { return nil }
+    let rest = reasons.count - 1
+    return "left operation \(first.id) as it is: \(first.text)" + (rest == 0 ? "" : " (and \(rest) more)")
+  }
+
+  // MARK: - Syncs
+
+  private func syncText(_ message: (any Error) -> String) -> String {
+    guard let summary else { return "Synced" }
+    if let error = summary.error { return message(error).sentence }
+    var did = "\(summary.sent) sent, \(summary.fetched) fetched"
+    if summary.failed > 0 { did += ", \(summary.failed) failed" }
+    if let status, !summary.reachedEnd || !status.isInSync {
+      let verdict = status.verdict(hasCredential: true)
+      return "Not everything is synced (\(did)): \(verdict.sentence(Format(), now: status.generatedAt))"
+    }
+    return "Synced: \(did)"
+  }
+
+  private func text(of failure: any Error, _ message: (any Error) -> String) -> String {
+    switch failure {
+    case CommandRefusal.readOnly: return "Read-only: nothing was changed"
+    case CommandRefusal.alreadySyncing: return "A sync is already running"
+    case CommandRefusal.cannotSync: return "This dashboard cannot sync the store; run `cktop sync`"
+    case is CancellationError: return "The sync was stopped before it finished; s syncs again"
+    default:
+      let message = message(failure)
+      return command == .keepSyncing ? "Syncing stopped: \(message)" : message.sentence
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import CloudSync
+import Dashboard
+import Facts
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A new file of JSON lines in the working directory, for what the dashboard exports.
+struct ExportFile {
+  private let reader: StoreReader
+  private let descriptor: Int32
+  private let path: String
+  private var lines = 0
+
+  /// Writes what is exported, in slices of 500 rows, and returns what to say about it.
+  static func write(_ export: Export, _ reader: StoreReader) throws -> String {
+    var file = try ExportFile(export, reader)
+    defer { close(file.descriptor) }
+    switch export {
+    case .operations(let ids): try file.write(ids)
+    case .allOperations(let listing, let except):
+      try file.write(try reader.view { try $0.operationIDs(of: listing) }.filter { !except.contains($0) })
+    case .records(let keys): try file.write(keys)
+    case .allRecords(let listing): try file.write(listing)
+    }
+    return "Wrote \(Words.count(file.lines, "line")) to \(file.path)"
+  }
+
+  private init(_ export: Export, _ reader: StoreReader) throws {
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.dateFormat = "yyyyMMdd-HHmmss"
+    let kind =
+      switch export {
+      case .operations, .allOperations: "queue"
+      case .records, .allRecords: "records"
+      }
+    let name = "cktop-\(kind)-\(formatter.string(from: Date())).ndjson"
+    path = URL(fileURLWithPath: FileManager.default.currentDirectoryPath).appending(path: name).path
+    // Records are data of users: nobody else may read the file, and none is overwritten.
+    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw CommandFailure("\(path) cannot be written: \(String(cString: strerror(errno)))", .itemsFailed)
+    }
+    self.reader = reader
+  }
+
+  private static let slice = 500
+
+  private mutating func write(_ ids: [Int64]) throws {
+    for start in stride(from: 0, to: ids.count, by: Self.slice) {
+      let slice = ids[start..<min(start + Self.slice, ids.count)]
+      add(try reader.view { view in try slice.compactMap { try view.detail(of: $0)?.json } })
+    }
+  }
+
+  private mutating func write(_ keys: [RecordKey]) throws {
+    for start in stride(from: 0, to: keys.count, by: Self.slice) {
+      let slice = keys[start..<min(start + Self.slice, keys.count)]
+      add(try reader.view { view in try slice.compactMap { try view.detail(of: $0)?.row?.json } })
+    }
+  }
+
+  private mutating func write(_ listing: CloudSync.RecordListing) throws {
+    var offset = 0
+    while true {
+      let rows = try reader.view { try $0.records(listing, offset: offset, limit: Self.slice).rows }
+      add(rows.map(\.json))
+      guard rows.count == Self.slice else { return }
+      offset += rows.count
+    }
+  }
+
+  private mutating func add(_ objects: [JSONObject]) {
+    guard !objects.isEmpty else { return }
+    OutputStream(descriptor: descriptor).lines(objects.map(\.line))
+    lines += objects.count
+  }
+}

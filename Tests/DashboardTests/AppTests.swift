@@ -1,0 +1,414 @@
+import CloudKit
+import CloudService
+import Facts
+import TerminalUI
+import Testing
+
+@testable import CloudSync
+@testable import Dashboard
+
+/// What keys do, as effects and frames of the app: no terminal, no store.
+struct AppTests {
+  /// An app with the world that it sees. Keys of one `type` were typed at once.
+  struct Session {
+    var app = App()
+    var world: World
+    var effects: [Effect] = []
+
+    init(_ world: World = Sample.world()) {
+      self.world = world
+      send(.changed)
+    }
+
+    mutating func send(_ message: Message) { effects += app.update(message, world) }
+
+    mutating func type(_ keys: Key...) { send(.keys(keys)) }
+
+    mutating func type(_ text: String) { send(.keys(text.map(Key.character))) }
+
+    /// The store shows other data from now on.
+    mutating func show(_ data: ViewData) {
+      world.data = data
+      send(.changed)
+    }
+
+    var commands: [ServiceCommand] { effects.compactMap { if case .give(let command) = $0 { command } else { nil } } }
+    var text: String { app.draw(world).grid.text }
+    var top: any Screen { app.top }
+  }
+
+  private static func failed(_ count: Int) -> [QueueRow] {
+    (1...count).map { id in
+      Sample.operation(Int64(id), .failed, "order-\(id)") {
+        $0.cause = .failed(.rejected(code: "BAD_REQUEST", message: "'total' must be INT64"))
+        $0.version = "version-\(id)"
+      }
+    }
+  }
+
+  // MARK: - The registry
+
+  /// The scopes of every screen, as they can occur.
+  private static let scopes: [KeyScope] = {
+    var overviews = Pane.allCases.map { pane in
+      var overview = Overview()
+      overview.focus = pane
+      return overview.scopes
+    }
+    overviews += overviews.map { $0.union(.demo) }
+    let screens: [any Screen] = [
+      QueueScreen(), RecordsScreen(), OperationScreen(1), RecordScreen(RecordKey(Sample.zone, "a")), ConflictsScreen(),
+      ZonesScreen(), CausesScreen(QueueListing()), StatusScreen(.sync), HelpScreen(for: Overview()),
+      ValueScreen("a", []), Question(.retryAll(QueueListing(), filter: "")),
+    ]
+    return overviews + screens.flatMap { [$0.scopes, $0.isOverlay ? $0.scopes : $0.scopes.union(.demo)] }
+  }()
+
+  @Test func `every command is in the registry once, with a key and a help`() {
+    #expect(Command.registry.map(\.id.rawValue).sorted() == CommandID.allCases.map(\.rawValue).sorted())
+    #expect(Command.registry.allSatisfy { !$0.keys.isEmpty && !$0.help.isEmpty && !$0.scopes.isEmpty })
+  }
+
+  @Test func `no key has two meanings on one screen`() {
+    for scopes in Self.scopes {
+      let keys = Command.registry.filter { !$0.scopes.isDisjoint(with: scopes) }.flatMap(\.keys)
+      let twice = Dictionary(grouping: keys) { $0 }.filter { $0.value.count > 1 }.keys
+      #expect(twice.isEmpty, "\(scopes.rawValue): \(twice.map(\.name))")
+    }
+  }
+
+  @Test func `what is pasted never runs a command`() {
+    for scopes in Self.scopes { #expect(Command.named(by: .paste("dRq\n"), in: scopes) == nil) }
+    var session = Session()
+    session.type(.paste("dyq"))
+    #expect(session.effects.isEmpty)
+  }
+
+  // MARK: - Retrying
+
+  @Test func `r held down retries exactly the rows that are shown, each once`() {
+    let rows = Self.failed(12)
+    var session = Session(Sample.world { $0.data = Sample.data(rows) })
+    for _ in 1...30 { session.type("r") }
+
+    #expect(session.commands == rows.map { .perform(.retry, .ids([$0.id])) })
+  }
+
+  @Test func `r held down while rows leave the list retries each row once`() {
+    var rows = Self.failed(12)
+    let all = rows.map(\.id)
+    var session = Session(Sample.world { $0.data = Sample.data(rows) })
+    for round in 1...20 {
+      session.type("r")
+      // The store follows later, as it does.
+      if round % 4 == 0 {
+        rows.removeFirst(min(3, rows.count))
+        session.show(Sample.data(rows))
+      }
+    }
+
+    #expect(session.commands == all.map { .perform(.retry, .ids([$0])) })
+  }
+
+  @Test func `a row that is typed on before the filter's rows are read is one of those`() {
+    var session = Session(Sample.world { $0.data = Sample.data(Self.failed(12)) })
+    session.type("/")
+    session.type("total")
+    session.type(.enter)
+    session.type("rr")
+    #expect(session.commands.isEmpty)
+
+    var listing = QueueListing()
+    listing.filter = .words(["total"])
+    var data = session.world.data
+    data.queue = Sample.page(Array(Self.failed(12).suffix(2)), listing)
+    session.show(data)
+
+    #expect(session.commands == [.perform(.retry, .ids([11])), .perform(.retry, .ids([12]))])
+  }
+
+  @Test func `R asks with the number, and Enter is the safe answer`() {
+    var session = Session()
+    session.type("R")
+    #expect(session.text.contains("Retry 2 failed or retrying changes?"))
+    session.type(.enter)
+    #expect(session.commands.isEmpty && session.app.stack.count == 1)
+    session.type("R")
+    session.type("y")
+
+    #expect(session.commands == [.perform(.retry, .listing(QueueListing(), except: []))])
+  }
+
+  @Test func `commands are given in the order of their keys`() {
+    var session = Session()
+    session.type("Ryfpp")
+
+    #expect(
+      session.commands == [.perform(.retry, .listing(QueueListing(), except: [])), .flush, .togglePause, .togglePause]
+    )
+  }
+
+  @Test func `a pause is given before the end`() {
+    var session = Session()
+    session.type("pq")
+
+    #expect(session.effects == [.give(.togglePause), .quit(.quit)])
+  }
+
+  // MARK: - Marks
+
+  @Test func `verbs act on the marked rows, with the versions that were shown`() {
+    var session = Session(Sample.world { $0.data = Sample.data(Self.failed(5)) })
+    session.type("  jjd")
+    #expect(session.text.contains("Discard the 2 marked changes?"))
+    session.type("y")
+
+    #expect(session.commands == [.perform(.discard, .ids([1, 2]), versions: [1: "version-1", 2: "version-2"])])
+  }
+
+  @Test func `a range is marked between two places`() {
+    var session = Session(Sample.world { $0.data = Sample.data(Self.failed(5)) })
+    session.type("jvjjvr")
+
+    #expect(session.commands == [.perform(.retry, .ids([2, 3, 4]))])
+  }
+
+  @Test func `all that match but one are marked by their filter, not by number`() {
+    var session = Session(Sample.world { $0.data = Sample.data(Self.failed(5)) })
+    session.type("a ")
+    #expect(session.text.contains("4 marked"))
+    session.type("r")
+    #expect(session.commands == [.perform(.retry, .listing(QueueListing(), except: [1]))])
+    session.type("k *r")
+
+    #expect(session.commands.last == .perform(.retry, .listing(QueueListing(), except: [1])))
+  }
+
+  // MARK: - Conflicts
+
+  private static func conflicts(_ count: Int) -> ViewData {
+    let conflicts = (1...count).map { Sample.conflict(Int64($0)) }
+    var data = Sample.data(conflicts.map { Sample.operation($0.id, .conflict, $0.key.name) })
+    data.conflicts = Window(total: count, offset: 0, rows: conflicts)
+    return data
+  }
+
+  @Test func `S and Enter typed quickly resolve 20 conflicts, and no key reaches another view`() {
+    var session = Session(Sample.world { $0.data = Self.conflicts(20) })
+    session.type("c")
+    for _ in 1...25 { session.type(.character("S"), .enter) }
+
+    let ids = session.commands.compactMap { if case .resolve(let id, _, _, _) = $0 { id } else { nil } }
+    #expect(ids == Array(1...20))
+    #expect(session.commands.count == 20 && session.effects.count == 20)
+    #expect(session.top is ConflictsScreen)
+    session.show(Sample.data([]))
+    #expect(session.text.contains("Every conflict is resolved"))
+  }
+
+  @Test func `a side counts for as long as what it was taken of is shown`() {
+    var session = Session(Sample.world { $0.data = Self.conflicts(1) })
+    session.type("cS")
+    var data = Self.conflicts(1)
+    data.conflicts = Window(total: 1, offset: 0, rows: [Sample.conflict(1, theirs: "written meanwhile")])
+    session.show(data)
+    session.type(.enter)
+    #expect(session.commands.isEmpty)
+    session.type("S")
+    session.type(.enter)
+
+    #expect(session.commands.count == 1)
+  }
+
+  @Test func `what A would do to all alike is asked with their number`() {
+    var data = Self.conflicts(20)
+    var other = Sample.conflict(21)
+    other.type = "Photo"
+    data.conflicts?.rows.append(other)
+    var session = Session(Sample.world { $0.data = data })
+    session.type("cSA")
+    #expect(session.text.contains("Resolve all 20 conflicts of type Order"))
+    session.type("y")
+
+    guard case .resolveAll(let versions, .server, let fields)? = session.commands.first else {
+      return #expect(Bool(false), "nothing was resolved")
+    }
+    #expect(versions.keys.sorted() == Array(1...20))
+    #expect(fields == ["note": .server, "total": .server])
+  }
+
+  @Test func `u undoes the last resolution made here`() {
+    var session = Session(Sample.world { $0.data = Self.conflicts(2) })
+    session.type("cu")
+    #expect(session.commands.isEmpty)
+    session.type("S")
+    session.type(.enter)
+    var receipt = Receipt(session.commands[0])
+    receipt.ids = [1]
+    session.send(.receipt(receipt))
+    session.type("u")
+
+    #expect(session.commands.last == .undo([1]))
+  }
+
+  @Test func `a conflict whose resolution failed is open again`() {
+    var session = Session(Sample.world { $0.data = Self.conflicts(2) })
+    session.type("cS")
+    session.type(.enter)
+    #expect(session.text.contains("1 of 1"))
+    session.send(.receipt(Receipt(session.commands[0], failure: StoreError(.invalid, "it changed"))))
+
+    #expect(session.text.contains("of 2"))
+  }
+
+  // MARK: - The verdict
+
+  @Test func `the keys of the verdict win on the overview, whichever pane has the focus`() {
+    for pane in ["1", "2", "3", "4"] {
+      var session = Session()
+      session.type(pane == "3" ? "" : pane)
+      session.type("!")
+      #expect(session.app.overview.focus == .queue)
+      #expect(session.app.overview.queue.listing.states == [.failed, .conflict])
+    }
+    let held = HeldDeletions(zone: Sample.zone, version: "v", records: 150, isWholeZone: false, since: .now)
+    var session = Session(
+      Sample.world { world in
+        world.data.status?.heldDeletions = [held]
+        world.data.zones?[0].held = held
+      }
+    )
+    #expect(session.text.contains("7 decide"))
+    session.type("7a")
+    #expect(session.top is Question)
+    session.type("y")
+    #expect(session.commands == [.acceptDeletions(Sample.zone, version: "v")])
+  }
+
+  @Test func `y copies the page to sign in on while signed out`() {
+    var session = Session(
+      Sample.world { world in
+        world.data.status?.accountProblem = StoreStatus.Failure(code: "AUTHENTICATION_REQUIRED", message: "", at: 0)
+        world.data.status?.signInURL = "https://example.org/sign-in"
+      }
+    )
+    #expect(session.text.contains("open https://example.org/sign-in"))
+    session.type("y")
+
+    #expect(session.effects == [.copy("https://example.org/sign-in")])
+  }
+
+  // MARK: - Screens
+
+  @Test func `Enter goes from a record to its operation and back, and follows references`() {
+    let world = Sample.world { world in
+      world.data.operation = ViewData.Read(11, Sample.detail)
+      world.data.record = ViewData.Read(RecordKey(Sample.zone, "order-1"), Sample.recordDetail)
+    }
+    var session = Session(world)
+    session.type(.enter)
+    #expect((session.top as? OperationScreen)?.id == 11)
+    session.type(.enter)
+    #expect((session.top as? RecordScreen)?.key.name == "order-1")
+    session.type(.enter)
+    #expect((session.top as? OperationScreen)?.id == 11)
+    session.type(.escape, .end)
+    while session.app.stack.count > 3 { session.type(.escape) }
+    session.type(.escape, .escape, .escape)
+
+    #expect(session.app.stack.count == 1)
+  }
+
+  @Test func `a number focuses a pane and once more opens it in full`() {
+    var session = Session()
+    session.type("4")
+    #expect(session.app.overview.focus == .records && session.app.stack.count == 1)
+    session.type("4")
+    #expect(session.top is RecordsScreen)
+    session.type("3")
+    #expect(session.top is QueueScreen)
+    session.type("q")
+    #expect(session.app.stack.count == 1)
+    session.type("z")
+
+    #expect(session.top is RecordsScreen)
+  }
+
+  @Test func `the help runs what it lists, and names why something does nothing`() {
+    var session = Session(Sample.world { $0.data = Sample.data([]) })
+    session.type("?")
+    #expect(session.text.contains("Keys of the overview"))
+    session.type(.escape)
+    session.type("c")
+    #expect(session.text.contains("There are no conflicts"))
+    session.type(":")
+    session.type("zones")
+    #expect(session.text.contains("Open the zones"))
+    session.type(.enter)
+
+    #expect(session.top is ZonesScreen)
+  }
+
+  @Test(arguments: [(39, 24), (80, 11), (10, 3), (1, 1), (0, 0)])
+  func `a terminal that is too small shows the verdict alone, and no key changes anything`(width: Int, height: Int) {
+    var session = Session(Sample.world(Size(width: width, height: height)))
+    session.type("Rypd")
+    #expect(session.effects.isEmpty)
+    if width > 9 { #expect(session.text.contains("1 failed")) }
+    session.type("q")
+
+    #expect(session.effects == [.quit(.quit)])
+  }
+
+  @Test func `in read-only mode nothing is changed`() {
+    var session = Session(Sample.world { $0.isReadOnly = true })
+    session.type("rRdpfsSP")
+    session.type("y")
+
+    #expect(session.commands.isEmpty)
+    #expect(!session.app.hints(session.world).contains { $0.key == "r" })
+  }
+
+  @Test func `suspending and redrawing work in every view`() {
+    for keys in ["", "/", "R", "c", ":", "?"] {
+      var session = Session()
+      session.type(keys)
+      session.type(.ctrl("z"), .ctrl("l"))
+      #expect(session.effects == [.suspend(wholeGroup: true), .redraw], "\(keys)")
+    }
+  }
+
+  @Test func `a store that cannot be read marks the screen as stale`() {
+    var session = Session()
+    session.world.readFailure = "The store is damaged"
+    session.send(.changed)
+
+    #expect(session.text.contains("unreadable") && session.text.contains("Stale"))
+  }
+
+  // MARK: - Filters
+
+  @Test func `a mistake in an expression is shown with its place while the list stays`() {
+    var session = Session()
+    session.type("/")
+    session.type("stat = 'failed'")
+
+    #expect(session.text.contains("column 1"))
+    #expect(session.app.overview.queue.listing.filter == .words(["stat"]))
+  }
+
+  // MARK: - Rest
+
+  @Test func `nothing wakes an idle dashboard but midnight and the end of a notice`() throws {
+    var session = Session(Sample.world { $0.data = Sample.data([]) })
+    let midnight = Sample.now + Sample.format.untilMidnight(Sample.now)
+    #expect(session.app.nextWake(session.world) == midnight)
+    #expect(App.nextReading(session.world) == nil)
+    session.send(.said("Copied", isError: false))
+    #expect(try #require(session.app.nextWake(session.world)) < midnight)
+    session.world.now += 60_000
+    session.send(.tick)
+
+    #expect(session.app.nextWake(session.world) == midnight)
+  }
+}

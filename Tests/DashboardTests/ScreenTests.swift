@@ -1,0 +1,199 @@
+import CloudKit
+import CloudService
+import Facts
+import TerminalUI
+import Testing
+
+@testable import CloudSync
+@testable import Dashboard
+
+/// Screens as a user sees them, in files that a reviewer can read.
+@Suite(.serialized) struct ScreenTests {
+  private static let sizes = [Size(width: 80, height: 24), Size(width: 120, height: 36)]
+  private static let allSizes = [Size(width: 40, height: 12), Size(width: 200, height: 60)] + sizes
+
+  private func draw(_ world: World, keys: String = "") -> Grid {
+    var app = App()
+    _ = app.update(.changed, world)
+    for key in keys { _ = app.update(.keys([key == "\n" ? .enter : .character(key)]), world) }
+    return app.draw(world).grid
+  }
+
+  /// A status for which each verdict holds.
+  private static let verdicts: [(name: String, change: @Sendable (inout World) -> Void)] = [
+    ("unreadable", { $0.readFailure = "The store is damaged; move it away and sync again" }),
+    ("wrongAccount", { $0.data.status?.isRefused = true }),
+    (
+      "signedOut",
+      {
+        $0.data.status?.accountProblem = StoreStatus.Failure(code: "AUTHENTICATION_REQUIRED", message: "", at: 0)
+        $0.data.status?.signInURL = "https://idmsa.example.org/sign-in"
+      }
+    ),
+    (
+      "decisionNeeded",
+      {
+        $0.data.status?.heldDeletions = [
+          HeldDeletions(zone: Sample.zone, version: "v", records: 150, isWholeZone: false, since: .distantPast)
+        ]
+      }
+    ),
+    ("blocked", { $0.data.status?.quotaProblem = StoreStatus.Failure(code: "QUOTA_EXCEEDED", message: "", at: 0) }),
+    ("failed", { _ in }),
+    (
+      "conflicts",
+      {
+        $0.data = Sample.data([Sample.operation(13, .conflict, "order-3") { $0.cause = .conflict(.fields(["note"])) }])
+      }
+    ),
+    (
+      "paused",
+      {
+        $0.data = Sample.data(Array(Sample.operations.suffix(2)))
+        $0.data.status?.pauses = [Pause(rule: .everything, at: Sample.now - 600_000, actor: "root")]
+      }
+    ),
+    (
+      "notSyncing",
+      {
+        $0.data = Sample.data(Array(Sample.operations.suffix(2)))
+        $0.data.status?.driver?.isLive = false
+        $0.data.status?.canSendLater = true
+      }
+    ),
+    (
+      "offline",
+      {
+        $0.data = Sample.data(Array(Sample.operations.suffix(2)))
+        $0.data.status?.networkProblem = StoreStatus.Failure(
+          code: "NETWORK_ERROR",
+          message: "connection refused",
+          at: 0
+        )
+        $0.data.status?.networkDownSince = Sample.now - 300_000
+      }
+    ),
+    (
+      "sending",
+      {
+        $0.data = Sample.data(Array(Sample.operations.suffix(2)))
+        $0.data.status?.canSendNow = true
+        $0.data.status?.progress = Progress(phase: .send, done: 412, total: 1204, perSecond: 210)
+      }
+    ),
+    (
+      "throttled",
+      {
+        $0.data = Sample.data(Array(Sample.operations.suffix(2)))
+        $0.data.status?.throttles = [
+          StoreStatus.Throttle(
+            scope: "database",
+            until: Sample.now + 65_000,
+            error: "THROTTLED",
+            message: "",
+            isOwn: false
+          )
+        ]
+      }
+    ),
+    ("inSync", { $0.data = Sample.data([]) }),
+  ]
+
+  @Test func `the overview is right for every verdict`() throws {
+    for (name, change) in Self.verdicts {
+      for size in Self.sizes {
+        let world = Sample.world(size, change)
+        #expect(world.verdict?.name == name)
+        try expectScreen(draw(world), "overview-\(name)-\(size.width)x\(size.height)")
+      }
+    }
+  }
+
+  @Test func `the overview before the store is read claims nothing`() throws {
+    for size in Self.allSizes {
+      let grid = draw(Sample.world(size) { $0.data = ViewData() })
+      #expect(!grid.text.contains("Nothing") && !grid.text.contains("No "))
+      try expectScreen(grid, "overview-loading-\(size.width)x\(size.height)")
+    }
+  }
+
+  @Test func `every view at four sizes, loading, empty and full`() throws {
+    let views: [(String, String)] = [
+      ("queue", "33"), ("records", "44"), ("sync", "11"), ("account", "22"), ("conflicts", "c"), ("zones", "7"),
+      ("help", "?"),
+    ]
+    for (name, keys) in views {
+      for size in Self.allSizes {
+        let keys = name == "queue" ? "3" : keys
+        try expectScreen(
+          draw(Sample.world(size) { $0.data.operation = ViewData.Read(11, Sample.detail) }, keys: keys),
+          "\(name)-full-\(size.width)x\(size.height)"
+        )
+      }
+      let empty = draw(
+        Sample.world { world in
+          world.data = Sample.data([])
+          world.data.records = ListPage(RecordListing(), .empty)
+          world.data.conflicts = .empty
+          world.data.zones = []
+        },
+        keys: keys
+      )
+      try expectScreen(empty, "\(name)-empty-80x24")
+    }
+  }
+
+  @Test func `the details of an operation and a record`() throws {
+    let world = Sample.world { world in
+      world.data.operation = ViewData.Read(11, Sample.detail)
+      world.data.record = ViewData.Read(RecordKey(Sample.zone, "order-1"), Sample.recordDetail)
+    }
+    try expectScreen(draw(world, keys: "\n"), "operation-80x24")
+    try expectScreen(draw(world, keys: "\n\n"), "record-80x24")
+  }
+
+  @Test func `every screen draws at any size`() {
+    for (width, height) in [(0, 0), (1, 1), (1, 50), (300, 1), (40, 12), (59, 17), (60, 18), (300, 100)] {
+      for keys in ["", "1", "2", "4", "33", "44", "11", "c", "7", "?", ":", "d", "R", "C", "\n", "/a", "!"] {
+        let size = Size(width: width, height: height)
+        let grid = draw(Sample.world(size) { $0.data.operation = ViewData.Read(11, Sample.detail) }, keys: keys)
+        #expect(grid.size == size)
+      }
+    }
+  }
+
+  @Test func `no control character of a record's name reaches the screen`() {
+    for keys in ["", "33", "44", "c", "7"] {
+      let grid = draw(Sample.world(Size(width: 120, height: 40)), keys: keys)
+      for y in 0..<grid.size.height {
+        for cell in grid.row(y) {
+          for scalar in cell.character.unicodeScalars {
+            #expect(scalar.value >= 0x20 && scalar.value != 0x202E && !(0x7F...0x9F).contains(scalar.value))
+          }
+        }
+      }
+    }
+  }
+
+  @Test func `production is marked`() {
+    let grid = draw(Sample.world { $0.scope.environment = "production" })
+    #expect(grid.text.contains("PRODUCTION"))
+  }
+}
+
+struct FormatTests {
+  @Test func `a time has its date when that is not today's`() {
+    #expect(Sample.format.time(Sample.now, now: Sample.now) == "03:04:05")
+    #expect(Sample.format.time(Sample.now - 86_400_000, now: Sample.now) == "2026-01-01 03:04:05")
+    #expect(Sample.format.time(-1, now: Sample.now) == "1970-01-01 00:00:00")
+    #expect(Sample.format.time(nil, now: Sample.now) == "never")
+    #expect(Sample.format.clock(Sample.now, now: Sample.now) == "03:04")
+    #expect(Sample.format.clock(Sample.now - 86_400_000, now: Sample.now) == "Jan 01 03:04")
+  }
+
+  @Test(arguments: [(0.2, "1 s"), (59, "59 s"), (61, "1 min"), (7200, "2 h"), (200_000, "2 d")])
+  func `a duration has one unit`(seconds: Double, text: String) { #expect(Format.duration(seconds) == text) }
+
+  @Test(arguments: [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (2_500_000, "2.5 MB")])
+  func `a size has one unit`(bytes: Int, text: String) { #expect(Format.bytes(bytes) == text) }
+}
