@@ -137,6 +137,12 @@ let package = Package(
     ),
     // The guide's program, compiled as clients compile theirs.
     .executableTarget(name: "Notes", dependencies: ["CloudKit"], path: "Tests/Sample"),
+    // Does on a terminal what the tests of the terminal type.
+    .executableTarget(
+      name: "terminal-sample",
+      dependencies: ["Terminal", "TerminalUI"],
+      path: "Tests/TerminalSample"
+    ),
     .testTarget(
       name: "CloudKitTests",
       dependencies: [
@@ -219,7 +225,7 @@ let package = Package(
     .testTarget(
       name: "cktopTests",
       dependencies: [
-        "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "Notes",
+        "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "Notes", "terminal-sample",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]
     ),

@@ -21,16 +21,18 @@ final class TemporaryFolder: Sendable {
   }
 }
 
-/// The program under test: it lies beside the test bundle.
+/// A program under test: it lies beside the test bundle.
 enum Binary {
   struct NotFound: Error {
     let folder: String
   }
 
-  static func cktop() throws -> URL {
+  static func cktop() throws -> URL { try named("cktop") }
+
+  static func named(_ name: String) throws -> URL {
     var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
     while folder.path != "/" {
-      let file = folder.appending(path: "cktop")
+      let file = folder.appending(path: name)
       var isDirectory: ObjCBool = false
       if FileManager.default.fileExists(atPath: file.path, isDirectory: &isDirectory), !isDirectory.boolValue {
         return file

@@ -114,17 +114,40 @@ struct Tmux {
     try await call(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])
   }
 
+  /// Writes to the terminal, as another program on it does.
+  func write(_ text: String) async throws {
+    let path = try await call(["display-message", "-p", "#{pane_tty}"]).trimmingCharacters(in: .newlines)
+    let file = try #require(FileHandle(forWritingAtPath: path))
+    try file.write(contentsOf: Data(text.utf8))
+    try file.close()
+  }
+
+  /// Takes what programs in the terminal send for the clipboard. By default it is ignored.
+  func takeClipboard() async throws { try await call(["set-option", "-s", "set-clipboard", "on"]) }
+
+  /// Waits for the text that was copied last; the test's time limit bounds the wait.
+  func buffer() async throws -> String {
+    while true {
+      let text = try await call(["show-buffer"])
+      if !text.isEmpty { return text }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+  }
+
   /// Reads the screen until it shows what is wanted; the test's time limit bounds the wait, and then the screen is told.
   ///
-  /// - Parameter keys: typed after each look that does not show it.
+  /// - Parameters:
+  ///   - keys: typed after each look that does not show it.
+  ///   - withColors: whether the text has the sequences for its colours in it.
   @discardableResult
   func screen(
     typing keys: String...,
+    withColors: Bool = false,
     sourceLocation: SourceLocation = #_sourceLocation,
     _ isWanted: (String) -> Bool
   ) async throws -> String {
     while true {
-      let text = try await call(["capture-pane", "-p"])
+      let text = try await call(["capture-pane", "-p"] + (withColors ? ["-e"] : []))
       if isWanted(text) { return text }
       for key in keys { try await type(key) }
       // Nothing tells when a terminal's screen has changed: it is looked at again, until the time limit cancels that.

@@ -1,0 +1,74 @@
+import Foundation
+import Testing
+
+/// What the terminal is sent, tested with a program that shows a list and obeys single keys.
+@Suite(.serialized) struct TerminalSampleTests {
+  private func start(_ settings: String = "TERM=xterm-256color") async throws -> Tmux {
+    let terminal = try await Tmux(columns: 80, rows: 24)
+    try await terminal.run("env \(settings) '\(Binary.named("terminal-sample").path)'")
+    try await terminal.screen { $0.contains("ready") && $0.contains("╰") }
+    return terminal
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `a frame sends little more than what changed, and nothing if nothing changed`() async throws {
+    let terminal = try await start()
+    defer { terminal.close() }
+
+    try await terminal.type("j")
+    try await terminal.screen { $0.contains("▌  1001") }
+    try await terminal.type("x", "q")
+    let screen = try await terminal.screen { $0.contains(/sent [0-9 ]+/) }
+
+    let sent = try #require(screen.firstMatch(of: /sent ([0-9 ]+)/)).1.split(separator: " ").compactMap { Int($0) }
+    try #require(sent.count == 3)
+    #expect((1...6000).contains(sent[0]))
+    #expect((1...400).contains(sent[1]))
+    #expect(sent[2] == 0)
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `tmux is given the text itself, since it ignores what programs in it send`() async throws {
+    let terminal = try await start()
+    defer { terminal.close() }
+
+    try await terminal.type("c")
+
+    #expect(try await terminal.buffer() == "two words\n한국어")
+  }
+
+  @Test(.timeLimit(.minutes(15)), arguments: ["-u TMUX", "PATH=/nowhere"])
+  func `a terminal is sent the text where there is no tmux to give it to`(setting: String) async throws {
+    let terminal = try await start("\(setting) TERM=xterm-256color")
+    defer { terminal.close() }
+    try await terminal.takeClipboard()
+
+    try await terminal.type("c")
+
+    #expect(try await terminal.buffer() == "two words\n한국어")
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `a text that terminals would drop is refused`() async throws {
+    let terminal = try await start()
+    defer { terminal.close() }
+
+    try await terminal.type("C")
+
+    try await terminal.screen { $0.contains("refused") }
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `a change of the size draws everything again, also when the size is what it was`() async throws {
+    let terminal = try await start()
+    defer { terminal.close() }
+    let screen = try await terminal.screen { _ in true }
+    let pid = try #require(screen.firstMatch(of: /([0-9]+) ready/).flatMap { pid_t($0.1) })
+    try await terminal.write("\u{1B}[5;5Hgarbage")
+    try await terminal.screen { $0.contains("garbage") }
+
+    kill(pid, SIGWINCH)
+
+    #expect(try await terminal.screen { !$0.contains("garbage") } == screen)
+  }
+}
