@@ -74,12 +74,15 @@ int cknc_resize(void) {
   return 1;
 }
 
-/// The number of a pair of colours. Numbers are given out once and stay, because changing a pair changes what is on
-/// the screen. When they run out, the ground colour is given up.
+enum { MOST_PAIRS = 1024 };
+static struct { int foreground, background; } pairs[MOST_PAIRS];
+static int used_pairs = 1;
+/// The pair of the ground and the ordinary text on it.
+static int text_pair;
+
+/// Returns the number of a pair of colours. A number keeps its colours until all is drawn again, because changing a
+/// pair changes what is on the screen. When they run out, text looks ordinary, which can be read at least.
 static int pair(int foreground, int background) {
-  enum { MOST = 1024 };
-  static struct { int foreground, background; } pairs[MOST];
-  static int used = 1;
   if (colors == 0) return 0;
   if (!has_default_colors) {
     if (foreground < 0) foreground = COLOR_WHITE;
@@ -87,15 +90,16 @@ static int pair(int foreground, int background) {
   } else if (foreground < 0 && background < 0) {
     return 0;
   }
-  for (int i = 1; i < used; i++) {
+  for (int i = 1; i < used_pairs; i++) {
     if (pairs[i].foreground == foreground && pairs[i].background == background) return i;
   }
-  if (used < MOST && used < COLOR_PAIRS && init_extended_pair(used, foreground, background) == OK) {
-    pairs[used].foreground = foreground;
-    pairs[used].background = background;
-    return used++;
+  if (used_pairs < MOST_PAIRS && used_pairs < COLOR_PAIRS &&
+      init_extended_pair(used_pairs, foreground, background) == OK) {
+    pairs[used_pairs].foreground = foreground;
+    pairs[used_pairs].background = background;
+    return used_pairs++;
   }
-  return 0;
+  return text_pair;
 }
 
 static attr_t attributes_of(int attributes) {
@@ -107,10 +111,19 @@ static attr_t attributes_of(int attributes) {
   return result;
 }
 
+/// Returns one character with its marks as ncurses keeps it.
+static cchar_t cell_of(const wchar_t *cluster, attr_t attributes, int number) {
+  cchar_t cell = {0};
+  if (setcchar(&cell, cluster, attributes, 0, &number) != OK) setcchar(&cell, L"?", attributes, 0, &number);
+  return cell;
+}
+
 void cknc_background(int foreground, int background) {
-  cchar_t blank;
-  int number = pair(foreground, background);
-  setcchar(&blank, L" ", A_NORMAL, 0, &number);
+  // All is drawn again, so the pairs of another theme are not needed any more.
+  used_pairs = 1;
+  text_pair = 0;
+  text_pair = pair(foreground, background);
+  cchar_t blank = cell_of(L" ", A_NORMAL, text_pair);
   wbkgrndset(stdscr, &blank);
 }
 
@@ -126,7 +139,7 @@ void cknc_put(int row, int column, const uint32_t *text, int count, int foregrou
     for (int marks = 1; i < count && wcwidth((wchar_t)text[i]) == 0; i++) {
       if (marks < CCHARW_MAX) cluster[marks++] = (wchar_t)text[i];
     }
-    setcchar(&cells[used++], cluster, attribute, 0, &number);
+    cells[used++] = cell_of(cluster, attribute, number);
     column += columns > 1 ? columns : 1;
     if (used == 256 || i == count) {
       // Unlike add_wch this neither moves the cursor nor scrolls, so the last cell of the screen is a cell like others.

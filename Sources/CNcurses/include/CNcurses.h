@@ -72,7 +72,8 @@ int cknc_rows(void);
 int cknc_columns(void);
 /// Asks the terminal for its size and follows it. Returns 1 when it changed, else 0.
 int cknc_resize(void);
-/// The look of the ground, in which the screen is cleared.
+/// Sets the look of the ground, in which the screen is cleared, and forgets all other colours: every row has to be put
+/// again.
 void cknc_background(int foreground, int background);
 /// Puts code points on one row. Marks of no width sit on the character before them.
 void cknc_put(int row, int column, const uint32_t *text, int count, int foreground, int background, int attributes);

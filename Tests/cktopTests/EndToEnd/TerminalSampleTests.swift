@@ -71,4 +71,21 @@ import Testing
 
     #expect(try await terminal.screen { !$0.contains("garbage") } == screen)
   }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `text for which there are no colours left looks ordinary, and another theme has all colours`() async throws {
+    let terminal = try await start("TERM=xterm")
+    defer { terminal.close() }
+
+    try await terminal.type("m")
+    let many = try await terminal.screen(withColors: true) { $0.contains("[47m") }
+    try await terminal.type("p")
+    let plain = try await terminal.screen(withColors: true) { $0.contains("plain") }
+
+    // White on black is ordinary there. The terminal's own ground is the last one, and for most of its texts there is
+    // no pair left.
+    let last = try #require(many.split(separator: "\n").last { $0.contains("23456") })
+    #expect(last.contains("\u{1B}[37m\u{1B}[40m23456"))
+    #expect(plain.contains("\u{1B}[35m") && !plain.contains("[40m"))
+  }
 }
