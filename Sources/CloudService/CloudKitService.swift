@@ -64,6 +64,15 @@ public final class CloudKitService {
   /// How often the store is read because it changes.
   @ObservationIgnored private var pace = Pace(every: .milliseconds(500))
 
+  @ObservationIgnored private lazy var queueSearcher = ListSearcher<QueueSearch>(
+    reader: { [weak self] in self?.reader },
+    publish: { [weak self] in self?.take($0, as: \.queue) }
+  )
+  @ObservationIgnored private lazy var recordSearcher = ListSearcher<RecordSearch>(
+    reader: { [weak self] in self?.reader },
+    publish: { [weak self] in self?.take($0, as: \.records) }
+  )
+
   /// What is read at each reading.
   private enum Wanted: Sendable {
     case snapshot(SnapshotScope)
@@ -110,9 +119,7 @@ public final class CloudKitService {
     isToRead = readsAtOnce
     snapshot = .withoutStore
     guard readsAtOnce else { return }
-    take(try Self.read(nil, opening, wanted, redaction()))
-    // Include writes before the watch.
-    storeChanged()
+    take(try Self.read(nil, opening, wanted, Found(), redaction()))
   }
 
   /// Whether writes of other processes are reported. If not, the owner has to call `refresh` from time to time.
@@ -124,6 +131,8 @@ public final class CloudKitService {
     watcher = StoreWatcher(store, queue: .main, locks: true) { [weak self] in
       MainActor.assumeIsolated { self?.storeChanged() }
     }
+    // Include writes since the reading, before the watch.
+    if watcher != nil { storeChanged() }
   }
 
   isolated deinit {
@@ -132,7 +141,7 @@ public final class CloudKitService {
 
   /// Reads the store after a short delay, once for a burst of changes, and at most twice a second while they go on.
   private func storeChanged() {
-    needsReading = true
+    noteWritten()
     guard pausing == nil else { return }
     let delay = max(.milliseconds(50), pace.wait(at: .now))
     pausing = Task { [weak self] in
@@ -144,31 +153,45 @@ public final class CloudKitService {
 
   /// Reads the store without delay, so that a command's effect is visible at once.
   func readAtOnce() {
-    (needsReading, isUrgent) = (true, true)
+    noteWritten()
+    isUrgent = true
     refresh()
+  }
+
+  private func noteWritten() {
+    needsReading = true
+    queueSearcher.noteWritten()
+    recordSearcher.noteWritten()
   }
 
   /// Reads the store again off the main actor, if it has been written since.
   ///
   /// - Parameter force: whether to read it in any case, because what it shows changes with time.
   package func refresh(force: Bool = false) {
-    if force { (needsReading, isUrgent) = (true, true) }
+    if force {
+      noteWritten()
+      isUrgent = true
+    }
     // A store that could not be read may be readable again.
     if readFailure != nil { needsReading = true }
     // A wait ends without a write.
     let now = Int64(Date().timeIntervalSince1970 * 1000)
     // Without a watch of the system nothing reports writes.
-    if watcher == nil || status.throttles.contains(where: { $0.until <= now }) { needsReading = true }
+    if watcher == nil { noteWritten() }
+    if status.throttles.contains(where: { $0.until <= now }) { needsReading = true }
     guard isToRead, needsReading, reading == nil else { return }
     (needsReading, isUrgent) = (false, false)
     let (store, opening, wanted, redaction) = (store, opening, wanted, redaction)
+    let found = Found(queue: queueSearcher.found, records: recordSearcher.found)
+    let versions = (queue: queueSearcher.version, records: recordSearcher.version)
     reading = Task { [weak self] in
-      let result = await Task.detached { Result { try Self.read(store, opening, wanted, redaction()) } }.value
-      self?.finishReading(result)
+      let result = await Task.detached { Result { try Self.read(store, opening, wanted, found, redaction()) } }.value
+      self?.finishReading(result, versions)
     }
   }
 
-  private func finishReading(_ result: Result<Reading, any Error>) {
+  /// - Parameter versions: those of the searches when the reading began.
+  private func finishReading(_ result: Result<Reading, any Error>, _ versions: (queue: Int, records: Int)) {
     reading = nil
     pace.note(at: .now)
     defer {
@@ -176,20 +199,53 @@ public final class CloudKitService {
       if needsReading { isUrgent ? refresh() : storeChanged() }
     }
     switch result {
-    case .success(let reading): take(reading)
+    case .success(var reading):
+      if queueSearcher.isSearched {
+        keep(\.queue, isNewer: queueSearcher.version != versions.queue, in: &reading.data)
+      }
+      if recordSearcher.isSearched {
+        keep(\.records, isNewer: recordSearcher.version != versions.records, in: &reading.data)
+      }
+      take(reading)
     case .failure(let error): readFailure = error
     }
     changed?()
+    guard store != nil, readFailure == nil else { return }
+    queueSearcher.search()
+    recordSearcher.search()
+  }
+
+  /// Keeps the page of a searched list if the search published it while the store was read, or if nothing was read in its
+  /// place.
+  private func keep<Page>(_ page: WritableKeyPath<ViewData, Page?>, isNewer: Bool, in read: inout ViewData?) {
+    guard isNewer || read?[keyPath: page] == nil else { return }
+    read?[keyPath: page] = data[keyPath: page]
+    // The page may be that of an earlier part.
+    if isNewer { (needsReading, isUrgent) = (true, true) }
   }
 
   private func take(_ reading: Reading) {
     readFailure = nil
-    if reading.store !== store { watcher = nil }
+    if reading.store !== store {
+      watcher = nil
+      queueSearcher.forget()
+      recordSearcher.forget()
+    }
     store = reading.store
     if let snapshot = reading.snapshot { self.snapshot = snapshot }
     if let data = reading.data { self.data = data }
     watchStore()
   }
+
+  private func take<Page>(_ result: Result<Page, any Error>, as page: WritableKeyPath<ViewData, Page?>) {
+    switch result {
+    case .success(let found): data[keyPath: page] = found
+    case .failure(let error): readFailure = error
+    }
+    changed?()
+  }
+
+  private var reader: StoreReader? { store.map { StoreReader($0, redaction()) } }
 
   /// The status as it was last read.
   var status: StoreStatus { data.status ?? snapshot.status }
@@ -205,8 +261,10 @@ public final class CloudKitService {
   /// Sets what to read from now on, and reads it. From the first call on, `data` takes the place of `snapshot`.
   package func watch(_ scope: ViewScope) {
     if case .data(scope) = wanted { return }
-    (wanted, isToRead) = (.data(scope), true)
-    readAtOnce()
+    (wanted, isToRead, needsReading, isUrgent) = (.data(scope), true, true, true)
+    queueSearcher.show(scope.searchedQueue)
+    recordSearcher.show(scope.searchedRecords)
+    refresh()
   }
 
   /// The result of a reading.
@@ -220,6 +278,7 @@ public final class CloudKitService {
     _ store: SyncStore?,
     _ opening: StoreOpening,
     _ wanted: Wanted,
+    _ found: Found,
     _ redaction: Redaction
   ) throws -> Reading {
     // A store that was deleted, not moved, is an error on the screen.
@@ -228,7 +287,8 @@ public final class CloudKitService {
     var reading = Reading(store: store)
     switch wanted {
     case .snapshot(let scope): reading.snapshot = try reader?.view { try Snapshot($0, scope) } ?? .withoutStore
-    case .data(let scope): reading.data = try reader?.view { try ViewData($0, scope) } ?? ViewData(withoutStore: scope)
+    case .data(let scope):
+      reading.data = try reader?.view { try ViewData($0, scope, found) } ?? ViewData(withoutStore: scope)
     }
     return reading
   }

@@ -1,16 +1,24 @@
 import CloudSync
 
+/// What has been found of the lists that are searched.
+struct Found: Sendable {
+  var queue: QueueSearch?
+  var records: RecordSearch?
+}
+
 extension ViewData {
-  /// Reads what a screen wants to see.
-  init(_ view: StoreView, _ scope: ViewScope) throws {
+  /// Reads what a screen wants to see. Of a list that is searched, it reads what has been found; nil if that is not enough.
+  init(_ view: StoreView, _ scope: ViewScope, _ found: Found) throws {
     self.init()
     status = try view.status()
-    queue = try scope.queue.map { part in
+    queue = try scope.queue.flatMap { part in
+      if part.listing.filter.isSearch { return try found.queue?.page(ifFound: part, in: view) }
       let (window, retryable) = try view.operations(part.listing, offset: part.offset, limit: part.limit)
       return ListPage(part.listing, window, retryable: retryable)
     }
-    records = try scope.records.map { part in
-      ListPage(part.listing, try view.records(part.listing, offset: part.offset, limit: part.limit))
+    records = try scope.records.flatMap { part in
+      if part.listing.filter.isSearch { return try found.records?.page(ifFound: part, in: view) }
+      return ListPage(part.listing, try view.records(part.listing, offset: part.offset, limit: part.limit))
     }
     causes = try scope.causes.map(view.causes)
     conflicts = try scope.conflicts.map { try view.conflicts(limit: $0) }
@@ -35,4 +43,16 @@ extension ViewData {
     operation = scope.operation.map { Read($0, nil) }
     record = scope.record.map { Read($0, nil) }
   }
+}
+
+extension ListSearch {
+  fileprivate func page(ifFound part: ListPart<Listing>, in view: StoreView) throws -> ListPage<Listing, Row>? {
+    part.listing == listing && has(part) ? try page(of: part, in: view) : nil
+  }
+}
+
+extension ViewScope {
+  /// The parts of lists that are searched.
+  var searchedQueue: ListPart<QueueListing>? { queue.flatMap { $0.listing.filter.isSearch ? $0 : nil } }
+  var searchedRecords: ListPart<RecordListing>? { records.flatMap { $0.listing.filter.isSearch ? $0 : nil } }
 }

@@ -54,7 +54,7 @@ import Testing
     service.watch(scope)
     await until(service) { service.data.status != nil }
 
-    let expected = try store.view { try ViewData($0, scope) }
+    let expected = try store.view { try ViewData($0, scope, Found()) }
     #expect(service.data.queue == expected.queue && service.data.queue?.rows.map(\.id) == Array(11...15))
     #expect(service.data.records == expected.records && service.data.records?.rows.first?.operation == 30)
     #expect(service.data.queue?[10]?.id == 11 && service.data.queue?[15] == nil)

@@ -2,6 +2,7 @@ import CloudKit
 import Facts
 import GRDB
 import GRDBSQLite
+import Synchronization
 import Testing
 
 @testable import CloudSync
@@ -81,6 +82,36 @@ struct BoundsTests {
           }
         ),
       ]
+    for order in QueueListing.Order.allCases {
+      var listing = QueueListing()
+      listing.order = order
+      steps.append(("\(order), start", { [listing] in try $0.view { _ = try $0.operations(listing, limit: 50) } }))
+      steps.append(
+        (
+          "\(order), end",
+          { [listing] in
+            try $0.view { view in
+              let total = try view.operations(listing, limit: 0).window.total
+              _ = try view.operations(listing, offset: total - 50, limit: 50)
+            }
+          }
+        )
+      )
+    }
+    // On either side of the border between records with unsent changes and others.
+    for (part, place) in [("start", 0), ("last unsent", 1), ("first on the server", 1.01), ("end", 1.99)] {
+      steps.append(
+        (
+          "latest records, \(part)",
+          { store in
+            try store.view { view in
+              let half = Double(try view.records(RecordListing(), limit: 0).total / 2)
+              _ = try view.records(RecordListing(), offset: Int(half * place) - (place == 1 ? 50 : 0), limit: 50)
+            }
+          }
+        )
+      )
+    }
     for text in filters {
       let filter = try QueueFilter(parsing: text)
       steps.append((text, { _ = try $0.operations(matching: filter, limit: 50) }))
@@ -115,6 +146,33 @@ struct BoundsTests {
         try instructions(store) { _ = try store.knownFieldTypes(of: "Note", wanted: wanted) }
       }
       #expect(costs[1] <= 2 * costs[0] + 50, "\(wanted ?? []): \(costs)")
+    }
+  }
+
+  @Test func `unfiltered lists are read in the order of an index`() throws {
+    let store = try store(100)
+    let statements = Mutex<[String]>([])
+    try store.write { $0.database.trace { event in statements.withLock { $0.append(event.expandedDescription) } } }
+    for order in QueueListing.Order.allCases {
+      for states in [[], [.failed, .pending]] as [Set<OperationState>] {
+        var listing = QueueListing()
+        (listing.order, listing.states) = (order, states)
+        for offset in [0, 80] { try store.view { _ = try $0.operations(listing, offset: offset, limit: 10) } }
+      }
+    }
+    for offset in [0, 190] { try store.view { _ = try $0.records(RecordListing(), offset: offset, limit: 10) } }
+    try store.write { $0.database.trace() }
+
+    let lists = statements.withLock { $0 }.filter { $0.contains("OFFSET") }
+    #expect(!lists.isEmpty)
+    for sql in lists {
+      let plan = try store.write {
+        try Row.fetchAll($0.database, sql: "EXPLAIN QUERY PLAN \(sql)").map { $0["detail"] as String }
+      }
+      #expect(
+        !plan.contains { $0.contains("TEMP B-TREE") || ($0.contains("SCAN") && !$0.contains("INDEX")) },
+        "\(sql): \(plan)"
+      )
     }
   }
 }

@@ -56,22 +56,20 @@ package struct QueueSearch: ListSearch {
   package var isOver: Bool { parts.isEmpty }
 
   package mutating func step(in view: StoreView) throws {
-    guard let states = parts.first else { return }
     let now = now ?? view.now
     self.now = now
-    let rows = try view.ledger.slice(
-      states,
-      QueueQuery(listing.filter, now: now),
-      after: last,
-      isDescending: listing.isDescending,
-      limit: SyncStore.slice
-    )
-    for row in rows where row.isMatch {
-      ids.append(row.id)
-      if row.state == .failed || row.state == .waiting { found += 1 }
+    var left = SyncStore.slice
+    while let states = parts.first, left > 0 {
+      let query = QueueQuery(listing.filter, now: now)
+      let rows = try view.ledger.slice(states, query, after: last, isDescending: listing.isDescending, limit: left)
+      for row in rows where row.isMatch {
+        ids.append(row.id)
+        if row.state == .failed || row.state == .waiting { found += 1 }
+      }
+      last = rows.last?.id
+      if rows.count < left { (parts, last) = (parts.dropFirst(), nil) }
+      left -= rows.count
     }
-    last = rows.last?.id
-    if rows.count < SyncStore.slice { (parts, last) = (parts.dropFirst(), nil) }
   }
 
   package func rows(offset: Int, limit: Int, in view: StoreView) throws -> [QueueRow] {
@@ -98,9 +96,13 @@ package struct RecordSearch: ListSearch {
   package var isOver: Bool { parts.isEmpty }
 
   package mutating func step(in view: StoreView) throws {
-    guard let part = parts.first else { return }
-    let next = try view.ledger.slice(part, words, after: position, limit: SyncStore.slice) { places.append($0) }
-    if let next { position = next } else { (parts, position) = (parts.dropFirst(), RecordPosition()) }
+    var left = SyncStore.slice
+    while let part = parts.first, left > 0 {
+      let slice = try view.ledger.slice(part, words, after: position, limit: left) { places.append($0) }
+      position = slice.last
+      if slice.count < left { (parts, position) = (parts.dropFirst(), RecordPosition()) }
+      left -= slice.count
+    }
   }
 
   package func rows(offset: Int, limit: Int, in view: StoreView) throws -> [RecordRow] {

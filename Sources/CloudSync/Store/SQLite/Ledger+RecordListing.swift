@@ -93,14 +93,14 @@ extension Ledger {
   /// Finds those of the next records of a part that match. Only records whose stored text has what can be looked for
   /// there are decoded.
   ///
-  /// - Returns: the position of the last of these records; nil at the end of the part.
+  /// - Returns: the number of records that were looked at, and the position of the last.
   func slice(
     _ part: RecordPart,
     _ words: [RecordWord],
     after position: RecordPosition,
     limit: Int,
     _ found: (RecordPlace) -> Void
-  ) throws -> RecordPosition? {
+  ) throws -> (count: Int, last: RecordPosition) {
     let texts = words.flatMap(\.storedTexts)
     let stored = "name || ' ' || type || ' ' || zone || ' ' || fields || ' ' || coalesce(changes, '')"
     let condition = texts.isEmpty ? "1" : texts.map { _ in "\(stored) LIKE ? ESCAPE '\\'" }.joined(separator: " AND ")
@@ -123,7 +123,7 @@ extension Ledger {
       let mirror: Int64? = part == .unsent ? nil : row["mirror"]
       found(mirror.map(RecordPlace.mirror) ?? .operation(row["operationId"]))
     }
-    return count < limit ? nil : last
+    return (count, last)
   }
 
   private static func source(_ part: RecordPart, after position: RecordPosition, limit: Int)
