@@ -76,9 +76,12 @@ extension App {
   func hints(_ world: World) -> [KeyHints.Hint] {
     var scopes = top.scopes
     if !world.faults.isEmpty, !top.isOverlay { scopes.formUnion(.demo) }
+    // The way out stands at the right.
+    var left: Set<CommandID> = [.quit, .back, .view7]
+    if !scopes.contains(.panes) { left.insert(.palette) }
     let shown = Command.registry.filter { command in
       !command.title.isEmpty && !command.scopes.isDisjoint(with: scopes) && !(command.isChange && world.isReadOnly)
-        && ![.quit, .back, .view7].contains(command.id)
+        && !left.contains(command.id)
         && !(scopes.contains(.panes) && Self.leftOut.contains(command.id))
         && availability(of: command.id, world).isNow
     }

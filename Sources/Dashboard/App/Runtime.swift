@@ -101,7 +101,10 @@ final class Runtime {
 
   /// Arms the timer for the next moment at which something shown changes by itself; while nothing will, there is no timer.
   private func arm() {
-    let wake = [app.nextWake(world), App.nextReading(world)].compactMap { $0 }.min()
+    // Without a watch of the system, or a store to watch, nothing reports what others write.
+    let isBlind = !service.reportsWrites || service.readFailure != nil
+    let look = isBlind ? world.now + 1_000 : nil
+    let wake = [app.nextWake(world), App.nextReading(world), look].compactMap { $0 }.min()
     guard wake != wakesAt else { return }
     wakesAt = wake
     timer?.cancel()
@@ -117,7 +120,7 @@ final class Runtime {
 
   private func tick() {
     wakesAt = nil
-    if let status = world.status, status.generatedAt < now() { service.refresh(force: true) }
+    service.refresh(force: true)
     send(.tick)
   }
 

@@ -9,20 +9,20 @@ extension Command {
     Command(.yes, typed("y"), "yes", "Do it", .question, isChange: true),
     Command(.no, typed("n") + [.escape, .enter], "no", "Do not do it", .question),
     // Conflicts
-    Command(
-      .resolve,
-      [.enter],
-      "resolve, next",
-      "Resolve the conflict as chosen, and go to the next",
-      .conflicts,
-      isChange: true
-    ),
     Command(.fieldLocal, typed("l"), "local", "Take this machine's value of the field", .conflicts, isChange: true),
     Command(.fieldServer, typed("s"), "server", "Take the server's value of the field", .conflicts, isChange: true),
     Command(.fieldBase, typed("b"), "base", "Take the value from before both changes", .conflicts, isChange: true),
     Command(.allLocal, typed("L"), "all local", "Take this machine's value of every field", .conflicts, isChange: true),
     Command(.allServer, typed("S"), "all server", "Take the server's value of every field", .conflicts, isChange: true),
     Command(.allBase, typed("B"), "all base", "Take the values from before both changes", .conflicts, isChange: true),
+    Command(
+      .resolve,
+      [.enter],
+      "resolve",
+      "Resolve the conflict as chosen, and go to the next",
+      .conflicts,
+      isChange: true
+    ),
     Command(
       .allAlike,
       typed("A"),

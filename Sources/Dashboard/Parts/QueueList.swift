@@ -171,7 +171,7 @@ extension RowList where Kind == QueueKind {
       Table.Column("STATE", .fixed(8), priority: 5), Table.Column("OP", .fixed(6), priority: 3),
       Table.Column("RECORD", .flex(3), minimum: 14, priority: 9),
       Table.Column("ZONE", .flex(1), minimum: isWide ? 8 : 400),
-      Table.Column("WHY", .flex(6), minimum: 20, priority: 8),
+      Table.Column("WHY", .flex(6), minimum: 16, priority: 8),
       Table.Column("SINCE", .fixed(isWide ? 12 : 6), priority: 2),
       Table.Column("NEXT", .fixed(9), priority: 1),
     ]

@@ -140,7 +140,8 @@ enum EventLine {
     let role: StyleRole =
       ["error", "failed"].contains(event.kind) ? .error : event.kind == "conflict" ? .conflict : .text
     let by = event.actor.map { " (\($0))" } ?? ""
-    return [.init(world.time(event.at), .dim), .init("  \(event.message.sentence)", role), .init(by, .dim)]
+    let text = event.kind == "sync" ? "Synced: \(event.message)" : event.message.sentence
+    return [.init(world.time(event.at), .dim), .init("  \(text)", role), .init(by, .dim)]
   }
 }
 

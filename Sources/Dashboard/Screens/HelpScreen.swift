@@ -24,7 +24,7 @@ struct HelpScreen: Screen {
     let commands = Command.registry.filter { !$0.scopes.isDisjoint(with: below.scopes) }
     let general: KeyScope = [.everywhere, .moving, .closing, .demo]
     func isGeneral(_ command: Command) -> Bool {
-      command.scopes.subtracting([.question, .conflicts]).isSubset(of: general)
+      !command.scopes.isDisjoint(with: general)
     }
     let own = commands.filter { !isGeneral($0) && !$0.scopes.isSubset(of: .syncing) }
     let syncing = commands.filter { $0.scopes.isSubset(of: .syncing) }

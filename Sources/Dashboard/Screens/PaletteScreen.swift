@@ -21,9 +21,8 @@ struct PaletteScreen: Screen {
     }
     let scored = commands.enumerated().compactMap { index, command -> (Command, Int, Int)? in
       let title = name(command, world).lowercased()
-      guard
-        let score = Self.score(typed, in: title) ?? Self.score(typed, in: command.help.lowercased()).map({ $0 + 100 })
-      else { return nil }
+      let isInHelp = command.help.lowercased().contains(typed)
+      guard let score = Self.score(typed, in: title) ?? (isInHelp ? 100 : nil) else { return nil }
       return (command, score, index)
     }
     return scored.sorted { ($0.1, $0.2) < ($1.1, $1.2) }.map(\.0)

@@ -1,0 +1,128 @@
+import CloudKit
+import Facts
+import Foundation
+import TerminalUI
+import Testing
+
+@testable import CloudService
+@testable import CloudSync
+@testable import Dashboard
+
+/// Random keys against the app over a real store: nothing traps, and nothing is lost that was not confirmed.
+///
+/// `KEYS=1000000 swift test --filter RandomKeysTests` types as many; `SEED=7` types others.
+@Suite(.serialized) struct RandomKeysTests {
+  private static let count = ProcessInfo.processInfo.environment["KEYS"].flatMap(Int.init) ?? 20_000
+  private static let seed = ProcessInfo.processInfo.environment["SEED"].flatMap(UInt64.init) ?? 1
+
+  /// The same keys for the same seed (Steele, Lea and Flood, 2014).
+  private struct Random: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var mixed = state
+      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+      return mixed ^ (mixed >> 31)
+    }
+  }
+
+  private static let keys: [Key] =
+    "abcdefghijklmnoprstuvwxyzABCDFGHIJKLNOPRSTUVWXYZ0123456789!*/:? ='%".map(Key.character)
+    + [
+      .up, .down, .left, .right, .home, .end, .pageUp, .pageDown, .enter, .escape, .tab, .backTab, .backspace, .delete,
+      .ctrl("d"), .ctrl("u"), .ctrl("l"), .paste("state = 'failed'"), .unknown,
+    ]
+
+  /// A store with operations in every state.
+  private static func store() throws -> SyncStore {
+    let store = try SyncStore(inMemoryFor: "iCloud.test", databaseScope: .private)
+    let zone = ZoneKey(zone: "notes")
+    _ = try store.enqueue(
+      (1...60).map { number in
+        Change(
+          RecordKey(zone, "t\(number)"),
+          .save(type: number % 3 == 0 ? "Photo" : "Task", FieldChanges(values: ["n": .int64(Int64(number))]))
+        )
+      }
+    )
+    try store.write { ledger in
+      for var operation in try ledger.operations((1...60).map(Int64.init)) {
+        switch operation.id % 6 {
+        case 1: operation.fail(.rejected(code: "BAD_REQUEST", message: "no"))
+        case 2:
+          operation.state = .waiting
+          operation.cause = .backOff(code: "THROTTLED", attempt: 1, of: 8)
+          operation.nextAttemptAt = .max / 2
+        case 3: (operation.state, operation.conflictAt) = (.conflict, 1)
+        case 4: operation.state = .paused
+        default: break
+        }
+        try ledger.update(operation)
+      }
+    }
+    return store
+  }
+
+  @Test func `random keys lose nothing that was not confirmed`() throws {
+    let store = try Self.store()
+    let changing = ChangingStore { store }
+    let before = Set(try store.operations().rows.map(\.id))
+    var random = Random(state: Self.seed)
+    var app = App()
+    var world = Sample.world { $0.now = Int64(Date().timeIntervalSince1970 * 1000) }
+    var confirmed: Set<Int64> = []
+    func look() throws {
+      let scope = app.scope(world)
+      world.data = try store.view { view in
+        var data = try ViewData(view, scope, Found())
+        // Searches run beside the other readings, but here all is read at once.
+        if let part = scope.queue, data.queue == nil {
+          let (window, retryable) = try view.operations(part.listing, offset: part.offset, limit: part.limit)
+          data.queue = ListPage(part.listing, window, retryable: retryable)
+        }
+        if let part = scope.records, data.records == nil {
+          data.records = ListPage(part.listing, try view.records(part.listing, offset: part.offset, limit: part.limit))
+        }
+        return data
+      }
+    }
+    func carryOut(_ effects: [Effect], _ wasAsked: Bool, _ key: Key) {
+      for effect in effects {
+        guard case .give(let command) = effect else { continue }
+        if case .perform(.discard, _, _) = command { #expect(wasAsked && key == .character("y")) }
+        let receipt = command.run(on: changing) { _ in }
+        if receipt.verb == .discard { confirmed.formUnion(receipt.ids) }
+        switch command {
+        case .resolve, .resolveAll: confirmed.formUnion(receipt.ids)
+        default: break
+        }
+        _ = app.update(.receipt(receipt), world)
+      }
+    }
+    try look()
+    for step in 1...Self.count {
+      let key = Self.keys.randomElement(using: &random) ?? .unknown
+      let wasAsked = app.top is Question
+      if step % 97 == 0 {
+        world.size = Size(
+          width: Int.random(in: 0...130, using: &random),
+          height: Int.random(in: 0...45, using: &random)
+        )
+      }
+      carryOut(app.update(.keys([key]), world), wasAsked, key)
+      if step % 5 == 0 {
+        try look()
+        carryOut(app.update(.changed, world), false, .unknown)
+      }
+      if step % 20 == 0 { _ = app.draw(world) }
+      // The demo's own life: what was emptied fills again.
+      if step % 2000 == 0 { _ = try store.perform(.resume, on: .all, actor: "test") }
+    }
+
+    let after = Set(try store.operations().rows.map(\.id))
+    #expect(before.subtracting(after).subtracting(confirmed).isEmpty)
+    #expect(confirmed.count > 5, "The keys reach what they are to test.")
+  }
+}
