@@ -214,7 +214,7 @@ let package = Package(
     ),
     .testTarget(
       name: "DashboardTests",
-      dependencies: ["Dashboard", "CloudService", "CloudSync", "CloudKit", "Facts", "TerminalUI"],
+      dependencies: ["Dashboard", "CloudService", "CloudSync", "CloudKit", "Facts", "TerminalUI", "Terminal"],
       exclude: ["Screens"]
     ),
     .testTarget(

@@ -397,6 +397,47 @@ struct AppTests {
     #expect(session.app.overview.queue.listing.filter == .words(["stat"]))
   }
 
+  // MARK: - The operator's tasks
+
+  @Test func `the operator's questions take as many keys as promised`() {
+    // In sync, and why not: none.
+    #expect(Session().text.contains("▲ 1 failed") && Session().text.contains("1 change failed"))
+    // Why, and when: Enter.
+    var session = Session(Sample.world { $0.data.operation = ViewData.Read(11, Sample.detail) })
+    session.type(.enter)
+    #expect(session.text.contains("ATTEMPTS") && session.text.contains("BAD_REQUEST"))
+    // Evidence: y.
+    session.type("y")
+    guard case .copy(let text)? = session.effects.last else { return #expect(Bool(false), "nothing was copied") }
+    #expect(text.contains("BAD_REQUEST") && text.contains("12.5"))
+  }
+
+  @Test func `12 failures of a kind are found with C, and retried with r y`() {
+    let cause = QueueCause(
+      state: .failed,
+      code: "BAD_REQUEST",
+      message: "invalid value of …",
+      cause: .failed(.rejected(code: "BAD_REQUEST", message: "invalid value of t1")),
+      count: 12,
+      first: 1,
+      oldestAt: Sample.now,
+      nextAttemptAt: nil
+    )
+    var session = Session(Sample.world { $0.data.causes = [cause] })
+    session.type("C")
+    #expect(session.text.contains("12") && session.text.contains("invalid value of …"))
+    session.type("r")
+    #expect(session.top is Question)
+    session.type("y")
+
+    guard case .perform(.retry, .listing(let listing, except: []), _)? = session.commands.first else {
+      return #expect(Bool(false), "nothing was retried")
+    }
+    guard case .expression(_, text: cause.filter) = listing.filter else {
+      return #expect(Bool(false), "others are retried as well")
+    }
+  }
+
   // MARK: - Rest
 
   @Test func `nothing wakes an idle dashboard but midnight and the end of a notice`() throws {

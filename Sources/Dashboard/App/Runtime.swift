@@ -17,7 +17,8 @@ final class Runtime {
   private(set) var world: World
   private var theme: Theme
   private var timer: (any DispatchSourceTimer)?
-  private var wakesAt: Int64?
+  /// The moment for which the timer is armed.
+  private(set) var wakesAt: Int64?
   private var isSuspending = false
   private var exports: [Task<Void, Never>] = []
   private let now: @MainActor () -> Int64

@@ -119,12 +119,16 @@ public struct Table: Widget {
 
   private func draw(_ row: Row, _ index: Int, on grid: inout Grid, _ line: Rect, _ places: [(Int, Rect)]) {
     let selection = SelectedLine(isSelected: index == selection, isFocused: isFocused)
-    selection.drawGround(on: &grid, in: line)
+    // Only the marks and the column that names the row stand out: a terminal has to be sent no more when the selection moves.
+    let name = places.max { columns[$0.0].priority < columns[$1.0].priority }
+    selection.drawGround(on: &grid, in: Rect(x: line.x, y: line.y, width: 2, height: line.height).intersection(line))
+    if selection.isSelected, let place = name?.1 { grid.fill(place, Style(selection.role)) }
     let mark = marked.contains(index) ? StyledText("✓", .marked) : row.mark
     let margin = Rect(x: line.x + 1, y: line.y, width: 1, height: line.height).intersection(line)
     grid.put(selection.styled(mark), in: margin)
     for (column, place) in places where column < row.cells.count {
-      grid.put(selection.styled(row.cells[column]), in: place, columns[column].alignment)
+      let text = row.cells[column]
+      grid.put(column == name?.0 ? selection.styled(text) : text, in: place, columns[column].alignment)
     }
   }
 
@@ -152,9 +156,9 @@ struct SelectedLine {
   var isSelected: Bool
   var isFocused: Bool
 
-  private var role: StyleRole { isFocused ? .selection : .selectionUnfocused }
+  var role: StyleRole { isFocused ? .selection : .selectionUnfocused }
 
-  /// Fills the line, and puts the mark of the selection in its first cell if the keyboard acts on the list.
+  /// Fills an area, and puts the mark of the selection in its first cell if the keyboard acts on the list.
   func drawGround(on grid: inout Grid, in line: Rect) {
     guard isSelected else { return }
     grid.fill(line, Style(role))

@@ -1,0 +1,149 @@
+import CloudKit
+import Dispatch
+import Facts
+import Foundation
+import Synchronization
+import TerminalUI
+import Testing
+
+@testable import CloudService
+@testable import CloudSync
+@testable import Dashboard
+@testable import Terminal
+
+/// The runtime with a service over a real store and a display that records.
+@MainActor
+@Suite(.serialized, .timeLimit(.minutes(5))) struct RuntimeTests {
+  private nonisolated static let scope = SyncStore.Scope(
+    container: "iCloud.test",
+    environment: "development",
+    database: .private
+  )
+  private let folder: URL
+  private let store: SyncStore
+  private let display = RecordingDisplay(size: Size(width: 80, height: 24))
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appending(path: "cktop-runtime-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    store = try SyncStore(path: folder.appending(path: "store.sqlite").path, scope: Self.scope)
+    _ = try store.enqueue(
+      ["one", "two", "three"].map { Change(RecordKey(ZoneKey(zone: "z"), $0), .save(type: "Row", FieldChanges())) }
+    )
+  }
+
+  private final class Ends {
+    var all: [Dashboard.End] = []
+  }
+
+  private func runtime(
+    _ service: CloudKitService,
+    export: @escaping @Sendable (Export) throws -> String = { _ in "" }
+  ) throws -> Runtime {
+    let theme = try Theme.load(named: "midnight", directories: [])
+    let setting = Dashboard.Setting(
+      scope: Self.scope,
+      credential: "webAuth",
+      url: "http://127.0.0.1",
+      storePath: store.path,
+      theme: theme,
+      themes: [theme, try Theme.load(named: "paper", directories: [])],
+      isMonochrome: false,
+      message: { "\($0)" },
+      report: { _ in },
+      export: export
+    )
+    return Runtime(service, setting, display)
+  }
+
+  private func opening() -> StoreOpening {
+    let store = store
+    return StoreOpening(toRead: { store }, toChange: { store }, toSync: nil)
+  }
+
+  /// Waits until the last frame shows what is wanted; the suite's time limit bounds it.
+  private func until(_ isTrue: () -> Bool) async {
+    while !isTrue() { await Task.yield() }
+  }
+
+  private var text: String { display.frames.last?.grid.text ?? "" }
+
+  @Test func `the first frame is shown before the store is opened`() async throws {
+    let opened = Mutex(0)
+    let store = store
+    let opening = StoreOpening(
+      toRead: {
+        opened.withLock { $0 += 1 }
+        return store
+      },
+      toChange: { store },
+      toSync: nil
+    )
+    let service = try CloudKitService(opening: opening, readsAtOnce: false)
+    let runtime = try runtime(service)
+    #expect(opened.withLock { $0 } == 0)
+    runtime.start()
+    #expect(display.frames.first?.grid.text.contains("loading…") == true)
+    await until { text.contains("Row/three") }
+
+    #expect(opened.withLock { $0 } == 1)
+    runtime.stop()
+  }
+
+  @Test func `an idle dashboard shows nothing again, and only midnight is waited for`() async throws {
+    let runtime = try runtime(CloudKitService(opening: opening(), readsAtOnce: false))
+    runtime.start()
+    await until { text.contains("Row/three") && runtime.wakesAt.map { $0 > runtime.world.now + 1_000 } ?? false }
+    let shown = display.frames.count
+    // What is not a change of the store reads and shows nothing.
+    for _ in 1...100 { await Task.yield() }
+
+    #expect(display.frames.count == shown)
+    let now = runtime.world.now
+    #expect(runtime.wakesAt == now + Format().untilMidnight(now))
+    runtime.stop()
+  }
+
+  @Test func `pausing and quitting in one read pauses, 50 of 50`() async throws {
+    for round in 1...50 {
+      let service = try CloudKitService(opening: opening(), readsAtOnce: false)
+      let runtime = try runtime(service)
+      let ends = Ends()
+      runtime.ended = { ends.all.append($0) }
+      runtime.start()
+      runtime.send(.keys([.character("p"), .character("q"), .character("p")]))
+      #expect(ends.all == [.quit])
+      runtime.stop()
+      #expect(await service.drain(within: .seconds(60)) == 0)
+
+      #expect(try store.status().isPaused == (round % 2 == 1))
+    }
+  }
+
+  @Test func `what a key does is said, and what is copied or written reaches its place`() async throws {
+    let written = Mutex<[Export]>([])
+    let runtime = try runtime(CloudKitService(opening: opening(), readsAtOnce: false)) { export in
+      written.withLock { $0.append(export) }
+      return "Wrote 3 lines"
+    }
+    runtime.start()
+    await until { text.contains("Row/three") }
+    runtime.send(.keys([.character("y")]))
+    await until { text.contains("Copied 1 line") }
+    runtime.send(.keys([.character("x")]))
+    await until { text.contains("Wrote 3 lines") }
+    runtime.send(.keys([.character("t")]))
+    await until { text.contains("Theme paper") }
+    runtime.send(.keys([.ctrl("l")]))
+    runtime.send(.keys([.character("d"), .character("y")]))
+    await until { text.contains("Discarded 1") && !text.contains("Row/one") }
+    runtime.send(.keys([.character("u")]))
+    await until { text.contains("Restored 1 change") && text.contains("Row/one") }
+
+    #expect(display.copies.count == 1 && display.copies[0].contains("Row/one"))
+    #expect(written.withLock { $0 } == [.allOperations(QueueListing(), except: [])])
+    #expect(display.calls == [.redraw])
+    #expect(display.frames.last?.theme.name == "paper")
+    runtime.stop()
+  }
+}
