@@ -85,8 +85,11 @@ extension Words {
 }
 
 extension String {
-  /// The text with a capital letter at its start, as screens show it.
-  package var sentence: String { prefix(1).uppercased() + dropFirst() }
+  /// The text with a capital letter at its start, as screens show it. The name of a host or a file keeps its own letters.
+  package var sentence: String {
+    let isName = prefix { $0 != " " }.dropLast().contains { $0 == "." || $0 == "/" }
+    return isName ? self : prefix(1).uppercased() + dropFirst()
+  }
 
   /// The text, or its beginning with `…` in place of the rest.
   ///

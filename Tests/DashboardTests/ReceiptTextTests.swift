@@ -47,7 +47,7 @@ import Testing
     (receipt(.togglePause) { ($0.verb, $0.changed) = (.pause, 3) }, "Paused everything"),
     (receipt(.togglePause) { $0.verb = .resume }, "Resumed everything"),
     (receipt(.togglePauseOf(4)) { ($0.verb, $0.changed) = (.pause, 1) }, "Paused 1 operation"),
-    (receipt(.flush), "No change was waiting to retry"),
+    (receipt(.flush), "Trying again now"),
     (receipt(.flush) { $0.changed = 2 }, "Retrying 2 changes now"),
     (
       receipt(.resolve(4, take: .server, fields: [:], version: "v")) { $0.isToBeSent = true },

@@ -101,7 +101,7 @@ struct App: Sendable {
     if awaitsFault { return inject(key, world) }
     if let steps = stack[stack.count - 1].type(key, world) { return carryOut(steps, world) }
     // On the overview the key of the verdict's line wins.
-    if stack.count == 1, let help = world.verdict?.help(isReadOnly: world.isReadOnly).first(where: { $0.key == key }) {
+    if stack.count == 1, let help = world.help.first(where: { $0.key == key }) {
       return follow(help, world)
     }
     guard let command = Command.named(by: key, in: scopes(world)) else {
@@ -126,11 +126,7 @@ struct App: Sendable {
   private mutating func follow(_ help: Verdict.Help, _ world: World) -> [Effect] {
     switch help.command {
     case .copy:
-      guard let url = world.signInURL else {
-        say("The sign-in page is not known yet; run `cktop account`", isError: true, world)
-        return []
-      }
-      return [.copy(url)]
+      return world.signInURL.map { [.copy($0)] } ?? []
     case .problems, .retryAll:
       var overview = overview
       let steps = overview.performOnQueue(help.command, world)

@@ -57,7 +57,9 @@ struct SyncPane: Sendable {
     }
     if let wait = status.throttles.max(by: { $0.until < $1.until }) {
       let scope = WaitScope(name: wait.scope).asCause
-      return [.init("Waiting", .warning), .init("  \(scope.text) until \(world.time(wait.until))")]
+      let until = world.time(wait.until)
+      if scope == .network { return [.init("Offline", .warning), .init("  next try \(until)")] }
+      return [.init("Waiting", .warning), .init("  \(scope.text) until \(until)")]
     }
     let next = status.nextActionAt.map { "  next \(status.nextAction ?? "action") \(world.time($0))" } ?? ""
     let state = status.driver?.isLive == true ? "Idle" : "Not running"

@@ -58,6 +58,12 @@ extension World {
     return (text, verdict.urgency.role)
   }
 
+  /// The keys that help now.
+  var help: [Verdict.Help] {
+    let help = verdict?.help(isReadOnly: isReadOnly) ?? []
+    return help.filter { $0.command != .copy || signInURL != nil }
+  }
+
   /// The page on which the user signs in; nil where it is not known.
   var signInURL: String? {
     guard case .signedOut = verdict else { return nil }
@@ -83,7 +89,7 @@ struct VerdictLine: Sendable {
 
   func draw(on grid: inout Grid, in area: Rect) {
     guard !area.isEmpty else { return }
-    let help = world.verdict?.help(isReadOnly: world.isReadOnly) ?? []
+    let help = world.help
     var keys = StyledText([])
     for hint in help.reversed() {
       let one: StyledText = [.init(hint.key.name, .key), .init(" \(hint.label)", .keyLabel)]

@@ -15,7 +15,7 @@ extension Receipt {
     switch command {
     case .perform, .togglePause, .togglePauseOf: return queueText
     case .flush:
-      return changed == 0 ? "No change was waiting to retry" : "Retrying \(Words.count(changed, "change")) now"
+      return changed == 0 ? "Trying again now" : "Retrying \(Words.count(changed, "change")) now"
     case .resolveAll: return resolvedText
     case .undo: return undoneText
     case .acceptDeletions(let zone, _):
