@@ -149,7 +149,7 @@ package final class SQLiteStorage: QueueStorage {
     case .changing:
       // Opening a pool writes to the file, so check it first.
       try whole(path) { try SQLiteLog.leavingNone(path) { try requireCurrent(openToRead(path), path) } }
-      return try openPool(path)
+      return try withJournalInMemory(openPool(path))
     case .making:
       let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
       try FileManager.default.createDirectory(
@@ -162,7 +162,7 @@ package final class SQLiteStorage: QueueStorage {
         isThere && !StoreLock.isKnown(path)
         ? try openOrMake(path) : try StoreLock.whileMaking(path) { try openOrMake(path) }
       StoreLock.noteMade(path)
-      return pool
+      return try withJournalInMemory(pool)
     }
   }
 
@@ -216,6 +216,14 @@ package final class SQLiteStorage: QueueStorage {
     // checkpoint at 16 MB writes pages that many commits change only once, and delays fewer commits.
     let settings = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000"
     try pool.writeWithoutTransaction { try $0.execute(sql: settings) }
+    return pool
+  }
+
+  /// Keeps the statement journal in memory: a statement that fires triggers first copies each page to it that it changes.
+  ///
+  /// A migration has it in files, where it also sorts the indexes of a long queue.
+  private static func withJournalInMemory(_ pool: DatabasePool) throws -> DatabasePool {
+    try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA temp_store = MEMORY") }
     return pool
   }
 
