@@ -292,7 +292,7 @@ import Testing
   // MARK: - Answers from before
 
   private func take(_ record: MirrorRecord, _ store: SyncStore, isWhole: Bool = false) throws {
-    try store.write { ledger in
+    _ = try store.write { ledger in
       try Reconciliation(policy: MergePolicy(.server), now: 0, ledger: ledger).take(record, epoch: 0, isWhole: isWhole)
     }
   }

@@ -14,21 +14,31 @@ struct Reconciliation {
   /// operation in flight waits for its reply.
   ///
   /// - Parameter isWhole: whether the server sends everything again, perhaps after it was restored to an older state.
-  func take(_ record: MirrorRecord, epoch: Int64, isWhole: Bool = false) throws {
-    let known = try ledger.version(record.key)
-    if known?.changeTag == record.changeTag { return try ledger.touch(record.key, epoch: epoch) }
+  /// - Returns: whether the mirror did not have this version.
+  @discardableResult
+  func take(_ record: MirrorRecord, epoch: Int64, isWhole: Bool = false) throws -> Bool {
+    let tag = try ledger.changeTag(record.key)
+    if tag == record.changeTag {
+      try ledger.touch(record.key, epoch: epoch)
+      return false
+    }
+    let known = tag == nil ? nil : try ledger.version(record.key)
     let queued = try ledger.operation(for: record.key)
     if let known, !isWhole, known.isLater(than: record) {
       let isFormer = known.formerTags.contains(record.changeTag)
       if isFormer || queued != nil { try ledger.touch(record.key, epoch: epoch) }
-      if isFormer { return }
-      if let queued { return try readBack(queued) }
+      if isFormer { return true }
+      if let queued {
+        try readBack(queued)
+        return true
+      }
     }
     if let queued, queued.state != .inFlight {
       try rebase(queued, onto: record, epoch: epoch)
     } else {
       try ledger.put(record, epoch: epoch)
     }
+    return true
   }
 
   /// Requests a re-fetch of the server's record before anything is decided. Leaves operations in flight and conflicts

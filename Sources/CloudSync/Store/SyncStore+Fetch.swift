@@ -391,9 +391,7 @@ extension SyncStore {
           effect.failure = WebServicesError(.unexpectedServerResponse, reason)
           continue
         }
-        let known = try reconciliation.ledger.changeTag(record.key)
-        try reconciliation.take(record, epoch: epoch, isWhole: isWhole)
-        if known != record.changeTag { effect.changed += 1 }
+        if try reconciliation.take(record, epoch: epoch, isWhole: isWhole) { effect.changed += 1 }
       case .deleted(let name):
         let key = RecordKey(zone, name)
         try DeletionHold(reconciliation: reconciliation).note(key)
