@@ -37,7 +37,7 @@ extension Ledger {
       UPDATE operations SET errorCode = NULL, errorMessage = NULL
       WHERE id IN (SELECT value FROM json_each(?)) AND errorMessage IS NOT NULL
       """
-    try run(sql, [try Self.json(ids)])
+    try run(sql, [Self.json(ids)])
   }
 
   /// The columns that never change.

@@ -26,7 +26,7 @@ extension Ledger {
         WHERE r.operation IN (SELECT value FROM json_each(?)) AND r.blocks = 0 AND b.id <> o.id
           AND (o.operation = 'delete' OR b.baseTag IS NULL)
       """,
-      [try Self.json(ids)]
+      [Self.json(ids)]
     ).reduce(into: [:]) { $0[$1["later"], default: []].insert($1["earlier"]) }
   }
 

@@ -28,23 +28,26 @@ extension Ledger {
       condition = """
         waitsFor IN (SELECT value FROM json_each(:ids)) AND zone = :zone AND owner = :owner AND \(ready(query))
         """
-      arguments += ["ids": try Self.json(ids), "zone": zone.zone, "owner": zone.owner]
+      arguments += ["ids": Self.json(ids), "zone": zone.zone, "owner": zone.owner]
     case .members(let groups):
       index = "INDEXED BY operationsByGroup"
       condition = "atomicGroup IN (SELECT value FROM json_each(:groups)) AND \(ready(query))"
       arguments += ["groups": try Self.json(groups)]
     case .dependencies(let ids):
       condition = "id IN (\(Self.dependencies)) AND \(whole(query))"
-      arguments += ["ids": try Self.json(ids)]
+      arguments += ["ids": Self.json(ids)]
     }
     arguments += ["held": try heldZones(now: query.now)]
     // Without an order, the index returns the first rows without reading all that wait for one operation.
     let order = if case .waitingFor = query.kind { "" } else { "ORDER BY id" }
-    return try rows("\(Self.selection) FROM operations o \(index) WHERE \(condition) \(order) LIMIT :limit", arguments)
-      .map(Self.candidate)
+    return try rows(
+      "\(Self.selection) FROM operations o \(index) WHERE \(condition) \(order) LIMIT :limit",
+      arguments,
+      as: Self.candidate
+    )
   }
 
-  /// The columns of a candidate. The payload is not read.
+  /// The columns of a candidate, which is read by position. The payload is not read.
   private static let selection = """
     SELECT id, operation, zone, owner, bytes, atomicGroup, suspicion,
       CASE operation WHEN 'save' THEN (SELECT count(*) FROM refs WHERE operation = o.id AND isReleased = 0) ELSE 0 END AS links,
@@ -52,18 +55,18 @@ extension Ledger {
     """
 
   private static func candidate(_ row: Row) throws -> Workload.Candidate {
-    guard let kind = OperationKind(rawValue: row["operation"]) else {
-      throw UnreadableRow(.operation(row["id"]), StoreError(.damaged, "an operation of unknown name"))
+    guard let kind = OperationKind(rawValue: row[1]) else {
+      throw UnreadableRow(.operation(row[0]), StoreError(.damaged, "an operation of unknown name"))
     }
     return Workload.Candidate(
-      id: row["id"],
+      id: row[0],
       kind: kind,
-      zone: ZoneKey(zone: row["zone"], owner: row["owner"]),
-      bytes: row["bytes"],
-      references: row["links"],
-      assets: row["assets"],
-      group: row["atomicGroup"],
-      suspicion: row["suspicion"]
+      zone: ZoneKey(zone: row[2], owner: row[3]),
+      bytes: row[4],
+      references: row[7],
+      assets: row[8],
+      group: row[5],
+      suspicion: row[6]
     )
   }
 
@@ -91,11 +94,10 @@ extension Ledger {
     }
     var groups: Set<String> = []
     for (_, parts) in parts.sorted(by: { $0.key < $1.key }) where found.free.count < query.limit {
-      for row in try oldest(of: parts, in: zone, query) {
-        let candidate = try Self.candidate(row)
-        if row["isBlocked"] {
+      for (candidate, isBlocked, isOfBlockedGroup) in try oldest(of: parts, in: zone, query) {
+        if isBlocked {
           found.blocked.append(candidate)
-        } else if let group = candidate.group, row["isOfBlockedGroup"] {
+        } else if let group = candidate.group, isOfBlockedGroup {
           groups.insert(group)
         } else {
           found.free.append(candidate)
@@ -120,16 +122,18 @@ extension Ledger {
     )
   }
 
-  /// The oldest rows of some parts of a zone's queue.
+  private typealias Oldest = (candidate: Workload.Candidate, isBlocked: Bool, isOfBlockedGroup: Bool)
+
+  /// The oldest operations of some parts of a zone's queue.
   private func oldest(of parts: [(kind: OperationKind, type: String?)], in zone: ZoneKey, _ query: CandidateQuery)
-    throws -> [Row]
+    throws -> [Oldest]
   {
     // Many types share the rows that are read.
     let limit = min(query.limit, max(50, 8 * SyncStore.window / parts.count))
     let held = try heldZones(now: query.now)
     // Beyond the last row of a part that was cut off, that part may have older rows than the others.
     var end = Int64.max
-    var found: [Row] = []
+    var found: [Oldest] = []
     for part in parts {
       for (index, state, order) in [
         ("operationsFree", "state = 'pending'", "id"),
@@ -152,13 +156,12 @@ extension Ledger {
             "zone": zone.zone, "owner": zone.owner, "kind": part.kind.rawValue, "type": part.type, "now": query.now,
             "limit": limit, "held": held,
           ]
-        )
-        if rows.count == limit, order == "id", let last = rows.last { end = min(end, last["id"]) }
+        ) { (try Self.candidate($0), $0[9], $0[10]) as Oldest }
+        if rows.count == limit, order == "id", let last = rows.last { end = min(end, last.candidate.id) }
         found += rows
       }
     }
-    let id = { (row: Row) -> Int64 in row["id"] }
-    return found.filter { id($0) <= end }.sorted { id($0) < id($1) }
+    return found.filter { $0.candidate.id <= end }.sorted { $0.candidate.id < $1.candidate.id }
   }
 
   /// The parts of a zone's queue that may have something to send.
@@ -203,6 +206,8 @@ extension Ledger {
       (SELECT zone AS goneZone, owner AS goneOwner, name AS goneName FROM records INDEXED BY recordsGone WHERE epoch < 0)
       WHERE goneZone = zone AND goneOwner = owner AND goneName = name)
     """
+
+  static func json(_ ids: [Int64]) -> String { "[" + ids.map(String.init).joined(separator: ",") + "]" }
 
   static func json(_ values: some Encodable) throws -> String {
     String(decoding: try JSONEncoder().encode(values), as: UTF8.self)

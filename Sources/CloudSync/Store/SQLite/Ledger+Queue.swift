@@ -225,7 +225,7 @@ extension Ledger {
   /// Row by row, the text index would be rewritten for each.
   func removeOperations(_ ids: [Int64]) throws {
     guard !ids.isEmpty else { return }
-    try run("DELETE FROM operations WHERE id IN (SELECT value FROM json_each(?))", [try Self.json(ids)])
+    try run("DELETE FROM operations WHERE id IN (SELECT value FROM json_each(?))", [Self.json(ids)])
   }
 
   /// Marks pending or waiting operations as in flight in their current generation.
@@ -236,7 +236,7 @@ extension Ledger {
       UPDATE operations SET state = 'inFlight', reason = ?, nextAttemptAt = NULL, isServersWait = 0,
         sentGeneration = generation, sentOperation = operation WHERE id IN (SELECT value FROM json_each(?))
       """,
-      [Cause.sending.stored, try Self.json(ids)]
+      [Cause.sending.stored, Self.json(ids)]
     )
   }
 
@@ -287,7 +287,7 @@ extension Ledger {
       UPDATE operations SET state = 'pending', nextAttemptAt = NULL, isServersWait = 0, reason = ?
       WHERE id IN (SELECT value FROM json_each(?)) AND \(Self.isBackOff) RETURNING id
       """,
-      [Cause.readyAgain(.flushed).stored, try Self.json(ids), now, throttledToo]
+      [Cause.readyAgain(.flushed).stored, Self.json(ids), now, throttledToo]
     )
   }
 
@@ -299,7 +299,7 @@ extension Ledger {
       SELECT id, atomicGroup FROM operations
       WHERE atomicGroup IS NOT NULL AND id IN (SELECT value FROM json_each(?))
       """
-    return try rows(sql, [try Self.json(ids)]).reduce(into: [:]) { $0[$1[0]] = $1[1] }
+    return try rows(sql, [Self.json(ids)]).reduce(into: [:]) { $0[$1[0]] = $1[1] }
   }
 
   /// Those of these operations that match a query and are in one of these states, in the same order.
@@ -317,7 +317,7 @@ extension Ledger {
         SELECT id FROM (SELECT key AS place, value AS selected FROM json_each(?)) CROSS JOIN operations ON id = selected
         WHERE state IN (\(shown)) AND \(sql ?? "1") ORDER BY place
         """,
-      arguments: [try Self.json(ids)] + arguments
+      arguments: [Self.json(ids)] + arguments
     )
   }
 

@@ -19,6 +19,16 @@ package final class Ledger {
     try Row.fetchAll(database.cachedStatement(sql: sql), arguments: arguments)
   }
 
+  /// Decodes the rows as the statement yields them: reading a copy of a row costs more, and most by column name.
+  func rows<Value>(_ sql: String, _ arguments: StatementArguments = [], as decode: (Row) throws -> Value) throws
+    -> [Value]
+  {
+    let cursor = try Row.fetchCursor(database.cachedStatement(sql: sql), arguments: arguments)
+    var values: [Value] = []
+    while let row = try cursor.next() { values.append(try decode(row)) }
+    return values
+  }
+
   func one<Value: DatabaseValueConvertible>(_ sql: String, _ arguments: StatementArguments = []) throws -> Value? {
     try Value.fetchOne(database.cachedStatement(sql: sql), arguments: arguments)
   }
