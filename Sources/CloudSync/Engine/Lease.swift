@@ -79,27 +79,40 @@ package struct Lease: Sendable {
   /// idle engine idle, because a heartbeat may come after the end of its sync.
   func renew(_ store: SyncStore) throws(StoreError) {
     let now = store.now()
-    let shown = shown.unpublished
-    try store.write { ledger in
+    try write(store) { ledger, publish in
       if let holder = try ledger.lease(), holder.fence == fence, holder.expiresAt == nil { return }
       try check(ledger, now: now)
-      if let shown { try ledger.publish(shown) }
+      try publish()
     }
-    if let shown { self.shown.notePublished(shown) }
   }
 
   /// Records that the engine is idle, and the time of its next activity if known. The kernel's lock shows whether it is
   /// alive, and processes on standby check that it acts when it should.
   func rest(_ store: SyncStore, until end: Int64? = nil) throws(StoreError) {
-    let fence = fence
-    let shown = shown.unpublished
-    try store.write { ledger in
+    try write(store) { ledger, publish in
       guard try ledger.extendLease(fence: fence, until: nil) else { return }
-      if let shown { try ledger.publish(shown) }
+      try publish()
       let number = EngineRest(stored: try ledger.value("rest"))?.number ?? 0
       try ledger.setValue("rest", EngineRest(number: number + 1, wakesAt: end).stored)
     }
-    if let shown { self.shown.notePublished(shown) }
+  }
+
+  /// Runs a transaction that publishes the activity by `publish`.
+  func write<Value>(_ store: SyncStore, _ body: (Ledger, _ publish: () throws -> Void) throws -> Value)
+    throws(StoreError)
+    -> Value
+  {
+    let shown = shown.unpublished
+    let (value, isPublished) = try store.write { ledger in
+      var isPublished = false
+      let value = try body(ledger) {
+        if let shown { try ledger.publish(shown) }
+        isPublished = true
+      }
+      return (value, isPublished)
+    }
+    if isPublished, let shown { self.shown.notePublished(shown) }
+    return value
   }
 
   /// Releases the lease.

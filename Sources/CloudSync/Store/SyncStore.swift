@@ -104,14 +104,11 @@ public final class SyncStore: Sendable {
   /// process has taken the lease over.
   func write<Value>(_ lease: Lease, _ body: (Ledger, Int64) throws -> Value) throws(StoreError) -> Value {
     let now = now()
-    let shown = lease.shown.unpublished
-    let value = try write { ledger in
+    return try lease.write(self) { ledger, publish in
       ledger.now = now
       try lease.check(ledger, now: now)
-      if let shown { try ledger.publish(shown) }
+      try publish()
       return try body(ledger, now)
     }
-    if let shown { lease.shown.notePublished(shown) }
-    return value
   }
 }
