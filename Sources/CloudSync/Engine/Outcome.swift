@@ -35,12 +35,13 @@ package enum Interpreter {
       return failAll(sent, error)
     }
     // All operations of a request are in one zone.
-    var byKey: [RecordKey: WireRecordResult] = [:]
-    for result in results {
-      if let name = result.recordName, let zone = sent.first?.key.zoneKey { byKey[RecordKey(zone, name)] = result }
+    var places: [RecordKey: Int] = [:]
+    for (place, result) in results.enumerated() {
+      if let name = result.recordName, let zone = sent.first?.key.zoneKey { places[RecordKey(zone, name)] = place }
     }
-    for (operation, result) in zip(sent, results) where result.recordName == nil && byKey[operation.key] == nil {
-      byKey[operation.key] = result
+    for (place, operation) in sent.enumerated().prefix(results.count)
+    where results[place].recordName == nil && places[operation.key] == nil {
+      places[operation.key] = place
     }
     var outcomes: [Int64: Outcome] = [:]
     let blamesNobody =
@@ -49,7 +50,11 @@ package enum Interpreter {
         if case .failure(_, let error) = result { error.code == .atomicError } else { false }
       }
     for operation in sent {
-      outcomes[operation.id] = outcome(of: operation, byKey[operation.key], blamesNobody: blamesNobody)
+      outcomes[operation.id] = outcome(
+        of: operation,
+        places[operation.key].map { results[$0] },
+        blamesNobody: blamesNobody
+      )
     }
     return outcomes
   }
