@@ -169,13 +169,6 @@ extension SyncStore {
     }
   }
 
-  /// Whether the network or the account fails, as far as is known. The next reply ends that.
-  func hasOpenTrouble() throws(StoreError) -> Bool {
-    try read { ledger in
-      try [WaitScope.network, .account].contains { try ledger.wait($0).map { !$0.isOver } ?? false }
-    }
-  }
-
   /// The current wait that the server asked for, for the whole database or one zone.
   func serversWait(in scope: WaitScope = .database) throws(StoreError) -> WebServicesError? {
     let now = now()

@@ -34,7 +34,11 @@ extension SyncStore {
     // In the private database the server names the owner of each zone; the store does not.
     let key = { (id: WireZoneID) in ZoneKey(zone: id.zoneName, owner: isShared ? id.ownerRecordName ?? "" : "") }
     // Most pages report nothing.
-    if page.zones.isEmpty, try databaseToken() == page.syncToken, try !hasOpenTrouble() { return 0 }
+    if page.zones.isEmpty,
+      try read({ try $0.value("databaseToken") == page.syncToken && !Throttles.hasOpenTrouble($0) })
+    {
+      return 0
+    }
     var removed = 0
     for case .zone(let zone) in page.zones where zone.deleted == true {
       removed += try prepareLoss(of: key(zone.zoneID), policy: policy, lease)

@@ -64,6 +64,11 @@ enum Throttles {
     }
   }
 
+  /// Whether the network or the account fails, as far as is known. The next reply ends that.
+  static func hasOpenTrouble(_ ledger: Ledger) throws -> Bool {
+    try [WaitScope.network, .account].contains { try ledger.wait($0).map { !$0.isOver } ?? false }
+  }
+
   /// Marks trouble as over that any answer after authentication shows to be over. The row stays, for what is sent may fail
   /// again, and then waits longer.
   static func endTrouble(_ ledger: Ledger) throws {
