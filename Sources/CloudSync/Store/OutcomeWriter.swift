@@ -17,8 +17,6 @@ struct OutcomeWriter {
   /// Bytes of what the server took.
   private var bytes = 0
   private var epochs: [ZoneKey: Int64] = [:]
-  /// Operations that the server saved as they were sent and that are still to be removed from the queue.
-  private var ended: [(operation: QueuedOperation, record: MirrorRecord)] = []
 
   private var ledger: Ledger { reconciliation.ledger }
   private var now: Int64 { reconciliation.now }
@@ -47,8 +45,7 @@ struct OutcomeWriter {
   /// Applies the outcomes that fit into this transaction: rejections in the first one, then successes.
   mutating func write(_ done: inout TransactionSlice<QueuedOperation>) throws {
     if done.isFirst { try writeRefusals() }
-    while let operation = done.next() { try write(operation) }
-    try finishEnding()
+    while let operations = done.next(SyncStore.writtenAtOnce) { try write(operations) }
     try ledger.count(sent: result.acknowledged, failed: result.failed, bytes: bytes, now: now)
   }
 
@@ -58,21 +55,35 @@ struct OutcomeWriter {
     try finish()
   }
 
+  /// Applies the successes of some operations.
+  private mutating func write(_ sent: [QueuedOperation]) throws {
+    let generations = try ledger.generationsInFlight(sent.map(\.id))
+    var ended: [Int64] = []
+    var saved: [(record: MirrorRecord, epoch: Int64)] = []
+    var others: [QueuedOperation] = []
+    for sent in sent {
+      guard case .saved(let record) = outcomes[sent.id], !sent.isPart, generations[sent.id] == sent.generation else {
+        others.append(sent)
+        continue
+      }
+      // Saved as it was sent: the row need not be read before it is removed.
+      result.acknowledged += 1
+      bytes += sent.bytes
+      try SyncStore.noteAssets(of: sent, in: record, ledger)
+      ended.append(sent.id)
+      saved.append((record, try epoch(sent.key.zoneKey)))
+    }
+    // The other way round, each record would first update its operation's row.
+    try ledger.end(ended, .acknowledged, .onServer(), now: now)
+    try ledger.put(saved)
+    for sent in others { try write(sent) }
+  }
+
   /// Applies the outcome of one operation, if there is any.
   private mutating func write(_ sent: QueuedOperation) throws {
     guard let outcome = outcomes[sent.id] else { return }
     let acknowledged = result.acknowledged
     defer { if result.acknowledged > acknowledged { bytes += sent.bytes } }
-    if case .saved(let record) = outcome, !sent.isPart, try ledger.isInFlight(sent.id, generation: sent.generation) {
-      // Saved as it was sent: the row need not be read before it is removed.
-      result.acknowledged += 1
-      try SyncStore.noteAssets(of: sent, in: record, ledger)
-      ended.append((sent, record))
-      if ended.count == SyncStore.writtenAtOnce { try finishEnding() }
-      return
-    }
-    // Remove ended operations first, so that readers do not see them in the queue.
-    try finishEnding()
     guard var operation = try ledger.operation(sent.id), operation.state == .inFlight else { return }
     let generation = operation.sentGeneration
     operation.sentGeneration = nil
@@ -100,15 +111,6 @@ struct OutcomeWriter {
         try fail(&operation, sent, error, disposition)
       }
     }
-  }
-
-  /// Removes ended operations from the queue, and then stores their records: the other way round, each record would
-  /// first update its operation's row.
-  private mutating func finishEnding() throws {
-    guard !ended.isEmpty else { return }
-    try ledger.end(ended.map(\.operation), .acknowledged, .onServer(), now: now)
-    for (operation, record) in ended { try ledger.put(record, epoch: try epoch(operation.key.zoneKey)) }
-    ended = []
   }
 
   // MARK: - Acknowledging only what was sent

@@ -249,7 +249,7 @@ extension SyncStore {
       where !isFinal && !operation.key.name.isEmpty && operation.errorCode != StoreError.unreadable {
         try ledger.add(DroppedChange(operation.changes, of: operation, cause, at: now))
       }
-      try ledger.end(operations, .discarded, cause, now: now)
+      try ledger.end(operations.map(\.id), .discarded, cause, now: now)
     case .pause:
       for var operation in operations {
         // A wait that the server asked for continues during the pause.

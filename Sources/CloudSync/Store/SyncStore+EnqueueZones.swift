@@ -52,7 +52,7 @@ extension SyncStore {
       return (.refused("changes of zone \(zone.zone) are on their way; try again in a moment"), false)
     }
     let cause = kind == .zoneDelete ? Cause.zoneDeleteEnqueued : .zoneKept
-    try ledger.end(others, .superseded, cause, now: now)
+    try ledger.end(others.map(\.id), .superseded, cause, now: now)
     try ledger.insertZone(zone, state: .unconfirmed)
     try ledger.supersede(zone, through: endsChanges ? ledger.lastOperation() : nil)
     let accepted: Accepted

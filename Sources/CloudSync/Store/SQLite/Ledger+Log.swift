@@ -42,6 +42,19 @@ extension Ledger {
     )
   }
 
+  /// Records the same ending of queued operations, as they are stored.
+  func addEndings(of ids: [Int64], _ ending: Ending, _ cause: Cause, now: Int64) throws {
+    try run(
+      """
+      INSERT INTO history(operationId, operation, zone, owner, name, type, ending, detail, enqueuedAt, endedAt,
+        program, pid)
+      SELECT id, operation, zone, owner, name, type, ?, ?, enqueuedAt, ?, program, pid
+        FROM operations WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id
+      """,
+      [ending.rawValue, cause.stored, now, Self.json(ids)]
+    )
+  }
+
   func history(of operation: Int64) throws -> HistoryEntry? {
     try row("SELECT * FROM history WHERE operationId = ?", [operation]).flatMap(HistoryEntry.init(row:))
   }

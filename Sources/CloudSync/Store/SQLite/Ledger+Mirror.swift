@@ -36,23 +36,38 @@ extension Ledger {
     }
   }
 
+  /// The places of the pairs of a name and a change tag that the mirror has, as seen in `epoch`.
+  func places(of versions: [[String]], in zone: ZoneKey, epoch: Int64) throws -> Set<Int> {
+    let sql = """
+      SELECT v.key FROM json_each(?) v CROSS JOIN records r ON r.zone = ? AND r.owner = ? AND r.name = v.value ->> 0
+        WHERE r.changeTag = v.value ->> 1 AND r.epoch = ?
+      """
+    return Set(try all(sql, [try JSONColumn.text(versions), zone.zone, zone.owner, epoch]))
+  }
+
   /// Stores a record in the server's version, as seen in `epoch`, and remembers some of its earlier tags.
-  func put(_ record: MirrorRecord, epoch: Int64) throws {
-    try run(
+  func put(_ record: MirrorRecord, epoch: Int64) throws { try put([(record, epoch)]) }
+
+  /// Stores records in the server's version, each as seen in its epoch.
+  func put(_ records: [(record: MirrorRecord, epoch: Int64)]) throws {
+    try insert(
       """
       INSERT INTO records(zone, owner, name, type, changeTag, fields, createdAt, modifiedAt, modifiedBy, epoch)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      records.map { record, epoch in
+        [
+          record.key.zone, record.key.owner, record.key.name, record.type, record.changeTag,
+          try JSONColumn.text(record.fields), record.createdAt, record.modifiedAt, record.modifiedBy, epoch,
+        ]
+      },
+      """
       ON CONFLICT(zone, owner, name) DO UPDATE SET
         type = excluded.type, changeTag = excluded.changeTag, fields = excluded.fields,
         createdAt = excluded.createdAt, modifiedAt = excluded.modifiedAt, modifiedBy = excluded.modifiedBy,
         epoch = excluded.epoch,
         formerTags = CASE records.changeTag WHEN excluded.changeTag THEN records.formerTags
           ELSE substr(records.changeTag || ' ' || records.formerTags, 1, 200) END
-      """,
-      [
-        record.key.zone, record.key.owner, record.key.name, record.type, record.changeTag,
-        try JSONColumn.text(record.fields), record.createdAt, record.modifiedAt, record.modifiedBy, epoch,
-      ]
+      """
     )
   }
 

@@ -12,15 +12,17 @@ extension Ledger {
   func operations(_ ids: [Int64]) throws -> [QueuedOperation] {
     guard !ids.isEmpty else { return [] }
     let sql = "SELECT \(QueuedOperation.columns) FROM operations WHERE id IN (SELECT value FROM json_each(?))"
-    let found = try rows(sql, [try Self.json(ids)]).map(QueuedOperation.init(row:))
+    let found = try rows(sql, [Self.json(ids)], as: QueuedOperation.init(row:))
     let places = Dictionary(uniqueKeysWithValues: found.indices.map { (found[$0].id, $0) })
     return ids.compactMap { id in places[id].map { found[$0] } }
   }
 
-  /// Whether an operation is in flight and has not been edited since.
-  func isInFlight(_ id: Int64, generation: Int64) throws -> Bool {
-    let sql = "SELECT EXISTS (SELECT 1 FROM operations WHERE id = ? AND state = 'inFlight' AND generation = ?)"
-    return try one(sql, [id, generation]) ?? false
+  /// The generations of those of these operations that are in flight.
+  func generationsInFlight(_ ids: [Int64]) throws -> [Int64: Int64] {
+    let sql = """
+      SELECT id, generation FROM operations WHERE id IN (SELECT value FROM json_each(?)) AND state = 'inFlight'
+      """
+    return try Dictionary(uniqueKeysWithValues: rows(sql, [Self.json(ids)]) { ($0[0], $0[1]) })
   }
 
   /// The identifier is read first, because mostly there is none and a single value is cheaper than a row.
@@ -375,27 +377,27 @@ extension Ledger {
 
   /// Removes an operation from the queue and records its ending, in the same transaction.
   func end(_ operation: QueuedOperation, _ ending: Ending, _ cause: Cause, now: Int64) throws {
-    try end([operation], ending, cause, now: now)
+    try add(
+      HistoryEntry(
+        id: operation.id,
+        kind: operation.kind,
+        key: operation.key,
+        type: operation.type,
+        ending: ending,
+        cause: cause,
+        enqueuedAt: operation.enqueuedAt,
+        endedAt: now,
+        enqueuedBy: operation.enqueuedBy
+      )
+    )
+    try removeOperations([operation.id])
   }
 
-  /// Removes operations with the same ending from the queue.
-  func end(_ operations: [QueuedOperation], _ ending: Ending, _ cause: Cause, now: Int64) throws {
-    for operation in operations {
-      try add(
-        HistoryEntry(
-          id: operation.id,
-          kind: operation.kind,
-          key: operation.key,
-          type: operation.type,
-          ending: ending,
-          cause: cause,
-          enqueuedAt: operation.enqueuedAt,
-          endedAt: now,
-          enqueuedBy: operation.enqueuedBy
-        )
-      )
-    }
-    try removeOperations(operations.map(\.id))
+  /// Removes operations with the same ending from the queue, as they are stored.
+  func end(_ ids: [Int64], _ ending: Ending, _ cause: Cause, now: Int64) throws {
+    guard !ids.isEmpty else { return }
+    try addEndings(of: ids, ending, cause, now: now)
+    try removeOperations(ids)
   }
 }
 

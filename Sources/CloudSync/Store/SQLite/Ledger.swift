@@ -41,6 +41,20 @@ package final class Ledger {
     try database.cachedStatement(sql: sql).execute(arguments: arguments)
   }
 
+  /// Inserts rows, some at once: each statement that fires triggers first copies the pages it changes to a journal.
+  ///
+  /// - Parameters:
+  ///   - sql: the statement up to its values.
+  ///   - rest: the statement after its values.
+  func insert(_ sql: String, _ rows: [[(any DatabaseValueConvertible)?]], _ rest: String = "") throws {
+    for start in stride(from: 0, to: rows.count, by: SyncStore.writtenAtOnce) {
+      let rows = rows[start..<min(start + SyncStore.writtenAtOnce, rows.count)]
+      let row = "(" + repeatElement("?", count: rows[start].count).joined(separator: ", ") + ")"
+      let values = repeatElement(row, count: rows.count).joined(separator: ", ")
+      try run("\(sql) VALUES \(values) \(rest)", StatementArguments(Array(rows.joined())))
+    }
+  }
+
   // MARK: - Single values
 
   func value(_ key: String) throws -> String? { try one("SELECT value FROM meta WHERE key = ?", [key]) }
