@@ -387,25 +387,54 @@ extension SyncStore {
     _ reconciliation: Reconciliation
   ) throws -> PageEffect {
     var effect = PageEffect()
-    while let result = results.next() {
-      switch result {
-      case .record(let wire):
-        guard let record = MirrorRecord(wire, in: zone) else {
-          let reason = "\(wire.recordName): the server sent it without its type or tag"
-          effect.failure = WebServicesError(.unexpectedServerResponse, reason)
-          continue
-        }
-        if try reconciliation.take(record, epoch: epoch, isWhole: isWhole) { effect.changed += 1 }
-      case .deleted(let name):
-        let key = RecordKey(zone, name)
-        try DeletionHold(reconciliation: reconciliation).note(key)
-        if try !reconciliation.ledger.isGone(key) { effect.deleted += 1 }
-      case .failure(let name, let error):
-        effect.failure = error
-        if let name { effect.failure?.reason = "\(name): \(error.reason)" }
+    while let part = results.next(Self.writtenAtOnce) {
+      let known = try Self.placesInMirror(part, zone, epoch: epoch, reconciliation.ledger)
+      for (place, result) in part.enumerated() where !known.contains(place) {
+        try take(result, zone, epoch: epoch, isWhole: isWhole, reconciliation, &effect)
       }
     }
     try reconciliation.ledger.count(fetched: effect.changed + effect.deleted, now: reconciliation.now)
     return effect
+  }
+
+  /// The places of records that the mirror has in this version, as seen in `epoch`: after sending, most of a page. Looks
+  /// for none where a deletion or failure among them may concern one.
+  private static func placesInMirror(
+    _ results: [WireRecordResult],
+    _ zone: ZoneKey,
+    epoch: Int64,
+    _ ledger: Ledger
+  ) throws -> Set<Int> {
+    let versions = results.compactMap { result -> [String]? in
+      guard case .record(let wire) = result, wire.recordType != nil, let tag = wire.recordChangeTag else { return nil }
+      return [wire.recordName, tag]
+    }
+    return versions.count == results.count ? try ledger.places(of: versions, in: zone, epoch: epoch) : []
+  }
+
+  private func take(
+    _ result: WireRecordResult,
+    _ zone: ZoneKey,
+    epoch: Int64,
+    isWhole: Bool,
+    _ reconciliation: Reconciliation,
+    _ effect: inout PageEffect
+  ) throws {
+    switch result {
+    case .record(let wire):
+      guard let record = MirrorRecord(wire, in: zone) else {
+        let reason = "\(wire.recordName): the server sent it without its type or tag"
+        effect.failure = WebServicesError(.unexpectedServerResponse, reason)
+        return
+      }
+      if try reconciliation.take(record, epoch: epoch, isWhole: isWhole) { effect.changed += 1 }
+    case .deleted(let name):
+      let key = RecordKey(zone, name)
+      try DeletionHold(reconciliation: reconciliation).note(key)
+      if try !reconciliation.ledger.isGone(key) { effect.deleted += 1 }
+    case .failure(let name, let error):
+      effect.failure = error
+      if let name { effect.failure?.reason = "\(name): \(error.reason)" }
+    }
   }
 }
