@@ -4,9 +4,9 @@ import Dispatch
 import Foundation
 public import Observation
 
-/// A sync store with its engine, for screens and apps: it takes commands and publishes a snapshot.
+/// A sync store with its engine, for screens and apps: it takes commands and publishes the state of the store.
 ///
-/// Every command acts on the store and returns when its effect is on disk; the snapshot follows from the store. The
+/// Every command acts on the store and returns when its effect is on disk; what is published follows from the store. The
 /// store is read off the main actor, once for a burst of changes.
 ///
 /// ```swift
@@ -17,9 +17,7 @@ public import Observation
 @MainActor
 @Observable
 public final class CloudKitService {
-  /// The latest state of the store, until a scope is watched.
-  package private(set) var snapshot: Snapshot
-  /// The latest data for the scope that is watched.
+  /// The latest data for the scope that is watched; the status alone as long as nobody watches.
   package private(set) var data = ViewData()
   /// The progress of the command that runs, if it changes many operations.
   package internal(set) var progress: CommandProgress?
@@ -37,12 +35,12 @@ public final class CloudKitService {
   @ObservationIgnored var engine: SyncEngine?
   /// Whether changes are rejected.
   public let isReadOnly: Bool
-  /// Called after each new data or snapshot, and when other published state has changed.
+  /// Called after each reading, and when other published state has changed.
   @ObservationIgnored package var changed: (@MainActor () -> Void)?
   /// Called with the receipt of each command, in the order of the commands.
   @ObservationIgnored package var received: (@MainActor (Receipt) -> Void)?
 
-  @ObservationIgnored private var wanted = Wanted.snapshot(SnapshotScope())
+  @ObservationIgnored private var scope = ViewScope()
   /// The error of the last `sync()`; nil if it succeeded, or there was none.
   public internal(set) var lastError: (any Error)?
   @ObservationIgnored var driving: Task<Void, Never>?
@@ -72,12 +70,6 @@ public final class CloudKitService {
     reader: { [weak self] in self?.reader },
     publish: { [weak self] in self?.take($0, as: \.records) }
   )
-
-  /// What is read at each reading.
-  private enum Wanted: Sendable {
-    case snapshot(SnapshotScope)
-    case data(ViewScope)
-  }
 
   /// Opens the store of a configuration and creates a service for it.
   ///
@@ -117,9 +109,8 @@ public final class CloudKitService {
     self.isReadOnly = isReadOnly
     changing = ChangingStore(opening.toChange)
     isToRead = readsAtOnce
-    snapshot = .withoutStore
     guard readsAtOnce else { return }
-    take(try Self.read(nil, opening, wanted, Found(), redaction()))
+    take(try Self.read(nil, opening, scope, Found(), redaction()))
   }
 
   /// Whether writes of other processes are reported. If not, the owner has to call `refresh` from time to time.
@@ -181,11 +172,11 @@ public final class CloudKitService {
     if status.throttles.contains(where: { $0.until <= now }) { needsReading = true }
     guard isToRead, needsReading, reading == nil else { return }
     (needsReading, isUrgent) = (false, false)
-    let (store, opening, wanted, redaction) = (store, opening, wanted, redaction)
+    let (store, opening, scope, redaction) = (store, opening, scope, redaction)
     let found = Found(queue: queueSearcher.found, records: recordSearcher.found)
     let versions = (queue: queueSearcher.version, records: recordSearcher.version)
     reading = Task { [weak self] in
-      let result = await Task.detached { Result { try Self.read(store, opening, wanted, found, redaction()) } }.value
+      let result = await Task.detached { Result { try Self.read(store, opening, scope, found, redaction()) } }.value
       self?.finishReading(result, versions)
     }
   }
@@ -217,9 +208,9 @@ public final class CloudKitService {
 
   /// Keeps the page of a searched list if the search published it while the store was read, or if nothing was read in its
   /// place.
-  private func keep<Page>(_ page: WritableKeyPath<ViewData, Page?>, isNewer: Bool, in read: inout ViewData?) {
-    guard isNewer || read?[keyPath: page] == nil else { return }
-    read?[keyPath: page] = data[keyPath: page]
+  private func keep<Page>(_ page: WritableKeyPath<ViewData, Page?>, isNewer: Bool, in read: inout ViewData) {
+    guard isNewer || read[keyPath: page] == nil else { return }
+    read[keyPath: page] = data[keyPath: page]
     // The page may be that of an earlier part.
     if isNewer { (needsReading, isUrgent) = (true, true) }
   }
@@ -231,9 +222,7 @@ public final class CloudKitService {
       queueSearcher.forget()
       recordSearcher.forget()
     }
-    store = reading.store
-    if let snapshot = reading.snapshot { self.snapshot = snapshot }
-    if let data = reading.data { self.data = data }
+    (store, data) = (reading.store, reading.data)
     watchStore()
   }
 
@@ -248,20 +237,12 @@ public final class CloudKitService {
   private var reader: StoreReader? { store.map { StoreReader($0, redaction()) } }
 
   /// The status as it was last read.
-  var status: StoreStatus { data.status ?? snapshot.status }
+  var status: StoreStatus { data.status ?? StoreStatus(neverSyncedAt: 0) }
 
-  /// Sets the part of the lists to show; they follow at the next refresh. Nothing changes once a scope is watched.
-  package func show(_ scope: SnapshotScope) {
-    guard case .snapshot(let known) = wanted, scope != known else { return }
-    wanted = .snapshot(scope)
-    needsReading = true
-    refresh()
-  }
-
-  /// Sets what to read from now on, and reads it. From the first call on, `data` takes the place of `snapshot`.
+  /// Sets what to read besides the status from now on, and reads it.
   package func watch(_ scope: ViewScope) {
-    if case .data(scope) = wanted { return }
-    (wanted, isToRead, needsReading, isUrgent) = (.data(scope), true, true, true)
+    guard scope != self.scope || !isToRead else { return }
+    (self.scope, isToRead, needsReading, isUrgent) = (scope, true, true, true)
     queueSearcher.show(scope.searchedQueue)
     recordSearcher.show(scope.searchedRecords)
     refresh()
@@ -270,38 +251,27 @@ public final class CloudKitService {
   /// The result of a reading.
   private struct Reading: Sendable {
     var store: SyncStore?
-    var snapshot: Snapshot?
-    var data: ViewData?
+    var data: ViewData
   }
 
   private nonisolated static func read(
     _ store: SyncStore?,
     _ opening: StoreOpening,
-    _ wanted: Wanted,
+    _ scope: ViewScope,
     _ found: Found,
     _ redaction: Redaction
   ) throws -> Reading {
     // A store that was deleted, not moved, is an error on the screen.
     let store = try store?.unlessReplaced ?? opening.toRead() ?? store
     let reader = store.map { StoreReader($0, redaction) }
-    var reading = Reading(store: store)
-    switch wanted {
-    case .snapshot(let scope): reading.snapshot = try reader?.view { try Snapshot($0, scope) } ?? .withoutStore
-    case .data(let scope):
-      reading.data = try reader?.view { try ViewData($0, scope, found) } ?? ViewData(withoutStore: scope)
-    }
-    return reading
+    return Reading(
+      store: store,
+      data: try reader?.view { try ViewData($0, scope, found) } ?? ViewData(withoutStore: scope)
+    )
   }
 
   /// A text from elsewhere with secrets masked.
   package func redact(_ text: String) -> String { redaction().redact(text) }
-
-  /// Everything about one operation, with secrets masked; nil if neither the queue nor the history has it.
-  package func detail(of id: Int64) async throws -> OperationDetail? {
-    guard let store else { return nil }
-    let redaction = redaction
-    return try await Task.detached { try StoreReader(store, redaction()).view { try $0.detail(of: id) } }.value
-  }
 
   // MARK: - Commands
 

@@ -69,25 +69,6 @@ package enum CommandRefusal: Error, Hashable, Sendable {
   case cannotSync
 }
 
-extension Selection {
-  /// Everything that failed or waits to be retried, optionally only rows of the queue list that contain a text.
-  package static func retryable(containing text: String = "") -> Selection {
-    .matching(.retryable, text: retryableText, containing: text)
-  }
-
-  fileprivate static let retryableText = "state in ('failed', 'waiting')"
-}
-
-extension QueueFilter {
-  /// Everything that failed or waits to be retried.
-  static let retryable: QueueFilter = {
-    guard let filter = try? QueueFilter(parsing: Selection.retryableText) else {
-      preconditionFailure("The condition is one.")
-    }
-    return filter
-  }()
-}
-
 extension ServiceCommand {
   /// Carries out a command on the store. Blocks until its effect is on disk.
   ///

@@ -32,7 +32,7 @@ extension ViewData {
   /// The data while there is no store: everything is empty.
   init(withoutStore scope: ViewScope) {
     self.init()
-    status = Snapshot.withoutStore.status
+    status = StoreStatus(neverSyncedAt: 0)
     queue = scope.queue.map { ListPage($0.listing, .empty, retryable: 0) }
     records = scope.records.map { ListPage($0.listing, .empty) }
     causes = scope.causes.map { _ in [] }

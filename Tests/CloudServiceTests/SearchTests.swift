@@ -165,7 +165,7 @@ import Testing
     var shown: [ViewData] = []
     let (changes, continuation) = AsyncStream.makeStream(of: Void.self)
     service.changed = { [service] in
-      if service.data.status != nil { shown.append(service.data) }
+      shown.append(service.data)
       continuation.yield()
     }
     var scope = ViewScope()

@@ -61,17 +61,20 @@ import Testing
     let service = try CloudKitService(
       opening: StoreOpening(toRead: { try open(.reading) }, toChange: { try open(.changing) }, toSync: nil)
     )
+    var scope = ViewScope()
+    scope.zones = true
+    service.watch(scope)
     service.give(.togglePause)
     await service.drain(within: .seconds(60))
-    await until(service) { service.snapshot.status.isPaused }
-    #expect(service.snapshot.zones.map(\.key.zone) == ["One"])
+    await until(service) { service.status.isPaused }
+    #expect(service.data.zones?.map(\.key.zone) == ["One"])
 
     do { _ = try SyncStore(path: new, scope: Self.scope).enqueueZone(ZoneKey(zone: "Two")) }
     SyncStore.removeFiles(ofStoreAt: old)
     path.withLock { $0 = new }
     service.give(.togglePause)
 
-    await until(service) { service.snapshot.status.isPaused && service.snapshot.zones.map(\.key.zone) == ["Two"] }
+    await until(service) { service.status.isPaused && service.data.zones?.map(\.key.zone) == ["Two"] }
     #expect(service.readFailure == nil)
     #expect(try SyncStore(path: new, scope: Self.scope).status().isPaused)
   }
@@ -79,7 +82,7 @@ import Testing
   @Test func `commands run in the order given`() async throws {
     let service = try CloudKitService(store: store, engine: nil)
     for _ in 1...20 {
-      service.give(.perform(.retry, .retryable()))
+      service.give(.perform(.retry, .listing(QueueListing(), except: [])))
       service.give(.flush)
     }
 
@@ -187,7 +190,7 @@ import Testing
     let service = try CloudKitService(opening: opening)
     let receipts = Receipts(service)
     service.refresh()
-    await until(service) { service.snapshot.queue.total == 3 }
+    await until(service) { service.status.queue.total == 3 }
     #expect(openings.withLock { $0 } == 0)
     service.give(.togglePause)
     service.give(.flush)
@@ -195,7 +198,7 @@ import Testing
     await service.drain(within: .seconds(60))
 
     #expect(openings.withLock { $0 } == 1)
-    await until(service) { service.snapshot.status.isPaused }
+    await until(service) { service.status.isPaused }
     #expect(receipts.all.compactMap { $0.failure as? CommandRefusal } == [.cannotSync])
   }
 
@@ -225,7 +228,7 @@ import Testing
     service.give(.togglePause)
     await service.drain(within: .seconds(60))
     #expect((receipts.all.first?.failure as? StoreError)?.kind == .missing)
-    #expect(!service.snapshot.hasStore && !FileManager.default.fileExists(atPath: path))
+    #expect(!service.status.hasStore && !FileManager.default.fileExists(atPath: path))
     #expect(emulator.statistics.requestsByOperation.isEmpty)
 
     service.give(.sync)
@@ -233,7 +236,7 @@ import Testing
     #expect(service.syncing == .once)
     await until(service) {
       service.refresh()
-      return service.snapshot.hasStore && service.snapshot.status.isInSync && service.syncing == .off
+      return service.status.hasStore && service.status.isInSync && service.syncing == .off
     }
 
     #expect(receipts.all[1].failure as? CommandRefusal == .alreadySyncing)
@@ -256,7 +259,7 @@ import Testing
     service.refresh()
     await until(service) { service.readFailure == nil }
 
-    #expect(service.snapshot.queue.total == 3)
+    #expect(service.status.queue.total == 3)
   }
 
   // MARK: - Syncing

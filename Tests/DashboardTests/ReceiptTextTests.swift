@@ -28,9 +28,7 @@ import Testing
   }
 
   private static let sentences: [(Receipt, String)] = [
-    (
-      receipt(.perform(.retry, .retryable())) { ($0.verb, $0.changed) = (.retry, 12) }, "Retried 12 operations"
-    ),
+    (receipt(.perform(.retry, .all)) { ($0.verb, $0.changed) = (.retry, 12) }, "Retried 12 operations"),
     (
       receipt(.perform(.retry, .ids([4]))) { ($0.verb, $0.skipped) = (.retry, [4: .inState("pending")]) },
       "Left operation 4 as it is: it is already waiting to be sent"

@@ -116,6 +116,12 @@ package struct StoreStatus: Hashable, Sendable {
 
   package init(generatedAt: Int64) { self.generatedAt = generatedAt }
 
+  /// The status while there is no store.
+  package init(neverSyncedAt now: Int64) {
+    self.init(generatedAt: now)
+    (reason, hasStore) = ("never synced", false)
+  }
+
   /// Seconds since all changes had been fetched: the local copy is at most that old. Nil before the first time.
   package var age: Double? { lastSuccessAt.map { Double(max(0, generatedAt - $0)) / 1000 } }
 

@@ -57,13 +57,6 @@ struct StatusCommand: Verb {
 }
 
 extension StoreStatus {
-  /// The status of a store that is not there.
-  init(neverSyncedAt now: Int64) {
-    self.init(generatedAt: now)
-    reason = "never synced"
-    hasStore = false
-  }
-
   /// Authentication, permission, quota, conflicts or deletions to be decided about hold something up.
   var needsPerson: Bool {
     let errorNeedsPerson = errorStands && lastError.map { ServerErrorCode($0.code).status == .personNeeded } == true
