@@ -30,7 +30,7 @@ static int is_able(void) {
   return place != NULL && place != (char *)-1 && clear != NULL && clear != (char *)-1;
 }
 
-SCREEN *cknc_newterm(const char *term, int options, int *status, const char **used) {
+SCREEN *cknc_newterm(const char *term, int options, int *status) {
   const char *candidates[8];
   size_t count = 0;
   char stem[64];
@@ -59,9 +59,6 @@ SCREEN *cknc_newterm(const char *term, int options, int *status, const char **us
     SCREEN *screen = newterm(candidates[i], cknc_frame_file(), stdin);
     if (screen == NULL) continue;
     if (is_able() && (i >= first || tigetnum("colors") > 256)) {
-      static char name[64];
-      snprintf(name, sizeof name, "%s", candidates[i]);
-      *used = name;
       *status = CKNC_OK;
       return screen;
     }

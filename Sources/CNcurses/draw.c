@@ -41,9 +41,7 @@ int cknc_frame_send(void) {
   return cknc_write_all(STDOUT_FILENO, bytes, (size_t)count) == 0 ? (int)count : -1;
 }
 
-void cknc_frame_add(const char *text) { cknc_write_all(frame_fd, text, strlen(text)); }
-
-void cknc_add(const char *text) { cknc_frame_add(text); }
+void cknc_add(const char *text) { cknc_write_all(frame_fd, text, strlen(text)); }
 
 void cknc_frame_drop(void) {
   fflush(frame);

@@ -62,11 +62,10 @@ void cknc_guard_tell(int is_active);
 int cknc_frame_open(void);
 FILE *cknc_frame_file(void);
 int cknc_frame_send(void);
-void cknc_frame_add(const char *text);
 void cknc_frame_drop(void);
 void cknc_colors_start(int options);
 
 // description.c
-SCREEN *cknc_newterm(const char *term, int options, int *status, const char **used);
+SCREEN *cknc_newterm(const char *term, int options, int *status);
 
 #endif

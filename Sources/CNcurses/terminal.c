@@ -10,7 +10,6 @@
 
 volatile sig_atomic_t cknc_is_active;
 static int is_ascii;
-static const char *term_in_use = "";
 static SCREEN *screen;
 
 int cknc_write_all(int fd, const char *bytes, size_t count) {
@@ -72,7 +71,7 @@ int cknc_open(int options) {
   use_env(FALSE);
   cknc_signals_save();
   int status;
-  screen = cknc_newterm(term, options, &status, &term_in_use);
+  screen = cknc_newterm(term, options, &status);
   if (screen == NULL) {
     cknc_signals_remove();
     return status;
@@ -99,7 +98,7 @@ int cknc_open(int options) {
   cknc_capture_start();
   cknc_is_active = 1;
   cknc_guard_tell(1);
-  cknc_frame_add(cknc_enter_modes);
+  cknc_add(cknc_enter_modes);
   cknc_resize();
   cknc_cursor(-1, 0);
   static int is_registered;
@@ -126,7 +125,7 @@ int cknc_enter(void) {
   cknc_is_active = 1;
   cknc_guard_tell(1);
   reset_prog_mode();
-  cknc_frame_add(cknc_enter_modes);
+  cknc_add(cknc_enter_modes);
   cknc_resize();
   cknc_redraw();
   return 0;
@@ -140,7 +139,5 @@ void cknc_close(void) {
   delscreen(screen);
   screen = NULL;
 }
-
-const char *cknc_term(void) { return term_in_use; }
 
 int cknc_is_ascii(void) { return is_ascii; }

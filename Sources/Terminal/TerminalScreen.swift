@@ -30,10 +30,6 @@ package final class TerminalScreen: Display {
   package let glyphs: GlyphSet
   /// The number of colours of the terminal.
   package let depth: ColorDepth
-  /// The bytes sent so far.
-  package private(set) var bytesWritten = 0
-  /// The frames sent so far, each with one write.
-  package private(set) var framesWritten = 0
 
   private let onEvent: @MainActor (Event) -> Void
   private var sources: ScreenSources?
@@ -112,13 +108,6 @@ package final class TerminalScreen: Display {
     present(frame.grid, theme: frame.theme, cursor: frame.cursor)
   }
 
-  /// Restores the terminal while `body` runs another program on it. Only that program gets ^C and ^\.
-  package func outside<Result>(_ body: () throws -> Result) rethrows -> Result {
-    cknc_leave()
-    defer { comeBack() }
-    return try body()
-  }
-
   // MARK: - Clipboard
 
   /// Puts a text on the clipboard of the user's terminal, with OSC 52 or through tmux.
@@ -184,8 +173,6 @@ package final class TerminalScreen: Display {
       lose()
       return 0
     }
-    bytesWritten += count
-    framesWritten += count > 0 ? 1 : 0
     return count
   }
 

@@ -40,14 +40,12 @@ void cknc_guard_stop(void);
 int cknc_open(int options);
 /// Gives the terminal back and replays what was written to stderr meanwhile.
 void cknc_close(void);
-/// The description that is in use, which may be a likeness of what TERM names.
-const char *cknc_term(void);
 /// 1 when nothing beyond ASCII can be shown.
 int cknc_is_ascii(void);
 /// The number of colours, 0 for none.
 int cknc_colors(void);
 
-/// Gives the terminal back for a while: for another program, or to be stopped.
+/// Gives the terminal back for a while, to be stopped.
 void cknc_leave(void);
 /// Takes it again. Returns 0, or -1 when there is no terminal any more.
 int cknc_enter(void);
