@@ -40,7 +40,6 @@ import Testing
     grid.put("한글 and more", at: Position(x: 0, y: 0))
     grid.put(StyledText("styled"), in: Rect(x: -5, y: -5, width: 100, height: 100))
     grid.fill(Rect(x: -10, y: -10, width: 5, height: 5), Style(.error))
-    grid.restyle(Rect(x: 0, y: 0, width: 99, height: 99), Style(.ok))
 
     #expect(grid[Position(x: 5, y: 5)] == nil)
     #expect(grid.row(3).isEmpty)

@@ -41,7 +41,7 @@ import Testing
     KeyHints([.init("q", "quit"), .init("r", "retry")], note: "1.2 kB/s"),
     TextView([[.init("The quick ", .ok), .init("brown fox\njumps")], "over 한국어 the lazy dog."], offset: 99),
     TextView([], offset: -1),
-    KeyValues([.init("state", "waiting"), .init("reason", StyledText("throttled", .warning))], offset: -4),
+    KeyValues([.init("state", "waiting"), .init("reason", StyledText("throttled", .warning))]),
     Dialog(
       title: "Discard",
       message: "Discard 3 changes?",
@@ -49,7 +49,6 @@ import Testing
       defaultKey: 0
     ),
     InputLine(prompt: "/", text: "filter"),
-    DeskRow(field: "name", base: "a", local: "b", server: "c", taken: .local, isSelected: true),
     ScrollBar(offset: 5, total: 0),
   ]
 
@@ -248,23 +247,6 @@ import Testing
     )
   }
 
-  @Test func `the places of tabs are where they are drawn`() {
-    var grid = Grid(Size(width: 30, height: 1))
-    let tabs = Tabs([
-      .init("all", count: 12, isSelected: true), .init("pending", count: 0), .init("failed", count: 3),
-      .init("conflict", count: nil),
-    ])
-
-    grid.put(tabs.text(width: 30), in: grid.bounds, .trailing)
-    let places = tabs.places(in: grid.bounds, .trailing)
-
-    let texts = places.map { place in
-      String((place.area.x..<place.area.maxX).compactMap { grid[Position(x: $0, y: 0)]?.character })
-    }
-    #expect(places.map(\.item) == [0, 2, 3])
-    #expect(texts == ["▸all 12", " failed 3", " conflict"])
-  }
-
   @Test func `a text is wrapped in its styles and scrolled`() {
     var grid = Grid(Size(width: 10, height: 2))
     let view = TextView([[.init("one ", .ok), .init("two three", .error)], "four"], offset: 1)
@@ -317,21 +299,6 @@ import Testing
            │  [Esc cancel]  d discard   │
            ╰────────────────────────────╯
 
-        """
-    )
-  }
-
-  @Test func `a conflict row shows which sides changed and which one is taken`() {
-    var grid = Grid(Size(width: 44, height: 2))
-
-    DeskRow.drawHeader(on: &grid, in: grid.bounds)
-    let row = DeskRow(field: "title", base: "Old", local: "Mine", server: "Theirs", taken: .server)
-    grid.draw(row, in: Rect(x: 0, y: 1, width: 44, height: 1))
-
-    #expect(
-      grid.text == """
-        FIELD   BASE        LOCAL       SERVER
-        ≠ title   Old       • Mine      ✓ Theirs
         """
     )
   }

@@ -19,8 +19,4 @@ public struct Cell: Sendable, Hashable {
   static func rightHalf(_ style: Style) -> Cell {
     Cell(" ", columns: 0, style: style)
   }
-
-  func restyled(_ style: Style) -> Cell {
-    Cell(character, columns: Int(columns), style: style)
-  }
 }

@@ -61,18 +61,6 @@ public struct Grid: Sendable, Hashable {
     }
   }
 
-  /// Gives the cells of a rectangle another style and leaves their characters.
-  public mutating func restyle(_ area: Rect, _ style: Style) {
-    let area = area.intersection(bounds)
-    guard !area.isEmpty else { return }
-    for y in area.y..<area.maxY {
-      for x in area.x..<area.maxX {
-        let index = index(Position(x: x, y: y))
-        cells[index] = cells[index].restyled(style)
-      }
-    }
-  }
-
   private func index(_ position: Position) -> Int {
     position.y * size.width + position.x
   }

@@ -53,11 +53,6 @@ public struct StyledText: Sendable, Hashable, ExpressibleByStringInterpolation, 
     spans.reduce(0) { $0 + TerminalUI.cells($1.text, in: glyphs) }
   }
 
-  /// The same text, all of it in one role; attributes are kept.
-  public func recast(_ role: StyleRole) -> StyledText {
-    StyledText(spans.map { Span($0.text, style: Style(role, $0.style.attributes)) })
-  }
-
   /// The same text on the ground of another role, such as a banner's.
   public func on(_ ground: StyleRole) -> StyledText {
     StyledText(

@@ -13,19 +13,6 @@ public func clip(_ text: String, to columns: Int, _ set: GlyphSet = .unicode) ->
   String(clip(glyphs(in: text, set), to: columns, set).map(\.character))
 }
 
-/// The text cut or filled up with blanks to exactly `columns` cells.
-public func pad(
-  _ text: String,
-  to columns: Int,
-  _ alignment: Alignment = .leading,
-  _ set: GlyphSet = .unicode
-) -> String {
-  let shown = clip(text, to: columns, set)
-  let free = max(0, columns - cells(shown, in: set))
-  let before = alignment.offset(free)
-  return String(repeating: " ", count: before) + shown + String(repeating: " ", count: free - before)
-}
-
 extension Alignment {
   /// How many of the free cells stand before the text.
   func offset(_ free: Int) -> Int {

@@ -1,20 +1,7 @@
-/// The text broken into lines of at most `columns` cells, at blanks where there are any. Every line is safe to show.
-public func wrap(_ text: String, to columns: Int, _ set: GlyphSet = .unicode) -> [String] {
-  wrap(StyledText(text), to: columns, set).map(\.plain)
-}
-
-/// The line broken into lines of at most `columns` cells, whose parts keep their styles. Every line is safe to show.
-///
-/// - Parameter indent: The number of blanks before every line but the first.
-public func wrap(
-  _ line: StyledText,
-  to columns: Int,
-  indent: Int = 0,
-  _ set: GlyphSet = .unicode
-) -> [StyledText] {
+/// The line broken into lines of at most `columns` cells, at blanks where there are any. Its parts keep their styles, and
+/// every line is safe to show.
+public func wrap(_ line: StyledText, to columns: Int, _ set: GlyphSet = .unicode) -> [StyledText] {
   guard columns > 0 else { return [] }
-  // An indent must leave room for text.
-  let indent = max(0, min(indent, columns / 2))
   var lines: [StyledText] = []
   for paragraph in paragraphs(line) {
     let glyphs = paragraph.flatMap { span in
@@ -22,11 +9,7 @@ public func wrap(
     }
     var rest = glyphs[...]
     repeat {
-      let before = lines.isEmpty ? 0 : indent
-      let shown = takeLine(from: &rest, columns - before)
-      lines.append(
-        StyledText(before > 0 ? [.init(String(repeating: " ", count: before))] + spans(shown) : spans(shown))
-      )
+      lines.append(StyledText(spans(takeLine(from: &rest, columns))))
     } while !rest.isEmpty
   }
   return lines

@@ -16,21 +16,18 @@ public struct KeyValues: Widget {
 
   /// The pairs, from top to bottom.
   public var pairs: [Pair]
-  /// The first pair to show.
-  public var offset: Int
 
   /// Makes a list.
-  public init(_ pairs: [Pair], offset: Int = 0) {
+  public init(_ pairs: [Pair]) {
     self.pairs = pairs
-    self.offset = offset
   }
 
-  /// Draws the visible pairs.
+  /// Draws the pairs that fit.
   public func draw(on grid: inout Grid, in area: Rect) {
     let widest = pairs.map { cells($0.key, in: grid.glyphs) }.max() ?? 0
     // The names take half of the width at most, because the values are what one looks for.
     let places = area.columns([.fixed(min(widest, area.width / 2)), .flexible], gap: 1)
-    for (y, pair) in pairs.dropFirst(max(0, offset)).prefix(area.height).enumerated() {
+    for (y, pair) in pairs.prefix(area.height).enumerated() {
       grid.put(StyledText(pair.key, .dim), in: places[0].row(y))
       grid.put(pair.value, in: places[1].row(y))
     }

@@ -22,14 +22,6 @@ public struct Tabs: Widget {
     }
   }
 
-  /// The place of an item on the screen.
-  public struct Place: Sendable, Hashable {
-    /// The item, counted among all items.
-    public let item: Int
-    /// The cells that it takes.
-    public let area: Rect
-  }
-
   /// The parts, from left to right.
   public var items: [Item]
 
@@ -42,16 +34,6 @@ public struct Tabs: Widget {
   public func text(width: Int, _ glyphs: GlyphSet = .unicode) -> StyledText {
     let texts = shown(width, glyphs).map { text(items[$0]) }
     return texts.reduce(StyledText([])) { $0.spans.isEmpty ? $1 : $0 + " " + $1 }.clipped(to: width, glyphs)
-  }
-
-  /// The places of the items that are shown when the line is put into `area`.
-  public func places(in area: Rect, _ alignment: Alignment = .leading, _ glyphs: GlyphSet = .unicode) -> [Place] {
-    var x = area.x + alignment.offset(area.width - text(width: area.width, glyphs).cells(in: glyphs))
-    return shown(area.width, glyphs).map { item in
-      let width = text(items[item]).cells(in: glyphs)
-      defer { x += width + 1 }
-      return Place(item: item, area: Rect(x: x, y: area.y, width: width, height: 1).intersection(area))
-    }
   }
 
   /// Draws the line in the first row.
