@@ -227,7 +227,8 @@ let package = Package(
       dependencies: [
         "cktop", "CloudService", "CloudSync", "CloudKit", "CloudKitEmulator", "Facts", "Notes", "terminal-sample",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ]
+      ],
+      exclude: ["Output/status.schema.json"]
     ),
     .testTarget(
       name: "Swift5CompatibilityTests",
