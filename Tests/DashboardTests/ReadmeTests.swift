@@ -1,0 +1,87 @@
+import CloudKit
+import CloudService
+import Facts
+import Foundation
+import TerminalUI
+import Testing
+
+@testable import CloudSync
+@testable import Dashboard
+
+/// The picture of the README, made from the program. `RECORD_SNAPSHOTS=1` writes it.
+struct ReadmeTests {
+  @Test func `the picture shows the overview as it is drawn`() throws {
+    let theme = try #require(Theme.builtIn.first { $0.name == "midnight" })
+    let world = Self.world
+    var app = App()
+    _ = app.update(.changed, world)
+    let svg = Picture(app.draw(world).grid, theme).svg
+    #expect(svg.utf8.count < 60_000)
+    try expectFile("Sources/Dashboard/Dashboard.docc/Resources/overview.svg", svg)
+  }
+
+  // MARK: - The picture
+
+  /// A shop whose importer runs into failures and conflicts while it sends.
+  private static var world: World {
+    let operations = Self.operations
+    return Sample.world(Size(width: 120, height: 36)) { world in
+      world.scope.environment = "production"
+      world.data = Sample.data(operations)
+      world.data.records = ListPage(RecordListing(), Window(total: 98_110, offset: 0, rows: records))
+      world.data.events = events
+      world.data.status?.identity = "_f684b3e89a634573e4989c85a4b643aa"
+      world.data.status?.progress = Progress(phase: .send, done: 412, total: 1204, perSecond: 210)
+      world.data.status?.queue.total = 798
+      world.data.status?.queue.pending = 791
+      world.data.status?.queue.bytes = 293_664
+      world.data.queue = ListPage(
+        QueueListing(),
+        Window(total: 798, offset: 0, rows: operations),
+        retryable: 4
+      )
+    }
+  }
+
+  private static let operations: [QueueRow] = {
+    func rejected(_ id: Int64, _ name: String) -> QueueRow {
+      Sample.operation(id, .failed, name) { row in
+        row.cause = .failed(.rejected(code: "BAD_REQUEST", message: "field 'total' must be DOUBLE, not STRING"))
+        (row.errorCode, row.attempts) = ("BAD_REQUEST", 1)
+      }
+    }
+    return [
+      rejected(1041, "order-1041"), rejected(1042, "order-1042"), rejected(1107, "order-1107"),
+      Sample.operation(1007, .conflict, "order-1007") { $0.cause = .conflict(.fields(["note", "total"])) },
+      Sample.operation(1011, .conflict, "order-1011") { $0.cause = .conflict(.fields(["note"])) },
+      Sample.operation(1120, .waiting, "order-1120") { row in
+        row.cause = .backOff(code: "INTERNAL_ERROR", attempt: 2, of: 8)
+        (row.attempts, row.nextAttemptAt) = (2, Sample.now + 12_000)
+      },
+    ] + (1201...1206).map { Sample.operation($0, .pending, "order-\($0)") }
+  }()
+
+  private static let records: [RecordRow] = (0..<8).map { index in
+    var row = Sample.records[2]
+    let isHere = index % 3 != 1
+    row.record.key.name = "order-\(1200 - index)"
+    row.record.modifiedAt = Sample.now - Int64(index) * 47_000
+    row.record.modifiedBy = isHere ? "_f684b3e89a634573e4989c85a4b643aa" : "_9c21f0"
+    row.record.fields = [
+      "customer": .reference(WireReference(recordName: ["ana", "bo", "chen"][index % 3])),
+      "note": .string(["two pieces", "gift wrapped", "leave at the door"][index % 3]),
+      "total": .double(12.5 + Double(index * 7 % 5)),
+    ]
+    return row
+  }
+
+  private static let events = [
+    EventRow(id: 3, at: Sample.now - 2_000, event: .conflict(record: "Order/order-1007", .fields(["note", "total"]))),
+    EventRow(
+      id: 2,
+      at: Sample.now - 61_000,
+      event: .synced(sent: 412, fetched: 38, deleted: 0, failed: 3, seconds: 2.1)
+    ),
+    EventRow(id: 1, at: Sample.now - 185_000, event: .recovered(.network, seconds: 252)),
+  ]
+}
