@@ -8,7 +8,7 @@ import Testing
 @testable import CloudSync
 @testable import Dashboard
 
-/// The picture of the README, made from the program. `RECORD_SNAPSHOTS=1` writes it.
+/// The parts of the README that are made from the program. `RECORD_SNAPSHOTS=1` writes them.
 struct ReadmeTests {
   @Test func `the picture shows the overview as it is drawn`() throws {
     let theme = try #require(Theme.builtIn.first { $0.name == "midnight" })
@@ -18,6 +18,14 @@ struct ReadmeTests {
     let svg = Picture(app.draw(world).grid, theme).svg
     #expect(svg.utf8.count < 60_000)
     try expectFile("Sources/Dashboard/Dashboard.docc/Resources/overview.svg", svg)
+  }
+
+  @Test func `the key table lists every command of the registry once`() throws {
+    let readme = try String(decoding: Data(contentsOf: packageFile("README.md")), as: UTF8.self)
+    let (begin, end) = ("<!-- keys -->\n", "<!-- end of keys -->")
+    let head = try #require(readme.range(of: begin))
+    let tail = try #require(readme.range(of: end))
+    try expectFile("README.md", readme[..<head.upperBound] + Self.keyTable + readme[tail.lowerBound...])
   }
 
   // MARK: - The picture
@@ -84,4 +92,47 @@ struct ReadmeTests {
     ),
     EventRow(id: 1, at: Sample.now - 185_000, event: .recovered(.network, seconds: 252)),
   ]
+
+  // MARK: - The key table
+
+  private enum Group: String, CaseIterable {
+    case syncing, lists, queue, conflicts, zones, questions, moving, overview, everywhere
+
+    init(_ scopes: KeyScope) {
+      self =
+        switch scopes {
+        case .syncing: .syncing
+        case .conflicts: .conflicts
+        case .zones: .zones
+        case .question: .questions
+        case .panes: .overview
+        case _ where scopes.isSubset(of: [.everywhere, .closing, .question, .demo]): .everywhere
+        case _ where scopes.contains(.moving): .moving
+        case _ where scopes.contains(.queue): .queue
+        default: .lists
+        }
+    }
+  }
+
+  /// A table with the commands of each group in the order of the registry, in lines that an editor can show.
+  private static var keyTable: String {
+    let commands = Dictionary(grouping: Command.registry) { Group($0.scopes) }
+    let rows = Group.allCases.flatMap { group -> [String] in
+      var lines: [String] = []
+      for command in commands[group] ?? [] {
+        let keys = command.keys.map { "`\($0.name)`" }.joined(separator: " ")
+        // The views name themselves before a colon.
+        let help = command.help.prefix { $0 != ":" }
+        let does = command.title.isEmpty ? help.prefix(1).lowercased() + help.dropFirst() : command.title
+        let entry = "\(keys) \(does)"
+        if let last = lines.last, last.count + entry.count < 100 {
+          lines[lines.count - 1] = "\(last) · \(entry)"
+        } else {
+          lines.append(entry)
+        }
+      }
+      return lines.enumerated().map { "| \($0.offset == 0 ? group.rawValue.capitalized : "") | \($0.element) |" }
+    }
+    return (["| Where | Keys |", "|---|---|"] + rows).joined(separator: "\n") + "\n"
+  }
 }
