@@ -125,7 +125,15 @@ extension ServiceCommand {
       receipt.skipped = outcome.skipped.mapValues(Obstacle.inWords)
       for conflict in outcome.moved { receipt.skipped[conflict.id] = .changed(state: OperationState.conflict.rawValue) }
       receipt.gone = outcome.unknown
-    case .undo(let ids): try undo(ids, store, &receipt)
+    case .undo(let ids):
+      let result = try store.undo(ids, actor: actor) { done, total in
+        progress(CommandProgress(self, done: done, total: total))
+        return true
+      }
+      (receipt.changed, receipt.ids, receipt.skipped) = (result.changed.count, result.changed, result.skipped)
+      if result.changed.isEmpty, case .inWords(let reason)? = result.skipped.values.first {
+        throw StoreError(.invalid, reason)
+      }
     case .acceptDeletions(let zone, let version):
       try take(store.acceptDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)
     case .restoreDeletions(let zone, let version):
@@ -138,23 +146,6 @@ extension ServiceCommand {
       try store.askForSync()
     case .sync, .keepSyncing: receipt.failure = CommandRefusal.cannotSync
     }
-  }
-
-  /// Undoes what can be undone of these operations; if nothing can, the command fails with the first reason.
-  private func undo(_ ids: [Int64], _ store: SyncStore, _ receipt: inout Receipt) throws {
-    var first: StoreError?
-    for id in ids {
-      do {
-        _ = try store.undo(id, actor: Operator.name)
-        receipt.ids.append(id)
-      } catch {
-        guard error.kind == .invalid else { throw error }
-        first = first ?? error
-        receipt.skipped[id] = .inWords(error.message)
-      }
-    }
-    receipt.changed = receipt.ids.count
-    if receipt.ids.isEmpty, let first { throw first }
   }
 
   private func take(_ outcome: DeletionOutcome, of zone: ZoneKey, _ receipt: inout Receipt) throws {

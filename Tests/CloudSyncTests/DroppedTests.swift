@@ -50,6 +50,25 @@ import Testing
     #expect(throws: StoreError.self) { try device.store.undo(id, actor: "ana") }
   }
 
+  @Test func `many discards are undone as one command, and what cannot be undone is skipped with the reason`() throws {
+    let world = try World()
+    let device = try world.device("mine")
+    let ids = Array(1...Int64(1200))
+    _ = try device.store.enqueue(ids.map { world.put("r\($0)", ["n": .int64($0)]) })
+    _ = try device.store.perform(.discard, on: .ids(ids), actor: "ana")
+    try device.store.accept(world.put("r7", ["n": .int64(0)]))
+
+    let result = try device.store.undo(ids, actor: "ana")
+
+    #expect(Set(result.changed) == Set(ids).subtracting([7]))
+    #expect(Array(result.skipped.keys) == [7])
+    #expect(try device.store.operations().total == 1200)
+    let commands = try device.store.events(limit: 10).compactMap { row in
+      if case .command(let verb, _, let count) = row.event { "\(verb) \(count)" } else { nil }
+    }
+    #expect(commands == ["undo 1199", "discard 1200"])
+  }
+
   @Test func `the next edit of the record ends the undo and not the memory`() async throws {
     let (world, device, id) = try await lost(theirs: { $0.put("a", ["x": .int64(1)]) }) {
       $0.put("a", ["x": .int64(2)])

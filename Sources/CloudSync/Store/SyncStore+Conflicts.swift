@@ -260,40 +260,73 @@ extension SyncStore {
   package func undo(_ id: Int64, actor: String) throws(StoreError) -> Accepted {
     let now = now()
     return try write { ledger in
-      try claimQueue(ledger, restores: true)
-      let open = try ledger.dropped(of: id).filter(\.isOpen)
-      guard let last = open.last else {
-        throw StoreError(
-          .invalid,
-          "nothing that was dropped of \(id) can be undone; `cktop conflicts dropped` lists what can"
-        )
-      }
-      var changes = FieldChanges()
-      var assets: [QueuedAsset] = []
-      let known = try Self.record(last.key, ledger)?.fields ?? [:]
-      for dropped in open {
-        changes.apply(dropped.joined(with: changes.applied(to: known)))
-        assets.removeAll { dropped.changes.names.contains($0.field) }
-        assets += dropped.assets
-      }
-      // Upload receipts expire.
-      for index in assets.indices { assets[index].granted = nil }
-      let kind: Change.Kind = last.kind == .delete ? .delete : .save(type: last.type ?? "", changes)
-      try ledger.insertZone(last.key.zoneKey, state: .unconfirmed)
-      let hasZoneDelete = try ledger.hasZoneDelete(last.key.zoneKey)
-      let accepted = try accept(
-        Change(last.key, kind),
-        assets,
-        group: nil,
-        hasZoneDelete: hasZoneDelete,
-        now: now,
-        ledger
-      )
-      if case .refused(let reason) = accepted { throw StoreError(.invalid, reason) }
-      try ledger.closeDropped(of: last.key)
-      try ledger.changeActivity { $0.lastEnqueueAt = now }
-      try audit("undo", "\(id)", 1, actor, operation: id, zone: last.key.zone, now: now, ledger)
+      let (accepted, zone) = try restoreDropped(of: id, now: now, ledger)
+      try audit("undo", "\(id)", 1, actor, operation: id, zone: zone, now: now, ledger)
       return accepted
     }
+  }
+
+  /// Undoes what was dropped of several operations, in transactions of at most `slice` rows. Those of which nothing can be
+  /// undone are skipped with the reason.
+  ///
+  /// - Parameter continues: called between transactions with the number of operations done and of all; the command stops if
+  ///   it returns false.
+  package func undo(
+    _ ids: [Int64],
+    actor: String,
+    continues: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+  ) throws(StoreError) -> CommandResult {
+    let text = Selection.ids(ids).text
+    let command = AuditedCommand(at: now(), actor: actor, verb: "undo", selection: text, count: 0)
+    let about: Int64? = ids.count == 1 ? ids[0] : nil
+    return try carryOut(command, on: Self.slices(of: ids), about: about, continues: continues) { ids, ledger, now in
+      var result = CommandResult()
+      for id in ids {
+        do {
+          try ledger.allOrNothing { _ = try restoreDropped(of: id, now: now, ledger) }
+          result.changed.append(id)
+        } catch let error as StoreError where error.kind == .invalid {
+          result.skipped[id] = .inWords(error.message)
+        }
+      }
+      return result
+    }
+  }
+
+  /// Accepts what was dropped of an operation again.
+  private func restoreDropped(of id: Int64, now: Int64, _ ledger: Ledger) throws -> (Accepted, zone: String) {
+    try claimQueue(ledger, restores: true)
+    let open = try ledger.dropped(of: id).filter(\.isOpen)
+    guard let last = open.last else {
+      throw StoreError(
+        .invalid,
+        "nothing that was dropped of \(id) can be undone; `cktop conflicts dropped` lists what can"
+      )
+    }
+    var changes = FieldChanges()
+    var assets: [QueuedAsset] = []
+    let known = try Self.record(last.key, ledger)?.fields ?? [:]
+    for dropped in open {
+      changes.apply(dropped.joined(with: changes.applied(to: known)))
+      assets.removeAll { dropped.changes.names.contains($0.field) }
+      assets += dropped.assets
+    }
+    // Upload receipts expire.
+    for index in assets.indices { assets[index].granted = nil }
+    let kind: Change.Kind = last.kind == .delete ? .delete : .save(type: last.type ?? "", changes)
+    try ledger.insertZone(last.key.zoneKey, state: .unconfirmed)
+    let hasZoneDelete = try ledger.hasZoneDelete(last.key.zoneKey)
+    let accepted = try accept(
+      Change(last.key, kind),
+      assets,
+      group: nil,
+      hasZoneDelete: hasZoneDelete,
+      now: now,
+      ledger
+    )
+    if case .refused(let reason) = accepted { throw StoreError(.invalid, reason) }
+    try ledger.closeDropped(of: last.key)
+    try ledger.changeActivity { $0.lastEnqueueAt = now }
+    return (accepted, last.key.zone)
   }
 }
