@@ -56,7 +56,7 @@ extension CloudKitService {
   }
 
   /// Waits for the end of tasks, up to a time limit. Returns whether all have ended.
-  static func ends(_ tasks: [Task<Void, Never>], within limit: Duration) async -> Bool {
+  package static func ends(_ tasks: [Task<Void, Never>], within limit: Duration) async -> Bool {
     let (ends, continuation) = AsyncStream.makeStream(of: Bool.self)
     Task {
       for task in tasks { await task.value }

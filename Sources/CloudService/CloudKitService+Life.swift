@@ -58,6 +58,7 @@ extension CloudKitService {
   func syncOnce() {
     guard opening.toSync != nil else { return receive(Receipt(.sync, failure: CommandRefusal.cannotSync)) }
     guard syncingOnce == nil else { return receive(Receipt(.sync, failure: CommandRefusal.alreadySyncing)) }
+    syncFailure = nil
     syncingOnce = Task { [weak self] in
       var receipt = Receipt(.sync)
       do {
@@ -81,6 +82,12 @@ extension CloudKitService {
     await laneIsDone()
     if let engine, !engine.store.isReplaced { return engine }
     guard let toSync = opening.toSync else { throw CommandRefusal.cannotSync }
+    // An empty store in the place of one that was moved away would look as if everything were sent.
+    if let store, store.isReplaced {
+      let toRead = opening.toRead
+      let isGone = try await Task.detached { try toRead() == nil }.value
+      if isGone { throw store.replaced }
+    }
     let making = makingEngine ?? Task.detached { try await toSync() }
     makingEngine = making
     defer { makingEngine = nil }

@@ -57,7 +57,7 @@ extension CloudKitService {
   public func startPeriodicSync(interval: TimeInterval) {
     stopPeriodicSync()
     ticking = Task { [weak self] in
-      while (try? await Task.sleep(for: .seconds(max(1, interval)))) != nil {
+      while (try? await Task.sleep(for: .seconds(interval.isNaN ? 1 : min(max(1, interval), 1e9)))) != nil {
         guard let self else { return }
         try? await self.sync()
       }

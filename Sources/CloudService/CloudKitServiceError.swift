@@ -30,9 +30,9 @@ public enum CloudKitServiceError: LocalizedError, Sendable {
   public var errorDescription: String? {
     switch self {
     case .containerNotFound: "The container cannot be used."
-    case .accountUnavailable: "Nobody is signed in to iCloud here."
-    case .networkUnavailable: "The cloud cannot be reached; what you changed is kept and goes later."
-    case .writeNotSupportedOnPlatform: "Only reading is allowed here."
+    case .accountUnavailable: "No user is signed in to iCloud."
+    case .networkUnavailable: "The server cannot be reached; changes are queued and sent later."
+    case .writeNotSupportedOnPlatform: "The service is read-only."
     case .missingRequiredField(let name): "The field \(name) is missing."
     case .recordNotFound: "There is no such record."
     case .conflictDetected: "Both sides changed the record."

@@ -57,10 +57,10 @@ package struct Format: Hashable, Sendable {
   /// `12 s`, `3 min`, `2 h`.
   package static func duration(_ seconds: Double) -> String {
     switch seconds {
-    case ..<60: "\(Int(seconds.rounded(.up))) s"
-    case ..<3600: "\(Int(seconds / 60)) min"
-    case ..<172_800: "\(Int(seconds / 3600)) h"
-    default: "\(Int(seconds / 86_400)) d"
+    case ..<60: "\(Int(clamping: seconds.rounded(.up))) s"
+    case ..<3600: "\(Int(clamping: seconds / 60)) min"
+    case ..<172_800: "\(Int(clamping: seconds / 3600)) h"
+    default: "\(Int(clamping: seconds / 86_400)) d"
     }
   }
 
@@ -87,5 +87,12 @@ package struct Format: Hashable, Sendable {
       digits = digits.dropLast(3)
     }
     return (number < 0 ? "-" : "") + ([digits] + groups).joined(separator: ",")
+  }
+}
+
+extension Int {
+  /// Creates the nearest number to one that may be infinite or no number, which becomes 0.
+  package init(clamping value: Double) {
+    self = value.isNaN ? 0 : Int(exactly: value.rounded(.towardZero)) ?? (value < 0 ? .min : .max)
   }
 }

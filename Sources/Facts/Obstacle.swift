@@ -21,7 +21,8 @@ package enum Obstacle: Hashable, Sendable {
     }
   }
 
-  private static func words(_ state: String) -> String { state == "conflict" ? "in conflict" : Words.state(state) }
+  /// A state as the end of "it is …".
+  package static func words(_ state: String) -> String { state == "conflict" ? "in conflict" : Words.state(state) }
 }
 
 extension Words {

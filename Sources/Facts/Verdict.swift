@@ -69,7 +69,7 @@ package enum Verdict: Hashable, Sendable {
   /// The verdict's name in JSON and metrics.
   package var name: String { kind.rawValue }
 
-  private var kind: Name {
+  package var kind: Name {
     switch self {
     case .unreadable: .unreadable
     case .wrongAccount: .wrongAccount
@@ -167,7 +167,7 @@ extension Verdict {
       return "Offline\(since)\(reason.isEmpty ? "" : ": \(reason.withoutFullStop)")\(next)\(follow(unsent))"
     case .sending(let done, let total, let rate, let left):
       let count = total > 0 ? " \(Format.number(done)) of \(Words.count(total, "change"))" : " changes"
-      let speed = rate.map { ", \(Int($0))/s" } ?? ""
+      let speed = rate.map { ", \(Int(clamping: $0))/s" } ?? ""
       return "Sending\(count)\(speed)\(left.map { ", \(Format.duration($0)) left" } ?? "")"
     case .throttled(let until, let unsent):
       let end = until.map { " until \(time($0))" } ?? ""

@@ -79,6 +79,27 @@ import Testing
     #expect(try SyncStore(path: new, scope: Self.scope).status().isPaused)
   }
 
+  @Test func `a sync makes no empty store in the place of one that was moved away`() async throws {
+    let (old, new) = (folder.path("old.sqlite"), folder.path("new.sqlite"))
+    do { _ = try SyncStore(path: old, scope: Self.scope).enqueueZone(ZoneKey(zone: "One")) }
+    let opening = StoreOpening(
+      toRead: {
+        guard FileManager.default.fileExists(atPath: old) else { return nil }
+        return try SyncStore(path: old, scope: Self.scope, access: .reading)
+      },
+      toChange: { try SyncStore(path: old, scope: Self.scope, access: .changing) },
+      toSync: { throw StoreError(.invalid, "not to be made") }
+    )
+    let service = try CloudKitService(opening: opening)
+    let receipts = Receipts(service)
+    await until(service) { service.store != nil }
+    try FileManager.default.moveItem(atPath: old, toPath: new)
+    service.give(.sync)
+    await until(service) { !receipts.all.isEmpty }
+
+    #expect((receipts.all.first?.failure as? StoreError)?.kind == .replaced)
+  }
+
   @Test func `commands run in the order given`() async throws {
     let service = try CloudKitService(store: store, engine: nil)
     for _ in 1...20 {

@@ -27,6 +27,12 @@ package enum ListFilter: Hashable, Sendable {
         if isMeantAsExpression(text, words, table) { return .failure(error) }
       }
     }
+    if table == nil, let place = words.firstIndex(where: { ["=", "!=", "<", "<=", ">", ">=", "like"].contains($0) }),
+      place > 0
+    {
+      let message = "records are filtered by words, or by a field as in title=Buy"
+      return .failure(FilterError(message: message, column: 1, expression: text))
+    }
     guard words.count <= limit.words, text.utf8.count <= limit.bytes else {
       let message = "a filter has at most \(limit.words) words and \(limit.bytes) bytes"
       return .failure(FilterError(message: message, column: 1, expression: text))

@@ -27,6 +27,9 @@ extension SyncStore {
 }
 
 extension SyncStore {
+  /// The error of a store whose file was deleted or replaced while it was open.
+  package var replaced: StoreError { .replaced(path) }
+
   /// Whether the file was deleted or replaced since it was opened.
   package var isReplaced: Bool {
     do { try storage.requireInPlace() } catch { return true }

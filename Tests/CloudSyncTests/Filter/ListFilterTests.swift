@@ -40,10 +40,10 @@ struct ListFilterTests {
   @Test(
     arguments: [
       ("", .none), ("title=Buy milk", .words(["title=Buy", "milk"])),
-      ("state = 'failed'", .words(["state", "=", "'failed'"])),
+      ("state = 'failed'", .error(column: 1)), ("a like b", .error(column: 1)), ("= b", .words(["=", "b"])),
     ] as [(String, Meaning)]
   )
-  func `records are found by words`(_ text: String, _ meaning: Meaning) {
+  func `records are found by words, and an expression is an error`(_ text: String, _ meaning: Meaning) {
     #expect(Self.meaning(text, of: nil) == meaning)
   }
 

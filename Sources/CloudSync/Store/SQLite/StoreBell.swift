@@ -46,7 +46,7 @@ final class BellWatch: StorageWatch {
     descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
     guard descriptor >= 0 else { return nil }
     if isToMake { Bell.hang(storePath) }
-    let mask = UInt32(IN_ATTRIB) | (locks ? UInt32(IN_CLOSE_WRITE) : 0)
+    let mask = UInt32(IN_ATTRIB) | UInt32(IN_MOVE_SELF) | (locks ? UInt32(IN_CLOSE_WRITE) : 0)
     let watch = inotify_add_watch(descriptor, Bell.path(storePath), mask)
     guard watch >= 0 else {
       close(descriptor)
