@@ -58,7 +58,7 @@ struct AppTests {
     overviews += overviews.map { $0.union(.demo) }
     let screens: [any Screen] = [
       QueueScreen(), RecordsScreen(), OperationScreen(1), RecordScreen(RecordKey(Sample.zone, "a")), ConflictsScreen(),
-      ZonesScreen(), CausesScreen(QueueListing()), StatusScreen(.sync), HelpScreen(for: Overview()),
+      ZonesScreen(), CausesScreen(), StatusScreen(.sync), HelpScreen(for: App()),
       ValueScreen("a", []), Question(.retryAll(QueueListing(), filter: "")),
     ]
     return overviews + screens.flatMap { [$0.scopes, $0.isOverlay ? $0.scopes : $0.scopes.union(.demo)] }
@@ -184,6 +184,72 @@ struct AppTests {
     #expect(session.commands.last == .perform(.retry, .listing(QueueListing(), except: [1])))
   }
 
+  @Test func `marks are used up by a discard that was carried out`() {
+    var session = Session(Sample.world { $0.data = Sample.data(Self.failed(5)) })
+    session.type("ady")
+    var receipt = Receipt(session.commands[0])
+    (receipt.verb, receipt.ids, receipt.changed) = (.discard, [1, 2, 3, 4, 5], 5)
+    session.send(.receipt(receipt))
+    session.show(Sample.data([Sample.operation(9, .failed, "later")]))
+    session.type("r")
+
+    #expect(session.commands.last == .perform(.retry, .ids([9])))
+  }
+
+  @Test func `a retry that failed can be given again`() {
+    var session = Session(Sample.world { $0.data = Sample.data(Self.failed(1)) })
+    session.type("rr")
+    #expect(session.commands.count == 1)
+    session.send(.receipt(Receipt(session.commands[0], failure: StoreError(.diskFull, "no room"))))
+    session.type("r")
+
+    #expect(session.commands.count == 2)
+  }
+
+  @Test func `a range ends at the row at which it began, though rows come above it`() {
+    var session = Session(Sample.world { $0.data = Sample.data(Self.failed(5)) })
+    session.type("jv")
+    let more = [Sample.operation(77, .failed, "before")] + Self.failed(5)
+    session.show(Sample.data(more))
+    session.type("jv")
+    session.type("r")
+
+    #expect(session.commands == [.perform(.retry, .ids([2, 3]))])
+  }
+
+  @Test func `Escape forgets keys that wait for a list`() {
+    var session = Session(Sample.world { $0.data = Sample.data(Self.failed(3)) })
+    session.type("/x")
+    session.type(.enter)
+    session.type("jd")
+    #expect(session.app.held.count == 2)
+    session.type(.escape)
+
+    #expect(session.app.held.isEmpty && !(session.top is Question))
+  }
+
+  @Test func `a filter with a mistake goes on being typed, so that no key acts on the list`() {
+    var session = Session()
+    session.type("/state = 'failed' and x")
+    session.type(.enter)
+    session.type("Ry")
+
+    #expect(session.commands.isEmpty)
+    #expect(session.app.overview.prompt(session.world) != nil)
+  }
+
+  @Test func `what was done to the queue in full holds for its pane`() {
+    var session = Session(Sample.world { $0.data = Sample.data(Self.failed(3)) })
+    session.type("3!")
+    session.type(.escape, .escape)
+    #expect(session.app.stack.count == 1)
+    session.type("3")
+    session.type(.right)
+    session.type("q")
+
+    #expect(session.app.overview.queue.listing.states == [.failed])
+  }
+
   // MARK: - Conflicts
 
   private static func conflicts(_ count: Int) -> ViewData {
@@ -292,7 +358,7 @@ struct AppTests {
         world.data.status?.signInURL = "https://example.org/sign-in"
       }
     )
-    #expect(session.text.contains("open https://example.org/sign-in"))
+    #expect(session.text.contains("Signed out: sign in, set CLOUDKIT_WEB_AUTH_TOKEN"))
     session.type("y")
 
     #expect(session.effects == [.copy("https://example.org/sign-in")])
@@ -335,10 +401,15 @@ struct AppTests {
   }
 
   @Test func `the help runs what it lists, and names why something does nothing`() {
-    var session = Session(Sample.world { $0.data = Sample.data([]) })
+    var session = Session(Sample.world(Size(width: 120, height: 60)) { $0.data = Sample.data([]) })
     session.type("?")
-    #expect(session.text.contains("Keys of the overview"))
-    session.type(.escape)
+    #expect(session.text.contains("Keys of the overview") && session.text.contains("nothing was discarded or resolved"))
+    let lines = session.text.split(separator: "\n")
+    let place = lines.firstIndex { $0.contains(" p ") && $0.contains("Pause or resume everything") }
+    for _ in 0..<(place ?? 2) - 2 { session.type("j") }
+    session.type(.enter)
+    #expect(session.commands == [.togglePause])
+    #expect(session.app.stack.count == 1)
     session.type("c")
     #expect(session.text.contains("There are no conflicts"))
     session.type(":")

@@ -88,12 +88,26 @@ import Testing
         return data
       }
     }
+    /// The operations that the question on top is about.
+    func named() throws -> Set<Int64> {
+      switch (app.top as? Question)?.kind {
+      case .discardOne(let row): [row.id]
+      case .discard(.ids(let ids), _, _, _): Set(ids)
+      case .discard(.listing(let listing, let except), _, _, _):
+        Set(try store.view { try $0.operationIDs(of: listing) }).subtracting(except)
+      default: []
+      }
+    }
+    var asked: Set<Int64> = []
     func carryOut(_ effects: [Effect], _ wasAsked: Bool, _ key: Key) {
       for effect in effects {
         guard case .give(let command) = effect else { continue }
         if case .perform(.discard, _, _) = command { #expect(wasAsked && key == .character("y")) }
         let receipt = command.run(on: changing) { _ in }
-        if receipt.verb == .discard { confirmed.formUnion(receipt.ids) }
+        if receipt.verb == .discard {
+          #expect(asked.isSuperset(of: receipt.ids), "Only what the question named is discarded.")
+          confirmed.formUnion(receipt.ids)
+        }
         switch command {
         case .resolve, .resolveAll: confirmed.formUnion(receipt.ids)
         default: break
@@ -105,6 +119,7 @@ import Testing
     for step in 1...Self.count {
       let key = Self.keys.randomElement(using: &random) ?? .unknown
       let wasAsked = app.top is Question
+      asked = try named()
       if step % 97 == 0 {
         world.size = Size(
           width: Int.random(in: 0...130, using: &random),

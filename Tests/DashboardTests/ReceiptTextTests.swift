@@ -55,7 +55,7 @@ import Testing
     (receipt(.sync) { $0.summary = summary(sent: 3, fetched: 2) }, "Synced: 3 sent, 2 fetched"),
     (
       receipt(.sync) { ($0.summary, $0.status) = (summary(reachedEnd: false), paused()) },
-      "Not everything is synced (0 sent, 0 fetched): Paused by ana"
+      "Not everything is synced (0 sent, 0 fetched): syncing is paused"
     ),
     (Receipt(.sync, failure: CancellationError()), "The sync was stopped before it finished; s syncs again"),
     (Receipt(.sync, failure: CommandRefusal.alreadySyncing), "A sync is already running"),

@@ -96,10 +96,51 @@ import Testing
         ]
       }
     ),
+    (
+      "retrying",
+      {
+        $0.data = Sample.data([Sample.operations[1]])
+        $0.data.status?.nextActionAt = Sample.now + 12_000
+      }
+    ),
+    (
+      "waitingForApp",
+      {
+        $0.data = Sample.data([Sample.operation(1, .pending, "order-1") { $0.cause = .waitsForApp }])
+        $0.data.status?.savesForApp = 1
+      }
+    ),
+    (
+      "partlyPaused",
+      { $0.data = Sample.data([Sample.operation(1, .paused, "order-1") { $0.cause = .paused(by: "root") }]) }
+    ),
     ("inSync", { $0.data = Sample.data([]) }),
+    (
+      "fetching",
+      {
+        $0.data = Sample.data([])
+        $0.data.status?.reachedEnd = false
+        $0.data.status?.state = .fetching
+      }
+    ),
+    (
+      "neverSynced",
+      {
+        $0.data = Sample.data([])
+        $0.data.status?.lastSuccessAt = nil
+      }
+    ),
+    (
+      "outOfDate",
+      {
+        $0.data = Sample.data([])
+        $0.data.status?.reachedEnd = false
+      }
+    ),
   ]
 
   @Test func `the overview is right for every verdict`() throws {
+    #expect(Self.verdicts.map(\.name).sorted() == Verdict.names.sorted())
     for (name, change) in Self.verdicts {
       for size in Self.sizes {
         let world = Sample.world(size, change)
@@ -117,7 +158,25 @@ import Testing
     }
   }
 
-  @Test func `every view at four sizes, loading, empty and full`() throws {
+  @Test func `views say that they are loading, and claim nothing`() throws {
+    for (name, keys) in [
+      ("queue", "33"), ("records", "44"), ("conflicts", "c"), ("zones", "7"), ("causes", "C"), ("operation", "\n"),
+    ] {
+      var app = App()
+      var world = Sample.world()
+      _ = app.update(.changed, world)
+      for key in keys { _ = app.update(.keys([key == "\n" ? .enter : .character(key)]), world) }
+      var unread = ViewData()
+      unread.status = world.status
+      world.data = unread
+      _ = app.update(.changed, world)
+      let grid = app.draw(world).grid
+      #expect(grid.text.contains("loading…"), "\(name)")
+      try expectScreen(grid, "\(name)-loading-80x24")
+    }
+  }
+
+  @Test func `every view at four sizes, empty and full`() throws {
     let views: [(String, String)] = [
       ("queue", "33"), ("records", "44"), ("sync", "11"), ("account", "22"), ("conflicts", "c"), ("zones", "7"),
       ("help", "?"),
@@ -156,8 +215,14 @@ import Testing
     for (width, height) in [(0, 0), (1, 1), (1, 50), (300, 1), (40, 12), (59, 17), (60, 18), (300, 100)] {
       for keys in ["", "1", "2", "4", "33", "44", "11", "c", "7", "?", ":", "d", "R", "C", "\n", "/a", "!"] {
         let size = Size(width: width, height: height)
-        let grid = draw(Sample.world(size) { $0.data.operation = ViewData.Read(11, Sample.detail) }, keys: keys)
-        #expect(grid.size == size)
+        var world = Sample.world { $0.data.operation = ViewData.Read(11, Sample.detail) }
+        var app = App()
+        _ = app.update(.changed, world)
+        for key in keys { _ = app.update(.keys([key == "\n" ? .enter : .character(key)]), world) }
+        // Opened where there is room, and then made smaller.
+        world.size = size
+        _ = app.update(.resized, world)
+        #expect(app.draw(world).grid.size == size)
       }
     }
   }

@@ -26,6 +26,11 @@ extension App {
     let lines =
       wrap(StyledText(text, role), to: grid.size.width, grid.glyphs)
       + wrap(StyledText(world.sentence), to: grid.size.width, grid.glyphs)
+      + wrap(
+        StyledText("Too small for more; make it \(World.smallest.width)x\(World.smallest.height), or q quits", .dim),
+        to: grid.size.width,
+        grid.glyphs
+      )
     for (line, part) in lines.enumerated() {
       grid.put(part, in: grid.bounds.row(line + (grid.size.height > 1 ? 1 : 0)))
     }
@@ -60,6 +65,9 @@ extension App {
         .active
       )
     }
+    if !held.isEmpty {
+      return StyledText("Reading the list; \(Words.count(held.count, "key")) wait for it (Esc forgets them)", .info)
+    }
     if let notice { return StyledText(notice.text, notice.isError ? .error : .info) }
     guard let failure = world.readFailure, world.status != nil else { return nil }
     return StyledText("Stale: the store cannot be read (\(failure))", .error)
@@ -74,13 +82,14 @@ extension App {
 
   /// The keys of the top screen that do something now, the most important first.
   func hints(_ world: World) -> [KeyHints.Hint] {
-    var scopes = top.scopes
-    if !world.faults.isEmpty, !top.isOverlay { scopes.formUnion(.demo) }
+    let scopes = scopes(world)
     // The way out stands at the right.
-    var left: Set<CommandID> = [.quit, .back, .view7]
+    var left: Set<CommandID> = [
+      .quit, .back, .view1, .view2, .view3, .view4, .view5, .view7, .theme, .redraw, .suspend,
+    ]
     if !scopes.contains(.panes) { left.insert(.palette) }
     let shown = Command.registry.filter { command in
-      !command.title.isEmpty && !command.scopes.isDisjoint(with: scopes) && !(command.isChange && world.isReadOnly)
+      !command.title.isEmpty && !command.scopes.isDisjoint(with: scopes)
         && !left.contains(command.id)
         && !(scopes.contains(.panes) && Self.leftOut.contains(command.id))
         && availability(of: command.id, world).isNow

@@ -17,6 +17,8 @@ struct App: Sendable {
   /// Whether the next key names a fault of the demo.
   private(set) var awaitsFault = false
   private(set) var hasEnded = false
+  /// The conflicts as they were left, with the sides that were chosen.
+  private var conflictsScreen = ConflictsScreen()
 
   var overview: Overview { stack.first as? Overview ?? Overview() }
   var top: any Screen { stack.last ?? Overview() }
@@ -72,6 +74,8 @@ struct App: Sendable {
 
   private mutating func take(_ receipt: Receipt, _ world: World) {
     for index in stack.indices { stack[index].take(receipt) }
+    // What could not be undone can be tried again.
+    if case .undo(let ids) = receipt.command, receipt.failure != nil { undoable.append(ids) }
     guard receipt.failure == nil, !receipt.ids.isEmpty else { return }
     let isDiscard = receipt.verb == .discard
     switch receipt.command {
@@ -90,12 +94,14 @@ struct App: Sendable {
 
   private mutating func press(_ key: Key, _ world: World) -> [Effect] {
     guard !hasEnded else { return [] }
+    // What the last key did is old news.
+    notice = nil
     if key == .ctrl("c") { return quit(.signal(SIGINT)) }
     if key == .ctrl("z") { return [.suspend(wholeGroup: true)] }
     if key == .ctrl("l") { return [.redraw] }
     guard world.isUsable else { return key == .character("q") ? quit(.quit) : [] }
     guard held.isEmpty else {
-      held.append(key)
+      if key == .escape { held = [] } else { held.append(key) }
       return []
     }
     if awaitsFault { return inject(key, world) }
@@ -110,16 +116,18 @@ struct App: Sendable {
       }
       return []
     }
-    if top.isWaiting(world), !command.scopes.isDisjoint(with: [.queue, .list, .opening, .copying]),
-      command.id != .filter
-    {
+    if top.isWaiting(world), !command.scopes.isDisjoint(with: Self.rowScopes), command.id != .filter {
       held.append(key)
       return []
     }
     return run(command.id, world)
   }
 
-  private func scopes(_ world: World) -> KeyScope {
+  /// The scopes of commands that act on rows, or move among them.
+  private static let rowScopes: KeyScope = [.queue, .list, .opening, .copying, .moving, .conflicts]
+
+  /// The scopes of the top screen.
+  func scopes(_ world: World) -> KeyScope {
     world.faults.isEmpty || top.isOverlay ? top.scopes : top.scopes.union(.demo)
   }
 
@@ -128,22 +136,20 @@ struct App: Sendable {
     case .copy:
       return world.signInURL.map { [.copy($0)] } ?? []
     case .problems, .retryAll:
+      if case .no(let reason) = overview.queue.availability(of: help.command, world) {
+        say(reason, isError: false, world)
+        return []
+      }
       var overview = overview
       let steps = overview.performOnQueue(help.command, world)
       stack[0] = overview
       return carryOut(steps, world)
-    case .view7 where (world.status?.heldDeletions.isEmpty ?? true): return []
     default: return run(help.command, world)
     }
   }
 
   /// Runs a command as if its key had been pressed.
   private mutating func run(_ id: CommandID, _ world: World) -> [Effect] {
-    let command = Command.of(id)
-    if command.isChange, world.isReadOnly {
-      say("Read-only: nothing was changed", isError: true, world)
-      return []
-    }
     if case .no(let reason) = availability(of: id, world) {
       say(reason, isError: false, world)
       return []
@@ -154,24 +160,28 @@ struct App: Sendable {
     case .suspend: return [.suspend(wholeGroup: true)]
     case .redraw: return [.redraw]
     case .theme: return [.nextTheme]
-    case .help where !(top is HelpScreen): return carryOut([.push(HelpScreen(for: top))], world)
-    case .palette: return carryOut([.push(PaletteScreen(for: top is HelpScreen ? overview : top))], world)
+    case .help where !(top is HelpScreen): return carryOut([.push(HelpScreen(for: self))], world)
+    case .palette:
+      if top is HelpScreen { leave() }
+      return carryOut([.push(PaletteScreen(for: self))], world)
     case .view1: return view(.sync, world)
     case .view2: return view(.account, world)
     case .view3: return view(.queue, world)
     case .view4: return view(.records, world)
-    case .view5, .conflicts: return carryOut([.show(ConflictsScreen(selectedConflict(world)))], world)
+    case .view5, .conflicts: return carryOut([.show(conflictsScreen.showing(top.conflict(world)))], world)
     case .view7: return carryOut([.show(ZonesScreen())], world)
     case .syncOnce: return [.give(.sync)]
     case .keepSyncing:
-      guard world.syncing == .always else { return [.give(.keepSyncing)] }
+      guard world.syncing == .always else {
+        say("Syncing here until S again", isError: false, world)
+        return [.give(.keepSyncing)]
+      }
       say("Stopped syncing here", isError: false, world)
       return [.stopSyncing]
     case .flush: return [.give(.flush)]
     case .pauseAll: return [.give(.togglePause)]
     case .undo:
-      guard let last = undoable.popLast() else { return [] }
-      return [.give(.undo(last))]
+      return undoable.popLast().map { [.give(.undo($0))] } ?? []
     case .demo:
       awaitsFault = true
       say(faultHelp(world), isError: false, world)
@@ -180,12 +190,8 @@ struct App: Sendable {
     }
   }
 
-  private func selectedConflict(_ world: World) -> Int64? {
-    guard let row = (top as? QueueScreen)?.queue.selected(world) ?? overview.queue.selected(world) else { return nil }
-    return row.state == .conflict ? row.id : nil
-  }
-
   private mutating func view(_ pane: Pane, _ world: World) -> [Effect] {
+    if stack.count == 2, top.title == pane.title { return [] }
     if stack.count == 1 {
       guard overview.focus == pane else { return carryOut([.focus(pane)], world) }
       return carryOut([.push(overview.full(pane))], world)
@@ -199,18 +205,33 @@ struct App: Sendable {
       switch step {
       case .effect(let effect): effects.append(effect)
       case .push(let screen): stack.append(screen)
-      case .pop: if stack.count > 1 { stack.removeLast() }
-      case .show(let screen): stack = [stack[0], screen]
+      case .pop: leave()
+      case .show(let screen):
+        while stack.count > 1 { leave() }
+        stack.append(screen)
       case .notice(let text): say(text, isError: false, world)
       case .failure(let text): say(text, isError: true, world)
       case .run(let id): effects += run(id, world)
       case .focus(let pane):
+        while stack.count > 1 { leave() }
         var overview = overview
         overview.focus = pane
         stack = [overview]
       }
     }
     return effects
+  }
+
+  /// Closes the top screen. What was done to a list in full holds for its pane.
+  private mutating func leave() {
+    guard stack.count > 1 else { return }
+    let screen = stack.removeLast()
+    guard stack.count == 1 else { return }
+    var overview = overview
+    if let full = screen as? QueueScreen { overview.queue = full.queue }
+    if let full = screen as? RecordsScreen { overview.records = full.records }
+    if let conflicts = screen as? ConflictsScreen { conflictsScreen = conflicts }
+    stack = [overview]
   }
 
   // MARK: - Faults
@@ -230,6 +251,7 @@ struct App: Sendable {
 
   /// Whether a command would do something now.
   func availability(of id: CommandID, _ world: World) -> Availability {
+    if world.isReadOnly, Command.of(id).isChange { return .no("Read-only: nothing was changed") }
     guard let status = world.status else {
       return [.flush, .view5, .conflicts].contains(id)
         ? .no("The store has not been read yet") : top.availability(of: id, world)

@@ -123,7 +123,7 @@ package final class Dashboard {
     }
     async let hasStopped = service.stop(within: Self.patience)
     let undone = await service.drain(within: Self.patience)
-    await runtime.finishExports()
+    if await !runtime.finishExports(within: Self.patience) { setting.report("the export did not end within 5 s") }
     if undone > 0 {
       let what = undone == 1 ? "the last command was" : "the last \(undone) commands were"
       let advice = "check `cktop status`, and repeat what is missing"

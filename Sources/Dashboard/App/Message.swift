@@ -52,13 +52,13 @@ package enum Export: Hashable, Sendable {
   case operations([Int64])
   case allOperations(QueueListing, except: Set<Int64>)
   case records([RecordKey])
-  case allRecords(RecordListing)
+  case allRecords(RecordListing, except: Set<RecordKey>)
 }
 
 /// A line about what happened.
 struct Notice: Hashable, Sendable {
   var text: String
   var isError: Bool
-  /// When it goes, in milliseconds since 1970. An error stays until the next key after that.
+  /// When it is removed, in milliseconds since 1970.
   var until: Int64
 }

@@ -19,6 +19,8 @@ final class Runtime {
   private var timer: (any DispatchSourceTimer)?
   /// The moment for which the timer is armed.
   private(set) var wakesAt: Int64?
+  /// The moment at which the store is read although nothing reports a write.
+  private var readsAt: Int64?
   private var isSuspending = false
   private var exports: [Task<Void, Never>] = []
   private let now: @MainActor () -> Int64
@@ -68,10 +70,13 @@ final class Runtime {
 
   /// Passes a message to the app, runs what it wants, and shows what it draws.
   func send(_ message: Message) {
-    look()
-    let effects = app.update(message, world)
-    for effect in effects { run(effect) }
-    look()
+    // Each key sees the effects of the one before.
+    let messages: [Message] = if case .keys(let keys) = message { keys.map { .keys([$0]) } } else { [message] }
+    for message in messages {
+      updateWorld()
+      for effect in app.update(message, world) { run(effect) }
+    }
+    updateWorld()
     service.watch(app.scope(world))
     guard !app.hasEnded else { return }
     let frame = app.draw(world)
@@ -79,8 +84,7 @@ final class Runtime {
     arm()
   }
 
-  /// Takes the world as it is now.
-  private func look() {
+  private func updateWorld() {
     world.now = now()
     world.data = service.data
     (world.size, world.glyphs) = (display.size, display.glyphs)
@@ -96,7 +100,11 @@ final class Runtime {
     say(receipt.text(setting.message), isError: receipt.isError)
   }
 
-  private func say(_ text: String, isError: Bool) { send(.said(service.redact(text), isError: isError)) }
+  private func say(_ text: String, isError: Bool) {
+    // After the end the terminal is that of the shell again.
+    guard !app.hasEnded else { return setting.report(service.redact(text)) }
+    send(.said(service.redact(text), isError: isError))
+  }
 
   // MARK: - The clock
 
@@ -104,8 +112,9 @@ final class Runtime {
   private func arm() {
     // Without a watch of the system, or a store to watch, nothing reports what others write.
     let isBlind = !service.reportsWrites || service.readFailure != nil
-    let look = isBlind ? world.now + 1_000 : nil
-    let wake = [app.nextWake(world), App.nextReading(world), look].compactMap { $0 }.min()
+    let pending = readsAt.flatMap { $0 > world.now ? $0 : nil } ?? .max
+    readsAt = isBlind ? min(pending, world.now + 1_000) : App.nextReading(world)
+    let wake = [app.nextWake(world), readsAt].compactMap { $0 }.min()
     guard wake != wakesAt else { return }
     wakesAt = wake
     timer?.cancel()
@@ -121,7 +130,7 @@ final class Runtime {
 
   private func tick() {
     wakesAt = nil
-    service.refresh(force: true)
+    if let due = readsAt, due <= now() { service.refresh(force: true) }
     send(.tick)
   }
 
@@ -199,6 +208,9 @@ final class Runtime {
     }
   }
 
-  /// Waits for files that are being written.
-  func finishExports() async { for task in exports { await task.value } }
+  /// Waits for files that are being written, up to a time limit. Returns whether all are.
+  func finishExports(within limit: Duration) async -> Bool {
+    guard !exports.isEmpty else { return true }
+    return await CloudKitService.ends(exports, within: limit)
+  }
 }

@@ -54,6 +54,6 @@ struct World: Sendable {
 
   /// How long ago, for inspectors: `3 min ago`.
   func ago(_ milliseconds: Int64) -> String {
-    "\(Format.duration(Double(max(0, now - milliseconds)) / 1000)) ago"
+    "\(Format.duration(max(0, Double(now) - Double(milliseconds)) / 1000)) ago"
   }
 }

@@ -62,7 +62,7 @@ extension Inspector {
       guard top + height > 0, top < area.height else { continue }
       switch item {
       case .text(let text):
-        for (line, part) in wrap(text, to: area.width, grid.glyphs).enumerated() {
+        for (line, part) in wrap(text.oneLine, to: area.width, grid.glyphs).enumerated() {
           grid.put(part, in: area.row(top + line))
         }
       case .heading(let text): grid.put(StyledText(text, .header), in: area.row(top))
@@ -88,7 +88,7 @@ extension Inspector {
 
   /// The rows that an item takes.
   static func height(of item: InspectorItem, width: Int, _ glyphs: GlyphSet) -> Int {
-    if case .text(let text) = item { max(1, wrap(text, to: width, glyphs).count) } else { 1 }
+    if case .text(let text) = item { max(1, wrap(text.oneLine, to: width, glyphs).count) } else { 1 }
   }
 
   /// The rows above an item.
@@ -255,5 +255,12 @@ struct RecordInspector: Inspector {
       )
     }
     return items
+  }
+}
+
+extension StyledText {
+  /// The text with line feeds shown as symbols: data must not look like lines of the screen.
+  var oneLine: StyledText {
+    StyledText(spans.map { Span(String($0.text.map { $0.isNewline ? "␊" : $0 }), style: $0.style) })
   }
 }

@@ -46,8 +46,8 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
   /// The selected row's identity: when rows are added or removed, the cursor stays with it.
   private(set) var selected: ID?
   var marks = Marks<ID>.some([:])
-  /// Where a range began.
-  private(set) var anchor: Int?
+  /// The row at which a range began.
+  private(set) var anchor: ID?
   /// The filter while it is typed.
   var input: InputLine?
   var filterText = ""
@@ -87,9 +87,14 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
     }
     place(cursor, rows, visible: visible)
     selected = rows[cursor]?.id ?? selected
+    // A mark on a row that is gone would count for ever.
+    if case .some(let marked) = marks, !marked.isEmpty, rows.ids.count == rows.total {
+      let shown = Set(rows.ids)
+      marks = .some(marked.filter { shown.contains($0.key) })
+    }
   }
 
-  /// Begins anew, as with another filter.
+  /// Starts at the top without marks, for another filter.
   mutating func reset() {
     (cursor, offset, selected, anchor) = (0, 0, nil, nil)
     marks = .some([:])
@@ -117,21 +122,30 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
     move(to: cursor + 1, rows, visible: visible)
   }
 
+  /// The result of `markRange`.
+  enum Range: Hashable, Sendable {
+    case begun, marked
+    /// Some of its rows have not been read.
+    case unread
+  }
+
   /// Begins a range, or marks from its beginning to the cursor.
-  ///
-  /// - Returns: whether a range has begun.
-  mutating func markRange(_ rows: Rows) -> Bool {
+  mutating func markRange(_ rows: Rows) -> Range {
     guard let start = anchor else {
-      anchor = cursor
-      return true
+      anchor = rows[cursor]?.id
+      return .begun
     }
+    guard let place = rows.ids.firstIndex(of: start), rows[cursor] != nil else { return .unread }
     anchor = nil
-    for index in min(start, cursor)...max(start, cursor) {
+    let first = rows.offset + place
+    for index in min(first, cursor)...max(first, cursor) {
       guard let row = rows[index], !marks.contains(row.id) else { continue }
       marks.toggle(row.id, row.version)
     }
-    return false
+    return .marked
   }
+
+  mutating func endRange() { anchor = nil }
 
   mutating func toggleAll() { marks = marks == .allBut([:]) ? .some([:]) : .allBut([:]) }
 

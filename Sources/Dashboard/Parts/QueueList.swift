@@ -9,6 +9,11 @@ enum QueueKind: ListKind {
   static var emptyListing: QueueListing { QueueListing() }
   static var filter: any WritableKeyPath<QueueListing, ListFilter> & Sendable { \.filter }
   static var table: FilterTable? { .queue }
+  static func unfiltered(_ listing: QueueListing) -> QueueListing {
+    var all = QueueListing()
+    all.order = listing.order
+    return all
+  }
   static func page(_ data: ViewData) -> ListPage<QueueListing, QueueRow>? { data.queue }
   static func version(of row: QueueRow) -> String { row.version }
 }
@@ -39,9 +44,14 @@ extension RowList where Kind == QueueKind {
     case .nextTab, .previousTab:
       turn(id == .nextTab ? 1 : -1, world)
       return []
-    case .causes: return [.push(CausesScreen(listing))]
+    case .causes: return [.push(CausesScreen())]
     case .open: return selected(world).map { [.push(OperationScreen($0.id))] } ?? []
-    case .copy: return copy(world)
+    case .copy:
+      return copy(world) { row in
+        [
+          String(row.id), row.kind.verb, row.title, row.key.zone, Words.state(row.state.rawValue), row.cause.text,
+        ].joined(separator: "\t")
+      }
     case .export: return [.effect(.export(exported))]
     default: return perform(id, world, visible: visible)
     }
@@ -87,8 +97,9 @@ extension RowList where Kind == QueueKind {
 
   private mutating func discard(_ world: World) -> [Step] {
     if let selection {
-      let count = state.marks.count(of: page(world)?.total ?? 0)
-      return [.push(Question(.discard(selection, versions: versions, count: count)))]
+      guard let page = page(world), page.isCounted else { return [.failure("Still counting; try again in a moment")] }
+      let count = state.marks.count(of: page.total)
+      return [.push(Question(.discard(selection, versions: versions, count: count, isMarked: true)))]
     }
     guard let row = selected(world) else { return [] }
     return [.push(Question(.discardOne(row)))]
@@ -105,50 +116,49 @@ extension RowList where Kind == QueueKind {
     return [.effect(.give(.perform(verb, selection)))]
   }
 
-  private func copy(_ world: World) -> [Step] {
-    let marked = page(world)?.rows.filter { state.marks.contains($0.id) } ?? []
-    let rows = marked.isEmpty ? selected(world).map { [$0] } ?? [] : marked
-    guard !rows.isEmpty else { return [] }
-    let lines = rows.map { row in
-      [
-        String(row.id), row.kind.verb, row.title, row.key.zone, Words.state(row.state.rawValue), row.cause.text,
-      ].joined(separator: "\t")
+  /// Follows the result of a command.
+  mutating func take(_ receipt: Receipt) {
+    take(receipt) { receipt in
+      guard case .perform(.retry, .ids(let ids), _) = receipt.command else { return [] }
+      return receipt.failure != nil ? ids : Array(receipt.skipped.keys)
     }
-    return [.effect(.copy(lines.joined(separator: "\n")))]
   }
 
+  /// The selected conflict.
+  func conflict(_ world: World) -> Int64? { selected(world).flatMap { $0.state == .conflict ? $0.id : nil } }
+
   /// The states that a tab can show now, with their number; nil: all.
-  static func tabs(_ world: World) -> [(state: OperationState?, count: Int)] {
+  static func tabs(_ world: World, selected: Set<OperationState>) -> [(state: OperationState?, count: Int)] {
     guard let queue = world.status?.queue else { return [] }
     let counts: [(OperationState, Int)] = [
       (.pending, queue.pending), (.inFlight, queue.inFlight), (.waiting, queue.waiting), (.failed, queue.failed),
       (.conflict, queue.conflicts), (.paused, queue.paused),
     ]
-    return [(nil, queue.total)] + counts.filter { $0.1 > 0 }.map { ($0.0, $0.1) }
+    return [(nil, queue.total)] + counts.filter { $0.1 > 0 || selected == [$0.0] }.map { ($0.0, $0.1) }
   }
 
   private mutating func turn(_ step: Int, _ world: World) {
-    let states = Self.tabs(world).map(\.state)
+    let states = Self.tabs(world, selected: listing.states).map(\.state)
     let now = listing.states.count == 1 ? listing.states.first : nil
     let index = states.firstIndex(of: now) ?? 0
     showOnly(states[(index + step + states.count) % states.count].map { [$0] } ?? [])
   }
 
   func availability(of id: CommandID, _ world: World) -> Availability {
-    let isMarked = !state.marks.isEmpty
+    let isMarked = state.marks.count(of: page(world)?.total ?? 0) > 0
     let row = selected(world)
     switch id {
     case .retry where !isMarked:
       guard let row else { return .no("No change is selected") }
       return row.state == .failed || row.state == .waiting
-        ? .now : .no("This change is \(Words.state(row.state.rawValue)), not failed or retrying")
+        ? .now : .no("This change is \(Obstacle.words(row.state.rawValue)), not failed or retrying")
     case .discard where !isMarked:
       guard let row else { return .no("No change is selected") }
       return row.state == .inFlight ? .no("This change is being sent") : .now
     case .pauseThese where !isMarked:
       guard let row else { return .no("No change is selected") }
       return [.paused, .pending, .waiting].contains(row.state)
-        ? .now : .no("This change is \(Words.state(row.state.rawValue)) and cannot be paused")
+        ? .now : .no("This change is \(Obstacle.words(row.state.rawValue)) and cannot be paused")
     case .retryAll:
       let count = page(world).map(\.retryable) ?? world.status?.queue.retryable ?? 0
       return count == 0 ? .no("No change here failed or waits to be retried") : .now
@@ -173,7 +183,7 @@ extension RowList where Kind == QueueKind {
       Table.Column("ZONE", .flex(1), minimum: isWide ? 8 : 400),
       Table.Column("WHY", .flex(6), minimum: 16, priority: 8),
       Table.Column("SINCE", .fixed(isWide ? 12 : 6), priority: 2),
-      Table.Column("NEXT", .fixed(9), priority: 1),
+      Table.Column("NEXT", .fixed(9), minimum: area.width >= 90 ? 9 : 400, priority: 1),
     ]
     table(columns, world, isFocused: isFocused, empty: emptyText(world), visible: Table.visibleRows(in: area)) { row in
       let role = row.state.role
@@ -191,19 +201,19 @@ extension RowList where Kind == QueueKind {
 
   private func next(_ row: QueueRow, _ world: World) -> String {
     if let at = row.nextAttemptAt { return world.time(at) }
-    return row.state == .pending && row.cause == .ready ? "now" : ""
+    return row.state == .pending && row.cause == .ready && world.status?.driver?.isLive == true ? "now" : ""
   }
 
   private func emptyText(_ world: World) -> String {
     if world.status?.hasStore == false { return "No store yet" }
     if listing.states == Self.problemStates { return "Nothing failed, and nothing is in conflict" }
-    return listing == QueueListing() ? "Nothing waits to be sent" : "No change matches; Esc shows all"
+    return isFiltered ? "No change matches; Esc shows all" : "Nothing waits to be sent"
   }
 
   /// The states with their numbers, as tabs.
   func tabs(_ world: World, width: Int, _ glyphs: GlyphSet) -> StyledText {
     let isProblems = listing.states == Self.problemStates
-    let items = Self.tabs(world).map { tab in
+    let items = Self.tabs(world, selected: listing.states).map { tab in
       Tabs.Item(
         tab.state.map { Words.state($0.rawValue) } ?? "all",
         count: tab.count,
@@ -215,7 +225,7 @@ extension RowList where Kind == QueueKind {
             : listing.states == [tab.state].reduce(into: Set()) { if let state = $1 { $0.insert(state) } }
       )
     }
-    let problems = Tabs.Item("problems", count: page(world)?.total ?? 0, role: .error, isSelected: true)
+    let problems = Tabs.Item("problems", count: page(world)?.total, role: .error, isSelected: true)
     return Tabs(isProblems ? [problems] + items : items).text(width: width, glyphs)
   }
 }

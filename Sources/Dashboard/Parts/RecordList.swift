@@ -9,6 +9,11 @@ enum RecordKind: ListKind {
   static var emptyListing: RecordListing { RecordListing() }
   static var filter: any WritableKeyPath<RecordListing, ListFilter> & Sendable { \.filter }
   static var table: FilterTable? { nil }
+  static func unfiltered(_ listing: RecordListing) -> RecordListing {
+    var all = RecordListing()
+    all.order = listing.order
+    return all
+  }
   static func page(_ data: ViewData) -> ListPage<RecordListing, RecordRow>? { data.records }
   static func version(of row: RecordRow) -> String { row.changeTag ?? "" }
 }
@@ -26,18 +31,15 @@ extension RowList where Kind == RecordKind {
       return [.notice("Order: \(next.order.name)")]
     case .open: return selected(world).map { [.push(RecordScreen($0.record.key))] } ?? []
     case .copy:
-      let marked = page(world)?.rows.filter { state.marks.contains($0.id) } ?? []
-      let rows = marked.isEmpty ? selected(world).map { [$0] } ?? [] : marked
-      guard !rows.isEmpty else { return [] }
-      let lines = rows.map {
-        [$0.record.key.name, $0.record.type, $0.record.key.zone, $0.record.fields.text].joined(separator: "\t")
+      return copy(world) { row in
+        [row.record.key.name, row.record.type, row.record.key.zone, row.record.fields.text].joined(separator: "\t")
       }
-      return [.effect(.copy(lines.joined(separator: "\n")))]
     case .export:
-      if case .some(let marked) = state.marks, !marked.isEmpty {
-        return [.effect(.export(.records(marked.keys.sorted())))]
+      switch state.marks {
+      case .some(let marked):
+        return [.effect(.export(marked.isEmpty ? .allRecords(listing, except: []) : .records(marked.keys.sorted())))]
+      case .allBut(let others): return [.effect(.export(.allRecords(listing, except: Set(others.keys))))]
       }
-      return [.effect(.export(.allRecords(listing)))]
     default: return perform(id, world, visible: visible)
     }
   }

@@ -13,6 +13,8 @@ protocol ListKind: Sendable {
   static var filter: any WritableKeyPath<Listing, ListFilter> & Sendable { get }
   /// The list whose columns an expression may name; nil: only words.
   static var table: FilterTable? { get }
+  /// The listing without its filter, in the same order.
+  static func unfiltered(_ listing: Listing) -> Listing
   static func page(_ data: ViewData) -> ListPage<Listing, Row>?
   /// The version that a decision about the row applies to.
   static func version(of row: Row) -> String
@@ -79,7 +81,11 @@ struct RowList<Kind: ListKind>: Sendable {
     case .filter: state.input = InputLine(prompt: "/", text: state.filterText)
     case .mark: state.toggleMark(rows, visible: visible)
     case .markRange:
-      return state.markRange(rows) ? [.notice("Range begun; move, then v marks up to there")] : []
+      switch state.markRange(rows) {
+      case .begun: return [.notice("Range begun; move, then v marks up to there")]
+      case .marked: return []
+      case .unread: return [.failure("The range is too long; filter the list and mark all with a")]
+      }
     case .markAll: state.toggleAll()
     case .invertMarks: state.invertMarks()
     default: return nil
@@ -89,15 +95,39 @@ struct RowList<Kind: ListKind>: Sendable {
 
   /// Clears the marks, else the filter. Returns whether there was anything to clear.
   mutating func clear() -> Bool {
-    if !state.marks.isEmpty {
+    if !state.marks.isEmpty || state.anchor != nil {
       state.marks = .some([:])
+      state.endRange()
       return true
     }
-    guard !state.filterText.isEmpty || listing != Kind.emptyListing else { return false }
+    guard isFiltered else { return false }
     state.filterText = ""
     state.filterError = nil
-    list(Kind.emptyListing)
+    list(Kind.unfiltered(listing))
     return true
+  }
+
+  /// Whether the list shows only some rows.
+  var isFiltered: Bool { listing != Kind.unfiltered(listing) }
+
+  /// The loaded rows that are marked, else the selected one; nil where a marked row is not loaded.
+  func chosen(_ world: World) -> [Kind.Row]? {
+    guard let page = page(world) else { return nil }
+    let marked = page.rows.filter { state.marks.contains($0.id) }
+    guard !state.marks.isEmpty else { return selected(world).map { [$0] } ?? [] }
+    return marked.count == state.marks.count(of: page.total) ? marked : nil
+  }
+
+  /// Copies lines of the marked rows, else of the selected one.
+  func copy(_ world: World, line: (Kind.Row) -> String) -> [Step] {
+    guard let rows = chosen(world) else { return [.failure("Too many marked rows to copy; x writes them to a file")] }
+    return rows.isEmpty ? [] : [.effect(.copy(rows.map(line).joined(separator: "\n")))]
+  }
+
+  /// Follows the result of a command: what failed or was skipped may be tried again, and marks are used up.
+  mutating func take(_ receipt: Receipt, ids: (Receipt) -> [ID]) {
+    for id in ids(receipt) { acted[id] = nil }
+    if receipt.verb == .discard, receipt.failure == nil { state.marks = .some([:]) }
   }
 
   mutating func list(_ listing: Kind.Listing) {
@@ -123,8 +153,8 @@ struct RowList<Kind: ListKind>: Sendable {
     guard var input = state.input else { return nil }
     switch key {
     case .enter:
-      state.input = nil
-      return state.filterError.map { [.failure("\($0)")] } ?? []
+      // A list that a mistake leaves as it was must not be acted on as if it were filtered.
+      if state.filterError == nil { state.input = nil }
     case .escape:
       state.input = nil
       setFilter("")

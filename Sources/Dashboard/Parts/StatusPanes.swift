@@ -36,7 +36,7 @@ struct SyncPane: Sendable {
     case .gauge:
       guard let progress = status.progress else { return }
       let fraction = Double(progress.done) / Double(max(1, progress.total))
-      let percent = min(100, max(0, Int(fraction * 100)))
+      let percent = min(100, max(0, Int(clamping: fraction * 100)))
       grid.draw(Gauge(fraction, label: StyledText("\(percent)%")), in: row)
     case .sent: chart("sent", \.sent, on: &grid, in: row)
     case .fetched: chart("fetched", \.fetched, on: &grid, in: row)
@@ -51,7 +51,7 @@ struct SyncPane: Sendable {
       func text(_ count: Int) -> String { progress.phase == .upload ? Format.bytes(count) : Format.number(count) }
       let (done, total) = (text(progress.done), text(progress.total))
       let amount = progress.total > 0 ? "\(done) of \(total)" : progress.done > 0 ? done : ""
-      let rate = progress.perSecond.map { "  \(Format.number(Int($0)))/s" } ?? ""
+      let rate = progress.perSecond.map { "  \(Format.number(Int(clamping: $0)))/s" } ?? ""
       let left = progress.etaSeconds.map { "  \(Format.duration($0)) left" } ?? ""
       return [.init(phase, .active), .init("  \(amount)\(rate)\(left)")]
     }
@@ -62,7 +62,8 @@ struct SyncPane: Sendable {
       return [.init("Waiting", .warning), .init("  \(scope.text) until \(until)")]
     }
     let next = status.nextActionAt.map { "  next \(status.nextAction ?? "action") \(world.time($0))" } ?? ""
-    let state = status.driver?.isLive == true ? "Idle" : "Not running"
+    if status.isPaused { return StyledText("Paused", .warning) }
+    let state = status.driver?.isLive == true ? "Idle" : world.syncing == .off ? "Not running" : "Starting"
     return [.init(state, .text), .init(next, .dim)]
   }
 
@@ -93,7 +94,7 @@ struct SyncPane: Sendable {
     }
     let here = driver.pid == world.pid
     if world.syncing == .always, !here { return "Synced by PID \(driver.pid); this dashboard takes over after it" }
-    let name = here ? "Syncing here (S stops)" : "Synced by PID \(driver.pid)\(driver.program.map { " (\($0))" } ?? "")"
+    let name = here ? "Syncing here" : "Synced by PID \(driver.pid)\(driver.program.map { " (\($0))" } ?? "")"
     return "\(name)\(last)"
   }
 
@@ -164,11 +165,7 @@ struct AccountPane: Sendable {
     [
       account(status), ("User", StyledText(status.identity.map { shortened($0) } ?? "not known yet")),
       ("Unsent", unsent(status)),
-      (
-        "Quota",
-        status.quotaProblem == nil
-          ? StyledText("ok", .ok) : StyledText("full: \(status.quotaProblem?.message ?? "")", .error)
-      ),
+      ("Quota", quota(status)),
       ("Store", StyledText(world.storePath, .dim)),
     ]
   }
@@ -181,10 +178,16 @@ struct AccountPane: Sendable {
     if let problem = status.accountProblem {
       return ("Account", StyledText(Words.joined(problem.message, problem.code).sentence, .error))
     }
+    if status.isRefused { return ("Account", StyledText("wrong account for this store", .error)) }
     let credential = Words.credential(world.credential)
     if !world.hasCredential { return ("Account", StyledText("no credential here", .warning)) }
     return status.identity == nil
       ? ("Account", StyledText("\(credential), not checked yet", .dim)) : ("Signed in", StyledText(credential, .ok))
+  }
+
+  private func quota(_ status: StoreStatus) -> StyledText {
+    if let problem = status.quotaProblem { return StyledText("full: \(problem.message)", .error) }
+    return status.identity == nil ? StyledText("not known yet") : StyledText("ok", .ok)
   }
 
   private func unsent(_ status: StoreStatus) -> StyledText {
@@ -217,11 +220,14 @@ struct AccountPane: Sendable {
   private func advice(_ status: StoreStatus) -> [String] {
     switch world.verdict {
     case .wrongAccount: [world.sentence, "Use the credential of the store's user, or another store (--store)."]
-    case .signedOut: [world.sentence, "Unsent changes are kept in the store and follow after you have signed in."]
+    case .signedOut:
+      [world.sentence] + (world.signInURL.map { ["Sign in at \($0)"] } ?? []) + [
+        "Unsent changes are kept in the store and follow after you have signed in."
+      ]
     case .blocked(.quota):
       [world.sentence, "Free space in the user's iCloud, or let the user buy more; saves follow by themselves."]
     case .blocked: [world.sentence, "Give the user or the key the permission in the CloudKit console; then press f."]
-    default: ["Nothing is wrong with the account."]
+    default: status.accountProblem == nil && status.quotaProblem == nil ? ["Nothing is wrong with the account."] : []
     }
   }
 }

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudService
 import CloudSync
 import Facts
 import TerminalUI
@@ -52,6 +53,17 @@ extension World {
     if case .failed = verdict, let conflicts = status?.queue.conflicts, conflicts > 0 {
       text += "  \(Words.count(conflicts, "conflict"))"
     }
+    // What a person decides must not hide that nothing moves.
+    if let status {
+      let isSyncing = status.driver?.isLive == true || syncing != .off
+      if status.isPaused {
+        if verdict.name != "paused" { text += "  paused" }
+      } else if !isSyncing, status.canSendLater, [.failed, .conflicts].contains(verdict.kind) {
+        text += "  not syncing"
+      } else if status.networkProblem != nil, verdict.name != "offline" {
+        text += "  offline"
+      }
+    }
     if case .sending(let done, let total, _, _) = verdict, total > 0 {
       text += " \(Format.number(done))/\(Format.number(total))"
     }
@@ -74,9 +86,9 @@ extension World {
   var sentence: String {
     guard let verdict else { return "Reading the store…" }
     if case .signedOut(let unsent) = verdict, !hasCredential || signInURL != nil {
-      let place = signInURL.map { "open \($0.count > 32 ? "\($0.prefix(18))…\($0.suffix(10))" : $0) and " } ?? ""
+      let page = signInURL == nil ? "" : "sign in, "
       let safe = unsent == 0 ? "" : " \(Words.changes(unsent, "wait"))."
-      return "Signed out: \(place)set CLOUDKIT_WEB_AUTH_TOKEN.\(safe)"
+      return "Signed out: \(page)set CLOUDKIT_WEB_AUTH_TOKEN and restart cktop.\(safe)"
     }
     if let syncFailure, case .notSyncing = verdict { return "Syncing stopped: \(syncFailure)" }
     return "\(verdict.sentence(format, now: now))."
@@ -91,9 +103,9 @@ struct VerdictLine: Sendable {
     guard !area.isEmpty else { return }
     let help = world.help
     var keys = StyledText([])
-    for hint in help.reversed() {
+    for hint in help {
       let one: StyledText = [.init(hint.key.name, .key), .init(" \(hint.label)", .keyLabel)]
-      let longer = keys.spans.isEmpty ? one : one + "  " + keys
+      let longer = keys.spans.isEmpty ? one : keys + "  " + one
       // The sentence keeps most of the line.
       guard longer.cells(in: grid.glyphs) <= area.width / 2 else { break }
       keys = longer

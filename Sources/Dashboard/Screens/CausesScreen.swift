@@ -5,18 +5,14 @@ import TerminalUI
 
 /// Failed and retrying changes by cause, the most frequent first.
 struct CausesScreen: Screen {
-  private let listing: QueueListing
   private var list = ListState<Int>()
-
-  /// - Parameter listing: the changes that are grouped.
-  init(_ listing: QueueListing) { self.listing = listing }
 
   var title: String? { "Causes" }
   var scopes: KeyScope { [.everywhere, .moving, .queue, .syncing, .opening, .copying, .closing] }
 
   func wants(_ world: World) -> ViewScope {
     var scope = ViewScope()
-    scope.causes = listing
+    scope.causes = QueueListing()
     return scope
   }
 
@@ -49,10 +45,14 @@ struct CausesScreen: Screen {
     guard let cause = selected(world), let queue = Self.queue(of: cause) else { return [] }
     switch id {
     case .open: return [.push(QueueScreen(queue))]
-    case .retry, .retryAll:
+    case .retry:
       return [.push(Question(.retryAll(queue.listing, filter: queue.state.filterText, count: cause.count)))]
     case .discard:
-      return [.push(Question(.discard(.listing(queue.listing, except: []), versions: [:], count: cause.count)))]
+      return [
+        .push(
+          Question(.discard(.listing(queue.listing, except: []), versions: [:], count: cause.count, isMarked: false))
+        )
+      ]
     case .copy: return [.effect(.copy("\(cause.count)\t\(cause.filter)"))]
     default: return []
     }
@@ -68,7 +68,8 @@ struct CausesScreen: Screen {
   func availability(of id: CommandID, _ world: World) -> Availability {
     switch id {
     case .pauseThese, .problems, .nextTab, .previousTab: .no("Open the cause with Enter first")
-    case .open, .retry, .retryAll, .discard, .copy: selected(world) == nil ? .no("No cause is selected") : .now
+    case .retryAll: .no("r retries the changes of this cause")
+    case .open, .retry, .discard, .copy: selected(world) == nil ? .no("No cause is selected") : .now
     default: .now
     }
   }
@@ -78,7 +79,7 @@ struct CausesScreen: Screen {
     case .retry: "retry these"
     case .discard: "discard these"
     case .open: "show them"
-    case .causes: "singly"
+    case .causes: "ungroup"
     default: nil
     }
   }

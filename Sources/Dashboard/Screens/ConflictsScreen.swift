@@ -17,11 +17,15 @@ struct ConflictsScreen: Screen {
   private(set) var shown: Int64?
   private(set) var field = 0
   private var choices: [Int64: [String: Choice]] = [:]
-  /// Conflicts that were resolved here and that the store still shows.
-  private(set) var resolved: Set<Int64> = []
+  /// Conflicts that were resolved here, each in the version that the store still shows.
+  private(set) var resolved: [Int64: String] = [:]
 
-  /// - Parameter id: the conflict to show first; nil: the oldest.
-  init(_ id: Int64? = nil) { shown = id }
+  /// The screen on a conflict; nil: on the oldest.
+  func showing(_ id: Int64?) -> ConflictsScreen {
+    var screen = self
+    (screen.shown, screen.field) = (id, 0)
+    return screen
+  }
 
   var title: String? { "Conflicts" }
   var scopes: KeyScope { [.everywhere, .conflicts, .fields, .copying, .closing] }
@@ -34,7 +38,7 @@ struct ConflictsScreen: Screen {
 
   /// The conflicts that are not resolved yet.
   func open(_ world: World) -> [Conflict] {
-    (world.data.conflicts?.rows ?? []).filter { !resolved.contains($0.id) }
+    (world.data.conflicts?.rows ?? []).filter { resolved[$0.id] != $0.version }
   }
 
   func conflict(_ world: World) -> Conflict? {
@@ -44,16 +48,20 @@ struct ConflictsScreen: Screen {
 
   mutating func follow(_ world: World) {
     guard let conflicts = world.data.conflicts else { return }
-    // One that comes again is another conflict.
-    resolved.formIntersection(conflicts.rows.map(\.id))
-    if shown == nil { shown = open(world).first?.id }
+    let shown = Dictionary(conflicts.rows.map { ($0.id, $0.version) }) { first, _ in first }
+    resolved = resolved.filter { shown[$0.key] == $0.value }
+    if self.shown == nil { self.shown = open(world).first?.id }
     field = max(0, min(field, (conflict(world)?.fields.count ?? 1) - 1))
   }
 
   /// A conflict that could not be resolved is open again.
   mutating func take(_ receipt: Receipt) {
     guard receipt.failure != nil, case .resolve(let id, _, _, _) = receipt.command else { return }
-    resolved.remove(id)
+    resolved[id] = nil
+  }
+
+  func isWaiting(_ world: World) -> Bool {
+    world.data.conflicts == nil && world.readFailure == nil && world.status?.hasStore != false
   }
 
   // MARK: - Choosing
@@ -134,7 +142,7 @@ struct ConflictsScreen: Screen {
 
   private mutating func resolve(_ conflict: Conflict, _ all: [Conflict]) -> [Step] {
     guard isDecided(conflict) else { return [.failure("Choose a side for every field first: l, s or b, or L, S or B")] }
-    resolved.insert(conflict.id)
+    resolved[conflict.id] = conflict.version
     let index = all.firstIndex { $0.id == conflict.id } ?? 0
     let rest = (all[index...] + all[..<index]).filter { $0.id != conflict.id }
     // After the last one its place stays, so that keys that follow do nothing elsewhere.
@@ -146,7 +154,7 @@ struct ConflictsScreen: Screen {
     guard isDecided(conflict) else { return [.failure("Choose a side for every field first: l, s or b, or L, S or B")] }
     let alike = Self.alike(conflict, all)
     let versions = Dictionary(uniqueKeysWithValues: alike.map { ($0.id, $0.version) })
-    return [.push(Question(.resolveAlike(versions, fields: sides(conflict), type: conflict.type, like: conflict.id)))]
+    return [.push(Question(.resolveAlike(versions, fields: sides(conflict), type: conflict.type)))]
   }
 
   /// The conflicts of the same kind and type in which the same fields differ.
@@ -186,7 +194,7 @@ struct ConflictsScreen: Screen {
         ? StyledText("loading…", .dim)
         : all.isEmpty
           ? StyledText("Every conflict is resolved. Esc goes back, u undoes.", .ok)
-          : StyledText("Resolved. n goes to the next conflict.", .ok)
+          : StyledText("This conflict is closed, or not among the oldest that are listed. n goes to the next.", .dim)
       return frame.grid.put(text, in: Box.text(area).row(0))
     }
     let index = all.firstIndex { $0.id == conflict.id } ?? 0

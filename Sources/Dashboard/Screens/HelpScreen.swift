@@ -4,12 +4,13 @@ import TerminalUI
 
 /// The keys of a view, its own first. Enter runs the selected one.
 struct HelpScreen: Screen {
-  /// The view that the keys are for.
-  private let below: any Screen
+  /// The dashboard with the view that the keys are for.
+  private let app: App
   private var cursor = 0
   private var offset = 0
 
-  init(for screen: any Screen) { below = screen }
+  /// - Parameter app: the dashboard with the view on top.
+  init(for app: App) { self.app = app }
 
   var isOverlay: Bool { true }
   var scopes: KeyScope { [.everywhere, .moving, .opening, .closing] }
@@ -21,7 +22,7 @@ struct HelpScreen: Screen {
   }
 
   private func lines(_ world: World) -> [Line] {
-    let commands = Command.registry.filter { !$0.scopes.isDisjoint(with: below.scopes) }
+    let commands = Command.registry.filter { !$0.scopes.isDisjoint(with: app.scopes(world)) }
     let general: KeyScope = [.everywhere, .moving, .closing, .demo]
     func isGeneral(_ command: Command) -> Bool {
       !command.scopes.isDisjoint(with: general)
@@ -32,7 +33,7 @@ struct HelpScreen: Screen {
     let others = commands.filter { isGeneral($0) && !$0.scopes.contains(.moving) }
     var lines: [Line] = []
     for (title, part) in [
-      (below.title ?? "Overview", own), ("Syncing", syncing), ("Moving", moving), ("Everywhere", others),
+      (app.top.title ?? "Overview", own), ("Syncing", syncing), ("Moving", moving), ("Everywhere", others),
     ]
     where !part.isEmpty {
       lines.append(.heading(title))
@@ -43,8 +44,8 @@ struct HelpScreen: Screen {
       .mark($0.mark, StyledText("a change that is \(Words.state($0.rawValue))", $0.role))
     }
     lines += [
-      .mark("■", StyledText("somebody has to act now", .error)),
-      .mark("▲", StyledText("somebody should look", .warning)),
+      .mark("■", StyledText("act now", .error)),
+      .mark("▲", StyledText("look at it", .warning)),
       .mark("◆", StyledText("waits by itself", .warning)), .mark("●", StyledText("fine", .ok)),
     ]
     return lines
@@ -71,7 +72,10 @@ struct HelpScreen: Screen {
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     frame.grid.fill(area)
-    Box(title: StyledText("Keys of \(below.title ?? "the overview")"), isFocused: true).draw(on: &frame.grid, in: area)
+    Box(title: StyledText("Keys of \(app.top.title ?? "the overview")"), isFocused: true).draw(
+      on: &frame.grid,
+      in: area
+    )
     let inside = Box.inside(area)
     let lines = lines(world)
     for (y, line) in lines.dropFirst(offset).prefix(inside.height).enumerated() {
@@ -86,7 +90,7 @@ struct HelpScreen: Screen {
         put(StyledText(" \(mark)", .key), places[0])
         put(text, places[1])
       case .command(let command):
-        let availability = below.availability(of: command.id, world)
+        let availability = app.availability(of: command.id, world)
         put(StyledText(" \(command.keyNames)", .key), places[0])
         if case .no(let reason) = availability {
           put(StyledText("\(command.help) — \(reason.prefix(1).lowercased() + reason.dropFirst())", .dim), places[1])

@@ -9,22 +9,42 @@ struct InspectorState: Hashable, Sendable {
   private(set) var cursor = 0
   private(set) var offset = 0
 
-  /// Moves over the items; lines that are longer than the screen are scrolled through.
+  /// Moves over the items; one that is longer than the screen is scrolled through row by row.
   mutating func move(_ id: CommandID, _ inspector: some Inspector, _ area: Rect, _ glyphs: GlyphSet) -> Bool {
     guard let items = inspector.items,
       let target = ListState<Int>.target(of: id, from: cursor, visible: area.height, total: items.count)
     else { return false }
+    if !items.isEmpty, area.height > 0 {
+      let top = inspector.top(of: cursor, width: area.width, glyphs)
+      let height = type(of: inspector).height(of: items[cursor], width: area.width, glyphs)
+      let step = [.down, .up].contains(id) ? 1 : max(1, area.height - 1)
+      if target > cursor, id != .bottom, top + height > offset + area.height {
+        offset = min(offset + step, top + height - area.height)
+        return true
+      }
+      if target < cursor, id != .top, top < offset {
+        offset = max(offset - step, top)
+        return true
+      }
+    }
     cursor = max(0, min(target, items.count - 1))
-    follow(inspector, area, glyphs)
+    follow(inspector, area, glyphs, isEntered: true)
     return true
   }
 
-  mutating func follow(_ inspector: some Inspector, _ area: Rect, _ glyphs: GlyphSet) {
+  /// Keeps the cursor's item visible. Of one that is longer than the screen any part may be shown.
+  ///
+  /// - Parameter isEntered: whether the cursor has just come to the item, so that its beginning is shown.
+  mutating func follow(_ inspector: some Inspector, _ area: Rect, _ glyphs: GlyphSet, isEntered: Bool = false) {
     guard let items = inspector.items, !items.isEmpty else { return }
     cursor = max(0, min(cursor, items.count - 1))
     let top = inspector.top(of: cursor, width: area.width, glyphs)
     let height = type(of: inspector).height(of: items[cursor], width: area.width, glyphs)
-    offset = max(0, min(max(offset, top + min(height, area.height) - area.height), top))
+    if height > area.height, !isEntered {
+      offset = max(top, min(offset, top + height - area.height))
+    } else {
+      offset = max(0, min(max(offset, top + min(height, area.height) - area.height), top))
+    }
   }
 }
 
@@ -70,7 +90,7 @@ struct OperationScreen: Screen {
       guard let row else { return .no("This operation is no longer in the queue") }
       if command == .open { return row.key.name.isEmpty ? .no("This operation is about a zone") : .now }
       if command == .retry, row.state != .failed, row.state != .waiting {
-        return .no("This change is \(Words.state(row.state.rawValue)), not failed or retrying")
+        return .no("This change is \(Obstacle.words(row.state.rawValue)), not failed or retrying")
       }
       return command == .discard && row.state == .inFlight ? .no("This change is being sent") : .now
     case .wholeValue: return inspector(world).whole(state.cursor) == nil ? .no("No field is selected") : .now
@@ -79,6 +99,7 @@ struct OperationScreen: Screen {
   }
 
   func label(of command: CommandID, _ world: World) -> String? { command == .open ? "record" : nil }
+  func conflict(_ world: World) -> Int64? { inspector(world).row?.state == .conflict ? id : nil }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     frame.grid.fill(area)
@@ -125,7 +146,8 @@ struct RecordScreen: Screen {
     if let items = inspector.items, items.indices.contains(state.cursor), case .field(let field) = items[state.cursor],
       case .reference(let reference)? = field.value
     {
-      return RecordScreen(RecordKey(key.zoneKey, reference.recordName))
+      let zone = reference.zoneID.map { ZoneKey(zone: $0.zoneName, owner: $0.ownerRecordName ?? "") } ?? key.zoneKey
+      return RecordScreen(RecordKey(zone, reference.recordName))
     }
     guard case .some(.some(let detail)) = inspector.detail, let operation = detail.operation else { return nil }
     return OperationScreen(operation.id)

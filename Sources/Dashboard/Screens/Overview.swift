@@ -6,8 +6,8 @@ import TerminalUI
 /// The four panes, the verdict above them, and the latest events where there is room.
 struct Overview: Screen {
   var focus = Pane.queue
-  private(set) var queue = QueueList()
-  private(set) var records = RecordList()
+  var queue = QueueList()
+  var records = RecordList()
 
   var scopes: KeyScope {
     var scopes: KeyScope = [.everywhere, .panes, .syncing, .opening, .closing]
@@ -87,6 +87,9 @@ struct Overview: Screen {
 
   mutating func type(_ key: Key, _ world: World) -> [Step]? { focus == .records ? records.type(key) : queue.type(key) }
   func prompt(_ world: World) -> Prompt? { focus == .records ? records.prompt(world) : queue.prompt(world) }
+  mutating func take(_ receipt: Receipt) { queue.take(receipt) }
+  func conflict(_ world: World) -> Int64? { focus == .queue ? queue.conflict(world) : nil }
+
   func isWaiting(_ world: World) -> Bool {
     switch focus {
     case .queue: queue.isWaiting(world)

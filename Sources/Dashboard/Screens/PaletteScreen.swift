@@ -2,11 +2,12 @@ import TerminalUI
 
 /// Finds a command of the view below by a part of its name and runs it.
 struct PaletteScreen: Screen {
-  private let below: any Screen
+  private let app: App
   private var input = InputLine(prompt: ":")
   private var cursor = 0
 
-  init(for screen: any Screen) { below = screen }
+  /// - Parameter app: the dashboard with the view on top.
+  init(for app: App) { self.app = app }
 
   var isOverlay: Bool { true }
   var scopes: KeyScope { [] }
@@ -17,7 +18,7 @@ struct PaletteScreen: Screen {
   func matches(_ world: World) -> [Command] {
     let typed = input.text.lowercased()
     let commands = Command.registry.filter { command in
-      !command.scopes.isDisjoint(with: below.scopes) && !command.scopes.contains(.moving) && command.id != .palette
+      !command.scopes.isDisjoint(with: app.scopes(world)) && !command.scopes.contains(.moving) && command.id != .palette
     }
     let scored = commands.enumerated().compactMap { index, command -> (Command, Int, Int)? in
       let title = name(command, world).lowercased()
@@ -29,7 +30,7 @@ struct PaletteScreen: Screen {
   }
 
   private func name(_ command: Command, _ world: World) -> String {
-    below.label(of: command.id, world) ?? (command.title.isEmpty ? command.help : command.title)
+    app.top.label(of: command.id, world) ?? (command.title.isEmpty ? command.help : command.title)
   }
 
   /// How far the letters of a pattern are apart in a text, in their order; nil if they are not all there.
@@ -82,7 +83,7 @@ struct PaletteScreen: Screen {
       let ground: StyleRole = isSelected ? .selection : .dialog
       let places = row.columns([.fixed(18), .fixed(10), .flexible], gap: 1)
       var reason: String?
-      if case .no(let text) = below.availability(of: command.id, world) { reason = text }
+      if case .no(let text) = app.availability(of: command.id, world) { reason = text }
       let role: StyleRole = reason == nil ? .text : .dim
       frame.grid.put(StyledText(name(command, world), role).on(ground), in: places[0])
       frame.grid.put(StyledText(command.keys.first?.name ?? "", .key).on(ground), in: places[1])

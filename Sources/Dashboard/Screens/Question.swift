@@ -9,10 +9,10 @@ struct Question: Screen {
   /// What is asked, with the versions that were on the screen.
   enum Kind: Hashable, Sendable {
     case discardOne(QueueRow)
-    case discard(Selection, versions: [Int64: String], count: Int)
+    case discard(Selection, versions: [Int64: String], count: Int, isMarked: Bool)
     /// `filter`: as it was typed. `count`: how many, where it is known; else the list says it.
     case retryAll(QueueListing, filter: String, count: Int? = nil)
-    case resolveAlike([Int64: String], fields: [String: ConflictSide], type: String, like: Int64)
+    case resolveAlike([Int64: String], fields: [String: ConflictSide], type: String)
     case acceptDeletions(HeldDeletions)
     case restoreDeletions(HeldDeletions)
   }
@@ -35,9 +35,9 @@ struct Question: Screen {
   private var command: ServiceCommand {
     switch kind {
     case .discardOne(let row): .perform(.discard, .ids([row.id]), versions: [row.id: row.version])
-    case .discard(let selection, let versions, _): .perform(.discard, selection, versions: versions)
+    case .discard(let selection, let versions, _, _): .perform(.discard, selection, versions: versions)
     case .retryAll(let listing, _, _): .perform(.retry, .listing(listing, except: []))
-    case .resolveAlike(let versions, let fields, _, _): .resolveAll(versions, take: .server, fields: fields)
+    case .resolveAlike(let versions, let fields, _): .resolveAll(versions, take: .server, fields: fields)
     case .acceptDeletions(let held): .acceptDeletions(held.zone, version: held.version)
     case .restoreDeletions(let held): .restoreDeletions(held.zone, version: held.version)
     }
@@ -59,8 +59,9 @@ struct Question: Screen {
       return "Discard the \(row.cause.isUnconfirmed ? "unconfirmed" : "unsent") \(row.kind.noun) \(row.title)?"
         + (row.cause.isUnconfirmed ? " The server may have applied it already." : "")
         + (row.key.name.isEmpty ? "" : " You can undo this until the record is edited again.")
-    case .discard(_, _, let count):
-      let what = count == 1 ? "the marked change" : "the \(Format.number(count)) marked changes"
+    case .discard(_, _, let count, let isMarked):
+      let which = isMarked ? "marked " : ""
+      let what = count == 1 ? "the \(which)change" : "the \(Format.number(count)) \(which)changes"
       return "Discard \(what)? The server may already have applied those whose reply was lost. "
         + "You can undo this until the records are edited again."
     case .retryAll(let listing, let filter, let count):
@@ -71,11 +72,11 @@ struct Question: Screen {
       let among =
         filter.isEmpty ? listing.states.isEmpty ? "" : " of those shown" : " that the filter \"\(filter)\" matches"
       return "Retry \(what)\(among)?"
-    case .resolveAlike(let versions, let fields, let type, _):
+    case .resolveAlike(let versions, let fields, let type):
       let sides = fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.rawValue)" }.joined(separator: ", ")
       let what = versions.count == 1 ? "this conflict" : "all \(Format.number(versions.count)) conflicts"
       return
-        "Resolve \(what) of type \(type) with these fields in the same way (\(sides))? You can undo this until a record is edited again."
+        "Resolve \(what) of type \(type) with these fields in the same way (\(sides))? \(fields.values.contains(.local) ? "The server's values are overwritten." : "You can undo this until a record is edited again.")"
     case .acceptDeletions(let held):
       return
         "The server deleted \(Words.count(held.records, "record"))\(held.isWholeZone ? " and the zone" : "") \(held.zone.zone). "
@@ -92,7 +93,7 @@ struct Question: Screen {
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     let keys = [KeyHints.Hint("Enter", "no"), KeyHints.Hint("y", "yes")]
     frame.grid.draw(
-      Dialog(title: StyledText(title), message: StyledText(text(world)), keys: keys, defaultKey: 0),
+      Dialog(title: StyledText(title), message: StyledText(text(world)).oneLine, keys: keys, defaultKey: 0),
       in: area
     )
   }

@@ -41,11 +41,14 @@ struct QueueScreen: Screen {
   mutating func type(_ key: Key, _ world: World) -> [Step]? { queue.type(key) }
   func prompt(_ world: World) -> Prompt? { queue.prompt(world) }
   func isWaiting(_ world: World) -> Bool { queue.isWaiting(world) }
+  mutating func take(_ receipt: Receipt) { queue.take(receipt) }
+  func conflict(_ world: World) -> Int64? { queue.conflict(world) }
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     let layout = SplitLayout(area)
-    let tabs = queue.tabs(world, width: max(0, layout.list.width - 24), frame.grid.glyphs)
-    Box(title: tabs, note: queue.note(world), isFocused: true).draw(on: &frame.grid, in: layout.list)
+    let tabs = queue.tabs(world, width: max(0, layout.list.width - 18), frame.grid.glyphs)
+    let title = queue.isFiltered || !queue.state.marks.isEmpty ? StyledText("Queue  ") + queue.note(world) : "Queue"
+    Box(title: title, note: tabs, isFocused: true).draw(on: &frame.grid, in: layout.list)
     queue.draw(on: &frame.grid, in: Box.inside(layout.list), world, isFocused: true)
     guard let area = layout.inspector else { return }
     let row = queue.selected(world)

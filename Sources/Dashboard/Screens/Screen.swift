@@ -24,6 +24,8 @@ protocol Screen: Sendable {
   func prompt(_ world: World) -> Prompt?
   /// Follows the result of a command.
   mutating func take(_ receipt: Receipt)
+  /// The conflict that is selected, which `c` opens.
+  func conflict(_ world: World) -> Int64?
   /// Whether keys that act on a row have to wait, because its rows are still being read.
   func isWaiting(_ world: World) -> Bool
   func draw(on frame: inout Frame, in area: Rect, _ world: World)
@@ -39,6 +41,7 @@ extension Screen {
   mutating func type(_ key: Key, _ world: World) -> [Step]? { nil }
   func prompt(_ world: World) -> Prompt? { nil }
   mutating func take(_ receipt: Receipt) {}
+  func conflict(_ world: World) -> Int64? { nil }
   func isWaiting(_ world: World) -> Bool { false }
 }
 

@@ -72,9 +72,7 @@ struct StatusScreen: Screen {
 
   func wants(_ world: World) -> ViewScope {
     var scope = ViewScope()
-    scope.throughput = true
     scope.events = pane == .sync ? 100 : nil
-    scope.zones = true
     return scope
   }
 

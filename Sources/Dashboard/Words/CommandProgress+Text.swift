@@ -9,6 +9,7 @@ extension CommandProgress {
     case .perform(.discard, _, _): "Discarding"
     case .perform(.pause, _, _): "Pausing"
     case .perform(.resume, _, _): "Resuming"
+    case .undo: "Restoring"
     default: "Working"
     }
   }

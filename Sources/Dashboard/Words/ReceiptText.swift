@@ -39,7 +39,7 @@ extension Receipt {
 
   private var undoneText: String {
     let rest = leftAlone.map { "; \($0)" } ?? ""
-    return "Restored \(Words.count(changed, "change"))\(rest)"
+    return "Restored \(Words.count(changed, "change")), to be sent as made now\(rest)"
   }
 
   // MARK: - The queue
@@ -86,10 +86,20 @@ extension Receipt {
     var did = "\(summary.sent) sent, \(summary.fetched) fetched"
     if summary.failed > 0 { did += ", \(summary.failed) failed" }
     if let status, !summary.reachedEnd || !status.isInSync {
-      let verdict = status.verdict(hasCredential: true)
-      return "Not everything is synced (\(did)): \(verdict.sentence(Format(), now: status.generatedAt))"
+      return "Not everything is synced (\(did)): \(Self.hold(of: status))"
     }
     return "Synced: \(did)"
+  }
+
+  /// The reason why a sync sends or fetches nothing more, before what a person has to decide.
+  private static func hold(of status: StoreStatus) -> String {
+    if status.isPaused { return "syncing is paused" }
+    if let wait = status.throttles.filter({ !$0.isOwn }).max(by: { $0.until < $1.until }) {
+      let until = Format().time(wait.until, now: status.generatedAt)
+      return "\(WaitScope(name: wait.scope).asCause.text) until \(until)"
+    }
+    if let problem = status.networkProblem { return "offline: \(problem.message)" }
+    return status.verdict(hasCredential: true).sentence(Format(), now: status.generatedAt)
   }
 
   private func text(of failure: any Error, _ message: (any Error) -> String) -> String {

@@ -27,7 +27,7 @@ struct ExportFile {
     case .allOperations(let listing, let except):
       try file.write(try reader.view { try $0.operationIDs(of: listing) }.filter { !except.contains($0) })
     case .records(let keys): try file.write(keys)
-    case .allRecords(let listing): try file.write(listing)
+    case .allRecords(let listing, let except): try file.write(listing, except)
     }
     return "Wrote \(Words.count(file.lines, "line")) to \(file.path)"
   }
@@ -67,13 +67,17 @@ struct ExportFile {
     }
   }
 
-  private mutating func write(_ listing: CloudSync.RecordListing) throws {
-    var offset = 0
-    while true {
-      let rows = try reader.view { try $0.records(listing, offset: offset, limit: Self.slice).rows }
-      add(rows.map(\.json))
-      guard rows.count == Self.slice else { return }
-      offset += rows.count
+  /// In one transaction, so that records added or removed meanwhile do not shift the others.
+  private mutating func write(_ listing: CloudSync.RecordListing, _ except: Set<RecordKey>) throws {
+    let page = 5_000
+    try reader.view { view in
+      var offset = 0
+      while true {
+        let rows = try view.records(listing, offset: offset, limit: page).rows
+        add(rows.filter { !except.contains($0.record.key) }.map(\.json))
+        guard rows.count == page else { return }
+        offset += rows.count
+      }
     }
   }
 
