@@ -16,7 +16,7 @@ import Testing
     repeat { failed += try await world.engine.syncNow().failed } while try world.store.status().queue.pending > 0
 
     #expect(failed == 1)
-    let left = try world.store.operations(text: "", offset: 0, limit: 10).rows
+    let left = try world.store.operations(limit: 10).rows
     #expect(left.map(\.state) == [.failed])
     #expect(left.map(\.errorCode) == ["BAD_REQUEST"])
     await world.close()

@@ -50,30 +50,6 @@ import Testing
     #expect(result.unknown == [])
   }
 
-  @Test func `of what a filter means, a text leaves what the queue's list shows for it`() throws {
-    _ = try store.enqueue([world.put("failed 100%", [:]), world.put("failed 100x", [:])])
-    try store.execute("UPDATE operations SET state = 'failed' WHERE id > 6")
-    let condition = "state in ('failed', 'waiting')"
-    let filter = try QueueFilter(parsing: condition)
-
-    func retried(_ text: String) throws -> [Int64] {
-      let selection = Selection.matching(filter, text: condition, containing: text)
-      let ids = try store.perform(.retry, on: selection, dryRun: true, actor: "ana").changed
-      #expect(try store.operations(matching: filter, text: text).rows.map(\.id) == ids)
-      return ids
-    }
-    #expect(try retried("") == [2, 3, 7, 8])
-    #expect(try retried("FAILED") == [3, 7, 8])
-    #expect(try retried("100%") == [7])
-    #expect(try retried("pending") == [])
-    _ = try store.perform(.retry, on: .matching(filter, text: condition, containing: "100%"), actor: "ana")
-    #expect(
-      try store.events(limit: 1).map(\.event) == [
-        .command(verb: "retry", selection: "\(condition), containing '100%'", count: 1)
-      ]
-    )
-  }
-
   @Test func `a dry run tells the same and does nothing`() throws {
     let before = try states()
 

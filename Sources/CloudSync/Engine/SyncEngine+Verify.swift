@@ -65,7 +65,9 @@ extension SyncEngine {
 
   private func mirrorRecords(_ zone: ZoneKey) throws -> [String: MirrorRecord] {
     var records: [String: MirrorRecord] = [:]
-    for row in try store.records(zone: zone, mirrorOnly: true).rows { records[row.record.key.name] = row.record }
+    for row in try store.records(after: nil, zone: zone, mirrorOnly: true, limit: .max) {
+      records[row.record.key.name] = row.record
+    }
     return records
   }
 

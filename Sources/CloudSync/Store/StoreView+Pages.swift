@@ -5,11 +5,9 @@ import Facts
 /// be large.
 extension StoreView {
   /// The next operations that match, oldest first.
-  package func operations(matching filter: QueueFilter? = nil, after id: Int64, limit: Int) throws -> [QueueRow] {
+  package func operations(matching filter: QueueFilter? = nil, after id: Int64, limit: Int?) throws -> [QueueRow] {
     var holdUp = try holdUp()
-    return try ledger.operations(matching: QueueQuery(filter: filter, now: now), after: id, limit: limit) {
-      try listed($0, &holdUp)
-    }
+    return try ledger.operations(matching: filter, after: id, limit: limit, now: now) { try listed($0, &holdUp) }
   }
 
   /// Visits the next operations that match with everything about them, oldest first, until `visit` returns false.

@@ -11,14 +11,9 @@ package struct StoreView {
   // MARK: - Queue
 
   /// Operations, oldest first.
-  ///
-  /// - Parameter text: a text to find in name, type, zone, state or error.
-  package func operations(matching filter: QueueFilter? = nil, text: String = "", offset: Int = 0, limit: Int? = nil)
-    throws -> Window<QueueRow>
-  {
-    let query = QueueQuery(filter: filter, text: text, now: now)
-    var holdUp = try holdUp()
-    return try ledger.operations(matching: query, offset: offset, limit: limit) { try listed($0, &holdUp) }
+  package func operations(matching filter: QueueFilter? = nil, limit: Int? = nil) throws -> Window<QueueRow> {
+    let rows = try operations(matching: filter, after: 0, limit: limit)
+    return Window(total: try ledger.operationCount(matching: filter, now: now), offset: 0, rows: rows)
   }
 
   func holdUp() throws -> HoldUp { try HoldUp(hasEngine: hasEngine, now: now, ledger) }
@@ -88,19 +83,10 @@ package struct StoreView {
 
   /// Records by zone, owner and name.
   ///
-  /// - Parameters:
-  ///   - text: a text to find in name, type or fields.
-  ///   - mirrorOnly: whether to show the server's version; else pending edits are applied to it.
-  package func records(
-    zone: ZoneKey? = nil,
-    type: String? = nil,
-    text: String = "",
-    mirrorOnly: Bool = false,
-    offset: Int = 0,
-    limit: Int? = nil
-  ) throws -> Window<RecordRow> {
-    let query = RecordQuery(zone: zone, type: type, text: text, mirrorOnly: mirrorOnly)
-    return try ledger.records(matching: query, offset: offset, limit: limit)
+  /// - Parameter mirrorOnly: whether to show the server's version; else pending edits are applied to it.
+  package func records(mirrorOnly: Bool = false, offset: Int = 0, limit: Int? = nil) throws -> Window<RecordRow> {
+    let rows = try ledger.records(mirrorOnly: mirrorOnly, offset: offset, limit: limit)
+    return Window(total: try ledger.recordCount(mirrorOnly: mirrorOnly), offset: offset, rows: rows)
   }
 
   package func zones() throws -> [ZoneRow] {

@@ -4,8 +4,8 @@ package import Facts
 /// The operations that a command applies to.
 package enum Selection: Hashable, Sendable {
   case ids([Int64])
-  /// Operations that match a filter and, in their row of the queue list, contain a text.
-  case matching(QueueFilter, text: String, containing: String = "")
+  /// Operations that match a filter. `text`: as it was typed.
+  case matching(QueueFilter, text: String)
   /// The operations that a listing shows, except some. Those in a state in which a command means nothing are left out
   /// without being reported one by one.
   case listing(QueueListing, except: Set<Int64>)
@@ -16,8 +16,7 @@ package enum Selection: Hashable, Sendable {
     switch self {
     case .ids(let ids):
       ids.prefix(20).map(String.init).joined(separator: " ") + (ids.count > 20 ? " and \(ids.count - 20) more" : "")
-    case .matching(_, let text, ""): text
-    case .matching(_, let text, let part): "\(text), containing '\(part)'"
+    case .matching(_, let text): text
     case .listing(let listing, []): listing.text
     case .listing(let listing, let except): "\(listing.text), except \(except.count)"
     case .all: "all"
@@ -155,7 +154,7 @@ extension SyncStore {
     case .ids(let ids):
       var seen: Set<Int64> = []
       return ids.filter { seen.insert($0).inserted }
-    case .matching(let filter, _, let text): return try ledger.operationIDs(matching: filter, text: text, now: now)
+    case .matching(let filter, _): return try ledger.operationIDs(matching: filter, now: now)
     case .listing(var listing, let except):
       listing.states = listing.states(for: verb)
       guard !listing.states.isEmpty else { return [] }
@@ -174,8 +173,8 @@ extension SyncStore {
   ) throws -> [Int64] {
     switch selection {
     case .ids, .all: return ids
-    case .matching(let filter, _, let text):
-      return try ledger.operationIDs(among: ids, matching: QueueQuery(filter: filter, text: text, now: now))
+    case .matching(let filter, _):
+      return try ledger.operationIDs(among: ids, matching: QueueQuery(filter: filter, now: now))
     case .listing(let listing, _):
       let query = QueueQuery(listing.filter, now: now)
       return try ledger.operationIDs(among: ids, matching: query, in: listing.states(for: verb))

@@ -6,13 +6,10 @@ extension SyncStore {
 
   package func status() throws(StoreError) -> StoreStatus { try view { try $0.status() } }
 
-  package func operations(
-    matching filter: QueueFilter? = nil,
-    text: String = "",
-    offset: Int = 0,
-    limit: Int? = nil
-  ) throws(StoreError) -> Window<QueueRow> {
-    try view { try $0.operations(matching: filter, text: text, offset: offset, limit: limit) }
+  package func operations(matching filter: QueueFilter? = nil, limit: Int? = nil) throws(StoreError)
+    -> Window<QueueRow>
+  {
+    try view { try $0.operations(matching: filter, limit: limit) }
   }
 
   package func causes(matching filter: QueueFilter? = nil) throws(StoreError) -> [QueueCause] {
@@ -37,17 +34,10 @@ extension SyncStore {
     try view { try $0.dropped(limit: limit) }
   }
 
-  package func records(
-    zone: ZoneKey? = nil,
-    type: String? = nil,
-    text: String = "",
-    mirrorOnly: Bool = false,
-    offset: Int = 0,
-    limit: Int? = nil
-  ) throws(StoreError) -> Window<RecordRow> {
-    try view {
-      try $0.records(zone: zone, type: type, text: text, mirrorOnly: mirrorOnly, offset: offset, limit: limit)
-    }
+  package func records(mirrorOnly: Bool = false, offset: Int = 0, limit: Int? = nil) throws(StoreError)
+    -> Window<RecordRow>
+  {
+    try view { try $0.records(mirrorOnly: mirrorOnly, offset: offset, limit: limit) }
   }
 
   /// The endings of the latest operations, newest first.

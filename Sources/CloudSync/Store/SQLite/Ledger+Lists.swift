@@ -5,54 +5,32 @@ import GRDB
 extension Ledger {
   // MARK: - Queue
 
-  /// - Parameter shown: returns a row as it is shown. It is called with each row as it is read: a message can be long.
-  func operations(
-    matching query: QueueQuery,
-    offset: Int,
-    limit: Int?,
-    shown: (QueueRow) throws -> QueueRow = { $0 }
-  ) throws -> Window<QueueRow> {
-    let (sql, arguments) = Self.condition(query)
-    let condition = sql ?? "1"
-    let isCounted = query.text.isEmpty && query.filter?.isCounted ?? true
-    let counted = "SELECT coalesce(sum(count), 0) FROM \(Self.countedParts) WHERE \(condition)"
-    let total = try Int.fetchOne(
-      list(isCounted ? counted : "SELECT count(*) FROM operations WHERE \(condition)", isUsual: sql == nil),
-      arguments: arguments
-    )
-    let rows = try queueRows(
-      "\(condition) ORDER BY id LIMIT ? OFFSET ?",
-      arguments + [limit ?? -1, offset],
-      isUsual: sql == nil,
-      shown
-    )
-    return Window(total: total ?? 0, offset: offset, rows: rows)
+  /// The number of operations that match.
+  func operationCount(matching filter: QueueFilter?, now: Int64) throws -> Int {
+    let (sql, arguments) = Self.condition(QueueQuery(filter: filter, now: now))
+    let isCounted = filter?.isCounted ?? true
+    let source =
+      isCounted
+      ? "SELECT coalesce(sum(count), 0) FROM \(Self.countedParts)" : "SELECT count(*) FROM operations"
+    return try Int.fetchOne(list("\(source) WHERE \(sql ?? "1")", isUsual: sql == nil), arguments: arguments) ?? 0
   }
 
   /// The next operations that match, oldest first. Operations added or removed between two calls do not shift the others.
+  ///
+  /// - Parameter shown: returns a row as it is shown. It is called with each row as it is read: a message can be long.
   func operations(
-    matching query: QueueQuery,
+    matching filter: QueueFilter?,
     after id: Int64,
-    limit: Int,
+    limit: Int?,
+    now: Int64,
     shown: (QueueRow) throws -> QueueRow
   ) throws -> [QueueRow] {
-    let (sql, arguments) = Self.condition(query)
-    return try queueRows(
-      "id > ? AND \(sql ?? "1") ORDER BY id LIMIT ?",
-      [id] + arguments + [limit],
-      isUsual: sql == nil,
-      shown
+    let (sql, arguments) = Self.condition(QueueQuery(filter: filter, now: now))
+    let statement = try list(
+      "SELECT \(QueueRow.columns) FROM operations WHERE id > ? AND \(sql ?? "1") ORDER BY id LIMIT ?",
+      isUsual: sql == nil
     )
-  }
-
-  private func queueRows(
-    _ condition: String,
-    _ arguments: StatementArguments,
-    isUsual: Bool,
-    _ shown: (QueueRow) throws -> QueueRow
-  ) throws -> [QueueRow] {
-    let statement = try list("SELECT \(QueueRow.columns) FROM operations WHERE \(condition)", isUsual: isUsual)
-    let cursor = try Row.fetchCursor(statement, arguments: arguments)
+    let cursor = try Row.fetchCursor(statement, arguments: [id] + arguments + [limit ?? -1])
     var rows: [QueueRow] = []
     while let row = try cursor.next() { rows.append(try shown(queueRow(row))) }
     return rows
@@ -85,15 +63,6 @@ extension Ledger {
       let condition = SQLCondition(filter, now: query.now, usesIndexes: usesIndexes)
       conditions.append("(\(condition.sql))")
       arguments += condition.arguments
-    }
-    if !query.text.isEmpty {
-      conditions.append(
-        """
-        coalesce(name, '') || ' ' || coalesce(type, '') || ' ' || zone || ' ' || state || ' ' || operation || ' ' \
-        || words(reason) || ' ' || coalesce(errorMessage, '') LIKE ? ESCAPE '\\'
-        """
-      )
-      arguments += [likePattern(query.text)]
     }
     for word in query.words {
       conditions.append(shownText)
@@ -151,20 +120,19 @@ extension Ledger {
     }
   }
 
-  /// The identifiers of the operations that match a filter and a text, oldest first; nil means all.
+  /// The identifiers of the operations that match a filter, oldest first; nil means all.
   ///
   /// - Parameters:
   ///   - state: only those in this state.
   ///   - id: only those after this one.
   func operationIDs(
     matching filter: QueueFilter?,
-    text: String = "",
     in state: OperationState? = nil,
     after id: Int64 = 0,
     limit: Int? = nil,
     now: Int64
   ) throws -> [Int64] {
-    var (sql, arguments) = Self.condition(QueueQuery(filter: filter, text: text, now: now))
+    var (sql, arguments) = Self.condition(QueueQuery(filter: filter, now: now))
     if let state {
       sql = ["state = ?", sql].compactMap(\.self).joined(separator: " AND ")
       arguments = [state.rawValue] + arguments
@@ -215,59 +183,21 @@ extension Ledger {
 
   // MARK: - Records
 
-  /// Records by zone, owner and name. Without a text, the counts that triggers keep give the total, and a page costs what
-  /// the rows before its end cost, not the whole list.
-  func records(matching query: RecordQuery, offset: Int, limit: Int?) throws -> Window<RecordRow> {
-    let isSearch = !query.text.isEmpty
-    let end = isSearch ? nil : limit.map { offset + $0 }
-    var parts: [String] = []
-    var arguments = StatementArguments()
-    for source in ShownRecords.all(mirrorOnly: query.mirrorOnly) {
-      let of = source.table
-      var sql = source.sql
-      if let zone = query.zone {
-        sql += " AND \(of).zone = ? AND \(of).owner = ?"
-        arguments += [zone.zone, zone.owner]
-      }
-      if let type = query.type {
-        sql += " AND +\(of).type = ?"
-        arguments += [type]
-      }
-      // Each source in the order of its own index.
-      parts.append("SELECT * FROM (\(sql) ORDER BY \(of).zone, \(of).owner, \(of).name LIMIT ?)")
-      arguments += [end ?? -1]
-    }
-    let union = parts.joined(separator: " UNION ALL ")
-    let found =
-      isSearch ? "name || ' ' || type || ' ' || fields || ' ' || coalesce(changes, '') LIKE ? ESCAPE '\\'" : "1"
-    if isSearch { arguments += [Self.likePattern(query.text)] }
-    let rows = try Row.fetchAll(
-      list("SELECT * FROM (\(union)) WHERE \(found) ORDER BY zone, owner, name LIMIT ? OFFSET ?", isUsual: !isSearch),
-      arguments: arguments + [limit ?? -1, offset]
-    ).map(RecordRow.init(row:))
-    let total =
-      isSearch
-      ? try Int.fetchOne(database, sql: "SELECT count(*) FROM (\(union)) WHERE \(found)", arguments: arguments) ?? 0
-      : try recordCount(query)
-    return Window(total: total, offset: offset, rows: rows)
+  /// The number of records, from the counts that triggers keep.
+  func recordCount(mirrorOnly: Bool = false) throws -> Int {
+    try one("SELECT sum(\(mirrorOnly ? "mirrored" : "mirrored + queued")) FROM recordCounts") ?? 0
   }
 
-  /// The number of records of a zone and type, from the counts that triggers keep.
-  func recordCount(_ query: RecordQuery) throws -> Int {
-    let number = query.mirrorOnly ? "mirrored" : "mirrored + queued"
-    return try one(
-      """
-      SELECT coalesce(sum(\(number)), 0) FROM recordCounts
-        WHERE (?1 IS NULL OR (zone = ?1 AND owner = ?2)) AND (?3 IS NULL OR type = ?3)
-      """,
-      [query.zone?.zone, query.zone?.owner, query.type]
-    ) ?? 0
-  }
-
-  /// The next records by zone, owner and name. Records added or removed between two calls do not shift the others.
-  func records(after key: RecordKey?, of zone: ZoneKey?, type: String?, mirrorOnly: Bool, limit: Int) throws
-    -> [RecordRow]
-  {
+  /// The next records by zone, owner and name. They cost what the rows up to the last of them cost, not the whole list.
+  /// Records added or removed between two calls do not shift those after a key.
+  func records(
+    after key: RecordKey? = nil,
+    of zone: ZoneKey? = nil,
+    type: String? = nil,
+    mirrorOnly: Bool = false,
+    offset: Int = 0,
+    limit: Int? = nil
+  ) throws -> [RecordRow] {
     var parts: [String] = []
     var arguments = StatementArguments()
     for source in ShownRecords.all(mirrorOnly: mirrorOnly) {
@@ -288,10 +218,10 @@ extension Ledger {
       }
       // Each source uses its own index order, so that a page costs only a page.
       parts.append("SELECT * FROM (\(sql) ORDER BY \(of).zone, \(of).owner, \(of).name LIMIT ?)")
-      arguments += [limit]
+      arguments += [limit.map { offset + $0 } ?? -1]
     }
-    let sql = parts.joined(separator: " UNION ALL ") + " ORDER BY zone, owner, name LIMIT ?"
-    return try rows(sql, arguments + [limit]).map(RecordRow.init(row:))
+    let sql = parts.joined(separator: " UNION ALL ") + " ORDER BY zone, owner, name LIMIT ? OFFSET ?"
+    return try rows(sql, arguments + [limit ?? -1, offset]).map(RecordRow.init(row:))
   }
 
   /// Records of this name in any zone.

@@ -45,7 +45,7 @@ struct RecordPosition: Hashable, Sendable {
 extension Ledger {
   /// The total, and the places of a window of the latest changes.
   func latestPlaces(offset: Int, limit: Int) throws -> (total: Int, places: [RecordPlace]) {
-    let total = try recordCount(RecordQuery())
+    let total = try recordCount()
     let unsent = min(total, try one("SELECT coalesce(sum(count), 0) FROM queueCounts WHERE operation = 'save'") ?? 0)
     func places(_ count: Int, _ offset: Int, _ limit: Int, _ sql: (_ order: String) -> String) throws -> [Int64] {
       guard offset < count, limit > 0 else { return [] }

@@ -209,8 +209,6 @@ package struct TypeOrder: Hashable, Sendable {
 /// A query for the queue list.
 package struct QueueQuery: Hashable, Sendable {
   package var filter: QueueFilter?
-  /// A text to find in name, type, zone, state, operation, cause or error.
-  package var text = ""
   /// Texts that all have to be in what lists show of an operation.
   package var words: [String] = []
   package var now: Int64
@@ -220,16 +218,6 @@ package struct QueueQuery: Hashable, Sendable {
 package struct EventQuery: Hashable, Sendable {
   package var filter: QueueFilter?
   package var now: Int64
-}
-
-/// A query for the list of records, by zone, owner and name.
-package struct RecordQuery: Hashable, Sendable {
-  package var zone: ZoneKey?
-  package var type: String?
-  /// A text to find in name, type or fields.
-  package var text = ""
-  /// Whether to show the server's version; else pending edits are applied to it.
-  package var mirrorOnly = false
 }
 
 /// Totals of the operations in one state.
