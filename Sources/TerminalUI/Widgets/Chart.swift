@@ -2,13 +2,10 @@
 public struct Chart: Widget {
   /// The numbers, oldest first. Only the newest ones that fit are drawn.
   public var values: [Double]
-  /// The role of the columns.
-  public var role: StyleRole
 
   /// Makes a chart, whose largest visible number fills the row's height.
-  public init(_ values: [Double], role: StyleRole = .sparkline) {
+  public init(_ values: [Double]) {
     self.values = values
-    self.role = role
   }
 
   /// Draws the chart in the first row. Nothing is drawn left of the oldest number.
@@ -28,7 +25,7 @@ public struct Chart: Widget {
         // One column has to stand for both numbers.
         : Self.ascii[max(heights[index] ?? 0, heights[index + 1] ?? 0)]
     }
-    grid.put(String(cells), at: Position(x: area.maxX - cells.count, y: area.y), Style(role), in: area)
+    grid.put(String(cells), at: Position(x: area.maxX - cells.count, y: area.y), Style(.sparkline), in: area)
   }
 
   private static let ascii = Array("_.-=+*%#")

@@ -70,10 +70,6 @@ public struct FieldTable: Widget {
 
   /// The fields, from top to bottom.
   public var rows: [Row]
-  /// The titles of the columns: the fields' names, base, local and server.
-  public var titles: [String]
-  /// Whether there is a base to show. It is left out, too, where the columns get too narrow.
-  public var hasBase: Bool
   /// The first row to show.
   public var offset: Int
   /// The selected row.
@@ -82,17 +78,8 @@ public struct FieldTable: Widget {
   public var isFocused: Bool
 
   /// Makes a table.
-  public init(
-    _ rows: [Row],
-    titles: [String] = ["FIELD", "BASE", "LOCAL", "SERVER"],
-    hasBase: Bool = true,
-    offset: Int = 0,
-    selection: Int? = nil,
-    isFocused: Bool = false
-  ) {
+  public init(_ rows: [Row], offset: Int = 0, selection: Int? = nil, isFocused: Bool = false) {
     self.rows = rows
-    self.titles = titles
-    self.hasBase = hasBase
     self.offset = offset
     self.selection = selection
     self.isFocused = isFocused
@@ -104,9 +91,8 @@ public struct FieldTable: Widget {
     let hasBar = visible > 0 && rows.count > visible && area.width > 2
     let body = Rect(x: area.x, y: area.y, width: area.width - (hasBar ? 1 : 0), height: area.height)
     let (sides, places) = columns(in: body, grid.glyphs)
-    let header = [0] + sides.map { 1 + (Side.allCases.firstIndex(of: $0) ?? 0) }
     grid.fill(area.row(0), Style(.header))
-    for (title, place) in zip(header.map { $0 < titles.count ? titles[$0] : "" }, places) {
+    for (title, place) in zip([Self.nameTitle] + sides.map(\.title), places) {
       grid.put(StyledText(title, .header), in: place.row(0))
     }
     let first = max(0, min(offset, rows.count - visible))
@@ -130,15 +116,28 @@ public struct FieldTable: Widget {
     }
   }
 
+  private static let nameTitle = "FIELD"
+
   private func columns(in area: Rect, _ glyphs: GlyphSet) -> (sides: [Side], places: [Rect]) {
     // One cell at the left is for the mark of the selection.
     let margin = min(1, area.width)
     let room = Rect(x: area.x + margin, y: area.y, width: area.width - margin, height: area.height)
-    let names = rows.map(\.name) + titles.prefix(1)
+    let names = rows.map(\.name) + [Self.nameTitle]
     let name = min(room.width / 4, names.map { cells($0, in: glyphs) }.max() ?? 0)
+    // The base is left out where the columns would get too narrow.
     let isWide = room.width - name >= 3 * (2 + 10)
-    let sides: [Side] = hasBase && isWide ? [.base, .local, .server] : [.local, .server]
+    let sides: [Side] = isWide ? [.base, .local, .server] : [.local, .server]
     return (sides, room.columns([.fixed(name)] + sides.map { _ in .flexible }, gap: 2))
+  }
+}
+
+extension FieldTable.Side {
+  fileprivate var title: String {
+    switch self {
+    case .base: "BASE"
+    case .local: "LOCAL"
+    case .server: "SERVER"
+    }
   }
 }
 

@@ -4,14 +4,11 @@ public struct Gauge: Widget {
   public var fraction: Double
   /// What stands behind the bar, such as `12 of 40`.
   public var label: StyledText
-  /// The role of the part that is done.
-  public var role: StyleRole
 
   /// Makes a bar.
-  public init(_ fraction: Double, label: StyledText = "", role: StyleRole = .progress) {
+  public init(_ fraction: Double, label: StyledText = "") {
     self.fraction = fraction
     self.label = label
-    self.role = role
   }
 
   /// Draws the bar in the first row.
@@ -24,10 +21,10 @@ public struct Gauge: Widget {
     let eighths = Int(done * Double(bar.width * 8))
     // Shapes differ besides colours, so that a bar can be read on every terminal.
     grid.fill(bar, Style(.progressTrack), with: "░")
-    grid.fill(Rect(x: bar.x, y: bar.y, width: eighths / 8, height: bar.height), Style(role), with: "█")
+    grid.fill(Rect(x: bar.x, y: bar.y, width: eighths / 8, height: bar.height), Style(.progress), with: "█")
     if eighths % 8 > 0, grid.glyphs == .unicode {
       let part = Array("▏▎▍▌▋▊▉")[eighths % 8 - 1]
-      grid.put(String(part), at: Position(x: bar.x + eighths / 8, y: bar.y), Style(role), in: bar)
+      grid.put(String(part), at: Position(x: bar.x + eighths / 8, y: bar.y), Style(.progress), in: bar)
     }
     if hasRoom { grid.put(label, in: area.row(0), .trailing) }
   }
