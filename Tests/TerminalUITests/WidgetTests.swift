@@ -128,15 +128,14 @@ import Testing
            record-6        3000│
         aaaaaaaaaaaaaaaaaaaaaaaa
         ...................bbbbc
-        deeeeeeeeeeeeeeeeeeffffg
+        de.eeeeeeeeeeeee...bbbbf
         ...................bbbbc
         a = header
         b = dim
         c = progressTrack
         d = borderFocused on selection
         e = selection
-        f = dim on selection
-        g = border
+        f = border
         """
     )
   }
@@ -158,7 +157,7 @@ import Testing
          + c
         aaaaaaaaaaaa
         .b..........
-        cdcccccccccc
+        cd.ccccccccc
         .e..........
         a = header
         b = error
