@@ -30,15 +30,23 @@ int cknc_frame_send(void) {
   fflush(frame);
   off_t count = lseek(frame_fd, 0, SEEK_CUR);
   if (count <= 0) return 0;
-  if ((size_t)count > capacity) {
-    char *larger = realloc(bytes, (size_t)count);
+  if ((size_t)count >= capacity) {
+    char *larger = realloc(bytes, (size_t)count + 1);
     if (larger == NULL) return -1;
     bytes = larger;
-    capacity = (size_t)count;
+    capacity = (size_t)count + 1;
   }
   ssize_t read_back = pread(frame_fd, bytes, (size_t)count, 0);
   if (ftruncate(frame_fd, 0) != 0 || lseek(frame_fd, 0, SEEK_SET) != 0 || read_back != count) return -1;
-  return cknc_write_all(STDOUT_FILENO, bytes, (size_t)count) == 0 ? (int)count : -1;
+  bytes[count] = '\0';
+  char *text = NULL;
+  size_t length = 0;
+  FILE *out = open_memstream(&text, &length);
+  if (out == NULL) return -1;
+  cknc_economy_write(out, bytes, (size_t)count);
+  int result = fclose(out) == 0 && cknc_write_all(STDOUT_FILENO, text, length) == 0 ? (int)length : -1;
+  free(text);
+  return result;
 }
 
 void cknc_add(const char *text) { cknc_write_all(frame_fd, text, strlen(text)); }
@@ -158,6 +166,7 @@ void cknc_cursor(int row, int column) {
 
 void cknc_redraw(void) {
   is_cursor_shown = -1;
+  cknc_economy_forget();
   clearok(curscr, TRUE);
 }
 

@@ -65,6 +65,10 @@ int cknc_frame_send(void);
 void cknc_frame_drop(void);
 void cknc_colors_start(int options);
 
+// economy.c
+/// Forgets the look that the terminal has, because somebody else wrote on the screen.
+void cknc_economy_forget(void);
+
 // description.c
 SCREEN *cknc_newterm(const char *term, int options, int *status);
 

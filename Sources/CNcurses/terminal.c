@@ -111,6 +111,7 @@ void cknc_leave(void) {
   // ncurses has to know, but its own words are dropped: saying them and ours would leave the second screen twice.
   endwin();
   cknc_frame_drop();
+  cknc_economy_forget();
   cknc_give_back(&cknc_restoration, 0);
   cknc_is_active = 0;
   cknc_guard_tell(0);

@@ -6,6 +6,7 @@
 #define CNCURSES_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 /// Why the terminal could not be opened.
 enum cknc_status {
@@ -85,6 +86,10 @@ int cknc_is_writable(void);
 void cknc_add(const char *text);
 /// Sends what changed, in one write. Returns the number of bytes, 0 when nothing changed, -1 when the line is gone.
 int cknc_flush(void);
+
+/// Writes a part of what ncurses sends without the changes of the look that nothing is drawn with. `cknc_flush` calls
+/// it. A 0 that does not count has to follow the bytes.
+void cknc_economy_write(FILE *out, const char *bytes, size_t count);
 
 // Clipboard
 
