@@ -130,7 +130,15 @@ void cknc_background(int foreground, int background) {
   text_pair = 0;
   text_pair = pair(foreground, background);
   cchar_t blank = cell_of(L" ", A_NORMAL, text_pair);
+  // ncurses keeps the pair of what the terminal has cleared among the attributes only. Blanks that have it elsewhere,
+  // too, would be taken for others and sent again.
+  blank.ext_color = 0;
   wbkgrndset(stdscr, &blank);
+}
+
+void cknc_erase(int row) {
+  wmove(stdscr, row, 0);
+  wclrtoeol(stdscr);
 }
 
 void cknc_put(int row, int column, const uint32_t *text, int count, int foreground, int background, int attributes) {

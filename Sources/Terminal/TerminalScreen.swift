@@ -177,26 +177,32 @@ package final class TerminalScreen: Display {
   }
 
   private func put(_ row: ArraySlice<Cell>, at y: Int, _ palette: Palette) {
+    cknc_erase(Int32(y))
+    let ground = palette[.text].background
     // A grid of another size than the terminal is cut or padded.
-    let row = row.prefix(size.width)
-    var rest = row + Array(repeating: .blank, count: max(0, size.width - row.count))
+    var rest = row.prefix(size.width)
     var x = 0
     while let first = rest.first {
-      let run = rest.prefix { $0.style == first.style }
-      let text = codePoints(of: run)
-      let look = palette[first.style]
-      cknc_put(
-        Int32(y),
-        Int32(x),
-        text,
-        Int32(text.count),
-        Int32(look.foreground),
-        Int32(look.background),
-        Int32(look.attributes.rawValue)
-      )
+      let run = rest.prefix { $0.style == first.style && $0.isBlank == first.isBlank }
+      let look = first.isBlank ? palette.blank(first.style) : palette[first.style]
+      let isErased = first.isBlank && look.background == ground && look.attributes.isEmpty
+      if !isErased { put(run, at: Position(x: x, y: y), look) }
       x += run.count
       rest = rest.dropFirst(run.count)
     }
+  }
+
+  private func put(_ run: ArraySlice<Cell>, at position: Position, _ look: Palette.Entry) {
+    let text = codePoints(of: run)
+    cknc_put(
+      Int32(position.y),
+      Int32(position.x),
+      text,
+      Int32(text.count),
+      Int32(look.foreground),
+      Int32(look.background),
+      Int32(look.attributes.rawValue)
+    )
   }
 
   private func codePoints(of run: ArraySlice<Cell>) -> [UInt32] {

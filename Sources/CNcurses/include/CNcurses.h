@@ -74,6 +74,8 @@ int cknc_resize(void);
 /// Sets the look of the ground, in which the screen is cleared, and forgets all other colours: every row has to be put
 /// again.
 void cknc_background(int foreground, int background);
+/// Fills a row with the ground.
+void cknc_erase(int row);
 /// Puts code points on one row. Marks of no width sit on the character before them.
 void cknc_put(int row, int column, const uint32_t *text, int count, int foreground, int background, int attributes);
 /// Shows the cursor at a place, or hides it when `row` is negative.

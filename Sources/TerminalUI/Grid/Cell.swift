@@ -16,6 +16,9 @@ public struct Cell: Sendable, Hashable {
   /// An empty cell.
   public static let blank = Cell(" ", style: .text)
 
+  /// Whether the cell shows its ground only.
+  public var isBlank: Bool { columns == 1 && character == " " }
+
   static func rightHalf(_ style: Style) -> Cell {
     Cell(" ", columns: 0, style: style)
   }

@@ -37,6 +37,14 @@ public struct Palette: Sendable, Hashable {
     )
   }
 
+  /// How to draw a blank in a style: like all blanks on the same ground, so that it need not be sent again when only
+  /// the text changes that it belongs to.
+  public func blank(_ style: Style) -> Entry {
+    let look = self[style]
+    guard look.attributes.isDisjoint(with: [.reverse, .underline]) else { return look }
+    return Entry(foreground: self[StyleRole.text].foreground, background: look.background, attributes: [])
+  }
+
   private subscript(_ role: StyleRole) -> Entry {
     guard let entry = entries[role] else { preconditionFailure("A role is missing from the palette.") }
     return entry
