@@ -123,19 +123,18 @@ import Testing
     #expect(
       grid.snapshot == """
            NAME            SIZE
-           record-4        2000│
+           record-4        2000
         ▌  record-5        2500█
-           record-6        3000│
+           record-6        3000
         aaaaaaaaaaaaaaaaaaaaaaaa
-        ...................bbbbc
-        de.eeeeeeeeeeeee...bbbbf
-        ...................bbbbc
+        ...................bbbb.
+        cd.ddddddddddddd...bbbbe
+        ...................bbbb.
         a = header
         b = dim
-        c = progressTrack
-        d = borderFocused on selection
-        e = selection
-        f = border
+        c = borderFocused on selection
+        d = selection
+        e = border
         """
     )
   }
@@ -255,13 +254,12 @@ import Testing
     #expect(view.rows(in: grid.bounds) == 3)
     #expect(
       grid.snapshot == """
-        three    │
+        three
         four     █
-        aaaaa....b
-        .........c
+        aaaaa.....
+        .........b
         a = error
-        b = progressTrack
-        c = border
+        b = border
         """
     )
   }

@@ -1,4 +1,6 @@
 /// Shows which part of a list is visible.
+///
+/// The bar has no track: it would cost as many bytes on the line as a column of data.
 public struct ScrollBar: Widget {
   /// The first visible line.
   public var offset: Int
@@ -13,12 +15,10 @@ public struct ScrollBar: Widget {
 
   /// Draws the bar in the leftmost column.
   public func draw(on grid: inout Grid, in area: Rect) {
-    let track = Rect(x: area.x, y: area.y, width: 1, height: area.height)
-    grid.fill(track, Style(.progressTrack), with: "│")
-    guard total > 0, track.height > 0 else { return }
-    let length = max(1, min(track.height, track.height * track.height / total))
-    let last = max(1, total - track.height)
-    let start = (track.height - length) * min(max(0, offset), last) / last
-    grid.fill(Rect(x: track.x, y: track.y + start, width: 1, height: length), Style(.border), with: "█")
+    guard total > 0, area.height > 0 else { return }
+    let length = max(1, min(area.height, area.height * area.height / total))
+    let last = max(1, total - area.height)
+    let start = (area.height - length) * min(max(0, offset), last) / last
+    grid.fill(Rect(x: area.x, y: area.y + start, width: 1, height: length), Style(.border), with: "█")
   }
 }
