@@ -185,7 +185,8 @@ struct RowList<Kind: ListKind>: Sendable {
       parts.append(.init("/\(state.filterText)  ", state.filterError == nil ? .match : .error))
     }
     guard let page = page(world) else {
-      return StyledText(parts + [.init(isWaiting(world) ? "loading…" : "", .dim)])
+      // Before the first reading, the verdict says that the store is read.
+      return StyledText(parts + [.init(isWaiting(world) && world.status != nil ? "loading…" : "", .dim)])
     }
     let marked = state.marks.count(of: page.total)
     if marked > 0 { parts.append(.init("\(Format.number(marked)) marked  ", .marked)) }

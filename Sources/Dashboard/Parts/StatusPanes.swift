@@ -13,7 +13,7 @@ struct SyncPane: Sendable {
   /// Draws as much as there is room for, the most important first.
   func draw(on grid: inout Grid, in area: Rect) {
     guard let status = world.status else {
-      let text = world.readFailure.map { StyledText($0, .error) } ?? StyledText("loading…", .dim)
+      let text = StyledText(world.readFailure ?? "", .error)
       for (line, part) in wrap(text, to: area.width, grid.glyphs).enumerated() { grid.put(part, in: area.row(line)) }
       return
     }
@@ -155,9 +155,7 @@ struct AccountPane: Sendable {
   init(_ world: World) { self.world = world }
 
   func draw(on grid: inout Grid, in area: Rect) {
-    guard let status = world.status else {
-      return grid.put(StyledText(world.readFailure == nil ? "loading…" : "", .dim), in: area.row(0))
-    }
+    guard let status = world.status else { return }
     grid.draw(KeyValues(pairs(status).map { KeyValues.Pair($0.0, $0.1) }), in: area)
   }
 
