@@ -10,6 +10,7 @@ final class TerminalSample {
   private var ending: CheckedContinuation<Void, Never>?
   private var theme = Theme.builtIn[0]
   private var selection = 0
+  private var offset = 0
   private var status = "ready"
   private var showsColors = false
   private var sent: [Int] = []
@@ -24,7 +25,7 @@ final class TerminalSample {
     present()
     await withCheckedContinuation { ending = $0 }
     screen.close()
-    print("sent", sent.map(String.init).joined(separator: " "))
+    print("sent", sent.map(String.init).joined(separator: ","))
   }
 
   private func handle(_ event: TerminalScreen.Event) {
@@ -65,12 +66,22 @@ final class TerminalSample {
 
   private func drawList(on grid: inout Grid, in area: Rect) {
     grid.draw(Box(title: "Queue", note: "50", isFocused: true), in: area)
-    let rows = (0..<50).map { row in
+    let inside = Box.inside(area)
+    let visible = Table.visibleRows(in: inside)
+    offset = Table.offset(showing: selection, from: offset, visible: visible, total: 50)
+    let rows = (offset..<50).prefix(visible).map { row in
       Table.Row(["\(1000 + row)", StyledText("pending", .pending), "Task/t\(row)", StyledText("ready", .dim)])
     }
     let columns: [Table.Column] = [.init("ID", .fixed(4)), .init("STATE", .fixed(8)), .init("RECORD"), .init("WHY")]
-    let table = Table(columns: columns, rows: rows, selection: selection, isFocused: true)
-    grid.draw(table, in: Box.inside(area))
+    let table = Table(
+      columns: columns,
+      rows: rows,
+      offset: offset,
+      total: 50,
+      selection: selection,
+      isFocused: true
+    )
+    grid.draw(table, in: inside)
   }
 
   // MARK: - Colours

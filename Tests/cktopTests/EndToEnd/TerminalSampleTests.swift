@@ -15,16 +15,19 @@ import Testing
     let terminal = try await start()
     defer { terminal.close() }
 
-    try await terminal.type("j")
-    try await terminal.screen { $0.contains("▌  1001") }
+    // The list has 20 visible rows: the cursor moves 19 times before each key scrolls by one row.
+    try await terminal.type(String(repeating: "j", count: 25))
+    try await terminal.screen { $0.contains("▌  1025") }
     try await terminal.type("x", "q")
-    let screen = try await terminal.screen { $0.contains(/sent [0-9 ]+/) }
+    let screen = try await terminal.screen { $0.contains(/sent [0-9,\n]+,0\n/) }
 
-    let sent = try #require(screen.firstMatch(of: /sent ([0-9 ]+)/)).1.split(separator: " ").compactMap { Int($0) }
-    try #require(sent.count == 3)
-    #expect((1...6000).contains(sent[0]))
-    #expect((1...400).contains(sent[1]))
-    #expect(sent[2] == 0)
+    let text = try #require(screen.firstMatch(of: /sent ([0-9,\n]+)/)).1
+    let sent = text.replacing("\n", with: "").split(separator: ",").compactMap { Int($0) }
+    try #require(sent.count == 27)
+    #expect((1...3200).contains(sent[0]))
+    #expect((1...101).contains(sent[1...19].max() ?? 0))
+    #expect((1...254).contains(sent[20...25].max() ?? 0))
+    #expect(sent[26] == 0)
   }
 
   @Test(.timeLimit(.minutes(15)))
