@@ -118,6 +118,8 @@ import Testing
     try look()
     for step in 1...Self.count {
       let key = Self.keys.randomElement(using: &random) ?? .unknown
+      // The palette can quit.
+      if app.hasEnded { app = App() }
       let wasAsked = app.top is Question
       asked = try named()
       if step % 97 == 0 {
