@@ -127,6 +127,22 @@ struct AppTests {
     #expect(session.commands == [.perform(.retry, .ids([11])), .perform(.retry, .ids([12]))])
   }
 
+  @Test func `a question about rows that were not shown yet is not answered by keys typed before`() {
+    var session = Session(Sample.world { $0.data = Sample.data(Self.failed(3)) })
+    session.type("/total")
+    session.type(.enter)
+    session.type("dy")
+    var listing = QueueListing()
+    listing.filter = .words(["total"])
+    var data = session.world.data
+    data.queue = Sample.page(Self.failed(3), listing)
+    session.show(data)
+
+    #expect(session.commands.isEmpty && session.top is Question)
+    session.type("y")
+    #expect(session.commands.count == 1)
+  }
+
   @Test func `R asks with the number, and Enter is the safe answer`() {
     var session = Session()
     session.type("R")

@@ -63,7 +63,11 @@ struct App: Sendable {
     if !held.isEmpty, !top.isWaiting(world) {
       let keys = held
       held = []
-      for key in keys { effects += press(key, world) }
+      for key in keys {
+        effects += press(key, world)
+        // A question about rows that nobody had seen is not answered by keys that were typed before.
+        if top is Question { break }
+      }
     }
     return effects
   }
