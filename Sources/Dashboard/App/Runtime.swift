@@ -92,7 +92,6 @@ final class Runtime {
     world.progress = service.progress
     world.readFailure = service.readFailure.map { service.redact(setting.message($0).sentence) }
     world.syncFailure = service.syncFailure.map { service.redact(setting.message($0)) }
-    world.themeName = theme.name
   }
 
   private func take(_ receipt: Receipt) {

@@ -4,9 +4,9 @@ import Facts
 import Foundation
 import TerminalUI
 
-/// What screens read: the store as it was read last, the clock and the settings. Only `Runtime` changes it.
+/// The input of the screens: the store as last read, the clock and the settings. Only `Runtime` changes it.
 struct World: Sendable {
-  /// What was read for the scope that the screens asked for.
+  /// The data read for the scope that the screens requested.
   var data = ViewData()
   /// Milliseconds since 1970.
   var now: Int64
@@ -29,7 +29,6 @@ struct World: Sendable {
   var syncFailure: String?
   /// The progress of a long command.
   var progress: CommandProgress?
-  var themeName = ""
   /// The faults of the demo, each with its key.
   var faults: [DemoHint] = []
   /// This process's ID.

@@ -9,7 +9,7 @@ import TerminalUI
 protocol Inspector: Sendable {
   /// Nil while it is being read.
   var items: [InspectorItem]? { get }
-  /// What to say when nothing is known of it.
+  /// The text to show if the store does not know the object.
   var missing: String { get }
 }
 
@@ -31,17 +31,6 @@ struct InspectorField: Hashable, Sendable {
   var value: FieldValue?
   var type: String
   var isUnsent: Bool
-}
-
-extension InspectorItem {
-  /// The name of the field that it shows.
-  var field: String? {
-    switch self {
-    case .sides(let row): row.name
-    case .field(let field): field.name
-    case .text, .heading, .sidesHeader: nil
-    }
-  }
 }
 
 extension Inspector {

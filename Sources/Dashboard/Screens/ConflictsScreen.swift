@@ -109,18 +109,7 @@ struct ConflictsScreen: Screen {
     case .allAlike: return resolveAlike(conflict, all)
     case .wholeValue:
       guard conflict.fields.indices.contains(field) else { return [] }
-      let row = Self.row(conflict.fields[field], nil, conflict)
-      return [
-        .push(
-          ValueScreen(
-            row.name,
-            [
-              ("Base", row.base.shown, .base), ("Local", row.local.shown, .local),
-              ("Server", row.server.shown, .server),
-            ]
-          )
-        )
-      ]
+      return [.push(Self.row(conflict.fields[field], nil, conflict).whole)]
     case .copy: return [.effect(.copy(text(conflict)))]
     default: break
     }
@@ -268,7 +257,7 @@ struct ConflictsScreen: Screen {
     return [.init(local, .local), .init("   "), .init(server, .server)]
   }
 
-  /// What the choices made so far would save.
+  /// The fields that the choices made so far would save.
   private func willBeSaved(_ conflict: Conflict) -> StyledText {
     let sides = sides(conflict)
     guard sides.count == conflict.fields.count else {
@@ -282,10 +271,9 @@ struct ConflictsScreen: Screen {
   }
 
   private func text(_ conflict: Conflict) -> String {
-    let rows = conflict.fields.map { Self.row($0, nil, conflict) }
-    let lines = rows.map { [$0.name, $0.base.shown, $0.local.shown, $0.server.shown].joined(separator: "\t") }
-    return (["\(conflict.type)/\(conflict.key.name)\t\(conflict.key.zone)", "FIELD\tBASE\tLOCAL\tSERVER"] + lines)
-      .joined(separator: "\n")
+    let lines = conflict.fields.map { Self.row($0, nil, conflict).line }
+    let title = "\(conflict.type)/\(conflict.key.name)\t\(conflict.key.zone)"
+    return ([title, FieldTable.Row.header] + lines).joined(separator: "\n")
   }
 }
 

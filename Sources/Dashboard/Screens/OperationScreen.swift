@@ -140,7 +140,7 @@ struct RecordScreen: Screen {
     }
   }
 
-  /// What Enter opens: the record that the selected field refers to, else the record's operation.
+  /// The screen that Enter opens: the record that the selected field refers to, else the record's operation.
   private func target(_ world: World) -> (any Screen)? {
     let inspector = inspector(world)
     if let items = inspector.items, items.indices.contains(state.cursor), case .field(let field) = items[state.cursor],
@@ -173,14 +173,23 @@ extension Inspector {
   func whole(_ index: Int) -> ValueScreen? {
     guard let items, items.indices.contains(index) else { return nil }
     switch items[index] {
-    case .sides(let row):
-      return ValueScreen(
-        row.name,
-        [("Base", row.base.shown, .base), ("Local", row.local.shown, .local), ("Server", row.server.shown, .server)]
-      )
+    case .sides(let row): return row.whole
     case .field(let field): return ValueScreen(field.name, [(field.type, field.value?.text ?? "cleared", .text)])
     case .text, .heading, .sidesHeader: return nil
     }
+  }
+}
+
+extension FieldTable.Row {
+  /// The line above rows that are copied.
+  static let header = "FIELD\tBASE\tLOCAL\tSERVER"
+
+  /// The row as a line to be copied.
+  var line: String { [name, base.shown, local.shown, server.shown].joined(separator: "\t") }
+
+  /// The screen with the three values in full.
+  var whole: ValueScreen {
+    ValueScreen(name, [("Base", base.shown, .base), ("Local", local.shown, .local), ("Server", server.shown, .server)])
   }
 }
 
@@ -191,8 +200,8 @@ extension [InspectorItem] {
       switch item {
       case .text(let text): text.plain
       case .heading(let text): text
-      case .sidesHeader: "FIELD\tBASE\tLOCAL\tSERVER"
-      case .sides(let row): [row.name, row.base.shown, row.local.shown, row.server.shown].joined(separator: "\t")
+      case .sidesHeader: FieldTable.Row.header
+      case .sides(let row): row.line
       case .field(let field): [field.name, field.value?.text ?? "", field.type].joined(separator: "\t")
       }
     }.joined(separator: "\n")

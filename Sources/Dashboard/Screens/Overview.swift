@@ -48,9 +48,7 @@ struct Overview: Screen {
     case .previousPane: focus = focus.next(-1)
     case .zoom: return [.push(full(focus))]
     case .open where focus == .sync || focus == .account: return [.push(full(focus))]
-    case .problems where focus != .queue:
-      focus = .queue
-      return queue.act(id, world, visible: visible(.queue, world)) ?? []
+    case .problems where focus != .queue: return performOnQueue(id, world)
     case .back: _ = focus == .records ? records.clear() : queue.clear()
     default:
       switch focus {
