@@ -10,7 +10,7 @@
 /// Bits of the attributes: bold and dim, which blanks do not show, and underline and reverse.
 enum { WEIGHT = 1 << 1 | 1 << 2, LINE = 1 << 4 | 1 << 7 };
 
-/// What SGR sets. The colours of text and ground are parameters such as "38;5;247", or empty for the default.
+/// The look that SGR sets. The colours of text and ground are parameters such as "38;5;247", or empty for the default.
 struct look {
   unsigned attributes;
   char colors[2][24];

@@ -66,7 +66,7 @@ void cknc_frame_drop(void);
 void cknc_colors_start(int options);
 
 // economy.c
-/// Forgets the look that the terminal has, because somebody else wrote on the screen.
+/// Forgets the look that the terminal has, because another program wrote on the screen.
 void cknc_economy_forget(void);
 
 // description.c

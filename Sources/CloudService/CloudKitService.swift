@@ -17,7 +17,7 @@ public import Observation
 @MainActor
 @Observable
 public final class CloudKitService {
-  /// The latest data for the scope that is watched; the status alone as long as nobody watches.
+  /// The latest data for the watched scope; the status alone while none is watched.
   package private(set) var data = ViewData()
   /// The progress of the command that runs, if it changes many operations.
   package internal(set) var progress: CommandProgress?

@@ -15,7 +15,7 @@ final class ListSearcher<Search: ListSearch> {
   private let reader: @MainActor () -> StoreReader?
   /// The part to show; nil if the list is not searched.
   private var part: Part?
-  /// What has been found of the listing: everything, or while it is searched for the first time, what is known so far.
+  /// The rows found for the listing: all of them or, during the first search, those found so far.
   private(set) var found: Search?
   /// Changes with each page that is published.
   private(set) var version = 0

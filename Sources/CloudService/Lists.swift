@@ -54,7 +54,7 @@ package struct ViewScope: Hashable, Sendable {
   package init() {}
 }
 
-/// What was read for a scope, all of it in one transaction; searches follow in later ones.
+/// The data read for a scope in one transaction; results of searches follow in later ones.
 package struct ViewData: Hashable, Sendable {
   /// Nil until the store was read for the first time.
   package var status: StoreStatus?

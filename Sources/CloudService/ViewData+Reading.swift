@@ -1,6 +1,6 @@
 import CloudSync
 
-/// What has been found of the lists that are searched.
+/// The results so far of the lists that are searched.
 struct Found: Sendable {
   var queue: QueueSearch?
   var records: RecordSearch?

@@ -3,7 +3,7 @@ package import TerminalUI
 /// A display for tests: keeps what it is asked to show and do.
 @MainActor
 package final class RecordingDisplay: Display {
-  /// What was shown by one call of `present`.
+  /// A frame shown by one call of `present`.
   package struct Frame: Sendable, Equatable {
     package var grid: Grid
     package var theme: Theme

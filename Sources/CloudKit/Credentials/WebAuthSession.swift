@@ -69,7 +69,7 @@ final class WebAuthSession: Sendable {
     }
   }
 
-  /// Begins anew with the token of a sign-in; with nil, nobody is signed in.
+  /// Starts again with the token of a sign-in; with nil, nobody is signed in.
   func begin(with token: String?) {
     changes.withLock { _ in
       let former = current

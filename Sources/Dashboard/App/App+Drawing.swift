@@ -19,7 +19,7 @@ extension App {
     return frame
   }
 
-  /// What is left where there is room for little.
+  /// Draws the verdict alone, for a terminal that is too small for more.
   private func drawVerdict(_ world: World, on grid: inout Grid) {
     TopLine(world: world, path: []).draw(on: &grid, in: grid.bounds.row(0))
     let (text, role) = world.badge
@@ -57,7 +57,7 @@ extension App {
     frame.grid.draw(KeyHints(hints(world), note: text), in: inside)
   }
 
-  /// What takes the place of the keys: the progress of a command, what happened last, or that the screen is stale.
+  /// The text shown in place of the keys: the progress of a command, the last event, or a warning that the screen is stale.
   private func footerText(_ world: World) -> StyledText? {
     if let progress = world.progress {
       return StyledText(
@@ -73,7 +73,7 @@ extension App {
     return StyledText("Stale: the store cannot be read (\(failure))", .error)
   }
 
-  /// What the overview's footer leaves to the help, because the keys for the whole store matter more there.
+  /// Commands that the overview's footer leaves out, because the keys for the whole store matter more there.
   private static let leftOut: Set<CommandID> = [
     .open, .discard, .retryAll, .pauseThese, .causes, .mark, .markRange, .markAll, .invertMarks, .order, .nextTab,
     .copy,

@@ -25,7 +25,7 @@ struct App: Sendable {
 
   // MARK: - What is read
 
-  /// What is to be read for the screens that are visible.
+  /// The data that the visible screens need.
   func scope(_ world: World) -> ViewScope {
     guard let base = stack.lastIndex(where: { !$0.isOverlay }) else { return ViewScope() }
     return stack[base].wants(world)
@@ -38,7 +38,7 @@ struct App: Sendable {
     return moments.filter { $0 > world.now }.min()
   }
 
-  /// The next moment at which the store is to be read again although nobody writes it: the end of a wait.
+  /// The next moment at which the store has to be read again although no process writes it: the end of a wait.
   static func nextReading(_ world: World) -> Int64? {
     guard let status = world.status else { return nil }
     let ends = status.throttles.map(\.until) + [status.nextActionAt, status.changeThrottledUntil].compactMap { $0 }
@@ -65,7 +65,7 @@ struct App: Sendable {
       held = []
       for key in keys {
         effects += press(key, world)
-        // A question about rows that nobody had seen is not answered by keys that were typed before.
+        // Keys typed before the rows were shown must not answer a question about them.
         if top is Question { break }
       }
     }
@@ -78,7 +78,7 @@ struct App: Sendable {
 
   private mutating func take(_ receipt: Receipt, _ world: World) {
     for index in stack.indices { stack[index].take(receipt) }
-    // What could not be undone can be tried again.
+    // A failed undo can be tried again.
     if case .undo(let ids) = receipt.command, receipt.failure != nil { undoable.append(ids) }
     guard receipt.failure == nil, !receipt.ids.isEmpty else { return }
     let isDiscard = receipt.verb == .discard
@@ -98,7 +98,7 @@ struct App: Sendable {
 
   private mutating func press(_ key: Key, _ world: World) -> [Effect] {
     guard !hasEnded else { return [] }
-    // What the last key did is old news.
+    // The message of the last key is out of date.
     notice = nil
     if key == .ctrl("c") { return quit(.signal(SIGINT)) }
     if key == .ctrl("z") { return [.suspend(wholeGroup: true)] }

@@ -71,7 +71,7 @@ package final class Dashboard {
   private let setting: Setting
   private let demo: (any DemoControls)?
   private var runtime: Runtime?
-  /// What happened before there was a runtime.
+  /// Messages that arrived before the runtime was created.
   private var early: [Message] = []
 
   package init(service: CloudKitService, setting: Setting, demo: (any DemoControls)? = nil) {

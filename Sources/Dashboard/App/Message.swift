@@ -18,7 +18,7 @@ enum Message: Sendable {
   case ended(Dashboard.End)
 }
 
-/// What `Runtime` does for the app.
+/// An action that `Runtime` carries out for the app.
 enum Effect: Hashable, Sendable {
   case give(ServiceCommand)
   case stopSyncing
@@ -32,7 +32,7 @@ enum Effect: Hashable, Sendable {
   case quit(Dashboard.End)
 }
 
-/// What a screen wants after a command.
+/// An action that a screen requests after a command.
 enum Step: Sendable {
   case effect(Effect)
   case push(any Screen)

@@ -34,7 +34,7 @@ struct Command: Hashable, Sendable {
   var keys: [Key]
   /// The label in the footer and the palette.
   var title: String
-  /// What it does, in one sentence without a full stop.
+  /// The effect of the command, in one sentence without a full stop.
   var help: String
   var scopes: KeyScope
   /// Whether it changes something and is refused in read-only mode.

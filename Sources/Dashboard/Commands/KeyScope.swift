@@ -1,4 +1,4 @@
-/// Where a key means something. A screen has one or more scopes, and a command works on the screens that share one with it.
+/// The places where keys work. A screen has one or more scopes, and a command works on screens that share one with it.
 struct KeyScope: OptionSet, Hashable, Sendable {
   let rawValue: Int
 
@@ -6,7 +6,7 @@ struct KeyScope: OptionSet, Hashable, Sendable {
   static let everywhere = KeyScope(rawValue: 1)
   /// The panes of the overview.
   static let panes = KeyScope(rawValue: 1 << 1)
-  /// Whatever has a cursor or can be scrolled.
+  /// Screens with a cursor or that can be scrolled.
   static let moving = KeyScope(rawValue: 1 << 2)
   /// Lists of operations or records.
   static let list = KeyScope(rawValue: 1 << 3)
@@ -19,13 +19,13 @@ struct KeyScope: OptionSet, Hashable, Sendable {
   static let syncing = KeyScope(rawValue: 1 << 8)
   /// Tables of fields.
   static let fields = KeyScope(rawValue: 1 << 9)
-  /// What can be opened with Enter.
+  /// Screens on which Enter opens something.
   static let opening = KeyScope(rawValue: 1 << 10)
   /// A question that is answered with y or n.
   static let question = KeyScope(rawValue: 1 << 11)
-  /// What can be left with Esc: everything over the overview, and its filter.
+  /// Screens that Esc closes, and the overview, whose filter Esc clears.
   static let closing = KeyScope(rawValue: 1 << 12)
-  /// What something can be copied from.
+  /// Screens from which something can be copied.
   static let copying = KeyScope(rawValue: 1 << 13)
   /// The demo.
   static let demo = KeyScope(rawValue: 1 << 14)

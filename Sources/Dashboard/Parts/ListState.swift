@@ -100,7 +100,7 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
     marks = .some([:])
   }
 
-  /// Where a command moves to; nil if it is no move.
+  /// The row to which a command moves; nil if it does not move.
   static func target(of id: CommandID, from row: Int, visible: Int, total: Int) -> Int? {
     switch id {
     case .down: row + 1

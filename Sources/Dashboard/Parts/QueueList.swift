@@ -71,7 +71,7 @@ extension RowList where Kind == QueueKind {
     }
   }
 
-  /// What an export writes: the marked operations, else all that the list shows.
+  /// The operations that an export writes: the marked ones, else all that the list shows.
   private var exported: Export {
     switch state.marks {
     case .some(let marked): marked.isEmpty ? .allOperations(listing, except: []) : .operations(marked.keys.sorted())

@@ -31,7 +31,7 @@ struct RowList<Kind: ListKind>: Sendable {
 
   // MARK: - Rows
 
-  /// What was read for this list as it is listed now; nil while it is being read.
+  /// The page read for the current listing; nil while it is being read.
   func page(_ world: World) -> ListPage<Kind.Listing, Kind.Row>? {
     Kind.page(world.data).flatMap { $0.listing == listing ? $0 : nil }
   }

@@ -53,7 +53,7 @@ extension World {
     if case .failed = verdict, let conflicts = status?.queue.conflicts, conflicts > 0 {
       text += "  \(Words.count(conflicts, "conflict"))"
     }
-    // What a person decides must not hide that nothing moves.
+    // A failure or a conflict must not hide that nothing is sent.
     if let status {
       let isSyncing = status.driver?.isLive == true || syncing != .off
       if status.isPaused {
@@ -120,7 +120,7 @@ struct VerdictLine: Sendable {
 /// The top line: where we are and how it is.
 struct TopLine: Sendable {
   let world: World
-  /// What the user has opened, from the overview on.
+  /// The titles of the open views, from the overview on.
   let path: [String]
 
   func draw(on grid: inout Grid, in area: Rect) {
@@ -136,7 +136,7 @@ struct TopLine: Sendable {
     let place = "  \(world.scope.container)  "
     let rest = "\(world.scope.database.rawValue)\(world.isReadOnly ? "  read-only" : "")\(crumbs)"
     let needed = 6 + cells(place) + cells(rest) + 14
-    // Where it is narrow, the view counts more than the container.
+    // If there is little room, the view is shown instead of the container.
     if needed <= room.width || path.isEmpty { spans.append(.init(place)) } else { spans.append(.init("  ")) }
     spans.append(isProduction ? .init(" PRODUCTION ", style: Style(.badge)) : .init("development", .dim))
     spans.append(.init("  \(rest)"))

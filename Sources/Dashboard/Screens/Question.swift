@@ -6,7 +6,7 @@ import TerminalUI
 
 /// A question before something that cannot be seen through at a glance. Enter is the safe answer.
 struct Question: Screen {
-  /// What is asked, with the versions that were on the screen.
+  /// The subject of the question, with the versions that were on the screen.
   enum Kind: Hashable, Sendable {
     case discardOne(QueueRow)
     case discard(Selection, versions: [Int64: String], count: Int, isMarked: Bool)

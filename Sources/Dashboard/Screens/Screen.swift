@@ -5,12 +5,12 @@ import TerminalUI
 ///
 /// A new view is a file with a type of this protocol, and the command that opens it.
 protocol Screen: Sendable {
-  /// What the top line says after the store's name; nil on the overview and on what lies over another screen.
+  /// The view's name in the top line; nil for the overview and for screens drawn over another one.
   var title: String? { get }
   var scopes: KeyScope { get }
   /// Whether it lies over the screen below it, which stays visible.
   var isOverlay: Bool { get }
-  /// What is to be read for it.
+  /// The data that the screen needs.
   func wants(_ world: World) -> ViewScope
   /// Follows other data or another size.
   mutating func follow(_ world: World)
@@ -48,7 +48,7 @@ extension Screen {
 /// A drawn screen.
 struct Frame: Hashable, Sendable {
   var grid: Grid
-  /// Where the cursor is while a text is typed.
+  /// The position of the cursor while a text is typed.
   var cursor: Position?
 }
 

@@ -21,7 +21,7 @@ public struct FieldTable: Widget {
     public var isMissing: Bool
     /// Whether the value is another than the base's.
     public var isChanged: Bool
-    /// What is wrong with the value, such as its type; nil if nothing is.
+    /// The error in the value, such as its type; nil if there is none.
     public var error: String?
 
     /// Makes a value.

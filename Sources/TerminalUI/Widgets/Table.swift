@@ -61,7 +61,7 @@ public struct Table: Widget {
   public var marked: Set<Int>
   /// Whether the keyboard moves the selection.
   public var isFocused: Bool
-  /// What to say instead of the header when there are no rows.
+  /// The text shown instead of the header if there are no rows.
   public var emptyText: String
 
   /// Makes a table. Without `total`, `rows` are the whole list.
@@ -143,7 +143,7 @@ public struct Table: Widget {
       shown.remove(at: shown.lastIndex { columns[$0].priority == least } ?? 0)
     }
     let fitting = shown.map { columns[$0] }
-    // What is left after every column has got its minimum is dealt out to the flexible ones.
+    // The flexible columns share the cells that are left after every column has its minimum.
     let spare = room.width - fitting.reduce(-gap) { $0 + $1.minimum + gap }
     let shares = Length.deal(spare, to: fitting.map { $0.width.fixed == nil ? $0.width : .fixed(0) })
     let widths = zip(fitting, shares).map { Length.fixed($0.minimum + $1) }
