@@ -43,8 +43,8 @@ package struct ViewScope: Hashable, Sendable {
   /// The number of conflicts.
   package var conflicts: Int?
   package var zones = false
-  /// The number of events.
-  package var events: Int?
+  package var events: ListPart<EventListing>?
+  package var dropped: ListPart<DroppedListing>?
   package var throughput = false
   /// Everything about this operation.
   package var operation: Int64?
@@ -64,8 +64,9 @@ package struct ViewData: Hashable, Sendable {
   /// The oldest.
   package var conflicts: Window<Conflict>?
   package var zones: [ZoneRow]?
-  /// Newest first.
-  package var events: [EventRow]?
+  /// The newest events.
+  package var events: ListPage<EventListing, EventRow>?
+  package var dropped: ListPage<DroppedListing, DroppedRow>?
   /// The minutes of the last 24 hours in which something happened, oldest first.
   package var throughput: [Throughput]?
   /// Everything about one operation, with its number; the detail is nil if nothing knows it.

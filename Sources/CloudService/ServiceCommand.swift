@@ -17,6 +17,8 @@ package enum ServiceCommand: Hashable, Sendable {
   case resolveAll([Int64: String], take: ConflictSide, fields: [String: ConflictSide])
   /// Restores what discards and resolutions dropped of these operations.
   case undo([Int64])
+  /// Restores all dropped changes of a list except some, as they are when the command runs.
+  case undoAll(DroppedListing, except: Set<Int64>)
   /// Accepts or restores the deletions on hold in a zone, unless their version has changed.
   case acceptDeletions(ZoneKey, version: String)
   case restoreDeletions(ZoneKey, version: String)
@@ -125,7 +127,13 @@ extension ServiceCommand {
       receipt.skipped = outcome.skipped.mapValues(Obstacle.inWords)
       for conflict in outcome.moved { receipt.skipped[conflict.id] = .changed(state: OperationState.conflict.rawValue) }
       receipt.gone = outcome.unknown
-    case .undo(let ids):
+    case .undo, .undoAll:
+      let ids =
+        switch self {
+        case .undoAll(let listing, let others): try store.undoable(listing, except: others)
+        case .undo(let ids): ids
+        default: [Int64]()
+        }
       let result = try store.undo(ids, actor: actor) { done, total in
         progress(CommandProgress(self, done: done, total: total))
         return true

@@ -23,7 +23,17 @@ extension ViewData {
     causes = try scope.causes.map(view.causes)
     conflicts = try scope.conflicts.map { try view.conflicts(limit: $0) }
     zones = try scope.zones ? view.zones() : nil
-    events = try scope.events.map { try view.events(limit: $0) }
+    events = try scope.events.map { part in
+      let rows = try view.events(part.listing, limit: part.limit)
+      return ListPage(
+        part.listing,
+        Window(total: rows.count, offset: 0, rows: rows),
+        isCounted: rows.count < part.limit
+      )
+    }
+    dropped = try scope.dropped.map { part in
+      ListPage(part.listing, try view.dropped(part.listing, offset: part.offset, limit: part.limit))
+    }
     throughput = try scope.throughput ? view.throughput() : nil
     operation = try scope.operation.map { Read($0, try view.detail(of: $0)) }
     record = try scope.record.map { Read($0, try view.detail(of: $0)) }
@@ -38,7 +48,8 @@ extension ViewData {
     causes = scope.causes.map { _ in [] }
     conflicts = scope.conflicts.map { _ in .empty }
     zones = scope.zones ? [] : nil
-    events = scope.events.map { _ in [] }
+    events = scope.events.map { ListPage($0.listing, .empty) }
+    dropped = scope.dropped.map { ListPage($0.listing, .empty) }
     throughput = scope.throughput ? [] : nil
     operation = scope.operation.map { Read($0, nil) }
     record = scope.record.map { Read($0, nil) }

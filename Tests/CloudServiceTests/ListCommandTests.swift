@@ -80,6 +80,18 @@ import Testing
     #expect((all[2].failure as? StoreError)?.kind == .invalid && all[2].changed == 0)
   }
 
+  @Test func `all that can be undone is undone, except what is named`() async throws {
+    try enqueue(["a", "b", "c"])
+    _ = await receipts(.perform(.discard, .ids([1, 2, 3])))
+    let rows = try store.view { try $0.dropped(DroppedListing(), offset: 0, limit: 9).rows }
+    let second = try #require(rows.first { $0.change.operation == 2 })
+
+    let receipt = try #require(await receipts(.undoAll(DroppedListing(), except: [second.id])).first)
+
+    #expect(receipt.ids.sorted() == [1, 3])
+    #expect(Set(try store.operations().rows.map(\.key.name)) == ["a", "c"])
+  }
+
   @Test func `a zone is paused and resumed by the state that it has`() async throws {
     try enqueue(["a"])
 

@@ -69,6 +69,25 @@ import Testing
     #expect(commands == ["undo 1199", "discard 1200"])
   }
 
+  @Test func `what can be undone is listed in windows, found by words, and undone by its listing`() throws {
+    let world = try World()
+    let device = try world.device("mine")
+    let ids = Array(1...Int64(30))
+    _ = try device.store.enqueue(ids.map { world.put("r\($0)", ["title": .string($0 == 7 ? "seven" : "other")]) })
+    _ = try device.store.perform(.discard, on: .ids(ids), actor: "ana")
+    var words = DroppedListing()
+    words.filter = .words(["seven"])
+
+    let window = try device.store.view { try $0.dropped(DroppedListing(), offset: 10, limit: 5) }
+    #expect(window.total == 30 && window.rows.count == 5)
+    #expect(window.rows.map(\.id) == window.rows.map(\.id).sorted(by: >))
+    let found = try device.store.view { try $0.dropped(words, offset: 0, limit: 5) }
+    #expect(found.total == 1 && found.rows.map(\.change.operation) == [7])
+
+    #expect(try device.store.undoable(words, except: []) == [7])
+    #expect(try device.store.undoable(DroppedListing(), except: Set(window.rows.map(\.id))).count == 25)
+  }
+
   @Test func `the next edit of the record ends the undo and not the memory`() async throws {
     let (world, device, id) = try await lost(theirs: { $0.put("a", ["x": .int64(1)]) }) {
       $0.put("a", ["x": .int64(2)])
@@ -112,6 +131,8 @@ import Testing
     try await device.sync()
     return (world, device)
   }
+
+  private struct Unexpected: Error {}
 
   @Test func `what an operator discarded can be had back until the next edit`() async throws {
     let (world, device) = try await known()
@@ -164,11 +185,66 @@ import Testing
     let outcome = try device.store.resolve(id, take: .local, fields: ["x": .server], actor: "ana")
     #expect(outcome.resolution == preview)
     #expect(try device.store.dropped().map(\.changes) == [FieldChanges(values: ["x": .int64(2)])])
-    // Still in the queue: what was dropped joins what is to be sent.
+    // Still in the queue: the dropped field joins the changes to be sent, as a conflict.
     #expect(try device.store.undo(id, actor: "ana") == .enqueued(id))
+    let conflict = try #require(try device.store.conflict(id))
+    #expect(conflict.fields == [.init(name: "x", base: .int64(0), local: .int64(2), server: .int64(1))])
+    _ = try device.store.resolve(id, take: .local, actor: "ana")
     try await device.sync()
 
     #expect(world.onServer("a") == ["x": .int64(2), "y": .int64(2), "z": .int64(2)])
+  }
+
+  @Test(arguments: [true, false])
+  func `undoing a resolved or a discarded conflict opens it again and sends nothing`(_ isResolved: Bool) async throws {
+    let (world, device, id) = try await lost(.manual, theirs: { $0.put("a", ["x": .int64(1)]) }) {
+      $0.put("a", ["x": .int64(2)])
+    }
+    let before = try #require(try device.store.conflict(id))
+    if isResolved {
+      _ = try device.store.resolve(id, take: .server, actor: "ana")
+    } else {
+      _ = try device.store.perform(.discard, on: .ids([id]), actor: "ana")
+    }
+    try await device.sync()
+
+    let accepted = try device.store.undo(id, actor: "ana")
+    try await device.sync()
+
+    guard case .enqueued(let again) = accepted else { throw Unexpected() }
+    let after = try #require(try device.store.conflict(again))
+    #expect(after.fields == before.fields)
+    #expect(after.cause == before.cause)
+    #expect(world.onServer("a") == ["x": .int64(1), "y": .int64(0)])
+    #expect(try device.store.dropped() == [])
+  }
+
+  @Test func `undoing the discard of a deletion in conflict asks about the deletion again`() async throws {
+    let (world, device, id) = try await lost(.manual, theirs: { $0.put("a", ["x": .int64(1)]) }) { $0.delete("a") }
+    _ = try device.store.perform(.discard, on: .ids([id]), actor: "ana")
+
+    guard case .enqueued(let again) = try device.store.undo(id, actor: "ana") else { throw Unexpected() }
+    try await device.sync()
+
+    #expect(try device.store.conflict(again)?.kind == .delete)
+    #expect(world.onServer("a") != nil)
+  }
+
+  @Test func `an undone resolution is sent at once if the server has gone back to the base`() async throws {
+    let (world, device, id) = try await lost(.manual, theirs: { $0.put("a", ["x": .int64(1)]) }) {
+      $0.put("a", ["x": .int64(2)])
+    }
+    _ = try device.store.resolve(id, take: .server, actor: "ana")
+    let other = try world.device("third")
+    try await other.sync()
+    try other.store.accept(world.put("a", ["x": .int64(0)]))
+    try await other.sync()
+    try await device.sync()
+
+    _ = try device.store.undo(id, actor: "ana")
+    try await device.sync()
+
+    #expect(world.onServer("a") == ["x": .int64(2), "y": .int64(0)])
   }
 
   @Test func `a preview of a whole side tells what becomes of the change`() async throws {

@@ -58,7 +58,8 @@ struct AppTests {
     overviews += overviews.map { $0.union(.demo) }
     let screens: [any Screen] = [
       QueueScreen(), RecordsScreen(), OperationScreen(1), RecordScreen(RecordKey(Sample.zone, "a")), ConflictsScreen(),
-      ZonesScreen(), CausesScreen(), StatusScreen(.sync), HelpScreen(for: App()),
+      ZonesScreen(), CausesScreen(), SyncScreen(), AccountScreen(), EventsScreen(), UndoScreen(),
+      HelpScreen(for: App()),
       ValueScreen("a", []), Question(.retryAll(QueueListing(), filter: "")),
     ]
     return overviews + screens.flatMap { [$0.scopes, $0.isOverlay ? $0.scopes : $0.scopes.union(.demo)] }

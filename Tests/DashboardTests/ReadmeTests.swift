@@ -37,7 +37,7 @@ struct ReadmeTests {
       world.scope.environment = "production"
       world.data = Sample.data(operations)
       world.data.records = ListPage(RecordListing(), Window(total: 98_110, offset: 0, rows: records))
-      world.data.events = events
+      world.data.events = Sample.events(events)
       world.data.status?.identity = "_f684b3e89a634573e4989c85a4b643aa"
       world.data.status?.progress = Progress(phase: .send, done: 412, total: 1204, perSecond: 210)
       world.data.status?.queue.total = 798
@@ -96,7 +96,7 @@ struct ReadmeTests {
   // MARK: - The key table
 
   private enum Group: String, CaseIterable {
-    case syncing, lists, queue, conflicts, zones, questions, moving, overview, everywhere
+    case syncing, lists, queue, conflicts, zones, undo, questions, moving, overview, everywhere
 
     init(_ scopes: KeyScope) {
       self =
@@ -104,10 +104,12 @@ struct ReadmeTests {
         case .syncing: .syncing
         case .conflicts: .conflicts
         case .zones: .zones
+        case .undoing: .undo
         case .question: .questions
         case .panes: .overview
         case _ where scopes.isSubset(of: [.everywhere, .closing, .question, .demo]): .everywhere
         case _ where scopes.contains(.moving): .moving
+        case _ where scopes.contains(.records): .lists
         case _ where scopes.contains(.queue): .queue
         default: .lists
         }

@@ -37,14 +37,20 @@ enum Sample {
     data.records = ListPage(RecordListing(), Window(total: records.count, offset: 0, rows: records))
     data.zones = [ZoneRow(key: zone, state: "ready", records: 3, tokenAt: now - 60_000, lastFetchAt: now - 60_000)]
     data.conflicts = Window(total: 1, offset: 0, rows: [conflict])
-    data.events = [
+    data.events = events([
       EventRow(id: 2, at: now - 2_000, event: .error(code: "INTERNAL_ERROR", message: "oops")),
       EventRow(id: 1, at: now - 60_000, event: .command(verb: "flush", selection: "", count: 0)),
-    ]
+    ])
+    data.dropped = ListPage(DroppedListing(), Window(total: dropped.count, offset: 0, rows: dropped))
     data.throughput = (0..<40).map { minute in
       Throughput(at: now - (40 - minute) * 60_000, sent: Int(minute * 37 % 211), fetched: Int(minute * 11 % 41))
     }
     return data
+  }
+
+  /// The events of a list, all of them read.
+  static func events(_ rows: [EventRow], _ listing: EventListing = EventListing()) -> ListPage<EventListing, EventRow> {
+    ListPage(listing, Window(total: rows.count, offset: 0, rows: rows))
   }
 
   /// A page of a list of operations as it answers a listing.
@@ -153,6 +159,15 @@ enum Sample {
     )
   }
 
+  /// A discarded change, and the local side of a resolved conflict.
+  static var dropped: [DroppedRow] {
+    let (discarded, resolved) = (queued(21), queued(22))
+    return [
+      DroppedRow(id: 2, DroppedChange(discarded.changes, of: discarded, .discarded(by: "ana"), at: now - 30_000)),
+      DroppedRow(id: 1, DroppedChange(resolved.changes, of: resolved, .resolved(by: .person), at: now - 90_000)),
+    ]
+  }
+
   /// The first operation in full.
   static var detail: OperationDetail {
     var operation = queued(11)
@@ -198,7 +213,7 @@ enum Sample {
     )
   }
 
-  private static func queued(_ id: Int64) -> QueuedOperation {
+  static func queued(_ id: Int64) -> QueuedOperation {
     QueuedOperation(
       id: id,
       kind: .save,

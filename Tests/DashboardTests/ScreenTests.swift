@@ -161,6 +161,7 @@ import Testing
   @Test func `views say that they are loading, and claim nothing`() throws {
     for (name, keys) in [
       ("queue", "33"), ("records", "44"), ("conflicts", "c"), ("zones", "7"), ("causes", "C"), ("operation", "\n"),
+      ("events", "6"), ("undo", "8"),
     ] {
       var app = App()
       var world = Sample.world()
@@ -179,7 +180,7 @@ import Testing
   @Test func `every view at four sizes, empty and full`() throws {
     let views: [(String, String)] = [
       ("queue", "33"), ("records", "44"), ("sync", "11"), ("account", "22"), ("conflicts", "c"), ("zones", "7"),
-      ("help", "?"),
+      ("events", "6"), ("undo", "8"), ("help", "?"),
     ]
     for (name, keys) in views {
       for size in Self.allSizes {
@@ -195,6 +196,8 @@ import Testing
           world.data.records = ListPage(RecordListing(), .empty)
           world.data.conflicts = .empty
           world.data.zones = []
+          world.data.events = Sample.events([])
+          world.data.dropped = ListPage(DroppedListing(), .empty)
         },
         keys: keys
       )

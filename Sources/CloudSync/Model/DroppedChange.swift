@@ -10,8 +10,10 @@ package struct DroppedChange: Hashable, Sendable {
   package var type: String?
   /// The dropped field changes; empty for a delete.
   package var changes: FieldChanges
-  /// The base of fields with a merge rule: for a counter the difference was dropped.
+  /// The base of a conflict, or of the fields with a merge rule: for a counter the difference was dropped.
   package var base: [String: FieldValue]
+  /// The cause of the conflict in which it was dropped; undoing it opens the conflict again.
+  package var conflict: Cause?
   /// The dropped assets.
   package var assets: [QueuedAsset]
   package var cause: Cause
@@ -19,13 +21,14 @@ package struct DroppedChange: Hashable, Sendable {
   /// Whether it can be undone: the record has not been edited here since.
   package var isOpen = true
 
-  init(_ changes: FieldChanges, of operation: QueuedOperation, _ cause: Cause, at time: Int64) {
+  package init(_ changes: FieldChanges, of operation: QueuedOperation, _ cause: Cause, at time: Int64) {
     self.operation = operation.id
     kind = operation.kind
     key = operation.key
     type = operation.type
     self.changes = changes
-    base = operation.base.filter { changes.rules[$0.key] != nil }
+    conflict = operation.state == .conflict ? operation.cause : nil
+    base = conflict == nil ? operation.base.filter { changes.rules[$0.key] != nil } : operation.base
     assets = operation.assets.kept(by: changes)
     self.cause = cause
     at = time
@@ -40,4 +43,12 @@ package struct DroppedChange: Hashable, Sendable {
     }
     return result
   }
+}
+
+/// A dropped change with its number in the store.
+package struct DroppedRow: Hashable, Identifiable, Sendable {
+  package var id: Int64
+  package var change: DroppedChange
+
+  package init(id: Int64, _ change: DroppedChange) { (self.id, self.change) = (id, change) }
 }

@@ -120,6 +120,23 @@ package struct RecordListing: Hashable, Sendable {
   var words: [String] { if case .words(let words) = filter { words } else { [] } }
 }
 
+/// The dropped changes that a list shows, newest first: those that can be undone.
+package struct DroppedListing: Hashable, Sendable {
+  /// Dropped changes are found by words only.
+  package var filter = ListFilter.none
+
+  package init() {}
+
+  var words: [String] { if case .words(let words) = filter { words } else { [] } }
+}
+
+/// The events that a list shows, newest first.
+package struct EventListing: Hashable, Sendable {
+  package var filter = ListFilter.none
+
+  package init() {}
+}
+
 /// A record as the local copy has it, with everything that waits for it.
 package struct RecordDetail: Hashable, Sendable {
   /// The server's version; nil if the local copy has none.

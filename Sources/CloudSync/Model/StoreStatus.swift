@@ -201,7 +201,8 @@ package struct QueueRow: Hashable, Sendable, Identifiable {
 }
 
 /// Failed or retrying operations that share a cause.
-package struct QueueCause: Hashable, Sendable {
+package struct QueueCause: Hashable, Identifiable, Sendable {
+  package var id: String { filter }
   package var state: OperationState
   package var code: String?
   /// The server's message, with `…` for the name of the record.
@@ -285,7 +286,8 @@ package struct RecordRow: Hashable, Sendable {
 }
 
 /// A zone in the list of zones.
-package struct ZoneRow: Hashable, Sendable {
+package struct ZoneRow: Hashable, Identifiable, Sendable {
+  package var id: ZoneKey { key }
   package var key: ZoneKey
   package var state: String
   package var records: Int
@@ -295,10 +297,12 @@ package struct ZoneRow: Hashable, Sendable {
   package var held: HeldDeletions?
   /// Whether a rule pauses sending to the zone.
   package var isPaused = false
+  /// Whether it is being fetched from the start.
+  package var isFetchedFromStart = false
 }
 
 /// An entry of the event log.
-package struct EventRow: Hashable, Sendable {
+package struct EventRow: Hashable, Identifiable, Sendable {
   package var id: Int64
   package var at: Int64
   package var event: Event

@@ -326,6 +326,12 @@ extension QueuedOperation {
     cause = .conflict(conflict, rounds: conflictsEndlessly ? conflictRounds : nil)
   }
 
+  /// Makes it the conflict that it was before a decision.
+  mutating func reopenConflict(_ cause: Cause?, now: Int64) {
+    enterConflict(.fields([]), now: now)
+    if let cause { self.cause = cause }
+  }
+
   /// A conflict that recurs more often than this goes to a person.
   static let conflictRoundLimit = 8
 

@@ -79,6 +79,13 @@ package struct StoreView {
     return changes
   }
 
+  /// A window of the dropped changes that can be undone, newest first.
+  package func dropped(_ listing: DroppedListing, offset: Int, limit: Int) throws -> Window<DroppedRow> {
+    var window = try ledger.openDropped(listing, offset: offset, limit: limit)
+    for index in window.rows.indices { window.rows[index].change = redaction.redact(window.rows[index].change) }
+    return window
+  }
+
   // MARK: - Records and zones
 
   /// Records by zone, owner and name.
@@ -100,7 +107,8 @@ package struct StoreView {
         tokenAt: zone.tokenAt,
         lastFetchAt: zone.lastFetchAt,
         held: held.first { $0.zone == zone.key },
-        isPaused: paused.contains(zone.key)
+        isPaused: paused.contains(zone.key),
+        isFetchedFromStart: zone.readingAll
       )
     }
   }
@@ -116,6 +124,17 @@ package struct StoreView {
   package func events(matching filter: QueueFilter? = nil, after id: Int64 = 0, limit: Int? = nil) throws -> [EventRow]
   {
     try ledger.events(matching: EventQuery(filter: filter, now: now), after: id, limit: limit).map(redaction.redact)
+  }
+
+  /// The latest events of a list.
+  package func events(_ listing: EventListing, limit: Int) throws -> [EventRow] {
+    var query = EventQuery(now: now)
+    switch listing.filter {
+    case .none: break
+    case .words(let words): query.words = words
+    case .expression(let filter, _): query.filter = filter
+    }
+    return try ledger.events(matching: query, after: 0, limit: limit).map(redaction.redact)
   }
 }
 

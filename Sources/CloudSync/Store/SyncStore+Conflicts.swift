@@ -254,9 +254,10 @@ extension SyncStore {
 
   // MARK: - Dropped changes
 
-  /// Accepts the dropped changes of an operation again, as made now. Possible until the record is edited again.
+  /// Accepts the dropped changes of an operation again, as made now; those of a resolved or discarded conflict open the
+  /// conflict again, for a person. Possible until the record is edited again.
   ///
-  /// - Throws: `StoreError` if nothing was dropped, or the record has been edited since.
+  /// - Throws: `StoreError` if nothing was dropped, the record has been edited since, or it is being sent.
   package func undo(_ id: Int64, actor: String) throws(StoreError) -> Accepted {
     let now = now()
     return try write { ledger in
@@ -293,6 +294,13 @@ extension SyncStore {
     }
   }
 
+  /// The operations of the dropped changes in a list that can be undone, newest first.
+  ///
+  /// - Parameter others: dropped changes to leave out, by their numbers.
+  package func undoable(_ listing: DroppedListing, except others: Set<Int64>) throws(StoreError) -> [Int64] {
+    try read { try $0.openDroppedOperations(listing, except: others) }
+  }
+
   /// Accepts what was dropped of an operation again.
   private func restoreDropped(of id: Int64, now: Int64, _ ledger: Ledger) throws -> (Accepted, zone: String) {
     try claimQueue(ledger, restores: true)
@@ -325,8 +333,28 @@ extension SyncStore {
       ledger
     )
     if case .refused(let reason) = accepted { throw StoreError(.invalid, reason) }
+    if case .enqueued(let operation) = accepted, let dropped = open.last(where: { $0.conflict != nil }) {
+      try Self.reopenConflict(dropped, as: operation, now: now, ledger)
+    }
     try ledger.closeDropped(of: last.key)
     try ledger.changeActivity { $0.lastEnqueueAt = now }
     return (accepted, last.key.zone)
+  }
+
+  /// Makes an accepted operation a conflict again, unless the server's values are those of the base by now. The app is not
+  /// asked: it may have made the decision that was undone.
+  private static func reopenConflict(_ dropped: DroppedChange, as id: Int64, now: Int64, _ ledger: Ledger) throws {
+    guard var operation = try ledger.operation(id) else { return }
+    guard operation.state != .inFlight else {
+      throw StoreError(.invalid, "the rest of change \(id) is being sent; undo this when it has been sent")
+    }
+    let names = dropped.kind == .delete ? Set(dropped.base.keys) : dropped.changes.names
+    for name in names { operation.base[name] = dropped.base[name] }
+    let server = try ledger.record(operation.key)
+    var conflict = operation
+    conflict.reopenConflict(dropped.conflict, now: now)
+    guard Conflict(conflict, server: server).isContested else { return }
+    conflict.askedAbout = conflict.version(serverTag: server?.changeTag)
+    try ledger.update(conflict)
   }
 }

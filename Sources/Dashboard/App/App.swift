@@ -128,7 +128,7 @@ struct App: Sendable {
   }
 
   /// The scopes of commands that act on rows, or move among them.
-  private static let rowScopes: KeyScope = [.queue, .list, .opening, .copying, .moving, .conflicts]
+  private static let rowScopes: KeyScope = [.queue, .records, .list, .undoing, .opening, .copying, .moving, .conflicts]
 
   /// The scopes of the top screen.
   func scopes(_ world: World) -> KeyScope {
@@ -173,7 +173,9 @@ struct App: Sendable {
     case .view3: return view(.queue, world)
     case .view4: return view(.records, world)
     case .view5, .conflicts: return carryOut([.show(conflictsScreen.showing(top.conflict(world)))], world)
-    case .view7: return carryOut([.show(ZonesScreen())], world)
+    case .view6: return open(EventsScreen(), world)
+    case .view7: return open(ZonesScreen(), world)
+    case .view8: return open(UndoScreen(), world)
     case .syncOnce: return [.give(.sync)]
     case .keepSyncing:
       guard world.syncing == .always else {
@@ -201,6 +203,11 @@ struct App: Sendable {
       return carryOut([.push(overview.full(pane))], world)
     }
     return carryOut([.show(overview.full(pane))], world)
+  }
+
+  /// Opens a view, unless it is open.
+  private mutating func open(_ screen: any Screen, _ world: World) -> [Effect] {
+    stack.count == 2 && top.title == screen.title ? [] : carryOut([.show(screen)], world)
   }
 
   private mutating func carryOut(_ steps: [Step], _ world: World) -> [Effect] {

@@ -53,6 +53,15 @@ extension Command {
       isChange: true
     ),
     Command(.pauseZone, typed("p"), "pause zone", "Pause or resume sending to the zone", .zones, isChange: true),
+    // Undo
+    Command(
+      .restore,
+      typed("u") + [.enter],
+      "undo",
+      "Undo the marked changes, else the selected one",
+      .undoing,
+      isChange: true
+    ),
     // The queue
     Command(
       .retry,
@@ -93,19 +102,31 @@ extension Command {
     Command(.markRange, typed("v"), "range", "Mark a range: v here, move, v there", .list),
     Command(.markAll, typed("a"), "mark all", "Mark all rows in the filter; again: unmark all", .list),
     Command(.invertMarks, typed("*"), "invert", "Mark what is not marked, and unmark what is", .list),
-    Command(.filter, typed("/"), "filter", "Filter by words, or by an expression as --where takes it", .list),
-    Command(.problems, typed("!"), "problems", "Show only failed changes and conflicts", [.queue, .panes]),
-    Command(.order, typed("o"), "order", "Change the order of the list", .list),
+    Command(
+      .filter,
+      typed("/"),
+      "filter",
+      "Filter by words, or by an expression as --where takes it",
+      [.list, .filtering]
+    ),
+    Command(.problems, typed("!"), "problems", "Show only what failed, and conflicts", [.queue, .events, .panes]),
+    Command(.order, typed("o"), "order", "Change the order of the list", [.queue, .records]),
     Command(.nextTab, [.right], "tabs", "Show the next state only", .queue),
     Command(.previousTab, [.left], "", "Show the previous state only", .queue),
     Command(.copy, typed("y"), "copy", "Copy the marked rows, else the selected one", .copying),
-    Command(.export, typed("x"), "export", "Write the marked rows, else all in the filter, to a file", .list),
+    Command(
+      .export,
+      typed("x"),
+      "export",
+      "Write the marked rows, else all in the filter, to a file",
+      [.queue, .records]
+    ),
     Command(
       .undo,
       typed("u"),
       "undo",
       "Undo the last discard or resolution made here",
-      [.list, .operation, .conflicts],
+      [.queue, .records, .operation, .conflicts],
       isChange: true
     ),
     Command(.zoom, typed("z"), "zoom", "Open the pane in full", .panes),
@@ -147,7 +168,9 @@ extension Command {
     Command(.view3, typed("3"), "Queue", "Queue: focus its pane, and once more open it in full", .everywhere),
     Command(.view4, typed("4"), "Records", "Records: focus its pane, and once more open it in full", .everywhere),
     Command(.view5, typed("5"), "Conflicts", "Open the conflicts", .everywhere),
-    Command(.view7, typed("7"), "zones", "Open the zones", .everywhere),
+    Command(.view6, typed("6"), "Events", "Open the log of events", .everywhere),
+    Command(.view7, typed("7"), "Zones", "Open the zones", .everywhere),
+    Command(.view8, typed("8"), "Undo view", "Open the list of what can be undone", .everywhere),
     Command(.palette, typed(":"), "commands", "Find a command by name and run it", .everywhere),
     Command(.back, [.escape], "back", "Go back; on the overview clear the filter and the marks", .closing),
     Command(.theme, typed("t"), "next theme", "Switch to the next theme", .everywhere),

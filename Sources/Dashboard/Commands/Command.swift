@@ -3,7 +3,7 @@ import TerminalUI
 /// The commands of the dashboard.
 enum CommandID: String, Hashable, Sendable, CaseIterable {
   // Everywhere
-  case view1, view2, view3, view4, view5, view7
+  case view1, view2, view3, view4, view5, view6, view7, view8
   case nextPane, previousPane, back, quit, quitAtOnce
   case palette, help, theme, redraw, suspend
   // Syncing
@@ -20,6 +20,8 @@ enum CommandID: String, Hashable, Sendable, CaseIterable {
   // Conflicts
   case nextField, previousField, nextConflict, previousConflict
   case fieldLocal, fieldServer, fieldBase, allLocal, allServer, allBase, allAlike, resolve
+  // Undo
+  case restore
   // Zones
   case pauseZone, acceptDeletions, restoreDeletions
   // Fields

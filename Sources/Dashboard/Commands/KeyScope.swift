@@ -27,6 +27,12 @@ struct KeyScope: OptionSet, Hashable, Sendable {
   static let closing = KeyScope(rawValue: 1 << 12)
   /// Screens from which something can be copied.
   static let copying = KeyScope(rawValue: 1 << 13)
+  /// Lists with a filter.
+  static let filtering = KeyScope(rawValue: 1 << 15)
+  static let records = KeyScope(rawValue: 1 << 16)
+  static let events = KeyScope(rawValue: 1 << 17)
+  /// The list of what can be undone.
+  static let undoing = KeyScope(rawValue: 1 << 18)
   /// The demo.
   static let demo = KeyScope(rawValue: 1 << 14)
 }

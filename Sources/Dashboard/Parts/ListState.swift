@@ -38,7 +38,7 @@ enum Marks<ID: Hashable & Sendable>: Hashable, Sendable {
   }
 }
 
-/// The position in a list, the marks, and the filter as it is typed.
+/// The position in a list, and the marks.
 struct ListState<ID: Hashable & Sendable>: Sendable {
   /// The selected row, as an index of the whole list.
   private(set) var cursor = 0
@@ -48,10 +48,6 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
   var marks = Marks<ID>.some([:])
   /// The row at which a range began.
   private(set) var anchor: ID?
-  /// The filter while it is typed.
-  var input: InputLine?
-  var filterText = ""
-  var filterError: FilterError?
 
   /// The rows that were read, as far as the list needs to know them.
   struct Rows {

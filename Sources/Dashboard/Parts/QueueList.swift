@@ -31,7 +31,7 @@ extension RowList where Kind == QueueKind {
     case .retry: return retry(world, visible: visible)
     case .discard: return discard(world)
     case .pauseThese: return pause(world)
-    case .retryAll: return [.push(Question(.retryAll(listing, filter: state.filterText)))]
+    case .retryAll: return [.push(Question(.retryAll(listing, filter: filter.text)))]
     case .problems:
       showOnly(listing.states == Self.problemStates ? [] : Self.problemStates)
       return []

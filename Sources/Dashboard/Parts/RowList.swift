@@ -25,6 +25,7 @@ struct RowList<Kind: ListKind>: Sendable {
   typealias ID = Kind.Row.ID
 
   var state = ListState<ID>()
+  private(set) var filter = FilterInput()
   var listing = Kind.emptyListing
   /// Rows that a command was given for, in the version that was shown: a key that is held acts once on each.
   var acted: [ID: String] = [:]
@@ -78,7 +79,7 @@ struct RowList<Kind: ListKind>: Sendable {
       return []
     }
     switch id {
-    case .filter: state.input = InputLine(prompt: "/", text: state.filterText)
+    case .filter: filter.begin()
     case .mark: state.toggleMark(rows, visible: visible)
     case .markRange:
       switch state.markRange(rows) {
@@ -101,8 +102,7 @@ struct RowList<Kind: ListKind>: Sendable {
       return true
     }
     guard isFiltered else { return false }
-    state.filterText = ""
-    state.filterError = nil
+    filter = FilterInput()
     list(Kind.unfiltered(listing))
     return true
   }
@@ -138,41 +138,25 @@ struct RowList<Kind: ListKind>: Sendable {
   }
 
   mutating func setFilter(_ text: String) {
-    state.filterText = text
-    switch ListFilter.parse(text, of: Kind.table) {
-    case .success(let filter):
-      state.filterError = nil
-      var listing = listing
-      listing[keyPath: Kind.filter] = filter
-      list(listing)
-    case .failure(let error): state.filterError = error
-    }
+    guard let filter = filter.set(text, of: Kind.table) else { return }
+    var listing = listing
+    listing[keyPath: Kind.filter] = filter
+    list(listing)
   }
 
   mutating func type(_ key: Key) -> [Step]? {
-    guard var input = state.input else { return nil }
-    switch key {
-    case .enter:
-      // A list that a mistake leaves as it was must not be acted on as if it were filtered.
-      if state.filterError == nil { state.input = nil }
-    case .escape:
-      state.input = nil
-      setFilter("")
-    default:
-      guard input.handle(key) else { return [] }
-      state.input = input
-      setFilter(input.text)
+    switch filter.type(key) {
+    case .ignored: return nil
+    case .handled: break
+    case .changed(let text): setFilter(text)
     }
     return []
   }
 
   /// The filter while it is typed, with the count or the mistake.
-  func prompt(_ world: World) -> Prompt? {
-    state.input.map { Prompt(input: $0, note: filterNote(world)) }
-  }
+  func prompt(_ world: World) -> Prompt? { filter.prompt(count(world)) }
 
-  private func filterNote(_ world: World) -> StyledText {
-    if let error = state.filterError { return StyledText("column \(error.column): \(error.message)", .error) }
+  private func count(_ world: World) -> StyledText {
     guard let page = page(world) else { return StyledText("searching…", .dim) }
     let count = Words.count(page.total, "match", "matches")
     return StyledText(page.isCounted ? count : "\(count) so far", .dim)
@@ -181,17 +165,14 @@ struct RowList<Kind: ListKind>: Sendable {
   /// The number of rows, the marks and the filter, for a frame's note.
   func note(_ world: World) -> StyledText {
     var parts: [StyledText.Span] = []
-    if !state.filterText.isEmpty {
-      parts.append(.init("/\(state.filterText)  ", state.filterError == nil ? .match : .error))
-    }
     guard let page = page(world) else {
       // Before the first reading, the verdict says that the store is read.
-      return StyledText(parts + [.init(isWaiting(world) && world.status != nil ? "loading…" : "", .dim)])
+      return filter.note + StyledText(isWaiting(world) && world.status != nil ? "loading…" : "", .dim)
     }
     let marked = state.marks.count(of: page.total)
     if marked > 0 { parts.append(.init("\(Format.number(marked)) marked  ", .marked)) }
     parts.append(.init(Format.number(page.total) + (page.isCounted ? "" : "+"), .dim))
-    return StyledText(parts)
+    return filter.note + StyledText(parts)
   }
 
   // MARK: - Drawing
@@ -221,13 +202,7 @@ struct RowList<Kind: ListKind>: Sendable {
       marked: state.marked(rows(world)),
       isFocused: isFocused,
       emptyText: isUnread
-        ? "The store cannot be read" : isSearching ? (state.filterText.isEmpty ? "loading…" : "searching…") : empty
+        ? "The store cannot be read" : isSearching ? (filter.text.isEmpty ? "loading…" : "searching…") : empty
     )
   }
-}
-
-/// A line that is being typed, with a remark at its right.
-struct Prompt: Sendable {
-  var input: InputLine
-  var note: StyledText
 }

@@ -68,23 +68,10 @@ struct SyncPane: Sendable {
   }
 
   private func chart(_ name: String, _ value: KeyPath<Throughput, Int>, on grid: inout Grid, in row: Rect) {
-    let minutes = world.data.throughput ?? []
-    let places = row.columns([.fixed(7), .flexible, .fixed(row.width >= 40 ? 16 : 0)], gap: 1)
-    grid.put(StyledText(name, .dim), in: places[0])
-    // One value a minute up to the last minute in which something happened, so that it moves only with the data.
-    let end = minutes.last.map { $0.at / 60_000 } ?? world.now / 60_000
-    let count = Int64(max(0, places[1].width * 2))
-    let values = Dictionary(minutes.map { ($0.at / 60_000, $0[keyPath: value]) }) { $0 + $1 }
-    grid.draw(Chart((0..<count).map { Double(values[end - count + 1 + $0] ?? 0) }), in: places[1])
-    let last = minutes.last.map { "\(world.shortest($0.at)) \(Format.number($0[keyPath: value]))/min" } ?? "nothing yet"
-    grid.put(StyledText(last, .dim), in: places[2], .trailing)
+    ThroughputChart(world, name, value).draw(on: &grid, in: row)
   }
 
-  private func today(_ status: StoreStatus) -> String {
-    let day = status.lastDay
-    return
-      "24 h  \(Format.number(day.sent)) sent  \(Format.number(day.fetched)) fetched  \(Format.number(day.failed)) failed"
-  }
+  private func today(_ status: StoreStatus) -> String { "24 h  \(status.lastDay.words)" }
 
   private func who(_ status: StoreStatus) -> String {
     let last = status.lastSuccessAt.map { "; last full sync \(world.time($0))" } ?? ""
@@ -96,55 +83,6 @@ struct SyncPane: Sendable {
     if world.syncing == .always, !here { return "Synced by PID \(driver.pid); this dashboard takes over after it" }
     let name = here ? "Syncing here" : "Synced by PID \(driver.pid)\(driver.program.map { " (\($0))" } ?? "")"
     return "\(name)\(last)"
-  }
-
-  /// Everything about syncing, for the view in full.
-  var lines: [StyledText] {
-    guard let status = world.status else { return [StyledText("loading…", .dim)] }
-    func line(_ name: String, _ text: String, _ role: StyleRole = .text) -> StyledText {
-      [.init(name.padding(to: 18), .dim), .init(text, role)]
-    }
-    var lines = [
-      line("State", world.sentence, world.verdict?.urgency.role ?? .text),
-      line("In sync", status.isInSync ? "yes" : "no"),
-      line("Last full sync", world.time(status.lastSuccessAt)),
-      line("Last local change", world.time(status.lastEnqueueAt)),
-      line("Syncing process", process(status)), line("Last 24 hours", String(today(status).dropFirst(6))),
-    ]
-    lines += status.throttles.map { wait in
-      let scope = WaitScope(name: wait.scope).asCause
-      return line(
-        "Wait",
-        "\(scope.text) until \(world.time(wait.until)): \(Words.joined(wait.message, wait.error))",
-        .warning
-      )
-    }
-    if let error = status.lastError {
-      lines.append(line("Last error", "\(world.time(error.at))  \(Words.joined(error.message, error.code))"))
-    }
-    if let problem = status.deliveryProblem { lines.append(line("The app", problem.message, .error)) }
-    lines += [line("Conflict policy", status.settings.policy?.rawValue ?? "not set yet"), ""]
-    lines.append(StyledText("EVENTS", .header))
-    lines += (world.data.events ?? []).map { EventLine.text($0, world) }
-    return lines
-  }
-
-  private func process(_ status: StoreStatus) -> String {
-    guard let driver = status.driver else { return "none yet" }
-    let program = driver.program.map { " (\($0))" } ?? ""
-    let since = driver.since.map { " since \(world.time($0))" } ?? ""
-    return "PID \(driver.pid)\(program) on \(driver.host)\(driver.isLive ? since : ", ended")"
-  }
-}
-
-/// A line of the event log.
-enum EventLine {
-  static func text(_ event: EventRow, _ world: World) -> StyledText {
-    let role: StyleRole =
-      ["error", "failed"].contains(event.kind) ? .error : event.kind == "conflict" ? .conflict : .text
-    let by = event.actor.map { " (\($0))" } ?? ""
-    let text = event.kind == "sync" ? "Synced: \(event.message)" : event.message.sentence
-    return [.init(world.time(event.at), .dim), .init("  \(text)", role), .init(by, .dim)]
   }
 }
 
@@ -159,7 +97,7 @@ struct AccountPane: Sendable {
     grid.draw(KeyValues(pairs(status).map { KeyValues.Pair($0.0, $0.1) }), in: area)
   }
 
-  private func pairs(_ status: StoreStatus) -> [(String, StyledText)] {
+  func pairs(_ status: StoreStatus) -> [(String, StyledText)] {
     [
       account(status), ("User", StyledText(status.identity.map { shortened($0) } ?? "not known yet")),
       ("Unsent", unsent(status)),
@@ -192,41 +130,12 @@ struct AccountPane: Sendable {
     guard status.queue.total > 0 else { return StyledText("nothing", .ok) }
     return StyledText("\(Format.number(status.queue.total)) (\(Format.bytes(status.queue.bytes)))", .warning)
   }
+}
 
-  /// Everything about the account, for the view in full: what is wrong, and how to mend it.
-  var lines: [StyledText] {
-    guard let status = world.status else { return [StyledText("loading…", .dim)] }
-    func line(_ name: String, _ text: StyledText) -> StyledText { [.init(name.padding(to: 18), .dim)] + text }
-    var lines = pairs(status).map { line($0.0, $0.1) }
-    lines += [
-      line("Server", StyledText(world.url)), line("Container", StyledText(world.scope.container)),
-      line("Environment", StyledText(world.scope.environment)),
-      line("Database", StyledText(world.scope.database.rawValue)), "",
-    ]
-    lines += advice(status).map { StyledText($0) }
-    if world.scope.database == .public {
-      lines.append(
-        StyledText(
-          "This database has no change feed: changes are polled, and deletions are found by a full scan.",
-          .dim
-        )
-      )
-    }
-    return lines
-  }
-
-  private func advice(_ status: StoreStatus) -> [String] {
-    switch world.verdict {
-    case .wrongAccount: [world.sentence, "Use the credential of the store's user, or another store (--store)."]
-    case .signedOut:
-      [world.sentence] + (world.signInURL.map { ["Sign in at \($0)"] } ?? []) + [
-        "Unsent changes are kept in the store and follow after you have signed in."
-      ]
-    case .blocked(.quota):
-      [world.sentence, "Free space in the user's iCloud, or let the user buy more; saves follow by themselves."]
-    case .blocked: [world.sentence, "Give the user or the key the permission in the CloudKit console; then press f."]
-    default: status.accountProblem == nil && status.quotaProblem == nil ? ["Nothing is wrong with the account."] : []
-    }
+extension Throughput {
+  /// The sums in words.
+  var words: String {
+    "\(Format.number(sent)) sent  \(Format.number(fetched)) fetched  \(Format.number(failed)) failed"
   }
 }
 

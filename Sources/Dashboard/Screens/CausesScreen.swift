@@ -5,7 +5,7 @@ import TerminalUI
 
 /// Failed and retrying changes by cause, the most frequent first.
 struct CausesScreen: Screen {
-  private var list = ListState<Int>()
+  private var list = WholeList<QueueCause>()
 
   var title: String? { "Causes" }
   var scopes: KeyScope { [.everywhere, .moving, .queue, .syncing, .opening, .copying, .closing] }
@@ -16,37 +16,20 @@ struct CausesScreen: Screen {
     return scope
   }
 
-  private func rows(_ world: World) -> ListState<Int>.Rows {
-    let count = world.data.causes?.count ?? 0
-    return ListState<Int>.Rows(
-      total: count,
-      offset: 0,
-      ids: Array(0..<count),
-      versions: Array(repeating: "", count: count)
-    )
-  }
-
   private func visible(_ world: World) -> Int { Table.visibleRows(in: Box.inside(world.body)) }
 
-  private func selected(_ world: World) -> QueueCause? {
-    let causes = world.data.causes ?? []
-    return causes.indices.contains(list.cursor) ? causes[list.cursor] : nil
-  }
+  private func selected(_ world: World) -> QueueCause? { list.selected(in: world.data.causes ?? []) }
 
-  mutating func follow(_ world: World) { list.follow(rows(world), visible: visible(world)) }
+  mutating func follow(_ world: World) { list.follow(world.data.causes ?? [], visible: visible(world)) }
 
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
-    let (rows, visible) = (rows(world), visible(world))
-    if let row = ListState<Int>.target(of: id, from: list.cursor, visible: visible, total: rows.total) {
-      list.move(to: row, rows, visible: visible)
-      return []
-    }
+    if list.move(by: id, in: world.data.causes ?? [], visible: visible(world)) { return [] }
     if id == .back || id == .causes { return [.pop] }
     guard let cause = selected(world), let queue = Self.queue(of: cause) else { return [] }
     switch id {
     case .open: return [.push(QueueScreen(queue))]
     case .retry:
-      return [.push(Question(.retryAll(queue.listing, filter: queue.state.filterText, count: cause.count)))]
+      return [.push(Question(.retryAll(queue.listing, filter: queue.filter.text, count: cause.count)))]
     case .discard:
       return [
         .push(
@@ -62,7 +45,7 @@ struct CausesScreen: Screen {
   private static func queue(of cause: QueueCause) -> QueueList? {
     var queue = QueueList()
     queue.setFilter(cause.filter)
-    return queue.state.filterError == nil ? queue : nil
+    return queue.filter.error == nil ? queue : nil
   }
 
   func availability(of id: CommandID, _ world: World) -> Availability {
@@ -91,8 +74,8 @@ struct CausesScreen: Screen {
       Table.Column("COUNT", .fixed(9), .trailing), Table.Column("STATE", .fixed(8)), Table.Column("CAUSE", .flexible),
       Table.Column("SINCE", .fixed(12)),
     ]
-    let causes = world.data.causes ?? []
-    let rows = causes.dropFirst(list.offset).prefix(Table.visibleRows(in: inside)).map { cause in
+    let empty = "No change failed or waits to be retried"
+    list.table(columns, world.data.causes, world, visible: Table.visibleRows(in: inside), empty: empty) { cause in
       Table.Row([
         StyledText(Format.number(cause.count)), StyledText(Words.state(cause.state.rawValue), cause.state.role),
         StyledText(
@@ -100,15 +83,6 @@ struct CausesScreen: Screen {
         ),
         StyledText(world.clock(cause.oldestAt), .dim),
       ])
-    }
-    Table(
-      columns: columns,
-      rows: Array(rows),
-      offset: list.offset,
-      total: causes.count,
-      selection: list.cursor,
-      isFocused: true,
-      emptyText: world.data.causes == nil ? "loading…" : "No change failed or waits to be retried"
-    ).draw(on: &frame.grid, in: inside)
+    }.draw(on: &frame.grid, in: inside)
   }
 }

@@ -13,7 +13,7 @@ struct Overview: Screen {
     var scopes: KeyScope = [.everywhere, .panes, .syncing, .opening, .closing]
     switch focus {
     case .queue: scopes.formUnion([.moving, .list, .queue, .copying])
-    case .records: scopes.formUnion([.moving, .list, .copying])
+    case .records: scopes.formUnion([.moving, .list, .records, .copying])
     case .sync, .account: break
     }
     return scopes
@@ -33,7 +33,7 @@ struct Overview: Screen {
     if layout.panes[.queue] != nil { scope.queue = queue.part(visible: visible(.queue, world)) }
     if layout.panes[.records] != nil { scope.records = records.part(visible: visible(.records, world)) }
     scope.throughput = layout.panes[.sync] != nil
-    scope.events = layout.events.map { Box.inside($0).height }
+    scope.events = layout.events.map { ListPart(EventListing(), limit: Box.inside($0).height) }
     return scope
   }
 
@@ -63,7 +63,8 @@ struct Overview: Screen {
   /// A pane in full, with the list as it is.
   func full(_ pane: Pane) -> any Screen {
     switch pane {
-    case .sync, .account: StatusScreen(pane)
+    case .sync: SyncScreen()
+    case .account: AccountScreen()
     case .queue: QueueScreen(queue)
     case .records: RecordsScreen(records)
     }
@@ -106,7 +107,7 @@ struct Overview: Screen {
       var note: StyledText = ""
       if pane == .queue {
         note = queue.tabs(world, width: max(0, place.width - 18), frame.grid.glyphs)
-        if !queue.state.filterText.isEmpty || !queue.state.marks.isEmpty { title = title + "  " + queue.note(world) }
+        if !queue.filter.text.isEmpty || !queue.state.marks.isEmpty { title = title + "  " + queue.note(world) }
       }
       if pane == .records { note = records.note(world) }
       Box(title: title, note: note, isFocused: isFocused).draw(on: &frame.grid, in: place)
@@ -119,9 +120,9 @@ struct Overview: Screen {
       }
     }
     guard let place = layout.events else { return }
-    Box(title: "Events").draw(on: &frame.grid, in: place)
+    Box(title: "6 Events").draw(on: &frame.grid, in: place)
     let inside = Box.text(place)
-    for (line, event) in (world.data.events ?? []).prefix(inside.height).enumerated() {
+    for (line, event) in (world.data.events?.rows ?? []).prefix(inside.height).enumerated() {
       frame.grid.put(EventLine.text(event, world), in: inside.row(line))
     }
   }

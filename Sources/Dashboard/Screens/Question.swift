@@ -15,6 +15,7 @@ struct Question: Screen {
     case resolveAlike([Int64: String], fields: [String: ConflictSide], type: String)
     case acceptDeletions(HeldDeletions)
     case restoreDeletions(HeldDeletions)
+    case undoAll(DroppedListing, except: Set<Int64>, count: Int)
   }
 
   let kind: Kind
@@ -40,6 +41,7 @@ struct Question: Screen {
     case .resolveAlike(let versions, let fields, _): .resolveAll(versions, take: .server, fields: fields)
     case .acceptDeletions(let held): .acceptDeletions(held.zone, version: held.version)
     case .restoreDeletions(let held): .restoreDeletions(held.zone, version: held.version)
+    case .undoAll(let listing, let others, _): .undoAll(listing, except: others)
     }
   }
 
@@ -50,6 +52,7 @@ struct Question: Screen {
     case .resolveAlike: "Same for all alike"
     case .acceptDeletions: "Accept deletions"
     case .restoreDeletions: "Restore"
+    case .undoAll: "Undo"
     }
   }
 
@@ -87,6 +90,8 @@ struct Question: Screen {
       return
         "Recreate \(Words.count(held.records, "record")) of zone \(held.zone.zone) on the server, from the local copies? "
         + "The files of their assets cannot be restored."
+    case .undoAll(_, _, let count):
+      return "Undo \(Words.count(count, "dropped change"))? They are sent as changes made now; conflicts open again."
     }
   }
 

@@ -9,7 +9,7 @@ struct RecordsScreen: Screen {
   init(_ records: RecordList = RecordList()) { self.records = records }
 
   var title: String? { "Records" }
-  var scopes: KeyScope { [.everywhere, .moving, .list, .syncing, .opening, .copying, .closing] }
+  var scopes: KeyScope { [.everywhere, .moving, .list, .records, .syncing, .opening, .copying, .closing] }
 
   private func visible(_ world: World) -> Int { Table.visibleRows(in: Box.inside(SplitLayout(world.body).list)) }
 

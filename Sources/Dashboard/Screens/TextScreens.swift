@@ -59,39 +59,3 @@ extension TextView {
     return max(0, min(target, total - area.height))
   }
 }
-
-/// Sync or Account in full.
-struct StatusScreen: Screen {
-  let pane: Pane
-  private var offset = 0
-
-  init(_ pane: Pane) { self.pane = pane }
-
-  var title: String? { pane.title }
-  var scopes: KeyScope { [.everywhere, .moving, .syncing, .copying, .closing] }
-
-  func wants(_ world: World) -> ViewScope {
-    var scope = ViewScope()
-    scope.events = pane == .sync ? 100 : nil
-    return scope
-  }
-
-  private func lines(_ world: World) -> [StyledText] {
-    pane == .sync ? SyncPane(world).lines : AccountPane(world).lines
-  }
-
-  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
-    switch id {
-    case .back: return [.pop]
-    case .copy: return [.effect(.copy(lines(world).map(\.plain).joined(separator: "\n")))]
-    default:
-      offset = TextView(lines(world)).scrolled(id, from: offset, in: Box.text(world.body), world.glyphs)
-      return []
-    }
-  }
-
-  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
-    Box(title: StyledText(pane.title), isFocused: true).draw(on: &frame.grid, in: area)
-    TextView(lines(world), offset: offset).draw(on: &frame.grid, in: Box.text(area))
-  }
-}

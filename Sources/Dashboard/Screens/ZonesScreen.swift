@@ -6,7 +6,7 @@ import TerminalUI
 
 /// The zones, with the deletions on hold that a person decides about.
 struct ZonesScreen: Screen {
-  private var list = ListState<ZoneKey>()
+  private var list = WholeList<ZoneRow>()
 
   var title: String? { "Zones" }
   var scopes: KeyScope { [.everywhere, .moving, .zones, .closing] }
@@ -23,26 +23,14 @@ struct ZonesScreen: Screen {
     return zones.filter { $0.held != nil } + zones.filter { $0.held == nil }
   }
 
-  private func rows(_ world: World) -> ListState<ZoneKey>.Rows {
-    let keys = zones(world).map(\.key)
-    return ListState<ZoneKey>.Rows(total: keys.count, offset: 0, ids: keys, versions: keys.map { _ in "" })
-  }
-
   private func visible(_ world: World) -> Int { Table.visibleRows(in: Box.inside(world.body)) }
 
-  private func selected(_ world: World) -> ZoneRow? {
-    let zones = zones(world)
-    return zones.indices.contains(list.cursor) ? zones[list.cursor] : nil
-  }
+  private func selected(_ world: World) -> ZoneRow? { list.selected(in: zones(world)) }
 
-  mutating func follow(_ world: World) { list.follow(rows(world), visible: visible(world)) }
+  mutating func follow(_ world: World) { list.follow(zones(world), visible: visible(world)) }
 
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
-    let (rows, visible) = (rows(world), visible(world))
-    if let row = ListState<ZoneKey>.target(of: id, from: list.cursor, visible: visible, total: rows.total) {
-      list.move(to: row, rows, visible: visible)
-      return []
-    }
+    if list.move(by: id, in: zones(world), visible: visible(world)) { return [] }
     guard id != .back else { return [.pop] }
     guard let zone = selected(world) else { return [] }
     switch id {
@@ -74,34 +62,25 @@ struct ZonesScreen: Screen {
       in: area
     )
     let inside = Box.inside(area)
-    let visible = Table.visibleRows(in: inside)
-    var columns = [
-      Table.Column("ZONE", .flex(3)), Table.Column("STATE", .flex(5)), Table.Column("RECORDS", .fixed(9), .trailing),
-      Table.Column("UNSENT", .fixed(9), .trailing),
+    let columns = [
+      Table.Column("ZONE", .flex(3), minimum: 10, priority: 9),
+      Table.Column("STATE", .flex(5), minimum: 12, priority: 8),
+      Table.Column("RECORDS", .fixed(9), .trailing, priority: 5),
+      Table.Column("UNSENT", .fixed(9), .trailing, priority: 6),
+      Table.Column("LAST FETCH", .fixed(15), priority: 4),
+      Table.Column("TOKEN FROM", .fixed(15), minimum: inside.width >= 100 ? 15 : 400),
     ]
-    let showsFetch = inside.width >= 70
-    if showsFetch { columns.append(Table.Column("LAST FETCH", .fixed(15))) }
-    let rows = zones.dropFirst(list.offset).prefix(visible).map { zone -> Table.Row in
-      let unsent = (world.status?.queue.parts ?? []).filter { $0.zone == zone.key }.reduce(0) { $0 + $1.count }
-      var cells: [StyledText] = [
-        StyledText(
-          zone.key.owner.isEmpty ? zone.key.zone : "\(zone.key.zone) of \(world.user(zone.key.owner))",
-          .strong
-        ), state(zone),
-        StyledText(Format.number(zone.records)), StyledText(Format.number(unsent), unsent > 0 ? .pending : .dim),
-      ]
-      if showsFetch { cells.append(StyledText(zone.lastFetchAt.map { world.time($0) } ?? "never", .dim)) }
-      return Table.Row(cells)
-    }
-    Table(
-      columns: columns,
-      rows: Array(rows),
-      offset: list.offset,
-      total: zones.count,
-      selection: list.cursor,
-      isFocused: true,
-      emptyText: world.data.zones == nil ? "loading…" : "No zones yet"
-    ).draw(on: &frame.grid, in: inside)
+    let rows = world.data.zones == nil ? nil : zones
+    list.table(columns, rows, world, visible: Table.visibleRows(in: inside), empty: "No zones yet") { zone in
+      let unsent = world.unsent(in: zone.key)
+      let name = zone.key.owner.isEmpty ? zone.key.zone : "\(zone.key.zone) of \(world.user(zone.key.owner))"
+      return Table.Row([
+        StyledText(name, .strong), state(zone), StyledText(Format.number(zone.records)),
+        StyledText(Format.number(unsent), unsent > 0 ? .pending : .dim),
+        StyledText(zone.lastFetchAt.map { world.time($0) } ?? "never", .dim),
+        StyledText(zone.tokenAt.map { world.time($0) } ?? "none", .dim),
+      ])
+    }.draw(on: &frame.grid, in: inside)
   }
 
   private func state(_ zone: ZoneRow) -> StyledText {
@@ -111,9 +90,11 @@ struct ZonesScreen: Screen {
       return StyledText("■ \(what); a accepts, r restores", .error)
     }
     if zone.isPaused { return StyledText("◆ paused", .warning) }
+    if zone.isFetchedFromStart { return StyledText("● fetching all records", .active) }
     switch zone.state {
-    case "ready", "known": return StyledText("● ok", .ok)
-    default: return StyledText(zone.state, .dim)
+    case "ready": return StyledText("● ok", .ok)
+    case "deleted": return StyledText("deleted on the server", .dim)
+    default: return StyledText("not created on the server yet", .dim)
     }
   }
 }

@@ -9,7 +9,7 @@ extension CommandProgress {
     case .perform(.discard, _, _): "Discarding"
     case .perform(.pause, _, _): "Pausing"
     case .perform(.resume, _, _): "Resuming"
-    case .undo: "Restoring"
+    case .undo, .undoAll: "Restoring"
     default: "Working"
     }
   }

@@ -17,7 +17,7 @@ extension Receipt {
     case .flush:
       return changed == 0 ? "Trying again now" : "Retrying \(Words.count(changed, "change")) now"
     case .resolveAll: return resolvedText
-    case .undo: return undoneText
+    case .undo, .undoAll: return undoneText
     case .acceptDeletions(let zone, _):
       return "Deleted \(Words.count(changed, "local copy", "local copies")) in zone \(zone.zone)"
     case .restoreDeletions(let zone, _):

@@ -1,7 +1,7 @@
 import Facts
 import GRDB
 
-/// The tables `attempts`, `history`, `events`, `commands` and `dropped`.
+/// The tables `attempts`, `history`, `events` and `commands`.
 extension Ledger {
   func add(_ attempt: Attempt, of operation: Int64) throws {
     try run(
@@ -126,12 +126,14 @@ extension Ledger {
   ///
   /// - Parameter id: only events after this one.
   func events(matching query: EventQuery, after id: Int64, limit: Int?) throws -> [EventRow] {
-    let condition = query.filter.map { SQLCondition($0, now: query.now) }
-    let sql = """
-      SELECT * FROM events WHERE id > ? AND \(condition?.sql ?? "1") ORDER BY id DESC LIMIT ?
-      """
-    let arguments = [id] + (condition?.arguments ?? []) + [limit ?? -1]
-    return try Row.fetchAll(list(sql, isUsual: condition == nil), arguments: arguments).map { row in
+    let filter = query.filter.map { SQLCondition($0, now: query.now) }
+    let shown = "eventWords(kind, message) || ' ' || kind || ' ' || coalesce(zone, '') || ' ' || coalesce(actor, '')"
+    let conditions =
+      ["id > ?"] + (filter.map { [$0.sql] } ?? []) + query.words.map { _ in "\(shown) LIKE ? ESCAPE '\\'" }
+    let sql = "SELECT * FROM events WHERE \(conditions.joined(separator: " AND ")) ORDER BY id DESC LIMIT ?"
+    let words = StatementArguments(query.words.map(Self.likePattern))
+    let arguments = [id] + (filter?.arguments ?? []) + words + [limit ?? -1]
+    return try Row.fetchAll(list(sql, isUsual: conditions.count == 1), arguments: arguments).map { row in
       EventRow(
         id: row["id"],
         at: row["at"],
@@ -185,50 +187,5 @@ extension Ledger {
         WHERE operation = 'zoneDelete' AND zone = ? AND owner = ? AND ending = 'acknowledged' AND endedAt >= ?)
       """
     return try one(sql, [zone.zone, zone.owner, time]) ?? false
-  }
-
-  // MARK: - Dropped changes
-
-  func add(_ dropped: DroppedChange) throws {
-    try run(
-      """
-      INSERT INTO dropped(operationId, operation, zone, owner, name, type, changes, base, assets, reason, at, isOpen)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """,
-      [
-        dropped.operation, dropped.kind.rawValue, dropped.key.zone, dropped.key.owner, dropped.key.name, dropped.type,
-        try JSONColumn.text(dropped.changes), dropped.base.isEmpty ? nil : try JSONColumn.text(dropped.base),
-        try JSONColumn.text(of: dropped.assets), dropped.cause.stored, dropped.at, dropped.isOpen,
-      ]
-    )
-  }
-
-  /// The dropped changes of an operation, oldest first.
-  func dropped(of operation: Int64) throws -> [DroppedChange] {
-    try rows("SELECT * FROM dropped WHERE operationId = ? ORDER BY id", [operation]).map(DroppedChange.init(row:))
-  }
-
-  /// Visits the dropped changes before one that can be undone, newest first, until `visit` returns false.
-  func openDropped(before id: Int64, limit: Int, _ visit: (_ id: Int64, DroppedChange) throws -> Bool) throws {
-    let sql = "SELECT * FROM dropped WHERE isOpen = 1 AND id < ? ORDER BY id DESC LIMIT ?"
-    let rows = try Row.fetchCursor(database.cachedStatement(sql: sql), arguments: [id, limit])
-    while let row = try rows.next(), try visit(row["id"], DroppedChange(row: row)) {}
-  }
-
-  /// Ends the time in which the record's dropped changes can be undone.
-  func closeDropped(of key: RecordKey) throws {
-    try run(
-      "UPDATE dropped SET isOpen = 0 WHERE zone = ? AND owner = ? AND name = ? AND isOpen = 1",
-      [key.zone, key.owner, key.name]
-    )
-  }
-
-  /// Removes changes dropped before a time, at most `limit` at once; they can no longer be undone. Returns the number
-  /// removed.
-  func removeDropped(before time: Int64, limit: Int) throws -> Int {
-    guard time > .min else { return 0 }
-    let old = try rows("SELECT id, at FROM dropped ORDER BY id LIMIT ?", [limit]).prefix { $0["at"] < time }
-    for row in old { try run("DELETE FROM dropped WHERE id = ?", [row["id"]]) }
-    return old.count
   }
 }

@@ -89,6 +89,7 @@ extension DroppedChange {
       throw UnreadableRow(.dropped(row["id"]), error)
     }
     cause = Cause(stored: row["reason"])
+    conflict = (row["conflict"] as String?).map(Cause.init(stored:))
     at = row["at"]
     isOpen = row["isOpen"]
   }

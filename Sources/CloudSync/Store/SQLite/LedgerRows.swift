@@ -217,6 +217,8 @@ package struct QueueQuery: Hashable, Sendable {
 /// Which events a list shows.
 package struct EventQuery: Hashable, Sendable {
   package var filter: QueueFilter?
+  /// Texts that all have to be in what lists show of an event.
+  package var words: [String] = []
   package var now: Int64
 }
 

@@ -46,6 +46,7 @@ enum Schema {
     migrator.registerMigration("22 clearing") { try $0.execute(sql: clearing) }
     migrator.registerMigration("23 places") { try $0.execute(sql: places) }
     migrator.registerMigration("24 lists") { try $0.execute(sql: lists) }
+    migrator.registerMigration("25 conflicts") { try $0.execute(sql: "ALTER TABLE dropped ADD COLUMN conflict TEXT") }
     return migrator
   }()
 

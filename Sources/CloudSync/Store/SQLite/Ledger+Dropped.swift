@@ -1,0 +1,97 @@
+import Facts
+import GRDB
+
+/// The table `dropped`: changes that were accepted and will not be sent.
+extension Ledger {
+  func add(_ dropped: DroppedChange) throws {
+    try run(
+      """
+      INSERT INTO dropped(operationId, operation, zone, owner, name, type, changes, base, assets, reason, conflict, at, isOpen)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        dropped.operation, dropped.kind.rawValue, dropped.key.zone, dropped.key.owner, dropped.key.name, dropped.type,
+        try JSONColumn.text(dropped.changes), dropped.base.isEmpty ? nil : try JSONColumn.text(dropped.base),
+        try JSONColumn.text(of: dropped.assets), dropped.cause.stored, dropped.conflict?.stored,
+        dropped.at, dropped.isOpen,
+      ]
+    )
+  }
+
+  /// The dropped changes of an operation, oldest first.
+  func dropped(of operation: Int64) throws -> [DroppedChange] {
+    try rows("SELECT * FROM dropped WHERE operationId = ? ORDER BY id", [operation]).map(DroppedChange.init(row:))
+  }
+
+  /// Visits the dropped changes before one that can be undone, newest first, until `visit` returns false.
+  func openDropped(before id: Int64, limit: Int, _ visit: (_ id: Int64, DroppedChange) throws -> Bool) throws {
+    let sql = "SELECT * FROM dropped WHERE isOpen = 1 AND id < ? ORDER BY id DESC LIMIT ?"
+    let rows = try Row.fetchCursor(database.cachedStatement(sql: sql), arguments: [id, limit])
+    while let row = try rows.next(), try visit(row["id"], DroppedChange(row: row)) {}
+  }
+
+  /// A window of the changes that can be undone, newest first.
+  func openDropped(_ listing: DroppedListing, offset: Int, limit: Int) throws -> Window<DroppedRow> {
+    let (sql, arguments) = Self.condition(listing)
+    let window = StatementArguments([limit, offset])
+    let isUsual = listing.words.isEmpty
+    let total = try Int.fetchOne(
+      list("SELECT count(*) FROM dropped WHERE \(sql)", isUsual: isUsual),
+      arguments: arguments
+    )
+    let rows = try Row.fetchAll(
+      list("SELECT * FROM dropped WHERE \(sql) ORDER BY id DESC LIMIT ? OFFSET ?", isUsual: isUsual),
+      arguments: arguments + window
+    )
+    return Window(
+      total: total ?? 0,
+      offset: offset,
+      rows: try rows.map { DroppedRow(id: $0["id"], try DroppedChange(row: $0)) }
+    )
+  }
+
+  /// The operations of the changes that can be undone, newest first.
+  ///
+  /// - Parameter others: dropped changes to leave out.
+  func openDroppedOperations(_ listing: DroppedListing, except others: Set<Int64>) throws -> [Int64] {
+    let (sql, arguments) = Self.condition(listing)
+    let rows = try Row.fetchAll(
+      list("SELECT id, operationId FROM dropped WHERE \(sql) ORDER BY id DESC", isUsual: false),
+      arguments: arguments
+    )
+    var known: Set<Int64> = []
+    return rows.compactMap { row in
+      let operation: Int64 = row["operationId"]
+      return !others.contains(row["id"]) && known.insert(operation).inserted ? operation : nil
+    }
+  }
+
+  private static func condition(_ listing: DroppedListing) -> (sql: String, arguments: StatementArguments) {
+    let shown = """
+      (name || ' ' || coalesce(type, '') || ' ' || zone || ' ' || owner || ' ' || operation || ' ' || changes \
+      LIKE ? ESCAPE '\\' OR words(reason) LIKE ? ESCAPE '\\')
+      """
+    let words = listing.words.map(likePattern)
+    return (
+      (["isOpen = 1"] + words.map { _ in shown }).joined(separator: " AND "),
+      StatementArguments(words.flatMap { [$0, $0] })
+    )
+  }
+
+  /// Ends the time in which the record's dropped changes can be undone.
+  func closeDropped(of key: RecordKey) throws {
+    try run(
+      "UPDATE dropped SET isOpen = 0 WHERE zone = ? AND owner = ? AND name = ? AND isOpen = 1",
+      [key.zone, key.owner, key.name]
+    )
+  }
+
+  /// Removes changes dropped before a time, at most `limit` at once; they can no longer be undone. Returns the number
+  /// removed.
+  func removeDropped(before time: Int64, limit: Int) throws -> Int {
+    guard time > .min else { return 0 }
+    let old = try rows("SELECT id, at FROM dropped ORDER BY id LIMIT ?", [limit]).prefix { $0["at"] < time }
+    for row in old { try run("DELETE FROM dropped WHERE id = ?", [row["id"]]) }
+    return old.count
+  }
+}

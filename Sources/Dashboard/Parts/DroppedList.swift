@@ -1,0 +1,63 @@
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// The dropped changes that can be undone, newest first, as a list.
+enum DroppedKind: ListKind {
+  static var emptyListing: DroppedListing { DroppedListing() }
+  static var filter: any WritableKeyPath<DroppedListing, ListFilter> & Sendable { \.filter }
+  static var table: FilterTable? { nil }
+  static func unfiltered(_ listing: DroppedListing) -> DroppedListing { DroppedListing() }
+  static func page(_ data: ViewData) -> ListPage<DroppedListing, DroppedRow>? { data.dropped }
+  static func version(of row: DroppedRow) -> String { "" }
+}
+
+typealias DroppedList = RowList<DroppedKind>
+
+extension RowList where Kind == DroppedKind {
+  /// The steps that restore the marked changes, else the selected one.
+  func restore(_ world: World) -> [Step] {
+    guard let page = page(world) else { return [] }
+    switch state.marks {
+    case .allBut(let others):
+      let count = state.marks.count(of: page.total)
+      return [.push(Question(.undoAll(listing, except: Set(others.keys), count: count)))]
+    case .some:
+      guard let rows = chosen(world) else {
+        return [.failure("Too many marked rows; a marks all that match the filter")]
+      }
+      var operations: [Int64] = []
+      for row in rows where !operations.contains(row.change.operation) { operations.append(row.change.operation) }
+      return operations.isEmpty ? [] : [.effect(.give(.undo(operations)))]
+    }
+  }
+
+  func draw(on grid: inout Grid, in area: Rect, _ world: World) {
+    let isWide = area.width >= 100
+    let columns = [
+      Table.Column("DROPPED", .fixed(isWide ? 15 : 8), priority: 5),
+      Table.Column("OP", .fixed(6), priority: 4),
+      Table.Column("RECORD", .flex(3), minimum: 12, priority: 9),
+      Table.Column("ZONE", .flex(1), minimum: 8, priority: 1),
+      Table.Column("WHY", .flex(4), minimum: 12, priority: 6),
+      Table.Column("FIELDS", .flex(5), minimum: 12, priority: 3),
+    ]
+    let empty =
+      listing.filter == .none ? "Nothing was dropped that could be undone" : "No change matches; Esc shows all"
+    table(columns, world, isFocused: true, empty: empty, visible: Table.visibleRows(in: area)) { row in
+      let change = row.change
+      return Table.Row([
+        StyledText(isWide ? world.time(change.at) : world.short(change.at), .dim),
+        StyledText(change.kind.verb, .dim),
+        StyledText(change.title), StyledText(change.key.zone, .dim),
+        StyledText(change.cause.brief(world.format, now: world.now)), StyledText(change.changes.values.text, .dim),
+      ])
+    }.draw(on: &grid, in: area)
+  }
+}
+
+extension DroppedChange {
+  /// The type and the name of its record.
+  var title: String { type.map { "\($0)/\(key.name)" } ?? key.name }
+}

@@ -1,0 +1,44 @@
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// What was sent or fetched over time, from the stored minutes. It ends at the last minute in which something happened, so
+/// that it moves only with the data.
+struct ThroughputChart {
+  private let world: World
+  private let name: String
+  private let value: KeyPath<Throughput, Int>
+  /// The time that it shows; nil: a minute to each number, as far as there is room.
+  private let minutes: Int?
+
+  init(_ world: World, _ name: String, _ value: KeyPath<Throughput, Int>, minutes: Int? = nil) {
+    (self.world, self.name, self.value, self.minutes) = (world, name, value, minutes)
+  }
+
+  /// The last minute in which something happened, in minutes since 1970.
+  private var end: Int64 { world.data.throughput?.last.map { $0.at / 60_000 } ?? world.now / 60_000 }
+
+  func draw(on grid: inout Grid, in row: Rect) {
+    let places = row.columns([.fixed(7), .flexible, .fixed(row.width >= 40 ? 16 : 0)], gap: 1)
+    grid.put(StyledText(name, .dim), in: places[0])
+    grid.draw(Chart(numbers(upTo: max(0, places[1].width * 2)).map(Double.init)), in: places[1])
+    let last = world.data.throughput?.last.map { "\(world.shortest($0.at)) \(Format.number($0[keyPath: value]))/min" }
+    grid.put(StyledText(last ?? "nothing yet", .dim), in: places[2], .trailing)
+  }
+
+  /// The sums of equal parts of the time, oldest first.
+  func numbers(upTo count: Int) -> [Int] {
+    guard count > 0 else { return [] }
+    // A number stands for whole minutes; an hour in a wide row has less numbers than there is room for.
+    let each = Int64(minutes.map { max(1, ($0 + count - 1) / count) } ?? 1)
+    let shown = minutes.map { min(count, ($0 + Int(each) - 1) / Int(each)) } ?? count
+    var numbers = Array(repeating: 0, count: shown)
+    for minute in world.data.throughput ?? [] {
+      let age = (end - minute.at / 60_000) / each
+      guard age >= 0, age < Int64(shown) else { continue }
+      numbers[shown - 1 - Int(age)] += minute[keyPath: value]
+    }
+    return numbers
+  }
+}

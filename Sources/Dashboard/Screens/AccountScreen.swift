@@ -1,0 +1,91 @@
+import CloudKit
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// Account in full: what is wrong and how to mend it, and for whom unsent changes wait.
+struct AccountScreen: Screen {
+  private var offset = 0
+
+  var title: String? { Pane.account.title }
+  var scopes: KeyScope { [.everywhere, .moving, .syncing, .copying, .closing] }
+
+  func wants(_ world: World) -> ViewScope { ViewScope() }
+
+  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
+    switch id {
+    case .back: return [.pop]
+    // While signed out, the page to sign in at is what is copied.
+    case .copy: return [.effect(.copy(world.signInURL ?? lines(world).map(\.plain).joined(separator: "\n")))]
+    default:
+      offset = TextView(lines(world)).scrolled(id, from: offset, in: Box.text(world.body), world.glyphs)
+      return []
+    }
+  }
+
+  func label(of id: CommandID, _ world: World) -> String? {
+    id == .copy && world.signInURL != nil ? "copy URL" : nil
+  }
+
+  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
+    Box(title: StyledText(Pane.account.title), isFocused: true).draw(on: &frame.grid, in: area)
+    TextView(lines(world), offset: offset).draw(on: &frame.grid, in: Box.text(area))
+  }
+
+  private func lines(_ world: World) -> [StyledText] {
+    guard let status = world.status else { return [StyledText("loading…", .dim)] }
+    func line(_ name: String, _ text: StyledText) -> StyledText { [.init(name.padding(to: 18), .dim)] + text }
+    var lines = advice(status, world).map { StyledText($0, .strong) } + [""]
+    lines += AccountPane(world).pairs(status).map { line($0.0, $0.1) }
+    lines += [
+      line("Server", StyledText(world.url)), line("Container", StyledText(world.scope.container)),
+      line("Environment", StyledText(world.scope.environment)),
+      line("Database", StyledText(world.scope.database.rawValue)), "", StyledText("UNSENT CHANGES WAIT FOR", .header),
+    ]
+    let waits = Self.waits(status, world)
+    if waits.isEmpty { lines.append(StyledText("Nothing: the queue is empty.", .dim)) }
+    lines += waits.map { line($0.who, [.init(Format.number($0.count).padding(to: 10)), .init($0.how, .dim)]) }
+    if !status.unreadable.isEmpty { lines += ["", StyledText("NOT READABLE", .header)] }
+    lines += status.unreadable.map {
+      StyledText(Words.unreadable(zone: $0.zone.zone, type: $0.type, message: $0.message).sentence, .error)
+    }
+    if world.scope.database == .public {
+      let text = "This database has no change feed: changes are polled, and deletions are found by a full scan."
+      lines += ["", StyledText(text, .dim)]
+    }
+    return lines
+  }
+
+  /// For whom unsent changes wait, how many, and how the wait ends.
+  static func waits(_ status: StoreStatus, _ world: World) -> [(who: String, count: Int, how: String)] {
+    let queue = status.queue
+    let ready = queue.pending + queue.inFlight - status.savesForApp
+    let sending =
+      status.driver?.isLive == true || world.syncing != .off
+      ? "they are sent by themselves" : "no process is syncing; s or S sends them"
+    let all = [
+      ("You", queue.failed, "failed; ! on the overview shows them"),
+      ("You", queue.conflicts - status.conflictsForApp, "conflicts; c resolves them"),
+      ("The app", status.savesForApp + status.conflictsForApp, "its process has to run, or cktop sync --without-app"),
+      ("A retry", queue.waiting, "retrying by themselves; f tries now"),
+      ("A resume", queue.paused, "paused one by one; P in the queue resumes them"),
+      ("The next sync", ready, status.isPaused ? "everything is paused; p resumes" : sending),
+    ]
+    return all.filter { $0.1 > 0 }.map { (who: $0.0, count: $0.1, how: $0.2) }
+  }
+
+  private func advice(_ status: StoreStatus, _ world: World) -> [String] {
+    switch world.verdict {
+    case .wrongAccount: [world.sentence, "Use the credential of the store's user, or another store (--store)."]
+    case .signedOut:
+      [world.sentence] + (world.signInURL.map { ["Sign in at \($0) (y copies it)."] } ?? []) + [
+        "Unsent changes are kept in the store and follow after you have signed in."
+      ]
+    case .blocked(.quota):
+      [world.sentence, "Free space in the user's iCloud, or let the user buy more; saves follow by themselves."]
+    case .blocked: [world.sentence, "Give the user or the key the permission in the CloudKit console; then press f."]
+    default: status.accountProblem == nil && status.quotaProblem == nil ? ["Nothing is wrong with the account."] : []
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// Sync in full: what moves, the graphs of an hour and of a day, what waits until when, who syncs, the zones, and the last
+/// syncs.
+struct SyncScreen: Screen {
+  private var offset = 0
+
+  var title: String? { Pane.sync.title }
+  var scopes: KeyScope { [.everywhere, .moving, .syncing, .copying, .closing] }
+
+  func wants(_ world: World) -> ViewScope {
+    var scope = ViewScope()
+    scope.events = ListPart(Self.syncs, limit: 50)
+    scope.throughput = true
+    scope.zones = true
+    return scope
+  }
+
+  /// The events of the last syncs.
+  private static let syncs: EventListing = {
+    var listing = EventListing()
+    if let filter = try? ListFilter.parse("kind = 'sync'", of: .events).get() { listing.filter = filter }
+    return listing
+  }()
+
+  /// The graphs with their headings, and the text below them.
+  private static func parts(_ area: Rect) -> (graphs: Rect, text: Rect) {
+    let parts = area.rows([.fixed(area.height >= 24 ? 7 : area.height >= 12 ? 4 : 0), .flexible])
+    return (parts[0], parts[1])
+  }
+
+  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
+    switch id {
+    case .back: return [.pop]
+    case .copy: return [.effect(.copy(lines(world).map(\.plain).joined(separator: "\n")))]
+    default:
+      let area = Self.parts(Box.text(world.body)).text
+      offset = TextView(lines(world)).scrolled(id, from: offset, in: area, world.glyphs)
+      return []
+    }
+  }
+
+  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
+    Box(title: StyledText(Pane.sync.title), isFocused: true).draw(on: &frame.grid, in: area)
+    let parts = Self.parts(Box.text(area))
+    drawGraphs(on: &frame.grid, in: parts.graphs, world)
+    TextView(lines(world), offset: offset).draw(on: &frame.grid, in: parts.text)
+  }
+
+  private func drawGraphs(on grid: inout Grid, in area: Rect, _ world: World) {
+    guard world.status != nil, area.height >= 3 else { return }
+    var row = 0
+    for (title, minutes) in [("LAST HOUR", 60), ("LAST 24 HOURS", 1440)] where row + 3 <= area.height {
+      grid.put(StyledText(title, .header), in: area.row(row))
+      ThroughputChart(world, "sent", \.sent, minutes: minutes).draw(on: &grid, in: area.row(row + 1))
+      ThroughputChart(world, "fetched", \.fetched, minutes: minutes).draw(on: &grid, in: area.row(row + 2))
+      row += 3
+    }
+  }
+
+  private func lines(_ world: World) -> [StyledText] {
+    guard let status = world.status else { return [StyledText("loading…", .dim)] }
+    func line(_ name: String, _ text: String, _ role: StyleRole = .text) -> StyledText {
+      [.init(name.padding(to: 18), .dim), .init(text, role)]
+    }
+    var lines = [
+      line("State", world.sentence, world.verdict?.urgency.role ?? .text),
+      line("Last full sync", status.lastSuccessAt.map { "\(world.time($0)) (\(world.ago($0)))" } ?? "never"),
+      line("Last local change", status.lastEnqueueAt.map { world.time($0) } ?? "none yet"),
+      line("Syncing process", process(status, world)), line("Last 24 hours", status.lastDay.words),
+      line("Conflict policy", status.settings.policy?.rawValue ?? "not set yet"),
+    ]
+    if let next = status.nextActionAt {
+      lines.append(line("Next", "\(status.nextAction ?? "action") at \(world.time(next))"))
+    }
+    if let error = status.lastError {
+      lines.append(line("Last error", "\(world.time(error.at))  \(Words.joined(error.message, error.code))"))
+    }
+    if let problem = status.deliveryProblem { lines.append(line("The app", problem.message, .error)) }
+    lines += ["", StyledText("WAITS", .header)]
+    if status.throttles.isEmpty, status.changeThrottledUntil == nil {
+      lines.append(StyledText("Nothing waits for the server or the network.", .dim))
+    }
+    for wait in status.throttles.sorted(by: { $0.until < $1.until }) {
+      let since = wait.since.map { ", since \(world.time($0))" } ?? ""
+      let who = wait.isOwn ? "our own back-off; f tries now" : "asked for by the server"
+      lines.append(
+        line(
+          "until \(world.time(wait.until))",
+          "\(WaitScope(name: wait.scope).asCause.text) (\(who)\(since)): \(Words.joined(wait.message, wait.error))",
+          .warning
+        )
+      )
+    }
+    if let until = status.changeThrottledUntil {
+      lines.append(line("until \(world.time(until))", "single changes that the server asked to wait", .warning))
+    }
+    lines += ["", StyledText("ZONES", .header)]
+    let zones = world.data.zones
+    if zones?.isEmpty != false { lines.append(StyledText(zones == nil ? "loading…" : "No zones yet", .dim)) }
+    for zone in zones ?? [] {
+      let unsent = world.unsent(in: zone.key)
+      let fetched = zone.lastFetchAt.map { "fetched \(world.time($0))" } ?? "never fetched"
+      let waits = unsent > 0 ? ", \(Format.number(unsent)) unsent" : ""
+      lines.append(
+        line(
+          zone.key.zone,
+          "\(Words.count(zone.records, "record")), \(fetched)\(waits)\(zone.isPaused ? ", paused" : "")"
+        )
+      )
+    }
+    lines += ["", StyledText("LAST SYNCS", .header)]
+    let syncs = world.data.events.flatMap { $0.listing == Self.syncs ? $0.rows : nil }
+    if syncs?.isEmpty != false {
+      lines.append(StyledText(syncs == nil ? "loading…" : "No sync has changed anything yet", .dim))
+    }
+    lines += (syncs ?? []).map { line(world.time($0.at), $0.message) }
+    return lines
+  }
+
+  private func process(_ status: StoreStatus, _ world: World) -> String {
+    guard let driver = status.driver else { return "none yet" }
+    let program = driver.program.map { " (\($0))" } ?? ""
+    let since = driver.since.map { " since \(world.time($0))" } ?? ""
+    return "PID \(driver.pid)\(program) on \(driver.host)\(driver.isLive ? since : ", ended")"
+  }
+}
+
+extension World {
+  /// The number of unsent changes in a zone.
+  func unsent(in zone: ZoneKey) -> Int {
+    (status?.queue.parts ?? []).reduce(0) { $1.zone == zone ? $0 + $1.count : $0 }
+  }
+}

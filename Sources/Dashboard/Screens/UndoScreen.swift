@@ -1,0 +1,99 @@
+import CloudKit
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// Everything that can be undone, newest first: discarded changes, and what conflicts and policies dropped.
+struct UndoScreen: Screen {
+  private var dropped = DroppedList()
+
+  var title: String? { "Undo" }
+  var scopes: KeyScope { [.everywhere, .moving, .list, .undoing, .syncing, .copying, .closing] }
+
+  private func visible(_ world: World) -> Int { Table.visibleRows(in: Box.inside(SplitLayout(world.body).list)) }
+
+  func wants(_ world: World) -> ViewScope {
+    var scope = ViewScope()
+    scope.dropped = dropped.part(visible: visible(world))
+    if SplitLayout(world.body).inspector != nil { scope.record = dropped.selected(world)?.change.key }
+    return scope
+  }
+
+  mutating func follow(_ world: World) { dropped.follow(world, visible: visible(world)) }
+  func isWaiting(_ world: World) -> Bool { dropped.isWaiting(world) }
+  mutating func type(_ key: Key, _ world: World) -> [Step]? { dropped.type(key) }
+  func prompt(_ world: World) -> Prompt? { dropped.prompt(world) }
+
+  mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
+    switch id {
+    case .back: return dropped.clear() ? [] : [.pop]
+    case .restore: return dropped.restore(world)
+    case .copy:
+      return dropped.copy(world) { row in
+        [row.change.title, row.change.key.zone, row.change.cause.text, row.change.changes.values.text]
+          .joined(separator: "\t")
+      }
+    default: return dropped.perform(id, world, visible: visible(world)) ?? []
+    }
+  }
+
+  func availability(of id: CommandID, _ world: World) -> Availability {
+    switch id {
+    case .restore, .copy, .mark: dropped.selected(world) == nil ? .no("Nothing is selected") : .now
+    default: .now
+    }
+  }
+
+  mutating func take(_ receipt: Receipt) {
+    switch receipt.command {
+    case .undo, .undoAll: if receipt.failure == nil { dropped.state.marks = .some([:]) }
+    default: break
+    }
+  }
+
+  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
+    let layout = SplitLayout(area)
+    Box(title: "Undo", note: dropped.note(world), isFocused: true).draw(on: &frame.grid, in: layout.list)
+    dropped.draw(on: &frame.grid, in: Box.inside(layout.list), world)
+    guard let area = layout.inspector else { return }
+    let row = dropped.selected(world)
+    Box(title: StyledText(row?.change.title ?? "Change")).draw(on: &frame.grid, in: area)
+    guard let row else { return }
+    DroppedInspector(row.change, world).draw(on: &frame.grid, in: Box.text(area), selection: nil, offset: 0)
+  }
+}
+
+/// A dropped change beside the record as it is now.
+struct DroppedInspector: Inspector {
+  private let change: DroppedChange
+  private let world: World
+
+  init(_ change: DroppedChange, _ world: World) { (self.change, self.world) = (change, world) }
+
+  var missing: String { "" }
+
+  var items: [InspectorItem]? {
+    let record = world.data.record.flatMap { $0.id == change.key ? $0.value : nil }
+    let now = (record?.row?.record ?? record?.server)?.fields ?? [:]
+    var items: [InspectorItem] = [
+      .text(StyledText(change.kind.phrase(change.type, change.key).sentence, .strong)),
+      .text(StyledText("Dropped \(world.time(change.at)) (\(world.ago(change.at))): \(change.cause.text)", .dim)),
+      .text(StyledText(effect(record))),
+    ]
+    let names = change.changes.names.sorted()
+    if !names.isEmpty { items += [.text(""), .heading("DROPPED VALUES, AND THE VALUES NOW")] }
+    for name in names {
+      let (dropped, value) = (change.changes[name], now[name])
+      items.append(.field(InspectorField(name: name, value: dropped, type: dropped?.wireType ?? "", isUnsent: false)))
+      guard dropped != value else { continue }
+      items.append(.text([.init("    now  ", .dim), .init(value?.text ?? "–", .server)]))
+    }
+    return items
+  }
+
+  private func effect(_ record: RecordDetail?) -> String {
+    if change.conflict != nil { return "u opens the conflict again, unless the server has its old values back." }
+    return change.kind == .delete ? "u deletes the record on the server." : "u sends these values as a change made now."
+  }
+}

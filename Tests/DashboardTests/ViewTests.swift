@@ -1,0 +1,160 @@
+import CloudService
+import Facts
+import TerminalUI
+import Testing
+
+@testable import CloudSync
+@testable import Dashboard
+
+/// The views that a number opens: events, what can be undone, Sync and Account in full.
+struct ViewTests {
+  private typealias Session = AppTests.Session
+
+  // MARK: - Events
+
+  private static let events = [
+    EventRow(id: 9, at: Sample.now, event: .failed(record: "order-1", .zoneChanged(zone: "Shop")), operation: 11),
+    EventRow(id: 8, at: Sample.now - 1000, event: .merged(record: "order-2"), operation: 12, zone: "Shop"),
+    EventRow(id: 7, at: Sample.now - 2000, event: .command(verb: "flush", selection: "", count: 1), actor: "ana"),
+  ]
+
+  private static func onEvents(_ rows: [EventRow] = events) -> Session {
+    var session = Session(Sample.world { $0.data.events = Sample.events(rows) })
+    session.type("6")
+    return session
+  }
+
+  @Test func `Enter on an event opens the operation that it is about`() {
+    var session = Self.onEvents()
+    session.type("j")
+    session.type(.enter)
+    #expect((session.top as? OperationScreen)?.id == 12)
+
+    session.type(.escape)
+    session.type("j")
+    session.type(.enter)
+    #expect(session.top is EventsScreen)
+    #expect(session.app.notice?.text == "This event is not about one operation")
+  }
+
+  @Test func `at the top the log follows new events, and further down the cursor stays with its event`() {
+    let new = EventRow(id: 10, at: Sample.now, event: .merged(record: "new"), operation: 20)
+    var session = Self.onEvents()
+    session.show(Sample.data())
+    var data = session.world.data
+    data.events = Sample.events([new] + Self.events)
+    session.show(data)
+    session.type(.enter)
+    #expect((session.top as? OperationScreen)?.id == 20)
+
+    session = Self.onEvents()
+    session.type("j")
+    session.show(data)
+    session.type(.enter)
+    #expect((session.top as? OperationScreen)?.id == 12)
+  }
+
+  @Test func `the log is filtered by words, and by an expression whose mistake names its column`() throws {
+    var session = Self.onEvents()
+    session.type("/order")
+    var words = EventListing()
+    words.filter = .words(["order"])
+    #expect(session.app.scope(session.world).events?.listing == words)
+    #expect(session.text.contains("searching…"))
+
+    session.type(.escape)
+    session.type("/kind = 'x'")
+    #expect(session.text.contains("column 8"))
+    session.type(.escape)
+    session.type("!")
+    guard case .expression? = session.app.scope(session.world).events?.listing.filter else {
+      Issue.record("! filters by an expression")
+      return
+    }
+    let listing = try #require(session.app.scope(session.world).events?.listing)
+    var data = session.world.data
+    data.events = Sample.events([Self.events[0]], listing)
+    session.show(data)
+    session.type("!")
+    #expect(session.app.scope(session.world).events?.listing == EventListing())
+  }
+
+  // MARK: - Undo
+
+  private static func dropped(_ id: Int64, of operation: Int64) -> DroppedRow {
+    let queued = Sample.queued(operation)
+    return DroppedRow(id: id, DroppedChange(queued.changes, of: queued, .discarded(by: "ana"), at: Sample.now - id))
+  }
+
+  private static func onUndo(_ rows: [DroppedRow]) -> Session {
+    let window = Window(total: rows.count, offset: 0, rows: rows)
+    var session = Session(Sample.world { $0.data.dropped = ListPage(DroppedListing(), window) })
+    session.type("8")
+    return session
+  }
+
+  @Test func `u undoes the selected change, and then the marked ones, each operation once`() {
+    var session = Self.onUndo([dropped(4, of: 24), dropped(3, of: 23), dropped(2, of: 23), dropped(1, of: 21)])
+    session.type("ju")
+    session.type(" ")
+    session.type(" u")
+
+    #expect(session.commands == [.undo([23]), .undo([23])])
+  }
+
+  @Test func `undoing all that match asks with their number, and leaves out what is not marked`() {
+    var session = Self.onUndo([dropped(3, of: 23), dropped(2, of: 22), dropped(1, of: 21)])
+    session.type("a u")
+    #expect(session.text.contains("Undo 2 dropped changes?"))
+    session.type("y")
+
+    #expect(session.commands == [.undoAll(DroppedListing(), except: [3])])
+  }
+
+  @Test func `marks end with the undo, and stay if it failed`() {
+    var session = Self.onUndo([dropped(2, of: 22), dropped(1, of: 21)])
+    session.type(" ")
+    session.send(.receipt(Receipt(.undo([22]), failure: CommandRefusal.readOnly)))
+    #expect(session.text.contains("1 marked"))
+    session.send(.receipt(Receipt(.undo([22]))))
+    #expect(!session.text.contains("1 marked"))
+  }
+
+  private func dropped(_ id: Int64, of operation: Int64) -> DroppedRow { Self.dropped(id, of: operation) }
+
+  // MARK: - Sync and Account
+
+  @Test func `a day's graph sums the minutes that one number stands for`() {
+    let world = Sample.world { world in
+      world.data.throughput = [
+        Throughput(at: Sample.now - 1439 * 60_000, sent: 5), Throughput(at: Sample.now - 1 * 60_000, sent: 2),
+        Throughput(at: Sample.now, sent: 3),
+      ]
+    }
+    let day = ThroughputChart(world, "sent", \.sent, minutes: 1440).numbers(upTo: 144)
+    #expect(day.count == 144 && day.first == 5 && day.last == 5 && day.reduce(0, +) == 10)
+    let hour = ThroughputChart(world, "sent", \.sent, minutes: 60).numbers(upTo: 200)
+    #expect(hour.count == 60 && hour.suffix(2) == [2, 3] && hour.reduce(0, +) == 5)
+    #expect(ThroughputChart(world, "sent", \.sent, minutes: 60).numbers(upTo: 0) == [])
+  }
+
+  @Test func `the account says for whom every unsent change waits`() {
+    let world = Sample.world()
+    let waits = AccountScreen.waits(Sample.status(), world)
+
+    #expect(waits.map(\.who) == ["You", "You", "A retry", "The next sync"])
+    #expect(waits.reduce(0) { $0 + $1.count } == world.status?.queue.total)
+  }
+
+  @Test func `while signed out the account's copy is the page to sign in at`() {
+    var session = Session(
+      Sample.world { world in
+        world.data.status?.accountProblem = StoreStatus.Failure(code: "AUTHENTICATION_REQUIRED", message: "", at: 0)
+        world.data.status?.signInURL = "https://example.org/sign-in"
+      }
+    )
+    session.type("22y")
+
+    #expect(session.effects.contains(.copy("https://example.org/sign-in")))
+  }
+}
