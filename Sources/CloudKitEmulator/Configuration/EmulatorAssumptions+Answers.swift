@@ -1,7 +1,7 @@
 /// The positions of the switches that have names.
 extension EmulatorAssumptions {
   /// What is signed for a request without a body.
-  public enum EmptyBodySignature: Sendable, Hashable, CaseIterable {
+  public enum EmptyBodySignature: String, Sendable, Hashable, CaseIterable {
     /// Both of the others.
     case either
     /// Nothing stands where the hash would.
@@ -11,7 +11,7 @@ extension EmulatorAssumptions {
   }
 
   /// What a request without any credentials is answered.
-  public enum MissingCredentials: Sendable, Hashable, CaseIterable {
+  public enum MissingCredentials: String, Sendable, Hashable, CaseIterable {
     /// 400.
     case badRequest
     /// 401.
@@ -19,7 +19,7 @@ extension EmulatorAssumptions {
   }
 
   /// The shape of a failed atomic batch.
-  public enum AtomicFailure: Sendable, Hashable, CaseIterable {
+  public enum AtomicFailure: String, Sendable, Hashable, CaseIterable {
     /// HTTP 200 with an error for each record.
     case failsEachRecord
     /// HTTP 400 with `ATOMIC_ERROR` for the request.
@@ -27,7 +27,7 @@ extension EmulatorAssumptions {
   }
 
   /// An update without a change tag.
-  public enum UpdateWithoutTag: Sendable, Hashable, CaseIterable {
+  public enum UpdateWithoutTag: String, Sendable, Hashable, CaseIterable {
     /// `BAD_REQUEST`.
     case badRequest
     /// `CONFLICT`.
@@ -35,7 +35,7 @@ extension EmulatorAssumptions {
   }
 
   /// An update of a record that does not exist.
-  public enum MissingUpdate: Sendable, Hashable, CaseIterable {
+  public enum MissingUpdate: String, Sendable, Hashable, CaseIterable {
     /// `NOT_FOUND`.
     case notFound
     /// `CONFLICT`.
@@ -43,7 +43,7 @@ extension EmulatorAssumptions {
   }
 
   /// A deletion without a change tag.
-  public enum DeletionWithoutTag: Sendable, Hashable, CaseIterable {
+  public enum DeletionWithoutTag: String, Sendable, Hashable, CaseIterable {
     /// The record is deleted.
     case isForced
     /// `BAD_REQUEST`.
@@ -51,7 +51,7 @@ extension EmulatorAssumptions {
   }
 
   /// A forced deletion of a record that does not exist.
-  public enum MissingForceDelete: Sendable, Hashable, CaseIterable {
+  public enum MissingForceDelete: String, Sendable, Hashable, CaseIterable {
     /// Answered as if it had been there.
     case succeeds
     /// `NOT_FOUND`.
@@ -59,7 +59,7 @@ extension EmulatorAssumptions {
   }
 
   /// Two operations on one record.
-  public enum RepeatedRecord: Sendable, Hashable, CaseIterable {
+  public enum RepeatedRecord: String, Sendable, Hashable, CaseIterable {
     /// `BAD_REQUEST` for the request.
     case refusesRequest
     /// `BAD_REQUEST` for the later operation alone.
@@ -67,7 +67,7 @@ extension EmulatorAssumptions {
   }
 
   /// A limit that a request exceeds.
-  public enum ExceededLimit: Sendable, Hashable, CaseIterable {
+  public enum ExceededLimit: String, Sendable, Hashable, CaseIterable {
     /// `BAD_REQUEST`.
     case badRequest
     /// `QUOTA_EXCEEDED`.
@@ -75,7 +75,7 @@ extension EmulatorAssumptions {
   }
 
   /// A name that the schema does not know.
-  public enum Refusal: Sendable, Hashable, CaseIterable {
+  public enum Refusal: String, Sendable, Hashable, CaseIterable {
     /// `BAD_REQUEST`.
     case badRequest
     /// `NOT_FOUND`.
@@ -83,7 +83,7 @@ extension EmulatorAssumptions {
   }
 
   /// The order of a query that asks for none.
-  public enum UnsortedOrder: Sendable, Hashable, CaseIterable {
+  public enum UnsortedOrder: String, Sendable, Hashable, CaseIterable {
     /// By record name.
     case recordName
     /// Oldest record first.
@@ -91,7 +91,7 @@ extension EmulatorAssumptions {
   }
 
   /// The order within a page of changes.
-  public enum ChangesOrder: Sendable, Hashable, CaseIterable {
+  public enum ChangesOrder: String, Sendable, Hashable, CaseIterable {
     /// Oldest change first.
     case lastChange
     /// By record name.
@@ -99,7 +99,7 @@ extension EmulatorAssumptions {
   }
 
   /// An empty sync token.
-  public enum EmptySyncToken: Sendable, Hashable, CaseIterable {
+  public enum EmptySyncToken: String, Sendable, Hashable, CaseIterable {
     /// A token like any other that is broken.
     case isRefused
     /// No token: everything comes again.
@@ -107,7 +107,7 @@ extension EmulatorAssumptions {
   }
 
   /// The refusal of a sync token.
-  public enum ExpiredSyncToken: Sendable, Hashable, CaseIterable {
+  public enum ExpiredSyncToken: String, Sendable, Hashable, CaseIterable {
     /// `BAD_REQUEST` in the zone's element.
     case badRequest
     /// `BAD_REQUEST` for the request, whatever else it asked for.
@@ -117,7 +117,7 @@ extension EmulatorAssumptions {
   }
 
   /// The answer of `users/caller`.
-  public enum CallerEnvelope: Sendable, Hashable, CaseIterable {
+  public enum CallerEnvelope: String, Sendable, Hashable, CaseIterable {
     /// The identity, and a list with it.
     case both
     /// The list alone, as documented.
@@ -127,7 +127,7 @@ extension EmulatorAssumptions {
   }
 
   /// Creating a zone that exists.
-  public enum ExistingZone: Sendable, Hashable, CaseIterable {
+  public enum ExistingZone: String, Sendable, Hashable, CaseIterable {
     /// Answered as if it were new.
     case succeeds
     /// `EXISTS`.
@@ -135,7 +135,7 @@ extension EmulatorAssumptions {
   }
 
   /// Deleting a zone that does not exist.
-  public enum MissingZone: Sendable, Hashable, CaseIterable {
+  public enum MissingZone: String, Sendable, Hashable, CaseIterable {
     /// `ZONE_NOT_FOUND`.
     case zoneNotFound
     /// Answered as if it had been there.
@@ -143,7 +143,7 @@ extension EmulatorAssumptions {
   }
 
   /// Deleting the default zone.
-  public enum DefaultZoneDeletion: Sendable, Hashable, CaseIterable {
+  public enum DefaultZoneDeletion: String, Sendable, Hashable, CaseIterable {
     /// `BAD_REQUEST`.
     case badRequest
     /// `ACCESS_DENIED`.
@@ -151,7 +151,7 @@ extension EmulatorAssumptions {
   }
 
   /// A share whose caller is not invited.
-  public enum Uninvited: Sendable, Hashable, CaseIterable {
+  public enum Uninvited: String, Sendable, Hashable, CaseIterable {
     /// `NOT_FOUND`, as if there were none.
     case notFound
     /// `ACCESS_DENIED`.

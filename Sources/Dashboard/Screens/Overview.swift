@@ -99,9 +99,15 @@ struct Overview: Screen {
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     let layout = layout(world)
+    // Which height the lists get is not known before the first reading, and a border that moves is drawn twice.
+    let isLoading = world.status == nil && world.readFailure == nil
     VerdictLine(world: world).draw(on: &frame.grid, in: layout.verdict)
     for pane in Pane.allCases {
       guard let place = layout.panes[pane] else { continue }
+      if isLoading, pane == .queue || pane == .records {
+        if pane == focus { frame.grid.put(StyledText("loading…", .dim), in: place.row(place.height / 2), .centre) }
+        continue
+      }
       let isFocused = pane == focus
       var title = StyledText("\(pane.rawValue) \(pane.title)")
       var note: StyledText = ""

@@ -35,9 +35,9 @@ public enum ColorDepth: Sendable, Hashable, CaseIterable {
       // Terminals with direct colour read the numbers 0 to 7 as the eight named ones.
       return max(8, value)
     // The first 16 look different on every desk, so a stated colour never becomes one of them if others are there.
-    case (.palette, _): return components.nearest(in: RGB.palette[16...])
-    case (.sixteen, _): return components.nearest(in: RGB.palette[..<16])
-    case (.eight, _): return components.nearest(in: RGB.palette[..<8])
+    case (.palette, _): return components.nearest(in: 16..<256)
+    case (.sixteen, _): return components.nearest(in: 0..<16)
+    case (.eight, _): return components.nearest(in: 0..<8)
     case (.monochrome, _): return -1
     }
   }

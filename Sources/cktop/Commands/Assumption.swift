@@ -64,12 +64,13 @@ struct Assumption {
     }
   }
 
-  private static func choice<Value: CaseIterable>(_ name: String, _ property: Property<Value>) -> Assumption {
-    let byDefault = "\(standard(property))"
-    let others = Value.allCases.map { "\($0)" }.filter { $0 != byDefault }
-    return switching(name, property, ([byDefault] + others).joined(separator: ", ")) { text in
-      Value.allCases.first { "\($0)" == text }
-    }
+  private static func choice<Value: CaseIterable & RawRepresentable<String>>(
+    _ name: String,
+    _ property: Property<Value>
+  ) -> Assumption {
+    let byDefault = standard(property).rawValue
+    let others = Value.allCases.map(\.rawValue).filter { $0 != byDefault }
+    return switching(name, property, ([byDefault] + others).joined(separator: ", "), Value.init(rawValue:))
   }
 
   private static func flag(_ name: String, _ property: Property<Bool>) -> Assumption {

@@ -9,7 +9,7 @@ import Synchronization
 struct Session: Sendable {
   let settings: Settings
   let configurationFile: ConfigurationFile?
-  /// The store's file, once the server has named its user.
+  /// What is known about the store's file, once the server has named its user or the file was read.
   private let found = FoundStore()
 
   /// Reads the settings of this process: its options, its environment, its configuration file.
@@ -93,7 +93,7 @@ struct Session: Sendable {
 
   /// The container, environment and database. Settings that are not given are read from a store that is named.
   func scope() throws(CommandFailure) -> SyncStore.Scope {
-    let known = settings.store?.source == .standard ? nil : storePath.flatMap(SyncStore.scope(ofStoreAt:))
+    let known = settings.store?.source == .standard ? nil : knownScope
     let container: String
     if settings.container == nil, let known {
       container = known.container
@@ -108,6 +108,13 @@ struct Session: Sendable {
         ? known?.environment ?? environment.value.rawValue : environment.value.rawValue,
       database: database.source == .standard ? known?.database ?? database.value : database.value
     )
+  }
+
+  /// The scope of the store that is named; nil if there is none yet. Opening a store checks it again.
+  private var knownScope: SyncStore.Scope? {
+    if let scope = found.scope { return scope }
+    found.scope = storePath.flatMap(SyncStore.scope(ofStoreAt:))
+    return found.scope
   }
 
   /// Opens the store read-only, for a verb that only reads.
@@ -336,11 +343,17 @@ struct Session: Sendable {
 
 /// Facts that a session finds out once.
 private final class FoundStore: Sendable {
-  private let value = Mutex<(path: String?, usesKeptToken: Bool)>((nil, false))
+  private let value = Mutex<(path: String?, scope: SyncStore.Scope?, usesKeptToken: Bool)>((nil, nil, false))
 
   var path: String? {
     get { value.withLock { $0.path } }
     set { value.withLock { $0.path = newValue } }
+  }
+
+  /// The scope that the file has.
+  var scope: SyncStore.Scope? {
+    get { value.withLock { $0.scope } }
+    set { value.withLock { $0.scope = newValue } }
   }
 
   /// Whether the client sends the token that an earlier run saved beside the store, not the configured one.

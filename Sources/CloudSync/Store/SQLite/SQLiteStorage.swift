@@ -183,11 +183,16 @@ package final class SQLiteStorage: QueueStorage {
             + "copy both files to a folder that can be written, and read the copy with --store"
         )
       }
-      let address = URL(fileURLWithPath: path).absoluteString + "?immutable=1"
-      let queue = try DatabaseQueue(path: address, configuration: configuration)
-      try queue.read { try inspect(path, $0) }
-      return queue
+      return try openWithoutLog(path)
     }
+  }
+
+  /// Opens a file that has no log for reading only it, which neither creates a log nor needs to.
+  private static func openWithoutLog(_ path: String) throws -> DatabaseQueue {
+    let address = URL(fileURLWithPath: path).absoluteString + "?immutable=1"
+    let queue = try DatabaseQueue(path: address, configuration: configuration(isReadOnly: true))
+    try queue.read { try inspect(path, $0) }
+    return queue
   }
 
   /// Opens an existing store; if that fails, waits for a process that may be creating or migrating it and tries again.
@@ -296,8 +301,9 @@ package final class SQLiteStorage: QueueStorage {
   static func values(_ keys: [String], ofFileAt path: String) -> [String: String]? {
     let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     guard type(of: path) == .typeRegular else { return nil }
+    // Values that do not change are read from the file alone where no process has it open.
     return try? SQLiteLog.leavingNone(path) {
-      try openToRead(path).read { database in
+      try (SQLiteLog.isThere(path) ? openToRead(path) : openWithoutLog(path)).read { database in
         let ledger = Ledger(database)
         var values: [String: String] = [:]
         for key in keys { values[key] = try ledger.value(key) }
