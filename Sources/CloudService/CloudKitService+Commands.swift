@@ -9,7 +9,7 @@ extension CloudKitService {
     case .sync: syncOnce()
     case .keepSyncing: opening.toSync == nil ? receive(Receipt(command, failure: CommandRefusal.cannotSync)) : start()
     case .perform, .togglePause, .togglePauseOf, .togglePauseOfZone, .flush, .resolve, .resolveAll, .undo,
-      .undoAll, .acceptDeletions, .restoreDeletions, .askForSync:
+      .undoAll, .edit, .acceptDeletions, .restoreDeletions, .askForSync:
       commandsUnderWay += 1
       let changing = changing
       lane.async { [self] in

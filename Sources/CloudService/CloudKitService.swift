@@ -60,7 +60,7 @@ public final class CloudKitService {
   /// Whether the store may be read yet.
   @ObservationIgnored private var isToRead: Bool
   /// How often the store is read because it changes.
-  @ObservationIgnored private var pace = Pace(every: .milliseconds(500))
+  @ObservationIgnored private var pace = Pace(every: .milliseconds(700))
 
   @ObservationIgnored private lazy var queueSearcher = ListSearcher<QueueSearch>(
     reader: { [weak self] in self?.reader },

@@ -19,6 +19,8 @@ package enum ServiceCommand: Hashable, Sendable {
   case undo([Int64])
   /// Restores all dropped changes of a list except some, as they are when the command runs.
   case undoAll(DroppedListing, except: Set<Int64>)
+  /// Sets fields of a failed save, unless its version has changed, and sends it again.
+  case edit(Int64, [FieldAssignment], version: String)
   /// Accepts or restores the deletions on hold in a zone, unless their version has changed.
   case acceptDeletions(ZoneKey, version: String)
   case restoreDeletions(ZoneKey, version: String)
@@ -142,6 +144,9 @@ extension ServiceCommand {
       if result.changed.isEmpty, case .inWords(let reason)? = result.skipped.values.first {
         throw StoreError(.invalid, reason)
       }
+    case .edit(let id, let assignments, let version):
+      try store.edit(id, assignments, ifVersion: version, actor: actor)
+      (receipt.changed, receipt.ids) = (1, [id])
     case .acceptDeletions(let zone, let version):
       try take(store.acceptDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)
     case .restoreDeletions(let zone, let version):

@@ -154,6 +154,7 @@ extension Event {
     case "flush":
       return selection.isEmpty ? "ended waits to retry (\(changes))" : "ended all waits, the server's too (\(changes))"
     case "resolve": return "resolved conflict \(selection)"
+    case "edit": return "edited operation \(selection)"
     case "undo": return "undid what was dropped of operation \(selection)"
     case "accept deletions": return "accepted \(Words.count(count, "deletion")) in \(selection)"
     case "restore deletions": return "restored \(Words.count(count, "record")) in \(selection)"

@@ -46,21 +46,9 @@ extension SyncStore {
         return try ledger.update(operation)
       }
       let mirror = try ledger.record(operation.key)
-      // Apply the edit to the queued change, which may clear fields and have rules that a record does not show. Keep
-      // its base, because the app has not seen later changes by others.
       let cleared = Set(letter.fields.keys).subtracting(replacement.keys)
       let edit = FieldChanges(values: replacement, cleared: cleared).effective(on: letter.fields)
-      for name in edit.names.subtracting(operation.changes.names) { operation.base[name] = letter.fields[name] }
-      operation.changes.apply(edit)
-      if mirror?.changeTag != operation.baseTag || mirror?.changeTag != letter.tag { operation.needsReadBack = true }
-      // A reverted field need not be sent, unless the record is created with it or an unconfirmed request may write it.
-      if !operation.isUnanswered {
-        let (base, makes) = (operation.base, operation.baseTag == nil)
-        for name in edit.names where operation.changes[name] == base[name] && !(makes && base[name] != nil) {
-          operation.changes.forget(name)
-        }
-      }
-      operation.generation += 1
+      operation.apply(edit, to: letter.fields, readAt: letter.tag, mirror)
       // If this one fails too, an operator decides.
       operation.isOffered = true
       operation.editedAt = now
@@ -77,7 +65,92 @@ extension SyncStore {
   }
 }
 
+/// Failed saves that a person edits.
+extension SyncStore {
+  /// Sets fields of a failed save, or clears them, and sends it again.
+  ///
+  /// The type of a field is that of the assignment, else that of the server's record, else that of the newest records of its
+  /// type.
+  ///
+  /// - Parameter version: the version that was edited; nil: the current one.
+  /// - Throws: `StoreError`, with nothing changed, if a value does not fit its field, or the change is not failed, not a
+  ///   save, or no longer in that version.
+  package func edit(
+    _ id: Int64,
+    _ assignments: [FieldAssignment],
+    ifVersion version: String? = nil,
+    actor: String
+  ) throws(StoreError) {
+    let now = now()
+    try write { ledger in
+      guard var operation = try ledger.operation(id), operation.state == .failed, operation.kind == .save else {
+        throw StoreError(.invalid, "\(id) is no failed save; `cktop queue list` shows what can be edited")
+      }
+      let mirror = try ledger.record(operation.key)
+      if let version, version != operation.version(serverTag: nil) {
+        throw StoreError(.invalid, "operation \(id) changed meanwhile, nothing was done; look at it again")
+      }
+      let edit = try Self.edit(assignments, of: operation, mirror, ledger)
+      operation.apply(edit, to: operation.changes.applied(to: mirror?.fields ?? [:]), readAt: mirror?.changeTag, mirror)
+      operation.assets = operation.assets.kept(by: operation.changes)
+      operation.editedAt = now
+      let names = edit.names.sorted().joined(separator: ", ")
+      try audit("edit", "\(id): \(names)", 1, actor, operation: id, zone: operation.key.zone, now: now, ledger)
+      if operation.changes.isEmpty, mirror != nil {
+        try ledger.end(operation, .discarded, .discarded(by: actor), now: now)
+      } else {
+        try Self.apply(.retry, to: [operation], isFinal: false, actor, now: now, ledger)
+      }
+    }
+  }
+
+  private static func edit(
+    _ assignments: [FieldAssignment],
+    of operation: QueuedOperation,
+    _ mirror: MirrorRecord?,
+    _ ledger: Ledger
+  ) throws -> FieldChanges {
+    var edit = FieldChanges()
+    let known = try ledger.fieldTypes(of: operation.type ?? "", wanted: Set(assignments.map(\.name)))
+    for assignment in assignments {
+      let type = mirror?.fields[assignment.name]?.wireType ?? known[assignment.name]
+      do {
+        edit[assignment.name] = try assignment.value(knownType: type)
+      } catch {
+        throw StoreError(.invalid, error.message)
+      }
+    }
+    return edit
+  }
+}
+
 extension QueuedOperation {
+  /// Applies an edit to a failed save.
+  ///
+  /// The queued change may clear fields and have rules that a record does not show. It keeps its base, because the editor
+  /// has not seen later changes by others.
+  ///
+  /// - Parameters:
+  ///   - fields: the whole record that was edited.
+  ///   - tag: the server's change tag at that time.
+  fileprivate mutating func apply(
+    _ edit: FieldChanges,
+    to fields: [String: FieldValue],
+    readAt tag: String?,
+    _ mirror: MirrorRecord?
+  ) {
+    for name in edit.names.subtracting(changes.names) { base[name] = fields[name] }
+    changes.apply(edit)
+    if mirror?.changeTag != baseTag || mirror?.changeTag != tag { needsReadBack = true }
+    generation += 1
+    // A reverted field need not be sent, unless the record is created with it or an unconfirmed request may write it.
+    guard !isUnanswered else { return }
+    let isCreate = baseTag == nil
+    for name in edit.names where changes[name] == base[name] && !(isCreate && base[name] != nil) {
+      changes.forget(name)
+    }
+  }
+
   /// Whether this version of the dead letter has been shown to the app.
   var isOffered: Bool {
     get { askedAbout == "\(generation)" }

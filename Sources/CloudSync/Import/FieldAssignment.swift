@@ -1,4 +1,6 @@
 package import CloudKit
+import Facts
+import Foundation
 
 /// One `FIELD=VALUE`, `FIELD:TYPE=VALUE` or `FIELD=` of `records put`. The value of an asset is the path of its file.
 ///
@@ -12,6 +14,14 @@ package struct FieldAssignment: Hashable, Sendable {
   /// The explicit type, if any.
   package let type: WireTypeTag?
   private let text: String
+
+  /// A field that two of the assignments set; nil if there is none.
+  package static func nameGivenTwice(_ assignments: [FieldAssignment]) -> String? {
+    Dictionary(grouping: assignments, by: \.name).filter { $1.count > 1 }.keys.min()
+  }
+
+  /// The assignment as it was written.
+  package var written: String { "\(name)\(type.map { ":\($0)" } ?? "")=\(text)" }
 
   /// Parses an argument; the value is converted when the field's type is known.
   package init(parsing argument: String) throws(FieldError) {
@@ -88,6 +98,50 @@ package struct FieldAssignment: Hashable, Sendable {
       guard case .text = source else { return .string(text) }
     }
     return try source.read(as: type, field: name)
+  }
+}
+
+extension FieldValue {
+  /// The value as an assignment takes it; nil where it cannot be given as text. Of places, references and times it has what
+  /// an assignment of their type can say.
+  package var assigned: String? {
+    switch self {
+    case .string(let text): Self.isReadAsWritten(text) ? text : Self.quoted(text)
+    case .int64(let number): String(number)
+    case .double(let number): String(number)
+    case .bytes(let data): data.base64EncodedString()
+    case .timestamp(let milliseconds): RFC3339.text(milliseconds: milliseconds) ?? String(milliseconds)
+    case .location(let place): "\(place.latitude),\(place.longitude)"
+    case .reference(let reference): reference.zoneID == nil ? reference.recordName : nil
+    case .list(_, let elements):
+      elements.map(\.assignedInList).reduce(into: Optional([String]())) { list, text in
+        list = text.flatMap { text in list.map { $0 + [text] } }
+      }.map { "[" + $0.joined(separator: ", ") + "]" }
+    case .asset, .encrypted, .other: nil
+    }
+  }
+
+  private var assignedInList: String? {
+    switch self {
+    case .int64, .double: assigned
+    case .string(let text): Self.quoted(text)
+    default: assigned.map(Self.quoted)
+    }
+  }
+
+  /// Whether an assignment takes a text for itself: no JSON text, and not what clears a field.
+  private static func isReadAsWritten(_ text: String) -> Bool {
+    guard !text.isEmpty else { return false }
+    switch try? JSONReader.value(Array(text.utf8)) {
+    case .text, .null: return false
+    default: return true
+    }
+  }
+
+  private static func quoted(_ text: String) -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .withoutEscapingSlashes
+    return (try? encoder.encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? text
   }
 }
 

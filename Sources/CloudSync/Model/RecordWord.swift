@@ -18,7 +18,7 @@ struct RecordWord: Hashable, Sendable {
   func isIn(_ record: MirrorRecord) -> Bool {
     for text in [record.key.name, record.type, record.key.zone] where text.contains(lowercased: word) { return true }
     return record.fields.contains { name, value in
-      let text = value.shownText
+      let text = value.text
       if text.contains(lowercased: word) { return true }
       return field.map { name.utf8.map(\.lowercased) == $0 && text.contains(lowercased: self.value) } ?? false
     }
@@ -30,25 +30,6 @@ struct RecordWord: Hashable, Sendable {
     (field.map { [$0, value] } ?? [word]).filter { text in
       text.count > 1 && text.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
     }.map { String(decoding: $0, as: UTF8.self) }
-  }
-}
-
-extension FieldValue {
-  /// The value as lists show it.
-  fileprivate var shownText: String {
-    switch self {
-    case .string(let text): text
-    case .int64(let number): String(number)
-    case .double(let number): String(number)
-    case .bytes(let data): "\(data.count) bytes"
-    case .timestamp(let milliseconds): RFC3339.text(milliseconds: milliseconds) ?? String(milliseconds)
-    case .location(let place): "\(place.latitude),\(place.longitude)"
-    case .reference(let reference): reference.recordName
-    case .asset(let asset): asset.size.map { "asset, \($0) bytes" } ?? "asset"
-    case .list(_, let elements): elements.map(\.shownText).joined(separator: ", ")
-    case .encrypted(let value): value.shownText
-    case .other(let type, _): type
-    }
   }
 }
 

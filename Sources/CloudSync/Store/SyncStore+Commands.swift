@@ -43,6 +43,13 @@ package enum QueueVerb: String, Hashable, Sendable, CaseIterable {
     case .resume: [.paused]
     }
   }
+
+  /// Returns the reason why the verb skips an operation in this state; nil if it applies.
+  package func obstacle(to state: OperationState, errorCode: String?) -> Obstacle? {
+    if state == .inFlight { return .beingSent }
+    if self == .retry, errorCode == StoreError.unreadable { return .damaged }
+    return states.contains(state) ? nil : .inState(state.rawValue)
+  }
 }
 
 /// The result of a command for each operation.
@@ -203,7 +210,7 @@ extension SyncStore {
   private static func isReady(_ operation: QueuedOperation, for verb: QueueVerb, into result: inout CommandResult)
     -> Bool
   {
-    if let obstacle = obstacle(to: verb, operation) {
+    if let obstacle = verb.obstacle(to: operation.state, errorCode: operation.errorCode) {
       result.skipped[operation.id] = obstacle
       return false
     }
@@ -212,14 +219,7 @@ extension SyncStore {
     return true
   }
 
-  /// The reason why a verb skips an operation; nil if it applies.
-  private static func obstacle(to verb: QueueVerb, _ operation: QueuedOperation) -> Obstacle? {
-    if operation.state == .inFlight { return .beingSent }
-    if verb == .retry, operation.errorCode == StoreError.unreadable { return .damaged }
-    return verb.states.contains(operation.state) ? nil : .inState(operation.state.rawValue)
-  }
-
-  private static func apply(
+  static func apply(
     _ verb: QueueVerb,
     to operations: [QueuedOperation],
     isFinal: Bool,

@@ -53,6 +53,18 @@ extension Command {
       isChange: true
     ),
     Command(.pauseZone, typed("p"), "pause zone", "Pause or resume sending to the zone", .zones, isChange: true),
+    // Editing a change
+    Command(.editField, [.enter], "edit", "Edit the selected field", .editing, isChange: true),
+    Command(.newField, typed("a"), "add field", "Set a field that is not listed", .editing, isChange: true),
+    Command(.resetField, typed("u"), "reset", "Drop the edit of the selected field", .editing),
+    Command(
+      .saveEdit,
+      typed("r"),
+      "save and retry",
+      "Save the edits and send the change again",
+      .editing,
+      isChange: true
+    ),
     // Undo
     Command(
       .restore,
@@ -92,6 +104,14 @@ extension Command {
       typed("P"),
       "pause these",
       "Pause or resume the marked changes, else the selected one",
+      [.queue, .operation],
+      isChange: true
+    ),
+    Command(
+      .edit,
+      typed("e"),
+      "edit",
+      "Edit the fields of the selected failed save, and send it again",
       [.queue, .operation],
       isChange: true
     ),

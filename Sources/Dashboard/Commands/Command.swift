@@ -16,10 +16,12 @@ enum CommandID: String, Hashable, Sendable, CaseIterable {
   case filter, problems, order, nextTab, previousTab, copy, export, undo, zoom, open
   case mark, markRange, markAll, invertMarks
   // Queue
-  case retry, retryAll, pauseThese, discard, causes
+  case retry, retryAll, pauseThese, discard, edit, causes
   // Conflicts
   case nextField, previousField, nextConflict, previousConflict
   case fieldLocal, fieldServer, fieldBase, allLocal, allServer, allBase, allAlike, resolve
+  // Editing a change
+  case editField, newField, resetField, saveEdit
   // Undo
   case restore
   // Zones

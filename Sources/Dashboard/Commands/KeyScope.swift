@@ -33,6 +33,8 @@ struct KeyScope: OptionSet, Hashable, Sendable {
   static let events = KeyScope(rawValue: 1 << 17)
   /// The list of what can be undone.
   static let undoing = KeyScope(rawValue: 1 << 18)
+  /// The fields of a change that is edited.
+  static let editing = KeyScope(rawValue: 1 << 19)
   /// The demo.
   static let demo = KeyScope(rawValue: 1 << 14)
 }

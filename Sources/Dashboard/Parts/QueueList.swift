@@ -20,6 +20,26 @@ enum QueueKind: ListKind {
 
 typealias QueueList = RowList<QueueKind>
 
+extension QueueRow {
+  /// Whether a command applies to the operation.
+  func availability(of id: CommandID) -> Availability {
+    let verb: (QueueVerb, name: String)? =
+      switch id {
+      case .retry: (.retry, "Not retried")
+      case .discard: (.discard, "Not discarded")
+      case .pauseThese: (state == .paused ? .resume : .pause, "Not paused")
+      default: nil
+      }
+    if id == .edit {
+      guard kind == .save else { return .no("Only a save has fields to edit") }
+      return state == .failed
+        ? .now : .no("Not edited: only a failed change is, and \(Obstacle.inState(state.rawValue).text)")
+    }
+    guard let verb, let obstacle = verb.0.obstacle(to: state, errorCode: errorCode) else { return .now }
+    return .no("\(verb.name): \(obstacle.text)")
+  }
+}
+
 extension RowList where Kind == QueueKind {
   private static let problemStates: Set<OperationState> = [.failed, .conflict]
 
@@ -44,6 +64,7 @@ extension RowList where Kind == QueueKind {
     case .nextTab, .previousTab:
       turn(id == .nextTab ? 1 : -1, world)
       return []
+    case .edit: return selected(world).map { [.push(EditScreen($0.id))] } ?? []
     case .causes: return [.push(CausesScreen())]
     case .open: return selected(world).map { [.push(OperationScreen($0.id))] } ?? []
     case .copy:
@@ -148,17 +169,8 @@ extension RowList where Kind == QueueKind {
     let isMarked = state.marks.count(of: page(world)?.total ?? 0) > 0
     let row = selected(world)
     switch id {
-    case .retry where !isMarked:
-      guard let row else { return .no("No change is selected") }
-      return row.state == .failed || row.state == .waiting
-        ? .now : .no("This change is \(Obstacle.words(row.state.rawValue)), not failed or retrying")
-    case .discard where !isMarked:
-      guard let row else { return .no("No change is selected") }
-      return row.state == .inFlight ? .no("This change is being sent") : .now
-    case .pauseThese where !isMarked:
-      guard let row else { return .no("No change is selected") }
-      return [.paused, .pending, .waiting].contains(row.state)
-        ? .now : .no("This change is \(Obstacle.words(row.state.rawValue)) and cannot be paused")
+    case .retry where !isMarked, .discard where !isMarked, .pauseThese where !isMarked, .edit:
+      return row.map { $0.availability(of: id) } ?? .no("No change is selected")
     case .retryAll:
       let count = page(world).map(\.retryable) ?? world.status?.queue.retryable ?? 0
       return count == 0 ? .no("No change here failed or waits to be retried") : .now

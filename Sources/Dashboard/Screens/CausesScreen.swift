@@ -50,7 +50,7 @@ struct CausesScreen: Screen {
 
   func availability(of id: CommandID, _ world: World) -> Availability {
     switch id {
-    case .pauseThese, .problems, .nextTab, .previousTab: .no("Open the cause with Enter first")
+    case .pauseThese, .edit, .problems, .nextTab, .previousTab: .no("Open the cause with Enter first")
     case .retryAll: .no("r retries the changes of this cause")
     case .open, .retry, .discard, .copy: selected(world) == nil ? .no("No cause is selected") : .now
     default: .now

@@ -76,6 +76,7 @@ struct OperationScreen: Screen {
     case .retry: return [.effect(.give(.perform(.retry, .ids([id]))))]
     case .pauseThese: return [.effect(.give(.togglePauseOf(id)))]
     case .discard: return inspector.row.map { [.push(Question(.discardOne($0)))] } ?? []
+    case .edit: return [.push(EditScreen(id))]
     case .open: return inspector.row.map { [.push(RecordScreen($0.key))] } ?? []
     case .wholeValue: return inspector.whole(state.cursor).map { [.push($0)] } ?? []
     case .copy: return inspector.items.map { [.effect(.copy($0.plain))] } ?? []
@@ -86,13 +87,10 @@ struct OperationScreen: Screen {
   func availability(of command: CommandID, _ world: World) -> Availability {
     let row = inspector(world).row
     switch command {
-    case .retry, .discard, .pauseThese, .open:
+    case .retry, .discard, .pauseThese, .edit, .open:
       guard let row else { return .no("This operation is no longer in the queue") }
-      if command == .open { return row.key.name.isEmpty ? .no("This operation is about a zone") : .now }
-      if command == .retry, row.state != .failed, row.state != .waiting {
-        return .no("This change is \(Obstacle.words(row.state.rawValue)), not failed or retrying")
-      }
-      return command == .discard && row.state == .inFlight ? .no("This change is being sent") : .now
+      guard command == .open else { return row.availability(of: command) }
+      return row.key.name.isEmpty ? .no("This operation is about a zone") : .now
     case .wholeValue: return inspector(world).whole(state.cursor) == nil ? .no("No field is selected") : .now
     default: return .now
     }

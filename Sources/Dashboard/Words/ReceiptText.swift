@@ -18,6 +18,7 @@ extension Receipt {
       return changed == 0 ? "Trying again now" : "Retrying \(Words.count(changed, "change")) now"
     case .resolveAll: return resolvedText
     case .undo, .undoAll: return undoneText
+    case .edit(let id, _, _): return "Edited operation \(id); it will be sent again"
     case .acceptDeletions(let zone, _):
       return "Deleted \(Words.count(changed, "local copy", "local copies")) in zone \(zone.zone)"
     case .restoreDeletions(let zone, _):

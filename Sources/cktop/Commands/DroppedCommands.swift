@@ -48,7 +48,10 @@ struct ConflictsUndo: Verb {
   static let configuration = CommandConfiguration(
     commandName: "undo",
     abstract: "Enqueue again what was dropped of an operation.",
-    discussion: "Possible until the record is edited again. Nothing is sent before the next sync."
+    discussion: """
+      Possible until the record is edited again. Nothing is sent before the next sync. What was dropped in a conflict, by \
+      resolving or discarding it, is a conflict again unless the server has its old values back.
+      """
   )
 
   @Argument(help: "The operation's number, as listed by 'cktop conflicts dropped'.") var id: Int64
@@ -67,21 +70,26 @@ struct ConflictsUndo: Verb {
     }
     let accepted = try store.undo(id, actor: Operator.name)
     let operation: Int64? = if case .enqueued(let id) = accepted { id } else { nil }
+    let detail = try operation.flatMap { try store.detail(of: $0) }
+    let isConflict = detail?.operation?.state == .conflict
     if json {
-      let object: JSONObject = ["id": .integer(id), "operation": operation.map(OutputJSON.integer) ?? .null]
+      let object: JSONObject = [
+        "id": .integer(id), "operation": operation.map(OutputJSON.integer) ?? .null, "isConflict": .bool(isConflict),
+      ]
       return OutputStream.standard.line(object.line)
     }
-    let text = operation.map { "enqueued as operation \($0)" } ?? "the record already has these values"
-    OutputStream.standard.line("undid \(id): \(text)")
-    let queued = try operation.flatMap { try store.detail(of: $0)?.operation }
-    OutputStream.standard.lines((queued.map(replacements) ?? []).map(\.visible))
+    let text = operation.map { isConflict ? "conflict \($0) is open again" : "enqueued as operation \($0)" }
+    OutputStream.standard.line("undid \(id): \(text ?? "the record already has these values")")
+    OutputStream.standard.lines((detail.map(replacements) ?? []).map(\.visible))
   }
 
   /// The values to be sent, beside the server's current ones, which others may have changed since.
-  private func replacements(_ operation: QueuedOperation) -> [String] {
+  private func replacements(_ detail: OperationDetail) -> [String] {
+    guard let operation = detail.operation else { return [] }
     if operation.kind == .delete { return ["  the record will be deleted"] }
     return operation.changes.names.sorted().map { name in
-      let (value, known) = (operation.changes[name]?.text ?? "(cleared)", operation.base[name]?.text ?? "(none)")
+      let value = operation.changes[name]?.text ?? "(cleared)"
+      let known = detail.server?.fields[name]?.text ?? "(none)"
       return "  \(name): \(value) in place of \(known)"
     }
   }

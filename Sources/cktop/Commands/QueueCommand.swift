@@ -9,7 +9,8 @@ struct QueueCommand: AsyncParsableCommand {
     commandName: "queue",
     abstract: "List changes that are not on the server yet, and act on them.",
     subcommands: [
-      QueueList.self, QueueCauses.self, QueueShow.self, QueueRetry.self, QueueDiscard.self, QueuePause.self,
+      QueueList.self, QueueCauses.self, QueueShow.self, QueueRetry.self, QueueEdit.self, QueueDiscard.self,
+      QueuePause.self,
       QueueResume.self,
       QueueFlush.self, QueueExport.self,
     ],

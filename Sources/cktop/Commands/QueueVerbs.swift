@@ -178,6 +178,34 @@ struct QueueDiscard: Verb {
   func run(_ session: Session) async throws { try await selection.perform(.discard, session) }
 }
 
+/// `cktop queue edit`.
+struct QueueEdit: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "edit",
+    abstract: "Change fields of a failed save, and send it again.",
+    discussion: """
+      Fields are written as for 'cktop records put': FIELD=VALUE, FIELD:TYPE=VALUE, or FIELD= to clear one. The type is that \
+      of the server's record, else that of the newest records of its type. With ID@VERSION, from 'queue list --json', a \
+      change that is no longer in that version is left alone.
+      """
+  )
+
+  @Argument(help: ArgumentHelp("The operation's number, or its number and version.", valueName: "id")) var id:
+    VersionedID
+  @Argument(help: ArgumentHelp("The fields to set.", valueName: "field=value")) var assignments: [String]
+  @OptionGroup var options: StoreOptions
+
+  func run(_ session: Session) async throws {
+    let parsed = try assignments.map { try FieldAssignment(parsing: $0) }
+    if let twice = FieldAssignment.nameGivenTwice(parsed) {
+      throw CommandFailure.usage("\(twice) is set twice; give each field once")
+    }
+    let store = try await session.storeToAddTo()
+    try store.edit(id.id, parsed, ifVersion: id.version, actor: Operator.name)
+    OutputStream.standard.line("edited operation \(id.id): it will be sent again")
+  }
+}
+
 /// `cktop queue pause`.
 struct QueuePause: Verb {
   static let configuration = CommandConfiguration(

@@ -28,7 +28,7 @@ struct RecordsPut: Verb {
 
   func run(_ session: Session) async throws {
     let parsed = try assignments.map { try FieldAssignment(parsing: $0) }
-    if let twice = Dictionary(grouping: parsed, by: \.name).filter({ $1.count > 1 }).keys.min() {
+    if let twice = FieldAssignment.nameGivenTwice(parsed) {
       throw CommandFailure.usage("\(twice) is set twice; give each field once")
     }
     if let name, let problem = NameRule.recordNameProblem(name) {

@@ -87,7 +87,10 @@ import Testing
     #expect(try await second.succeed("queue", "show", "\(id)").output.contains("dropped    note, title at"))
 
     let undone = try await second.succeed("conflicts", "undo", "\(id)", "--json").object()
-    #expect(undone["operation"] as? Int != nil)
+    let again = try #require(undone["operation"] as? Int)
+    #expect(undone["isConflict"] as? Bool == true)
+    #expect(try await second.run("sync").status == 3)
+    try await second.succeed("conflicts", "resolve", "\(again)", "--take", "local")
     try await second.succeed("sync")
     let record = try await second.succeed("records", "get", "t1", "--json").object()
     let values = try #require(record["fields"] as? [String: [String: Any]]).mapValues { $0["value"] as? String }

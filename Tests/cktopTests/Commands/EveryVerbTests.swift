@@ -136,6 +136,25 @@ import Testing
     withExtendedLifetime(cloud) {}
   }
 
+  @Test func `a failed save is edited, by its version, and sent again`() async throws {
+    let cloud = try await Cloud()
+    let machine = try Machine(cloud)
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "a", "done=1")
+    try await machine.succeed("sync")
+    try await machine.succeed("records", "put", "--type", "Task", "--name", "b", "done:STRING=yes")
+    #expect(try await machine.run("sync").status == 1)
+    let row = try await machine.succeed("queue", "list", "--json").object()
+    let (id, version) = (try #require(row["id"] as? Int), try #require(row["version"] as? String))
+
+    try await machine.fail(2, "queue", "edit", "\(id)", "done=maybe")
+    try await machine.fail(2, "queue", "edit", "\(id)@000000000000", "done=1")
+    try await machine.succeed("queue", "edit", "\(id)@\(version)", "done=1")
+    try await machine.succeed("sync")
+
+    #expect(try await machine.succeed("queue", "list", "--json").output == "")
+    withExtendedLifetime(cloud) {}
+  }
+
   @Test func `an operation says which program enqueued it`() async throws {
     let cloud = try await Cloud()
     let machine = try Machine(cloud)
@@ -163,7 +182,8 @@ import Testing
     let runs: [(String, Int32)] = [
       ("status", 0), ("config check", 0), ("account", 0), ("records put --type Task --name t1 title=a", 0),
       ("queue list", 0), ("queue show 1", 0), ("queue export", 0), ("queue causes", 0), ("queue pause 1", 0),
-      ("queue resume 1", 0), ("queue retry --all", 0), ("queue flush", 0), ("queue discard 1 --yes", 0),
+      ("queue resume 1", 0), ("queue edit 1 title=b", 2), ("queue retry --all", 0), ("queue flush", 0),
+      ("queue discard 1 --yes", 0),
       ("conflicts dropped", 0), ("conflicts undo 1", 0), ("sync", 0), ("records list", 0), ("records get t1", 0),
       ("records query Task", 0), ("records export", 0), ("records import \(csv) --type Task --id id", 0),
       ("zones create notes", 0), ("zones list", 0), ("zones pause notes", 0), ("zones resume notes", 0), ("sync", 0),

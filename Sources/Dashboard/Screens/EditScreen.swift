@@ -1,0 +1,198 @@
+import CloudKit
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// The fields of a failed save, to be edited and sent again. An edit is checked against the field's type as soon as it is
+/// typed, and once more by the store.
+struct EditScreen: Screen {
+  let id: Int64
+  /// The assignments typed so far, by field.
+  private(set) var edits: [String: FieldAssignment] = [:]
+  private var list = WholeList<Field>()
+  private var line: InputLine?
+  /// The mistake in the line.
+  private var problem: String?
+  /// The version of the change when the first edit was typed; the store refuses to edit another one.
+  private var version: String?
+  private var hasWarned = false
+
+  init(_ id: Int64) { self.id = id }
+
+  /// A field that can be edited.
+  private struct Field: Identifiable, Hashable, Sendable {
+    var id: String
+    var local: FieldValue?
+    var server: FieldValue?
+    /// Whether the failed change sets or clears it.
+    var isChanged: Bool
+
+    /// The type that the field must have, as far as it is known.
+    var knownType: String? { server?.wireType }
+  }
+
+  var title: String? { "Edit \(id)" }
+  var scopes: KeyScope { [.everywhere, .moving, .editing, .fields, .closing] }
+
+  func wants(_ world: World) -> ViewScope {
+    var scope = ViewScope()
+    scope.operation = id
+    return scope
+  }
+
+  private func detail(_ world: World) -> OperationDetail? {
+    world.data.operation.flatMap { $0.id == id ? $0.value : nil }
+  }
+
+  private func fields(_ world: World) -> [Field] {
+    guard let detail = detail(world), let operation = detail.operation else { return [] }
+    let server = detail.server?.fields ?? [:]
+    let changed = operation.changes.names
+    let names = changed.sorted() + Set(server.keys).union(edits.keys).subtracting(changed).sorted()
+    return names.map { name in
+      let local = changed.contains(name) ? operation.changes[name] : server[name]
+      return Field(id: name, local: local, server: server[name], isChanged: changed.contains(name))
+    }
+  }
+
+  private func area(_ world: World) -> (head: Rect, table: Rect) {
+    let parts = Box.text(world.body).rows([.fixed(3), .flexible])
+    return (parts[0], parts[1])
+  }
+
+  private func visible(_ world: World) -> Int { Table.visibleRows(in: area(world).table) }
+
+  mutating func follow(_ world: World) { list.follow(fields(world), visible: visible(world)) }
+  func isWaiting(_ world: World) -> Bool { world.data.operation?.id != id && world.readFailure == nil }
+
+  mutating func perform(_ command: CommandID, _ world: World) -> [Step] {
+    let fields = fields(world)
+    if list.move(by: command, in: fields, visible: visible(world)) { return [] }
+    let field = list.selected(in: fields)
+    switch command {
+    case .editField:
+      guard let field else { return [] }
+      guard edits[field.id] != nil || field.local == nil || field.local?.assigned != nil else {
+        return [.failure("\(field.id) is \(field.local?.wireType ?? ""), which cannot be typed")]
+      }
+      begin(edits[field.id]?.written ?? Self.written(field))
+    case .newField: begin("")
+    case .resetField: if let field { edits[field.id] = nil }
+    case .saveEdit:
+      guard let version, !edits.isEmpty else {
+        return [.failure("Nothing is edited yet; Enter edits the selected field")]
+      }
+      let assignments = edits.values.sorted { $0.name < $1.name }
+      return [.effect(.give(.edit(id, assignments, version: version)))]
+    case .wholeValue:
+      guard let field else { return [] }
+      let values = [("Yours", field.local, StyleRole.local), ("Server", field.server, StyleRole.server)]
+      return [.push(ValueScreen(field.id, values.map { ($0.0, $0.1?.text ?? "–", $0.2) }))]
+    case .back:
+      guard edits.isEmpty || hasWarned else {
+        hasWarned = true
+        return [.failure("r saves the edits and sends the change again; Esc once more drops them")]
+      }
+      return [.pop]
+    default: break
+    }
+    hasWarned = false
+    return []
+  }
+
+  private mutating func begin(_ text: String) {
+    (line, problem) = (InputLine(prompt: "FIELD=VALUE  ", text: text), nil)
+  }
+
+  /// The field as an assignment; its type is named where the server's record does not tell it.
+  private static func written(_ field: Field) -> String {
+    let type = field.knownType == nil ? (field.local?.wireType).map { ":\($0)" } ?? "" : ""
+    return "\(field.id)\(type)=\(field.local?.assigned ?? "")"
+  }
+
+  mutating func type(_ key: Key, _ world: World) -> [Step]? {
+    guard var line else { return nil }
+    switch key {
+    case .escape: self.line = nil
+    case .enter:
+      do {
+        let assignment = try FieldAssignment(parsing: line.text)
+        let known = fields(world).first { $0.id == assignment.name }?.knownType
+        _ = try assignment.value(knownType: known)
+        if edits.isEmpty { version = detail(world)?.operation?.version(serverTag: nil) }
+        edits[assignment.name] = assignment
+        self.line = nil
+      } catch {
+        problem = error.message
+      }
+    default:
+      guard line.handle(key) else { return [] }
+      (self.line, problem) = (line, nil)
+    }
+    return []
+  }
+
+  func prompt(_ world: World) -> Prompt? {
+    let help = StyledText("NAME=VALUE, NAME:TYPE=VALUE, NAME= clears", .dim)
+    return line.map { Prompt(input: $0, note: problem.map { StyledText($0, .error) } ?? help) }
+  }
+
+  mutating func take(_ receipt: Receipt) {
+    guard case .edit(id, _, _) = receipt.command, receipt.failure == nil else { return }
+    edits = [:]
+  }
+
+  func availability(of command: CommandID, _ world: World) -> Availability {
+    let operation = detail(world)?.operation
+    switch command {
+    case .editField, .newField, .saveEdit:
+      guard let operation else { return .no("This operation is no longer in the queue") }
+      let row = QueueRow(operation, serverTag: detail(world)?.server?.changeTag)
+      return row.availability(of: .edit)
+    case .resetField, .wholeValue: return list.selected(in: fields(world)) == nil ? .no("No field is selected") : .now
+    default: return .now
+    }
+  }
+
+  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
+    frame.grid.fill(area)
+    let note = edits.isEmpty ? "" : "\(Words.count(edits.count, "field")) edited, not saved"
+    Box(title: StyledText("Edit operation \(id)"), note: StyledText(note, .warning), isFocused: true)
+      .draw(on: &frame.grid, in: area)
+    let (head, table) = self.area(world)
+    if let operation = detail(world)?.operation {
+      let lines =
+        wrap(
+          StyledText(operation.kind.phrase(operation.type, operation.key).sentence, .strong),
+          to: head.width,
+          frame.grid.glyphs
+        )
+        + wrap(StyledText(operation.cause.text, operation.state.role).oneLine, to: head.width, frame.grid.glyphs)
+      for (row, text) in lines.prefix(max(0, head.height - 1)).enumerated() { frame.grid.put(text, in: head.row(row)) }
+    }
+    let columns = [
+      Table.Column("FIELD", .flex(2), minimum: 8, priority: 9), Table.Column("TYPE", .fixed(10), priority: 3),
+      Table.Column("SERVER", .flex(3), minimum: 8, priority: 2),
+      Table.Column("YOURS", .flex(3), minimum: 8, priority: 7),
+      Table.Column("EDITED", .flex(3), minimum: 8, priority: 8),
+    ]
+    let fields = world.data.operation?.id == id ? fields(world) : nil
+    let empty = "This operation is no longer in the queue"
+    list.table(columns, fields, world, visible: Table.visibleRows(in: table), empty: empty) { field in
+      let edit = edits[field.id].map { edit in
+        ((try? edit.value(knownType: field.knownType)) ?? nil).map { StyledText($0.text, .ok) }
+          ?? StyledText("cleared", .ok)
+      }
+      return Table.Row(
+        [
+          StyledText(field.id, field.isChanged ? .local : .text),
+          StyledText(field.knownType ?? field.local?.wireType ?? "", .dim),
+          StyledText(field.server?.text ?? "–", .server),
+          StyledText(field.local?.text ?? "–", field.isChanged ? .local : .dim), edit ?? "",
+        ],
+        mark: edit == nil ? "" : StyledText("*", .ok)
+      )
+    }.draw(on: &frame.grid, in: table)
+  }
+}

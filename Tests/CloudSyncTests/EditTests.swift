@@ -1,0 +1,111 @@
+import CloudKit
+import CloudKitEmulator
+import Facts
+import Foundation
+import Testing
+
+@testable import CloudSync
+
+/// Editing a failed save, and sending it again.
+@Suite(.serialized) struct EditTests {
+  private let world: World
+  private let device: TestDevice
+  private var store: SyncStore { device.store }
+
+  init() throws {
+    world = try World()
+    device = try world.device("store")
+  }
+
+  /// A save of record `b` that the server rejected, because `n` is INT64 there.
+  private func failed() async throws -> QueueRow {
+    try store.accept(world.put("a", ["n": .int64(1)]))
+    try await device.sync()
+    try store.accept(world.put("b", ["n": .string("yes"), "note": .string("here")]))
+    try await device.sync()
+    return try #require(try store.operations().rows.first)
+  }
+
+  private func edit(_ row: QueueRow, _ texts: String..., version: String? = nil) throws {
+    let assignments = try texts.map { try FieldAssignment(parsing: $0) }
+    try store.edit(row.id, assignments, ifVersion: version ?? row.version, actor: "ana")
+  }
+
+  @Test func `an edited field takes the type that the server's records have, and the change is sent`() async throws {
+    let row = try await failed()
+    #expect(row.state == .failed)
+
+    try edit(row, "n=1", "note=")
+    let pending = try #require(try store.operations().rows.first)
+    #expect(pending.id == row.id && pending.state == .pending && pending.attempts == 0)
+    try await device.sync()
+
+    #expect(world.onServer("b") == ["n": .int64(1)])
+    #expect(try store.queue() == [])
+    let events = try store.events().map(\.event)
+    #expect(events.contains(.command(verb: "edit", selection: "\(row.id): n, note", count: 1)))
+  }
+
+  @Test func `a value of the wrong type is refused, and nothing is changed`() async throws {
+    let row = try await failed()
+
+    #expect(throws: StoreError.self) { try edit(row, "note=there", "n=maybe") }
+
+    #expect(try store.operations().rows == [row])
+    #expect(try store.detail(of: row.id)?.operation?.changes["note"] == .string("here"))
+  }
+
+  @Test func `only a failed save in the version that was shown is edited`() async throws {
+    let row = try await failed()
+    try edit(row, "n=1")
+
+    // It is pending by now.
+    #expect(throws: StoreError.self) { try edit(row, "n=2") }
+    let deletion = try store.accept(world.delete("a"))
+    let delete = try #require(try store.operations().rows.first { $0.id == deletion })
+    #expect(throws: StoreError.self) { try edit(delete, "n=2") }
+    #expect(throws: StoreError.self) {
+      try store.edit(99, [FieldAssignment(parsing: "n=1")], actor: "ana")
+    }
+    #expect(try store.detail(of: row.id)?.operation?.changes["n"] == .int64(1))
+  }
+
+  @Test func `another edit of the change meanwhile refuses this one`() async throws {
+    let row = try await failed()
+    try store.accept(world.put("b", ["note": .string("newer")]))
+
+    #expect(throws: StoreError.self) { try edit(row, "n=1") }
+
+    #expect(try store.detail(of: row.id)?.operation?.changes["note"] == .string("newer"))
+  }
+
+  @Test func `an edit that leaves nothing to send ends the change`() async throws {
+    try store.accept(world.put("a", ["n": .int64(1)]))
+    try await device.sync()
+    try store.accept(world.put("a", ["n": .string("yes")]))
+    try await device.sync()
+    let row = try #require(try store.operations().rows.first)
+
+    try edit(row, "n=1")
+
+    #expect(try store.queue() == [])
+    #expect(try store.detail(of: row.id)?.history?.ending == .discarded)
+  }
+
+  /// Values that people may type again as they are shown.
+  private static let values: [FieldValue] = [
+    .string("text"), .string(""), .string("null"), .string("\"quoted\""), .string("42"), .string("[1"), .int64(-7),
+    .double(2.5), .timestamp(1_700_000_000_250), .bytes(Data([1, 2, 3])), .reference(WireReference(recordName: "a")),
+    .location(WireLocation(latitude: 52.52, longitude: 13.4)), .list(.string, [.string("a, \"b\""), .string("]")]),
+    .list(.int64, [.int64(1), .int64(2)]), .list(.timestamp, [.timestamp(1_700_000_000_000)]),
+  ]
+
+  @Test(arguments: values)
+  func `a value written as an assignment reads back the same`(_ value: FieldValue) throws {
+    let text = try #require(value.assigned)
+    let assignment = try FieldAssignment(parsing: "a=\(text)")
+
+    #expect(try assignment.value(knownType: value.wireType) == value)
+    #expect(assignment.written == "a=\(text)")
+  }
+}

@@ -1,0 +1,67 @@
+import CloudKit
+import CloudService
+import TerminalUI
+import Testing
+
+@testable import CloudSync
+@testable import Dashboard
+
+/// The screen on which a failed change is edited.
+struct EditScreenTests {
+  private typealias Session = AppTests.Session
+
+  private static func editing() -> Session {
+    var session = Session(Sample.world { $0.data.operation = ViewData.Read(11, Sample.detail) })
+    session.type("e")
+    session.send(.changed)
+    return session
+  }
+
+  private static func version() throws -> String { try #require(Sample.detail.operation).version(serverTag: nil) }
+
+  @Test func `an edited field is saved with the version that was shown, and sent again`() throws {
+    var session = Self.editing()
+    #expect(session.top is EditScreen)
+    session.type(.enter, .ctrl("u"))
+    session.type("note=a better note")
+    session.type(.enter)
+    #expect(session.text.contains("1 field edited, not saved") && session.commands.isEmpty)
+    session.type("r")
+
+    let edits = [try FieldAssignment(parsing: "note=a better note")]
+    #expect(session.commands == [.edit(11, edits, version: try Self.version())])
+    var receipt = Receipt(.edit(11, edits, version: ""))
+    receipt.ids = [11]
+    session.send(.receipt(receipt))
+    #expect(!session.text.contains("not saved"))
+  }
+
+  @Test func `a value of the wrong type stays in the line, with the reason`() {
+    var session = Self.editing()
+    session.type("a")
+    session.type("total=much")
+    session.type(.enter)
+    #expect(session.text.contains("total is DOUBLE"))
+    session.type(.escape)
+    session.type("r")
+
+    #expect(session.commands.isEmpty)
+  }
+
+  @Test func `edits that are not saved are dropped only by the second Escape`() {
+    var session = Self.editing()
+    session.type("a")
+    session.type("note=x")
+    session.type(.enter, .escape)
+    #expect(session.top is EditScreen)
+    session.type(.escape)
+    #expect(!(session.top is EditScreen) && session.commands.isEmpty)
+  }
+
+  @Test func `only a failed save is edited`() {
+    var session = Session()
+    session.type("je")
+
+    #expect(!(session.top is EditScreen) && session.app.notice?.text.hasPrefix("Not edited") == true)
+  }
+}
