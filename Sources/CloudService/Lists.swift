@@ -50,6 +50,8 @@ package struct ViewScope: Hashable, Sendable {
   package var operation: Int64?
   /// Everything about this record.
   package var record: RecordKey?
+  /// The types of the fields of this record type.
+  package var fieldTypes: String?
 
   package init() {}
 }
@@ -72,6 +74,8 @@ package struct ViewData: Hashable, Sendable {
   /// Everything about one operation, with its number; the detail is nil if nothing knows it.
   package var operation: Read<Int64, OperationDetail>?
   package var record: Read<RecordKey, RecordDetail>?
+  /// The wire types of a record type's fields, as its newest records have them.
+  package var fieldTypes: Read<String, [String: String]>?
 
   package init() {}
 

@@ -37,6 +37,7 @@ extension ViewData {
     throughput = try scope.throughput ? view.throughput() : nil
     operation = try scope.operation.map { Read($0, try view.detail(of: $0)) }
     record = try scope.record.map { Read($0, try view.detail(of: $0)) }
+    fieldTypes = try scope.fieldTypes.map { Read($0, try view.fieldTypes(of: $0)) }
   }
 
   /// The data while there is no store: everything is empty.
@@ -53,6 +54,7 @@ extension ViewData {
     throughput = scope.throughput ? [] : nil
     operation = scope.operation.map { Read($0, nil) }
     record = scope.record.map { Read($0, nil) }
+    fieldTypes = scope.fieldTypes.map { Read($0, nil) }
   }
 }
 

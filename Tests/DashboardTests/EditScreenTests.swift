@@ -48,6 +48,18 @@ struct EditScreenTests {
     #expect(session.commands.isEmpty)
   }
 
+  @Test func `the line offers the type only where no record tells it`() {
+    var session = Self.editing()
+    session.world.data.fieldTypes = ViewData.Read("Order", ["count": "INT64"])
+    session.type(.enter)
+    #expect(session.text.contains("note=ours"))
+    session.type(.escape)
+    session.type("a")
+    session.type("count=x")
+    session.type(.enter)
+    #expect(session.text.contains("count is INT64"))
+  }
+
   @Test func `edits that are not saved are dropped only by the second Escape`() {
     var session = Self.editing()
     session.type("a")

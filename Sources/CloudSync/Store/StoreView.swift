@@ -86,6 +86,9 @@ package struct StoreView {
     return window
   }
 
+  /// The wire types of a record type's fields, as its newest records have them.
+  package func fieldTypes(of type: String) throws -> [String: String] { try ledger.fieldTypes(of: type) }
+
   // MARK: - Records and zones
 
   /// Records by zone, owner and name.

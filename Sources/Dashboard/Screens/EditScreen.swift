@@ -29,7 +29,10 @@ struct EditScreen: Screen {
     var isChanged: Bool
 
     /// The type that the field must have, as far as it is known.
-    var knownType: String? { server?.wireType }
+    var knownType: String?
+
+    /// Whether the server cannot take the value for its type.
+    var hasWrongType: Bool { isChanged && local != nil && knownType != nil && local?.wireType != knownType }
   }
 
   var title: String? { "Edit \(id)" }
@@ -38,6 +41,7 @@ struct EditScreen: Screen {
   func wants(_ world: World) -> ViewScope {
     var scope = ViewScope()
     scope.operation = id
+    scope.fieldTypes = detail(world)?.operation?.type
     return scope
   }
 
@@ -48,11 +52,18 @@ struct EditScreen: Screen {
   private func fields(_ world: World) -> [Field] {
     guard let detail = detail(world), let operation = detail.operation else { return [] }
     let server = detail.server?.fields ?? [:]
+    let types = world.data.fieldTypes?.value ?? [:]
     let changed = operation.changes.names
     let names = changed.sorted() + Set(server.keys).union(edits.keys).subtracting(changed).sorted()
     return names.map { name in
       let local = changed.contains(name) ? operation.changes[name] : server[name]
-      return Field(id: name, local: local, server: server[name], isChanged: changed.contains(name))
+      return Field(
+        id: name,
+        local: local,
+        server: server[name],
+        isChanged: changed.contains(name),
+        knownType: server[name]?.wireType ?? types[name]
+      )
     }
   }
 
@@ -118,7 +129,9 @@ struct EditScreen: Screen {
     case .enter:
       do {
         let assignment = try FieldAssignment(parsing: line.text)
-        let known = fields(world).first { $0.id == assignment.name }?.knownType
+        let known =
+          fields(world).first { $0.id == assignment.name }?.knownType
+          ?? world.data.fieldTypes?.value?[assignment.name]
         _ = try assignment.value(knownType: known)
         if edits.isEmpty { version = detail(world)?.operation?.version(serverTag: nil) }
         edits[assignment.name] = assignment
@@ -189,7 +202,7 @@ struct EditScreen: Screen {
           StyledText(field.id, field.isChanged ? .local : .text),
           StyledText(field.knownType ?? field.local?.wireType ?? "", .dim),
           StyledText(field.server?.text ?? "–", .server),
-          StyledText(field.local?.text ?? "–", field.isChanged ? .local : .dim), edit ?? "",
+          StyledText(field.local?.text ?? "–", field.hasWrongType ? .error : field.isChanged ? .local : .dim), edit ?? "",
         ],
         mark: edit == nil ? "" : StyledText("*", .ok)
       )
