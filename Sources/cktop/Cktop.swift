@@ -17,7 +17,7 @@ struct Cktop: AsyncParsableCommand {
       QueueCommand.self,
       ConflictsCommand.self, RecordsCommand.self, ZonesCommand.self, VerifyCommand.self, DemoCommand.self,
       ServeCommand.self, KeygenCommand.self, ThemesCommand.self, ConfigCommand.self, FaultsHelp.self,
-      AdminHelp.self, AssumptionsHelp.self,
+      AdminHelp.self, AssumptionsHelp.self, KeysHelp.self,
     ],
     defaultSubcommand: OpenDashboard.self
   )

@@ -48,30 +48,13 @@ struct AppTests {
 
   // MARK: - The registry
 
-  /// The scopes of every screen, as they can occur.
-  private static let scopes: [KeyScope] = {
-    var overviews = Pane.allCases.map { pane in
-      var overview = Overview()
-      overview.focus = pane
-      return overview.scopes
-    }
-    overviews += overviews.map { $0.union(.demo) }
-    let screens: [any Screen] = [
-      QueueScreen(), RecordsScreen(), OperationScreen(1), RecordScreen(RecordKey(Sample.zone, "a")), ConflictsScreen(),
-      ZonesScreen(), CausesScreen(), SyncScreen(), AccountScreen(), EventsScreen(), UndoScreen(),
-      HelpScreen(for: App()),
-      ValueScreen("a", []), Question(.retryAll(QueueListing(), filter: "")),
-    ]
-    return overviews + screens.flatMap { [$0.scopes, $0.isOverlay ? $0.scopes : $0.scopes.union(.demo)] }
-  }()
-
   @Test func `every command is in the registry once, with a key and a help`() {
     #expect(Command.registry.map(\.id.rawValue).sorted() == CommandID.allCases.map(\.rawValue).sorted())
     #expect(Command.registry.allSatisfy { !$0.keys.isEmpty && !$0.help.isEmpty && !$0.scopes.isEmpty })
   }
 
   @Test func `no key has two meanings on one screen`() {
-    for scopes in Self.scopes {
+    for scopes in KeyScope.ofScreens {
       let keys = Command.registry.filter { !$0.scopes.isDisjoint(with: scopes) }.flatMap(\.keys)
       let twice = Dictionary(grouping: keys) { $0 }.filter { $0.value.count > 1 }.keys
       #expect(twice.isEmpty, "\(scopes.rawValue): \(twice.map(\.name))")
@@ -79,7 +62,7 @@ struct AppTests {
   }
 
   @Test func `what is pasted never runs a command`() {
-    for scopes in Self.scopes { #expect(Command.named(by: .paste("dRq\n"), in: scopes) == nil) }
+    for scopes in KeyScope.ofScreens { #expect(KeyMap.standard.command(named: .paste("dRq\n"), in: scopes) == nil) }
     var session = Session()
     session.type(.paste("dyq"))
     #expect(session.effects.isEmpty)

@@ -46,11 +46,12 @@ import Testing
       credential: "webAuth",
       url: "http://127.0.0.1",
       storePath: store.path,
-      theme: theme,
-      themes: [theme, try Theme.load(named: "paper", directories: [])],
+      preferences: Preferences(theme: theme),
       isMonochrome: false,
       message: { "\($0)" },
       report: { _ in },
+      reload: { Preferences(theme: theme, keys: try KeyMap(own: ["theme": ["T"]])) },
+      nextTheme: { _ in (try? Theme.load(named: "paper", directories: []), []) },
       export: export
     )
     return Runtime(service, setting, display)

@@ -13,7 +13,10 @@ enum Sample {
   static let now: Int64 = 1_767_323_045_000
   static let format = Format(timeZone: TimeZone(secondsFromGMT: 0) ?? .gmt)
 
-  static func world(_ size: Size = Size(width: 80, height: 24), _ change: (inout World) -> Void = { _ in }) -> World {
+  static func world(
+    _ size: Size = Size(width: 80, height: 24),
+    _ change: (inout World) -> Void = { _ in }
+  ) -> World {
     var world = World(
       now: now,
       scope: SyncStore.Scope(container: "iCloud.org.example.shop", environment: "development", database: .private),

@@ -9,7 +9,7 @@ extension Theme: CustomTestStringConvertible {
 
 @Suite(.serialized) struct ThemeTests {
   @Test func `the themes that are compiled in are found by name`() throws {
-    #expect(Theme.builtIn.map(\.name) == ["midnight", "paper"])
+    #expect(Theme.builtIn.map(\.name) == Theme.builtInNames && Theme.builtIn.count >= 8)
     #expect(try Theme.load(named: "paper", directories: []).background == .light)
   }
 
@@ -18,7 +18,7 @@ extension Theme: CustomTestStringConvertible {
     do {
       _ = try Theme.load(named: "nope", directories: [])
     } catch {
-      #expect(error.description == "nope: no such theme; there are midnight, paper")
+      #expect(error.description == "nope: no such theme; there are \(Theme.builtInNames.joined(separator: ", "))")
     }
   }
 
@@ -81,6 +81,13 @@ extension Theme: CustomTestStringConvertible {
         }
       }
     }
+  }
+
+  @Test(arguments: Theme.builtIn, [ColorDepth.direct, .palette])
+  func `the selected row stands out by its ground or by reversed text`(theme: Theme, depth: ColorDepth) {
+    let palette = Palette(theme, depth: depth)
+    let (row, selected) = (palette[.text], palette[Style(.text, on: .selection)])
+    #expect(selected.background != row.background || selected.attributes != row.attributes)
   }
 
   @Test(arguments: Theme.builtIn, ColorDepth.allCases)

@@ -6,6 +6,7 @@ import TerminalUI
 extension App {
   /// Draws the screens at the world's size; any size, down to nothing.
   func draw(_ world: World) -> Frame {
+    let world = shown(world)
     var frame = Frame(grid: Grid(world.size, glyphs: world.glyphs), cursor: nil)
     let rows = frame.grid.bounds.rows([.fixed(1), .flexible, .fixed(1)])
     guard world.isUsable else {
@@ -49,7 +50,7 @@ extension App {
       return
     }
     let inside = area.inset(horizontally: 1, vertically: 0)
-    let way = KeyHints.Hint(stack.count > 1 ? "Esc" : "q", stack.count > 1 ? "back" : "quit")
+    let way = KeyHints.Hint(stack.count > 1 ? "Esc" : world.keys.key(of: .quit).name, stack.count > 1 ? "back" : "quit")
     let out: StyledText = [.init(way.key, .key), .init(" \(way.label)", .keyLabel)]
     guard let text = footerText(world) else { return frame.grid.draw(KeyHints(hints(world), note: out), in: inside) }
     // A short remark leaves room for the keys.
@@ -69,6 +70,7 @@ extension App {
       return StyledText("Reading the list; \(Words.count(held.count, "key")) wait for it (Esc forgets them)", .info)
     }
     if let notice { return StyledText(notice.text, notice.isError ? .error : .info) }
+    if frozen != nil { return StyledText("Frozen; \(world.keys.key(of: .freeze).name) follows again", .warning) }
     guard let failure = world.readFailure, world.status != nil else { return nil }
     return StyledText("Stale: the store cannot be read (\(failure))", .error)
   }
@@ -85,10 +87,11 @@ extension App {
     let scopes = scopes(world)
     // The way out stands at the right.
     var left: Set<CommandID> = [
-      .quit, .back, .view1, .view2, .view3, .view4, .view5, .view7, .theme, .redraw, .suspend,
+      .quit, .back, .view1, .view2, .view3, .view4, .view5, .view6, .view7, .view8, .theme, .reload, .freeze, .redraw,
+      .suspend,
     ]
     if !scopes.contains(.panes) { left.insert(.palette) }
-    let shown = Command.registry.filter { command in
+    let shown = world.keys.commands.filter { command in
       !command.title.isEmpty && !command.scopes.isDisjoint(with: scopes)
         && !left.contains(command.id)
         && !(scopes.contains(.panes) && Self.leftOut.contains(command.id))

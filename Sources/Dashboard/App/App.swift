@@ -17,6 +17,8 @@ struct App: Sendable {
   /// Whether the next key names a fault of the demo.
   private(set) var awaitsFault = false
   private(set) var hasEnded = false
+  /// The lists as they were when the screen was frozen; nil while it follows the store.
+  private(set) var frozen: ViewData?
   /// The conflicts as they were left, with the sides that were chosen.
   private var conflictsScreen = ConflictsScreen()
 
@@ -27,6 +29,7 @@ struct App: Sendable {
 
   /// The data that the visible screens need.
   func scope(_ world: World) -> ViewScope {
+    let world = shown(world)
     guard let base = stack.lastIndex(where: { !$0.isOverlay }) else { return ViewScope() }
     return stack[base].wants(world)
   }
@@ -47,8 +50,23 @@ struct App: Sendable {
 
   // MARK: - What happens
 
+  /// The world as it is shown: with the lists of a frozen screen. The status is always the present one.
+  func shown(_ world: World) -> World {
+    guard let frozen else { return world }
+    var world = world
+    world.data = frozen.shown(over: world.data)
+    return world
+  }
+
+  /// Opens the view that the user wants to begin with.
+  mutating func open(_ view: Preferences.StartView, _ world: World) {
+    for id in view.commands { _ = run(id, world) }
+  }
+
   mutating func update(_ message: Message, _ world: World) -> [Effect] {
     guard !hasEnded else { return [] }
+    let world = shown(world)
+    if frozen != nil { frozen = world.data }
     var effects: [Effect] = []
     switch message {
     case .keys(let keys): for key in keys { effects += press(key, world) }
@@ -114,7 +132,7 @@ struct App: Sendable {
     if stack.count == 1, let help = world.help.first(where: { $0.key == key }) {
       return follow(help, world)
     }
-    guard let command = Command.named(by: key, in: scopes(world)) else {
+    guard let command = world.keys.command(named: key, in: scopes(world)) else {
       if case .character(let typed) = key {
         say("\(typed) means nothing here; ? shows the keys", isError: false, world)
       }
@@ -164,6 +182,15 @@ struct App: Sendable {
     case .suspend: return [.suspend(wholeGroup: true)]
     case .redraw: return [.redraw]
     case .theme: return [.nextTheme]
+    case .reload: return [.reload]
+    case .freeze:
+      frozen = frozen == nil ? world.data : nil
+      say(
+        frozen == nil ? "Following the store again" : "Frozen: lists stay as they are until F again",
+        isError: false,
+        world
+      )
+      return []
     case .help where !(top is HelpScreen): return carryOut([.push(HelpScreen(for: self))], world)
     case .palette:
       if top is HelpScreen { leave() }

@@ -24,8 +24,7 @@ package final class Dashboard {
     var credential: String
     var url: String
     var storePath: String
-    var theme: Theme
-    var themes: [Theme]
+    var preferences: Preferences
     var isMonochrome: Bool
     var hasCredential: Bool
     /// Whether the dashboard syncs from the start.
@@ -35,6 +34,10 @@ package final class Dashboard {
     var message: @Sendable (any Error) -> String
     /// Prints a line after the terminal is restored.
     var report: @Sendable (String) -> Void
+    /// Reads the preferences again.
+    var reload: @Sendable () throws -> Preferences
+    /// Returns the theme after the one of a name, read again, and the names of those that cannot be read.
+    var nextTheme: @Sendable (_ name: String) -> (theme: Theme?, unreadable: [String])
     /// Writes rows to a file, and returns what to say about it.
     var export: @Sendable (Export) throws -> String
 
@@ -43,21 +46,23 @@ package final class Dashboard {
       credential: String,
       url: String,
       storePath: String,
-      theme: Theme,
-      themes: [Theme],
+      preferences: Preferences,
       isMonochrome: Bool,
       hasCredential: Bool = true,
       syncs: Bool = false,
       message: @escaping @Sendable (any Error) -> String,
       report: @escaping @Sendable (String) -> Void,
+      reload: @escaping @Sendable () throws -> Preferences,
+      nextTheme: @escaping @Sendable (_ name: String) -> (theme: Theme?, unreadable: [String]),
       export: @escaping @Sendable (Export) throws -> String
     ) {
       self.scope = scope
       self.credential = credential
       self.url = url
       self.storePath = storePath
-      self.theme = theme
-      self.themes = themes
+      self.preferences = preferences
+      self.reload = reload
+      self.nextTheme = nextTheme
       self.isMonochrome = isMonochrome
       self.hasCredential = hasCredential
       self.syncs = syncs

@@ -26,6 +26,8 @@ enum Effect: Hashable, Sendable {
   /// Writes rows to a file.
   case export(Export)
   case nextTheme
+  /// Reads the configuration file and the theme again.
+  case reload
   case redraw
   case suspend(wholeGroup: Bool)
   case injectFault(Character)

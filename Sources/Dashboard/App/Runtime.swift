@@ -39,7 +39,7 @@ final class Runtime {
     self.demo = demo
     self.display = display
     self.now = now
-    theme = setting.theme
+    theme = setting.preferences.theme
     world = World(
       now: now(),
       scope: setting.scope,
@@ -49,6 +49,7 @@ final class Runtime {
       hasCredential: setting.hasCredential,
       isReadOnly: service.isReadOnly,
       format: setting.format,
+      keys: setting.preferences.keys,
       faults: demo?.hints ?? []
     )
   }
@@ -57,6 +58,8 @@ final class Runtime {
   func start() {
     service.changed = { [weak self] in self?.send(.changed) }
     service.received = { [weak self] in self?.take($0) }
+    updateWorld()
+    app.open(setting.preferences.startView, world)
     send(.changed)
     if setting.syncs { service.give(.keepSyncing) }
   }
@@ -142,6 +145,7 @@ final class Runtime {
     case .copy(let text): copy(text)
     case .export(let export): write(export)
     case .nextTheme: nextTheme()
+    case .reload: reload()
     case .redraw: display.redraw()
     case .suspend(let wholeGroup): suspend(wholeGroup: wholeGroup)
     case .injectFault(let key): if let said = demo?.press(key) { later { $0.say(said, isError: false) } }
@@ -186,10 +190,23 @@ final class Runtime {
   }
 
   private func nextTheme() {
-    guard let index = setting.themes.firstIndex(where: { $0.name == theme.name }) else { return }
-    theme = setting.themes[(index + 1) % setting.themes.count]
+    let (next, unreadable) = setting.nextTheme(theme.name)
+    if let next { theme = next }
+    let broken =
+      unreadable.isEmpty ? "" : "; \(unreadable.joined(separator: ", ")) cannot be read, see cktop themes show"
     let name = theme.name
-    later { $0.say("Theme \(name)", isError: false) }
+    later { $0.say("Theme \(name)\(broken)", isError: !unreadable.isEmpty) }
+  }
+
+  private func reload() {
+    do {
+      let preferences = try setting.reload()
+      (theme, world.keys) = (preferences.theme, preferences.keys)
+      later { $0.say("Read the configuration file again", isError: false) }
+    } catch {
+      let message = setting.message(error).sentence
+      later { $0.say(message, isError: true) }
+    }
   }
 
   /// Suspends the program after the given commands are done and the lease is released. Then it syncs as before.

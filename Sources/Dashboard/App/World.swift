@@ -21,6 +21,7 @@ struct World: Sendable {
   var hasCredential = true
   var isReadOnly = false
   var format = Format()
+  var keys = KeyMap.standard
   /// Whether this dashboard syncs the store.
   var syncing = CloudKitService.Syncing.off
   /// The reason why the store cannot be read; nil while it can.

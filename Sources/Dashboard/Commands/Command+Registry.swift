@@ -194,6 +194,8 @@ extension Command {
     Command(.palette, typed(":"), "commands", "Find a command by name and run it", .everywhere),
     Command(.back, [.escape], "back", "Go back; on the overview clear the filter and the marks", .closing),
     Command(.theme, typed("t"), "next theme", "Switch to the next theme", .everywhere),
+    Command(.freeze, typed("F"), "freeze", "Freeze the lists, or follow the store again", .everywhere),
+    Command(.reload, [.ctrl("r")], "reload", "Read the configuration file and the theme again", .everywhere),
     Command(.redraw, [.ctrl("l")], "redraw", "Redraw the screen", [.everywhere, .question]),
     Command(.suspend, [.ctrl("z")], "suspend", "Suspend; fg resumes", [.everywhere, .question]),
     Command(.help, typed("?"), "help", "Show the keys of this view", .everywhere),

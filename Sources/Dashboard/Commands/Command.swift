@@ -3,6 +3,7 @@ import TerminalUI
 /// The commands of the dashboard.
 enum CommandID: String, Hashable, Sendable, CaseIterable {
   // Everywhere
+  case reload, freeze
   case view1, view2, view3, view4, view5, view6, view7, view8
   case nextPane, previousPane, back, quit, quitAtOnce
   case palette, help, theme, redraw, suspend
@@ -59,11 +60,6 @@ struct Command: Hashable, Sendable {
   /// The names of its keys: "PgDn", "Ctrl-D".
   var keyNames: String { keys.map(\.name).joined(separator: " ") }
 
-  /// The command of a key on a screen; nil if the key means nothing there.
-  static func named(by key: Key, in scopes: KeyScope) -> Command? {
-    registry.first { !$0.scopes.isDisjoint(with: scopes) && $0.keys.contains(key) }
-  }
-
   static func of(_ id: CommandID) -> Command {
     guard let command = byID[id] else { preconditionFailure("Every command is in the registry.") }
     return command
@@ -79,33 +75,4 @@ enum Availability: Hashable, Sendable {
   case no(String)
 
   var isNow: Bool { self == .now }
-}
-
-extension Key {
-  /// The key as keyboards name it.
-  var name: String {
-    switch self {
-    case .character(" "): "Space"
-    case .character(let character): String(character)
-    case .ctrl(let character): "Ctrl-\(character.uppercased())"
-    case .alt(let character): "Alt-\(character)"
-    case .function(let number): "F\(number)"
-    case .up: "Up"
-    case .down: "Down"
-    case .left: "Left"
-    case .right: "Right"
-    case .home: "Home"
-    case .end: "End"
-    case .pageUp: "PgUp"
-    case .pageDown: "PgDn"
-    case .enter: "Enter"
-    case .escape: "Esc"
-    case .tab: "Tab"
-    case .backTab: "Shift-Tab"
-    case .backspace: "Backspace"
-    case .delete: "Del"
-    case .insert: "Ins"
-    case .paste, .unknown: ""
-    }
-  }
 }

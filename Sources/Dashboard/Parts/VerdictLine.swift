@@ -20,26 +20,25 @@ extension Verdict {
     var key: Key
     var label: String
     var command: CommandID
-
-    init(_ key: Character, _ label: String, _ command: CommandID) {
-      (self.key, self.label, self.command) = (.character(key), label, command)
-    }
   }
 
   /// The keys that help in this state. On the overview they win over every other meaning.
-  func help(isReadOnly: Bool) -> [Help] {
-    switch self {
-    case .unreadable: [Help("q", "quit", .quit)]
-    case .wrongAccount, .blocked: [Help("2", "account", .view2)]
-    case .signedOut: [Help("y", "copy URL", .copy)]
-    case .decisionNeeded: [Help("7", "decide", .view7)]
-    case .failed: [Help("!", "show them", .problems)] + (isReadOnly ? [] : [Help("R", "retry all", .retryAll)])
-    case .conflicts: [Help("c", "resolve", .conflicts)]
-    case .paused: isReadOnly ? [] : [Help("p", "resume", .pauseAll)]
-    case .notSyncing: isReadOnly ? [] : [Help("s", "sync once", .syncOnce), Help("S", "keep syncing", .keepSyncing)]
-    case .offline, .retrying: isReadOnly ? [] : [Help("f", "try now", .flush)]
-    case .neverSynced, .outOfDate: isReadOnly ? [] : [Help("s", "sync once", .syncOnce)]
-    case .partlyPaused: [Help("3", "queue", .view3)]
+  func help(isReadOnly: Bool, _ keys: KeyMap) -> [Help] {
+    func help(_ label: String, _ command: CommandID) -> Help {
+      Help(key: keys.key(of: command), label: label, command: command)
+    }
+    return switch self {
+    case .unreadable: [help("quit", .quit)]
+    case .wrongAccount, .blocked: [help("account", .view2)]
+    case .signedOut: [help("copy URL", .copy)]
+    case .decisionNeeded: [help("decide", .view7)]
+    case .failed: [help("show them", .problems)] + (isReadOnly ? [] : [help("retry all", .retryAll)])
+    case .conflicts: [help("resolve", .conflicts)]
+    case .paused: isReadOnly ? [] : [help("resume", .pauseAll)]
+    case .notSyncing: isReadOnly ? [] : [help("sync once", .syncOnce), help("keep syncing", .keepSyncing)]
+    case .offline, .retrying: isReadOnly ? [] : [help("try now", .flush)]
+    case .neverSynced, .outOfDate: isReadOnly ? [] : [help("sync once", .syncOnce)]
+    case .partlyPaused: [help("queue", .view3)]
     case .sending, .throttled, .waitingForApp, .inSync, .fetching: []
     }
   }
@@ -72,7 +71,7 @@ extension World {
 
   /// The keys that help now.
   var help: [Verdict.Help] {
-    let help = verdict?.help(isReadOnly: isReadOnly) ?? []
+    let help = verdict?.help(isReadOnly: isReadOnly, keys) ?? []
     return help.filter { $0.command != .copy || signInURL != nil }
   }
 

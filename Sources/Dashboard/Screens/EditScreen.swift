@@ -202,7 +202,8 @@ struct EditScreen: Screen {
           StyledText(field.id, field.isChanged ? .local : .text),
           StyledText(field.knownType ?? field.local?.wireType ?? "", .dim),
           StyledText(field.server?.text ?? "–", .server),
-          StyledText(field.local?.text ?? "–", field.hasWrongType ? .error : field.isChanged ? .local : .dim), edit ?? "",
+          StyledText(field.local?.text ?? "–", field.hasWrongType ? .error : field.isChanged ? .local : .dim),
+          edit ?? "",
         ],
         mark: edit == nil ? "" : StyledText("*", .ok)
       )

@@ -22,7 +22,7 @@ struct HelpScreen: Screen {
   }
 
   private func lines(_ world: World) -> [Line] {
-    let commands = Command.registry.filter { !$0.scopes.isDisjoint(with: app.scopes(world)) }
+    let commands = world.keys.commands.filter { !$0.scopes.isDisjoint(with: app.scopes(world)) }
     let general: KeyScope = [.everywhere, .moving, .closing, .demo]
     func isGeneral(_ command: Command) -> Bool {
       !command.scopes.isDisjoint(with: general)

@@ -17,7 +17,7 @@ struct PaletteScreen: Screen {
   /// The commands that match what was typed, the best first.
   func matches(_ world: World) -> [Command] {
     let typed = input.text.lowercased()
-    let commands = Command.registry.filter { command in
+    let commands = world.keys.commands.filter { command in
       !command.scopes.isDisjoint(with: app.scopes(world)) && !command.scopes.contains(.moving) && command.id != .palette
     }
     let scored = commands.enumerated().compactMap { index, command -> (Command, Int, Int)? in

@@ -114,12 +114,17 @@ private struct ThemeReader {
   }
 
   private func error(_ message: String, at path: [String]) -> ThemeError {
-    ThemeError(message, source: source, line: line(of: path), key: path.joined(separator: "."))
+    ThemeError(message, source: source, line: TOMLPlace.line(of: path, in: text), key: path.joined(separator: "."))
   }
+}
 
-  /// The line of a key. The parser keeps no places for values that it could read, so this looks for the words of the
-  /// path one after the other, which is right for every file that states a key once.
-  private func line(of path: [String]) -> Int? {
+/// The places of keys in a TOML text.
+public enum TOMLPlace {
+  /// Returns the line of a key, from 1; nil if it is not found.
+  ///
+  /// The parser keeps no places for values that it could read, so this looks for the words of the path one after the other,
+  /// which is right for every file that states a key once.
+  public static func line(of path: [String], in text: String) -> Int? {
     var found: Int?
     var words = path[...]
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {

@@ -1,11 +1,19 @@
 public import Foundation
 
 extension Theme {
-  /// The themes that are compiled in, by name.
-  public static let builtIn: [Theme] = [
-    embedded(PackageResources.midnight_toml, "midnight.toml"),
-    embedded(PackageResources.paper_toml, "paper.toml"),
+  /// The files that are compiled in, by the names of their themes. Each is read only when its theme is wanted.
+  private static let files: [(name: String, bytes: @Sendable () -> [UInt8])] = [
+    ("console", { PackageResources.console_toml }), ("contrast", { PackageResources.contrast_toml }),
+    ("dracula", { PackageResources.dracula_toml }), ("gruvbox", { PackageResources.gruvbox_toml }),
+    ("midnight", { PackageResources.midnight_toml }), ("okabe", { PackageResources.okabe_toml }),
+    ("paper", { PackageResources.paper_toml }), ("plain", { PackageResources.plain_toml }),
   ]
+
+  /// The names of the themes that are compiled in.
+  public static let builtInNames = files.map(\.name)
+
+  /// The themes that are compiled in, by name.
+  public static var builtIn: [Theme] { files.map(embedded) }
 
   /// Finds a theme: in the directories first, then among those compiled in.
   ///
@@ -20,7 +28,7 @@ extension Theme {
         return try parse(contents(of: file), source: file.path)
       }
     }
-    if let theme = builtIn.first(where: { $0.name == name }) { return theme }
+    if let file = files.first(where: { $0.name == name }) { return embedded(file) }
     let known = names(directories: directories).joined(separator: ", ")
     throw ThemeError("no such theme; there are \(known)", source: name)
   }
@@ -31,7 +39,7 @@ extension Theme {
       (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
     }
     let own = files.filter { $0.hasSuffix(".toml") }.map { String($0.dropLast(5)) }
-    return Set(own + builtIn.map(\.name)).sorted()
+    return Set(own + builtInNames).sorted()
   }
 
   private static func contents(of file: URL) throws(ThemeError) -> String {
@@ -47,9 +55,9 @@ extension Theme {
     !name.isEmpty && !name.hasPrefix(".") && !name.contains("/") && !name.contains("\0")
   }
 
-  private static func embedded(_ bytes: [UInt8], _ source: String) -> Theme {
+  private static func embedded(_ file: (name: String, bytes: @Sendable () -> [UInt8])) -> Theme {
     do {
-      return try parse(String(decoding: bytes, as: UTF8.self), source: source)
+      return try parse(String(decoding: file.bytes(), as: UTF8.self), source: "\(file.name).toml")
     } catch {
       preconditionFailure("A theme that is compiled in must be right. \(error)")
     }

@@ -4,26 +4,47 @@ import Dashboard
 import Foundation
 import TerminalUI
 
-/// The look of the dashboard: the selected theme, all themes, and whether to use colours.
+/// How the dashboard looks and what its keys are: the theme, the `[dashboard]` table, and whether to use colours.
 struct Appearance: Sendable {
-  let theme: Theme
-  let themes: [Theme]
+  let preferences: Preferences
   let isMonochrome: Bool
 
   /// Loads the theme by name, from the user's folder first.
   ///
-  /// - Parameter name: the name from option, environment or configuration file; nil for the default theme.
-  /// - Throws: a usage failure that lists the themes.
-  init(theme name: String?, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
-    let directories = Self.directories(environment)
+  /// - Parameters:
+  ///   - name: the name from option, environment or configuration file; nil for the default theme.
+  ///   - file: the configuration file, if there is one.
+  /// - Throws: a usage failure that names the place of a mistake.
+  init(
+    theme name: String?,
+    _ file: ConfigurationFile?,
+    environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws {
+    let table = try file?.dashboard()
     do {
-      theme = try Theme.load(named: name ?? "midnight", directories: directories)
-      // A broken theme file of the user does not affect the other themes.
-      themes = Theme.names(directories: directories).compactMap { try? Theme.load(named: $0, directories: directories) }
+      preferences = Preferences(
+        theme: try Theme.load(named: name ?? "midnight", directories: Self.directories(environment)),
+        hasMouse: table?.hasMouse ?? false,
+        startView: table?.view ?? .overview,
+        keys: table?.keys ?? .standard
+      )
     } catch {
       throw CommandFailure.usage("\(error)")
     }
     isMonochrome = !(environment["NO_COLOR"] ?? "").isEmpty
+  }
+
+  /// Reads the theme after the one of a name, and names those before it that cannot be read.
+  static func nextTheme(after name: String) -> (theme: Theme?, unreadable: [String]) {
+    let directories = directories(ProcessInfo.processInfo.environment)
+    let names = Theme.names(directories: directories)
+    let place = names.firstIndex(of: name).map { $0 + 1 } ?? 0
+    var unreadable: [String] = []
+    for next in names[place...] + names[..<place] {
+      if let theme = try? Theme.load(named: next, directories: directories) { return (theme, unreadable) }
+      unreadable.append(next)
+    }
+    return (nil, unreadable)
   }
 
   /// The folders of the user's own themes.
@@ -50,6 +71,7 @@ extension Dashboard.Setting {
     appearance: Appearance,
     hasCredential: Bool = true,
     syncs: Bool = false,
+    reload: @escaping @Sendable () throws -> Appearance,
     reader: @escaping @Sendable () throws -> StoreReader
   ) {
     self.init(
@@ -57,13 +79,14 @@ extension Dashboard.Setting {
       credential: credential,
       url: url,
       storePath: storePath,
-      theme: appearance.theme,
-      themes: appearance.themes,
+      preferences: appearance.preferences,
       isMonochrome: appearance.isMonochrome,
       hasCredential: hasCredential,
       syncs: syncs,
       message: { CommandFailure($0)?.message ?? "\($0)" },
       report: { OutputStream.error.line("cktop: \($0)".visible) },
+      reload: { try reload().preferences },
+      nextTheme: { Appearance.nextTheme(after: $0) },
       export: { try ExportFile.write($0, try reader()) }
     )
   }

@@ -37,6 +37,7 @@ struct ConfigCheck: Verb {
       OutputStream.standard.lines(table.lines())
     }
     _ = try session.settings.policy()
+    _ = try session.configurationFile?.dashboard()
     // A key file is checked only when it is opened.
     if session.settings.isConfigured, try session.credentialName() != nil { _ = try session.client(session.scope()) }
   }

@@ -38,7 +38,7 @@ struct DemoCommand: AsyncParsableCommand {
       guard headless >= 0, headless <= 86_400 else { throw CommandFailure.usage("--headless takes 0 to 86400 seconds") }
       return try await runHeadless(headless)
     }
-    let appearance = try Appearance(theme: theme ?? Session.theme())
+    let appearance = try Session.appearance(theme)
     try Appearance.requireTerminal()
     // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.
     TerminalScreen.startGuard()
@@ -54,6 +54,7 @@ struct DemoCommand: AsyncParsableCommand {
         storePath: world.store.path,
         appearance: appearance,
         syncs: true,
+        reload: { [theme] in try Session.appearance(theme) },
         reader: { StoreReader(store, Redaction()) }
       )
       world.start()

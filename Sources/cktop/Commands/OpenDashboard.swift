@@ -37,7 +37,7 @@ struct OpenDashboard: AsyncParsableCommand {
     let credential = try session.credentialName()
     // Throws a failure that says what to configure.
     if sync, credential == nil { _ = try session.client(scope) }
-    let appearance = try Appearance(theme: theme ?? session.settings.theme?.value)
+    let appearance = try Appearance(theme: theme ?? session.settings.theme?.value, session.configurationFile)
     try Appearance.requireTerminal()
     try DescriptorLimit.require()
     // Before anything is opened and any thread is started: the guard must not hold the lock of the syncing process.
@@ -57,6 +57,10 @@ struct OpenDashboard: AsyncParsableCommand {
       appearance: appearance,
       hasCredential: credential != nil,
       syncs: sync,
+      reload: { [theme, options] in
+        let session = try Session(options)
+        return try Appearance(theme: theme ?? session.settings.theme?.value, session.configurationFile)
+      },
       reader: { try session.reader() }
     )
     try await Dashboard(service: service, setting: setting).run().leave()

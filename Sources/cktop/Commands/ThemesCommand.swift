@@ -24,7 +24,7 @@ struct ThemesList: AsyncParsableCommand {
 
   func run() async throws {
     for name in Theme.names(directories: Appearance.directories(ProcessInfo.processInfo.environment)) {
-      let object: JSONObject = ["name": .text(name), "builtIn": .bool(Theme.builtIn.contains { $0.name == name })]
+      let object: JSONObject = ["name": .text(name), "builtIn": .bool(Theme.builtInNames.contains(name))]
       OutputStream.standard.line(json ? object.line : name.visible)
     }
   }

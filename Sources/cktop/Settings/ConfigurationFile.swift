@@ -13,6 +13,8 @@ struct ConfigurationFile: Hashable, Sendable {
   /// The settings at the top level, as text.
   private(set) var settings: [SettingKey: String] = [:]
   private(set) var profiles: [String: [SettingKey: String]] = [:]
+  /// The text, from which the dashboard's table is read when it is needed.
+  private let text: String
 
   /// `$XDG_CONFIG_HOME/cktop/config.toml`, or `~/.config/cktop/config.toml`.
   static func path(environment: [String: String], home: String) -> String {
@@ -33,16 +35,22 @@ struct ConfigurationFile: Hashable, Sendable {
   /// Parses the file's text. Paths in it are relative to its directory, and `~/` is `home`.
   init(_ text: String, path: String, home: String) throws(CommandFailure) {
     self.path = path
+    self.text = text
     let table = try Self.table(text, path)
     for key in table.keys.sorted() {
       guard let value = table[key] else { continue }
       if key == "profiles" {
         try readProfiles(value, home)
-      } else {
+      } else if key != "dashboard" {
         let (setting, text) = try read(key, value, "", home)
         settings[setting] = text
       }
     }
+  }
+
+  /// The settings of the dashboard. A mistake in them stops no other command.
+  func dashboard() throws(CommandFailure) -> DashboardTable {
+    try DashboardTable(Self.table(text, path)["dashboard"], text: text, path: path)
   }
 
   private mutating func readProfiles(_ value: any TOMLValueConvertible, _ home: String) throws(CommandFailure) {
@@ -73,7 +81,9 @@ struct ConfigurationFile: Hashable, Sendable {
     let known = SettingKey.allCases.filter { !$0.isSecret }
     guard let setting = SettingKey(rawValue: key) else {
       let list = known.map(\.rawValue).joined(separator: ", ")
-      throw .usage("\(path): there is no setting '\(prefix)\(key)'; the settings are \(list) and [profiles.NAME]")
+      throw .usage(
+        "\(path): there is no setting '\(prefix)\(key)'; the settings are \(list), [profiles.NAME] and [dashboard]"
+      )
     }
     if setting.isSecret {
       throw .usage(

@@ -192,6 +192,7 @@ import Testing
       ("zones accept notes --yes", 2), ("zones restore notes --yes", 2), ("themes list", 0),
       ("themes show midnight", 0),
       ("keygen --out \(key)", 0), ("demo --headless 1 --seed 1", 0), ("faults", 0), ("admin", 0), ("assumptions", 0),
+      ("keys", 0),
     ]
     for (line, status) in runs {
       let end = try await machine.running(line.split(separator: " ").map(String.init))

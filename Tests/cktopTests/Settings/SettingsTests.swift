@@ -190,12 +190,12 @@ import Testing
     (
       [], [:], "containre = \"x\"",
       "\(path): there is no setting 'containre'; the settings are profile, container, environment, database, url, "
-        + "store, policy, read-only, theme, key-id, key-file and [profiles.NAME]"
+        + "store, policy, read-only, theme, key-id, key-file, [profiles.NAME] and [dashboard]"
     ),
     (
       [], [:], "[profiles.a]\nkeyid = \"x\"",
       "\(path): there is no setting 'profiles.a.keyid'; the settings are profile, container, environment, database, "
-        + "url, store, policy, read-only, theme, key-id, key-file and [profiles.NAME]"
+        + "url, store, policy, read-only, theme, key-id, key-file, [profiles.NAME] and [dashboard]"
     ),
     (
       [], [:], "api-token = \"geheim\"",

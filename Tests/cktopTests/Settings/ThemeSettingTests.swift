@@ -1,4 +1,6 @@
+import Dashboard
 import Foundation
+import TerminalUI
 import Testing
 
 @testable import cktop
@@ -35,12 +37,23 @@ import Testing
       atPath: folder.path("config/cktop"),
       withIntermediateDirectories: true
     )
-    _ = try folder.write(Self.file, to: "config/cktop/config.toml")
+    _ = try folder.write("theme = \"gruvbox\"", to: "config/cktop/config.toml")
     let environment = folder.environment
+    func theme(_ environment: [String: String], option: String? = nil) throws -> String {
+      try Session.appearance(option, environment: environment).preferences.theme.name
+    }
 
-    #expect(try Session.theme(environment: environment) == "nord")
-    #expect(try Session.theme(environment: environment.merging(["CKTOP_THEME": "paper"]) { $1 }) == "paper")
-    #expect(try Session.theme(environment: ["HOME": folder.path("nowhere")]) == nil)
+    #expect(try theme(environment) == "gruvbox")
+    #expect(try theme(environment, option: "plain") == "plain")
+    #expect(try theme(environment.merging(["CKTOP_THEME": "paper"]) { $1 }) == "paper")
+    #expect(try theme(["HOME": folder.path("nowhere")]) == "midnight")
+  }
+
+  @Test func `the theme after the last one is the first`() throws {
+    let names = Theme.builtInNames
+    for (name, next) in zip(names, names.dropFirst() + names.prefix(1)) {
+      #expect(Appearance.nextTheme(after: name).theme?.name == next)
+    }
   }
 
   @Test func `config check shows where the theme comes from`() async throws {

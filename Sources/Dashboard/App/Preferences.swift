@@ -1,0 +1,39 @@
+package import TerminalUI
+
+/// What a user sets for the dashboard in the configuration file.
+package struct Preferences: Hashable, Sendable {
+  package var theme: Theme
+  /// Whether the mouse is reported, so that it cannot select text without Shift.
+  package var hasMouse: Bool
+  package var startView: StartView
+  package var keys: KeyMap
+
+  package init(
+    theme: Theme,
+    hasMouse: Bool = false,
+    startView: StartView = .overview,
+    keys: KeyMap = .standard
+  ) {
+    (self.theme, self.hasMouse, self.startView, self.keys) = (theme, hasMouse, startView, keys)
+  }
+
+  /// The view that the dashboard begins with.
+  package enum StartView: String, Hashable, Sendable, CaseIterable {
+    case overview, sync, account, queue, records, conflicts, events, zones, undo
+
+    /// The commands that open it from the overview.
+    var commands: [CommandID] {
+      switch self {
+      case .overview: []
+      case .sync: [.view1, .view1]
+      case .account: [.view2, .view2]
+      case .queue: [.view3]
+      case .records: [.view4, .view4]
+      case .conflicts: [.view5]
+      case .events: [.view6]
+      case .zones: [.view7]
+      case .undo: [.view8]
+      }
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import Dashboard
+import Testing
+
+@testable import cktop
+
+/// The `[dashboard]` table of the configuration file.
+struct DashboardTableTests {
+  private func table(_ text: String) throws -> DashboardTable {
+    try ConfigurationFile(text, path: "/c/config.toml", home: "/home/ada").dashboard()
+  }
+
+  @Test func `mouse, view and keys are read`() throws {
+    let table = try table(
+      """
+      container = "iCloud.org.example.app"
+      [dashboard]
+      mouse = true
+      view = "queue"
+      [dashboard.keys]
+      retry = "F5"
+      theme = ["t", "T"]
+      """
+    )
+    #expect(table.hasMouse && table.view == .queue)
+    #expect(try table.keys == KeyMap(own: ["retry": ["F5"], "theme": ["t", "T"]]))
+  }
+
+  @Test func `without the table everything is as it was`() throws {
+    #expect(try table("theme = \"paper\"").keys == .standard)
+  }
+
+  @Test(arguments: [
+    ("dashboard = 1", "line 1: dashboard"), ("[dashboard]\nmouse = 1", "line 2: dashboard.mouse"),
+    ("[dashboard]\nview = \"hall\"", "line 2: dashboard.view"), ("[dashboard]\nmice = true", "line 2: dashboard.mice"),
+    ("[dashboard]\n[dashboard.keys]\nretry = 5", "line 3: dashboard.keys.retry"),
+    ("[dashboard.keys]\n\nretry = \"d\"", "line 3: dashboard.keys.retry"),
+    ("[dashboard.keys]\nretry = [\"r\", 1]", "line 2: dashboard.keys.retry"),
+    ("[dashboard.keys]\nretreat = \"r\"", "line 2: dashboard.keys.retreat"),
+  ])
+  func `a mistake names file, line and key, and stops no other command`(_ text: String, _ place: String) throws {
+    let file = try ConfigurationFile(text, path: "/c/config.toml", home: "/home/ada")
+    do {
+      _ = try file.dashboard()
+      Issue.record("The table should not have been taken.")
+    } catch {
+      #expect(error.message.hasPrefix("/c/config.toml \(place)") && error.status == .usage)
+    }
+  }
+}
