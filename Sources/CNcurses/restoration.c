@@ -26,12 +26,19 @@ static int has_bracketed_paste(void) {
   return (enable != NULL && enable != (char *)-1) || getenv("TMUX") != NULL;
 }
 
+static int is_mouse_reported;
+
 void cknc_build_restoration(void) {
   cknc_restoration.length = 0;
   cknc_enter_modes[0] = cknc_leave_modes[0] = '\0';
   if (has_bracketed_paste()) {
     strcpy(cknc_enter_modes, "\033[?2004h");
     strcpy(cknc_leave_modes, "\033[?2004l");
+  }
+  // Presses and the wheel, with coordinates of any size.
+  if (is_mouse_reported) {
+    strcat(cknc_enter_modes, "\033[?1000h\033[?1006h");
+    strcat(cknc_leave_modes, "\033[?1006l\033[?1000l");
   }
   for (const char *byte = cknc_leave_modes; *byte != '\0'; byte++) append(*byte);
   append_capability("sgr0");
@@ -47,4 +54,14 @@ void cknc_build_restoration(void) {
     append('\r');
     append('\n');
   }
+}
+
+void cknc_mouse(int is_on) {
+  if (is_on == is_mouse_reported) return;
+  is_mouse_reported = is_on;
+  cknc_build_restoration();
+  if (!cknc_is_active) return;
+  // The guard has to know before the terminal does.
+  cknc_guard_tell(1);
+  cknc_add(is_on ? "\033[?1000h\033[?1006h" : "\033[?1006l\033[?1000l");
 }

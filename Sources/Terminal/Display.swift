@@ -26,6 +26,9 @@ package protocol Display: AnyObject {
   @discardableResult
   func copy(_ text: String) -> Bool
 
+  /// Asks the terminal to report the mouse, or to stop.
+  func reportMouse(_ isOn: Bool)
+
   /// Restores what was there before. Afterwards nothing is shown.
   func close()
 }

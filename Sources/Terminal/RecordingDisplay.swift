@@ -14,6 +14,7 @@ package final class RecordingDisplay: Display {
   package enum Call: Sendable, Equatable {
     case redraw
     case suspend(wholeGroup: Bool)
+    case reportMouse(Bool)
     case close
   }
 
@@ -46,6 +47,8 @@ package final class RecordingDisplay: Display {
     copies.append(text)
     return true
   }
+
+  package func reportMouse(_ isOn: Bool) { calls.append(.reportMouse(isOn)) }
 
   package func close() { calls.append(.close) }
 }

@@ -101,6 +101,12 @@ package final class TerminalScreen: Display {
     return draw(frame)
   }
 
+  package func reportMouse(_ isOn: Bool) {
+    guard sources != nil else { return }
+    cknc_mouse(isOn ? 1 : 0)
+    send()
+  }
+
   package func redraw() {
     guard sources != nil, let frame = waiting ?? shown else { return }
     cknc_redraw()

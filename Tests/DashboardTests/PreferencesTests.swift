@@ -17,7 +17,7 @@ struct PreferencesTests {
 
   @Test func `a command with another key has it on the screen, in the footer and in the help`() throws {
     let keys = try KeyMap(own: ["retry": ["F5"], "pauseAll": ["Z"]])
-    var session = Session(Sample.world { $0.keys = keys })
+    var session = Session(Sample.world(Size(width: 160, height: 40)) { $0.keys = keys })
     #expect(session.text.contains("Z pause"))
     session.type("rZ")
     session.type(.function(5))

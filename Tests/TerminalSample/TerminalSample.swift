@@ -8,7 +8,7 @@ import TerminalUI
 final class TerminalSample {
   private var screen: TerminalScreen?
   private var ending: CheckedContinuation<Void, Never>?
-  private var theme = Theme.builtIn[0]
+  private var theme = Theme.builtIn.first { $0.name == "midnight" } ?? Theme.builtIn[0]
   private var selection = 0
   private var offset = 0
   private var status = "ready"
@@ -16,6 +16,7 @@ final class TerminalSample {
   private var sent: [Int] = []
 
   static func main() async throws {
+    TerminalScreen.startGuard()
     try await TerminalSample().run()
   }
 
@@ -31,6 +32,10 @@ final class TerminalSample {
   private func handle(_ event: TerminalScreen.Event) {
     switch event {
     case .keys(let keys):
+      for case .mouse(let mouse) in keys {
+        status = "\(mouse.action) at \(mouse.position.x),\(mouse.position.y)"
+        present()
+      }
       for case .character(let key) in keys { act(key) }
     case .terminated, .lineLost: end()
     case .resized, .stopAsked, .resumed: present()
@@ -47,6 +52,12 @@ final class TerminalSample {
     case "j": selection += 1
     case "c": status = screen?.copy("two words\n한국어") == true ? "copied" : "refused"
     case "C": status = screen?.copy(String(repeating: "x", count: 100_001)) == true ? "copied" : "refused"
+    case "M":
+      screen?.reportMouse(true)
+      status = "mouse on"
+    case "N":
+      screen?.reportMouse(false)
+      status = "mouse off"
     case "m": (theme, showsColors) = (Self.manyColors, true)
     case "p": (theme, showsColors) = (Self.plain, true)
     case "q": return end()

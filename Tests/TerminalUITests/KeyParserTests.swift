@@ -15,6 +15,9 @@ import Testing
     ("\u{1B}[2~", .insert), ("\u{1B}[Z", .backTab), ("\u{1B}OP", .function(1)), ("\u{1B}[[A", .function(1)),
     ("\u{1B}[15~", .function(5)), ("\u{1B}[21~", .function(10)), ("\u{1B}[24~", .function(12)), ("\u{1B}x", .alt("x")),
     ("\u{1B}OM", .enter), ("\u{1B}[99~", .unknown),
+    ("\u{1B}[<0;12;4M", .mouse(Mouse(.press, at: Position(x: 11, y: 3)))),
+    ("\u{1B}[<64;1;1M", .mouse(Mouse(.wheelUp, at: Position(x: 0, y: 0)))),
+    ("\u{1B}[<65;300;90M", .mouse(Mouse(.wheelDown, at: Position(x: 299, y: 89)))),
   ])
   func `a sequence of bytes is one key`(text: String, key: Key) {
     #expect(keys(text) == [key])
@@ -39,7 +42,8 @@ import Testing
   @Test(arguments: [
     "\u{1B}[?1;2c", "\u{1B}[>41;354;0c", "\u{1B}[12;40R", "\u{1B}[0n", "\u{1B}[?2026;2$y", "\u{1B}[8;24;80t",
     "\u{1B}]11;rgb:ffff/ffff/ffff\u{7}", "\u{1B}]10;rgb:0/0/0\u{1B}\\", "\u{1B}P>|xterm(379)\u{1B}\\",
-    "\u{1B}_Gi=1;OK\u{1B}\\", "\u{1B}[I", "\u{1B}[O", "\u{1B}[<0;1;1M", "\u{1B}[201~",
+    "\u{1B}_Gi=1;OK\u{1B}\\", "\u{1B}[I", "\u{1B}[O", "\u{1B}[<0;1;1m", "\u{1B}[<2;1;1M", "\u{1B}[<0;0;1M",
+    "\u{1B}[<0;1M", "\u{1B}[201~",
   ])
   func `what the terminal answers is no key`(answer: String) {
     #expect(keys(answer) == [])

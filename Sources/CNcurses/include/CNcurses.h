@@ -41,6 +41,8 @@ void cknc_guard_stop(void);
 int cknc_open(int options);
 /// Gives the terminal back and replays what was written to stderr meanwhile.
 void cknc_close(void);
+/// Asks the terminal to report presses of the mouse and its wheel, or to stop; sent with the next frame.
+void cknc_mouse(int is_on);
 /// 1 when nothing beyond ASCII can be shown.
 int cknc_is_ascii(void);
 /// The number of colours, 0 for none.

@@ -15,7 +15,10 @@ extension App {
     }
     TopLine(world: world, path: stack.compactMap(\.title)).draw(on: &frame.grid, in: rows[0])
     let base = stack.lastIndex { !$0.isOverlay } ?? 0
-    for screen in stack[base...] { screen.draw(on: &frame, in: rows[1], world) }
+    for screen in stack[base...] {
+      if screen.isOverlay { frame.coverTargets() }
+      screen.draw(on: &frame, in: rows[1], world)
+    }
     drawFooter(on: &frame, in: rows[2], world)
     return frame
   }
@@ -52,10 +55,15 @@ extension App {
     let inside = area.inset(horizontally: 1, vertically: 0)
     let way = KeyHints.Hint(stack.count > 1 ? "Esc" : world.keys.key(of: .quit).name, stack.count > 1 ? "back" : "quit")
     let out: StyledText = [.init(way.key, .key), .init(" \(way.label)", .keyLabel)]
-    guard let text = footerText(world) else { return frame.grid.draw(KeyHints(hints(world), note: out), in: inside) }
+    let text = footerText(world)
     // A short remark leaves room for the keys.
-    guard text.cells(in: frame.grid.glyphs) < inside.width / 2 else { return frame.grid.put(text, in: inside) }
-    frame.grid.draw(KeyHints(hints(world), note: text), in: inside)
+    if let text, text.cells(in: frame.grid.glyphs) >= inside.width / 2 { return frame.grid.put(text, in: inside) }
+    let commands = hintedCommands(world)
+    let hints = KeyHints(commands.map { hint($0, world) }, note: text ?? out)
+    frame.grid.draw(hints, in: inside)
+    for (command, place) in zip(commands, hints.places(in: inside, frame.grid.glyphs)) {
+      frame.note(.command(command.id), in: place)
+    }
   }
 
   /// The text shown in place of the keys: the progress of a command, the last event, or a warning that the screen is stale.
@@ -83,7 +91,13 @@ extension App {
   ]
 
   /// The keys of the top screen that do something now, the most important first.
-  func hints(_ world: World) -> [KeyHints.Hint] {
+  func hints(_ world: World) -> [KeyHints.Hint] { hintedCommands(world).map { hint($0, world) } }
+
+  private func hint(_ command: Command, _ world: World) -> KeyHints.Hint {
+    KeyHints.Hint(command.keys[0].name, label(of: command, world))
+  }
+
+  private func hintedCommands(_ world: World) -> [Command] {
     let scopes = scopes(world)
     // The way out stands at the right.
     var left: Set<CommandID> = [
@@ -98,8 +112,7 @@ extension App {
         && availability(of: command.id, world).isNow
     }
     let first: [CommandID] = [.help, .palette]
-    let sorted = shown.filter { first.contains($0.id) }.reversed() + shown.filter { !first.contains($0.id) }
-    return sorted.map { KeyHints.Hint($0.keys[0].name, label(of: $0, world)) }
+    return shown.filter { first.contains($0.id) }.reversed() + shown.filter { !first.contains($0.id) }
   }
 
   private func label(of command: Command, _ world: World) -> String {

@@ -70,6 +70,7 @@ struct App: Sendable {
     var effects: [Effect] = []
     switch message {
     case .keys(let keys): for key in keys { effects += press(key, world) }
+    case .pointed(let action, let target): effects += point(action, target, world)
     case .resized, .changed, .tick: break
     case .receipt(let receipt): take(receipt, world)
     case .stopAsked: effects.append(.suspend(wholeGroup: false))
@@ -143,6 +144,36 @@ struct App: Sendable {
       return []
     }
     return run(command.id, world)
+  }
+
+  /// The rows by which the wheel moves the cursor.
+  private static let wheelRows = 3
+
+  private mutating func point(_ action: Mouse.Action, _ target: Target, _ world: World) -> [Effect] {
+    guard world.isUsable, held.isEmpty, !awaitsFault, top.prompt(world) == nil else { return [] }
+    notice = nil
+    if case .row(_, let pane?) = target, stack.count == 1 { focus(pane) }
+    if case .pane(let pane) = target, stack.count == 1 { focus(pane) }
+    switch (action, target) {
+    case (.wheelUp, _), (.wheelDown, _):
+      guard !scopes(world).isDisjoint(with: .moving) else { return [] }
+      return (0..<Self.wheelRows).flatMap { _ in run(action == .wheelUp ? .up : .down, world) }
+    case (.press, .row(let row, let pane)):
+      // A second click opens what the first one has selected.
+      let isNew = stack[stack.count - 1].select(row, in: pane, world)
+      return isNew || scopes(world).isDisjoint(with: .opening) ? [] : run(.open, world)
+    case (.press, .tab(let states)):
+      if stack.count == 1 { focus(.queue) }
+      return carryOut([.tab(states)], world)
+    case (.press, .command(let id)): return run(id, world)
+    case (.press, .pane): return []
+    }
+  }
+
+  private mutating func focus(_ pane: Pane) {
+    var overview = overview
+    overview.focus = pane
+    stack[0] = overview
   }
 
   /// The scopes of commands that act on rows, or move among them.
@@ -252,9 +283,16 @@ struct App: Sendable {
       case .run(let id): effects += run(id, world)
       case .focus(let pane):
         while stack.count > 1 { leave() }
-        var overview = overview
-        overview.focus = pane
-        stack = [overview]
+        focus(pane)
+      case .tab(let states):
+        if var queue = top as? QueueScreen {
+          queue.showOnly(states)
+          stack[stack.count - 1] = queue
+        } else if stack.count == 1 {
+          var overview = overview
+          overview.queue.showOnly(states)
+          stack = [overview]
+        }
       }
     }
     return effects

@@ -6,6 +6,8 @@ import TerminalUI
 enum Message: Sendable {
   /// Keys that were typed, all that were there at once.
   case keys([Key])
+  /// The mouse was used on something that the last frame shows.
+  case pointed(Mouse.Action, Target)
   case resized
   /// The world has changed: other data, or the progress of a command.
   case changed
@@ -47,6 +49,8 @@ enum Step: Sendable {
   case run(CommandID)
   /// Focuses a pane of the overview, with everything above it closed.
   case focus(Pane)
+  /// Shows only operations in these states, in the queue on top.
+  case tab(Set<OperationState>)
 }
 
 /// The rows that an export writes.

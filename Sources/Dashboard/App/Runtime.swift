@@ -16,6 +16,8 @@ final class Runtime {
   private(set) var app = App()
   private(set) var world: World
   private var theme: Theme
+  /// The last frame, which says what the mouse was used on.
+  private var shown: Frame?
   private var timer: (any DispatchSourceTimer)?
   /// The moment for which the timer is armed.
   private(set) var wakesAt: Int64?
@@ -60,6 +62,7 @@ final class Runtime {
     service.received = { [weak self] in self?.take($0) }
     updateWorld()
     app.open(setting.preferences.startView, world)
+    if setting.preferences.hasMouse { display.reportMouse(true) }
     send(.changed)
     if setting.syncs { service.give(.keepSyncing) }
   }
@@ -77,14 +80,22 @@ final class Runtime {
     let messages: [Message] = if case .keys(let keys) = message { keys.map { .keys([$0]) } } else { [message] }
     for message in messages {
       updateWorld()
+      let message = pointed(message)
       for effect in app.update(message, world) { run(effect) }
     }
     updateWorld()
     service.watch(app.scope(world))
     guard !app.hasEnded else { return }
     let frame = app.draw(world)
+    shown = frame
     display.present(frame.grid, theme: theme, cursor: frame.cursor)
     arm()
+  }
+
+  /// What the mouse was used on, by the frame that is shown.
+  private func pointed(_ message: Message) -> Message {
+    guard case .keys(let keys) = message, case .mouse(let mouse)? = keys.first else { return message }
+    return shown?.target(at: mouse.position).map { .pointed(mouse.action, $0) } ?? .changed
   }
 
   private func updateWorld() {
@@ -202,6 +213,7 @@ final class Runtime {
     do {
       let preferences = try setting.reload()
       (theme, world.keys) = (preferences.theme, preferences.keys)
+      display.reportMouse(preferences.hasMouse)
       later { $0.say("Read the configuration file again", isError: false) }
     } catch {
       let message = setting.message(error).sentence

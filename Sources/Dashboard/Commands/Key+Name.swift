@@ -9,7 +9,7 @@ extension Key {
     case .ctrl(let character): "Ctrl-\(character.uppercased())"
     case .alt(let character): "Alt-\(character)"
     case .function(let number): "F\(number)"
-    case .paste, .unknown: ""
+    case .paste, .mouse, .unknown: ""
     default: Self.named.first { $0.key == self }?.name ?? ""
     }
   }

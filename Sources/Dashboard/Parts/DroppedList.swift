@@ -33,7 +33,7 @@ extension RowList where Kind == DroppedKind {
     }
   }
 
-  func draw(on grid: inout Grid, in area: Rect, _ world: World) {
+  func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     let isWide = area.width >= 100
     let columns = [
       Table.Column("DROPPED", .fixed(isWide ? 15 : 8), priority: 5),
@@ -53,7 +53,7 @@ extension RowList where Kind == DroppedKind {
         StyledText(change.title), StyledText(change.key.zone, .dim),
         StyledText(change.cause.brief(world.format, now: world.now)), StyledText(change.changes.values.text, .dim),
       ])
-    }.draw(on: &grid, in: area)
+    }.draw(on: &frame, in: area)
   }
 }
 

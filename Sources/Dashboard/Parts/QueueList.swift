@@ -187,7 +187,7 @@ extension RowList where Kind == QueueKind {
 
   // MARK: - Drawing
 
-  func draw(on grid: inout Grid, in area: Rect, _ world: World, isFocused: Bool) {
+  func draw(on frame: inout Frame, in area: Rect, _ world: World, isFocused: Bool, pane: Pane? = nil) {
     let isWide = area.width >= 100
     let columns: [Table.Column] = [
       Table.Column("STATE", .fixed(8), priority: 5), Table.Column("OP", .fixed(6), priority: 3),
@@ -208,7 +208,7 @@ extension RowList where Kind == QueueKind {
         ],
         mark: StyledText(row.state.mark, role)
       )
-    }.draw(on: &grid, in: area)
+    }.draw(on: &frame, in: area, pane: pane)
   }
 
   private func next(_ row: QueueRow, _ world: World) -> String {
@@ -222,23 +222,32 @@ extension RowList where Kind == QueueKind {
     return isFiltered ? "No change matches; Esc shows all" : "Nothing waits to be sent"
   }
 
-  /// The states with their numbers, as tabs.
-  func tabs(_ world: World, width: Int, _ glyphs: GlyphSet) -> StyledText {
-    let isProblems = listing.states == Self.problemStates
-    let items = Self.tabs(world, selected: listing.states).map { tab in
-      Tabs.Item(
-        tab.state.map { Words.state($0.rawValue) } ?? "all",
-        count: tab.count,
-        role: tab.state?.role ?? .text,
-        isSelected: isProblems
-          ? false
-          : tab.state == nil
-            ? listing.states.isEmpty
-            : listing.states == [tab.state].reduce(into: Set()) { if let state = $1 { $0.insert(state) } }
-      )
+  /// What each tab shows, with the tab, from left to right.
+  private func parts(_ world: World) -> [(states: Set<OperationState>, item: Tabs.Item)] {
+    let all = Self.tabs(world, selected: listing.states).map { tab -> (Set<OperationState>, Tabs.Item) in
+      let states = Set([tab.state].compactMap { $0 })
+      let name = tab.state.map { Words.state($0.rawValue) } ?? "all"
+      let role = tab.state?.role ?? .text
+      return (states, Tabs.Item(name, count: tab.count, role: role, isSelected: listing.states == states))
     }
-    let problems = Tabs.Item("problems", count: page(world)?.total, role: .error, isSelected: true)
-    return Tabs(isProblems ? [problems] + items : items).text(width: width, glyphs)
+    guard listing.states == Self.problemStates else { return all }
+    return [(listing.states, Tabs.Item("problems", count: page(world)?.total, role: .error, isSelected: true))] + all
+  }
+
+  /// The states with their numbers, as tabs.
+  func tabs(_ world: World) -> Tabs { Tabs(parts(world).map(\.item)) }
+
+  /// Notes where the tabs are.
+  ///
+  /// - Parameters:
+  ///   - area: where the line of the tabs is drawn.
+  ///   - width: the width for which the tabs were chosen.
+  func noteTabs(on frame: inout Frame, in area: Rect, width: Int, _ world: World) {
+    let parts = parts(world)
+    for (item, cells) in Tabs(parts.map(\.item)).places(width: width, frame.grid.glyphs) where !area.isEmpty {
+      let place = Rect(x: area.x + cells.lowerBound, y: area.y, width: cells.count, height: 1)
+      frame.note(.tab(parts[item].states), in: place)
+    }
   }
 }
 

@@ -51,7 +51,7 @@ extension RowList where Kind == RecordKind {
     }
   }
 
-  func draw(on grid: inout Grid, in area: Rect, _ world: World, isFocused: Bool) {
+  func draw(on frame: inout Frame, in area: Rect, _ world: World, isFocused: Bool, pane: Pane? = nil) {
     let isWide = area.width >= 100
     let columns = [
       Table.Column("NAME", .flex(3), minimum: 12, priority: 9), Table.Column("TYPE", .flex(1), minimum: 8, priority: 3),
@@ -72,7 +72,7 @@ extension RowList where Kind == RecordKind {
         ],
         mark: row.operationState.map { StyledText($0.mark, $0.role) } ?? ""
       )
-    }.draw(on: &grid, in: area)
+    }.draw(on: &frame, in: area, pane: pane)
   }
 
   private func emptyText(_ world: World) -> String {

@@ -69,6 +69,13 @@ struct RowList<Kind: ListKind>: Sendable {
     acted = acted.filter { shown[$0.key] == $0.value }
   }
 
+  /// Selects a row. Returns false if it is selected already.
+  mutating func select(_ row: Int, _ world: World, visible: Int) -> Bool {
+    guard row != state.cursor else { return false }
+    state.move(to: row, rows(world), visible: visible)
+    return true
+  }
+
   // MARK: - Commands
 
   /// Runs what every list does; nil if the command is no such.

@@ -29,6 +29,13 @@ struct WholeList<Row: Identifiable & Sendable>: Sendable where Row.ID: Sendable 
     return true
   }
 
+  /// Selects a row. Returns false if it is selected already.
+  mutating func select(_ row: Int, in rows: [Row], visible: Int) -> Bool {
+    guard row != state.cursor else { return false }
+    state.move(to: row, Self.all(rows), visible: visible)
+    return true
+  }
+
   /// Returns the visible rows as a table has them.
   ///
   /// - Parameters:

@@ -22,6 +22,10 @@ struct CausesScreen: Screen {
 
   mutating func follow(_ world: World) { list.follow(world.data.causes ?? [], visible: visible(world)) }
 
+  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
+    list.select(row, in: world.data.causes ?? [], visible: visible(world))
+  }
+
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
     if list.move(by: id, in: world.data.causes ?? [], visible: visible(world)) { return [] }
     if id == .back || id == .causes { return [.pop] }
@@ -83,6 +87,6 @@ struct CausesScreen: Screen {
         ),
         StyledText(world.clock(cause.oldestAt), .dim),
       ])
-    }.draw(on: &frame.grid, in: inside)
+    }.draw(on: &frame, in: inside)
   }
 }

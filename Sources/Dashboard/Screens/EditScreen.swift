@@ -77,6 +77,10 @@ struct EditScreen: Screen {
   mutating func follow(_ world: World) { list.follow(fields(world), visible: visible(world)) }
   func isWaiting(_ world: World) -> Bool { world.data.operation?.id != id && world.readFailure == nil }
 
+  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
+    list.select(row, in: fields(world), visible: visible(world))
+  }
+
   mutating func perform(_ command: CommandID, _ world: World) -> [Step] {
     let fields = fields(world)
     if list.move(by: command, in: fields, visible: visible(world)) { return [] }
@@ -207,6 +211,6 @@ struct EditScreen: Screen {
         ],
         mark: edit == nil ? "" : StyledText("*", .ok)
       )
-    }.draw(on: &frame.grid, in: table)
+    }.draw(on: &frame, in: table)
   }
 }

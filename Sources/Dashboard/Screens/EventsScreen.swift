@@ -37,6 +37,10 @@ struct EventsScreen: Screen {
     list.follow(rows(world), visible: visible(world), staysAtTop: true)
   }
 
+  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
+    list.select(row, in: rows(world), visible: visible(world))
+  }
+
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
     if list.move(by: id, in: rows(world), visible: visible(world)) { return [] }
     switch id {
@@ -113,7 +117,7 @@ struct EventsScreen: Screen {
         StyledText(isWide ? world.time(event.at) : world.short(event.at), .dim), StyledText(event.kind, role),
         StyledText(event.message.sentence, role), StyledText(event.actor ?? "", .dim),
       ])
-    }.draw(on: &frame.grid, in: inside)
+    }.draw(on: &frame, in: inside)
     guard let area = layout.inspector else { return }
     Box(title: "Event").draw(on: &frame.grid, in: area)
     guard let event = selected(world) else { return }

@@ -60,6 +60,20 @@ struct Overview: Screen {
     return []
   }
 
+  private static func tabsWidth(_ place: Rect) -> Int { max(0, place.width - 18) }
+
+  private func noteTabs(on frame: inout Frame, in place: Rect, _ box: Box, _ world: World) {
+    queue.noteTabs(on: &frame, in: box.notePlace(in: place, frame.grid.glyphs), width: Self.tabsWidth(place), world)
+  }
+
+  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
+    switch pane {
+    case .queue: queue.select(row, world, visible: visible(.queue, world))
+    case .records: records.select(row, world, visible: visible(.records, world))
+    default: true
+    }
+  }
+
   /// A pane in full, with the list as it is.
   func full(_ pane: Pane) -> any Screen {
     switch pane {
@@ -112,17 +126,21 @@ struct Overview: Screen {
       var title = StyledText("\(pane.rawValue) \(pane.title)")
       var note: StyledText = ""
       if pane == .queue {
-        note = queue.tabs(world, width: max(0, place.width - 18), frame.grid.glyphs)
+        note = queue.tabs(world).text(width: Self.tabsWidth(place), frame.grid.glyphs)
         if !queue.filter.text.isEmpty || !queue.state.marks.isEmpty { title = title + "  " + queue.note(world) }
       }
       if pane == .records { note = records.note(world) }
-      Box(title: title, note: note, isFocused: isFocused).draw(on: &frame.grid, in: place)
+      let box = Box(title: title, note: note, isFocused: isFocused)
+      box.draw(on: &frame.grid, in: place)
       let inside = Box.inside(place)
+      frame.note(.pane(pane), in: place)
       switch pane {
       case .sync: SyncPane(world).draw(on: &frame.grid, in: Box.text(place))
       case .account: AccountPane(world).draw(on: &frame.grid, in: Box.text(place))
-      case .queue: queue.draw(on: &frame.grid, in: inside, world, isFocused: isFocused)
-      case .records: records.draw(on: &frame.grid, in: inside, world, isFocused: isFocused)
+      case .queue:
+        noteTabs(on: &frame, in: place, box, world)
+        queue.draw(on: &frame, in: inside, world, isFocused: isFocused, pane: .queue)
+      case .records: records.draw(on: &frame, in: inside, world, isFocused: isFocused, pane: .records)
       }
     }
     guard let place = layout.events else { return }

@@ -22,7 +22,13 @@ struct QueueScreen: Screen {
     return scope
   }
 
+  mutating func showOnly(_ states: Set<OperationState>) { queue.showOnly(states) }
+
   mutating func follow(_ world: World) { queue.follow(world, visible: visible(world)) }
+
+  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
+    queue.select(row, world, visible: visible(world))
+  }
 
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
     if id == .open, layout(world).inspector != nil, let row = queue.selected(world), !row.key.name.isEmpty {
@@ -46,10 +52,13 @@ struct QueueScreen: Screen {
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     let layout = SplitLayout(area)
-    let tabs = queue.tabs(world, width: max(0, layout.list.width - 18), frame.grid.glyphs)
+    let width = max(0, layout.list.width - 18)
+    let tabs = queue.tabs(world).text(width: width, frame.grid.glyphs)
     let title = queue.isFiltered || !queue.state.marks.isEmpty ? StyledText("Queue  ") + queue.note(world) : "Queue"
-    Box(title: title, note: tabs, isFocused: true).draw(on: &frame.grid, in: layout.list)
-    queue.draw(on: &frame.grid, in: Box.inside(layout.list), world, isFocused: true)
+    let box = Box(title: title, note: tabs, isFocused: true)
+    box.draw(on: &frame.grid, in: layout.list)
+    queue.noteTabs(on: &frame, in: box.notePlace(in: layout.list, frame.grid.glyphs), width: width, world)
+    queue.draw(on: &frame, in: Box.inside(layout.list), world, isFocused: true)
     guard let area = layout.inspector else { return }
     let row = queue.selected(world)
     Box(title: StyledText(row.map { "Operation \($0.id)" } ?? "Operation")).draw(on: &frame.grid, in: area)

@@ -22,6 +22,10 @@ struct RecordsScreen: Screen {
 
   mutating func follow(_ world: World) { records.follow(world, visible: visible(world)) }
 
+  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
+    records.select(row, world, visible: visible(world))
+  }
+
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
     if id == .back { return records.clear() ? [] : [.pop] }
     if id == .open, SplitLayout(world.body).inspector != nil, let operation = records.selected(world)?.operation {
@@ -39,7 +43,7 @@ struct RecordsScreen: Screen {
     let layout = SplitLayout(area)
     let note = records.note(world) + StyledText("  \(records.listing.order.name)", .dim)
     Box(title: "Records", note: note, isFocused: true).draw(on: &frame.grid, in: layout.list)
-    records.draw(on: &frame.grid, in: Box.inside(layout.list), world, isFocused: true)
+    records.draw(on: &frame, in: Box.inside(layout.list), world, isFocused: true)
     guard let area = layout.inspector else { return }
     let row = records.selected(world)
     Box(title: StyledText(row?.record.key.name ?? "Record")).draw(on: &frame.grid, in: area)

@@ -1,4 +1,5 @@
 import CloudService
+import CloudSync
 import TerminalUI
 
 /// A view with its own state. What it shows is read from the world each time that it is drawn.
@@ -28,10 +29,15 @@ protocol Screen: Sendable {
   func conflict(_ world: World) -> Int64?
   /// Whether keys that act on a row have to wait, because its rows are still being read.
   func isWaiting(_ world: World) -> Bool
+  /// Selects a row, as a click on it does. Returns false if it is selected already.
+  ///
+  /// - Parameter pane: the pane of the overview that has the row.
+  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool
   func draw(on frame: inout Frame, in area: Rect, _ world: World)
 }
 
 extension Screen {
+  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool { true }
   var title: String? { nil }
   var isOverlay: Bool { false }
   func wants(_ world: World) -> ViewScope { ViewScope() }
@@ -50,6 +56,51 @@ struct Frame: Hashable, Sendable {
   var grid: Grid
   /// The position of the cursor while a text is typed.
   var cursor: Position?
+  /// Where things are that can be clicked; of several at one place the last one is meant.
+  private(set) var targets: [Place] = []
+
+  init(grid: Grid, cursor: Position?) { (self.grid, self.cursor) = (grid, cursor) }
+
+  /// A thing to be clicked and its place.
+  struct Place: Hashable, Sendable {
+    var area: Rect
+    var target: Target
+  }
+
+  /// Notes where something is that can be clicked.
+  mutating func note(_ target: Target, in area: Rect) { targets.append(Place(area: area, target: target)) }
+
+  /// Notes where the rows of a table are.
+  mutating func noteRows(of table: Table, in area: Rect, pane: Pane? = nil) {
+    for row in table.rows.indices where row + 1 < area.height {
+      note(.row(table.offset + row, pane), in: area.row(row + 1))
+    }
+  }
+
+  /// Forgets what lies under another screen.
+  mutating func coverTargets() { targets = [] }
+
+  func target(at position: Position) -> Target? { targets.last { $0.area.contains(position) }?.target }
+}
+
+extension Table {
+  /// Draws the table, and notes where its rows are.
+  ///
+  /// - Parameter pane: the pane of the overview that it is in.
+  func draw(on frame: inout Frame, in area: Rect, pane: Pane? = nil) {
+    draw(on: &frame.grid, in: area)
+    frame.noteRows(of: self, in: area, pane: pane)
+  }
+}
+
+/// A thing on the screen that can be clicked.
+enum Target: Hashable, Sendable {
+  case pane(Pane)
+  /// A row of a list, counted in the whole list, and the pane that has it.
+  case row(Int, Pane?)
+  /// A tab of the queue, by the states that it shows.
+  case tab(Set<OperationState>)
+  case command(CommandID)
 }
 
 /// The panes of the overview, in reading order.

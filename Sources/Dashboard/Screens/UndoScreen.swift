@@ -25,6 +25,10 @@ struct UndoScreen: Screen {
   mutating func type(_ key: Key, _ world: World) -> [Step]? { dropped.type(key) }
   func prompt(_ world: World) -> Prompt? { dropped.prompt(world) }
 
+  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
+    dropped.select(row, world, visible: visible(world))
+  }
+
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
     switch id {
     case .back: return dropped.clear() ? [] : [.pop]
@@ -55,7 +59,7 @@ struct UndoScreen: Screen {
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     let layout = SplitLayout(area)
     Box(title: "Undo", note: dropped.note(world), isFocused: true).draw(on: &frame.grid, in: layout.list)
-    dropped.draw(on: &frame.grid, in: Box.inside(layout.list), world)
+    dropped.draw(on: &frame, in: Box.inside(layout.list), world)
     guard let area = layout.inspector else { return }
     let row = dropped.selected(world)
     Box(title: StyledText(row?.change.title ?? "Change")).draw(on: &frame.grid, in: area)

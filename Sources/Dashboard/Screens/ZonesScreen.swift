@@ -29,6 +29,10 @@ struct ZonesScreen: Screen {
 
   mutating func follow(_ world: World) { list.follow(zones(world), visible: visible(world)) }
 
+  mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
+    list.select(row, in: zones(world), visible: visible(world))
+  }
+
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
     if list.move(by: id, in: zones(world), visible: visible(world)) { return [] }
     guard id != .back else { return [.pop] }
@@ -80,7 +84,7 @@ struct ZonesScreen: Screen {
         StyledText(zone.lastFetchAt.map { world.time($0) } ?? "never", .dim),
         StyledText(zone.tokenAt.map { world.time($0) } ?? "none", .dim),
       ])
-    }.draw(on: &frame.grid, in: inside)
+    }.draw(on: &frame, in: inside)
   }
 
   private func state(_ zone: ZoneRow) -> StyledText {

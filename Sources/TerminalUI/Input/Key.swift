@@ -10,6 +10,8 @@ public enum Key: Sendable, Hashable {
   case function(Int)
   /// Text was pasted. It is data, never a command.
   case paste(String)
+  /// The mouse was used.
+  case mouse(Mouse)
   /// Arrow up.
   case up
   /// Arrow down.

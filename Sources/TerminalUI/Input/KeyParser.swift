@@ -138,6 +138,10 @@ public struct KeyParser: Sendable {
       pasted = []
       return .nothing(length: length)
     }
+    if parameters.first == UInt8(ascii: "<"), final == UInt8(ascii: "M") {
+      guard let mouse = Mouse(report: parameters.dropFirst()) else { return .nothing(length: length) }
+      return .key(.mouse(mouse), length: length)
+    }
     guard let key = KeyTable.key(parameters: parameters, final: final) else { return .nothing(length: length) }
     return .key(key, length: length)
   }

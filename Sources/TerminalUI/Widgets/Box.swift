@@ -26,6 +26,13 @@ public struct Box: Widget {
     return Rect(x: area.x + 3 + used, y: area.y, width: area.width - 6 - used, height: min(1, area.height))
   }
 
+  /// The cells where the note is drawn; empty if it is left out.
+  public func notePlace(in area: Rect, _ glyphs: GlyphSet = .unicode) -> Rect {
+    let width = note.cells(in: glyphs)
+    guard width <= noteArea(in: area, glyphs).width else { return Rect(x: area.x, y: area.y, width: 0, height: 0) }
+    return Rect(x: area.maxX - 3 - width, y: area.y, width: width, height: min(1, area.height))
+  }
+
   /// Draws the frame; what is inside stays as it is.
   public func draw(on grid: inout Grid, in area: Rect) {
     drawFrame(on: &grid, in: area, Style(isFocused ? .borderFocused : .border, on: ground))

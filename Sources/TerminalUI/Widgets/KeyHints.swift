@@ -25,22 +25,33 @@ public struct KeyHints: Widget {
     self.note = note
   }
 
+  /// The cells of the hints that fit, most important first.
+  public func places(in area: Rect, _ glyphs: GlyphSet = .unicode) -> [Rect] {
+    let line = area.row(0)
+    let end = showsNote(in: line, glyphs) ? line.maxX - note.cells(in: glyphs) - 2 : line.maxX
+    var places: [Rect] = []
+    var x = line.x
+    for text in texts {
+      let width = text.cells(in: glyphs)
+      guard x + width <= end else { break }
+      places.append(Rect(x: x, y: line.y, width: width, height: 1))
+      x += width + 2
+    }
+    return places
+  }
+
+  private var texts: [StyledText] { hints.map { [.init($0.key, .key), .init(" \($0.label)", .keyLabel)] } }
+
+  private func showsNote(in line: Rect, _ glyphs: GlyphSet) -> Bool {
+    let (noteWidth, firstWidth) = (note.cells(in: glyphs), texts.first?.cells(in: glyphs) ?? 0)
+    return noteWidth > 0 && firstWidth + 2 + noteWidth <= line.width
+  }
+
   /// Draws the line in the first row.
   public func draw(on grid: inout Grid, in area: Rect) {
     let line = area.row(0)
     grid.fill(line, Style(.keyLabel))
-    let texts = hints.map { hint -> StyledText in [.init(hint.key, .key), .init(" \(hint.label)", .keyLabel)] }
-    let noteWidth = note.cells(in: grid.glyphs)
-    let firstWidth = texts.first?.cells(in: grid.glyphs) ?? 0
-    let showsNote = noteWidth > 0 && firstWidth + 2 + noteWidth <= line.width
-    let end = showsNote ? line.maxX - noteWidth - 2 : line.maxX
-    var x = line.x
-    for text in texts {
-      let width = text.cells(in: grid.glyphs)
-      guard x + width <= end else { break }
-      grid.put(text, in: Rect(x: x, y: line.y, width: width, height: 1))
-      x += width + 2
-    }
-    if showsNote { grid.put(note, in: line, .trailing) }
+    for (text, place) in zip(texts, places(in: area, grid.glyphs)) { grid.put(text, in: place) }
+    if showsNote(in: line, grid.glyphs) { grid.put(note, in: line, .trailing) }
   }
 }

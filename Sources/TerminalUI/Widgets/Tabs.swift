@@ -36,6 +36,16 @@ public struct Tabs: Widget {
     return texts.reduce(StyledText([])) { $0.spans.isEmpty ? $1 : $0 + " " + $1 }.clipped(to: width, glyphs)
   }
 
+  /// The cells of the parts that the line shows, as positions in it.
+  public func places(width: Int, _ glyphs: GlyphSet = .unicode) -> [(item: Int, cells: Range<Int>)] {
+    var x = 0
+    return shown(width, glyphs).map { index in
+      let start = x
+      x += text(items[index]).cells(in: glyphs) + 1
+      return (index, start..<x - 1)
+    }
+  }
+
   /// Draws the line in the first row.
   public func draw(on grid: inout Grid, in area: Rect) {
     grid.put(text(width: area.width, grid.glyphs), in: area.row(0))

@@ -91,4 +91,42 @@ import Testing
     #expect(last.contains("\u{1B}[37m\u{1B}[40m23456"))
     #expect(plain.contains("\u{1B}[35m") && !plain.contains("[40m"))
   }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `the mouse is reported only while it is asked for, and never after the end`() async throws {
+    let terminal = try await start()
+    defer { terminal.close() }
+    #expect(try await !terminal.hasMouse())
+
+    try await terminal.type("M")
+    try await terminal.screen { $0.contains("mouse on") }
+    #expect(try await terminal.hasMouse())
+    // ESC [ < 0 ; 5 ; 3 M
+    try await terminal.send(hex: "1b 5b 3c 30 3b 35 3b 33 4d")
+    try await terminal.screen { $0.contains("press at 4,2") }
+    try await terminal.type("N")
+    try await terminal.screen { $0.contains("mouse off") }
+    #expect(try await !terminal.hasMouse())
+
+    try await terminal.type("M")
+    try await terminal.screen { $0.contains("mouse on") }
+    try await terminal.type("q")
+    try await terminal.screen { $0.contains("sent ") }
+    #expect(try await !terminal.hasMouse())
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `the mouse is given back when the program is killed`() async throws {
+    let terminal = try await start()
+    defer { terminal.close() }
+    let screen = try await terminal.screen { $0.contains("ready") }
+    let pid = try #require(screen.firstMatch(of: /([0-9]+) ready/).flatMap { pid_t($0.1) })
+    try await terminal.type("M")
+    try await terminal.screen { $0.contains("mouse on") }
+    #expect(try await terminal.hasMouse())
+
+    kill(pid, SIGKILL)
+
+    while try await terminal.hasMouse() {}
+  }
 }

@@ -134,6 +134,16 @@ struct Tmux {
     }
   }
 
+  /// Whether the program on the terminal has asked for reports of the mouse.
+  func hasMouse() async throws -> Bool {
+    try await call(["display-message", "-p", "#{mouse_standard_flag}#{mouse_sgr_flag}"]).hasPrefix("11")
+  }
+
+  /// Sends bytes as the terminal does.
+  func send(hex: String) async throws {
+    try await call(["send-keys", "-H"] + hex.split(separator: " ").map(String.init))
+  }
+
   /// Reads the screen until it shows what is wanted; the test's time limit bounds the wait, and then the screen is told.
   ///
   /// - Parameters:

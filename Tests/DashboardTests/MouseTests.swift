@@ -1,0 +1,84 @@
+import CloudService
+import Foundation
+import TerminalUI
+import Testing
+
+@testable import CloudSync
+@testable import Dashboard
+
+/// What the mouse does, by where the last frame has drawn things.
+struct MouseTests {
+  private typealias Session = AppTests.Session
+
+  /// The place of a text on the screen.
+  private static func place(_ text: String, in session: Session) throws -> Position {
+    let lines = session.text.split(separator: "\n", omittingEmptySubsequences: false)
+    for (y, line) in lines.enumerated() {
+      if let range = line.range(of: text) {
+        return Position(x: line.distance(from: line.startIndex, to: range.lowerBound), y: y)
+      }
+    }
+    throw Missing(text: text)
+  }
+
+  private struct Missing: Error { var text: String }
+
+  private static func point(_ action: Mouse.Action, _ text: String, _ session: inout Session) throws {
+    let frame = session.app.draw(session.world)
+    let target = try #require(frame.target(at: try place(text, in: session)))
+    session.send(.pointed(action, target))
+  }
+
+  @Test func `a click selects a row and its pane, and a second one opens it`() throws {
+    var session = Session(Sample.world(Size(width: 120, height: 36)))
+    try Self.point(.press, "order-9", &session)
+    #expect(session.app.overview.focus == .records && session.app.stack.count == 1)
+    try Self.point(.press, "order-9", &session)
+    #expect(session.top.title == "order-9")
+  }
+
+  @Test func `a click on a tab shows only its operations, on the overview and in full`() throws {
+    var session = Session()
+    try Self.point(.press, "failed 1", &session)
+    #expect(session.app.overview.queue.listing.states == [.failed])
+
+    session = Session(Sample.world(Size(width: 160, height: 36)))
+    session.type("3")
+    try Self.point(.press, "conflict 1", &session)
+    #expect((session.top as? QueueScreen)?.queue.listing.states == [.conflict])
+  }
+
+  @Test func `a click on a key of the footer runs its command`() throws {
+    var session = Session()
+    try Self.point(.press, "? help", &session)
+    #expect(session.top is HelpScreen)
+  }
+
+  @Test func `the wheel moves in the list that it is turned over`() throws {
+    var session = Session()
+    try Self.point(.wheelDown, "order-1", &session)
+    #expect(session.app.overview.queue.state.cursor == 3)
+    try Self.point(.wheelUp, "order-1", &session)
+    #expect(session.app.overview.queue.state.cursor == 0)
+  }
+
+  @Test func `nothing under a question or beside a text that is typed can be clicked`() throws {
+    var session = Session()
+    let row = try Self.place("order-1", in: session)
+    session.type("d")
+    #expect(session.app.draw(session.world).target(at: row) == nil)
+
+    session = Session()
+    session.type("/x")
+    session.send(.pointed(.press, .command(.syncOnce)))
+    #expect(session.commands.isEmpty)
+  }
+
+  @Test func `the rows of every list can be clicked`() throws {
+    for key in ["6", "7", "8"] {
+      var session = Session()
+      session.type(key)
+      #expect(session.app.draw(session.world).targets.contains { $0.target == .row(0, nil) }, "\(key)")
+    }
+  }
+}
