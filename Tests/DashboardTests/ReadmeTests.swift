@@ -96,7 +96,8 @@ struct ReadmeTests {
   // MARK: - The key table
 
   private enum Group: String, CaseIterable {
-    case syncing, lists, queue, conflicts, zones, undo, questions, moving, overview, everywhere
+    case syncing, lists, queue, editing, records, columns, conflicts, zones, undo, questions, moving, overview,
+      everywhere
 
     init(_ scopes: KeyScope) {
       self =
@@ -105,6 +106,9 @@ struct ReadmeTests {
         case .conflicts: .conflicts
         case .zones: .zones
         case .undoing: .undo
+        case .records: .records
+        case .editing: .editing
+        case .choosing: .columns
         case .question: .questions
         case .panes: .overview
         case _ where scopes.isSubset(of: [.everywhere, .closing, .question, .demo]): .everywhere

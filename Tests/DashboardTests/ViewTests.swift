@@ -1,3 +1,4 @@
+import CloudKit
 import CloudService
 import Facts
 import TerminalUI
@@ -121,6 +122,38 @@ struct ViewTests {
   }
 
   private func dropped(_ id: Int64, of operation: Int64) -> DroppedRow { Self.dropped(id, of: operation) }
+
+  // MARK: - Columns of records
+
+  @Test func `chosen fields are shown in columns, in the order of the choice, and stay in the pane`() {
+    var session = Session(Sample.world(Size(width: 160, height: 30)))
+    session.type("44C")
+    #expect(session.top is ColumnsScreen)
+    // note, of, total
+    session.type("G ")
+    session.type("g ")
+    session.type(.escape)
+    let header = session.text.split(separator: "\n").first { $0.contains("NAME") && $0.contains("CHANGED") }
+    #expect(header?.contains(/total +note/) == true && header?.contains("FIELDS") == false)
+    session.type(.escape)
+    #expect(session.app.overview.records.columns == ["total", "note"])
+
+    session.type("Cu")
+    #expect(session.app.overview.records.columns == [])
+  }
+
+  @Test func `a record with an unsent change shows its three sides, and its parent by that name`() {
+    var detail = Sample.recordDetail
+    detail.row?.record.fields[FieldChanges.parent] = .reference(WireReference(recordName: "shop-1"))
+    var session = Session(
+      Sample.world(Size(width: 120, height: 36)) {
+        $0.data.record = ViewData.Read(Sample.records[0].record.key, detail)
+      }
+    )
+    session.type("44")
+    #expect(session.text.contains("UNSENT CHANGES") && session.text.contains("BASE"))
+    #expect(session.text.contains(/parent +→ shop-1/) && !session.text.contains("___parent"))
+  }
 
   // MARK: - Sync and Account
 

@@ -284,6 +284,15 @@ struct App: Sendable {
       case .focus(let pane):
         while stack.count > 1 { leave() }
         focus(pane)
+      case .columns(let names):
+        guard let index = stack.lastIndex(where: { !$0.isOverlay }) else { break }
+        if var records = stack[index] as? RecordsScreen {
+          records.show(columns: names)
+          stack[index] = records
+        } else if var overview = stack[index] as? Overview {
+          overview.records.columns = names
+          stack[index] = overview
+        }
       case .tab(let states):
         if var queue = top as? QueueScreen {
           queue.showOnly(states)

@@ -51,6 +51,8 @@ enum Step: Sendable {
   case focus(Pane)
   /// Shows only operations in these states, in the queue on top.
   case tab(Set<OperationState>)
+  /// Shows these fields in columns, in the list of records below the top.
+  case columns([String])
 }
 
 /// The rows that an export writes.

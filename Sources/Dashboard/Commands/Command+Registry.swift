@@ -116,6 +116,10 @@ extension Command {
       isChange: true
     ),
     Command(.causes, typed("C"), "causes", "Group failed and retrying changes by cause", .queue),
+    // Records
+    Command(.columns, typed("C"), "columns", "Choose the fields that are shown in columns", .records),
+    Command(.toggleColumn, typed(" ") + [.enter], "choose", "Show the field in a column, or not", .choosing),
+    Command(.clearColumns, typed("u"), "all in one", "Show all fields in one column again", .choosing),
     // Lists
     Command(.open, [.enter], "open", "Open what is selected", .opening),
     Command(.mark, typed(" "), "mark", "Mark the row, and go to the next", .list),

@@ -21,6 +21,8 @@ enum CommandID: String, Hashable, Sendable, CaseIterable {
   // Conflicts
   case nextField, previousField, nextConflict, previousConflict
   case fieldLocal, fieldServer, fieldBase, allLocal, allServer, allBase, allAlike, resolve
+  // Columns of records
+  case columns, toggleColumn, clearColumns
   // Editing a change
   case editField, newField, resetField, saveEdit
   // Undo

@@ -88,7 +88,7 @@ extension KeyScope {
       QueueScreen(), RecordsScreen(), OperationScreen(0), RecordScreen(key), ConflictsScreen(), ZonesScreen(),
       CausesScreen(), SyncScreen(), AccountScreen(), EventsScreen(), UndoScreen(), EditScreen(0),
       HelpScreen(for: App()),
-      ValueScreen("", []),
+      ValueScreen("", []), ColumnsScreen(chosen: [], names: []),
     ]
     let all = overviews + screens.map(\.scopes)
     return all + zip(all, overviews.map { _ in false } + screens.map(\.isOverlay)).map { $1 ? $0 : $0.union(.demo) }

@@ -35,6 +35,8 @@ struct KeyScope: OptionSet, Hashable, Sendable {
   static let undoing = KeyScope(rawValue: 1 << 18)
   /// The fields of a change that is edited.
   static let editing = KeyScope(rawValue: 1 << 19)
+  /// The choice of columns.
+  static let choosing = KeyScope(rawValue: 1 << 20)
   /// The demo.
   static let demo = KeyScope(rawValue: 1 << 14)
 }

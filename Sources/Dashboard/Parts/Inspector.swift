@@ -144,16 +144,7 @@ struct OperationInspector: Inspector {
     let names = operation.changes.names.sorted()
     if !names.isEmpty { items += [.text(""), .sidesHeader] }
     let server = detail.server
-    items += names.map { name in
-      .sides(
-        FieldTable.Row(
-          name,
-          base: FieldTable.Value(operation.base[name], isChanged: false),
-          local: FieldTable.Value(operation.changes[name], isChanged: operation.changes[name] != operation.base[name]),
-          server: FieldTable.Value(server?.fields[name], isChanged: server?.fields[name] != operation.base[name])
-        )
-      )
-    }
+    items += names.map { .sides(FieldTable.Row(operation, $0, server)) }
     let by = operation.enqueuedBy.map { " by \($0.name), PID \($0.pid)" } ?? ""
     items += [
       .text(""),
@@ -176,6 +167,23 @@ struct OperationInspector: Inspector {
     guard case .some(.some(let detail)) = detail, let operation = detail.operation else { return nil }
     return QueueRow(operation, serverTag: detail.server?.changeTag)
   }
+}
+
+extension FieldTable.Row {
+  /// A field of a queued change: its value before the change, with it, and on the server.
+  init(_ operation: QueuedOperation, _ name: String, _ server: MirrorRecord?) {
+    self.init(
+      FieldChanges.shown(name),
+      base: FieldTable.Value(operation.base[name], isChanged: false),
+      local: FieldTable.Value(operation.changes[name], isChanged: operation.changes[name] != operation.base[name]),
+      server: FieldTable.Value(server?.fields[name], isChanged: server?.fields[name] != operation.base[name])
+    )
+  }
+}
+
+extension FieldChanges {
+  /// The name of a field on the screen; the parent is stored as a field.
+  static func shown(_ name: String) -> String { name == parent ? "parent" : name }
 }
 
 extension FieldTable.Value {
@@ -230,15 +238,21 @@ struct RecordInspector: Inspector {
     } else {
       items.append(.text(StyledText("Not on the server yet", .dim)))
     }
+    if let tag = detail.server?.changeTag { items.append(.text(StyledText("Change tag \(tag)", .dim))) }
     items.append(.text(""))
     let unsent = detail.operation?.changes.names ?? []
+    if let operation = detail.operation, !unsent.isEmpty {
+      items += [.heading("UNSENT CHANGES"), .sidesHeader]
+      items += unsent.sorted().map { .sides(FieldTable.Row(operation, $0, detail.server)) }
+      items += [.text(""), .heading("FIELDS")]
+    }
     let fields = record?.fields ?? [:]
     items += Set(fields.keys).union(unsent).sorted().map { name in
       .field(
         InspectorField(
-          name: name,
+          name: FieldChanges.shown(name),
           value: fields[name],
-          type: fields[name]?.wireType ?? "",
+          type: name == FieldChanges.parent ? "PARENT" : fields[name]?.wireType ?? "",
           isUnsent: unsent.contains(name)
         )
       )

@@ -29,6 +29,7 @@ extension RowList where Kind == RecordKind {
       next.order = listing.order == .newest ? .name : .newest
       list(next)
       return [.notice("Order: \(next.order.name)")]
+    case .columns: return [.push(ColumnsScreen(chosen: columns, names: fieldNames(world)))]
     case .open: return selected(world).map { [.push(RecordScreen($0.record.key))] } ?? []
     case .copy:
       return copy(world) { row in
@@ -44,8 +45,15 @@ extension RowList where Kind == RecordKind {
     }
   }
 
+  /// The fields of the records that were read, and of the chosen columns.
+  private func fieldNames(_ world: World) -> [String] {
+    let known = (page(world)?.rows ?? []).reduce(into: Set(columns)) { $0.formUnion($1.record.fields.keys) }
+    return known.sorted()
+  }
+
   func availability(of id: CommandID, _ world: World) -> Availability {
     switch id {
+    case .columns: fieldNames(world).isEmpty ? .no("No record has a field") : .now
     case .open, .copy, .mark: selected(world) == nil ? .no("No record is selected") : .now
     default: .now
     }
@@ -53,13 +61,14 @@ extension RowList where Kind == RecordKind {
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World, isFocused: Bool, pane: Pane? = nil) {
     let isWide = area.width >= 100
-    let columns = [
-      Table.Column("NAME", .flex(3), minimum: 12, priority: 9), Table.Column("TYPE", .flex(1), minimum: 8, priority: 3),
-      Table.Column("ZONE", .flex(1), minimum: 8, priority: 2),
-      Table.Column("CHANGED", .fixed(isWide ? 12 : 8), priority: 4),
-      Table.Column("BY", .flex(1), minimum: isWide ? 11 : 400),
-      Table.Column("FIELDS", .flex(7), minimum: 16, priority: 8),
-    ]
+    let columns =
+      [
+        Table.Column("NAME", .flex(3), minimum: 12, priority: 9),
+        Table.Column("TYPE", .flex(1), minimum: 8, priority: 3),
+        Table.Column("ZONE", .flex(1), minimum: 8, priority: 2),
+        Table.Column("CHANGED", .fixed(isWide ? 12 : 8), priority: 4),
+        Table.Column("BY", .flex(1), minimum: isWide ? 11 : 400),
+      ] + fieldColumns
     table(columns, world, isFocused: isFocused, empty: emptyText(world), visible: Table.visibleRows(in: area)) { row in
       let record = row.record
       let changed =
@@ -68,16 +77,38 @@ extension RowList where Kind == RecordKind {
         [
           StyledText(record.key.name), StyledText(record.type, .dim), StyledText(record.key.zone, .dim),
           StyledText(changed, row.operation != nil ? .pending : .dim),
-          StyledText(record.modifiedBy.map { world.user($0) } ?? "", .dim), StyledText(record.fields.text),
-        ],
+          StyledText(record.modifiedBy.map { world.user($0) } ?? "", .dim),
+        ] + fieldCells(record),
         mark: row.operationState.map { StyledText($0.mark, $0.role) } ?? ""
       )
     }.draw(on: &frame, in: area, pane: pane)
   }
 
+  /// The chosen fields; none: all fields in one column.
+  private var fieldColumns: [Table.Column] {
+    guard !columns.isEmpty else { return [Table.Column("FIELDS", .flex(7), minimum: 16, priority: 8)] }
+    return columns.enumerated().map { place, name in
+      // Of columns that do not fit, the last chosen ones are left out first.
+      Table.Column(FieldChanges.shown(name), .flex(3), minimum: 8, priority: place == 0 ? 8 : max(5, 7 - place))
+    }
+  }
+
+  private func fieldCells(_ record: MirrorRecord) -> [StyledText] {
+    guard !columns.isEmpty else { return [StyledText(record.fields.shownText)] }
+    return columns.map { StyledText(record.fields[$0]?.text ?? "", .text) }
+  }
+
   private func emptyText(_ world: World) -> String {
     if world.status?.hasStore == false { return "No store yet" }
     return listing.filter == .none ? "No records" : "No record matches; Esc shows all"
+  }
+}
+
+extension [String: FieldValue] {
+  /// All fields in one line, by name, the parent last.
+  var shownText: String {
+    guard let parent = self[FieldChanges.parent] else { return text }
+    return filter { $0.key != FieldChanges.parent }.text + "  parent=\(parent.text)"
   }
 }
 

@@ -27,6 +27,8 @@ struct RowList<Kind: ListKind>: Sendable {
   var state = ListState<ID>()
   private(set) var filter = FilterInput()
   var listing = Kind.emptyListing
+  /// The fields that the records' list shows in columns of their own.
+  var columns: [String] = []
   /// Rows that a command was given for, in the version that was shown: a key that is held acts once on each.
   var acted: [ID: String] = [:]
 

@@ -20,6 +20,8 @@ struct RecordsScreen: Screen {
     return scope
   }
 
+  mutating func show(columns: [String]) { records.columns = columns }
+
   mutating func follow(_ world: World) { records.follow(world, visible: visible(world)) }
 
   mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
