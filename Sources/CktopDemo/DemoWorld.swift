@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitEmulator
 package import CloudSync
 import Dispatch
+import Facts
 import Foundation
 
 /// The demo: an emulator on loopback, this machine's importer of laboratory samples, and two other devices that edit
@@ -171,7 +172,15 @@ package final class DemoWorld {
   /// Moves an element to another shelf on another device, which merges by field with local edits.
   private func editElsewhere() {
     let symbol = Elements.all[random.below(Elements.all.count)].symbol
-    saveElsewhere(symbol, ["shelf": .string("S\(1 + random.below(9))")])
+    let shelf = "S\(1 + random.below(9))"
+    saveElsewhere(symbol, ["shelf": .string(shelf)])
+    log("the phone moved \(symbol) to shelf \(shelf)")
+  }
+
+  /// Writes what another device did into the store's log.
+  private func log(_ text: String) {
+    let store = store
+    Task.detached { try? store.log(.legacy(kind: "demo", text)) }
   }
 
   private func saveElsewhere(_ symbol: String, _ fields: [String: EmulatorValue?]) {
@@ -190,6 +199,7 @@ package final class DemoWorld {
   private func disagree() {
     let symbol = Elements.all[random.below(Elements.all.count)].symbol
     saveElsewhere(symbol, ["grams": .double(Double(random.below(9_000)) / 100), "shelf": .string("cold room")])
+    log("the tablet moved \(symbol) to the cold room and weighed it")
     enqueue([
       stockHere("grams", .double(Double(random.below(9_000)) / 100), of: symbol),
       stockHere("shelf", .string("fume hood"), of: symbol),
@@ -214,11 +224,11 @@ package final class DemoWorld {
   }
 
   package let faults = [
-    Fault(key: "n", label: "net off/on"),
+    Fault(key: "n", label: "network off or on"),
     Fault(key: "w", label: "throttle"),
     Fault(key: "m", label: "conflict"),
-    Fault(key: "x", label: "poison"),
-    Fault(key: "o", label: "lose reply"),
+    Fault(key: "x", label: "bad record"),
+    Fault(key: "o", label: "lose a reply"),
   ]
 
   /// Runs a key's action and returns the message to show.

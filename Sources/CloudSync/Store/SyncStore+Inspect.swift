@@ -1,4 +1,5 @@
 import CloudKit
+package import Facts
 
 /// Reading the store: lists, details, history.
 extension SyncStore {
@@ -74,5 +75,11 @@ extension SyncStore {
   /// - Parameter wanted: the fields to look for in older records if the newest lack them; nil if any field is of interest.
   package func knownFieldTypes(of type: String, wanted: Set<String>? = nil) throws(StoreError) -> [String: String] {
     try read { try $0.fieldTypes(of: type, wanted: wanted) }
+  }
+
+  /// Writes an event into the log.
+  package func log(_ event: Event) throws(StoreError) {
+    let now = now()
+    try write { try EventLog.add(event, now: now, $0) }
   }
 }

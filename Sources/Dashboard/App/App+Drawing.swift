@@ -8,7 +8,7 @@ extension App {
   func draw(_ world: World) -> Frame {
     let world = shown(world)
     var frame = Frame(grid: Grid(world.size, glyphs: world.glyphs), cursor: nil)
-    let rows = frame.grid.bounds.rows([.fixed(1), .flexible, .fixed(1)])
+    let rows = frame.grid.bounds.rows([.fixed(1), .flexible, .fixed(world.hasCard ? 1 : 0), .fixed(1)])
     guard world.isUsable else {
       drawVerdict(world, on: &frame.grid)
       return frame
@@ -19,7 +19,8 @@ extension App {
       if screen.isOverlay { frame.coverTargets() }
       screen.draw(on: &frame, in: rows[1], world)
     }
-    drawFooter(on: &frame, in: rows[2], world)
+    if world.hasCard { drawCard(on: &frame.grid, in: rows[2], world) }
+    drawFooter(on: &frame, in: rows[3], world)
     return frame
   }
 
@@ -38,6 +39,15 @@ extension App {
     for (line, part) in lines.enumerated() {
       grid.put(part, in: grid.bounds.row(line + (grid.size.height > 1 ? 1 : 0)))
     }
+  }
+
+  private func drawCard(on grid: inout Grid, in area: Rect, _ world: World) {
+    grid.fill(area, Style(.banner))
+    let next: StyledText = [.init(world.keys.key(of: .nextCard).name, .key), .init(" next ")]
+    let width = next.cells(in: grid.glyphs)
+    grid.put(next.on(.banner), in: area, .trailing)
+    let text: StyledText = [.init(" Try \(tour.place + 1)/\(Tour.count)  ", .marked), .init(world.card ?? "")]
+    grid.put(text.on(.banner), in: Rect(x: area.x, y: area.y, width: area.width - width - 1, height: 1))
   }
 
   private func drawFooter(on frame: inout Frame, in area: Rect, _ world: World) {

@@ -17,6 +17,8 @@ struct App: Sendable {
   /// Whether the next key names a fault of the demo.
   private(set) var awaitsFault = false
   private(set) var hasEnded = false
+  /// The tour through the demo.
+  private(set) var tour = Tour()
   /// The lists as they were when the screen was frozen; nil while it follows the store.
   private(set) var frozen: ViewData?
   /// The conflicts as they were left, with the sides that were chosen.
@@ -50,10 +52,12 @@ struct App: Sendable {
 
   // MARK: - What happens
 
-  /// The world as it is shown: with the lists of a frozen screen. The status is always the present one.
+  /// The world as it is shown: with the lists of a frozen screen, and the card of the demo's tour. The status is always the
+  /// present one.
   func shown(_ world: World) -> World {
-    guard let frozen else { return world }
     var world = world
+    if !world.faults.isEmpty { world.card = tour.text(world.keys) }
+    guard let frozen else { return world }
     world.data = frozen.shown(over: world.data)
     return world
   }
@@ -67,6 +71,7 @@ struct App: Sendable {
     guard !hasEnded else { return [] }
     let world = shown(world)
     if frozen != nil { frozen = world.data }
+    defer { if !world.faults.isEmpty { tour.follow(world.status) } }
     var effects: [Effect] = []
     switch message {
     case .keys(let keys): for key in keys { effects += press(key, world) }
@@ -97,6 +102,7 @@ struct App: Sendable {
 
   private mutating func take(_ receipt: Receipt, _ world: World) {
     for index in stack.indices { stack[index].take(receipt) }
+    tour.note(receipt)
     // A failed undo can be tried again.
     if case .undo(let ids) = receipt.command, receipt.failure != nil { undoable.append(ids) }
     guard receipt.failure == nil, !receipt.ids.isEmpty else { return }
@@ -185,6 +191,7 @@ struct App: Sendable {
   }
 
   private mutating func follow(_ help: Verdict.Help, _ world: World) -> [Effect] {
+    tour.note(help.command)
     switch help.command {
     case .copy:
       return world.signInURL.map { [.copy($0)] } ?? []
@@ -207,6 +214,7 @@ struct App: Sendable {
       say(reason, isError: false, world)
       return []
     }
+    tour.note(id)
     switch id {
     case .quitAtOnce: return quit(.signal(SIGINT))
     case .quit: return stack.count == 1 ? quit(.quit) : carryOut([.pop], world)
@@ -246,6 +254,9 @@ struct App: Sendable {
     case .pauseAll: return [.give(.togglePause)]
     case .undo:
       return undoable.popLast().map { [.give(.undo($0))] } ?? []
+    case .nextCard:
+      tour.skip()
+      return []
     case .demo:
       awaitsFault = true
       say(faultHelp(world), isError: false, world)
@@ -278,6 +289,7 @@ struct App: Sendable {
       case .show(let screen):
         while stack.count > 1 { leave() }
         stack.append(screen)
+      case .fault(let key): effects.append(.injectFault(key))
       case .notice(let text): say(text, isError: false, world)
       case .failure(let text): say(text, isError: true, world)
       case .run(let id): effects += run(id, world)

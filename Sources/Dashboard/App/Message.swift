@@ -43,6 +43,8 @@ enum Step: Sendable {
   case pop
   /// Shows a screen in place of all above the overview.
   case show(any Screen)
+  /// Injects a fault of the demo.
+  case fault(Character)
   case notice(String)
   case failure(String)
   /// Runs another command, as the palette does.

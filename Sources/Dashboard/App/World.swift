@@ -32,6 +32,8 @@ struct World: Sendable {
   var progress: CommandProgress?
   /// The faults of the demo, each with its key.
   var faults: [DemoHint] = []
+  /// The card of the demo's tour.
+  var card: String?
   /// This process's ID.
   var pid = Int64(ProcessInfo.processInfo.processIdentifier)
 

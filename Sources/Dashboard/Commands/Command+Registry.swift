@@ -206,5 +206,6 @@ extension Command {
     Command(.quit, typed("q"), "quit", "Close the view; on the overview quit", .everywhere),
     Command(.quitAtOnce, [.ctrl("c")], "", "Quit immediately", [.everywhere, .question]),
     Command(.demo, typed("D"), "faults", "Inject a fault: D, then the key of the fault", .demo),
+    Command(.nextCard, [.ctrl("n")], "next card", "Go on with the next card of the tour", .demo),
   ]
 }

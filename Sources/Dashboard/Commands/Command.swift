@@ -32,7 +32,7 @@ enum CommandID: String, Hashable, Sendable, CaseIterable {
   // Fields
   case wholeValue
   // The demo's
-  case demo
+  case demo, nextCard
 }
 
 /// A command as the footer, the help, the palette and the keyboard know it.

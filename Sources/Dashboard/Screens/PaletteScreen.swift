@@ -14,8 +14,35 @@ struct PaletteScreen: Screen {
 
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] { [] }
 
-  /// The commands that match what was typed, the best first.
-  func matches(_ world: World) -> [Command] {
+  /// A line of the palette: a command, or a fault of the demo.
+  struct Entry: Sendable {
+    var name: String
+    var key: String
+    var help: String
+    /// Why it does nothing now.
+    var reason: String?
+    var step: Step
+  }
+
+  /// The entries that match what was typed, the best first.
+  func matches(_ world: World) -> [Entry] {
+    commands(world).map { command in
+      var reason: String?
+      if case .no(let text) = app.availability(of: command.id, world) { reason = text }
+      let key = command.keys.first?.name ?? ""
+      return Entry(name: name(command, world), key: key, help: command.help, reason: reason, step: .run(command.id))
+    } + faults(world)
+  }
+
+  private func faults(_ world: World) -> [Entry] {
+    let key = world.keys.key(of: .demo).name
+    return world.faults.map { fault in
+      let name = "fault: \(fault.label)"
+      return Entry(name: name, key: "\(key) \(fault.key)", help: "Inject this fault", step: .fault(fault.key))
+    }.filter { Self.score(input.text.lowercased(), in: $0.name.lowercased()) != nil }
+  }
+
+  private func commands(_ world: World) -> [Command] {
     let typed = input.text.lowercased()
     let commands = world.keys.commands.filter { command in
       !command.scopes.isDisjoint(with: app.scopes(world)) && !command.scopes.contains(.moving) && command.id != .palette
@@ -54,7 +81,7 @@ struct PaletteScreen: Screen {
     case .escape: return [.pop]
     case .enter:
       guard matches.indices.contains(cursor) else { return [.pop] }
-      return [.pop, .run(matches[cursor].id)]
+      return [.pop, matches[cursor].step]
     case .down, .tab, .ctrl("n"): cursor = min(cursor + 1, max(0, matches.count - 1))
     case .up, .backTab, .ctrl("p"): cursor = max(0, cursor - 1)
     default: if input.handle(key) { cursor = 0 }
@@ -76,18 +103,16 @@ struct PaletteScreen: Screen {
     let inside = Box.inside(place)
     let offset = max(0, cursor - inside.height + 1)
     if matches.isEmpty { frame.grid.put(StyledText("No command matches", .dim).on(.dialog), in: inside.row(0)) }
-    for (y, command) in matches.dropFirst(offset).prefix(inside.height).enumerated() {
+    for (y, entry) in matches.dropFirst(offset).prefix(inside.height).enumerated() {
       let row = inside.row(y)
       let isSelected = offset + y == cursor
       if isSelected { frame.grid.fill(row, Style(.selection)) }
       let ground: StyleRole = isSelected ? .selection : .dialog
       let places = row.columns([.fixed(18), .fixed(10), .flexible], gap: 1)
-      var reason: String?
-      if case .no(let text) = app.availability(of: command.id, world) { reason = text }
-      let role: StyleRole = reason == nil ? .text : .dim
-      frame.grid.put(StyledText(name(command, world), role).on(ground), in: places[0])
-      frame.grid.put(StyledText(command.keys.first?.name ?? "", .key).on(ground), in: places[1])
-      frame.grid.put(StyledText(reason ?? command.help, .dim).on(ground), in: places[2])
+      let role: StyleRole = entry.reason == nil ? .text : .dim
+      frame.grid.put(StyledText(entry.name, role).on(ground), in: places[0])
+      frame.grid.put(StyledText(entry.key, .key).on(ground), in: places[1])
+      frame.grid.put(StyledText(entry.reason ?? entry.help, .dim).on(ground), in: places[2])
     }
   }
 }

@@ -91,6 +91,9 @@ struct SplitLayout: Hashable, Sendable {
 }
 
 extension World {
-  /// The area between the top line and the footer.
-  var body: Rect { Rect(x: 0, y: 1, width: size.width, height: size.height - 2) }
+  /// The area between the top line and the footer, or the card above the footer.
+  var body: Rect { Rect(x: 0, y: 1, width: size.width, height: size.height - (hasCard ? 3 : 2)) }
+
+  /// Whether there is a card, and room for it.
+  var hasCard: Bool { card != nil && size.height >= 20 && size.width >= 60 }
 }

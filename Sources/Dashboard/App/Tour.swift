@@ -1,0 +1,119 @@
+import CloudService
+import CloudSync
+import Facts
+import TerminalUI
+
+/// The demo's guided five minutes: a card says what to try next, and goes on when it was done.
+struct Tour: Hashable, Sendable {
+  /// The number of cards that were done or skipped.
+  private(set) var place = 0
+  /// What was done since the present card was shown.
+  private var deeds: Set<Deed> = []
+
+  /// Something that a card waits for.
+  private enum Deed: Hashable, Sendable {
+    case command(CommandID)
+    case edited, resolved, undone
+  }
+
+  private struct Card: Sendable {
+    /// What to try, with the user's own keys.
+    var text: @Sendable (KeyMap) -> String
+    var isDone: @Sendable (Set<Deed>, StoreStatus) -> Bool
+  }
+
+  private static let cards: [Card] = [
+    Card { _ in
+      "Watch the queue: 600 changes are sent to a demo server."
+    } isDone: {
+      $1.queue.total < 60
+    },
+    Card {
+      "Press \($0.name(.demo)), then x: a record that the server rejects."
+    } isDone: {
+      $1.queue.failed > 0
+    },
+    Card {
+      "Press \($0.name(.problems)) for what needs you; the line above says why."
+    } isDone: { deeds, _ in
+      deeds.contains(.command(.problems))
+    },
+    Card {
+      "Press \($0.name(.edit)) on it: set number=5, then \($0.name(.saveEdit)) sends it again."
+    } isDone: { deeds, _ in
+      deeds.contains(.edited)
+    },
+    Card {
+      "Press \($0.name(.demo)), then m: two devices change one record."
+    } isDone: {
+      $1.queue.conflicts > 0
+    },
+    Card {
+      "Press \($0.name(.conflicts)); \($0.name(.fieldLocal)) or \($0.name(.fieldServer)) picks a side, Enter resolves."
+    } isDone: {
+      deeds,
+      _ in
+      deeds.contains(.resolved)
+    },
+    Card {
+      "Wrong choice? \($0.name(.undo)) undoes it; \($0.name(.view8)) lists all you can undo."
+    } isDone: { deeds, _ in
+      deeds.contains(.undone) || deeds.contains(.command(.view8))
+    },
+    Card {
+      "Press \($0.name(.demo)), then n: the network is gone. Nothing is lost."
+    } isDone: {
+      $1.networkProblem != nil
+    },
+    Card {
+      "Press \($0.name(.demo)), then n again: it goes on by itself."
+    } isDone: {
+      $1.networkProblem == nil
+    },
+    Card {
+      "Press \($0.name(.view6)): what this machine, the others and you did."
+    } isDone: { deeds, _ in
+      deeds.contains(.command(.view6))
+    },
+    Card {
+      "Press \($0.name(.filter)) in a list and type a word; Esc shows all."
+    } isDone: { deeds, _ in
+      deeds.contains(.command(.filter))
+    },
+    Card {
+      "\($0.name(.help)) shows the keys, \($0.name(.palette)) finds a command. Try one."
+    } isDone: { deeds, _ in
+      deeds.contains(.command(.help)) || deeds.contains(.command(.palette))
+    },
+  ]
+
+  static var count: Int { cards.count }
+
+  /// The card as a line; nil after the last one.
+  func text(_ keys: KeyMap) -> String? { Self.cards.indices.contains(place) ? Self.cards[place].text(keys) : nil }
+
+  mutating func note(_ id: CommandID) { deeds.insert(.command(id)) }
+
+  mutating func note(_ receipt: Receipt) {
+    guard receipt.failure == nil else { return }
+    switch receipt.command {
+    case .edit: deeds.insert(.edited)
+    case .resolve, .resolveAll: deeds.insert(.resolved)
+    case .undo, .undoAll: deeds.insert(.undone)
+    default: break
+    }
+  }
+
+  mutating func skip() { (place, deeds) = (place + 1, []) }
+
+  /// Goes on if the present card was done.
+  mutating func follow(_ status: StoreStatus?) {
+    guard let status, Self.cards.indices.contains(place), Self.cards[place].isDone(deeds, status) else { return }
+    skip()
+  }
+}
+
+extension KeyMap {
+  /// The name of a command's first key.
+  fileprivate func name(_ id: CommandID) -> String { key(of: id).name }
+}
