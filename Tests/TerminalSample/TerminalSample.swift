@@ -13,7 +13,10 @@ final class TerminalSample {
   private var offset = 0
   private var status = "ready"
   private var showsColors = false
+  private var frames = 0
   private var sent: [Int] = []
+  /// The hostile text to draw; nil: the list.
+  private var hostile: (text: HostileText, file: URL)?
 
   static func main() async throws {
     TerminalScreen.startGuard()
@@ -21,6 +24,10 @@ final class TerminalSample {
   }
 
   private func run() async throws {
+    let arguments = CommandLine.arguments.dropFirst()
+    if arguments.count == 3, arguments[1] == "hostile", let seed = UInt64(arguments[2]) {
+      hostile = (HostileText(seed: seed), URL(fileURLWithPath: arguments[3]))
+    }
     let screen = try TerminalScreen(isMonochrome: false) { [weak self] in self?.handle($0) }
     self.screen = screen
     present()
@@ -60,6 +67,7 @@ final class TerminalSample {
       status = "mouse off"
     case "m": (theme, showsColors) = (Self.manyColors, true)
     case "p": (theme, showsColors) = (Self.plain, true)
+    case "n": frames += 1
     case "q": return end()
     default: break
     }
@@ -69,9 +77,18 @@ final class TerminalSample {
   private func present() {
     guard let screen else { return }
     var grid = Grid(screen.size, glyphs: screen.glyphs)
-    grid.put("\(getpid()) \(status)", at: Position(x: 0, y: 0))
+    grid.put(hostile == nil ? "\(getpid()) \(status)" : "frame \(frames).", at: Position(x: 0, y: 0))
     let body = Rect(x: 0, y: 1, width: grid.size.width, height: grid.size.height - 1)
-    if showsColors { drawColors(on: &grid, in: body) } else { drawList(on: &grid, in: body) }
+    if var hostile {
+      // Every cell is drawn, from texts that begin at any of them.
+      for row in 0..<body.height { grid.put(hostile.text.next(cells: body.width), at: Position(x: 0, y: 1 + row)) }
+      self.hostile = hostile
+      try? Data(grid.text.utf8).write(to: hostile.file, options: .atomic)
+    } else if showsColors {
+      drawColors(on: &grid, in: body)
+    } else {
+      drawList(on: &grid, in: body)
+    }
     sent.append(screen.present(grid, theme: theme, cursor: nil))
   }
 
