@@ -19,6 +19,11 @@ public struct Cell: Sendable, Hashable {
   /// Whether the cell shows its ground only.
   public var isBlank: Bool { columns == 1 && character == " " }
 
+  /// The cell with the first scalar of its character only.
+  public var withoutMarks: Cell {
+    character.unicodeScalars.first.map { Cell(Character($0), columns: Int(columns), style: style) } ?? self
+  }
+
   static func rightHalf(_ style: Style) -> Cell {
     Cell(" ", columns: 0, style: style)
   }

@@ -16,6 +16,12 @@ import Testing
     }
   }
 
+  /// The lines with the last letter of the last line alone: the last cell of a screen shows no marks.
+  private static func withoutMarksInCorner(_ lines: ArraySlice<String>) -> ArraySlice<String> {
+    guard let last = lines.last, let letter = last.last?.unicodeScalars.first else { return lines }
+    return lines.dropLast() + [last.dropLast() + String(Character(letter))]
+  }
+
   @Test(.timeLimit(.minutes(60)))
   func `whatever a text contains, the terminal shows every cell as it was drawn`() async throws {
     let (columns, rows) = (80, 24)
@@ -29,10 +35,17 @@ import Testing
 
     for frame in 0..<frames {
       if frame > 0 { try await terminal.type("n") }
-      let screen = try await terminal.screen { $0.hasPrefix("frame \(frame).") }
+      try await terminal.screen { $0.hasPrefix("frame \(frame).") }
       let drawn = Self.lines(try String(contentsOfFile: file, encoding: .utf8)).prefix(rows)
+      let wanted = [drawn, Self.withoutMarksInCorner(drawn)]
+      // The terminal may be in the middle of a frame: it is looked at a hundred times.
+      var looks = 0
+      let screen = try await terminal.screen { screen in
+        looks += 1
+        return wanted.contains(Self.lines(screen).prefix(rows)) || looks > 100
+      }
       let shown = Self.lines(screen).prefix(rows)
-      let wrong = zip(drawn, shown).enumerated().first { $0.element.0 != $0.element.1 }
+      let wrong = wanted.contains(shown) ? nil : zip(drawn, shown).enumerated().first { $0.element.0 != $0.element.1 }
       guard wrong == nil else {
         Issue.record("frame \(frame), row \(wrong?.offset ?? 0):\n\(wrong?.element.0 ?? "")\n\(wrong?.element.1 ?? "")")
         return
