@@ -124,7 +124,7 @@ let package = Package(
       dependencies: ["CloudService", "CloudSync", "CloudKit", "Facts", "TerminalUI", "Terminal"]
     ),
     // The devices that `cktop demo` simulates, and the server that they share.
-    .target(name: "CktopDemo", dependencies: ["CloudSync", "CloudKit", "CloudKitEmulator", "Facts"]),
+    .target(name: "CktopDemo", dependencies: ["CloudSync", "CloudKit", "CloudKitEmulator"]),
     .executableTarget(
       name: "cktop",
       dependencies: [

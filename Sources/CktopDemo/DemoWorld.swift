@@ -2,7 +2,6 @@ import CloudKit
 import CloudKitEmulator
 package import CloudSync
 import Dispatch
-import Facts
 import Foundation
 
 /// The demo: an emulator on loopback, this machine's importer of laboratory samples, and two other devices that edit
@@ -180,7 +179,7 @@ package final class DemoWorld {
   /// Writes what another device did into the store's log.
   private func log(_ text: String) {
     let store = store
-    Task.detached { try? store.log(.legacy(kind: "demo", text)) }
+    Task.detached { try? store.log(text, kind: "demo") }
   }
 
   private func saveElsewhere(_ symbol: String, _ fields: [String: EmulatorValue?]) {

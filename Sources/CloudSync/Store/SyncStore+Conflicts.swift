@@ -348,7 +348,10 @@ extension SyncStore {
     guard operation.state != .inFlight else {
       throw StoreError(.invalid, "the rest of change \(id) is being sent; undo this when it has been sent")
     }
-    let names = dropped.kind == .delete ? Set(dropped.base.keys) : dropped.changes.names
+    // Fields with a merge rule, such as counters, are merged again instead.
+    let edited = dropped.changes.names.subtracting(dropped.changes.rules.keys)
+    let names = dropped.kind == .delete ? Set(dropped.base.keys) : edited
+    guard !names.isEmpty else { return }
     for name in names { operation.base[name] = dropped.base[name] }
     let server = try ledger.record(operation.key)
     var conflict = operation

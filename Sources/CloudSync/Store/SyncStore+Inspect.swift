@@ -1,5 +1,5 @@
 import CloudKit
-package import Facts
+import Facts
 
 /// Reading the store: lists, details, history.
 extension SyncStore {
@@ -77,9 +77,9 @@ extension SyncStore {
     try read { try $0.fieldTypes(of: type, wanted: wanted) }
   }
 
-  /// Writes an event into the log.
-  package func log(_ event: Event) throws(StoreError) {
+  /// Writes a text into the log of events.
+  package func log(_ text: String, kind: String) throws(StoreError) {
     let now = now()
-    try write { try EventLog.add(event, now: now, $0) }
+    try write { try EventLog.add(.legacy(kind: kind, text), now: now, $0) }
   }
 }
