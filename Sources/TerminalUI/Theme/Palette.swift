@@ -60,11 +60,17 @@ public struct Palette: Sendable, Hashable {
     return Entry(foreground: foreground, background: background, attributes: attributes)
   }
 
-  /// The colour number, or another where two colours fell together: better the wrong colour than invisible text.
+  /// The colour number, or black or white where it cannot be read on its ground: two colours of the theme fell together,
+  /// or came too near to each other because the terminal has few.
   private static func visible(_ foreground: Int, on background: Int, _ depth: ColorDepth) -> Int {
-    guard foreground == background, foreground >= 0 else { return foreground }
+    guard foreground >= 0 else { return foreground }
     let ground = depth.components(of: background) ?? RGB(0, 0, 0)
-    return depth.number(for: ground.luminance < 0.18 ? .indexed(7) : .indexed(0))
+    let isFew = depth == .sixteen || depth == .eight
+    let isTooNear = isFew && background >= 0 && (depth.components(of: foreground)?.contrast(to: ground) ?? 21) < 4.5
+    guard foreground == background || isTooNear else { return foreground }
+    let choices = [Color.indexed(depth == .eight ? 7 : 15), .indexed(0)].map(depth.number)
+    func contrast(_ number: Int) -> Double { depth.components(of: number)?.contrast(to: ground) ?? 0 }
+    return contrast(choices[0]) >= contrast(choices[1]) ? choices[0] : choices[1]
   }
 }
 
