@@ -26,6 +26,8 @@ static int has_bracketed_paste(void) {
   return (enable != NULL && enable != (char *)-1) || getenv("TMUX") != NULL;
 }
 
+/// Once the mouse was reported, the terminal is told at every end that it must not be.
+static int was_mouse_reported;
 static int is_mouse_reported;
 
 void cknc_build_restoration(void) {
@@ -36,10 +38,8 @@ void cknc_build_restoration(void) {
     strcpy(cknc_leave_modes, "\033[?2004l");
   }
   // Presses and the wheel, with coordinates of any size.
-  if (is_mouse_reported) {
-    strcat(cknc_enter_modes, "\033[?1000h\033[?1006h");
-    strcat(cknc_leave_modes, "\033[?1006l\033[?1000l");
-  }
+  if (is_mouse_reported) strcat(cknc_enter_modes, "\033[?1000h\033[?1006h");
+  if (was_mouse_reported) strcat(cknc_leave_modes, "\033[?1006l\033[?1000l");
   for (const char *byte = cknc_leave_modes; *byte != '\0'; byte++) append(*byte);
   append_capability("sgr0");
   append_capability("op");
@@ -59,6 +59,7 @@ void cknc_build_restoration(void) {
 void cknc_mouse(int is_on) {
   if (is_on == is_mouse_reported) return;
   is_mouse_reported = is_on;
+  was_mouse_reported |= is_on;
   cknc_build_restoration();
   if (!cknc_is_active) return;
   // The guard has to know before the terminal does.

@@ -179,7 +179,7 @@ package final class DemoWorld {
   /// Writes what another device did into the store's log.
   private func log(_ text: String) {
     let store = store
-    Task.detached { try? store.log(text, kind: "demo") }
+    Task.detached { try? store.logSimulated(text) }
   }
 
   private func saveElsewhere(_ symbol: String, _ fields: [String: EmulatorValue?]) {

@@ -130,7 +130,7 @@ public final class CloudKitService {
     for task in [driving, stopping, syncingOnce, ticking, reading, pausing] { task?.cancel() }
   }
 
-  /// Reads the store after a short delay, once for a burst of changes, and at most twice a second while they go on.
+  /// Reads the store after a short delay, once for a burst of changes, and at most every 0.7 seconds while they go on.
   private func storeChanged() {
     noteWritten()
     guard pausing == nil else { return }

@@ -43,7 +43,9 @@ package struct ViewScope: Hashable, Sendable {
   /// The number of conflicts.
   package var conflicts: Int?
   package var zones = false
+  /// The events, newest first.
   package var events: ListPart<EventListing>?
+  /// The changes that can be undone.
   package var dropped: ListPart<DroppedListing>?
   package var throughput = false
   /// Everything about this operation.

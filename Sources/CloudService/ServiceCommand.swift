@@ -20,7 +20,7 @@ package enum ServiceCommand: Hashable, Sendable {
   /// Restores all dropped changes of a list except some, as they are when the command runs.
   case undoAll(DroppedListing, except: Set<Int64>)
   /// Sets fields of a failed save, unless its version has changed, and sends it again.
-  case edit(Int64, [FieldAssignment], version: String)
+  case edit(Int64, [FieldAssignment], version: SyncStore.EditedVersion)
   /// Accepts or restores the deletions on hold in a zone, unless their version has changed.
   case acceptDeletions(ZoneKey, version: String)
   case restoreDeletions(ZoneKey, version: String)
@@ -49,7 +49,7 @@ package struct Receipt: Sendable {
   package var gone: [Int64] = []
   /// The number of changed operations that are unconfirmed: the server may have carried them out.
   package var unanswered = 0
-  /// Whether a resolved conflict leaves a change to be sent.
+  /// Whether a resolved conflict, or an edit, leaves a change to be sent.
   package var isToBeSent = false
   /// The summary of a sync.
   package var summary: SyncSummary?
@@ -101,6 +101,16 @@ extension ServiceCommand {
       receipt.gone = result.unknown
       receipt.unanswered = result.unanswered.count
     }
+    func undo(_ ids: [Int64]) throws {
+      let result = try store.undo(ids, actor: actor) { done, total in
+        progress(CommandProgress(self, done: done, total: total))
+        return true
+      }
+      (receipt.changed, receipt.ids, receipt.skipped) = (result.changed.count, result.changed, result.skipped)
+      if result.changed.isEmpty, case .inWords(let reason)? = result.skipped.values.first {
+        throw StoreError(.invalid, reason)
+      }
+    }
     switch self {
     case .perform(let verb, let selection, let versions): try perform(verb, selection, versions)
     case .togglePause:
@@ -129,23 +139,14 @@ extension ServiceCommand {
       receipt.skipped = outcome.skipped.mapValues(Obstacle.inWords)
       for conflict in outcome.moved { receipt.skipped[conflict.id] = .changed(state: OperationState.conflict.rawValue) }
       receipt.gone = outcome.unknown
-    case .undo, .undoAll:
-      let ids =
-        switch self {
-        case .undoAll(let listing, let others): try store.undoable(listing, except: others)
-        case .undo(let ids): ids
-        default: [Int64]()
-        }
-      let result = try store.undo(ids, actor: actor) { done, total in
-        progress(CommandProgress(self, done: done, total: total))
-        return true
-      }
-      (receipt.changed, receipt.ids, receipt.skipped) = (result.changed.count, result.changed, result.skipped)
-      if result.changed.isEmpty, case .inWords(let reason)? = result.skipped.values.first {
-        throw StoreError(.invalid, reason)
-      }
+    case .undo(let ids): try undo(ids)
+    case .undoAll(let listing, let others): try undo(store.undoable(listing, except: others))
     case .edit(let id, let assignments, let version):
-      try store.edit(id, assignments, ifVersion: version, actor: actor)
+      switch try store.edit(id, assignments, ifVersion: version, actor: actor) {
+      case .queued: receipt.isToBeSent = true
+      case .discarded: break
+      case .moved: throw StoreError(.invalid, "operation \(id) or its record changed meanwhile; look at it again")
+      }
       (receipt.changed, receipt.ids) = (1, [id])
     case .acceptDeletions(let zone, let version):
       try take(store.acceptDeletions(in: zone, ifVersion: version, actor: actor), of: zone, &receipt)

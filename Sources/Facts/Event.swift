@@ -35,6 +35,8 @@ package enum Event: Hashable, Sendable, Codable {
   case clockMovedBack(seconds: Int64)
   case subscribed(count: Int)
   case subscriptionsRefused(code: String, message: String)
+  /// Something that another device of the demo did.
+  case simulated(String)
   /// Stored as a sentence by an earlier version.
   case legacy(kind: String, String)
 
@@ -61,13 +63,15 @@ package enum Event: Hashable, Sendable, Codable {
     case .settingsReplaced: "settings"
     case .clockMovedBack: "clock"
     case .subscribed, .subscriptionsRefused: "push"
+    case .simulated: "demo"
     case .legacy(let kind, _): kind
     }
   }
 
   /// The words that `kind` can have, for filters.
   package static let kinds = [
-    "account", "clock", "command", "conflict", "delivery", "error", "failed", "merge", "push", "recovered", "repair",
+    "account", "clock", "command", "conflict", "delivery", "demo", "error", "failed", "merge", "push", "recovered",
+    "repair",
     "settings", "sync", "zone",
   ]
 
@@ -129,6 +133,7 @@ extension Event {
     case .clockMovedBack(let seconds): "the system clock moved back \(seconds) s; back-offs were restarted"
     case .subscribed(let count): "made \(Words.count(count, "subscription"))"
     case .subscriptionsRefused(let code, let message): "no subscriptions: \(Words.joined(message, code))"
+    case .simulated(let text): text
     // JSON: of a newer version.
     case .legacy(_, let text) where Stored.isJSON(text): "unknown event of a newer cktop; update this one"
     case .legacy(_, let text): text

@@ -26,7 +26,7 @@ package protocol Display: AnyObject {
   @discardableResult
   func copy(_ text: String) -> Bool
 
-  /// Asks the terminal to report the mouse, or to stop.
+  /// Asks the terminal to report the mouse, or to stop, with the next frame.
   func reportMouse(_ isOn: Bool)
 
   /// Restores what was there before. Afterwards nothing is shown.

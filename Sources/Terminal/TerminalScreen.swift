@@ -104,7 +104,6 @@ package final class TerminalScreen: Display {
   package func reportMouse(_ isOn: Bool) {
     guard sources != nil else { return }
     cknc_mouse(isOn ? 1 : 0)
-    send()
   }
 
   package func redraw() {

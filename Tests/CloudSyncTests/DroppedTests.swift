@@ -188,7 +188,12 @@ import Testing
     // Still in the queue: the dropped field joins the changes to be sent, as a conflict.
     #expect(try device.store.undo(id, actor: "ana") == .enqueued(id))
     let conflict = try #require(try device.store.conflict(id))
-    #expect(conflict.fields == [.init(name: "x", base: .int64(0), local: .int64(2), server: .int64(1))])
+    #expect(
+      conflict.fields == [
+        .init(name: "x", base: .int64(0), local: .int64(2), server: .int64(1)),
+        .init(name: "y", base: .int64(0), local: .int64(2), server: .int64(1)),
+      ]
+    )
     _ = try device.store.resolve(id, take: .local, actor: "ana")
     try await device.sync()
 
@@ -228,6 +233,38 @@ import Testing
 
     #expect(try device.store.conflict(again)?.kind == .delete)
     #expect(world.onServer("a") != nil)
+  }
+
+  @Test func `undoing a discard asks about what the server has changed since`() async throws {
+    let (world, device) = try await known()
+    let id = try device.store.accept(world.put("a", ["x": .int64(1)]))
+    _ = try device.store.perform(.discard, on: .ids([id]), actor: "ana")
+    let other = try world.device("other")
+    try await other.sync()
+    try other.store.accept(world.put("a", ["x": .int64(5)]))
+    try await other.sync()
+    try await device.sync()
+
+    guard case .enqueued(let again) = try device.store.undo(id, actor: "ana") else { throw Unexpected() }
+    try await device.sync()
+
+    #expect(
+      try device.store.conflict(again)?.fields == [
+        .init(name: "x", base: .int64(0), local: .int64(1), server: .int64(5))
+      ]
+    )
+    #expect(world.onServer("a") == ["x": .int64(5)])
+  }
+
+  @Test func `undoing a deletion's discard asks about what others have added since`() async throws {
+    let (world, device, id) = try await lost(.manual, theirs: { $0.put("a", ["z": .int64(1)]) }) { $0.delete("a") }
+    _ = try device.store.perform(.discard, on: .ids([id]), actor: "ana")
+
+    guard case .enqueued(let again) = try device.store.undo(id, actor: "ana") else { throw Unexpected() }
+    try await device.sync()
+
+    #expect(try device.store.conflict(again)?.kind == .delete)
+    #expect(world.onServer("a")?["z"] == .int64(1))
   }
 
   @Test func `an undone resolution is sent at once if the server has gone back to the base`() async throws {

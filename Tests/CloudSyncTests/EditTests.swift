@@ -28,8 +28,11 @@ import Testing
 
   private func edit(_ row: QueueRow, _ texts: String..., version: String? = nil) throws {
     let assignments = try texts.map { try FieldAssignment(parsing: $0) }
-    try store.edit(row.id, assignments, ifVersion: version ?? row.version, actor: "ana")
+    let version = SyncStore.EditedVersion(operation: version ?? row.version)
+    guard try store.edit(row.id, assignments, ifVersion: version, actor: "ana") != .moved else { throw Moved() }
   }
+
+  private struct Moved: Error {}
 
   @Test func `an edited field takes the type that the server's records have, and the change is sent`() async throws {
     let row = try await failed()
@@ -65,7 +68,7 @@ import Testing
     let delete = try #require(try store.operations().rows.first { $0.id == deletion })
     #expect(throws: StoreError.self) { try edit(delete, "n=2") }
     #expect(throws: StoreError.self) {
-      try store.edit(99, [FieldAssignment(parsing: "n=1")], actor: "ana")
+      _ = try store.edit(99, [FieldAssignment(parsing: "n=1")], actor: "ana")
     }
     #expect(try store.detail(of: row.id)?.operation?.changes["n"] == .int64(1))
   }
@@ -73,8 +76,10 @@ import Testing
   @Test func `another edit of the change meanwhile refuses this one`() async throws {
     let row = try await failed()
     try store.accept(world.put("b", ["note": .string("newer")]))
+    try await device.sync()
+    #expect(try store.operations().rows.map(\.state) == [.failed])
 
-    #expect(throws: StoreError.self) { try edit(row, "n=1") }
+    #expect(throws: Moved.self) { try edit(row, "n=1") }
 
     #expect(try store.detail(of: row.id)?.operation?.changes["note"] == .string("newer"))
   }
@@ -90,14 +95,34 @@ import Testing
 
     #expect(try store.queue() == [])
     #expect(try store.detail(of: row.id)?.history?.ending == .discarded)
+    #expect(try store.dropped().map(\.changes) == [FieldChanges(values: ["n": .string("yes")])])
   }
+
+  @Test func `an edit beside a server record that was not shown is refused`() async throws {
+    let row = try await failed()
+    let shown = SyncStore.EditedVersion(operation: row.version, serverTag: .some("another"))
+
+    let outcome = try store.edit(row.id, [FieldAssignment(parsing: "n=1")], ifVersion: shown, actor: "ana")
+
+    #expect(outcome == .moved)
+    #expect(try store.operations().rows == [row])
+  }
+
+  private static let high: FieldValue = {
+    var place = WireLocation(latitude: 1, longitude: 2)
+    place.altitude = 3
+    return .location(place)
+  }()
 
   /// Values that people may type again as they are shown.
   private static let values: [FieldValue] = [
     .string("text"), .string(""), .string("null"), .string("\"quoted\""), .string("42"), .string("[1"), .int64(-7),
     .double(2.5), .timestamp(1_700_000_000_250), .bytes(Data([1, 2, 3])), .reference(WireReference(recordName: "a")),
     .location(WireLocation(latitude: 52.52, longitude: 13.4)), .list(.string, [.string("a, \"b\""), .string("]")]),
-    .list(.int64, [.int64(1), .int64(2)]), .list(.timestamp, [.timestamp(1_700_000_000_000)]),
+    .reference(WireReference(recordName: "a", action: "DELETE_SELF")),
+    .list(.reference, [.reference(WireReference(recordName: "a", action: "VALIDATE"))]),
+    high, .list(.int64, [.int64(1), .int64(2)]),
+    .list(.timestamp, [.timestamp(1_700_000_000_000)]),
   ]
 
   @Test(arguments: values)

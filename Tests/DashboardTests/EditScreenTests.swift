@@ -11,13 +11,24 @@ struct EditScreenTests {
   private typealias Session = AppTests.Session
 
   private static func editing() -> Session {
-    var session = Session(Sample.world { $0.data.operation = ViewData.Read(11, Sample.detail) })
+    var session = Session(
+      Sample.world { world in
+        world.data.operation = ViewData.Read(11, Sample.detail)
+        world.data.fieldTypes = ViewData.Read("Order", [:])
+      }
+    )
     session.type("e")
     session.send(.changed)
     return session
   }
 
-  private static func version() throws -> String { try #require(Sample.detail.operation).version(serverTag: nil) }
+  private static func version() throws -> SyncStore.EditedVersion {
+    let operation = try #require(Sample.detail.operation)
+    return SyncStore.EditedVersion(
+      operation: operation.version(serverTag: nil),
+      serverTag: .some(Sample.detail.server?.changeTag)
+    )
+  }
 
   @Test func `an edited field is saved with the version that was shown, and sent again`() throws {
     var session = Self.editing()
@@ -30,7 +41,7 @@ struct EditScreenTests {
 
     let edits = [try FieldAssignment(parsing: "note=a better note")]
     #expect(session.commands == [.edit(11, edits, version: try Self.version())])
-    var receipt = Receipt(.edit(11, edits, version: ""))
+    var receipt = Receipt(.edit(11, edits, version: try Self.version()))
     receipt.ids = [11]
     session.send(.receipt(receipt))
     #expect(!session.text.contains("not saved"))
@@ -60,6 +71,17 @@ struct EditScreenTests {
     #expect(session.text.contains("count is INT64"))
   }
 
+  @Test func `no key leaves edits that are not saved without a word`() {
+    for key in ["q", "1", "6"] {
+      var session = Self.editing()
+      session.type("a")
+      session.type("note=x")
+      session.type(.enter)
+      session.type(key)
+      #expect(session.top is EditScreen && session.app.notice?.isError == true, "\(key)")
+    }
+  }
+
   @Test func `edits that are not saved are dropped only by the second Escape`() {
     var session = Self.editing()
     session.type("a")
@@ -74,6 +96,6 @@ struct EditScreenTests {
     var session = Session()
     session.type("je")
 
-    #expect(!(session.top is EditScreen) && session.app.notice?.text.hasPrefix("Not edited") == true)
+    #expect(!(session.top is EditScreen) && session.app.notice?.text.hasPrefix("Only a failed change") == true)
   }
 }

@@ -37,6 +37,15 @@ struct MouseTests {
     #expect(session.top.title == "order-9")
   }
 
+  @Test func `the first click on another pane only selects, also the row at its cursor`() throws {
+    var session = Session(Sample.world(Size(width: 120, height: 36)))
+    let frame = session.app.draw(session.world)
+    let target = Target.row(0, .records)
+    #expect(frame.targets.contains { $0.target == target })
+    session.send(.pointed(.press, target))
+    #expect(session.app.overview.focus == .records && session.app.stack.count == 1)
+  }
+
   @Test func `a click on a tab shows only its operations, on the overview and in full`() throws {
     var session = Session()
     try Self.point(.press, "failed 1", &session)
@@ -66,7 +75,7 @@ struct MouseTests {
     var session = Session()
     let row = try Self.place("order-1", in: session)
     session.type("d")
-    #expect(session.app.draw(session.world).target(at: row) == nil)
+    #expect(session.app.draw(session.world).target(at: row) == .body)
 
     session = Session()
     session.type("/x")

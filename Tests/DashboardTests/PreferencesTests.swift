@@ -39,7 +39,8 @@ struct PreferencesTests {
       // The key of another command of the same screen, and of two at once.
       (["retry": ["d"]], "retry"), (["retry": ["F5"], "discard": ["F5"]], "retry"),
       // What has to be found however the keys are set.
-      (["yes": ["j"]], "yes"), (["back": ["b"]], "back"),
+      (["retry": ["Ctrl-H"]], "retry"), (["retry": ["Alt-O"]], "retry"), (["yes": ["j"]], "yes"),
+      (["back": ["b"]], "back"),
     ] as [([String: [String]], String)]
   )
   func `keys that cannot be are refused, with the command`(_ own: [String: [String]], _ command: String) {
@@ -59,8 +60,9 @@ struct PreferencesTests {
 
   @Test(arguments: Preferences.StartView.allCases)
   func `the dashboard begins with the view that is wanted`(_ view: Preferences.StartView) {
+    // The store has not been read yet.
     var app = App()
-    app.open(view, Sample.world())
+    app.open(view, Sample.world { $0.data = ViewData() })
     #expect(app.top.title == (view == .overview ? nil : view.rawValue.sentence))
   }
 
@@ -78,6 +80,23 @@ struct PreferencesTests {
     session.type("F")
     session.send(.changed)
     #expect(session.text.contains("Nothing waits to be sent"))
+  }
+
+  @Test func `a frozen screen acts on no rows that it does not show`() {
+    var session = Session()
+    session.type("FaR")
+    session.type("y")
+    session.type("r")
+    #expect(session.commands == [] && session.app.notice?.isError == true)
+  }
+
+  @Test func `the effect of a command ends the freeze`() {
+    var session = Session()
+    session.type("F")
+    var receipt = Receipt(.flush)
+    receipt.changed = 1
+    session.send(.receipt(receipt))
+    #expect(session.app.frozen == nil)
   }
 
   @Test func `a view that is opened while frozen is read once, and then frozen too`() {

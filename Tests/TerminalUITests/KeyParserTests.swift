@@ -43,7 +43,7 @@ import Testing
     "\u{1B}[?1;2c", "\u{1B}[>41;354;0c", "\u{1B}[12;40R", "\u{1B}[0n", "\u{1B}[?2026;2$y", "\u{1B}[8;24;80t",
     "\u{1B}]11;rgb:ffff/ffff/ffff\u{7}", "\u{1B}]10;rgb:0/0/0\u{1B}\\", "\u{1B}P>|xterm(379)\u{1B}\\",
     "\u{1B}_Gi=1;OK\u{1B}\\", "\u{1B}[I", "\u{1B}[O", "\u{1B}[<0;1;1m", "\u{1B}[<2;1;1M", "\u{1B}[<0;0;1M",
-    "\u{1B}[<0;1M", "\u{1B}[201~",
+    "\u{1B}[<0;1M", "\u{1B}[M !!", "\u{1B}[201~",
   ])
   func `what the terminal answers is no key`(answer: String) {
     #expect(keys(answer) == [])

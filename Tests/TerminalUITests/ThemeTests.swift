@@ -78,7 +78,10 @@ extension Theme: CustomTestStringConvertible {
         for span in text.spans {
           let contrast = theme.contrast(of: span.style, depth: depth)
           // On the magenta of eight colours neither black nor white has more.
-          #expect(contrast >= (depth == .eight ? 4.4 : 4.5), "\(role.rawValue) on \(ground?.rawValue ?? "its own ground")")
+          #expect(
+            contrast >= (depth == .eight ? 4.4 : 4.5),
+            "\(role.rawValue) on \(ground?.rawValue ?? "its own ground")"
+          )
         }
       }
     }

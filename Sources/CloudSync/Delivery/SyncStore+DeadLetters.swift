@@ -67,40 +67,68 @@ extension SyncStore {
 
 /// Failed saves that a person edits.
 extension SyncStore {
+  /// The result of an edit.
+  package enum EditOutcome: Hashable, Sendable {
+    /// The change is sent again.
+    case queued
+    /// The edit left nothing to send, so the change was discarded.
+    case discarded
+    /// The change, or the server's record, is no longer what was edited; nothing was done.
+    case moved
+  }
+
+  /// A state that a person has seen and edits.
+  package struct EditedVersion: Hashable, Sendable {
+    /// The version of the operation.
+    package var operation: String
+    /// The change tag of the server's record that was shown beside it; nil if it was not shown.
+    package var serverTag: String??
+
+    package init(operation: String, serverTag: String?? = nil) {
+      (self.operation, self.serverTag) = (operation, serverTag)
+    }
+  }
+
   /// Sets fields of a failed save, or clears them, and sends it again.
   ///
   /// The type of a field is that of the assignment, else that of the server's record, else that of the newest records of its
   /// type.
   ///
-  /// - Parameter version: the version that was edited; nil: the current one.
-  /// - Throws: `StoreError`, with nothing changed, if a value does not fit its field, or the change is not failed, not a
-  ///   save, or no longer in that version.
+  /// - Parameter version: the state that was edited; nil: the current one.
+  /// - Throws: `StoreError`, with nothing changed, if a value does not fit its field, or the change is not a failed save.
   package func edit(
     _ id: Int64,
     _ assignments: [FieldAssignment],
-    ifVersion version: String? = nil,
+    ifVersion version: EditedVersion? = nil,
     actor: String
-  ) throws(StoreError) {
+  ) throws(StoreError) -> EditOutcome {
     let now = now()
-    try write { ledger in
+    return try write { ledger in
       guard var operation = try ledger.operation(id), operation.state == .failed, operation.kind == .save else {
-        throw StoreError(.invalid, "\(id) is no failed save; `cktop queue list` shows what can be edited")
+        throw StoreError(.invalid, "\(id) is not a failed save; `cktop queue list` shows what can be edited")
+      }
+      guard operation.errorCode != StoreError.unreadable else {
+        throw StoreError(.invalid, "operation \(id) is damaged in the store; discard it, or edit the record again")
       }
       let mirror = try ledger.record(operation.key)
-      if let version, version != operation.version(serverTag: nil) {
-        throw StoreError(.invalid, "operation \(id) changed meanwhile, nothing was done; look at it again")
+      if let version {
+        guard version.operation == operation.version(serverTag: nil) else { return .moved }
+        if let tag = version.serverTag, tag != mirror?.changeTag { return .moved }
       }
+      let before = operation
       let edit = try Self.edit(assignments, of: operation, mirror, ledger)
       operation.apply(edit, to: operation.changes.applied(to: mirror?.fields ?? [:]), readAt: mirror?.changeTag, mirror)
       operation.assets = operation.assets.kept(by: operation.changes)
       operation.editedAt = now
       let names = edit.names.sorted().joined(separator: ", ")
       try audit("edit", "\(id): \(names)", 1, actor, operation: id, zone: operation.key.zone, now: now, ledger)
-      if operation.changes.isEmpty, mirror != nil {
-        try ledger.end(operation, .discarded, .discarded(by: actor), now: now)
-      } else {
+      guard operation.changes.isEmpty, mirror != nil else {
         try Self.apply(.retry, to: [operation], isFinal: false, actor, now: now, ledger)
+        return .queued
       }
+      try ledger.add(DroppedChange(before.changes, of: before, .discarded(by: actor), at: now))
+      try ledger.end(operation, .discarded, .discarded(by: actor), now: now)
+      return .discarded
     }
   }
 

@@ -102,8 +102,7 @@ package struct FieldAssignment: Hashable, Sendable {
 }
 
 extension FieldValue {
-  /// The value as an assignment takes it; nil where it cannot be given as text. Of places, references and times it has what
-  /// an assignment of their type can say.
+  /// The value as an assignment takes it; nil where it cannot be given as text.
   package var assigned: String? {
     switch self {
     case .string(let text): Self.isReadAsWritten(text) ? text : Self.quoted(text)
@@ -111,8 +110,12 @@ extension FieldValue {
     case .double(let number): String(number)
     case .bytes(let data): data.base64EncodedString()
     case .timestamp(let milliseconds): RFC3339.text(milliseconds: milliseconds) ?? String(milliseconds)
-    case .location(let place): "\(place.latitude),\(place.longitude)"
-    case .reference(let reference): reference.zoneID == nil ? reference.recordName : nil
+    case .location(let place):
+      place == WireLocation(latitude: place.latitude, longitude: place.longitude)
+        ? "\(place.latitude),\(place.longitude)" : Self.encoded(place)
+    case .reference(let reference):
+      reference.zoneID == nil && ["NONE", nil].contains(reference.action)
+        ? reference.recordName : Self.encoded(reference)
     case .list(_, let elements):
       elements.map(\.assignedInList).reduce(into: Optional([String]())) { list, text in
         list = text.flatMap { text in list.map { $0 + [text] } }
@@ -124,6 +127,8 @@ extension FieldValue {
   private var assignedInList: String? {
     switch self {
     case .int64, .double: assigned
+    case .location(let place): Self.encoded(place)
+    case .reference(let reference): Self.encoded(reference)
     case .string(let text): Self.quoted(text)
     default: assigned.map(Self.quoted)
     }
@@ -138,10 +143,12 @@ extension FieldValue {
     }
   }
 
-  private static func quoted(_ text: String) -> String {
+  private static func quoted(_ text: String) -> String { encoded(text) ?? text }
+
+  private static func encoded(_ value: some Encodable) -> String? {
     let encoder = JSONEncoder()
-    encoder.outputFormatting = .withoutEscapingSlashes
-    return (try? encoder.encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? text
+    encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
+    return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) }
   }
 }
 

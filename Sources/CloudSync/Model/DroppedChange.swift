@@ -10,7 +10,7 @@ package struct DroppedChange: Hashable, Sendable {
   package var type: String?
   /// The dropped field changes; empty for a delete.
   package var changes: FieldChanges
-  /// The base of a conflict, or of the fields with a merge rule: for a counter the difference was dropped.
+  /// The base of a conflict or of a change that a person discarded; else that of the fields with a merge rule: for a counter the difference was dropped.
   package var base: [String: FieldValue]
   /// The cause of the conflict in which it was dropped; undoing it opens the conflict again.
   package var conflict: Cause?
@@ -28,11 +28,14 @@ package struct DroppedChange: Hashable, Sendable {
     type = operation.type
     self.changes = changes
     conflict = operation.state == .conflict ? operation.cause : nil
-    base = conflict == nil ? operation.base.filter { changes.rules[$0.key] != nil } : operation.base
+    base = conflict == nil && !cause.isDiscard ? operation.base.filter { changes.rules[$0.key] != nil } : operation.base
     assets = operation.assets.kept(by: changes)
     self.cause = cause
     at = time
   }
+
+  /// Whether its base is known, so that the server's later changes can be told from the old values.
+  var hasBase: Bool { conflict != nil || cause.isDiscard }
 
   /// The changes that undo it on the current record: fields with a merge rule are merged again.
   func joined(with fields: [String: FieldValue]) -> FieldChanges {
@@ -51,4 +54,8 @@ package struct DroppedRow: Hashable, Identifiable, Sendable {
   package var change: DroppedChange
 
   package init(id: Int64, _ change: DroppedChange) { (self.id, self.change) = (id, change) }
+}
+
+extension Cause {
+  fileprivate var isDiscard: Bool { if case .discarded = self { true } else { false } }
 }

@@ -254,8 +254,8 @@ extension SyncStore {
 
   // MARK: - Dropped changes
 
-  /// Accepts the dropped changes of an operation again, as made now; those of a resolved or discarded conflict open the
-  /// conflict again, for a person. Possible until the record is edited again.
+  /// Accepts the dropped changes of an operation again, as made now. Those of a resolved conflict are a conflict again, for a
+  /// person, and so are discarded ones if the server's record has changed since. Possible until the record is edited again.
   ///
   /// - Throws: `StoreError` if nothing was dropped, the record has been edited since, or it is being sent.
   package func undo(_ id: Int64, actor: String) throws(StoreError) -> Accepted {
@@ -333,31 +333,55 @@ extension SyncStore {
       ledger
     )
     if case .refused(let reason) = accepted { throw StoreError(.invalid, reason) }
-    if case .enqueued(let operation) = accepted, let dropped = open.last(where: { $0.conflict != nil }) {
-      try Self.reopenConflict(dropped, as: operation, now: now, ledger)
+    let decided = open.filter(\.hasBase)
+    if case .enqueued(let operation) = accepted, !decided.isEmpty {
+      try Self.reopenConflict(decided, as: operation, now: now, ledger)
     }
     try ledger.closeDropped(of: last.key)
     try ledger.changeActivity { $0.lastEnqueueAt = now }
     return (accepted, last.key.zone)
   }
 
-  /// Makes an accepted operation a conflict again, unless the server's values are those of the base by now. The app is not
-  /// asked: it may have made the decision that was undone.
-  private static func reopenConflict(_ dropped: DroppedChange, as id: Int64, now: Int64, _ ledger: Ledger) throws {
+  /// Makes an accepted operation a conflict, unless the server's values are those of the base. The app is not asked: it may
+  /// have made the decision that was undone.
+  ///
+  /// - Parameter dropped: the changes that were discarded, or dropped in conflicts, oldest first.
+  private static func reopenConflict(_ dropped: [DroppedChange], as id: Int64, now: Int64, _ ledger: Ledger) throws {
     guard var operation = try ledger.operation(id) else { return }
-    guard operation.state != .inFlight else {
-      throw StoreError(.invalid, "the rest of change \(id) is being sent; undo this when it has been sent")
-    }
-    // Fields with a merge rule, such as counters, are merged again instead.
-    let edited = dropped.changes.names.subtracting(dropped.changes.rules.keys)
-    let names = dropped.kind == .delete ? Set(dropped.base.keys) : edited
-    guard !names.isEmpty else { return }
-    for name in names { operation.base[name] = dropped.base[name] }
     let server = try ledger.record(operation.key)
-    var conflict = operation
-    conflict.reopenConflict(dropped.conflict, now: now)
-    guard Conflict(conflict, server: server).isContested else { return }
-    conflict.askedAbout = conflict.version(serverTag: server?.changeTag)
-    try ledger.update(conflict)
+    if operation.kind == .delete {
+      // Nothing is left to ask about where the record is gone.
+      guard server != nil else { return }
+      let base = dropped.last?.base ?? [:]
+      guard !base.isEmpty else { return }
+      operation.base = base
+    } else {
+      var hasConflict = false
+      for change in dropped {
+        // With a conflict, the fields that were decided for this side are open again, too. Fields with a merge rule, such as
+        // counters, are merged again instead.
+        let known = change.conflict == nil ? [] : operation.changes.names.intersection(change.base.keys)
+        let names = change.changes.names.union(known).subtracting(operation.changes.rules.keys)
+        for name in names { operation.base[name] = change.base[name] }
+        hasConflict = hasConflict || !names.isEmpty
+      }
+      guard hasConflict else { return }
+    }
+    let state = operation.state
+    let cause = dropped.last { $0.conflict != nil }?.conflict
+    operation.reopenConflict(cause ?? .conflict(operation.kind == .delete ? .deletedHere : .fields([])), now: now)
+    let conflict = Conflict(operation, server: server)
+    guard operation.kind == .delete ? operation.base != server?.fields : conflict.isContested else { return }
+    if cause == nil, operation.kind == .save {
+      operation.cause = .conflict(server == nil ? .deletedOnServer : .fields(conflict.fields.map(\.name)))
+    }
+    switch state {
+    case .inFlight:
+      throw StoreError(.invalid, "the rest of change \(id) is being sent; undo this when it has been sent")
+    case .paused: throw StoreError(.invalid, "the rest of change \(id) is paused; resume it, and then undo this")
+    default: break
+    }
+    operation.askedAbout = operation.version(serverTag: server?.changeTag)
+    try ledger.update(operation)
   }
 }

@@ -77,9 +77,9 @@ extension SyncStore {
     try read { try $0.fieldTypes(of: type, wanted: wanted) }
   }
 
-  /// Writes a text into the log of events.
-  package func log(_ text: String, kind: String) throws(StoreError) {
+  /// Writes into the log what another device of the demo did.
+  package func logSimulated(_ text: String) throws(StoreError) {
     let now = now()
-    try write { try EventLog.add(.legacy(kind: kind, text), now: now, $0) }
+    try write { try EventLog.add(.simulated(text), now: now, $0) }
   }
 }

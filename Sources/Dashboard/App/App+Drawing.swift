@@ -17,9 +17,10 @@ extension App {
     let base = stack.lastIndex { !$0.isOverlay } ?? 0
     for screen in stack[base...] {
       if screen.isOverlay { frame.coverTargets() }
+      frame.note(.body, in: rows[1])
       screen.draw(on: &frame, in: rows[1], world)
     }
-    if world.hasCard { drawCard(on: &frame.grid, in: rows[2], world) }
+    if world.hasCard { drawCard(on: &frame, in: rows[2], world) }
     drawFooter(on: &frame, in: rows[3], world)
     return frame
   }
@@ -41,13 +42,14 @@ extension App {
     }
   }
 
-  private func drawCard(on grid: inout Grid, in area: Rect, _ world: World) {
-    grid.fill(area, Style(.banner))
+  private func drawCard(on frame: inout Frame, in area: Rect, _ world: World) {
+    frame.grid.fill(area, Style(.banner))
     let next: StyledText = [.init(world.keys.key(of: .nextCard).name, .key), .init(" next ")]
-    let width = next.cells(in: grid.glyphs)
-    grid.put(next.on(.banner), in: area, .trailing)
+    let width = next.cells(in: frame.grid.glyphs)
+    frame.grid.put(next.on(.banner), in: area, .trailing)
+    frame.note(.command(.nextCard), in: Rect(x: area.maxX - width, y: area.y, width: width, height: 1))
     let text: StyledText = [.init(" Try \(tour.place + 1)/\(Tour.count)  ", .marked), .init(world.card ?? "")]
-    grid.put(text.on(.banner), in: Rect(x: area.x, y: area.y, width: area.width - width - 1, height: 1))
+    frame.grid.put(text.on(.banner), in: Rect(x: area.x, y: area.y, width: area.width - width - 1, height: 1))
   }
 
   private func drawFooter(on frame: inout Frame, in area: Rect, _ world: World) {
@@ -71,6 +73,11 @@ extension App {
     let commands = hintedCommands(world)
     let hints = KeyHints(commands.map { hint($0, world) }, note: text ?? out)
     frame.grid.draw(hints, in: inside)
+    if text == nil {
+      let width = out.cells(in: frame.grid.glyphs)
+      let place = Rect(x: inside.maxX - width, y: inside.y, width: width, height: 1)
+      frame.note(.command(stack.count > 1 ? .back : .quit), in: place)
+    }
     for (command, place) in zip(commands, hints.places(in: inside, frame.grid.glyphs)) {
       frame.note(.command(command.id), in: place)
     }

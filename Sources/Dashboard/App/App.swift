@@ -64,6 +64,8 @@ struct App: Sendable {
 
   /// Opens the view that the user wants to begin with.
   mutating func open(_ view: Preferences.StartView, _ world: World) {
+    // Whether there are conflicts is not known yet.
+    if view == .conflicts { return stack.append(conflictsScreen) }
     for id in view.commands { _ = run(id, world) }
   }
 
@@ -101,10 +103,23 @@ struct App: Sendable {
   }
 
   private mutating func take(_ receipt: Receipt, _ world: World) {
+    // The effect of a command is shown.
+    if receipt.changed > 0 { frozen = nil }
     for index in stack.indices { stack[index].take(receipt) }
     tour.note(receipt)
-    // A failed undo can be tried again.
-    if case .undo(let ids) = receipt.command, receipt.failure != nil { undoable.append(ids) }
+    switch receipt.command {
+    case .undo, .undoAll:
+      let undone = Set(receipt.ids)
+      undoable = undoable.map { $0.filter { !undone.contains($0) } }.filter { !$0.isEmpty }
+      // A failed undo can be tried again, unless there is nothing left to undo.
+      if case .undo(let ids) = receipt.command, let failure = receipt.failure,
+        (failure as? StoreError)?.kind != .invalid
+      {
+        undoable.append(ids)
+      }
+      return
+    default: break
+    }
     guard receipt.failure == nil, !receipt.ids.isEmpty else { return }
     let isDiscard = receipt.verb == .discard
     switch receipt.command {
@@ -128,7 +143,7 @@ struct App: Sendable {
     if key == .ctrl("c") { return quit(.signal(SIGINT)) }
     if key == .ctrl("z") { return [.suspend(wholeGroup: true)] }
     if key == .ctrl("l") { return [.redraw] }
-    guard world.isUsable else { return key == .character("q") ? quit(.quit) : [] }
+    guard world.isUsable else { return key == world.keys.key(of: .quit) ? quit(.quit) : [] }
     guard held.isEmpty else {
       if key == .escape { held = [] } else { held.append(key) }
       return []
@@ -141,7 +156,7 @@ struct App: Sendable {
     }
     guard let command = world.keys.command(named: key, in: scopes(world)) else {
       if case .character(let typed) = key {
-        say("\(typed) means nothing here; ? shows the keys", isError: false, world)
+        say("\(typed) means nothing here; \(world.keys.key(of: .help).name) shows the keys", isError: false, world)
       }
       return []
     }
@@ -158,21 +173,26 @@ struct App: Sendable {
   private mutating func point(_ action: Mouse.Action, _ target: Target, _ world: World) -> [Effect] {
     guard world.isUsable, held.isEmpty, !awaitsFault, top.prompt(world) == nil else { return [] }
     notice = nil
-    if case .row(_, let pane?) = target, stack.count == 1 { focus(pane) }
-    if case .pane(let pane) = target, stack.count == 1 { focus(pane) }
+    var isOther = false
+    switch target {
+    case .row(_, let pane?) where stack.count == 1, .pane(let pane) where stack.count == 1:
+      isOther = overview.focus != pane
+      focus(pane)
+    default: break
+    }
     switch (action, target) {
     case (.wheelUp, _), (.wheelDown, _):
-      guard !scopes(world).isDisjoint(with: .moving) else { return [] }
+      guard !scopes(world).isDisjoint(with: [.moving, .conflicts]) else { return [] }
       return (0..<Self.wheelRows).flatMap { _ in run(action == .wheelUp ? .up : .down, world) }
     case (.press, .row(let row, let pane)):
       // A second click opens what the first one has selected.
       let isNew = stack[stack.count - 1].select(row, in: pane, world)
-      return isNew || scopes(world).isDisjoint(with: .opening) ? [] : run(.open, world)
+      return isNew || isOther || scopes(world).isDisjoint(with: .opening) ? [] : run(.open, world)
     case (.press, .tab(let states)):
       if stack.count == 1 { focus(.queue) }
       return carryOut([.tab(states)], world)
     case (.press, .command(let id)): return run(id, world)
-    case (.press, .pane): return []
+    case (.press, .pane), (.press, .body): return []
     }
   }
 
@@ -183,7 +203,9 @@ struct App: Sendable {
   }
 
   /// The scopes of commands that act on rows, or move among them.
-  private static let rowScopes: KeyScope = [.queue, .records, .list, .undoing, .opening, .copying, .moving, .conflicts]
+  private static let rowScopes: KeyScope = [
+    .queue, .records, .list, .undoing, .editing, .opening, .copying, .moving, .conflicts,
+  ]
 
   /// The scopes of the top screen.
   func scopes(_ world: World) -> KeyScope {
@@ -215,6 +237,10 @@ struct App: Sendable {
       return []
     }
     tour.note(id)
+    // Leaving a screen with edits asks for it twice.
+    if top.hasUnsavedEdits, id == .quit || id.opensView {
+      return carryOut(stack[stack.count - 1].perform(.back, world), world)
+    }
     switch id {
     case .quitAtOnce: return quit(.signal(SIGINT))
     case .quit: return stack.count == 1 ? quit(.quit) : carryOut([.pop], world)
@@ -225,7 +251,9 @@ struct App: Sendable {
     case .freeze:
       frozen = frozen == nil ? world.data : nil
       say(
-        frozen == nil ? "Following the store again" : "Frozen: lists stay as they are until F again",
+        frozen == nil
+          ? "Following the store again"
+          : "Frozen: lists stay as they are until \(world.keys.key(of: .freeze).name) again",
         isError: false,
         world
       )
@@ -245,7 +273,7 @@ struct App: Sendable {
     case .syncOnce: return [.give(.sync)]
     case .keepSyncing:
       guard world.syncing == .always else {
-        say("Syncing here until S again", isError: false, world)
+        say("Syncing here until \(world.keys.key(of: .keepSyncing).name) again", isError: false, world)
         return [.give(.keepSyncing)]
       }
       say("Stopped syncing here", isError: false, world)
@@ -282,6 +310,14 @@ struct App: Sendable {
   private mutating func carryOut(_ steps: [Step], _ world: World) -> [Effect] {
     var effects: [Effect] = []
     for step in steps {
+      if frozen != nil, step.isAboutAll {
+        say(
+          "The lists are frozen; \(world.keys.key(of: .freeze).name) follows the store again first",
+          isError: true,
+          world
+        )
+        continue
+      }
       switch step {
       case .effect(let effect): effects.append(effect)
       case .push(let screen): stack.append(screen)

@@ -57,6 +57,17 @@ enum Step: Sendable {
   case columns([String])
 }
 
+extension Step {
+  /// Whether it acts on all rows that a list selects, of which a frozen screen does not show the present number.
+  var isAboutAll: Bool {
+    switch self {
+    case .effect(.give(.perform(_, .listing, _))), .effect(.give(.undoAll)): true
+    case .push(let screen): (screen as? Question)?.isAboutAll ?? false
+    default: false
+    }
+  }
+}
+
 /// The rows that an export writes.
 package enum Export: Hashable, Sendable {
   case operations([Int64])

@@ -1,13 +1,17 @@
 package import TerminalUI
 
-/// What a user sets for the dashboard in the configuration file.
+/// The user's settings of the dashboard, from the configuration file.
 package struct Preferences: Hashable, Sendable {
+  /// The theme to begin with.
   package var theme: Theme
   /// Whether the mouse is reported, so that it cannot select text without Shift.
   package var hasMouse: Bool
+  /// The view to begin with.
   package var startView: StartView
+  /// The keys of the commands.
   package var keys: KeyMap
 
+  /// Creates settings; those left out are the defaults.
   package init(
     theme: Theme,
     hasMouse: Bool = false,

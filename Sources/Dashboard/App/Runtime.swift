@@ -16,7 +16,7 @@ final class Runtime {
   private(set) var app = App()
   private(set) var world: World
   private var theme: Theme
-  /// The last frame, which says what the mouse was used on.
+  /// The last frame, in which a position of the mouse is looked up.
   private var shown: Frame?
   private var timer: (any DispatchSourceTimer)?
   /// The moment for which the timer is armed.
@@ -92,7 +92,7 @@ final class Runtime {
     arm()
   }
 
-  /// What the mouse was used on, by the frame that is shown.
+  /// Returns the target of the mouse, by the frame that is shown.
   private func pointed(_ message: Message) -> Message {
     guard case .keys(let keys) = message, case .mouse(let mouse)? = keys.first else { return message }
     return shown?.target(at: mouse.position).map { .pointed(mouse.action, $0) } ?? .changed
@@ -214,7 +214,7 @@ final class Runtime {
       let preferences = try setting.reload()
       (theme, world.keys) = (preferences.theme, preferences.keys)
       display.reportMouse(preferences.hasMouse)
-      later { $0.say("Read the configuration file again", isError: false) }
+      later { $0.say("Reloaded the configuration file", isError: false) }
     } catch {
       let message = setting.message(error).sentence
       later { $0.say(message, isError: true) }

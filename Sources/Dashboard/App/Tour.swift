@@ -3,11 +3,11 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// The demo's guided five minutes: a card says what to try next, and goes on when it was done.
+/// The demo's guided five minutes: cards that say what to try next, and follow what is done.
 struct Tour: Hashable, Sendable {
   /// The number of cards that were done or skipped.
   private(set) var place = 0
-  /// What was done since the present card was shown.
+  /// The deeds since the present card was shown.
   private var deeds: Set<Deed> = []
 
   /// Something that a card waits for.
@@ -17,7 +17,7 @@ struct Tour: Hashable, Sendable {
   }
 
   private struct Card: Sendable {
-    /// What to try, with the user's own keys.
+    /// The text, with the user's own keys.
     var text: @Sendable (KeyMap) -> String
     var isDone: @Sendable (Set<Deed>, StoreStatus) -> Bool
   }
@@ -34,14 +34,14 @@ struct Tour: Hashable, Sendable {
       $1.queue.failed > 0
     },
     Card {
-      "Press \($0.name(.problems)) for what needs you; the line above says why."
+      "Press \($0.name(.problems)) for what needs you."
     } isDone: { deeds, _ in
       deeds.contains(.command(.problems))
     },
     Card {
       "Press \($0.name(.edit)) on it: set number=5, then \($0.name(.saveEdit)) sends it again."
-    } isDone: { deeds, _ in
-      deeds.contains(.edited)
+    } isDone: { deeds, status in
+      deeds.contains(.edited) && status.queue.failed == 0
     },
     Card {
       "Press \($0.name(.demo)), then m: two devices change one record."
@@ -49,7 +49,7 @@ struct Tour: Hashable, Sendable {
       $1.queue.conflicts > 0
     },
     Card {
-      "Press \($0.name(.conflicts)); \($0.name(.fieldLocal)) or \($0.name(.fieldServer)) picks a side, Enter resolves."
+      "Press \($0.name(.conflicts)); \($0.name(.allServer)) takes the server\'s side, Enter resolves."
     } isDone: {
       deeds,
       _ in

@@ -35,6 +35,13 @@ enum CommandID: String, Hashable, Sendable, CaseIterable {
   case demo, nextCard
 }
 
+extension CommandID {
+  /// Whether the command opens another view in place of the present one.
+  var opensView: Bool {
+    [.view1, .view2, .view3, .view4, .view5, .view6, .view7, .view8, .conflicts].contains(self)
+  }
+}
+
 /// A command as the footer, the help, the palette and the keyboard know it.
 struct Command: Hashable, Sendable {
   var id: CommandID

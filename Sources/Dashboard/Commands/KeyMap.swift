@@ -11,9 +11,11 @@ package struct KeyMap: Hashable, Sendable {
 
   private init(_ commands: [Command]) { self.commands = commands }
 
-  /// The problem of a key map from a configuration file: the name of the command, and what is wrong.
+  /// The problem of a key map from a configuration file.
   package struct Problem: Error, Hashable, Sendable {
+    /// The command's name, as written.
     package var command: String
+    /// The problem as a predicate: "is not a command".
     package var message: String
   }
 
@@ -26,7 +28,7 @@ package struct KeyMap: Hashable, Sendable {
     var commands = Command.registry
     for (name, keys) in own.sorted(by: { $0.key < $1.key }) {
       guard let index = commands.firstIndex(where: { $0.id.rawValue == name }) else {
-        throw Problem(command: name, message: "is no command; cktop help keys lists them")
+        throw Problem(command: name, message: "is not a command; cktop help keys lists them")
       }
       guard !Self.fixed.contains(commands[index].id) else {
         throw Problem(command: name, message: "has keys that cannot be changed")
@@ -35,7 +37,10 @@ package struct KeyMap: Hashable, Sendable {
       commands[index].keys = try keys.map { text throws(Problem) in
         guard let key = Key(named: text) else {
           let examples = "r, R, Ctrl-R, Alt-r, F5, Space, Enter, PgDn"
-          throw Problem(command: name, message: "'\(text)' is no key; keys are written as \(examples)")
+          throw Problem(
+            command: name,
+            message: "'\(text)' is not a key that terminals send; keys are written as \(examples)"
+          )
         }
         return key
       }

@@ -25,7 +25,7 @@ extension RowList where Kind == DroppedKind {
       return [.push(Question(.undoAll(listing, except: Set(others.keys), count: count)))]
     case .some:
       guard let rows = chosen(world) else {
-        return [.failure("Too many marked rows; a marks all that match the filter")]
+        return [.failure("Too many marked rows; mark all that match the filter instead")]
       }
       var operations: [Int64] = []
       for row in rows where !operations.contains(row.change.operation) { operations.append(row.change.operation) }
@@ -51,13 +51,19 @@ extension RowList where Kind == DroppedKind {
         StyledText(isWide ? world.time(change.at) : world.short(change.at), .dim),
         StyledText(change.kind.verb, .dim),
         StyledText(change.title), StyledText(change.key.zone, .dim),
-        StyledText(change.cause.brief(world.format, now: world.now)), StyledText(change.changes.values.text, .dim),
+        StyledText(change.cause.brief(world.format, now: world.now)), StyledText(change.shownFields, .dim),
       ])
     }.draw(on: &frame, in: area)
   }
 }
 
 extension DroppedChange {
+  /// The dropped values, and the fields that it cleared.
+  var shownFields: String {
+    let cleared = changes.cleared.sorted().map { "\(FieldChanges.shown($0)) cleared" }
+    return ([changes.values.shownText] + cleared).filter { !$0.isEmpty }.joined(separator: "  ")
+  }
+
   /// The type and the name of its record.
   var title: String { type.map { "\($0)/\(key.name)" } ?? key.name }
 }

@@ -32,8 +32,11 @@ extension QueueRow {
       }
     if id == .edit {
       guard kind == .save else { return .no("Only a save has fields to edit") }
+      if let obstacle = QueueVerb.retry.obstacle(to: state, errorCode: errorCode), obstacle == .damaged {
+        return .no("Not edited: \(obstacle.text)")
+      }
       return state == .failed
-        ? .now : .no("Not edited: only a failed change is, and \(Obstacle.inState(state.rawValue).text)")
+        ? .now : .no("Only a failed change can be edited; \(Obstacle.inState(state.rawValue).text)")
     }
     guard let verb, let obstacle = verb.0.obstacle(to: state, errorCode: errorCode) else { return .now }
     return .no("\(verb.name): \(obstacle.text)")
@@ -222,7 +225,7 @@ extension RowList where Kind == QueueKind {
     return isFiltered ? "No change matches; Esc shows all" : "Nothing waits to be sent"
   }
 
-  /// What each tab shows, with the tab, from left to right.
+  /// The tabs from left to right, each with the states that it shows.
   private func parts(_ world: World) -> [(states: Set<OperationState>, item: Tabs.Item)] {
     let all = Self.tabs(world, selected: listing.states).map { tab -> (Set<OperationState>, Tabs.Item) in
       let states = Set([tab.state].compactMap { $0 })

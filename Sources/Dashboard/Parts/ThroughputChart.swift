@@ -3,7 +3,7 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// What was sent or fetched over time, from the stored minutes. It ends at the last minute in which something happened, so
+/// The changes sent or fetched over time, from the stored minutes. The chart ends at the last minute in which something happened, so
 /// that it moves only with the data.
 struct ThroughputChart {
   private let world: World
@@ -30,7 +30,7 @@ struct ThroughputChart {
   /// The sums of equal parts of the time, oldest first.
   func numbers(upTo count: Int) -> [Int] {
     guard count > 0 else { return [] }
-    // A number stands for whole minutes; an hour in a wide row has less numbers than there is room for.
+    // A number stands for whole minutes; an hour in a wide row has fewer numbers than there is room for.
     let each = Int64(minutes.map { max(1, ($0 + count - 1) / count) } ?? 1)
     let shown = minutes.map { min(count, ($0 + Int(each) - 1) / Int(each)) } ?? count
     var numbers = Array(repeating: 0, count: shown)

@@ -4,14 +4,12 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// Account in full: what is wrong and how to mend it, and for whom unsent changes wait.
+/// Account in full: problems with their remedies, and what unsent changes wait for.
 struct AccountScreen: Screen {
   private var offset = 0
 
   var title: String? { Pane.account.title }
   var scopes: KeyScope { [.everywhere, .moving, .syncing, .copying, .closing] }
-
-  func wants(_ world: World) -> ViewScope { ViewScope() }
 
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
     switch id {
@@ -57,7 +55,7 @@ struct AccountScreen: Screen {
     return lines
   }
 
-  /// For whom unsent changes wait, how many, and how the wait ends.
+  /// Returns what unsent changes wait for, how many they are, and how the wait ends.
   static func waits(_ status: StoreStatus, _ world: World) -> [(who: String, count: Int, how: String)] {
     let queue = status.queue
     let ready = queue.pending + queue.inFlight - status.savesForApp

@@ -32,6 +32,8 @@ struct ColumnsScreen: Screen {
 
   private func visible(_ world: World) -> Int { Table.visibleRows(in: Box.inside(place(world))) }
 
+  mutating func follow(_ world: World) { list.follow(names, visible: visible(world)) }
+
   mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
     list.select(row, in: names, visible: visible(world))
   }

@@ -16,6 +16,8 @@ struct ConflictsScreen: Screen {
   /// The conflict that is shown.
   private(set) var shown: Int64?
   private(set) var field = 0
+  /// Whether a conflict that was opened again is to be shown.
+  private var awaitsUndone = false
   private var choices: [Int64: [String: Choice]] = [:]
   /// Conflicts that were resolved here, each in the version that the store still shows.
   private(set) var resolved: [Int64: String] = [:]
@@ -47,6 +49,10 @@ struct ConflictsScreen: Screen {
   }
 
   mutating func follow(_ world: World) {
+    // A conflict that was opened again has the highest number.
+    if awaitsUndone, let newest = open(world).map(\.id).max(), newest > (shown ?? 0) || conflict(world) == nil {
+      (shown, field, awaitsUndone) = (newest, 0, false)
+    }
     guard let conflicts = world.data.conflicts else { return }
     let shown = Dictionary(conflicts.rows.map { ($0.id, $0.version) }) { first, _ in first }
     resolved = resolved.filter { shown[$0.key] == $0.value }
@@ -56,6 +62,10 @@ struct ConflictsScreen: Screen {
 
   /// A conflict that could not be resolved is open again.
   mutating func take(_ receipt: Receipt) {
+    switch receipt.command {
+    case .undo, .undoAll: awaitsUndone = receipt.failure == nil
+    default: break
+    }
     guard receipt.failure != nil, case .resolve(let id, _, _, _) = receipt.command else { return }
     resolved[id] = nil
   }
@@ -182,7 +192,7 @@ struct ConflictsScreen: Screen {
         world.data.conflicts == nil
         ? StyledText("loading…", .dim)
         : all.isEmpty
-          ? StyledText("Every conflict is resolved. Esc goes back, u undoes.", .ok)
+          ? StyledText("Every conflict is resolved. Esc goes back.", .ok)
           : StyledText("This conflict is closed, or not among the oldest that are listed. n goes to the next.", .dim)
       return frame.grid.put(text, in: Box.text(area).row(0))
     }

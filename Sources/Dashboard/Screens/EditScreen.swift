@@ -14,8 +14,8 @@ struct EditScreen: Screen {
   private var line: InputLine?
   /// The mistake in the line.
   private var problem: String?
-  /// The version of the change when the first edit was typed; the store refuses to edit another one.
-  private var version: String?
+  /// The state that was shown when the first edit was begun; the store refuses to edit another one.
+  private var version: SyncStore.EditedVersion?
   private var hasWarned = false
 
   init(_ id: Int64) { self.id = id }
@@ -55,7 +55,8 @@ struct EditScreen: Screen {
     let types = world.data.fieldTypes?.value ?? [:]
     let changed = operation.changes.names
     let names = changed.sorted() + Set(server.keys).union(edits.keys).subtracting(changed).sorted()
-    return names.map { name in
+    // A parent is not typed.
+    return names.filter { $0 != FieldChanges.parent }.map { name in
       let local = changed.contains(name) ? operation.changes[name] : server[name]
       return Field(
         id: name,
@@ -68,14 +69,31 @@ struct EditScreen: Screen {
   }
 
   private func area(_ world: World) -> (head: Rect, table: Rect) {
-    let parts = Box.text(world.body).rows([.fixed(3), .flexible])
+    let inside = Box.text(world.body)
+    let parts = inside.rows([.fixed(inside.height >= 14 ? 4 : 3), .flexible])
     return (parts[0], parts[1])
   }
 
   private func visible(_ world: World) -> Int { Table.visibleRows(in: area(world).table) }
 
   mutating func follow(_ world: World) { list.follow(fields(world), visible: visible(world)) }
-  func isWaiting(_ world: World) -> Bool { world.data.operation?.id != id && world.readFailure == nil }
+  func isWaiting(_ world: World) -> Bool {
+    guard world.readFailure == nil else { return false }
+    guard world.data.operation?.id == id else { return true }
+    // The types decide how a value is read.
+    return detail(world)?.operation.map { world.data.fieldTypes?.id != $0.type } ?? false
+  }
+
+  var hasUnsavedEdits: Bool { !edits.isEmpty }
+
+  /// The state that is shown.
+  private func shown(_ world: World) -> SyncStore.EditedVersion? {
+    guard let detail = detail(world), let operation = detail.operation else { return nil }
+    return SyncStore.EditedVersion(
+      operation: operation.version(serverTag: nil),
+      serverTag: .some(detail.server?.changeTag)
+    )
+  }
 
   mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
     list.select(row, in: fields(world), visible: visible(world))
@@ -83,6 +101,7 @@ struct EditScreen: Screen {
 
   mutating func perform(_ command: CommandID, _ world: World) -> [Step] {
     let fields = fields(world)
+    if command != .back { hasWarned = false }
     if list.move(by: command, in: fields, visible: visible(world)) { return [] }
     let field = list.selected(in: fields)
     switch command {
@@ -91,36 +110,37 @@ struct EditScreen: Screen {
       guard edits[field.id] != nil || field.local == nil || field.local?.assigned != nil else {
         return [.failure("\(field.id) is \(field.local?.wireType ?? ""), which cannot be typed")]
       }
-      begin(edits[field.id]?.written ?? Self.written(field))
-    case .newField: begin("")
+      begin(edits[field.id]?.written ?? Self.written(field), world)
+    case .newField: begin("", world)
     case .resetField: if let field { edits[field.id] = nil }
     case .saveEdit:
-      guard let version, !edits.isEmpty else {
+      guard let version = version ?? shown(world), !edits.isEmpty else {
         return [.failure("Nothing is edited yet; Enter edits the selected field")]
       }
       let assignments = edits.values.sorted { $0.name < $1.name }
       return [.effect(.give(.edit(id, assignments, version: version)))]
     case .wholeValue:
       guard let field else { return [] }
-      let values = [("Yours", field.local, StyleRole.local), ("Server", field.server, StyleRole.server)]
+      let values = [("Local", field.local, StyleRole.local), ("Server", field.server, StyleRole.server)]
       return [.push(ValueScreen(field.id, values.map { ($0.0, $0.1?.text ?? "–", $0.2) }))]
     case .back:
       guard edits.isEmpty || hasWarned else {
         hasWarned = true
-        return [.failure("r saves the edits and sends the change again; Esc once more drops them")]
+        let save = world.keys.key(of: .saveEdit).name
+        return [.failure("\(save) saves the edits and sends the change again; Esc drops them now")]
       }
       return [.pop]
     default: break
     }
-    hasWarned = false
     return []
   }
 
-  private mutating func begin(_ text: String) {
+  private mutating func begin(_ text: String, _ world: World) {
+    if edits.isEmpty || version == nil { version = shown(world) }
     (line, problem) = (InputLine(prompt: "FIELD=VALUE  ", text: text), nil)
   }
 
-  /// The field as an assignment; its type is named where the server's record does not tell it.
+  /// The field as an assignment; its type is named where no record has it.
   private static func written(_ field: Field) -> String {
     let type = field.knownType == nil ? (field.local?.wireType).map { ":\($0)" } ?? "" : ""
     return "\(field.id)\(type)=\(field.local?.assigned ?? "")"
@@ -137,7 +157,6 @@ struct EditScreen: Screen {
           fields(world).first { $0.id == assignment.name }?.knownType
           ?? world.data.fieldTypes?.value?[assignment.name]
         _ = try assignment.value(knownType: known)
-        if edits.isEmpty { version = detail(world)?.operation?.version(serverTag: nil) }
         edits[assignment.name] = assignment
         self.line = nil
       } catch {
@@ -151,13 +170,15 @@ struct EditScreen: Screen {
   }
 
   func prompt(_ world: World) -> Prompt? {
-    let help = StyledText("NAME=VALUE, NAME:TYPE=VALUE, NAME= clears", .dim)
+    let help = StyledText("FIELD=VALUE, FIELD:TYPE=VALUE, FIELD= clears", .dim)
     return line.map { Prompt(input: $0, note: problem.map { StyledText($0, .error) } ?? help) }
   }
 
   mutating func take(_ receipt: Receipt) {
-    guard case .edit(id, _, _) = receipt.command, receipt.failure == nil else { return }
-    edits = [:]
+    guard case .edit(id, _, _) = receipt.command else { return }
+    // After a refusal the edits are of what is shown now.
+    version = nil
+    if receipt.failure == nil { edits = [:] }
   }
 
   func availability(of command: CommandID, _ world: World) -> Availability {
@@ -191,7 +212,7 @@ struct EditScreen: Screen {
     let columns = [
       Table.Column("FIELD", .flex(2), minimum: 8, priority: 9), Table.Column("TYPE", .fixed(10), priority: 3),
       Table.Column("SERVER", .flex(3), minimum: 8, priority: 2),
-      Table.Column("YOURS", .flex(3), minimum: 8, priority: 7),
+      Table.Column("LOCAL", .flex(3), minimum: 8, priority: 7),
       Table.Column("EDITED", .flex(3), minimum: 8, priority: 8),
     ]
     let fields = world.data.operation?.id == id ? fields(world) : nil

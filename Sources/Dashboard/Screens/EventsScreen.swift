@@ -13,7 +13,7 @@ struct EventsScreen: Screen {
   var scopes: KeyScope { [.everywhere, .moving, .filtering, .events, .syncing, .opening, .copying, .closing] }
 
   /// The events that are read at most; a filter finds those before them.
-  private static let limit = 2000
+  private static let limit = 500
 
   func wants(_ world: World) -> ViewScope {
     var scope = ViewScope()

@@ -19,7 +19,7 @@ struct PaletteScreen: Screen {
     var name: String
     var key: String
     var help: String
-    /// Why it does nothing now.
+    /// The reason why it does nothing now, if so.
     var reason: String?
     var step: Step
   }

@@ -33,6 +33,14 @@ struct Question: Screen {
     }
   }
 
+  /// Whether it is about all rows that a list selects.
+  var isAboutAll: Bool {
+    switch kind {
+    case .retryAll, .undoAll, .discard(.listing, _, _, _): true
+    default: false
+    }
+  }
+
   private var command: ServiceCommand {
     switch kind {
     case .discardOne(let row): .perform(.discard, .ids([row.id]), versions: [row.id: row.version])

@@ -29,6 +29,8 @@ protocol Screen: Sendable {
   func conflict(_ world: World) -> Int64?
   /// Whether keys that act on a row have to wait, because its rows are still being read.
   func isWaiting(_ world: World) -> Bool
+  /// Whether leaving it would lose what was typed.
+  var hasUnsavedEdits: Bool { get }
   /// Selects a row, as a click on it does. Returns false if it is selected already.
   ///
   /// - Parameter pane: the pane of the overview that has the row.
@@ -37,6 +39,7 @@ protocol Screen: Sendable {
 }
 
 extension Screen {
+  var hasUnsavedEdits: Bool { false }
   mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool { true }
   var title: String? { nil }
   var isOverlay: Bool { false }
@@ -56,7 +59,7 @@ struct Frame: Hashable, Sendable {
   var grid: Grid
   /// The position of the cursor while a text is typed.
   var cursor: Position?
-  /// Where things are that can be clicked; of several at one place the last one is meant.
+  /// The places of things that can be clicked; of several at one place the last one is meant.
   private(set) var targets: [Place] = []
 
   init(grid: Grid, cursor: Position?) { (self.grid, self.cursor) = (grid, cursor) }
@@ -77,7 +80,7 @@ struct Frame: Hashable, Sendable {
     }
   }
 
-  /// Forgets what lies under another screen.
+  /// Forgets the targets below another screen.
   mutating func coverTargets() { targets = [] }
 
   func target(at position: Position) -> Target? { targets.last { $0.area.contains(position) }?.target }
@@ -101,6 +104,8 @@ enum Target: Hashable, Sendable {
   /// A tab of the queue, by the states that it shows.
   case tab(Set<OperationState>)
   case command(CommandID)
+  /// The view, where the wheel scrolls and a press does nothing.
+  case body
 }
 
 /// The panes of the overview, in reading order.

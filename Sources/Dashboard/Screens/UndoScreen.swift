@@ -35,7 +35,7 @@ struct UndoScreen: Screen {
     case .restore: return dropped.restore(world)
     case .copy:
       return dropped.copy(world) { row in
-        [row.change.title, row.change.key.zone, row.change.cause.text, row.change.changes.values.text]
+        [row.change.title, row.change.key.zone, row.change.cause.text, row.change.shownFields]
           .joined(separator: "\t")
       }
     default: return dropped.perform(id, world, visible: visible(world)) ?? []
@@ -89,7 +89,11 @@ struct DroppedInspector: Inspector {
     if !names.isEmpty { items += [.text(""), .heading("DROPPED VALUES, AND THE VALUES NOW")] }
     for name in names {
       let (dropped, value) = (change.changes[name], now[name])
-      items.append(.field(InspectorField(name: name, value: dropped, type: dropped?.wireType ?? "", isUnsent: false)))
+      items.append(
+        .field(
+          InspectorField(name: FieldChanges.shown(name), value: dropped, type: dropped?.wireType ?? "", isUnsent: false)
+        )
+      )
       guard dropped != value else { continue }
       items.append(.text([.init("    now  ", .dim), .init(value?.text ?? "–", .server)]))
     }

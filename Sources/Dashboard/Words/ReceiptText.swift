@@ -18,7 +18,10 @@ extension Receipt {
       return changed == 0 ? "Trying again now" : "Retrying \(Words.count(changed, "change")) now"
     case .resolveAll: return resolvedText
     case .undo, .undoAll: return undoneText
-    case .edit(let id, _, _): return "Edited operation \(id); it will be sent again"
+    case .edit(let id, _, _):
+      return isToBeSent
+        ? "Edited operation \(id); it will be sent again"
+        : "Edited operation \(id); nothing is left to send, it was discarded"
     case .acceptDeletions(let zone, _):
       return "Deleted \(Words.count(changed, "local copy", "local copies")) in zone \(zone.zone)"
     case .restoreDeletions(let zone, _):
@@ -40,7 +43,7 @@ extension Receipt {
 
   private var undoneText: String {
     let rest = leftAlone.map { "; \($0)" } ?? ""
-    return "Restored \(Words.count(changed, "change")), to be sent as made now\(rest)"
+    return "Restored \(Words.count(changed, "change")); a conflict is open again, any other is sent\(rest)"
   }
 
   // MARK: - The queue

@@ -138,6 +138,10 @@ public struct KeyParser: Sendable {
       pasted = []
       return .nothing(length: length)
     }
+    // A terminal that cannot report positions of any size sends three bytes more, which are no keys.
+    if parameters.isEmpty, final == UInt8(ascii: "M") {
+      return rest.count < 4 ? .needsMore : .nothing(length: length + 3)
+    }
     if parameters.first == UInt8(ascii: "<"), final == UInt8(ascii: "M") {
       guard let mouse = Mouse(report: parameters.dropFirst()) else { return .nothing(length: length) }
       return .key(.mouse(mouse), length: length)

@@ -1,6 +1,6 @@
 /// A press of the mouse, or a turn of its wheel.
 public struct Mouse: Sendable, Hashable {
-  /// What was done.
+  /// The kinds of use.
   public enum Action: Sendable, Hashable {
     /// The left button was pressed.
     case press
@@ -10,9 +10,9 @@ public struct Mouse: Sendable, Hashable {
     case wheelDown
   }
 
-  /// What was done.
+  /// The kind of use.
   public var action: Action
-  /// Where, counted from the top left corner.
+  /// The place, counted from the top left corner.
   public var position: Position
 
   /// Makes an action at a position.

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension Theme {
-  /// The files that are compiled in, by the names of their themes. Each is read only when its theme is wanted.
+  /// The files that are compiled in, by the names of their themes. A file is parsed only when its theme is used.
   private static let files: [(name: String, bytes: @Sendable () -> [UInt8])] = [
     ("console", { PackageResources.console_toml }), ("contrast", { PackageResources.contrast_toml }),
     ("dracula", { PackageResources.dracula_toml }), ("gruvbox", { PackageResources.gruvbox_toml }),

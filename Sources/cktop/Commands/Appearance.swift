@@ -4,7 +4,7 @@ import Dashboard
 import Foundation
 import TerminalUI
 
-/// How the dashboard looks and what its keys are: the theme, the `[dashboard]` table, and whether to use colours.
+/// The dashboard's looks and keys: the theme, the `[dashboard]` table, and whether to use colours.
 struct Appearance: Sendable {
   let preferences: Preferences
   let isMonochrome: Bool

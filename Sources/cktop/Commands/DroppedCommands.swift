@@ -50,7 +50,8 @@ struct ConflictsUndo: Verb {
     abstract: "Enqueue again what was dropped of an operation.",
     discussion: """
       Possible until the record is edited again. Nothing is sent before the next sync. What was dropped in a conflict, by \
-      resolving or discarding it, is a conflict again unless the server has its old values back.
+      resolving or discarding it, is a conflict again, and so is a discarded change of a record that the server has changed \
+      since.
       """
   )
 

@@ -201,8 +201,14 @@ struct QueueEdit: Verb {
       throw CommandFailure.usage("\(twice) is set twice; give each field once")
     }
     let store = try await session.storeToAddTo()
-    try store.edit(id.id, parsed, ifVersion: id.version, actor: Operator.name)
-    OutputStream.standard.line("edited operation \(id.id): it will be sent again")
+    let version = id.version.map { SyncStore.EditedVersion(operation: $0) }
+    switch try store.edit(id.id, parsed, ifVersion: version, actor: Operator.name) {
+    case .queued: OutputStream.standard.line("edited operation \(id.id): it will be sent again")
+    case .discarded:
+      OutputStream.standard.line("edited operation \(id.id): nothing is left to send, so it was discarded")
+    case .moved:
+      throw CommandFailure("operation \(id.id) changed meanwhile, nothing was done; look at it again", .itemsFailed)
+    }
   }
 }
 

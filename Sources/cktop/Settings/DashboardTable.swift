@@ -56,7 +56,7 @@ struct DashboardTable: Hashable, Sendable {
         } catch {
           throw failure(error.message, key, error.command)
         }
-      default: throw failure("is no setting; the settings are mouse, view and keys", key)
+      default: throw failure("is not a setting; the settings are mouse, view and keys", key)
       }
     }
   }

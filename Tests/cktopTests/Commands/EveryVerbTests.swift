@@ -147,7 +147,7 @@ import Testing
     let (id, version) = (try #require(row["id"] as? Int), try #require(row["version"] as? String))
 
     try await machine.fail(2, "queue", "edit", "\(id)", "done=maybe")
-    try await machine.fail(2, "queue", "edit", "\(id)@000000000000", "done=1")
+    try await machine.fail(1, "queue", "edit", "\(id)@000000000000", "done=1")
     try await machine.succeed("queue", "edit", "\(id)@\(version)", "done=1")
     try await machine.succeed("sync")
 

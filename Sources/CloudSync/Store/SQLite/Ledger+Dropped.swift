@@ -30,7 +30,7 @@ extension Ledger {
     while let row = try rows.next(), try visit(row["id"], DroppedChange(row: row)) {}
   }
 
-  /// A window of the changes that can be undone, newest first.
+  /// A window of the operations of which something can be undone, each with its latest dropped change, newest first.
   func openDropped(_ listing: DroppedListing, offset: Int, limit: Int) throws -> Window<DroppedRow> {
     let (sql, arguments) = Self.condition(listing)
     let window = StatementArguments([limit, offset])
@@ -66,15 +66,21 @@ extension Ledger {
     }
   }
 
+  /// The condition of a list: of each operation, its latest change.
   private static func condition(_ listing: DroppedListing) -> (sql: String, arguments: StatementArguments) {
+    let latest = """
+      id = (SELECT max(id) FROM dropped AS other WHERE other.operationId = dropped.operationId AND other.isOpen = 1)
+      """
     let shown = """
-      (name || ' ' || coalesce(type, '') || ' ' || zone || ' ' || owner || ' ' || operation || ' ' || changes \
-      LIKE ? ESCAPE '\\' OR words(reason) LIKE ? ESCAPE '\\')
+      (name || ' ' || coalesce(type, '') || ' ' || zone || ' ' || owner || ' ' || operation LIKE ? ESCAPE '\\' \
+      OR words(reason) LIKE ? ESCAPE '\\' \
+      OR EXISTS (SELECT 1 FROM json_each(iif(json_valid(changes), changes, '{}'), '$.values') AS field
+        WHERE field.key || '=' || coalesce(json_extract(field.value, '$.value'), '') LIKE ? ESCAPE '\\'))
       """
     let words = listing.words.map(likePattern)
     return (
-      (["isOpen = 1"] + words.map { _ in shown }).joined(separator: " AND "),
-      StatementArguments(words.flatMap { [$0, $0] })
+      (["isOpen = 1", latest] + words.map { _ in shown }).joined(separator: " AND "),
+      StatementArguments(words.flatMap { [$0, $0, $0] })
     )
   }
 

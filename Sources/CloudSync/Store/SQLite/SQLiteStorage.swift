@@ -301,15 +301,18 @@ package final class SQLiteStorage: QueueStorage {
   static func values(_ keys: [String], ofFileAt path: String) -> [String: String]? {
     let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     guard type(of: path) == .typeRegular else { return nil }
-    // Values that do not change are read from the file alone where no process has it open.
-    return try? SQLiteLog.leavingNone(path) {
-      try (SQLiteLog.isThere(path) ? openToRead(path) : openWithoutLog(path)).read { database in
+    func read(_ queue: DatabaseQueue) throws -> [String: String] {
+      try queue.read { database in
         let ledger = Ledger(database)
         var values: [String: String] = [:]
         for key in keys { values[key] = try ledger.value(key) }
         return values
       }
     }
+    // Where no process has the file open, it is read alone: no log is created and removed again. A process that opens it
+    // meanwhile may make that fail.
+    if !SQLiteLog.isThere(path), let values = try? read(openWithoutLog(path)) { return values }
+    return try? SQLiteLog.leavingNone(path) { try read(openToRead(path)) }
   }
 
   /// The value of `PRAGMA synchronous` on the writing connection: 2 is FULL.
