@@ -75,6 +75,7 @@ struct MessageTests {
     .command(verb: "resume", selection: "zone notes", count: 1),
     .command(verb: "pause", selection: "7", count: 1), .command(verb: "resume", selection: "7", count: 0),
     .command(verb: "resolve", selection: "12 local", count: 1), .command(verb: "undo", selection: "12", count: 1),
+    .command(verb: "edit", selection: "12: done", count: 1), .simulated("the phone moved Ru to shelf S3"),
     .command(verb: "accept deletions", selection: "zone notes", count: 150),
     .command(verb: "restore deletions", selection: "zone notes", count: 1),
     .command(verb: "policy", selection: "manual", count: 1),
