@@ -235,6 +235,27 @@ import Testing
     #expect(world.onServer("a") != nil)
   }
 
+  @Test func `a resolution for this side can be undone until it is sent`() async throws {
+    let (world, device, id) = try await lost(.manual, theirs: { $0.put("a", ["x": .int64(1)]) }) {
+      $0.put("a", ["x": .int64(2)])
+    }
+    let before = try #require(try device.store.conflict(id))
+    _ = try device.store.resolve(id, take: .local, actor: "ana")
+    #expect(try device.store.dropped().count == 1)
+    #expect(try device.store.detail(of: id)?.dropped == [])
+
+    #expect(try device.store.undo(id, actor: "ana") == .enqueued(id))
+    #expect(try device.store.conflict(id)?.fields == before.fields)
+    #expect(try device.store.dropped() == [])
+
+    _ = try device.store.resolve(id, take: .local, actor: "ana")
+    try await device.sync()
+    #expect(world.onServer("a")?["x"] == .int64(2))
+    #expect(try device.store.dropped() == [])
+    #expect(try device.store.view { try $0.dropped(DroppedListing(), offset: 0, limit: 9).total } == 0)
+    #expect(throws: StoreError.self) { try device.store.undo(id, actor: "ana") }
+  }
+
   @Test func `undoing a discard asks about what the server has changed since`() async throws {
     let (world, device) = try await known()
     let id = try device.store.accept(world.put("a", ["x": .int64(1)]))

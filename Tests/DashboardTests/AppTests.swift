@@ -509,6 +509,17 @@ struct AppTests {
     }
   }
 
+  @Test func `a zone is paused with 2 keys, and deletions on hold are decided with 3`() {
+    let held = HeldDeletions(zone: Sample.zone, version: "1", records: 150, isWholeZone: false, since: .now)
+    var session = Session(Sample.world { $0.data.zones?[0].held = held })
+    session.type("7p")
+    #expect(session.commands == [.togglePauseOfZone(Sample.zone)])
+
+    session = Session(Sample.world { $0.data.zones?[0].held = held })
+    session.type("7ay")
+    #expect(session.commands == [.acceptDeletions(Sample.zone, version: "1")])
+  }
+
   // MARK: - Rest
 
   @Test func `nothing wakes an idle dashboard but midnight and the end of a notice`() throws {

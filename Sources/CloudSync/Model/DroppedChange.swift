@@ -37,6 +37,9 @@ package struct DroppedChange: Hashable, Sendable {
   /// Whether its base is known, so that the server's later changes can be told from the old values.
   var hasBase: Bool { conflict != nil || cause.isDiscard }
 
+  /// Whether nothing was dropped: a conflict was resolved for this side, which can be undone until it is sent.
+  var isDecision: Bool { kind == .save && conflict != nil && changes.isEmpty }
+
   /// The changes that undo it on the current record: fields with a merge rule are merged again.
   func joined(with fields: [String: FieldValue]) -> FieldChanges {
     var result = changes

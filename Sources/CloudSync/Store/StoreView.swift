@@ -35,7 +35,7 @@ package struct StoreView {
       return try detail(of: operation, &holdUp)
     }
     // Dropped changes are kept longer than the history of their operation.
-    let (ended, dropped) = (try ledger.history(of: id), try ledger.dropped(of: id))
+    let (ended, dropped) = (try ledger.history(of: id), try ledger.dropped(of: id).filter { !$0.isDecision })
     guard ended != nil || !dropped.isEmpty else { return nil }
     let attempts = try ledger.attempts(of: id)
     return redaction.redact(
@@ -54,7 +54,7 @@ package struct StoreView {
         server: try ledger.record(operation.key),
         attempts: try ledger.attempts(of: operation.id),
         history: nil,
-        dropped: try ledger.dropped(of: operation.id)
+        dropped: try ledger.dropped(of: operation.id).filter { !$0.isDecision }
       )
     )
   }

@@ -173,6 +173,8 @@ extension SyncStore {
     let server = try ledger.record(operation.key)
     if let dropped = resolution.dropped {
       try ledger.add(DroppedChange(dropped, of: operation, .resolved(by: decider), at: now))
+    } else if operation.kind == .save, resolution.left != nil {
+      try ledger.add(DroppedChange(FieldChanges(), of: operation, .resolved(by: decider), at: now))
     }
     guard let left = resolution.left else {
       return try ledger.end(operation, .merged, .resolved(by: decider), now: now)
@@ -311,6 +313,14 @@ extension SyncStore {
         "nothing that was dropped of \(id) can be undone; `cktop conflicts dropped` lists what can"
       )
     }
+    if open.allSatisfy(\.isDecision) {
+      guard let queued = try ledger.operation(for: last.key), queued.id == id else {
+        throw StoreError(.invalid, "the resolution of \(id) has been sent already; edit the record to change it")
+      }
+      try Self.reopenConflict(open, as: id, now: now, ledger)
+      try ledger.closeDropped(of: last.key)
+      return (.enqueued(id), last.key.zone)
+    }
     var changes = FieldChanges()
     var assets: [QueuedAsset] = []
     let known = try Self.record(last.key, ledger)?.fields ?? [:]
@@ -360,7 +370,7 @@ extension SyncStore {
       for change in dropped {
         // With a conflict, the fields that were decided for this side are open again, too. Fields with a merge rule, such as
         // counters, are merged again instead.
-        let known = change.conflict == nil ? [] : operation.changes.names.intersection(change.base.keys)
+        let known = change.conflict == nil ? [] : operation.changes.names
         let names = change.changes.names.union(known).subtracting(operation.changes.rules.keys)
         for name in names { operation.base[name] = change.base[name] }
         hasConflict = hasConflict || !names.isEmpty

@@ -87,7 +87,7 @@ struct Question: Screen {
       let sides = fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.rawValue)" }.joined(separator: ", ")
       let what = versions.count == 1 ? "this conflict" : "all \(Format.number(versions.count)) conflicts"
       return
-        "Resolve \(what) of type \(type) with these fields in the same way (\(sides))? \(fields.values.contains(.local) ? "The server's values are overwritten." : "You can undo this until a record is edited again.")"
+        "Resolve \(what) of type \(type) with these fields in the same way (\(sides))? \(fields.values.contains(.local) ? "The server's values are overwritten. You can undo this until it is sent." : "You can undo this until a record is edited again.")"
     case .acceptDeletions(let held):
       return
         "The server deleted \(Words.count(held.records, "record"))\(held.isWholeZone ? " and the zone" : "") \(held.zone.zone). "

@@ -25,7 +25,9 @@ extension Ledger {
 
   /// Visits the dropped changes before one that can be undone, newest first, until `visit` returns false.
   func openDropped(before id: Int64, limit: Int, _ visit: (_ id: Int64, DroppedChange) throws -> Bool) throws {
-    let sql = "SELECT * FROM dropped WHERE isOpen = 1 AND id < ? ORDER BY id DESC LIMIT ?"
+    let sql = """
+      SELECT * FROM dropped WHERE isOpen = 1 AND \(Self.canBeUndone) AND id < ? ORDER BY id DESC LIMIT ?
+      """
     let rows = try Row.fetchCursor(database.cachedStatement(sql: sql), arguments: [id, limit])
     while let row = try rows.next(), try visit(row["id"], DroppedChange(row: row)) {}
   }
@@ -66,6 +68,15 @@ extension Ledger {
     }
   }
 
+  /// The condition that something is left to undo: a decision that dropped nothing can be undone until it is sent.
+  private static let canBeUndone: String = {
+    let nothing = (try? JSONColumn.text(FieldChanges())) ?? ""
+    return """
+      (conflict IS NULL OR changes <> '\(nothing)' OR operation = 'delete' \
+      OR EXISTS (SELECT 1 FROM operations WHERE operations.id = dropped.operationId))
+      """
+  }()
+
   /// The condition of a list: of each operation, its latest change.
   private static func condition(_ listing: DroppedListing) -> (sql: String, arguments: StatementArguments) {
     let latest = """
@@ -79,7 +90,7 @@ extension Ledger {
       """
     let words = listing.words.map(likePattern)
     return (
-      (["isOpen = 1", latest] + words.map { _ in shown }).joined(separator: " AND "),
+      (["isOpen = 1", canBeUndone, latest] + words.map { _ in shown }).joined(separator: " AND "),
       StatementArguments(words.flatMap { [$0, $0, $0] })
     )
   }
