@@ -206,7 +206,11 @@ struct EditScreen: Screen {
           to: head.width,
           frame.grid.glyphs
         )
-        + wrap(StyledText(operation.cause.text, operation.state.role).oneLine, to: head.width, frame.grid.glyphs)
+        + wrap(
+          StyledText(operation.cause.text.sentence, operation.state.role).oneLine,
+          to: head.width,
+          frame.grid.glyphs
+        )
       for (row, text) in lines.prefix(max(0, head.height - 1)).enumerated() { frame.grid.put(text, in: head.row(row)) }
     }
     let columns = [
