@@ -26,7 +26,7 @@ static int has_bracketed_paste(void) {
   return (enable != NULL && enable != (char *)-1) || getenv("TMUX") != NULL;
 }
 
-/// Once the mouse was reported, the terminal is told at every end that it must not be.
+/// Whether the mouse was ever reported. From then on every end of the program turns the reports off.
 static int was_mouse_reported;
 static int is_mouse_reported;
 

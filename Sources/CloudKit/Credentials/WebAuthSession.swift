@@ -69,7 +69,7 @@ final class WebAuthSession: Sendable {
     }
   }
 
-  /// Starts again with the token of a sign-in; with nil, nobody is signed in.
+  /// Restarts with the token of a sign-in; nil signs out.
   func begin(with token: String?) {
     changes.withLock { _ in
       let former = current

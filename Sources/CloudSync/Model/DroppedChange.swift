@@ -34,7 +34,7 @@ package struct DroppedChange: Hashable, Sendable {
     at = time
   }
 
-  /// Whether its base is known, so that the server's later changes can be told from the old values.
+  /// Whether its base is known. If so, later changes on the server are found by comparing with it.
   var hasBase: Bool { conflict != nil || cause.isDiscard }
 
   /// Whether nothing was dropped: a conflict was resolved for this side, which can be undone until it is sent.

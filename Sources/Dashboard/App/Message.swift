@@ -58,7 +58,7 @@ enum Step: Sendable {
 }
 
 extension Step {
-  /// Whether it acts on all rows that a list selects, of which a frozen screen does not show the present number.
+  /// Whether it acts on all rows that a list selects. A frozen screen does not show how many these are now.
   var isAboutAll: Bool {
     switch self {
     case .effect(.give(.perform(_, .listing, _))), .effect(.give(.undoAll)): true

@@ -25,15 +25,14 @@ package struct Preferences: Hashable, Sendable {
   package enum StartView: String, Hashable, Sendable, CaseIterable {
     case overview, sync, account, queue, records, conflicts, events, zones, undo
 
-    /// The commands that open it from the overview.
+    /// The commands that open it from the overview; the conflicts are opened by `App.open` itself.
     var commands: [CommandID] {
       switch self {
-      case .overview: []
+      case .overview, .conflicts: []
       case .sync: [.view1, .view1]
       case .account: [.view2, .view2]
       case .queue: [.view3]
       case .records: [.view4, .view4]
-      case .conflicts: [.view5]
       case .events: [.view6]
       case .zones: [.view7]
       case .undo: [.view8]

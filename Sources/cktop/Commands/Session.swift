@@ -9,7 +9,7 @@ import Synchronization
 struct Session: Sendable {
   let settings: Settings
   let configurationFile: ConfigurationFile?
-  /// What is known about the store's file, once the server has named its user or the file was read.
+  /// The store's path, known once the server has named the user, and its scope, known once the file was read.
   private let found = FoundStore()
 
   /// Reads the settings of this process: its options, its environment, its configuration file.

@@ -32,7 +32,7 @@ extension Ledger {
     while let row = try rows.next(), try visit(row["id"], DroppedChange(row: row)) {}
   }
 
-  /// A window of the operations of which something can be undone, each with its latest dropped change, newest first.
+  /// A window of the operations that can be undone, each with its latest dropped change, newest first.
   func openDropped(_ listing: DroppedListing, offset: Int, limit: Int) throws -> Window<DroppedRow> {
     let (sql, arguments) = Self.condition(listing)
     let window = StatementArguments([limit, offset])

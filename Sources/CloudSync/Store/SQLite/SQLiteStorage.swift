@@ -309,8 +309,8 @@ package final class SQLiteStorage: QueueStorage {
         return values
       }
     }
-    // Where no process has the file open, it is read alone: no log is created and removed again. A process that opens it
-    // meanwhile may make that fail.
+    // If no process has the file open, it is read without a log, which would be created and removed again. This may fail
+    // if a process opens the file meanwhile.
     if !SQLiteLog.isThere(path), let values = try? read(openWithoutLog(path)) { return values }
     return try? SQLiteLog.leavingNone(path) { try read(openToRead(path)) }
   }
