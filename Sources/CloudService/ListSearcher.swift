@@ -134,7 +134,7 @@ extension ListSearch {
     ListPage(
       part.listing,
       try window(offset: part.offset, limit: part.limit, in: view),
-      isCounted: isOver,
+      isCounted: isCounted,
       retryable: isOver ? retryable : nil
     )
   }

@@ -17,7 +17,7 @@ extension ViewData {
       return ListPage(part.listing, window, retryable: retryable)
     }
     records = try scope.records.flatMap { part in
-      if part.listing.filter.isSearch { return try found.records?.page(ifFound: part, in: view) }
+      if part.listing.isSearch { return try found.records?.page(ifFound: part, in: view) }
       return ListPage(part.listing, try view.records(part.listing, offset: part.offset, limit: part.limit))
     }
     causes = try scope.causes.map(view.causes)
@@ -67,5 +67,5 @@ extension ListSearch {
 extension ViewScope {
   /// The parts of lists that are searched.
   var searchedQueue: ListPart<QueueListing>? { queue.flatMap { $0.listing.filter.isSearch ? $0 : nil } }
-  var searchedRecords: ListPart<RecordListing>? { records.flatMap { $0.listing.filter.isSearch ? $0 : nil } }
+  var searchedRecords: ListPart<RecordListing>? { records.flatMap { $0.listing.isSearch ? $0 : nil } }
 }

@@ -298,5 +298,33 @@ import Testing
     #expect(try mine.store.mirror("new") == [:])
   }
 
+  @Test func `an unfinished fetch counts what it has read in its zone`() async throws {
+    try await share(1)
+    let zone = try #require(try mine.store.zones().first { $0.key.zone == "cktop" }?.key)
+    let lease = try #require(try Lease.acquire(mine.store))
+    func fetch() throws -> ZoneRow.Fetch? { try mine.store.zones().first { $0.key == zone }?.fetch }
+    func page(_ names: [String], token: String, since: String?, moreComing: Bool) throws {
+      let records = names.map {
+        #"{"recordName":"\#($0)","recordType":"Note","recordChangeTag":"t","fields":{}}"#
+      }
+      let text = """
+        {"zoneID":{"zoneName":"cktop"},"syncToken":"\(token)","moreComing":\(moreComing),\
+        "records":[\(records.joined(separator: ","))]}
+        """
+      guard case .changes(let page) = try WireZoneChangesResult(json: Data(text.utf8)) else {
+        return #expect(Bool(false))
+      }
+      _ = try mine.store.apply(page, to: zone, since: since, policy: MergePolicy(.server), lease)
+    }
+    #expect(try fetch() == nil)
+    try mine.store.restartReading(zone, lease)
+    #expect(try fetch() == ZoneRow.Fetch(isOfAll: true, fetched: 0))
+    try page(["a", "b"], token: "1", since: nil, moreComing: true)
+    try page(["c"], token: "2", since: "1", moreComing: true)
+    #expect(try fetch() == ZoneRow.Fetch(isOfAll: true, fetched: 3))
+    try page(["d"], token: "3", since: "2", moreComing: false)
+    #expect(try fetch() == nil)
+  }
+
   // MARK: - Without a change feed
 }

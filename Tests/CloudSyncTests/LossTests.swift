@@ -353,7 +353,7 @@ import Testing
       try ledger.insertZone(zone, state: .ready)
       try ledger.noteServed(zone)
       let turn = try ledger.zone(zone)?.served
-      try ledger.setToken(zone, "t", atEnd: true, now: 1)
+      try ledger.setToken(zone, "t", fetched: 0, atEnd: true, now: 1)
       return turn
     }
 

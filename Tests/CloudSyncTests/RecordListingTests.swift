@@ -53,7 +53,7 @@ struct RecordListingTests {
   /// The whole list, sorted and filtered in memory.
   private func model(_ order: RecordListing.Order, _ isMatch: (RecordRow) -> Bool) throws -> [RecordRow] {
     let rows = try store.records().rows.filter(isMatch)
-    guard order == .newest else { return rows }
+    guard order != .name else { return rows }
     let inserted = try store.file.writer.write { database in
       try Row.fetchAll(database, sql: "SELECT rowid, zone, owner, name FROM records").reduce(into: [:]) { places, row in
         places[RecordKey(zone: row["zone"], owner: row["owner"], name: row["name"])] = row["rowid"] as Int64
@@ -64,7 +64,19 @@ struct RecordListingTests {
       let (first, second) = (left.record.modifiedAt ?? .min, right.record.modifiedAt ?? .min)
       return first == second ? inserted[left.id] ?? 0 > inserted[right.id] ?? 0 : first > second
     }
-    return unsent + others
+    let newest = unsent + others
+    guard case .field(let name, let isDescending) = order else { return newest }
+    // Records without the field come last; those with the same value are in the usual order.
+    let keyed = newest.filter { $0.record.fields[name] != nil }.map {
+      row -> (row: RecordRow, text: String, number: Int64) in
+      if case .int64(let number)? = row.record.fields[name] { return (row, "", number) }
+      return (row, row.text(name).lowercased(), 0)
+    }
+    let sorted = keyed.enumerated().sorted { left, right in
+      let (a, b) = ((left.element.text, left.element.number), (right.element.text, right.element.number))
+      return a == b ? left.offset < right.offset : isDescending ? a > b : a < b
+    }.map(\.element.row)
+    return sorted + newest.filter { $0.record.fields[name] == nil }
   }
 
   private static let filters: [(text: String, isMatch: @Sendable (RecordRow) -> Bool)] = [
@@ -86,12 +98,27 @@ struct RecordListingTests {
     ),
     ("créé", { $0.text("title").hasPrefix("créé") }),
     ("nothing", { _ in false }),
+    ("done>0", { $0.record.fields["done"] == .int64(1) }),
+    ("done >= 0.5", { $0.record.fields["done"] == .int64(1) }),
+    ("done<", { $0.record.fields["done"] != nil }),
+    ("title!=milk", { !$0.text("title").lowercased().contains("milk") }),
+    ("title = 'y Milk' zone!=b", { $0.text("title").contains("y Milk") && $0.record.key.zone != "b" }),
+    ("title>Buy title<C", { $0.text("title") > "Buy" && $0.text("title") < "C" }),
+    ("due>2026-01-01", { _ in false }),
+    ("due>=2026-01-01", { $0.record.fields["due"] != nil }),
+    ("due<2026-01-01T00:00:01", { $0.record.fields["due"] != nil }),
+    ("type=Note", { $0.record.type == "Note" }),
+    ("changed>=1970-01-01T00:00:00.040Z", { $0.record.modifiedAt ?? 0 >= 40 }),
+    ("title!=", { $0.record.fields["title"] == nil }),
   ]
 
   @Test(arguments: filters.indices)
   func `every window is that part of the whole list`(_ index: Int) throws {
     let filter = Self.filters[index]
-    for order in RecordListing.Order.allCases {
+    for order: RecordListing.Order in [
+      .newest, .name, .field("title", isDescending: false), .field("done", isDescending: true),
+      .field("none", isDescending: false),
+    ] {
       let listing = try listing(filter.text, order)
       let all = try model(order, filter.isMatch)
       for offset in stride(from: 0, to: all.count + 20, by: 13) {

@@ -464,8 +464,38 @@ struct AppTests {
     session.type("/")
     session.type("stat = 'failed'")
 
-    #expect(session.text.contains("column 1"))
+    #expect(session.text.contains("Column 1: there is no column 'stat'; the columns are"))
+    // What does not fit beside the text stands above it, whole.
+    #expect(session.text.contains("attempts") && session.text.contains("message"))
     #expect(session.app.overview.queue.listing.filter == .words(["stat"]))
+    #expect(session.text.contains("/stat "))
+  }
+
+  @Test func `an empty filter shows examples of what may be typed`() {
+    for (key, example) in [("3", "state = 'failed'"), ("4", "count>=5"), ("6", "kind = 'error'")] {
+      var session = Session()
+      session.type("\(key)\(key)/")
+      #expect(session.text.contains(example))
+    }
+  }
+
+  @Test func `records are ordered by each chosen column, up and down`() {
+    var session = Session()
+    session.type("44C")
+    session.type(" ")
+    session.type(.escape)
+    guard let name = (session.top as? RecordsScreen)?.records.columns.first else {
+      Issue.record("a column is chosen")
+      return
+    }
+    var orders: [RecordListing.Order] = []
+    for _ in 0..<4 {
+      session.type("o")
+      guard let listing = (session.top as? RecordsScreen)?.records.listing else { return #expect(Bool(false)) }
+      orders.append(listing.order)
+      session.world.data.records?.listing = listing
+    }
+    #expect(orders == [.name, .field(name, isDescending: false), .field(name, isDescending: true), .newest])
   }
 
   // MARK: - The operator's tasks

@@ -63,6 +63,20 @@ struct MouseTests {
     #expect(session.top is HelpScreen)
   }
 
+  @Test func `a click on a key of the verdict's line runs its command, and one on an answer gives it`() throws {
+    var session = Session()
+    try Self.point(.press, "show them", &session)
+    #expect(session.app.overview.queue.listing.filter != .none || !session.app.overview.queue.listing.states.isEmpty)
+
+    session = Session()
+    session.type("d")
+    try Self.point(.press, "Enter no", &session)
+    #expect(session.commands.isEmpty && session.app.stack.count == 1)
+    session.type("d")
+    try Self.point(.press, "y yes", &session)
+    #expect(session.commands.count == 1)
+  }
+
   @Test func `the wheel moves in the list that it is turned over`() throws {
     var session = Session()
     try Self.point(.wheelDown, "order-1", &session)

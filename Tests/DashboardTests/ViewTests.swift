@@ -65,7 +65,7 @@ struct ViewTests {
 
     session.type(.escape)
     session.type("/kind = 'x'")
-    #expect(session.text.contains("column 8"))
+    #expect(session.text.contains("Column 8"))
     session.type(.escape)
     session.type("!")
     guard case .expression? = session.app.scope(session.world).events?.listing.filter else {
@@ -78,6 +78,42 @@ struct ViewTests {
     session.show(data)
     session.type("!")
     #expect(session.app.scope(session.world).events?.listing == EventListing())
+  }
+
+  @Test func `marked events are copied and exported, else all in the filter`() {
+    var session = Self.onEvents()
+    session.type("x")
+    session.type(" x")
+    session.type("ax")
+    session.type(" x")
+    let exports = session.effects.compactMap { effect -> Export? in
+      if case .export(let export) = effect { export } else { nil }
+    }
+    #expect(
+      exports == [
+        .allEvents(EventListing(), except: []), .events([Self.events[0]]), .allEvents(EventListing(), except: []),
+        .allEvents(EventListing(), except: [Self.events[1].id]),
+      ]
+    )
+  }
+
+  @Test func `a zone that is not up to date says what is to be fetched, and how far it is`() {
+    for (isOfAll, fetched, text) in [
+      (true, 12_400, "fetching all, 12,400 so far"), (false, 0, "fetching changes"),
+    ] {
+      var session = Session(
+        Sample.world { world in
+          world.size = Size(width: 120, height: 36)
+          world.data.zones?[0].fetch = ZoneRow.Fetch(isOfAll: isOfAll, fetched: fetched)
+          world.syncing = .once
+        }
+      )
+      session.type("7")
+      #expect(session.text.contains(text))
+      session.world.syncing = .off
+      session.world.data.status?.driver = nil
+      #expect(session.text.contains("to fetch"))
+    }
   }
 
   // MARK: - Undo

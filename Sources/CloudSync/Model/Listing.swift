@@ -16,9 +16,10 @@ package enum ListFilter: Hashable, Sendable {
   /// A text that is meant as an expression, because it compares or begins with a column and an operator, is an error if it
   /// does not parse.
   ///
-  /// - Parameter table: the list whose columns an expression names; nil for records, which are found by words only.
+  /// - Parameter table: the list whose columns an expression names; nil: words, of records also `field=value` and the like.
   package static func parse(_ text: String, of table: FilterTable?) -> Result<ListFilter, FilterError> {
-    let words = text.split { $0.isWhitespace || $0 == "\0" }.map(String.init)
+    let words =
+      table == nil ? RecordWord.split(text) : text.split { $0.isWhitespace || $0 == "\0" }.map(String.init)
     guard !words.isEmpty else { return .success(.none) }
     if let table {
       do throws(FilterError) {
@@ -26,12 +27,6 @@ package enum ListFilter: Hashable, Sendable {
       } catch {
         if isMeantAsExpression(text, words, table) { return .failure(error) }
       }
-    }
-    if table == nil, let place = words.firstIndex(where: { ["=", "!=", "<", "<=", ">", ">=", "like"].contains($0) }),
-      place > 0
-    {
-      let message = "records are filtered by words, or by a field as in title=Buy"
-      return .failure(FilterError(message: message, column: 1, expression: text))
     }
     guard words.count <= limit.words, text.utf8.count <= limit.bytes else {
       let message = "a filter has at most \(limit.words) words and \(limit.bytes) bytes"
@@ -104,18 +99,28 @@ package struct QueueListing: Hashable, Sendable {
 
 /// The records that a list shows, in which order.
 package struct RecordListing: Hashable, Sendable {
-  package enum Order: Hashable, Sendable, CaseIterable {
+  package enum Order: Hashable, Sendable {
     /// Unsent changes first, the latest first; then the latest change on the server.
     case newest
     /// By zone, owner and name.
     case name
+    /// By the value of a field; records without it last. Only the first 10,000 are listed.
+    case field(String, isDescending: Bool)
   }
 
-  /// Records are found by words only.
+  /// Records are found by words, and by comparisons of a field.
   package var filter = ListFilter.none
   package var order = Order.newest
 
   package init() {}
+
+  /// Whether the records have to be looked at one by one.
+  package var isSearch: Bool { filter.isSearch || field != nil }
+
+  /// The field by whose value they are ordered.
+  var field: (name: String, isDescending: Bool)? {
+    if case .field(let name, let isDescending) = order { (name, isDescending) } else { nil }
+  }
 
   var words: [String] { if case .words(let words) = filter { words } else { [] } }
 }

@@ -1,35 +1,175 @@
 import CloudKit
 import Facts
 
-/// A word to find in what lists show of a record: anywhere, or, as `title=Buy`, in the field of that name.
+/// A word to find in what lists show of a record: anywhere, or in a field, as `title=Buy`, `title!=Buy` or `count>=5`.
+///
+/// `name`, `type`, `zone`, `changed`, `created` and `by` stand for the record's own values, beside fields of these names.
 struct RecordWord: Hashable, Sendable {
+  private enum Test: Hashable {
+    /// A part of the value as it is shown, in any letter case.
+    case contains, lacks
+    case less, atMost, more, atLeast
+  }
+
+  /// The whole word in lower case.
   private let word: [UInt8]
+  /// The name of the field in lower case; nil if the word has none.
   private let field: [UInt8]?
-  private let value: [UInt8]
+  private let test: Test
+  private let value: String
+  private let lowercasedValue: [UInt8]
+
+  /// The operators, each before those that begin it.
+  private static let operators: [(text: String, test: Test)] = [
+    ("!=", .lacks), ("<=", .atMost), (">=", .atLeast), ("=", .contains), ("<", .less), (">", .more),
+  ]
 
   init(_ word: String) {
     self.word = word.utf8.map(\.lowercased)
-    let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    let isOfField = parts.count == 2 && !parts[0].isEmpty
-    field = isOfField ? parts[0].utf8.map(\.lowercased) : nil
-    value = isOfField ? parts[1].utf8.map(\.lowercased) : []
+    let found = word.indices.dropFirst().lazy.compactMap { place in
+      Self.operators.first { word[place...].hasPrefix($0.text) }.map { (place: place, operator: $0) }
+    }.first
+    field = found.map { word[..<$0.place].utf8.map(\.lowercased) }
+    test = found?.operator.test ?? .contains
+    value = found.map { String(word[$0.place...].dropFirst($0.operator.text.count)) } ?? ""
+    lowercasedValue = value.utf8.map(\.lowercased)
+  }
+
+  /// Splits a text at its spaces, but not around an operator, nor in single quotes after one: `title = 'Buy milk'` is one
+  /// word.
+  static func split(_ text: String) -> [String] {
+    var (words, word, isQuoted) = ([String](), "", false)
+    // Whether the next part belongs to the word before it.
+    var isOpen = false
+    func isOperator(_ character: Character?) -> Bool { character.map { "=<>".contains($0) } ?? false }
+    func end() {
+      if !word.isEmpty { words.append(word) }
+      word = ""
+    }
+    for place in text.indices {
+      let character = text[place]
+      if isQuoted {
+        if character == "'" { isQuoted = false } else { word.append(character) }
+      } else if character.isWhitespace || character == "\0" {
+        isOpen = true
+      } else {
+        let beginsOperator = isOperator(character) || text[place...].hasPrefix("!=")
+        if isOpen, !beginsOperator, !isOperator(word.last) { end() }
+        isOpen = false
+        if character == "'", isOperator(word.last) { isQuoted = true } else { word.append(character) }
+      }
+    }
+    end()
+    return words
   }
 
   func isIn(_ record: MirrorRecord) -> Bool {
+    if let field, test != .contains {
+      let values = record.values(of: field)
+      return test == .lacks
+        ? !values.contains { $0.text.contains(lowercased: lowercasedValue) } : values.contains(where: isComparable)
+    }
     for text in [record.key.name, record.type, record.key.zone] where text.contains(lowercased: word) { return true }
-    return record.fields.contains { name, value in
-      let text = value.text
-      if text.contains(lowercased: word) { return true }
-      return field.map { name.utf8.map(\.lowercased) == $0 && text.contains(lowercased: self.value) } ?? false
+    if record.fields.contains(where: { $0.value.text.contains(lowercased: word) }) { return true }
+    return field.map { record.values(of: $0).contains { $0.text.contains(lowercased: lowercasedValue) } } ?? false
+  }
+
+  /// Whether the comparison holds. A value that has no order with the text does not match.
+  private func isComparable(_ other: FieldValue) -> Bool {
+    func holds<Value: Comparable>(_ left: Value, _ right: Value?) -> Bool {
+      guard let right else { return false }
+      switch test {
+      case .contains, .lacks: return false
+      case .less: return left < right
+      case .atMost: return left <= right
+      case .more: return left > right
+      case .atLeast: return left >= right
+      }
+    }
+    // While the value is still to be typed, all records with the field are shown.
+    guard !value.isEmpty else { return true }
+    switch other {
+    case .int64(let number):
+      return Int64(value).map { holds(number, $0) } ?? holds(Double(number), Double(value))
+    case .double(let number): return holds(number, Double(value))
+    case .timestamp(let milliseconds): return holds(milliseconds, RFC3339.milliseconds(ofShort: value))
+    case .string(let text): return holds(text.lowercased(), value.lowercased())
+    case .encrypted(let inner): return isComparable(inner)
+    default: return false
     }
   }
 
   /// Texts that the stored form of every record with this word has. Only letters are the same there: dates are stored as
   /// numbers, and quotes with a backslash.
   var storedTexts: [String] {
-    (field.map { [$0, value] } ?? [word]).filter { text in
+    let field = field.flatMap { MirrorRecord.ownValues.contains(String(decoding: $0, as: UTF8.self)) ? [] : $0 }
+    let texts: [[UInt8]] =
+      switch test {
+      case .contains: field.map { [$0, lowercasedValue] } ?? [word]
+      case .lacks: []
+      case .less, .atMost, .more, .atLeast: [field ?? []]
+      }
+    return texts.filter { text in
       text.count > 1 && text.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
     }.map { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+/// The place of a field's value in a list that is ordered by it: numbers and dates by value, then texts in any letter case.
+enum FieldOrder: Hashable, Sendable {
+  case number(Double)
+  case text(String)
+  /// The record has no such field.
+  case none
+
+  init(_ value: FieldValue?) {
+    switch value {
+    case nil: self = .none
+    case .int64(let number), .timestamp(let number): self = .number(Double(number))
+    case .double(let number): self = number.isNaN ? .none : .number(number)
+    case .encrypted(let inner): self = FieldOrder(inner)
+    case .string(let text): self = .text(String(text.prefix(100)).lowercased())
+    case .some(let value): self = .text(String(value.text.prefix(100)).lowercased())
+    }
+  }
+
+  /// Whether this one comes first. Records without the field come last in both directions.
+  func precedes(_ other: FieldOrder, isDescending: Bool) -> Bool {
+    switch (self, other) {
+    case (.none, _): false
+    case (_, .none): true
+    case (.number(let left), .number(let right)): isDescending ? left > right : left < right
+    case (.text(let left), .text(let right)): isDescending ? left > right : left < right
+    case (.number, .text): !isDescending
+    case (.text, .number): isDescending
+    }
+  }
+}
+
+extension MirrorRecord {
+  /// Names of values that every record has, beside its fields.
+  fileprivate static let ownValues: Set<String> = ["name", "type", "zone", "changed", "created", "by"]
+
+  /// The values with a name in lower case: the fields, and the record's own value.
+  fileprivate func values(of name: [UInt8]) -> [FieldValue] {
+    var values = fields.filter { $0.key.utf8.map(\.lowercased) == name }.map(\.value)
+    switch String(decoding: name, as: UTF8.self) {
+    case "name": values.append(.string(key.name))
+    case "type": values.append(.string(type))
+    case "zone": values.append(.string(key.zone))
+    case "changed": if let modifiedAt { values.append(.timestamp(modifiedAt)) }
+    case "created": if let createdAt { values.append(.timestamp(createdAt)) }
+    case "by": if let modifiedBy { values.append(.string(modifiedBy)) }
+    default: break
+    }
+    return values
+  }
+}
+
+extension RFC3339 {
+  /// Reads a time of which the end may be missing: `2026-12-01`, `2026-12-01T14:00`. Without an offset it is UTC.
+  fileprivate static func milliseconds(ofShort text: String) -> Int64? {
+    ["", "Z", ":00Z", "T00:00:00Z"].lazy.compactMap { milliseconds(text + $0) }.first
   }
 }
 

@@ -297,8 +297,15 @@ package struct ZoneRow: Hashable, Identifiable, Sendable {
   package var held: HeldDeletions?
   /// Whether a rule pauses sending to the zone.
   package var isPaused = false
-  /// Whether it is being fetched from the start.
-  package var isFetchedFromStart = false
+  /// The fetch that is under way or still to come; nil if the local copy has all that the server told of.
+  package var fetch: Fetch?
+
+  package struct Fetch: Hashable, Sendable {
+    /// Whether all records are fetched, not only what changed.
+    package var isOfAll: Bool
+    /// The changes read so far. The server does not say how many there are.
+    package var fetched: Int
+  }
 }
 
 /// An entry of the event log.

@@ -14,6 +14,8 @@ package protocol ListSearch<Listing, Row>: Sendable {
   var retryable: Int? { get }
   /// Whether all rows have been looked at.
   var isOver: Bool { get }
+  /// Whether `count` is the number of all rows that match.
+  var isCounted: Bool { get }
 
   /// Looks at the next rows.
   mutating func step(in view: StoreView) throws
@@ -23,6 +25,8 @@ package protocol ListSearch<Listing, Row>: Sendable {
 }
 
 extension ListSearch {
+  package var isCounted: Bool { isOver }
+
   /// A window of what has been found so far.
   package func window(offset: Int, limit: Int, in view: StoreView) throws -> Window<Row> {
     Window(total: count, offset: offset, rows: try rows(offset: offset, limit: limit, in: view))
@@ -60,7 +64,7 @@ package struct QueueSearch: ListSearch {
     self.now = now
     var left = SyncStore.slice
     while let states = parts.first, left > 0 {
-      let query = QueueQuery(listing.filter, now: now)
+      let query = ListQuery(listing.filter, now: now)
       let rows = try view.ledger.slice(states, query, after: last, isDescending: listing.isDescending, limit: left)
       for row in rows where row.isMatch {
         ids.append(row.id)
@@ -77,32 +81,55 @@ package struct QueueSearch: ListSearch {
   }
 }
 
-/// A search in the records.
+/// A search in the records, and their order by a field.
 package struct RecordSearch: ListSearch {
   package let listing: RecordListing
+  /// The most records that are kept of a list by a field. Others are counted only.
+  private let limit: Int
   private let words: [RecordWord]
   private var places: [RecordPlace] = []
+  /// The values by which `places` are ordered; empty in other orders.
+  private var values: [FieldOrder] = []
+  private var found = 0
   private var parts: ArraySlice<RecordPart>
   private var position = RecordPosition()
 
-  package init(_ listing: RecordListing) {
-    self.listing = listing
+  package init(_ listing: RecordListing) { self.init(listing, limit: 10_000) }
+
+  init(_ listing: RecordListing, limit: Int) {
+    (self.listing, self.limit) = (listing, limit)
     words = listing.words.map(RecordWord.init)
     parts = RecordPart.all(of: listing.order)[...]
   }
 
-  package var count: Int { places.count }
+  /// The first records by a field are known only at the end.
+  package var count: Int { listing.field == nil || isOver ? places.count : 0 }
   package var retryable: Int? { nil }
   package var isOver: Bool { parts.isEmpty }
+  package var isCounted: Bool { isOver && places.count == found }
 
   package mutating func step(in view: StoreView) throws {
     var left = SyncStore.slice
     while let part = parts.first, left > 0 {
-      let slice = try view.ledger.slice(part, words, after: position, limit: left) { places.append($0) }
+      let slice = try view.ledger.slice(part, words, after: position, limit: left) { place, record in
+        places.append(place)
+        if let field = listing.field { values.append(FieldOrder(record.fields[field.name])) }
+        found += 1
+      }
       position = slice.last
       if slice.count < left { (parts, position) = (parts.dropFirst(), RecordPosition()) }
       left -= slice.count
     }
+    if let field = listing.field, isOver || places.count / 2 > limit { keepFirst(isDescending: field.isDescending) }
+  }
+
+  /// Sorts what was found, and keeps the first of it. Of equal values, those found first stay first.
+  private mutating func keepFirst(isDescending: Bool) {
+    let first = values.indices.sorted { left, right in
+      if values[left] == values[right] { return left < right }
+      return values[left].precedes(values[right], isDescending: isDescending)
+    }.prefix(limit)
+    (places, values) = (first.map { places[$0] }, first.map { values[$0] })
   }
 
   package func rows(offset: Int, limit: Int, in view: StoreView) throws -> [RecordRow] {

@@ -23,14 +23,29 @@ extension StoreView {
 
   /// A window of the records with pending edits applied, without those that are deleted here.
   package func records(_ listing: RecordListing, offset: Int = 0, limit: Int) throws -> Window<RecordRow> {
-    if listing.filter.isSearch {
+    if listing.isSearch {
       return try finished(RecordSearch(listing)).window(offset: offset, limit: limit, in: self)
     }
     switch listing.order {
     case .name: return try records(offset: offset, limit: limit)
-    case .newest:
+    case .newest, .field:
       let (total, places) = try ledger.latestPlaces(offset: offset, limit: limit)
       return Window(total: total, offset: offset, rows: try ledger.records(at: places))
+    }
+  }
+
+  /// Visits all records of a list in its order, some thousands at a time.
+  package func eachRecords(of listing: RecordListing, _ visit: ([RecordRow]) throws -> Void) throws {
+    let page = 5000
+    let search = listing.isSearch ? try finished(RecordSearch(listing, limit: .max)) : nil
+    var offset = 0
+    while true {
+      let window =
+        try search?.window(offset: offset, limit: page, in: self)
+        ?? records(listing, offset: offset, limit: page)
+      try visit(window.rows)
+      offset += page
+      guard offset < window.total else { return }
     }
   }
 
@@ -42,7 +57,7 @@ extension StoreView {
 
   /// Failed and retrying operations that a listing shows, by cause, the most frequent first; failed ones before retrying ones.
   package func causes(of listing: QueueListing) throws -> [QueueCause] {
-    try ledger.causes(matching: QueueQuery(listing.filter, now: now), in: listing.states).map(redaction.redact)
+    try ledger.causes(matching: ListQuery(listing.filter, now: now), in: listing.states).map(redaction.redact)
   }
 
   /// Everything about a record; nil if neither the local copy nor the queue has it.

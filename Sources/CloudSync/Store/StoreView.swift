@@ -25,7 +25,7 @@ package struct StoreView {
 
   /// Failed and retrying operations by cause, the most frequent first; failed ones before retrying ones.
   package func causes(matching filter: QueueFilter? = nil) throws -> [QueueCause] {
-    try ledger.causes(matching: QueueQuery(filter: filter, now: now)).map(redaction.redact)
+    try ledger.causes(matching: ListQuery(filter: filter, now: now)).map(redaction.redact)
   }
 
   /// Everything about one operation; nil if neither the queue nor the history has it.
@@ -111,7 +111,7 @@ package struct StoreView {
         lastFetchAt: zone.lastFetchAt,
         held: held.first { $0.zone == zone.key },
         isPaused: paused.contains(zone.key),
-        isFetchedFromStart: zone.readingAll
+        fetch: zone.needsFetch ? .init(isOfAll: zone.readingAll, fetched: zone.fetched) : nil
       )
     }
   }
@@ -126,18 +126,12 @@ package struct StoreView {
   /// - Parameter id: only events after this one.
   package func events(matching filter: QueueFilter? = nil, after id: Int64 = 0, limit: Int? = nil) throws -> [EventRow]
   {
-    try ledger.events(matching: EventQuery(filter: filter, now: now), after: id, limit: limit).map(redaction.redact)
+    try ledger.events(matching: ListQuery(filter: filter, now: now), after: id, limit: limit).map(redaction.redact)
   }
 
   /// The latest events of a list.
-  package func events(_ listing: EventListing, limit: Int) throws -> [EventRow] {
-    var query = EventQuery(now: now)
-    switch listing.filter {
-    case .none: break
-    case .words(let words): query.words = words
-    case .expression(let filter, _): query.filter = filter
-    }
-    return try ledger.events(matching: query, after: 0, limit: limit).map(redaction.redact)
+  package func events(_ listing: EventListing, limit: Int?) throws -> [EventRow] {
+    try ledger.events(matching: ListQuery(listing.filter, now: now), after: 0, limit: limit).map(redaction.redact)
   }
 }
 

@@ -181,9 +181,9 @@ extension SyncStore {
     switch selection {
     case .ids, .all: return ids
     case .matching(let filter, _):
-      return try ledger.operationIDs(among: ids, matching: QueueQuery(filter: filter, now: now))
+      return try ledger.operationIDs(among: ids, matching: ListQuery(filter: filter, now: now))
     case .listing(let listing, _):
-      let query = QueueQuery(listing.filter, now: now)
+      let query = ListQuery(listing.filter, now: now)
       return try ledger.operationIDs(among: ids, matching: query, in: listing.states(for: verb))
     }
   }

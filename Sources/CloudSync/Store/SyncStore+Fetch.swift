@@ -223,7 +223,13 @@ extension SyncStore {
   }
 
   private static func advance(_ zone: ZoneKey, _ page: WireZoneChanges, now: Int64, _ ledger: Ledger) throws {
-    try ledger.setToken(zone, page.syncToken, atEnd: !page.moreComing, now: now)
+    try ledger.setToken(
+      zone,
+      page.syncToken,
+      fetched: page.records.count,
+      atEnd: !page.moreComing,
+      now: now
+    )
     // A send may have set a new back-off since the page was requested.
     if try !ledger.isWaiting(.zone(zone), now: now) { try Throttles.clear(.zone(zone), ledger) }
   }

@@ -44,7 +44,7 @@ extension App {
 
   private func drawCard(on frame: inout Frame, in area: Rect, _ world: World) {
     frame.grid.fill(area, Style(.banner))
-    let next: StyledText = [.init(world.keys.key(of: .nextCard).name, .key), .init(" next ")]
+    let next: StyledText = [.init(world.keys.name(of: .nextCard), .key), .init(" next ")]
     let width = next.cells(in: frame.grid.glyphs)
     frame.grid.put(next.on(.banner), in: area, .trailing)
     frame.note(.command(.nextCard), in: Rect(x: area.maxX - width, y: area.y, width: width, height: 1))
@@ -53,19 +53,9 @@ extension App {
   }
 
   private func drawFooter(on frame: inout Frame, in area: Rect, _ world: World) {
-    if let prompt = top.prompt(world) {
-      let needed = cells(prompt.input.prompt + prompt.input.text, in: frame.grid.glyphs) + 3
-      let note = prompt.note.clipped(to: max(area.width / 3, area.width - needed), frame.grid.glyphs)
-      let width = note.cells(in: frame.grid.glyphs)
-      let parts = area.columns([.flexible, .fixed(width)], gap: 1)
-      frame.grid.fill(area, Style(.input))
-      frame.grid.draw(prompt.input, in: parts[0])
-      frame.grid.put(note.on(.input), in: parts[1])
-      frame.cursor = prompt.input.cursor(in: parts[0], frame.grid.glyphs)
-      return
-    }
+    if let prompt = top.prompt(world) { return draw(prompt, on: &frame, in: area) }
     let inside = area.inset(horizontally: 1, vertically: 0)
-    let way = KeyHints.Hint(stack.count > 1 ? "Esc" : world.keys.key(of: .quit).name, stack.count > 1 ? "back" : "quit")
+    let way = KeyHints.Hint(stack.count > 1 ? "Esc" : world.keys.name(of: .quit), stack.count > 1 ? "back" : "quit")
     let out: StyledText = [.init(way.key, .key), .init(" \(way.label)", .keyLabel)]
     let text = footerText(world)
     // A short remark leaves room for the keys.
@@ -83,6 +73,27 @@ extension App {
     }
   }
 
+  /// Draws a line that is being typed, with its remark at the right; one that does not fit there stands above it.
+  private func draw(_ prompt: Prompt, on frame: inout Frame, in area: Rect) {
+    let glyphs = frame.grid.glyphs
+    let needed = cells(prompt.input.prompt + prompt.input.text, in: glyphs) + 3
+    var width = prompt.note.cells(in: glyphs)
+    if width > max(area.width / 3, area.width - needed) {
+      let lines = wrap(prompt.note, to: area.width, glyphs).prefix(max(0, area.y - 2))
+      for (line, text) in lines.enumerated() {
+        let row = Rect(x: area.x, y: area.y - lines.count + line, width: area.width, height: 1)
+        frame.grid.fill(row, Style(.input))
+        frame.grid.put(text.on(.input), in: row)
+      }
+      width = 0
+    }
+    let parts = area.columns([.flexible, .fixed(width)], gap: 1)
+    frame.grid.fill(area, Style(.input))
+    frame.grid.draw(prompt.input, in: parts[0])
+    if width > 0 { frame.grid.put(prompt.note.on(.input), in: parts[1]) }
+    frame.cursor = prompt.input.cursor(in: parts[0], glyphs)
+  }
+
   /// The text shown in place of the keys: the progress of a command, the last event, or a warning that the screen is stale.
   private func footerText(_ world: World) -> StyledText? {
     if let progress = world.progress {
@@ -95,7 +106,7 @@ extension App {
       return StyledText("Reading the list; \(Words.count(held.count, "key")) wait for it (Esc forgets them)", .info)
     }
     if let notice { return StyledText(notice.text, notice.isError ? .error : .info) }
-    if frozen != nil { return StyledText("Frozen; \(world.keys.key(of: .freeze).name) follows again", .warning) }
+    if frozen != nil { return StyledText("Frozen; \(world.keys.name(of: .freeze)) follows again", .warning) }
     guard let failure = world.readFailure, world.status != nil else { return nil }
     return StyledText("Stale: the store cannot be read (\(failure))", .error)
   }

@@ -156,7 +156,7 @@ struct App: Sendable {
     }
     guard let command = world.keys.command(named: key, in: scopes(world)) else {
       if case .character(let typed) = key {
-        say("\(typed) means nothing here; \(world.keys.key(of: .help).name) shows the keys", isError: false, world)
+        say("\(typed) means nothing here; \(world.keys.name(of: .help)) shows the keys", isError: false, world)
       }
       return []
     }
@@ -253,7 +253,7 @@ struct App: Sendable {
       say(
         frozen == nil
           ? "Following the store again"
-          : "Frozen: lists stay as they are until \(world.keys.key(of: .freeze).name) again",
+          : "Frozen: lists stay as they are until \(world.keys.name(of: .freeze)) again",
         isError: false,
         world
       )
@@ -273,7 +273,7 @@ struct App: Sendable {
     case .syncOnce: return [.give(.sync)]
     case .keepSyncing:
       guard world.syncing == .always else {
-        say("Syncing here until \(world.keys.key(of: .keepSyncing).name) again", isError: false, world)
+        say("Syncing here until \(world.keys.name(of: .keepSyncing)) again", isError: false, world)
         return [.give(.keepSyncing)]
       }
       say("Stopped syncing here", isError: false, world)
@@ -312,7 +312,7 @@ struct App: Sendable {
     for step in steps {
       if frozen != nil, step.isAboutAll {
         say(
-          "The lists are frozen; \(world.keys.key(of: .freeze).name) follows the store again first",
+          "The lists are frozen; \(world.keys.name(of: .freeze)) follows the store again first",
           isError: true,
           world
         )

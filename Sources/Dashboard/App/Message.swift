@@ -74,6 +74,8 @@ package enum Export: Hashable, Sendable {
   case allOperations(QueueListing, except: Set<Int64>)
   case records([RecordKey])
   case allRecords(RecordListing, except: Set<RecordKey>)
+  case events([EventRow])
+  case allEvents(EventListing, except: Set<Int64>)
 }
 
 /// A line about what happened.

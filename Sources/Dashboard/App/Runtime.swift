@@ -181,7 +181,7 @@ final class Runtime {
       runtime.say(
         isCopied
           ? "Copied \(lines == 1 ? "1 line" : "\(lines) lines") to the terminal's clipboard"
-          : "Too much to copy; x writes it to a file",
+          : "Too much to copy; export it to a file",
         isError: !isCopied
       )
     }

@@ -115,5 +115,5 @@ struct Tour: Hashable, Sendable {
 
 extension KeyMap {
   /// The name of a command's first key.
-  fileprivate func name(_ id: CommandID) -> String { key(of: id).name }
+  fileprivate func name(_ id: CommandID) -> String { name(of: id) }
 }

@@ -131,7 +131,7 @@ extension Command {
       typed("/"),
       "filter",
       "Filter by words, or by an expression as --where takes it",
-      [.list, .filtering]
+      .list
     ),
     Command(.problems, typed("!"), "problems", "Show only what failed, and conflicts", [.queue, .events, .panes]),
     Command(.order, typed("o"), "order", "Change the order of the list", [.queue, .records]),
@@ -143,7 +143,7 @@ extension Command {
       typed("x"),
       "export",
       "Write the marked rows, else all in the filter, to a file",
-      [.queue, .records]
+      [.queue, .records, .events]
     ),
     Command(
       .undo,

@@ -74,6 +74,9 @@ package struct KeyMap: Hashable, Sendable {
   /// The first key of a command.
   func key(of id: CommandID) -> Key { commands.first { $0.id == id }?.keys.first ?? .unknown }
 
+  /// The name of the first key of a command, for sentences.
+  func name(of id: CommandID) -> String { key(of: id).name }
+
   /// The lines of a list of all commands, with their names in the configuration file, their keys and what they do.
   package var lines: [(name: String, keys: String, help: String)] {
     commands.map { ($0.id.rawValue, $0.keyNames, $0.help) }

@@ -8,7 +8,7 @@ struct KeyScope: OptionSet, Hashable, Sendable {
   static let panes = KeyScope(rawValue: 1 << 1)
   /// Screens with a cursor or that can be scrolled.
   static let moving = KeyScope(rawValue: 1 << 2)
-  /// Lists of operations or records.
+  /// Lists with marks and a filter.
   static let list = KeyScope(rawValue: 1 << 3)
   static let queue = KeyScope(rawValue: 1 << 4)
   /// One operation.
@@ -27,8 +27,6 @@ struct KeyScope: OptionSet, Hashable, Sendable {
   static let closing = KeyScope(rawValue: 1 << 12)
   /// Screens from which something can be copied.
   static let copying = KeyScope(rawValue: 1 << 13)
-  /// Lists with a filter.
-  static let filtering = KeyScope(rawValue: 1 << 15)
   static let records = KeyScope(rawValue: 1 << 16)
   static let events = KeyScope(rawValue: 1 << 17)
   /// The list of what can be undone.

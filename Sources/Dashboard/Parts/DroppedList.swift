@@ -8,6 +8,7 @@ enum DroppedKind: ListKind {
   static var emptyListing: DroppedListing { DroppedListing() }
   static var filter: any WritableKeyPath<DroppedListing, ListFilter> & Sendable { \.filter }
   static var table: FilterTable? { nil }
+  static var filterHint: String { "words" }
   static func unfiltered(_ listing: DroppedListing) -> DroppedListing { DroppedListing() }
   static func page(_ data: ViewData) -> ListPage<DroppedListing, DroppedRow>? { data.dropped }
   static func version(of row: DroppedRow) -> String { "" }

@@ -6,6 +6,8 @@ struct FilterInput: Sendable {
   /// The line while the filter is typed.
   private(set) var line: InputLine?
   private(set) var text = ""
+  /// The text by which the list is filtered: the last one without a mistake.
+  private var applied = ""
   /// The mistake in the text; the list then stays as it was.
   private(set) var error: FilterError?
 
@@ -18,7 +20,7 @@ struct FilterInput: Sendable {
     self.text = text
     switch ListFilter.parse(text, of: table) {
     case .success(let filter):
-      error = nil
+      (error, applied) = (nil, text)
       return filter
     case .failure(let error):
       self.error = error
@@ -56,12 +58,12 @@ struct FilterInput: Sendable {
   /// The line while it is typed, with the mistake or the count.
   func prompt(_ count: @autoclosure () -> StyledText) -> Prompt? {
     line.map { line in
-      Prompt(input: line, note: error.map { StyledText("column \($0.column): \($0.message)", .error) } ?? count())
+      Prompt(input: line, note: error.map { StyledText("Column \($0.column): \($0.message)", .error) } ?? count())
     }
   }
 
   /// The text for a frame's note.
-  var note: StyledText { text.isEmpty ? "" : StyledText("/\(text)  ", error == nil ? .match : .error) }
+  var note: StyledText { applied.isEmpty ? "" : StyledText("/\(applied)  ", .match) }
 }
 
 /// A line that is being typed, with a remark at its right.

@@ -26,6 +26,11 @@ enum Marks<ID: Hashable & Sendable>: Hashable, Sendable {
 
   var isEmpty: Bool { self == .some([:]) }
 
+  /// The rows that are left out, if all but these are marked.
+  var exceptions: Set<ID> {
+    if case .allBut(let others) = self { Set(others.keys) } else { [] }
+  }
+
   mutating func toggle(_ id: ID, _ version: String) {
     switch self {
     case .some(var marked):

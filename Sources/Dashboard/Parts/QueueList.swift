@@ -9,6 +9,7 @@ enum QueueKind: ListKind {
   static var emptyListing: QueueListing { QueueListing() }
   static var filter: any WritableKeyPath<QueueListing, ListFilter> & Sendable { \.filter }
   static var table: FilterTable? { .queue }
+  static var filterHint: String { "words, or state = 'failed' and age > 1h" }
   static func unfiltered(_ listing: QueueListing) -> QueueListing {
     var all = QueueListing()
     all.order = listing.order

@@ -9,6 +9,7 @@ enum RecordKind: ListKind {
   static var emptyListing: RecordListing { RecordListing() }
   static var filter: any WritableKeyPath<RecordListing, ListFilter> & Sendable { \.filter }
   static var table: FilterTable? { nil }
+  static var filterHint: String { "words, title=Buy, count>=5, changed>2026-11-01" }
   static func unfiltered(_ listing: RecordListing) -> RecordListing {
     var all = RecordListing()
     all.order = listing.order
@@ -25,8 +26,11 @@ extension RowList where Kind == RecordKind {
   mutating func act(_ id: CommandID, _ world: World, visible: Int) -> [Step]? {
     switch id {
     case .order:
+      let orders =
+        [.newest, .name]
+        + columns.flatMap { [.field($0, isDescending: false), RecordListing.Order.field($0, isDescending: true)] }
       var next = listing
-      next.order = listing.order == .newest ? .name : .newest
+      next.order = orders[((orders.firstIndex(of: listing.order) ?? -1) + 1) % orders.count]
       list(next)
       return [.notice("Order: \(next.order.name)")]
     case .columns: return [.push(ColumnsScreen(chosen: columns, names: fieldNames(world)))]
@@ -36,11 +40,10 @@ extension RowList where Kind == RecordKind {
         [row.record.key.name, row.record.type, row.record.key.zone, row.record.fields.text].joined(separator: "\t")
       }
     case .export:
-      switch state.marks {
-      case .some(let marked):
-        return [.effect(.export(marked.isEmpty ? .allRecords(listing, except: []) : .records(marked.keys.sorted())))]
-      case .allBut(let others): return [.effect(.export(.allRecords(listing, except: Set(others.keys))))]
+      if case .some(let marked) = state.marks, !marked.isEmpty {
+        return [.effect(.export(.records(marked.keys.sorted())))]
       }
+      return [.effect(.export(.allRecords(listing, except: state.marks.exceptions)))]
     default: return perform(id, world, visible: visible)
     }
   }
@@ -88,8 +91,18 @@ extension RowList where Kind == RecordKind {
   private var fieldColumns: [Table.Column] {
     guard !columns.isEmpty else { return [Table.Column("FIELDS", .flex(7), minimum: 16, priority: 8)] }
     return columns.enumerated().map { place, name in
+      let mark =
+        switch listing.order {
+        case .field(name, let isDescending): isDescending ? " ↓" : " ↑"
+        default: ""
+        }
       // Of columns that do not fit, the last chosen ones are left out first.
-      Table.Column(FieldChanges.shown(name), .flex(3), minimum: 8, priority: place == 0 ? 8 : max(5, 7 - place))
+      return Table.Column(
+        FieldChanges.shown(name) + mark,
+        .flex(3),
+        minimum: 8,
+        priority: place == 0 ? 8 : max(5, 7 - place)
+      )
     }
   }
 
@@ -117,6 +130,8 @@ extension RecordListing.Order {
     switch self {
     case .newest: "newest change first"
     case .name: "by zone and name"
+    case .field(let name, let isDescending):
+      "by \(FieldChanges.shown(name)), \(isDescending ? "descending" : "ascending")"
     }
   }
 }

@@ -13,6 +13,8 @@ protocol ListKind: Sendable {
   static var filter: any WritableKeyPath<Listing, ListFilter> & Sendable { get }
   /// The list whose columns an expression may name; nil: only words.
   static var table: FilterTable? { get }
+  /// Examples of what may be typed, for an empty filter.
+  static var filterHint: String { get }
   /// The listing without its filter, in the same order.
   static func unfiltered(_ listing: Listing) -> Listing
   static func page(_ data: ViewData) -> ListPage<Listing, Row>?
@@ -92,9 +94,10 @@ struct RowList<Kind: ListKind>: Sendable {
     case .mark: state.toggleMark(rows, visible: visible)
     case .markRange:
       switch state.markRange(rows) {
-      case .begun: return [.notice("Range begun; move, then v marks up to there")]
+      case .begun: return [.notice("Range begun; move, then \(world.keys.name(of: .markRange)) marks up to there")]
       case .marked: return []
-      case .unread: return [.failure("The range is too long; filter the list and mark all with a")]
+      case .unread:
+        return [.failure("The range is too long; filter the list and mark all with \(world.keys.name(of: .markAll))")]
       }
     case .markAll: state.toggleAll()
     case .invertMarks: state.invertMarks()
@@ -129,7 +132,9 @@ struct RowList<Kind: ListKind>: Sendable {
 
   /// Copies lines of the marked rows, else of the selected one.
   func copy(_ world: World, line: (Kind.Row) -> String) -> [Step] {
-    guard let rows = chosen(world) else { return [.failure("Too many marked rows to copy; x writes them to a file")] }
+    guard let rows = chosen(world) else {
+      return [.failure("Too many marked rows to copy; \(world.keys.name(of: .export)) writes them to a file")]
+    }
     return rows.isEmpty ? [] : [.effect(.copy(rows.map(line).joined(separator: "\n")))]
   }
 
@@ -166,6 +171,7 @@ struct RowList<Kind: ListKind>: Sendable {
   func prompt(_ world: World) -> Prompt? { filter.prompt(count(world)) }
 
   private func count(_ world: World) -> StyledText {
+    guard !filter.text.isEmpty else { return StyledText(Kind.filterHint, .dim) }
     guard let page = page(world) else { return StyledText("searching…", .dim) }
     let count = Words.count(page.total, "match", "matches")
     return StyledText(page.isCounted ? count : "\(count) so far", .dim)

@@ -98,21 +98,28 @@ extension World {
 struct VerdictLine: Sendable {
   let world: World
 
-  func draw(on grid: inout Grid, in area: Rect) {
+  func draw(on frame: inout Frame, in area: Rect) {
     guard !area.isEmpty else { return }
-    let help = world.help
+    let glyphs = frame.grid.glyphs
     var keys = StyledText([])
-    for hint in help {
+    var targets: [(command: CommandID, cells: Range<Int>)] = []
+    for hint in world.help {
       let one: StyledText = [.init(hint.key.name, .key), .init(" \(hint.label)", .keyLabel)]
       let longer = keys.spans.isEmpty ? one : keys + "  " + one
       // The sentence keeps most of the line.
-      guard longer.cells(in: grid.glyphs) <= area.width / 2 else { break }
+      guard longer.cells(in: glyphs) <= area.width / 2 else { break }
       keys = longer
+      let end = longer.cells(in: glyphs)
+      targets.append((hint.command, end - one.cells(in: glyphs)..<end))
     }
-    let width = keys.cells(in: grid.glyphs)
-    grid.put(keys, in: Rect(x: area.x, y: area.y, width: area.width - 1, height: 1), .trailing)
+    let width = keys.cells(in: glyphs)
+    for (command, cells) in targets {
+      let x = area.maxX - 1 - width + cells.lowerBound
+      frame.note(.command(command), in: Rect(x: x, y: area.y, width: cells.count, height: 1))
+    }
+    frame.grid.put(keys, in: Rect(x: area.x, y: area.y, width: area.width - 1, height: 1), .trailing)
     let room = Rect(x: area.x + 1, y: area.y, width: area.width - width - 3, height: 1)
-    grid.put(StyledText(world.sentence), in: room)
+    frame.grid.put(StyledText(world.sentence), in: room)
   }
 }
 

@@ -15,11 +15,7 @@ struct WholeList<Row: Identifiable & Sendable>: Sendable where Row.ID: Sendable 
   func selected(in rows: [Row]) -> Row? { rows.indices.contains(state.cursor) ? rows[state.cursor] : nil }
 
   /// Follows other rows or another size.
-  ///
-  /// - Parameter staysAtTop: whether a cursor at the top stays there when rows are added above it.
-  mutating func follow(_ rows: [Row], visible: Int, staysAtTop: Bool = false) {
-    state.follow(Self.all(rows), visible: visible, isFocused: !staysAtTop)
-  }
+  mutating func follow(_ rows: [Row], visible: Int) { state.follow(Self.all(rows), visible: visible) }
 
   /// Moves in the list. Returns false if the command does not move.
   mutating func move(by id: CommandID, in rows: [Row], visible: Int) -> Bool {

@@ -57,18 +57,19 @@ struct AccountScreen: Screen {
 
   /// Returns what unsent changes wait for, how many they are, and how the wait ends.
   static func waits(_ status: StoreStatus, _ world: World) -> [(who: String, count: Int, how: String)] {
-    let queue = status.queue
+    let (queue, keys) = (status.queue, world.keys)
     let ready = queue.pending + queue.inFlight - status.savesForApp
     let sending =
       status.driver?.isLive == true || world.syncing != .off
-      ? "they are sent by themselves" : "no process is syncing; s or S sends them"
+      ? "they are sent by themselves"
+      : "no process is syncing; \(keys.name(of: .syncOnce)) or \(keys.name(of: .keepSyncing)) sends them"
     let all = [
-      ("You", queue.failed, "failed; ! on the overview shows them"),
-      ("You", queue.conflicts - status.conflictsForApp, "conflicts; c resolves them"),
+      ("You", queue.failed, "failed; \(keys.name(of: .problems)) on the overview shows them"),
+      ("You", queue.conflicts - status.conflictsForApp, "conflicts; \(keys.name(of: .conflicts)) resolves them"),
       ("The app", status.savesForApp + status.conflictsForApp, "its process has to run, or cktop sync --without-app"),
-      ("A retry", queue.waiting, "retrying by themselves; f tries now"),
-      ("A resume", queue.paused, "paused one by one; P in the queue resumes them"),
-      ("The next sync", ready, status.isPaused ? "everything is paused; p resumes" : sending),
+      ("A retry", queue.waiting, "retrying by themselves; \(keys.name(of: .flush)) tries now"),
+      ("A resume", queue.paused, "paused one by one; \(keys.name(of: .pauseThese)) in the queue resumes them"),
+      ("The next sync", ready, status.isPaused ? "everything is paused; \(keys.name(of: .pauseAll)) resumes" : sending),
     ]
     return all.filter { $0.1 > 0 }.map { (who: $0.0, count: $0.1, how: $0.2) }
   }
@@ -77,12 +78,17 @@ struct AccountScreen: Screen {
     switch world.verdict {
     case .wrongAccount: [world.sentence, "Use the credential of the store's user, or another store (--store)."]
     case .signedOut:
-      [world.sentence] + (world.signInURL.map { ["Sign in at \($0) (y copies it)."] } ?? []) + [
-        "Unsent changes are kept in the store and follow after you have signed in."
-      ]
+      [world.sentence] + (world.signInURL.map { ["Sign in at \($0) (\(world.keys.name(of: .copy)) copies it)."] } ?? [])
+        + [
+          "Unsent changes are kept in the store and follow after you have signed in."
+        ]
     case .blocked(.quota):
       [world.sentence, "Free space in the user's iCloud, or let the user buy more; saves follow by themselves."]
-    case .blocked: [world.sentence, "Give the user or the key the permission in the CloudKit console; then press f."]
+    case .blocked:
+      [
+        world.sentence,
+        "Give the user or the key the permission in the CloudKit console; then press \(world.keys.name(of: .flush)).",
+      ]
     default: status.accountProblem == nil && status.quotaProblem == nil ? ["Nothing is wrong with the account."] : []
     }
   }

@@ -137,10 +137,16 @@ struct ConflictsScreen: Screen {
     field = min(field + 1, conflict.fields.count - 1)
   }
 
+  private static func undecided(_ keys: KeyMap) -> String {
+    func names(_ ids: CommandID...) -> String { ids.map(keys.name).joined(separator: ", ") }
+    return "Choose a side first for every field (\(names(.fieldLocal, .fieldServer, .fieldBase))), "
+      + "or for all at once (\(names(.allLocal, .allServer, .allBase)))"
+  }
+
   private func isDecided(_ conflict: Conflict) -> Bool { sides(conflict).count == conflict.fields.count }
 
   private mutating func resolve(_ conflict: Conflict, _ all: [Conflict]) -> [Step] {
-    guard isDecided(conflict) else { return [.failure("Choose a side for every field first: l, s or b, or L, S or B")] }
+    guard isDecided(conflict) else { return [] }
     resolved[conflict.id] = conflict.version
     let index = all.firstIndex { $0.id == conflict.id } ?? 0
     let rest = (all[index...] + all[..<index]).filter { $0.id != conflict.id }
@@ -150,7 +156,7 @@ struct ConflictsScreen: Screen {
   }
 
   private func resolveAlike(_ conflict: Conflict, _ all: [Conflict]) -> [Step] {
-    guard isDecided(conflict) else { return [.failure("Choose a side for every field first: l, s or b, or L, S or B")] }
+    guard isDecided(conflict) else { return [] }
     let alike = Self.alike(conflict, all)
     let versions = Dictionary(uniqueKeysWithValues: alike.map { ($0.id, $0.version) })
     return [.push(Question(.resolveAlike(versions, fields: sides(conflict), type: conflict.type)))]
@@ -173,7 +179,7 @@ struct ConflictsScreen: Screen {
     }
     switch id {
     case .nextConflict, .previousConflict: return open(world).count > 1 ? .now : .no("This is the only conflict")
-    case .resolve, .allAlike: return isDecided(conflict) ? .now : .no("Choose a side for every field first")
+    case .resolve, .allAlike: return isDecided(conflict) ? .now : .no(Self.undecided(world.keys))
     default: return .now
     }
   }
@@ -243,7 +249,8 @@ struct ConflictsScreen: Screen {
     let first = max(0, field - max(1, parts[1].height - 1) + 1)
     FieldTable(rows, offset: first, selection: field, isFocused: true).draw(on: &grid, in: parts[1])
     for (line, text) in will.enumerated() { grid.put(text, in: parts[2].row(line + 1)) }
-    let hint = StyledText("What differs inside a long value is highlighted; w shows the values in full.", .dim)
+    let whole = world.keys.name(of: .wholeValue)
+    let hint = StyledText("What differs inside a long value is highlighted; \(whole) shows the values in full.", .dim)
     grid.put(hint, in: parts[3].row(1))
   }
 

@@ -121,12 +121,15 @@ struct EditScreen: Screen {
       return [.effect(.give(.edit(id, assignments, version: version)))]
     case .wholeValue:
       guard let field else { return [] }
-      let values = [("Local", field.local, StyleRole.local), ("Server", field.server, StyleRole.server)]
+      var values = [("Local", field.local, StyleRole.local), ("Server", field.server, .server)]
+      if let edit = edits[field.id] {
+        values.insert(("Edited", (try? edit.value(knownType: field.knownType)) ?? nil, .ok), at: 0)
+      }
       return [.push(ValueScreen(field.id, values.map { ($0.0, $0.1?.text ?? "–", $0.2) }))]
     case .back:
       guard edits.isEmpty || hasWarned else {
         hasWarned = true
-        let save = world.keys.key(of: .saveEdit).name
+        let save = world.keys.name(of: .saveEdit)
         return [.failure("\(save) saves the edits and sends the change again; Esc drops them now")]
       }
       return [.pop]

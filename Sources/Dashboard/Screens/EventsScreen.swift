@@ -3,90 +3,75 @@ import CloudSync
 import Facts
 import TerminalUI
 
+/// The events of the log, newest first, as a list.
+enum EventKind: ListKind {
+  static var emptyListing: EventListing { EventListing() }
+  static var filter: any WritableKeyPath<EventListing, ListFilter> & Sendable { \.filter }
+  static var table: FilterTable? { .events }
+  static var filterHint: String { "words, or kind = 'error' and age < 1h" }
+  static func unfiltered(_ listing: EventListing) -> EventListing { EventListing() }
+  static func page(_ data: ViewData) -> ListPage<EventListing, EventRow>? { data.events }
+  static func version(of row: EventRow) -> String { "" }
+}
+
 /// The log of what happened, newest first. At the top it follows new events; further down the cursor stays with its event.
 struct EventsScreen: Screen {
-  private var list = WholeList<EventRow>()
-  private var filter = FilterInput()
-  private var listing = EventListing()
+  private var list = RowList<EventKind>()
 
   var title: String? { "Events" }
-  var scopes: KeyScope { [.everywhere, .moving, .filtering, .events, .syncing, .opening, .copying, .closing] }
+  var scopes: KeyScope { [.everywhere, .moving, .list, .events, .syncing, .opening, .copying, .closing] }
 
   /// The events that are read at most; a filter finds those before them.
   private static let limit = 500
 
   func wants(_ world: World) -> ViewScope {
     var scope = ViewScope()
-    scope.events = ListPart(listing, limit: Self.limit)
-    if SplitLayout(world.body).inspector != nil { scope.operation = selected(world)?.operation }
+    scope.events = ListPart(list.listing, limit: Self.limit)
+    if SplitLayout(world.body).inspector != nil { scope.operation = list.selected(world)?.operation }
     return scope
   }
 
-  private func page(_ world: World) -> ListPage<EventListing, EventRow>? {
-    world.data.events.flatMap { $0.listing == listing ? $0 : nil }
-  }
-
-  private func rows(_ world: World) -> [EventRow] { page(world)?.rows ?? [] }
-  private func selected(_ world: World) -> EventRow? { list.selected(in: rows(world)) }
   private func visible(_ world: World) -> Int { Table.visibleRows(in: Box.inside(SplitLayout(world.body).list)) }
 
-  func isWaiting(_ world: World) -> Bool { page(world) == nil && world.readFailure == nil }
+  func isWaiting(_ world: World) -> Bool { list.isWaiting(world) }
+  mutating func type(_ key: Key, _ world: World) -> [Step]? { list.type(key) }
+  func prompt(_ world: World) -> Prompt? { list.prompt(world) }
 
-  mutating func follow(_ world: World) {
-    guard page(world) != nil else { return }
-    list.follow(rows(world), visible: visible(world), staysAtTop: true)
-  }
+  mutating func follow(_ world: World) { list.follow(world, visible: visible(world), isFocused: false) }
 
   mutating func select(_ row: Int, in pane: Pane?, _ world: World) -> Bool {
-    list.select(row, in: rows(world), visible: visible(world))
+    list.select(row, world, visible: visible(world))
   }
 
   mutating func perform(_ id: CommandID, _ world: World) -> [Step] {
-    if list.move(by: id, in: rows(world), visible: visible(world)) { return [] }
     switch id {
-    case .filter: filter.begin()
-    case .problems: setFilter(listing.filter == Self.problems ? "" : Self.problemsText)
-    case .back where listing.filter != .none: setFilter("")
-    case .back: return [.pop]
-    case .open: return selected(world)?.operation.map { [.push(OperationScreen($0))] } ?? []
-    case .copy: return selected(world).map { [.effect(.copy(Self.line($0, world)))] } ?? []
-    default: break
+    case .problems: list.setFilter(list.filter.text == Self.problems ? "" : Self.problems)
+    case .back: return list.clear() ? [] : [.pop]
+    case .open: return list.selected(world)?.operation.map { [.push(OperationScreen($0))] } ?? []
+    case .copy: return list.copy(world) { Self.line($0, world) }
+    case .export:
+      if case .some(let marked) = list.state.marks, !marked.isEmpty {
+        return list.chosen(world).map { [.effect(.export(.events($0)))] }
+          ?? [
+            .failure(
+              "A marked event is no longer in the list; filter it and mark all with \(world.keys.name(of: .markAll))"
+            )
+          ]
+      }
+      return [.effect(.export(.allEvents(list.listing, except: list.state.marks.exceptions)))]
+    default: return list.perform(id, world, visible: visible(world)) ?? []
     }
     return []
   }
 
-  private static let problemsText = "kind in ('error', 'failed', 'conflict', 'delivery')"
-  private static let problems = try? ListFilter.parse(problemsText, of: .events).get()
-
-  private mutating func setFilter(_ text: String) {
-    guard let filter = filter.set(text, of: .events), filter != listing.filter else { return }
-    listing.filter = filter
-    list = WholeList()
-  }
-
-  mutating func type(_ key: Key, _ world: World) -> [Step]? {
-    switch filter.type(key) {
-    case .ignored: return nil
-    case .handled: break
-    case .changed(let text): setFilter(text)
-    }
-    return []
-  }
-
-  func prompt(_ world: World) -> Prompt? {
-    filter.prompt(StyledText(page(world).map { "\(Self.count($0)) matching" } ?? "searching…", .dim))
-  }
-
-  private static func count(_ page: ListPage<EventListing, EventRow>) -> String {
-    Format.number(page.total) + (page.isCounted ? "" : "+")
-  }
+  private static let problems = "kind in ('error', 'failed', 'conflict', 'delivery')"
 
   func availability(of id: CommandID, _ world: World) -> Availability {
     switch id {
     case .open:
-      guard let event = selected(world) else { return .no("No event is selected") }
+      guard let event = list.selected(world) else { return .no("No event is selected") }
       return event.operation == nil ? .no("This event is not about one operation") : .now
-    case .copy: return selected(world) == nil ? .no("No event is selected") : .now
+    case .copy, .mark: return list.selected(world) == nil ? .no("No event is selected") : .now
     default: return .now
     }
   }
@@ -100,9 +85,8 @@ struct EventsScreen: Screen {
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     let layout = SplitLayout(area)
-    let page = page(world)
-    let follows = list.cursor == 0 ? "following  " : ""
-    let note = filter.note + StyledText(follows + (page.map(Self.count) ?? ""), .dim)
+    let follows = list.state.cursor == 0 && list.page(world) != nil
+    let note = list.note(world) + StyledText(follows ? "  following" : "", .dim)
     Box(title: "Events", note: note, isFocused: true).draw(on: &frame.grid, in: layout.list)
     let inside = Box.inside(layout.list)
     let isWide = inside.width >= 100
@@ -110,8 +94,8 @@ struct EventsScreen: Screen {
       Table.Column("TIME", .fixed(isWide ? 15 : 8)), Table.Column("KIND", .fixed(9)), Table.Column("EVENT", .flexible),
       Table.Column("BY", .fixed(14), minimum: isWide ? 14 : 400),
     ]
-    let empty = listing.filter == .none ? "Nothing has happened yet" : "No event matches; Esc shows all"
-    list.table(columns, page?.rows, world, visible: Table.visibleRows(in: inside), empty: empty) { event in
+    let empty = list.listing.filter == .none ? "Nothing has happened yet" : "No event matches; Esc shows all"
+    list.table(columns, world, isFocused: true, empty: empty, visible: Table.visibleRows(in: inside)) { event in
       let role = EventLine.role(event)
       return Table.Row([
         StyledText(isWide ? world.time(event.at) : world.short(event.at), .dim), StyledText(event.kind, role),
@@ -120,7 +104,7 @@ struct EventsScreen: Screen {
     }.draw(on: &frame, in: inside)
     guard let area = layout.inspector else { return }
     Box(title: "Event").draw(on: &frame.grid, in: area)
-    guard let event = selected(world) else { return }
+    guard let event = list.selected(world) else { return }
     EventInspector(event, world).draw(on: &frame.grid, in: Box.text(area), selection: nil, offset: 0)
   }
 }

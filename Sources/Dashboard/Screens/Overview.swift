@@ -115,7 +115,7 @@ struct Overview: Screen {
     let layout = layout(world)
     // Which height the lists get is not known before the first reading, and a border that moves is drawn twice.
     let isLoading = world.status == nil && world.readFailure == nil
-    VerdictLine(world: world).draw(on: &frame.grid, in: layout.verdict)
+    VerdictLine(world: world).draw(on: &frame, in: layout.verdict)
     for pane in Pane.allCases {
       guard let place = layout.panes[pane] else { continue }
       if isLoading, pane == .queue || pane == .records {

@@ -35,7 +35,7 @@ struct PaletteScreen: Screen {
   }
 
   private func faults(_ world: World) -> [Entry] {
-    let key = world.keys.key(of: .demo).name
+    let key = world.keys.name(of: .demo)
     return world.faults.map { fault in
       let name = "fault: \(fault.label)"
       return Entry(name: name, key: "\(key) \(fault.key)", help: "Inject this fault", step: .fault(fault.key))

@@ -105,9 +105,10 @@ struct Question: Screen {
 
   func draw(on frame: inout Frame, in area: Rect, _ world: World) {
     let keys = [KeyHints.Hint("Enter", "no"), KeyHints.Hint("y", "yes")]
-    frame.grid.draw(
-      Dialog(title: StyledText(title), message: StyledText(text(world)).oneLine, keys: keys, defaultKey: 0),
-      in: area
-    )
+    let dialog = Dialog(title: StyledText(title), message: StyledText(text(world)).oneLine, keys: keys, defaultKey: 0)
+    frame.grid.draw(dialog, in: area)
+    for (command, place) in zip([CommandID.no, .yes], dialog.keyPlaces(in: area, frame.grid.glyphs)) {
+      frame.note(.command(command), in: place)
+    }
   }
 }

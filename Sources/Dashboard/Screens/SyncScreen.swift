@@ -86,7 +86,8 @@ struct SyncScreen: Screen {
     }
     for wait in status.throttles.sorted(by: { $0.until < $1.until }) {
       let since = wait.since.map { ", since \(world.time($0))" } ?? ""
-      let who = wait.isOwn ? "our own back-off; f tries now" : "asked for by the server"
+      let who =
+        wait.isOwn ? "our own back-off; \(world.keys.name(of: .flush)) tries now" : "asked for by the server"
       lines.append(
         line(
           "until \(world.time(wait.until))",
@@ -103,12 +104,13 @@ struct SyncScreen: Screen {
     if zones?.isEmpty != false { lines.append(StyledText(zones == nil ? "loading…" : "No zones yet", .dim)) }
     for zone in zones ?? [] {
       let unsent = world.unsent(in: zone.key)
+      let progress = world.progress(of: zone).map { ", \($0.plain)" } ?? ""
       let fetched = zone.lastFetchAt.map { "fetched \(world.time($0))" } ?? "never fetched"
       let waits = unsent > 0 ? ", \(Format.number(unsent)) unsent" : ""
       lines.append(
         line(
           zone.key.zone,
-          "\(Words.count(zone.records, "record")), \(fetched)\(waits)\(zone.isPaused ? ", paused" : "")"
+          "\(Words.count(zone.records, "record")), \(fetched)\(progress)\(waits)\(zone.isPaused ? ", paused" : "")"
         )
       )
     }
@@ -130,6 +132,16 @@ struct SyncScreen: Screen {
 }
 
 extension World {
+  /// How far the fetch of a zone is; nil if there is nothing to fetch.
+  func progress(of zone: ZoneRow) -> StyledText? {
+    guard let fetch = zone.fetch, zone.state == "ready" else { return nil }
+    let what = fetch.isOfAll ? "all" : "changes"
+    let soFar = fetch.fetched > 0 ? ", \(Format.number(fetch.fetched)) so far" : ""
+    let isSyncing = status?.driver?.isLive == true || syncing != .off
+    return isSyncing
+      ? StyledText("fetching \(what)\(soFar)", .active) : StyledText("\(what) to fetch\(soFar)", .warning)
+  }
+
   /// The number of unsent changes in a zone.
   func unsent(in zone: ZoneKey) -> Int {
     (status?.queue.parts ?? []).reduce(0) { $1.zone == zone ? $0 + $1.count : $0 }

@@ -101,7 +101,9 @@ struct DroppedInspector: Inspector {
   }
 
   private func effect(_ record: RecordDetail?) -> String {
-    if change.conflict != nil { return "u opens the conflict again, unless the server has its old values back." }
-    return change.kind == .delete ? "u deletes the record on the server." : "u sends these values as a change made now."
+    let key = world.keys.name(of: .restore)
+    if change.conflict != nil { return "\(key) opens the conflict again, unless the server has its old values back." }
+    return change.kind == .delete
+      ? "\(key) deletes the record on the server." : "\(key) sends these values as a change made now."
   }
 }

@@ -79,7 +79,7 @@ struct ZonesScreen: Screen {
       let unsent = world.unsent(in: zone.key)
       let name = zone.key.owner.isEmpty ? zone.key.zone : "\(zone.key.zone) of \(world.user(zone.key.owner))"
       return Table.Row([
-        StyledText(name, .strong), state(zone), StyledText(Format.number(zone.records)),
+        StyledText(name, .strong), state(zone, world), StyledText(Format.number(zone.records)),
         StyledText(Format.number(unsent), unsent > 0 ? .pending : .dim),
         StyledText(zone.lastFetchAt.map { world.time($0) } ?? "never", .dim),
         StyledText(zone.tokenAt.map { world.time($0) } ?? "none", .dim),
@@ -87,14 +87,15 @@ struct ZonesScreen: Screen {
     }.draw(on: &frame, in: inside)
   }
 
-  private func state(_ zone: ZoneRow) -> StyledText {
+  private func state(_ zone: ZoneRow, _ world: World) -> StyledText {
     if let held = zone.held {
       let what =
         held.isWholeZone ? "the server deleted the zone" : "the server deleted \(Words.count(held.records, "record"))"
-      return StyledText("■ \(what); a accepts, r restores", .error)
+      let (accept, restore) = (world.keys.name(of: .acceptDeletions), world.keys.name(of: .restoreDeletions))
+      return StyledText("■ \(what); \(accept) accepts, \(restore) restores", .error)
     }
     if zone.isPaused { return StyledText("◆ paused", .warning) }
-    if zone.isFetchedFromStart { return StyledText("● fetching all records", .active) }
+    if let fetch = world.progress(of: zone) { return fetch }
     switch zone.state {
     case "ready": return StyledText("● ok", .ok)
     case "deleted": return StyledText("deleted on the server", .dim)

@@ -41,19 +41,28 @@ public struct Dialog: Widget {
     let inside = frame.inset(horizontally: 2, vertically: 1)
     let text = Rect(x: inside.x, y: inside.y, width: inside.width, height: inside.height - 2)
     grid.draw(TextView([message.castingText(to: .dialog).on(.dialog)]), in: text)
-    drawKeys(on: &grid, in: inside.row(inside.height - 1))
+    let line = keyTexts.reduce(StyledText([])) { $0.spans.isEmpty ? $1 : $0 + " " + $1 }
+    grid.put(line.on(.dialog), in: inside.row(inside.height - 1), .centre)
   }
 
-  private func drawKeys(on grid: inout Grid, in area: Rect) {
-    guard !area.isEmpty else { return }
-    let texts = keys.enumerated().map { index, hint -> StyledText in
+  /// The cells of the answers when the dialog is drawn in `area`.
+  public func keyPlaces(in area: Rect, _ glyphs: GlyphSet = .unicode) -> [Rect] {
+    let inside = frame(in: area, glyphs).inset(horizontally: 2, vertically: 1)
+    let widths = keyTexts.map { $0.cells(in: glyphs) }
+    var x = inside.x + max(0, inside.width - widths.reduce(widths.count - 1, +)) / 2
+    return widths.map { width in
+      defer { x += width + 1 }
+      return Rect(x: x, y: inside.maxY - 1, width: max(0, min(width, inside.maxX - x)), height: 1)
+    }
+  }
+
+  private var keyTexts: [StyledText] {
+    keys.enumerated().map { index, hint -> StyledText in
       let isDefault = index == defaultKey
       return [
         .init(isDefault ? "[" : " ", .key), .init(hint.key, .key),
         .init(" \(hint.label)", isDefault ? .strong : .dialog), .init(isDefault ? "]" : " ", .key),
       ]
     }
-    let line = texts.reduce(StyledText([])) { $0.spans.isEmpty ? $1 : $0 + " " + $1 }
-    grid.put(line.on(.dialog), in: area, .centre)
   }
 }

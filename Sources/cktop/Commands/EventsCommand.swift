@@ -86,7 +86,7 @@ struct EventsCommand: Verb {
 }
 
 extension EventRow {
-  fileprivate var json: JSONObject {
+  var json: JSONObject {
     [
       "id": .integer(id), "at": .time(at), "kind": .text(kind), "text": .text(message),
       "operation": .optional(operation), "zone": .optional(zone), "by": .optional(actor),

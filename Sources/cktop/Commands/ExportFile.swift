@@ -28,6 +28,10 @@ struct ExportFile {
       try file.write(try reader.view { try $0.operationIDs(of: listing) }.filter { !except.contains($0) })
     case .records(let keys): try file.write(keys)
     case .allRecords(let listing, let except): try file.write(listing, except)
+    case .events(let events): file.add(events.map(\.json))
+    case .allEvents(let listing, let except):
+      // The log has a bound for each kind.
+      file.add(try reader.view { try $0.events(listing, limit: nil) }.filter { !except.contains($0.id) }.map(\.json))
     }
     return "Wrote \(Words.count(file.lines, "line")) to \(file.path)"
   }
@@ -40,6 +44,7 @@ struct ExportFile {
       switch export {
       case .operations, .allOperations: "queue"
       case .records, .allRecords: "records"
+      case .events, .allEvents: "events"
       }
     let name = "cktop-\(kind)-\(formatter.string(from: Date())).ndjson"
     path = URL(fileURLWithPath: FileManager.default.currentDirectoryPath).appending(path: name).path
@@ -69,15 +74,8 @@ struct ExportFile {
 
   /// In one transaction, so that records added or removed meanwhile do not shift the others.
   private mutating func write(_ listing: CloudSync.RecordListing, _ except: Set<RecordKey>) throws {
-    let page = 5_000
     try reader.view { view in
-      var offset = 0
-      while true {
-        let rows = try view.records(listing, offset: offset, limit: page).rows
-        add(rows.filter { !except.contains($0.record.key) }.map(\.json))
-        guard rows.count == page else { return }
-        offset += rows.count
-      }
+      try view.eachRecords(of: listing) { rows in add(rows.filter { !except.contains($0.record.key) }.map(\.json)) }
     }
   }
 

@@ -40,10 +40,12 @@ struct ListFilterTests {
   @Test(
     arguments: [
       ("", .none), ("title=Buy milk", .words(["title=Buy", "milk"])),
-      ("state = 'failed'", .error(column: 1)), ("a like b", .error(column: 1)), ("= b", .words(["=", "b"])),
+      ("state = 'failed'", .words(["state=failed"])), ("title = 'Buy milk' now", .words(["title=Buy milk", "now"])),
+      ("count >= 5 a != b", .words(["count>=5", "a!=b"])), ("it's 'here'", .words(["it's", "'here'"])),
+      ("wow ! now", .words(["wow", "!", "now"])), ("title='Buy", .words(["title=Buy"])), ("= b", .words(["=b"])),
     ] as [(String, Meaning)]
   )
-  func `records are found by words, and an expression is an error`(_ text: String, _ meaning: Meaning) {
+  func `records are found by words, and by comparisons with or without spaces`(_ text: String, _ meaning: Meaning) {
     #expect(Self.meaning(text, of: nil) == meaning)
   }
 

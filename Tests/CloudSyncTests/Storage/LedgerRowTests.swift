@@ -174,7 +174,7 @@ import Testing
       }
       try ledger.removeEvents(kind: "zone", keeping: 2)
       #expect(
-        try ledger.events(matching: EventQuery(now: 0), after: 0, limit: 9).map(\.event) == [
+        try ledger.events(matching: ListQuery(now: 0), after: 0, limit: 9).map(\.event) == [
           .zoneDeleted(zone: "5"), .zoneDeleted(zone: "4"),
         ]
       )

@@ -7,7 +7,7 @@ extension Ledger {
 
   /// The number of operations that match.
   func operationCount(matching filter: QueueFilter?, now: Int64) throws -> Int {
-    let (sql, arguments) = Self.condition(QueueQuery(filter: filter, now: now))
+    let (sql, arguments) = Self.condition(ListQuery(filter: filter, now: now))
     let isCounted = filter?.isCounted ?? true
     let source =
       isCounted
@@ -25,7 +25,7 @@ extension Ledger {
     now: Int64,
     shown: (QueueRow) throws -> QueueRow
   ) throws -> [QueueRow] {
-    let (sql, arguments) = Self.condition(QueueQuery(filter: filter, now: now))
+    let (sql, arguments) = Self.condition(ListQuery(filter: filter, now: now))
     let statement = try list(
       "SELECT \(QueueRow.columns) FROM operations WHERE id > ? AND \(sql ?? "1") ORDER BY id LIMIT ?",
       isUsual: sql == nil
@@ -55,8 +55,7 @@ extension Ledger {
   /// The SQL condition of a query; nil if it matches the whole queue.
   ///
   /// - Parameter usesIndexes: whether it may find rows by itself, and not only be checked for rows at hand.
-  static func condition(_ query: QueueQuery, usesIndexes: Bool = true) -> (sql: String?, arguments: StatementArguments)
-  {
+  static func condition(_ query: ListQuery, usesIndexes: Bool = true) -> (sql: String?, arguments: StatementArguments) {
     var conditions: [String] = []
     var arguments = StatementArguments()
     if let filter = query.filter {
@@ -93,7 +92,7 @@ extension Ledger {
   /// Failed and retrying operations by cause, the most frequent first.
   ///
   /// - Parameter states: only operations in these states; empty: in any.
-  func causes(matching query: QueueQuery, in states: Set<OperationState> = []) throws -> [QueueCause] {
+  func causes(matching query: ListQuery, in states: Set<OperationState> = []) throws -> [QueueCause] {
     let (sql, arguments) = Self.condition(query)
     let shown = [OperationState.failed, .waiting].filter { states.isEmpty || states.contains($0) }
     return try Row.fetchAll(
@@ -132,7 +131,7 @@ extension Ledger {
     limit: Int? = nil,
     now: Int64
   ) throws -> [Int64] {
-    var (sql, arguments) = Self.condition(QueueQuery(filter: filter, now: now))
+    var (sql, arguments) = Self.condition(ListQuery(filter: filter, now: now))
     if let state {
       sql = ["state = ?", sql].compactMap(\.self).joined(separator: " AND ")
       arguments = [state.rawValue] + arguments

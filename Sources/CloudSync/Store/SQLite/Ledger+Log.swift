@@ -125,7 +125,7 @@ extension Ledger {
   /// The newest events that match, newest first.
   ///
   /// - Parameter id: only events after this one.
-  func events(matching query: EventQuery, after id: Int64, limit: Int?) throws -> [EventRow] {
+  func events(matching query: ListQuery, after id: Int64, limit: Int?) throws -> [EventRow] {
     let filter = query.filter.map { SQLCondition($0, now: query.now) }
     let shown = "eventWords(kind, message) || ' ' || kind || ' ' || coalesce(zone, '') || ' ' || coalesce(actor, '')"
     let conditions =

@@ -307,7 +307,7 @@ extension Ledger {
   /// Those of these operations that match a query and are in one of these states, in the same order.
   func operationIDs(
     among ids: [Int64],
-    matching query: QueueQuery,
+    matching query: ListQuery,
     in states: Set<OperationState> = Set(OperationState.allCases)
   ) throws -> [Int64] {
     let (sql, arguments) = Self.condition(query)

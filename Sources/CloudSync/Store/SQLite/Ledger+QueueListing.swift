@@ -5,7 +5,7 @@ import GRDB
 extension Ledger {
   /// The number of operations that a listing shows, by state.
   func counts(of listing: QueueListing, now: Int64) throws -> [OperationState: Int] {
-    let (sql, arguments) = Self.condition(QueueQuery(listing.filter, now: now))
+    let (sql, arguments) = Self.condition(ListQuery(listing.filter, now: now))
     let source =
       if case .expression(let filter, _) = listing.filter, !filter.isCounted {
         "SELECT state, count(*) AS number FROM operations WHERE \(sql ?? "1")"
@@ -28,7 +28,7 @@ extension Ledger {
   func operationIDs(of listing: QueueListing, _ counts: [OperationState: Int], offset: Int, limit: Int, now: Int64)
     throws -> [Int64]
   {
-    let query = QueueQuery(listing.filter, now: now)
+    let query = ListQuery(listing.filter, now: now)
     var (ids, skipped) = ([Int64](), offset)
     for states in listing.parts {
       let count = states.reduce(0) { $0 + (counts[$1] ?? 0) }
@@ -53,7 +53,7 @@ extension Ledger {
       let (sql, arguments) = Self.sql(
         states,
         "id",
-        QueueQuery(listing.filter, now: now),
+        ListQuery(listing.filter, now: now),
         isDescending: listing.isDescending
       )
       return try Int64.fetchAll(list(sql, isUsual: false), arguments: arguments)
@@ -61,7 +61,7 @@ extension Ledger {
   }
 
   /// Reads operations in states, in the order of their numbers: a merge of the index's ranges, without sorting.
-  private static func sql(_ states: [OperationState], _ columns: String, _ query: QueueQuery, isDescending: Bool)
+  private static func sql(_ states: [OperationState], _ columns: String, _ query: ListQuery, isDescending: Bool)
     -> (String, StatementArguments)
   {
     let (condition, arguments) = condition(query)
@@ -75,7 +75,7 @@ extension Ledger {
   /// The next operations in states in the order of their numbers, each with whether it matches.
   func slice(
     _ states: [OperationState],
-    _ query: QueueQuery,
+    _ query: ListQuery,
     after id: Int64?,
     isDescending: Bool,
     limit: Int
@@ -101,7 +101,7 @@ extension Ledger {
   }
 }
 
-extension QueueQuery {
+extension ListQuery {
   init(_ filter: ListFilter, now: Int64) {
     self.init(now: now)
     switch filter {

@@ -99,7 +99,7 @@ extension Ledger {
     _ words: [RecordWord],
     after position: RecordPosition,
     limit: Int,
-    _ found: (RecordPlace) -> Void
+    _ found: (RecordPlace, MirrorRecord) -> Void
   ) throws -> (count: Int, last: RecordPosition) {
     let texts = words.flatMap(\.storedTexts)
     let stored = "name || ' ' || type || ' ' || zone || ' ' || fields || ' ' || coalesce(changes, '')"
@@ -121,7 +121,7 @@ extension Ledger {
       let record = try RecordRow(row: row).record
       guard words.allSatisfy({ $0.isIn(record) }) else { continue }
       let mirror: Int64? = part == .unsent ? nil : row["mirror"]
-      found(mirror.map(RecordPlace.mirror) ?? .operation(row["operationId"]))
+      found(mirror.map(RecordPlace.mirror) ?? .operation(row["operationId"]), record)
     }
     return (count, last)
   }

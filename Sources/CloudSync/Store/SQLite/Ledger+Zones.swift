@@ -14,18 +14,18 @@ extension Ledger {
     try run(
       """
       INSERT INTO zones(zone, owner, state, createdHere, needsFetch, token, tokenAt, lastFetchAt, epoch, readingAll,
-        served, heldSince, lossesSince, lossesOf, losses, supersededThrough)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        fetched, served, heldSince, lossesSince, lossesOf, losses, supersededThrough)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT(zone, owner) DO UPDATE SET
         state = excluded.state, createdHere = excluded.createdHere, needsFetch = excluded.needsFetch,
         token = excluded.token, tokenAt = excluded.tokenAt, lastFetchAt = excluded.lastFetchAt, epoch = excluded.epoch,
-        readingAll = excluded.readingAll, served = excluded.served, heldSince = excluded.heldSince,
+        readingAll = excluded.readingAll, fetched = excluded.fetched, served = excluded.served, heldSince = excluded.heldSince,
         lossesSince = excluded.lossesSince, lossesOf = excluded.lossesOf, losses = excluded.losses,
         supersededThrough = excluded.supersededThrough
       """,
       [
         zone.key.zone, zone.key.owner, zone.state.rawValue, zone.createdHere, zone.needsFetch, zone.token, zone.tokenAt,
-        zone.lastFetchAt, zone.epoch, zone.readingAll, zone.served, zone.heldSince,
+        zone.lastFetchAt, zone.epoch, zone.readingAll, zone.fetched, zone.served, zone.heldSince,
         zone.losses?.since, zone.losses?.records, zone.losses?.deleted, zone.supersededThrough,
       ]
     )
@@ -122,15 +122,19 @@ extension Ledger {
       zone.epoch += 1
       zone.readingAll = true
       zone.needsFetch = true
+      zone.fetched = 0
     }
   }
 
   /// Stores the token up to which changes were fetched; at the end of the change feed the zone is current.
-  func setToken(_ key: ZoneKey, _ token: String?, atEnd: Bool, now: Int64) throws {
+  ///
+  /// - Parameter fetched: the number of changes in the page.
+  func setToken(_ key: ZoneKey, _ token: String?, fetched: Int, atEnd: Bool, now: Int64) throws {
     try change(key) { zone in
       zone.token = token ?? zone.token
       zone.tokenAt = now
       zone.lastFetchAt = now
+      zone.fetched = atEnd ? 0 : zone.fetched + fetched
       guard atEnd else { return }
       zone.needsFetch = false
       zone.readingAll = false
@@ -163,6 +167,7 @@ extension Ledger {
       zone.tokenAt = nil
       zone.needsFetch = false
       zone.readingAll = false
+      zone.fetched = 0
       zone.heldSince = heldSince
       if heldSince == nil { zone.losses = nil }
     }

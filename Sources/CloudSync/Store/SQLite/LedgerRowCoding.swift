@@ -137,6 +137,7 @@ extension KnownZone {
     lastFetchAt = row["lastFetchAt"]
     epoch = row["epoch"]
     readingAll = row["readingAll"]
+    fetched = row["fetched"]
     served = row["served"]
     heldSince = row["heldSince"]
     heldNumber = row["heldNumber"]

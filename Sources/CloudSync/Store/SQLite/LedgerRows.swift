@@ -30,6 +30,8 @@ package struct KnownZone: Hashable, Sendable {
   /// Incremented by each full fetch; records not seen in the current epoch were deleted on the server.
   package var epoch: Int64 = 0
   package var readingAll = false
+  /// The changes that the unfinished fetch has read; 0 if none is unfinished.
+  package var fetched = 0
   /// The number of the last request for the zone: the lowest is next.
   package var served: Int64 = 0
   /// The start of the hold on deletions of records or of the zone itself.
@@ -207,17 +209,9 @@ package struct TypeOrder: Hashable, Sendable {
 }
 
 /// A query for the queue list.
-package struct QueueQuery: Hashable, Sendable {
+package struct ListQuery: Hashable, Sendable {
   package var filter: QueueFilter?
   /// Texts that all have to be in what lists show of an operation.
-  package var words: [String] = []
-  package var now: Int64
-}
-
-/// Which events a list shows.
-package struct EventQuery: Hashable, Sendable {
-  package var filter: QueueFilter?
-  /// Texts that all have to be in what lists show of an event.
   package var words: [String] = []
   package var now: Int64
 }

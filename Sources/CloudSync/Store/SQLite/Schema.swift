@@ -47,6 +47,10 @@ enum Schema {
     migrator.registerMigration("23 places") { try $0.execute(sql: places) }
     migrator.registerMigration("24 lists") { try $0.execute(sql: lists) }
     migrator.registerMigration("25 conflicts") { try $0.execute(sql: "ALTER TABLE dropped ADD COLUMN conflict TEXT") }
+    // The records that the unfinished fetch of a zone has read.
+    migrator.registerMigration("26 progress") {
+      try $0.execute(sql: "ALTER TABLE zones ADD COLUMN fetched INTEGER NOT NULL DEFAULT 0")
+    }
     return migrator
   }()
 

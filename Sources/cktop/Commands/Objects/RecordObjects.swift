@@ -39,7 +39,8 @@ extension ZoneRow {
       "zone": .text(key.zone), "owner": .unlessEmpty(key.owner),
       "records": .integer(Int64(records)), "tokenAt": .time(tokenAt), "lastFetchAt": .time(lastFetchAt),
       "state": .text(state), "heldDeletions": held.map { .integer(Int64($0.records)) } ?? .null,
-      "paused": .bool(isPaused),
+      "paused": .bool(isPaused), "needsFetch": .bool(fetch != nil),
+      "fetchedSoFar": .integer(Int64(fetch?.fetched ?? 0)),
       "onHold": .integer(Int64(held?.records ?? 0)), "version": .optional(held?.version),
     ]
   }
