@@ -35,7 +35,9 @@ package final class DemoWorld {
     folder = FileManager.default.temporaryDirectory.appending(
       path: Self.folderName + String(ProcessInfo.processInfo.processIdentifier)
     )
-    let emulator = try Emulator()
+    var configuration = EmulatorConfiguration()
+    configuration.seed = seed
+    let emulator = try Emulator(configuration: configuration)
     self.emulator = emulator
     // A delay, so that progress can be seen.
     server = EmulatorServer(emulator, delay: .milliseconds(60))

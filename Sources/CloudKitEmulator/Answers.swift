@@ -116,7 +116,7 @@ extension EmulatorCore {
   }
 
   private func nextRequestUUID() -> String {
-    Derived.uuid("\(configuration.seed)/request/\(statistics.requests)").lowercased()
+    Derived.uuid("\(seed)/request/\(statistics.requests)").lowercased()
   }
 
   private func standardHeaders(_ exchange: Exchange, uuid: String, contentType: String) -> [EmulatorHeader] {
@@ -127,8 +127,10 @@ extension EmulatorCore {
       EmulatorHeader("X-Apple-CloudKit-Version", "1.0"),
     ]
     if let token = exchange.nextToken { headers.append(EmulatorHeader("X-Apple-CloudKit-Web-Auth-Token", token)) }
-    // The origin is echoed, as the service does for the origins of an API token. [L3]
-    if let origin = exchange.request.header("origin"), origin.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) {
+    // An allowed origin is echoed, as the service does for the origins of an API token. [L3]
+    if let origin = exchange.request.header("origin"), origin.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
+      WebAccess.admits(origin, of: exchange.request, configuration)
+    {
       headers += [
         EmulatorHeader("Access-Control-Allow-Origin", origin),
         EmulatorHeader("Access-Control-Allow-Credentials", "true"),

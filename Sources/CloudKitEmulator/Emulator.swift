@@ -3,9 +3,9 @@ import Synchronization
 
 /// A CloudKit Web Services server as a function: a request and the time go in, a reply comes out.
 ///
-/// The same core serves an in-process transport and an HTTP server. It reads no clock and draws no random numbers, so
-/// equal requests at equal times give equal replies, byte for byte. Containers, databases and users appear at first
-/// use.
+/// The same core serves an in-process transport and an HTTP server. It reads no clock, and draws random numbers only at its
+/// start if the configuration has no seed: with the same seed, equal requests at equal times give equal replies, byte for
+/// byte. Containers, databases and users appear at first use.
 ///
 ///     let emulator = try Emulator()
 ///     let path = "/database/1/iCloud.test/development/private/zones/list"
@@ -26,14 +26,17 @@ public final class Emulator: Sendable {
   ///   - path: The SQLite file to keep everything in; every answered write is on disk, whenever the process dies.
   /// - Throws: `EmulatorFileError` where the file cannot be opened, is damaged, or is in use by another emulator.
   public init(configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
-    self.configuration = configuration
     folder = path.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }
     guard let path else {
+      let configuration = configuration.with(configuration.drawingOrigin())
+      self.configuration = configuration
       core = Mutex(EmulatorCore(configuration: configuration, store: MemoryStore()))
       return
     }
     do {
       let file = try FileStore(path: path)
+      let configuration = configuration.with(try file.origin(for: configuration))
+      self.configuration = configuration
       let core = EmulatorCore(configuration: configuration, store: file)
       try file.load(into: core)
       self.core = Mutex(core)
@@ -111,8 +114,14 @@ public final class Emulator: Sendable {
   }
 
   /// Refuses what something before the service has given up.
-  func refuse(_ request: EmulatorRequest, status: Int, _ title: String, at time: Date) -> EmulatorReply {
-    core.withLock { $0.respond(Exchange(request, at: time), status: status, html: title) }
+  func refuse(
+    _ request: EmulatorRequest,
+    status: Int,
+    _ title: String,
+    detail: String? = nil,
+    at time: Date
+  ) -> EmulatorReply {
+    core.withLock { $0.respond(Exchange(request, at: time), status: status, html: title, detail: detail) }
   }
 
   /// Carries out one request; the bytes of a file stay where they are.

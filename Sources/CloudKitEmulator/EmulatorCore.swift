@@ -40,6 +40,8 @@ final class EmulatorCore {
   /// Names of the users seen so far, by user record name.
   var users: [String: String] = [:]
   let seal: AssetSeal
+  /// The number from which identifiers are made.
+  var seed: UInt64 { configuration.seed ?? 0 }
   /// How often the last web-auth token of each user was renewed.
   var lastTokens: [String: UInt64] = [:]
   var assets = AssetShelf()
@@ -79,7 +81,7 @@ final class EmulatorCore {
   func database(_ key: DatabaseKey) -> DatabaseState {
     if let database = databases[key] { return database }
     if let asked, asked.key == key { return asked }
-    let database = DatabaseState(key: key, store: store, seed: configuration.seed)
+    let database = DatabaseState(key: key, store: store, seed: seed)
     asked = database
     return database
   }

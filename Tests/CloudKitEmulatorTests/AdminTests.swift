@@ -130,13 +130,15 @@ import Testing
     let transport = EmulatorTransport(fixture.emulator, now: { fixture.now })
     try await Self.serve(fixture) { wire in
       wire.post("tokens/create", #"{"apnsEnvironment":"development"}"#)
-      let address = try #require(await wire.receive()?.body.firstMatch(of: /"webcourierURL":"http:\/\/here([^"]*)"/)?.1)
+      let address = try #require(
+        await wire.receive()?.body.firstMatch(of: /"webcourierURL":"http:\/\/localhost([^"]*)"/)?.1
+      )
       let token = try #require(address.split(separator: "?").last)
 
       let answer = await Self.ask(wire, "POST", "/advance", #"{"seconds": 43201}"#)
 
       #expect(answer.body.contains("43201") && fixture.emulator.timeAhead == .seconds(43201))
-      wire.send("GET \(address) HTTP/1.1\r\nHost: here\r\n\r\n")
+      wire.send("GET \(address) HTTP/1.1\r\nHost: localhost\r\n\r\n")
       #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 410") == true)
       let poll = CKTransportRequest(method: "GET", path: "/aps", query: String(token))
       let late = try await transport.send(poll).status

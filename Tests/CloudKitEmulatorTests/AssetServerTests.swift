@@ -17,12 +17,12 @@ import Testing
       #"{"zoneID":{"zoneName":"notes"},"tokens":[{"recordName":"a","recordType":"Note","fieldName":"photo"}]}"#
     )
     let tokens = try #require(await wire.receive()).body
-    send(wire, try #require(tokens.firstMatch(of: /"url":"http:\/\/here([^"]*)"/)?.1))
+    send(wire, try #require(tokens.firstMatch(of: /"url":"http:\/\/localhost([^"]*)"/)?.1))
     let answer = try #require(await wire.receive())
     let file = try #require(answer.body.firstMatch(of: /{"singleFile":({[^}]*})}/)?.1)
     _ = try fixture.modify(Fixture.save("a", Fixture.asset(String(file))))
     let download = try fixture.downloadURL("a").replacing("http://emulator.invalid", with: "")
-    wire.send("GET \(download) HTTP/1.1\r\nHost: here\r\n\r\n")
+    wire.send("GET \(download) HTTP/1.1\r\nHost: localhost\r\n\r\n")
     await receive(wire)
     try await server.stop()
   }
@@ -34,7 +34,9 @@ import Testing
       let content = String(repeating: "0123456789", count: 300_000)
 
       try await Self.roundTrip(try Fixture(path: path)) { wire, address in
-        wire.send("POST \(address) HTTP/1.1\r\nHost: here\r\nContent-Length: \(content.utf8.count)\r\n\r\n\(content)")
+        wire.send(
+          "POST \(address) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(content.utf8.count)\r\n\r\n\(content)"
+        )
       } _: { wire in
         #expect(await wire.receive()?.body == content)
       }
@@ -52,7 +54,7 @@ import Testing
         wire,
         address in
         wire.send(
-          "POST \(address) HTTP/1.1\r\nHost: here\r\nContent-Type: multipart/form-data; boundary=edge\r\n"
+          "POST \(address) HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=edge\r\n"
             + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
         )
       } _: { wire in
@@ -71,7 +73,7 @@ import Testing
         var before = 0
         try await AssetServerTests.roundTrip(try Fixture(path: path)) { wire, address in
           before = peakMemory()
-          wire.send("POST \(address) HTTP/1.1\r\nHost: here\r\nContent-Length: \(size)\r\n\r\n")
+          wire.send("POST \(address) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(size)\r\n\r\n")
           for _ in 0..<size / block.count { wire.send(block) }
         } _: { wire in
           let count = await wire.receiveBody()

@@ -170,9 +170,21 @@ import Testing
     let fixture = try Fixture(configuration)
     let status = { (query: String) in try fixture.post("zones/list", query: query).status }
 
-    #expect(try status("ckAPIToken=good&ckWebAuthToken=ana~7") == 200)
-    #expect(try status("ckAPIToken=bad&ckWebAuthToken=ana") == 401)
-    #expect(try status("ckAPIToken=good&ckWebAuthToken=eve") == 421)
+    let token = try #require(try fixture.signIn("ana"))
+    #expect(try status("ckAPIToken=good&ckWebAuthToken=\(token)") == 200)
+    #expect(try status("ckAPIToken=bad&ckWebAuthToken=\(token)") == 401)
+    #expect(try fixture.signIn("eve") == nil)
+    // A name is no token, nor is a token whose name, renewal or signature was changed.
+    for forged in ["eve", "ana", "ana~7", "eve\(token.dropFirst(3))", "\(token)0", "\(token.dropLast())"] {
+      #expect(try status("ckAPIToken=good&ckWebAuthToken=\(forged)") == 421, "\(forged)")
+    }
+    let renewed = try fixture.post("zones/list", query: "ckAPIToken=good&ckWebAuthToken=\(token)")
+    let next = try #require(renewed.header("X-Apple-CloudKit-Web-Auth-Token"))
+    #expect(try status("ckAPIToken=good&ckWebAuthToken=\(next)") == 200 && next != token)
+
+    var other = configuration
+    other.secret = "another"
+    #expect(try Fixture(other).post("zones/list", query: "ckAPIToken=good&ckWebAuthToken=\(token)").status == 421)
   }
 
   @Test func `users are discovered by the name they signed in with`() throws {

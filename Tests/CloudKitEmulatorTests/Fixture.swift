@@ -38,7 +38,16 @@ final class Fixture: Sendable {
   private let seconds = Mutex(start.timeIntervalSince1970)
 
   init(_ configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
+    var configuration = configuration
+    configuration.seed = configuration.seed ?? 0
     emulator = try Emulator(configuration: configuration, path: path ?? BothStoresTrait.path)
+  }
+
+  /// Returns the web auth token that the sign-in page gives a user; `nil` if it refuses.
+  func signIn(_ user: String) throws -> String? {
+    let request = EmulatorRequest(method: "GET", path: "/sign-in", query: "user=\(user)")
+    guard case .respond(let response) = emulator.handle(request, at: now).outcome else { return nil }
+    return Answer(response).text.firstMatch(of: /<code>(.*)<\/code>/).map { String($0.1) }
   }
 
   /// A fixture whose zone `notes` exists.

@@ -16,7 +16,7 @@ import Testing
       let answer = try #require(await wire.receive())
       #expect(answer.head.hasPrefix("HTTP/1.1 401") && answer.body.contains("AUTHENTICATION_FAILED"))
       #expect(fixture.emulator.recordCount() == 0)
-      wire.send("GET /sign-in?user=\(token) HTTP/1.1\r\nHost: here\r\n\r\n")
+      wire.send("GET /sign-in?user=\(token) HTTP/1.1\r\nHost: localhost\r\n\r\n")
       #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 403") == true)
     }
   }
@@ -27,11 +27,11 @@ import Testing
       let body = String(repeating: "x", count: 200_000)
       let wire = try Wire(port: port)
       for (address, status) in [(good, "413"), ("/assets/upload/x?ticket=y", "403"), (good + "0", "403")] {
-        wire.send("POST \(address) HTTP/1.1\r\nHost: here\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        wire.send("POST \(address) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
         #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 \(status)") == true)
       }
       fixture.pass(16 * 60)
-      wire.send("POST \(good) HTTP/1.1\r\nHost: here\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+      wire.send("POST \(good) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
       #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 410") == true)
     }
   }
@@ -40,7 +40,7 @@ import Testing
   func `who asks for a head gets no body`(path: String) async throws {
     try await Fixture.serve({ $0.users = Set((0..<100).map { "user\($0)" }) }) { _, port in
       let wire = try Wire(port: port)
-      wire.send("HEAD \(path) HTTP/1.1\r\nHost: here\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n")
+      wire.send("HEAD \(path) HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n")
       #expect(await wire.receive() == nil)
       #expect(wire.left.hasPrefix("HTTP/1.1 ") && wire.left.hasSuffix("\r\n\r\n"))
     }
@@ -62,7 +62,7 @@ import Testing
     let server = EmulatorServer(fixture.emulator, now: { fixture.now })
     let wire = try Wire(port: try await server.start())
     let download = try fixture.downloadURL("a").replacing("http://emulator.invalid", with: "")
-    wire.send("GET \(download) HTTP/1.1\r\nHost: here\r\n\r\n")
+    wire.send("GET \(download) HTTP/1.1\r\nHost: localhost\r\n\r\n")
 
     let started = ContinuousClock.now
     try await server.stop(grace: .seconds(100))

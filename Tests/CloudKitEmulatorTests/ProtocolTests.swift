@@ -53,8 +53,10 @@ import Testing
     #expect(try fixture.deleteZone("_defaultZone").zones[0]["serverErrorCode"] as? String == "BAD_REQUEST")
   }
 
-  @Test func `preflights succeed and origins are echoed`() throws {
-    let fixture = try Fixture()
+  @Test func `preflights succeed and allowed origins are echoed`() throws {
+    var configuration = EmulatorConfiguration()
+    configuration.allowedOrigins = ["https://app.example"]
+    let fixture = try Fixture(configuration)
     let headers = [
       EmulatorHeader("Origin", "https://app.example"), EmulatorHeader("Access-Control-Request-Headers", "content-type"),
     ]

@@ -252,14 +252,14 @@ extension Fixture {
     let server = EmulatorServer(fixture.emulator, now: { fixture.now })
     let wire = try Wire(port: try await server.start())
 
-    wire.send("GET \(path) HTTP/1.1\r\nHost: here\r\n\r\n")
+    wire.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
     await fixture.waitForPolls(1)
     _ = try fixture.modify(Fixture.save("a"))
     #expect(try #require(await wire.receive()).body.contains(#""rid":"a""#))
 
     // What is due already is answered at once, on the same connection.
     _ = try fixture.modify(Fixture.save("b"))
-    wire.send("GET \(path) HTTP/1.1\r\nHost: here\r\n\r\n")
+    wire.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(try #require(await wire.receive()).body.contains(#""rid":"b""#))
     try await server.stop()
   }
@@ -273,7 +273,7 @@ extension Fixture {
     let wire = try Wire(port: try await server.start())
 
     for _ in 0..<2 {
-      wire.send("GET \(path) HTTP/1.1\r\nHost: here\r\n\r\n")
+      wire.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
       let nothing = try #require(await wire.receive())
       #expect(nothing.head.hasPrefix("HTTP/1.1 200") && nothing.body.isEmpty)
     }
@@ -286,13 +286,13 @@ extension Fixture {
     let server = EmulatorServer(fixture.emulator, now: { fixture.now })
     let port = try await server.start()
     var wire: Wire? = try Wire(port: port)
-    wire?.send("GET \(path) HTTP/1.1\r\nHost: here\r\n\r\n")
+    wire?.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
     await fixture.waitForPolls(1)
     wire = nil
     while fixture.emulator.waitingPolls > 0 { try? await Task.sleep(for: .milliseconds(2)) }
 
     let other = try Wire(port: port)
-    other.send("GET \(path) HTTP/1.1\r\nHost: here\r\n\r\n")
+    other.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
     await fixture.waitForPolls(1)
     try await server.stop(grace: .seconds(30))
     #expect(fixture.emulator.waitingPolls == 0)

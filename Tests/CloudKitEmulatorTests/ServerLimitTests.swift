@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(15))) struct ServerLimitTests {
   private static func post(_ bytes: [UInt8], to path: String, _ wire: Wire, header: String = "") {
     wire.send(
-      "POST \(path) HTTP/1.1\r\nHost: here\r\nContent-Encoding: gzip\r\n\(header)Content-Length: \(bytes.count)\r\n\r\n"
+      "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: gzip\r\n\(header)Content-Length: \(bytes.count)\r\n\r\n"
     )
     wire.send(bytes)
   }
@@ -26,7 +26,10 @@ import Testing
   }
 
   @Test func `a small request that grows beyond every limit is too large`() async throws {
-    try await Fixture.serve({ $0.assetSizeLimit = 100_000 }) { _, port in
+    try await Fixture.serve({ configuration in
+      configuration.assetSizeLimit = 100_000
+      configuration.allowedOrigins = ["http://page.example"]
+    }) { _, port in
       for _ in 0..<2 {
         let wire = try Wire(port: port)
         Self.post(Gzip.bomb(zeros: 10_000_000), to: Self.list, wire, header: "Origin: http://page.example\r\n")
@@ -57,10 +60,10 @@ import Testing
       _ = try fixture.subscribe(Fixture.querySubscription("q"))
       let poll = try Wire(port: port)
       let address = try fixture.courierURL().replacing("http://emulator.invalid", with: "")
-      poll.send("GET \(address) HTTP/1.1\r\nHost: here\r\n\r\n")
+      poll.send("GET \(address) HTTP/1.1\r\nHost: localhost\r\n\r\n")
       await fixture.waitForPolls(1)
       let slow = try Wire(port: port)
-      slow.send("POST \(Self.list) HTTP/1.1\r\nHost: here\r\nContent-Length: 10\r\n\r\n{")
+      slow.send("POST \(Self.list) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{")
       let silent = try Wire(port: port)
       silent.send("POST /data")
 
@@ -99,7 +102,7 @@ import Testing
         (0..<300).map { "X-\($0): y\r\n" }.joined(),
       ] {
         let wire = try Wire(port: port)
-        wire.send("POST \(Self.list) HTTP/1.1\r\nHost: here\r\n\(headers)Content-Length: 2\r\n\r\n{}")
+        wire.send("POST \(Self.list) HTTP/1.1\r\nHost: localhost\r\n\(headers)Content-Length: 2\r\n\r\n{}")
         #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 400") == true)
       }
       let wire = try Wire(port: port)
@@ -119,7 +122,7 @@ import Testing
   }
 
   @Test func `every kind of answer tells a browser that it may read it`() async throws {
-    try await Fixture.serve { fixture, port in
+    try await Fixture.serve({ $0.allowedOrigins = ["http://page.example"] }) { fixture, port in
       fixture.emulator.faults = FaultPlan(
         rules: [FaultRule(when: FaultCondition(operation: "zones/lookup"), then: .badGateway())]
       )
@@ -133,7 +136,7 @@ import Testing
       for path in paths {
         for method in ["OPTIONS", "GET", "POST", "PUT"] {
           wire.send(
-            "\(method) \(path) HTTP/1.1\r\nHost: here\r\nOrigin: http://page.example\r\nContent-Length: 0\r\n\r\n"
+            "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: http://page.example\r\nContent-Length: 0\r\n\r\n"
           )
           let head = try #require(await wire.receive()).head
           #expect(head.contains("Access-Control-Allow-Origin: http://page.example"), "\(method) \(path)")

@@ -42,7 +42,7 @@ final class Wire: @unchecked Sendable {
 
   func post(_ operation: String, _ body: String = "{}", query: String = Fixture.ana) {
     send(
-      "POST /database/1/iCloud.test/development/private/\(operation)?\(query) HTTP/1.1\r\nHost: here\r\n"
+      "POST /database/1/iCloud.test/development/private/\(operation)?\(query) HTTP/1.1\r\nHost: localhost\r\n"
         + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
     )
   }
@@ -215,8 +215,8 @@ final class Wire: @unchecked Sendable {
       let wire = try Wire(port: port)
       wire.post("zones/list", query: "ckAPIToken=token")
       let refusal = try #require(await wire.receive())
-      let url = try #require(refusal.body.firstMatch(of: /"redirectURL":"http:\/\/here([^"]*)"/)?.1)
-      wire.send("GET \(url) HTTP/1.1\r\nHost: here\r\n\r\n")
+      let url = try #require(refusal.body.firstMatch(of: /"redirectURL":"http:\/\/localhost([^"]*)"/)?.1)
+      wire.send("GET \(url) HTTP/1.1\r\nHost: localhost\r\n\r\n")
       #expect(try #require(await wire.receive()).body.contains("ckWebAuthToken"))
     }
   }
@@ -231,7 +231,7 @@ final class Wire: @unchecked Sendable {
       let wire = try Wire(port: port)
       let ask = { (operation: String, body: String, header: String) in
         wire.send(
-          "POST /database/1/iCloud.test/development/private/\(operation)?\(Fixture.ana) HTTP/1.1\r\nHost: here\r\n"
+          "POST /database/1/iCloud.test/development/private/\(operation)?\(Fixture.ana) HTTP/1.1\r\nHost: localhost\r\n"
             + "\(header)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
         )
         return try #require(await wire.receive())
@@ -242,7 +242,7 @@ final class Wire: @unchecked Sendable {
       let packed = try await ask("records/query", query, "Accept-Encoding: gzip\r\n")
       let short = try await ask("zones/list", "{}", "Accept-Encoding: gzip\r\n")
       let download = try fixture.downloadURL("a").replacing("http://emulator.invalid", with: "")
-      wire.send("GET \(download) HTTP/1.1\r\nHost: here\r\nAccept-Encoding: gzip\r\n\r\n")
+      wire.send("GET \(download) HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n")
       let file = try #require(await wire.receive())
 
       #expect(!plain.head.lowercased().contains("content-encoding") && plain.body.hasPrefix("{"))
@@ -257,7 +257,7 @@ final class Wire: @unchecked Sendable {
       let wire = try Wire(port: port)
       for _ in 0..<2 {
         wire.send(
-          "POST /database/1/iCloud.test/development/private/zones/list?\(Fixture.ana) HTTP/1.1\r\nHost: here\r\n"
+          "POST /database/1/iCloud.test/development/private/zones/list?\(Fixture.ana) HTTP/1.1\r\nHost: localhost\r\n"
             + "Accept-Encoding: gzip\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
         )
         #expect(await wire.receive()?.head.hasPrefix("HTTP/1.1 100") == true)

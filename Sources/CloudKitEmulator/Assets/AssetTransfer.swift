@@ -31,7 +31,7 @@ enum AssetTransfer {
       let query = QueryString.values(request.query)
       let seal = AssetSeal(configuration)
       let expires = query["e"].flatMap { Int64($0) } ?? 0
-      let isSealed = query["s"] == seal.signature(of: "\(id)/\(expires)")
+      let isSealed = seal.isSigned("\(id)/\(expires)", query["s"] ?? "")
       self = .download(id: String(id), expires: expires, isSealed: isSealed)
     } else {
       return nil

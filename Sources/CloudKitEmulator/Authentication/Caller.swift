@@ -64,9 +64,12 @@ struct Authentication: Sendable {
       throw signInNeeded(request, route)
     }
     // What cannot be a token was never one. [E]
-    guard let token = WebAuthToken(text) else { throw ServerError(.authenticationFailed, "Authentication failed") }
+    guard let token = WebAuthToken(text, configuration) else {
+      throw configuration.strictAuth
+        ? signInNeeded(request, route) : ServerError(.authenticationFailed, "Authentication failed")
+    }
     guard configuration.admits(token.name), token.isGood(at: time) else { throw signInNeeded(request, route) }
-    return .user(name: token.name, nextToken: token.next(at: time, configuration).text)
+    return .user(name: token.name, nextToken: token.next(at: time, configuration).text(configuration))
   }
 
   /// How a credential is refused that was good before.

@@ -89,7 +89,7 @@ extension EmulatorCore {
       return respond(exchange, status: 403, html: "Forbidden")
     }
     let issued = token.issued(at: exchange.time, configuration, isKept: query["keep"] == "1")
-    let text = newToken(for: issued).text
+    let text = newToken(for: issued).text(configuration)
     guard let callback = configuration.signInCallback else { return respond(exchange, page: SignInPage.done(text)) }
     var reply = respond(exchange, status: 302, html: "Found")
     let key = configuration.signInCallbackKey
@@ -109,7 +109,7 @@ extension EmulatorCore {
   /// Puts another user in the place of the one who signed in; a key's user stays who it is.
   func switchAccount(to name: String, _ authentication: inout Authentication, _ exchange: inout Exchange) {
     guard case .success(.user) = authentication.caller, let token = WebAuthToken(name) else { return }
-    authentication.caller = .success(.user(name: token.name, nextToken: newToken(for: token).text))
+    authentication.caller = .success(.user(name: token.name, nextToken: newToken(for: token).text(configuration)))
     exchange.nextToken = authentication.nextToken
   }
 
@@ -117,7 +117,7 @@ extension EmulatorCore {
   /// first token of a user that this process sees counts as issued. [E]
   func renew(_ authentication: inout Authentication, _ exchange: inout Exchange) {
     guard configuration.strictWebAuth, case .success(.user(let name, let next)) = authentication.caller,
-      let token = WebAuthToken(next), let route = exchange.route
+      let token = WebAuthToken(next, configuration), let route = exchange.route
     else { return }
     if let last = lastTokens[name], token.renewals != last &+ 1 {
       authentication.caller = .failure(Authentication.signInNeeded(exchange.request, route))

@@ -2,8 +2,9 @@ import Foundation
 
 /// A web-auth token of this server: the user's name, how often it was renewed, and where tokens end, when.
 ///
-/// `ana` alone is a token, `ana~3` is its third renewal, and `ana~3~1767322800000` ends at that millisecond. Real
-/// tokens are opaque. [L3] Old ones keep working, as they do at the real service [L3], unless the configuration is
+/// `ana` alone is a token, `ana~3` is its third renewal, and `ana~3~1767322800000` ends at that millisecond. Under
+/// `strictAuth` a signature follows, after a full stop, and no token without it is accepted. Real tokens are opaque. [L3]
+/// Old ones keep working, as they do at the real service [L3], unless the configuration is
 /// strict about them.
 struct WebAuthToken: Sendable, Hashable {
   /// What the real service gives to who ticks "Keep me signed in". [D]
@@ -32,12 +33,30 @@ struct WebAuthToken: Sendable, Hashable {
     guard !name.isEmpty, name.utf8.count <= 255, name.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
   }
 
+  /// Reads a token that a client sent; `nil` if it is malformed, or was not issued by this emulator under `strictAuth`.
+  init?(_ text: String, _ configuration: EmulatorConfiguration) {
+    guard configuration.strictAuth else {
+      self.init(text)
+      return
+    }
+    guard let stop = text.lastIndex(of: "."),
+      AssetSeal(configuration).isSigned("web auth/\(text[..<stop])", String(text[text.index(after: stop)...]))
+    else { return nil }
+    self.init(String(text[..<stop]))
+  }
+
+  /// The token as it is given to clients.
+  func text(_ configuration: EmulatorConfiguration) -> String {
+    guard configuration.strictAuth else { return text }
+    return "\(text).\(AssetSeal(configuration).signature(of: "web auth/\(text)"))"
+  }
+
   private static func end(_ text: Substring) -> (time: Int64, isKept: Bool)? {
     let isKept = text.hasSuffix("k")
     return Int64(isKept ? text.dropLast() : text).map { ($0, isKept) }
   }
 
-  var text: String { "\(name)~\(renewals)" + (end.map { "~\($0)\(isKept ? "k" : "")" } ?? "") }
+  private var text: String { "\(name)~\(renewals)" + (end.map { "~\($0)\(isKept ? "k" : "")" } ?? "") }
 
   func isGood(at time: Date) -> Bool { end.map { Timestamps.milliseconds(time) < $0 } ?? true }
 

@@ -1,3 +1,6 @@
+import Crypto
+import Foundation
+
 /// What an emulator enforces and whom it knows. The defaults are the real service's limits and a trusting door.
 public struct EmulatorConfiguration: Sendable {
   /// Operations accepted in one `records/modify`, and items in every other list of a request.
@@ -57,12 +60,15 @@ public struct EmulatorConfiguration: Sendable {
   public var directory: [EmulatorUser] = []
   /// The registered server-to-server keys.
   public var serverKeys: [ServerKey] = []
-  /// Mixed into made-up identifiers, so that two emulators in memory do not accept each other's tokens.
-  public var seed: UInt64 = 0
-  /// Mixed into what opens a door by itself: upload and download addresses, receipts and push tokens. Where strangers
-  /// reach the emulator it must be random, since the rest can be guessed; addresses handed out before a change of it
-  /// are void.
+  /// The number from which identifiers, sync tokens and change tags are made. `nil` draws one, so that no emulator is taken
+  /// for another one; a given number makes runs repeatable. A data file keeps the number that it was made with.
+  public var seed: UInt64?
+  /// Signs web auth tokens under `strictAuth`, asset URLs, upload receipts and push tokens. Empty: drawn at random and kept
+  /// in the data file, unless there is a `seed`. What was signed with another secret is refused.
   public var secret = ""
+  /// Origins of web pages that may send requests over HTTP, such as `https://app.example.org`. Pages of this machine
+  /// (loopback) and of the server itself always may.
+  public var allowedOrigins: Set<String> = []
 
   /// Makes the default configuration.
   public init() {}
@@ -74,6 +80,25 @@ public struct EmulatorConfiguration: Sendable {
 }
 
 extension EmulatorConfiguration {
+  /// The number and the secret that an emulator has for its whole life.
+  struct Origin: Hashable {
+    var seed: UInt64
+    var secret: String
+  }
+
+  /// Draws what is not given. A seed makes the whole emulator repeatable, so no secret is drawn beside it.
+  func drawingOrigin() -> Origin {
+    guard secret.isEmpty, seed == nil else { return Origin(seed: seed ?? .random(in: 0...(.max)), secret: secret) }
+    let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0).base64EncodedString() }
+    return Origin(seed: .random(in: 0...(.max)), secret: secret)
+  }
+
+  func with(_ origin: Origin) -> EmulatorConfiguration {
+    var configuration = self
+    (configuration.seed, configuration.secret) = (origin.seed, secret.isEmpty ? origin.secret : secret)
+    return configuration
+  }
+
   /// A limit is exceeded. [E] (Question 8)
   func exceeded(_ reason: String) -> ServerError {
     ServerError(assumptions.exceededLimit == .badRequest ? .badRequest : .quotaExceeded, reason)

@@ -15,7 +15,7 @@ extension EmulatorCore {
       else { throw .badRequest("A token needs a 'recordType' and a 'fieldName'") }
       if let guards, !guards.mayWriteSome(schemas[call.route.schema]?[type]) { throw SchemaPermission.write.refusal }
       uploads += 1
-      let id = Derived.uuid("\(configuration.seed)/upload/\(zone.identity)/\(uploads)/\(call.milliseconds)")
+      let id = Derived.uuid("\(seed)/upload/\(zone.identity)/\(uploads)/\(call.milliseconds)")
       let record = token["recordName"]?.string ?? Derived.uuid("record of \(id)")
       guard Schema.isRecordName(record) else { throw .badRequest("Invalid 'recordName'") }
       let ticket = UploadTicket(

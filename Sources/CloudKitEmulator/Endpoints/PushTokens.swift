@@ -17,7 +17,7 @@ extension EmulatorCore {
   private func freeToken(_ home: DatabaseKey, _ call: Call) -> String {
     var number = pushTokens[home]?.count ?? 0
     while true {
-      let origin = "\(configuration.seed)/push/\(home.path)/\(number)/\(call.milliseconds)"
+      let origin = "\(seed)/push/\(home.path)/\(number)/\(call.milliseconds)"
       let text = seal.signature(of: origin) + seal.signature(of: "\(origin)/2")
       if couriers[text] == nil { return text }
       number += 1

@@ -30,7 +30,7 @@ extension EmulatorCore {
       var name = record["recordName"]?.string
       if name == nil, type == .create {
         name = Derived.uuid(
-          "\(configuration.seed)/\(database.key.path)/\(database.counter)/\(index)/\(call.milliseconds)"
+          "\(seed)/\(database.key.path)/\(database.counter)/\(index)/\(call.milliseconds)"
         )
       }
       // One operation per record. [E] (Question 7)

@@ -54,7 +54,7 @@ extension EmulatorCore {
 
   /// An ID that the owner has no subscription of, also none from before a restart.
   private func freeID(_ call: Call) -> String {
-    let origin = "\(configuration.seed)/subscription/\(home(of: call).path)/\(call.route.scope)/\(call.milliseconds)"
+    let origin = "\(seed)/subscription/\(home(of: call).path)/\(call.route.scope)/\(call.milliseconds)"
     var number = own(call).count
     while true {
       let id = Derived.uuid("\(origin)/\(owner(call))/\(number)")

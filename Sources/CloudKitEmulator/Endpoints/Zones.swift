@@ -67,7 +67,7 @@ extension EmulatorCore {
     if let limit = assumptions.zoneLimit, database.zones.count > limit {
       throw ServerError(.quotaExceeded, "Too many zones")
     }
-    let origin = "\(configuration.seed)/\(database.key.path)/\(name)/\(database.counter + 1)/\(call.milliseconds)"
+    let origin = "\(seed)/\(database.key.path)/\(name)/\(database.counter + 1)/\(call.milliseconds)"
     var commit = Commit(database: database.key, counter: database.counter + 1, sequence: database.sequence + 1)
     let row = Commit.ZoneRow(name: name, identity: Derived.number(origin), sequence: 0, changed: commit.sequence)
     commit.changes = [.zoneCreated(row)]

@@ -25,6 +25,8 @@ public final class EmulatorServer: Sendable {
     /// The address is not this machine's own, and the emulator believes everybody: from outside only an emulator with
     /// `strictAuth` and an API token, a user or a key may be reached, and its admin endpoint only with a token.
     case notLoopback(String)
+    /// Other machines can connect, and a `seed` without a `secret` makes the keys predictable.
+    case predictable(String)
     /// The server has been started before, or was stopped on its way.
     case alreadyStarted
     /// The system does not let it listen there, for instance because the port is taken; with the system's reason.
@@ -77,7 +79,10 @@ public final class EmulatorServer: Sendable {
   @discardableResult
   public func start(host: String = "127.0.0.1", port: Int = 0) async throws -> Int {
     let isGuarded = emulator.configuration.isGuarded && admin.map { $0.token != nil } ?? true
-    guard AdminAccess.loopback.contains(host) || isGuarded else { throw StartError.notLoopback(host) }
+    if !WebAccess.isLoopback(host) {
+      guard isGuarded else { throw StartError.notLoopback(host) }
+      guard !emulator.configuration.secret.isEmpty else { throw StartError.predictable(host) }
+    }
     let isFirst = stage.withLock { stage in
       guard case .new = stage else { return false }
       stage = .starting

@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
+import NIOPosix
 
 /// What a connection needs to turn a request into a reply.
 struct HTTPExchange: Sendable {
@@ -10,6 +11,22 @@ struct HTTPExchange: Sendable {
   let delay: Duration
   let admin: AdminEndpoint?
   let log: (@Sendable (EmulatorServer.LogEntry) -> Void)?
+
+  /// Carries out a request. May write to disk.
+  ///
+  /// - Parameter hasFailed: whether the body could not be kept.
+  fileprivate func reply(to request: EmulatorRequest, hasFailed: Bool) -> EmulatorReply {
+    if let admin, AdminEndpoint.has(path: request.path) { return admin.reply(to: request) }
+    if let refusal = WebAccess.refusal(request, emulator.configuration) {
+      return emulator.refuse(request, status: 403, "Forbidden", detail: refusal, at: now())
+    }
+    var reply =
+      hasFailed
+      ? emulator.refuse(request, status: 500, "Internal Server Error", at: now())
+      : emulator.answer(request, at: now())
+    reply.delay += delay
+    return reply
+  }
 }
 
 /// One connection: collects a request, asks the emulator, and writes the answer after its delay. Requests of one
@@ -111,17 +128,16 @@ final class HTTPHandler: ChannelInboundHandler {
     body = nil
     let started = ContinuousClock.now
     let keepsAlive = head.isKeepAlive
-    if let admin = exchange.admin, AdminEndpoint.has(path: request.path) {
-      return finish(admin.reply(to: request), keepsAlive, started, context)
+    // The core's lock and its writes to disk must not hold up an event loop, which other connections share.
+    let reply = NIOThreadPool.singleton.runIfActive(eventLoop: context.eventLoop) { [exchange] in
+      exchange.reply(to: request, hasFailed: hasFailed)
     }
-    let reply =
-      hasFailed
-      ? exchange.emulator.refuse(request, status: 500, "Internal Server Error", at: exchange.now())
-      : exchange.emulator.answer(request, at: exchange.now())
-    let wait = reply.delay + exchange.delay
-    guard wait > .zero else { return proceed(reply, keepsAlive, started, context) }
-    context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(wait)) {
-      self.proceed(reply, keepsAlive, started, context)
+    reply.assumeIsolated().whenComplete { result in
+      guard case .success(let reply) = result else { return context.close(promise: nil) }
+      guard reply.delay > .zero else { return self.proceed(reply, keepsAlive, started, context) }
+      context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(reply.delay)) {
+        self.proceed(reply, keepsAlive, started, context)
+      }
     }
   }
 

@@ -11,7 +11,7 @@ extension Emulator {
       core.uploads += 1
       let content = AssetContent(bytes)
       do throws(ServerError) {
-        let upload = "\(core.configuration.seed)/\(core.uploads)/\(time)"
+        let upload = "\(core.seed)/\(core.uploads)/\(time)"
         guard let asset = try? EmulatorAsset(content, upload: upload) else {
           throw ServerError(.internalError, "The bytes cannot be read")
         }

@@ -123,7 +123,7 @@ extension EmulatorCore {
       subscription: subscription,
       container: container,
       environment: environment,
-      id: Derived.uuid("\(configuration.seed)/push/\(database.key.path)/\(database.counter)/\(pushes)").lowercased(),
+      id: Derived.uuid("\(seed)/push/\(database.key.path)/\(database.counter)/\(pushes)").lowercased(),
       kind: kind,
       details: details,
       record: record

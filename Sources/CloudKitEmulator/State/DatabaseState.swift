@@ -60,7 +60,8 @@ final class DatabaseState {
 
   init(key: DatabaseKey, store: any EmulatorStore, seed: UInt64) {
     self.key = key
-    counter = 0
+    // Tags of another emulator must not be taken for those of this one.
+    counter = Int64(Derived.number("\(seed)/\(key.path)/tags") % 60_000_000)
     sequence = 0
     let name = ZoneState.defaultName
     let row = Commit.ZoneRow(

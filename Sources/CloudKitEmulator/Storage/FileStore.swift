@@ -19,6 +19,7 @@ final class FileStore: EmulatorStore {
 
   /// A file that goes when the store does.
   private let temporaryPath: String?
+  private var origin: EmulatorConfiguration.Origin?
 
   /// Opens or creates the file and locks it against a second emulator.
   init(path: String, isTemporary: Bool = false) throws {
@@ -35,6 +36,7 @@ final class FileStore: EmulatorStore {
       try db.execute(sql: "PRAGMA synchronous = FULL")
       guard journal == "wal", try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else { throw UnsafeFileSystem() }
     }
+    try Self.makeFile(path)
     queue = try DatabaseQueue(path: path, configuration: configuration)
     indexes = try queue.write { db in
       try FileSchema.prepare(db)
@@ -45,7 +47,49 @@ final class FileStore: EmulatorStore {
   deinit {
     guard let temporaryPath else { return }
     try? queue.close()
-    for path in [temporaryPath, temporaryPath + "-wal"] { try? FileManager.default.removeItem(atPath: path) }
+    try? FileManager.default.removeItem(at: URL(fileURLWithPath: temporaryPath).deletingLastPathComponent())
+  }
+
+  /// Creates the file for this user alone, if there is none; a link that leads to no file is not followed.
+  private static func makeFile(_ path: String) throws {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor < 0 else { return _ = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true) }
+    guard errno != EEXIST || access(path, F_OK) != 0 else { return }
+    throw CocoaError(.fileWriteNoPermission)
+  }
+
+  /// Returns the origin that the file keeps, or draws one and keeps it.
+  func origin(for configuration: EmulatorConfiguration) throws -> EmulatorConfiguration.Origin {
+    let origin = try queue.write { db in
+      try db.execute(sql: "CREATE TABLE IF NOT EXISTS origin (seed INTEGER NOT NULL, secret TEXT NOT NULL)")
+      if let row = try Row.fetchOne(db, sql: "SELECT seed, secret FROM origin") {
+        return EmulatorConfiguration.Origin(seed: UInt64(bitPattern: row["seed"]), secret: row["secret"])
+      }
+      var origin = configuration.drawingOrigin()
+      // Files from before it was kept were all made with 0.
+      let isNew = try Int.fetchOne(db, sql: "SELECT count(*) FROM database") == 0
+      if !isNew { origin.seed = configuration.seed ?? 0 }
+      // A given secret is not kept.
+      if !configuration.secret.isEmpty { origin.secret = "" }
+      try Self.put(origin, db)
+      return origin
+    }
+    self.origin = origin
+    guard origin.secret.isEmpty, configuration.seed == nil else { return origin }
+    return EmulatorConfiguration.Origin(seed: origin.seed, secret: configuration.drawingOrigin().secret)
+  }
+
+  private static func put(_ origin: EmulatorConfiguration.Origin, _ db: Database) throws {
+    try db.execute(
+      sql: """
+        CREATE TABLE IF NOT EXISTS origin (seed INTEGER NOT NULL, secret TEXT NOT NULL);
+        DELETE FROM origin;
+        """
+    )
+    try db.execute(
+      sql: "INSERT INTO origin (seed, secret) VALUES (?, ?)",
+      arguments: [Int64(bitPattern: origin.seed), origin.secret]
+    )
   }
 
   func copy() throws -> any EmulatorStore {
@@ -85,15 +129,19 @@ final class FileStore: EmulatorStore {
 
   private func replace(by other: FileStore) throws {
     try other.queue.backup(to: queue)
+    // The contents are another emulator's; who this one is stays.
+    if let origin { try queue.write { try Self.put(origin, $0) } }
     indexes = try queue.read(FileIndex.all)
   }
 
   private static func temporary() throws -> FileStore {
-    let name = "emulator-\(UUID().uuidString).sqlite"
-    return try FileStore(
-      path: FileManager.default.temporaryDirectory.appendingPathComponent(name).path,
-      isTemporary: true
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("emulator-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(
+      at: folder,
+      withIntermediateDirectories: false,
+      attributes: [.posixPermissions: 0o700]
     )
+    return try FileStore(path: folder.appendingPathComponent("state.sqlite").path, isTemporary: true)
   }
 
   func records(in zone: Place.Key) -> any ZoneRecords { FileRecords(self, zone) }

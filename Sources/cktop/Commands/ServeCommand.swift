@@ -11,7 +11,8 @@ struct ServeCommand: AsyncParsableCommand {
     abstract: "Run a CloudKit server on this machine, over HTTP on loopback.",
     discussion: """
       The URL is the first line on standard output; the request log goes to standard error. Without --strict-auth, any \
-      API token is accepted and any web auth token is the user of that name. SIGINT and SIGTERM stop the server cleanly.
+      API token is accepted and any web auth token is the user of that name. With it, web auth tokens come from the \
+      sign-in page, http://…/sign-in. Requests of web pages are refused unless they come from this machine. SIGINT and SIGTERM stop the server cleanly.
 
       With --data, everything that was answered is on disk, even if the process is killed. Without it, all data is \
       lost at the end, and a new server rejects the sync tokens of the previous one, so clients fetch everything again.
@@ -70,8 +71,23 @@ struct ServeCommand: AsyncParsableCommand {
     help: ArgumentHelp("A user that --strict-auth accepts. May be repeated.", valueName: "name")
   )
   var users: [String] = []
+  @Option(
+    name: .customLong("allow-origin"),
+    help: ArgumentHelp(
+      "An origin whose web pages may send requests, as https://app.example.org; pages of this machine always may. "
+        + "May be repeated.",
+      valueName: "origin"
+    )
+  )
+  var allowedOrigins: [String] = []
 
   func validate() throws {
+    for origin in allowedOrigins where origin != "null" {
+      let parts = URLComponents(string: origin)
+      guard let parts, ["http", "https"].contains(parts.scheme), parts.host?.isEmpty == false, parts.path.isEmpty else {
+        throw ValidationError("--allow-origin \(origin) is not an origin; write it as https://app.example.org")
+      }
+    }
     if !(0...65_535).contains(port) { throw ValidationError("--port must be between 0 and 65535") }
     if !(0...600_000).contains(delay) { throw ValidationError("--delay must be between 0 and 600000 milliseconds") }
   }
@@ -111,11 +127,8 @@ struct ServeCommand: AsyncParsableCommand {
     for assumption in assumptions { try Assumption.apply(assumption, to: &configuration.assumptions) }
     configuration.apiTokens = Set(apiTokens)
     configuration.users = Set(users)
-    // The seed of a data file is public; this secret keeps others from forging URLs.
-    if strictAuth { configuration.secret = (0..<4).map { _ in String(UInt64.random(in: 0...(.max))) }.joined() }
+    configuration.allowedOrigins = Set(allowedOrigins)
     configuration.serverKeys = try serverKeys.map(serverKey)
-    // The next server must not accept tokens for data that was not kept.
-    if data == nil { configuration.seed = .random(in: 0...(.max)) }
     do {
       return try Emulator(configuration: configuration, path: data)
     } catch {

@@ -1,0 +1,69 @@
+import CloudKitEmulator
+import Foundation
+import Testing
+
+/// Which web pages may send requests over HTTP.
+struct WebAccessTests {
+  private static let list = "/database/1/iCloud.test/development/private/zones/list?\(Fixture.ana)"
+
+  /// The status of a request and whether a browser may read the reply.
+  private static func ask(_ wire: Wire, _ headers: [String]) async throws -> (status: String, isReadable: Bool) {
+    let lines = headers.map { "\($0)\r\n" }.joined()
+    wire.send("POST \(list) HTTP/1.1\r\n\(lines)Content-Length: 2\r\n\r\n{}")
+    let head = try #require(await wire.receive()).head
+    return (String(head.split(separator: " ")[1]), head.contains("Access-Control-Allow-Origin"))
+  }
+
+  @Test func `pages of this machine, of the server itself and of allowed origins get in, and no others`() async throws {
+    try await Fixture.serve({ $0.allowedOrigins = ["https://app.example.org"] }) { _, port in
+      let wire = try Wire(port: port)
+      let admitted = [
+        "http://localhost", "http://localhost:3000", "https://127.0.0.1:8443", "http://[::1]:5173",
+        "http://127.0.0.1:\(port)", "https://app.example.org",
+      ]
+      for origin in admitted {
+        let answer = try await Self.ask(wire, ["Host: 127.0.0.1:\(port)", "Origin: \(origin)"])
+        #expect(answer == ("200", true), "\(origin)")
+      }
+      let refused = [
+        "null", "https://evil.example", "http://localhost.evil.example", "http://127.0.0.1.evil.example", "file://",
+        "https://app.example.org:444", "http://app.example.org", "localhost", "",
+      ]
+      for origin in refused {
+        let answer = try await Self.ask(wire, ["Host: 127.0.0.1:\(port)", "Origin: \(origin)"])
+        #expect(answer == ("403", false), "\(origin)")
+      }
+    }
+  }
+
+  @Test func `a request under another host name is refused while there is no authentication`() async throws {
+    try await Fixture.serve { _, port in
+      let wire = try Wire(port: port)
+      #expect(try await Self.ask(wire, ["Host: evil.example"]).status == "403")
+      #expect(try await Self.ask(wire, ["Host: evil.example", "Origin: http://evil.example"]).status == "403")
+      #expect(try await Self.ask(wire, ["Host: LOCALHOST:\(port)"]).status == "200")
+      #expect(try await Self.ask(wire, ["Host: [::1]:\(port)"]).status == "200")
+    }
+    try await Fixture.serve({ configuration in
+      configuration.strictAuth = true
+      configuration.apiTokens = ["t"]
+    }) { _, port in
+      // With authentication, a foreign name leads no further than any other.
+      let answer = try await Self.ask(Wire(port: port), ["Host: sync.example.org"])
+      #expect(answer.status == "401")
+    }
+  }
+
+  @Test func `beyond loopback, a server with a seed needs a secret`() async throws {
+    var configuration = EmulatorConfiguration()
+    configuration.strictAuth = true
+    configuration.users = ["ana"]
+    configuration.seed = 1
+    await #expect(throws: EmulatorServer.StartError.self) {
+      try await EmulatorServer(Emulator(configuration: configuration)).start(host: "0.0.0.0")
+    }
+    configuration.seed = nil
+    let secrets = try (0..<2).map { _ in try Emulator(configuration: configuration).configuration.secret }
+    #expect(secrets[0] != secrets[1] && secrets[0].utf8.count >= 43)
+  }
+}
