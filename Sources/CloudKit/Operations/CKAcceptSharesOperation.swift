@@ -1,6 +1,6 @@
 /// Takes part in shares. Add it to the container that the shares are in.
 open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
-  private struct Wishes {
+  private struct Parameters {
     var shareMetadatas: [CKShare.Metadata]?
   }
 
@@ -11,8 +11,8 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     var result: ((Result<Void, any Error>) -> Void)?
   }
 
-  private let wishes = Guarded(Wishes())
-  private let blocks = Guarded(Blocks())
+  private let parameters = Locked(Parameters())
+  private let blocks = Locked(Blocks())
 
   /// Makes an operation that accepts nothing until `shareMetadatas` is set.
   public override init() {}
@@ -51,8 +51,8 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
 extension CKAcceptSharesOperation {
   /// The shares to take part in.
   public var shareMetadatas: [CKShare.Metadata]? {
-    get { wishes.shareMetadatas }
-    set { wishes.shareMetadatas = newValue }
+    get { parameters.shareMetadatas }
+    set { parameters.shareMetadatas = newValue }
   }
 
   /// Called for each share with it, or with why it was not accepted.

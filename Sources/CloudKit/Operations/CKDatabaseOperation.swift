@@ -4,7 +4,7 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
     var database: CKDatabase?
   }
 
-  private let place = Guarded(Settings())
+  private let place = Locked(Settings())
 
   /// Makes an operation without work. Make one of a subclass.
   public override init() {}

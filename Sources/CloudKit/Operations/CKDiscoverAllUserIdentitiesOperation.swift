@@ -8,7 +8,7 @@ open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendabl
     var result: ((Result<Void, any Error>) -> Void)?
   }
 
-  private let blocks = Guarded(Blocks())
+  private let blocks = Locked(Blocks())
 
   /// Makes an operation.
   public override init() {}

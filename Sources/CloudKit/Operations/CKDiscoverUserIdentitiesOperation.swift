@@ -1,6 +1,6 @@
 /// Finds users by what is known of them, as far as they want to be found. Add it to a container.
 open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
-  private struct Wishes {
+  private struct Parameters {
     var lookupInfos: [CKUserIdentity.LookupInfo]?
   }
 
@@ -10,8 +10,8 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     var result: ((Result<Void, any Error>) -> Void)?
   }
 
-  private let wishes = Guarded(Wishes())
-  private let blocks = Guarded(Blocks())
+  private let parameters = Locked(Parameters())
+  private let blocks = Locked(Blocks())
 
   /// Makes an operation that finds nobody until `userIdentityLookupInfos` is set.
   public override init() {}
@@ -43,8 +43,8 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
 extension CKDiscoverUserIdentitiesOperation {
   /// The people to find; naming one twice finds them once.
   public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]? {
-    get { wishes.lookupInfos }
-    set { wishes.lookupInfos = newValue }
+    get { parameters.lookupInfos }
+    set { parameters.lookupInfos = newValue }
   }
 
   /// Called for each user who was found. Who is not found is no error.

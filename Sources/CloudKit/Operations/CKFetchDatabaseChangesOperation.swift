@@ -2,7 +2,7 @@ internal import Foundation
 
 /// Reads which zones changed since a token, page by page. Private and shared databases only.
 open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
-  private struct Wishes {
+  private struct Parameters {
     var previousServerChangeToken: CKServerChangeToken?
     var resultsLimit = 0
     var fetchAllChanges = true
@@ -20,8 +20,8 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
 
   private typealias End = (serverChangeToken: CKServerChangeToken, moreComing: Bool)
 
-  private let wishes = Guarded(Wishes())
-  private let blocks = Guarded(Blocks())
+  private let parameters = Locked(Parameters())
+  private let blocks = Locked(Blocks())
 
   /// Makes an operation that reads all changes from the beginning.
   public override init() {}
@@ -43,9 +43,9 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
   }
 
   private func readPages(of database: CKDatabase) async throws -> End {
-    let wishes = wishes.value
-    let limit = wishes.resultsLimit > 0 ? wishes.resultsLimit : nil
-    var token = wishes.previousServerChangeToken
+    let parameters = parameters.value
+    let limit = parameters.resultsLimit > 0 ? parameters.resultsLimit : nil
+    var token = parameters.previousServerChangeToken
     while true {
       let page = try await database.databaseChanges(since: token, resultsLimit: limit)
       await call { [self] in
@@ -61,7 +61,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         if !isCancelled { blocks.tokenUpdated?(page.changeToken) }
       }
       guard !isCancelled else { throw Self.cancellation }
-      guard page.moreComing, wishes.fetchAllChanges else { return (page.changeToken, page.moreComing) }
+      guard page.moreComing, parameters.fetchAllChanges else { return (page.changeToken, page.moreComing) }
       guard page.changeToken != token else { throw CKError.stalledFeed }
       token = page.changeToken
     }
@@ -80,20 +80,20 @@ extension CKError {
 extension CKFetchDatabaseChangesOperation {
   /// Where to go on; nil starts from the beginning. Tokens of zones do not fit.
   public var previousServerChangeToken: CKServerChangeToken? {
-    get { wishes.previousServerChangeToken }
-    set { wishes.previousServerChangeToken = newValue }
+    get { parameters.previousServerChangeToken }
+    set { parameters.previousServerChangeToken = newValue }
   }
 
   /// The most zones wanted in a page; 0 leaves it to the server.
   public var resultsLimit: Int {
-    get { wishes.resultsLimit }
-    set { wishes.resultsLimit = newValue }
+    get { parameters.resultsLimit }
+    set { parameters.resultsLimit = newValue }
   }
 
   /// Whether to read on until nothing more is coming; true unless set. Otherwise one page is read.
   public var fetchAllChanges: Bool {
-    get { wishes.fetchAllChanges }
-    set { wishes.fetchAllChanges = newValue }
+    get { parameters.fetchAllChanges }
+    set { parameters.fetchAllChanges = newValue }
   }
 
   /// Called for each zone that is new or has changed.

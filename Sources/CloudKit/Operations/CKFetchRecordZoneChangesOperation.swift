@@ -19,7 +19,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
   /// The older name of `ZoneConfiguration`.
   public typealias ZoneOptions = CKFetchRecordZoneChangesConfiguration
 
-  private struct Wishes {
+  private struct Parameters {
     var recordZoneIDs: [CKRecordZone.ID]?
     var configurations: [CKRecordZone.ID: ZoneConfiguration]?
     var fetchAllChanges = true
@@ -38,8 +38,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
   private typealias ZoneEnd = (serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool)
 
-  private let wishes = Guarded(Wishes())
-  private let blocks = Guarded(Blocks())
+  private let parameters = Locked(Parameters())
+  private let blocks = Locked(Blocks())
 
   /// Makes an operation that reads nothing until `recordZoneIDs` is set.
   public override init() {}
@@ -63,17 +63,17 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
   }
 
   override func run() async {
-    let wishes = wishes.value
+    let parameters = parameters.value
     let database = begin()
     var errors: [AnyHashable: any Error] = [:]
     var whole: Result<Void, any Error> = .success(())
-    for zoneID in wishes.recordZoneIDs?.withoutRepetition ?? [] {
+    for zoneID in parameters.recordZoneIDs?.withoutRepetition ?? [] {
       let answer: Result<ZoneEnd, any Error>
       if let failure = whole.failure {
         answer = .failure(failure)
       } else {
-        let configuration = wishes.configurations?[zoneID] ?? ZoneConfiguration()
-        answer = await attempt { try await readPages(of: zoneID, configuration, wishes.fetchAllChanges, database) }
+        let configuration = parameters.configurations?[zoneID] ?? ZoneConfiguration()
+        answer = await attempt { try await readPages(of: zoneID, configuration, parameters.fetchAllChanges, database) }
       }
       if let failure = answer.failure {
         errors[zoneID] = failure
@@ -143,26 +143,26 @@ extension CKError {
 extension CKFetchRecordZoneChangesOperation {
   /// The zones to read; naming one twice reads it once.
   public var recordZoneIDs: [CKRecordZone.ID]? {
-    get { wishes.recordZoneIDs }
-    set { wishes.recordZoneIDs = newValue }
+    get { parameters.recordZoneIDs }
+    set { parameters.recordZoneIDs = newValue }
   }
 
   /// Which changes of each zone are read; without an entry, all.
   public var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? {
-    get { wishes.configurations }
-    set { wishes.configurations = newValue }
+    get { parameters.configurations }
+    set { parameters.configurations = newValue }
   }
 
   /// The older form of `configurationsByRecordZoneID`.
   public var optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]? {
-    get { wishes.configurations }
-    set { wishes.configurations = newValue }
+    get { parameters.configurations }
+    set { parameters.configurations = newValue }
   }
 
   /// Whether to read each zone until nothing more is coming; true unless set. Otherwise one page of each is read.
   public var fetchAllChanges: Bool {
-    get { wishes.fetchAllChanges }
-    set { wishes.fetchAllChanges = newValue }
+    get { parameters.fetchAllChanges }
+    set { parameters.fetchAllChanges = newValue }
   }
 }
 

@@ -1,6 +1,6 @@
 /// Reads zones: some by their identifiers, or all.
 open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
-  private struct Wishes {
+  private struct Parameters {
     var recordZoneIDs: [CKRecordZone.ID]?
     var readsAll = false
   }
@@ -11,8 +11,8 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     var result: ((Result<Void, any Error>) -> Void)?
   }
 
-  private let wishes = Guarded(Wishes())
-  private let blocks = Guarded(Blocks())
+  private let parameters = Locked(Parameters())
+  private let blocks = Locked(Blocks())
 
   /// Makes an operation that reads nothing until `recordZoneIDs` is set.
   public override init() {}
@@ -26,16 +26,16 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
   /// Makes an operation that reads all zones of its database.
   public class func fetchAllRecordZonesOperation() -> CKFetchRecordZonesOperation {
     let operation = CKFetchRecordZonesOperation()
-    operation.wishes.readsAll = true
+    operation.parameters.readsAll = true
     return operation
   }
 
   override func run() async {
-    let wishes = wishes.value
+    let parameters = parameters.value
     let database = begin()
-    var ids = wishes.recordZoneIDs?.withoutRepetition ?? []
+    var ids = parameters.recordZoneIDs?.withoutRepetition ?? []
     let answer: Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error> = await attempt {
-      guard wishes.readsAll else { return try await database.recordZones(for: ids) }
+      guard parameters.readsAll else { return try await database.recordZones(for: ids) }
       let zones = try await database.allRecordZones()
       ids = zones.map(\.zoneID).withoutRepetition
       return Dictionary(zones.map { ($0.zoneID, .success($0)) }) { $1 }
@@ -56,8 +56,8 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
 extension CKFetchRecordZonesOperation {
   /// The zones to read; naming one twice reads it once.
   public var recordZoneIDs: [CKRecordZone.ID]? {
-    get { wishes.recordZoneIDs }
-    set { wishes.recordZoneIDs = newValue }
+    get { parameters.recordZoneIDs }
+    set { parameters.recordZoneIDs = newValue }
   }
 
   /// Called for each zone with it, or with why it could not be had.

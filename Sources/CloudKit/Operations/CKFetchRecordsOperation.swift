@@ -9,7 +9,7 @@ internal import Foundation
 /// database.add(operation)
 /// ```
 open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
-  private struct Wishes {
+  private struct Parameters {
     var recordIDs: [CKRecord.ID]?
     var desiredKeys: [CKRecord.FieldKey]?
     var readsCurrentUser = false
@@ -23,8 +23,8 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     var result: ((Result<Void, any Error>) -> Void)?
   }
 
-  private let wishes = Guarded(Wishes())
-  private let blocks = Guarded(Blocks())
+  private let parameters = Locked(Parameters())
+  private let blocks = Locked(Blocks())
 
   /// Makes an operation that reads nothing until `recordIDs` is set.
   public override init() {}
@@ -38,17 +38,17 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
   /// Makes an operation that reads the record of the user whose web-auth token is used.
   public class func fetchCurrentUserRecordOperation() -> CKFetchRecordsOperation {
     let operation = CKFetchRecordsOperation()
-    operation.wishes.readsCurrentUser = true
+    operation.parameters.readsCurrentUser = true
     return operation
   }
 
   override func run() async {
-    let wishes = wishes.value
+    let parameters = parameters.value
     let database = begin()
-    var ids = wishes.recordIDs?.withoutRepetition ?? []
+    var ids = parameters.recordIDs?.withoutRepetition ?? []
     let answer = await attempt {
-      if wishes.readsCurrentUser { ids = [try await database.currentUserRecordID()] }
-      return try await database.records(for: ids, desiredKeys: wishes.desiredKeys)
+      if parameters.readsCurrentUser { ids = [try await database.currentUserRecordID()] }
+      return try await database.records(for: ids, desiredKeys: parameters.desiredKeys)
     }
     let items = ItemResults(of: ids, in: answer)
     await conclude(blocks) { [self] blocks in
@@ -89,14 +89,14 @@ extension Array where Element: Hashable {
 extension CKFetchRecordsOperation {
   /// The records to read; naming one twice reads it once.
   public var recordIDs: [CKRecord.ID]? {
-    get { wishes.recordIDs }
-    set { wishes.recordIDs = newValue }
+    get { parameters.recordIDs }
+    set { parameters.recordIDs = newValue }
   }
 
   /// The fields to read; nil reads all.
   public var desiredKeys: [CKRecord.FieldKey]? {
-    get { wishes.desiredKeys }
-    set { wishes.desiredKeys = newValue }
+    get { parameters.desiredKeys }
+    set { parameters.desiredKeys = newValue }
   }
 
   /// Called for each record that came, with 1: records come whole.

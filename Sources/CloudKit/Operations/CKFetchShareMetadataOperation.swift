@@ -2,7 +2,7 @@ public import Foundation
 
 /// Reads what is known of shares by their URLs. Changes nothing. Add it to a container.
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
-  private struct Wishes {
+  private struct Parameters {
     var shareURLs: [URL]?
     var shouldFetchRootRecord = false
     var rootRecordDesiredKeys: [CKRecord.FieldKey]?
@@ -15,8 +15,8 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     var result: ((Result<Void, any Error>) -> Void)?
   }
 
-  private let wishes = Guarded(Wishes())
-  private let blocks = Guarded(Blocks())
+  private let parameters = Locked(Parameters())
+  private let blocks = Locked(Blocks())
 
   /// Makes an operation that reads nothing until `shareURLs` is set.
   public override init() {}
@@ -28,14 +28,14 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
   }
 
   override func run() async {
-    let wishes = wishes.value
+    let parameters = parameters.value
     let container = beginInContainer()
-    let urls = wishes.shareURLs?.withoutRepetition ?? []
+    let urls = parameters.shareURLs?.withoutRepetition ?? []
     let answer = await attempt {
       try await container.shareMetadatas(
         for: urls,
-        shouldFetchRootRecord: wishes.shouldFetchRootRecord,
-        rootRecordDesiredKeys: wishes.rootRecordDesiredKeys
+        shouldFetchRootRecord: parameters.shouldFetchRootRecord,
+        rootRecordDesiredKeys: parameters.rootRecordDesiredKeys
       )
     }
     let items = ItemResults(of: urls, in: answer)
@@ -59,20 +59,20 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
 extension CKFetchShareMetadataOperation {
   /// The shares to read about; naming one twice reads it once.
   public var shareURLs: [URL]? {
-    get { wishes.shareURLs }
-    set { wishes.shareURLs = newValue }
+    get { parameters.shareURLs }
+    set { parameters.shareURLs = newValue }
   }
 
   /// Whether to read the records that are shared too; false unless set.
   public var shouldFetchRootRecord: Bool {
-    get { wishes.shouldFetchRootRecord }
-    set { wishes.shouldFetchRootRecord = newValue }
+    get { parameters.shouldFetchRootRecord }
+    set { parameters.shouldFetchRootRecord = newValue }
   }
 
   /// The fields to read of the records that are shared; nil reads all.
   public var rootRecordDesiredKeys: [CKRecord.FieldKey]? {
-    get { wishes.rootRecordDesiredKeys }
-    set { wishes.rootRecordDesiredKeys = newValue }
+    get { parameters.rootRecordDesiredKeys }
+    set { parameters.rootRecordDesiredKeys = newValue }
   }
 
   /// Called for each URL with what is known of its share, or with why that is not known.

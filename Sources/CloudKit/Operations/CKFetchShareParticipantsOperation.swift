@@ -1,6 +1,6 @@
 /// Makes people to be added to shares out of what is known of them. Add it to a container.
 open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
-  private struct Wishes {
+  private struct Parameters {
     var lookupInfos: [CKUserIdentity.LookupInfo]?
   }
 
@@ -11,8 +11,8 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     var result: ((Result<Void, any Error>) -> Void)?
   }
 
-  private let wishes = Guarded(Wishes())
-  private let blocks = Guarded(Blocks())
+  private let parameters = Locked(Parameters())
+  private let blocks = Locked(Blocks())
 
   /// Makes an operation that makes nobody until `userIdentityLookupInfos` is set.
   public override init() {}
@@ -48,8 +48,8 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
 extension CKFetchShareParticipantsOperation {
   /// The people to make; naming one twice makes them once.
   public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]? {
-    get { wishes.lookupInfos }
-    set { wishes.lookupInfos = newValue }
+    get { parameters.lookupInfos }
+    set { parameters.lookupInfos = newValue }
   }
 
   /// Called for each of the people with a participant, or with why there is none.

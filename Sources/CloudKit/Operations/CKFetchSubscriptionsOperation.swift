@@ -1,6 +1,6 @@
 /// Reads subscriptions: some by their identifiers, or all.
 open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
-  private struct Wishes {
+  private struct Parameters {
     var subscriptionIDs: [CKSubscription.ID]?
     var readsAll = false
   }
@@ -11,8 +11,8 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
     var result: ((Result<Void, any Error>) -> Void)?
   }
 
-  private let wishes = Guarded(Wishes())
-  private let blocks = Guarded(Blocks())
+  private let parameters = Locked(Parameters())
+  private let blocks = Locked(Blocks())
 
   /// Makes an operation that reads nothing until `subscriptionIDs` is set.
   public override init() {}
@@ -26,16 +26,16 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
   /// Makes an operation that reads all subscriptions of its database.
   public class func fetchAllSubscriptionsOperation() -> CKFetchSubscriptionsOperation {
     let operation = CKFetchSubscriptionsOperation()
-    operation.wishes.readsAll = true
+    operation.parameters.readsAll = true
     return operation
   }
 
   override func run() async {
-    let wishes = wishes.value
+    let parameters = parameters.value
     let database = begin()
-    var ids = wishes.subscriptionIDs?.withoutRepetition ?? []
+    var ids = parameters.subscriptionIDs?.withoutRepetition ?? []
     let answer: Result<[CKSubscription.ID: Result<CKSubscription, any Error>], any Error> = await attempt {
-      guard wishes.readsAll else { return try await database.subscriptions(for: ids) }
+      guard parameters.readsAll else { return try await database.subscriptions(for: ids) }
       let subscriptions = try await database.allSubscriptions()
       ids = subscriptions.map(\.subscriptionID).withoutRepetition
       return Dictionary(subscriptions.map { ($0.subscriptionID, .success($0)) }) { $1 }
@@ -56,8 +56,8 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
 extension CKFetchSubscriptionsOperation {
   /// The subscriptions to read; naming one twice reads it once.
   public var subscriptionIDs: [CKSubscription.ID]? {
-    get { wishes.subscriptionIDs }
-    set { wishes.subscriptionIDs = newValue }
+    get { parameters.subscriptionIDs }
+    set { parameters.subscriptionIDs = newValue }
   }
 
   /// Called for each subscription with it, or with why it could not be had.

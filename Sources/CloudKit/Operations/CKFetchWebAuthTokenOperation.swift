@@ -4,7 +4,7 @@
 /// token of the container and no other. It dies with the next answer to the container, which replaces it, and using it
 /// elsewhere signs the container out: give it away when the container has done its work.
 open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
-  private struct Wishes {
+  private struct Parameters {
     var apiToken: String?
   }
 
@@ -13,8 +13,8 @@ open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendabl
     var result: ((Result<String, any Error>) -> Void)?
   }
 
-  private let wishes = Guarded(Wishes())
-  private let blocks = Guarded(Blocks())
+  private let parameters = Locked(Parameters())
+  private let blocks = Locked(Blocks())
 
   /// Makes an operation that gives nothing until `apiToken` is set.
   public override init() {}
@@ -43,8 +43,8 @@ open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendabl
 extension CKFetchWebAuthTokenOperation {
   /// The API token that the web-auth token has to belong to.
   public var apiToken: String? {
-    get { wishes.apiToken }
-    set { wishes.apiToken = newValue }
+    get { parameters.apiToken }
+    set { parameters.apiToken = newValue }
   }
 
   /// Called with the token, or with `CKError.notAuthenticated` where nobody is signed in with that API token.

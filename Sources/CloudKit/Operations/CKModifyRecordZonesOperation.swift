@@ -1,6 +1,6 @@
 /// Creates and deletes zones; never atomic. Private database only.
 open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
-  private struct Wishes {
+  private struct Parameters {
     var recordZonesToSave: [CKRecordZone]?
     var recordZoneIDsToDelete: [CKRecordZone.ID]?
   }
@@ -12,8 +12,8 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     var result: ((Result<Void, any Error>) -> Void)?
   }
 
-  private let wishes = Guarded(Wishes())
-  private let blocks = Guarded(Blocks())
+  private let parameters = Locked(Parameters())
+  private let blocks = Locked(Blocks())
 
   /// Makes an operation that changes nothing until it is told what.
   public override init() {}
@@ -51,14 +51,14 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
 extension CKModifyRecordZonesOperation {
   /// The zones to create; one that exists already is no error.
   public var recordZonesToSave: [CKRecordZone]? {
-    get { wishes.recordZonesToSave }
-    set { wishes.recordZonesToSave = newValue }
+    get { parameters.recordZonesToSave }
+    set { parameters.recordZonesToSave = newValue }
   }
 
   /// The zones to delete with everything in them.
   public var recordZoneIDsToDelete: [CKRecordZone.ID]? {
-    get { wishes.recordZoneIDsToDelete }
-    set { wishes.recordZoneIDsToDelete = newValue }
+    get { parameters.recordZoneIDsToDelete }
+    set { parameters.recordZoneIDsToDelete = newValue }
   }
 
   /// Called for each zone to create.

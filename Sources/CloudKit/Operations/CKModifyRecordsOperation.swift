@@ -12,7 +12,7 @@ public import Foundation
 /// Saved instances are brought up to date. Changes that need several requests are sent in several; an atomic group has to
 /// fit into one.
 open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
-  private struct Wishes {
+  private struct Parameters {
     var recordsToSave: [CKRecord]?
     var recordIDsToDelete: [CKRecord.ID]?
     var savePolicy = RecordSavePolicy.ifServerRecordUnchanged
@@ -29,8 +29,8 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     var result: ((Result<Void, any Error>) -> Void)?
   }
 
-  private let wishes = Guarded(Wishes())
-  private let blocks = Guarded(Blocks())
+  private let parameters = Locked(Parameters())
+  private let blocks = Locked(Blocks())
 
   /// Makes an operation that changes nothing until it is told what.
   public override init() {}
@@ -43,16 +43,16 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
   }
 
   override func run() async {
-    let wishes = wishes.value
+    let parameters = parameters.value
     let database = begin()
-    let records = wishes.recordsToSave ?? []
-    let deletions = wishes.recordIDsToDelete ?? []
+    let records = parameters.recordsToSave ?? []
+    let deletions = parameters.recordIDsToDelete ?? []
     let answer = await attempt {
       try await database.modifyRecords(
         saving: records,
         deleting: deletions,
-        savePolicy: wishes.savePolicy,
-        atomically: wishes.isAtomic
+        savePolicy: parameters.savePolicy,
+        atomically: parameters.isAtomic
       )
     }
     let saves = ItemResults(of: records.map(\.recordID), in: answer.map(\.saveResults))
@@ -80,32 +80,32 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 extension CKModifyRecordsOperation {
   /// The records to save.
   public var recordsToSave: [CKRecord]? {
-    get { wishes.recordsToSave }
-    set { wishes.recordsToSave = newValue }
+    get { parameters.recordsToSave }
+    set { parameters.recordsToSave = newValue }
   }
 
   /// The records to delete, whatever their version.
   public var recordIDsToDelete: [CKRecord.ID]? {
-    get { wishes.recordIDsToDelete }
-    set { wishes.recordIDsToDelete = newValue }
+    get { parameters.recordIDsToDelete }
+    set { parameters.recordIDsToDelete = newValue }
   }
 
   /// What happens when the server has another version; `ifServerRecordUnchanged` unless set.
   public var savePolicy: RecordSavePolicy {
-    get { wishes.savePolicy }
-    set { wishes.savePolicy = newValue }
+    get { parameters.savePolicy }
+    set { parameters.savePolicy = newValue }
   }
 
   /// Whether the changes of a zone take effect together or not at all; true unless set. Default zones cannot do that.
   public var isAtomic: Bool {
-    get { wishes.isAtomic }
-    set { wishes.isAtomic = newValue }
+    get { parameters.isAtomic }
+    set { parameters.isAtomic = newValue }
   }
 
   /// What Apple's servers recognise a repeated request by. No effect here: Web Services have no such thing.
   public var clientChangeTokenData: Data? {
-    get { wishes.clientChangeTokenData }
-    set { wishes.clientChangeTokenData = newValue }
+    get { parameters.clientChangeTokenData }
+    set { parameters.clientChangeTokenData = newValue }
   }
 
   /// Called for each record that was saved, with 1.

@@ -1,6 +1,6 @@
 /// Saves and deletes subscriptions; never atomic.
 open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
-  private struct Wishes {
+  private struct Parameters {
     var subscriptionsToSave: [CKSubscription]?
     var subscriptionIDsToDelete: [CKSubscription.ID]?
   }
@@ -12,8 +12,8 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
     var result: ((Result<Void, any Error>) -> Void)?
   }
 
-  private let wishes = Guarded(Wishes())
-  private let blocks = Guarded(Blocks())
+  private let parameters = Locked(Parameters())
+  private let blocks = Locked(Blocks())
 
   /// Makes an operation that changes nothing until it is told what.
   public override init() {}
@@ -51,14 +51,14 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
 extension CKModifySubscriptionsOperation {
   /// The subscriptions to save.
   public var subscriptionsToSave: [CKSubscription]? {
-    get { wishes.subscriptionsToSave }
-    set { wishes.subscriptionsToSave = newValue }
+    get { parameters.subscriptionsToSave }
+    set { parameters.subscriptionsToSave = newValue }
   }
 
   /// The subscriptions to delete.
   public var subscriptionIDsToDelete: [CKSubscription.ID]? {
-    get { wishes.subscriptionIDsToDelete }
-    set { wishes.subscriptionIDsToDelete = newValue }
+    get { parameters.subscriptionIDsToDelete }
+    set { parameters.subscriptionIDsToDelete = newValue }
   }
 
   /// Called for each subscription to save.

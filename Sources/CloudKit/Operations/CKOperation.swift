@@ -49,7 +49,7 @@ open class CKOperation: Operation, @unchecked Sendable {
   public let operationID: ID = UUID().uuidString
 
   private let state = Mutex(State())
-  private let persistence = Guarded(Blocks())
+  private let persistence = Locked(Blocks())
   private let callbackQueue = DispatchQueue(label: "CKOperation")
 
   /// Makes an operation without work. Make one of a subclass.
@@ -93,7 +93,7 @@ open class CKOperation: Operation, @unchecked Sendable {
   }
 
   /// Runs the program's last code and lets go of the blocks, which often hold the operation.
-  func conclude<Blocks>(_ blocks: Guarded<Blocks>, _ body: @escaping @Sendable (Blocks) -> Void) async {
+  func conclude<Blocks>(_ blocks: Locked<Blocks>, _ body: @escaping @Sendable (Blocks) -> Void) async {
     await call {
       body(blocks.value)
       blocks.reset()

@@ -11,7 +11,7 @@ internal import Foundation
 /// database.add(operation)
 /// ```
 open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
-  private struct Wishes {
+  private struct Parameters {
     var query: CKQuery?
     var cursor: Cursor?
     var zoneID: CKRecordZone.ID?
@@ -26,8 +26,8 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     var result: ((Result<Cursor?, any Error>) -> Void)?
   }
 
-  private let wishes = Guarded(Wishes())
-  private let blocks = Guarded(Blocks())
+  private let parameters = Locked(Parameters())
+  private let blocks = Locked(Blocks())
 
   /// Makes an operation that looks for nothing until it is given a query or a cursor.
   public override init() {}
@@ -73,22 +73,22 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
   )
 
   private func page(of database: CKDatabase) async throws -> Page {
-    let wishes = wishes.value
-    if let cursor = wishes.cursor {
+    let parameters = parameters.value
+    if let cursor = parameters.cursor {
       return try await database.records(
         continuingMatchFrom: cursor,
-        desiredKeys: wishes.desiredKeys,
-        resultsLimit: wishes.resultsLimit
+        desiredKeys: parameters.desiredKeys,
+        resultsLimit: parameters.resultsLimit
       )
     }
-    guard let query = wishes.query else {
+    guard let query = parameters.query else {
       throw CKError.invalidArguments("The operation has neither a query nor a cursor.")
     }
     return try await database.records(
       matching: query,
-      inZoneWith: wishes.zoneID,
-      desiredKeys: wishes.desiredKeys,
-      resultsLimit: wishes.resultsLimit
+      inZoneWith: parameters.zoneID,
+      desiredKeys: parameters.desiredKeys,
+      resultsLimit: parameters.resultsLimit
     )
   }
 }
@@ -98,32 +98,32 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
 extension CKQueryOperation {
   /// What to look for; ignored where there is a cursor.
   public var query: CKQuery? {
-    get { wishes.query }
-    set { wishes.query = newValue }
+    get { parameters.query }
+    set { parameters.query = newValue }
   }
 
   /// Where to go on.
   public var cursor: Cursor? {
-    get { wishes.cursor }
-    set { wishes.cursor = newValue }
+    get { parameters.cursor }
+    set { parameters.cursor = newValue }
   }
 
   /// Where to look; nil looks in all zones of the database. A cursor knows its own.
   public var zoneID: CKRecordZone.ID? {
-    get { wishes.zoneID }
-    set { wishes.zoneID = newValue }
+    get { parameters.zoneID }
+    set { parameters.zoneID = newValue }
   }
 
   /// The most results wanted; the server gives 200 at most.
   public var resultsLimit: Int {
-    get { wishes.resultsLimit }
-    set { wishes.resultsLimit = newValue }
+    get { parameters.resultsLimit }
+    set { parameters.resultsLimit = newValue }
   }
 
   /// The fields to read; nil reads all.
   public var desiredKeys: [CKRecord.FieldKey]? {
-    get { wishes.desiredKeys }
-    set { wishes.desiredKeys = newValue }
+    get { parameters.desiredKeys }
+    set { parameters.desiredKeys = newValue }
   }
 
   /// Called for each record that was found, in the order of the query. Not called again once the operation is cancelled.

@@ -42,7 +42,7 @@ extension Publisher {
   /// The values of both, as they come; the end when both have ended.
   public func merge(with other: some Publisher<Output, Failure>) -> AnyPublisher<Output, Failure> {
     AnyPublisher { completion, value in
-      let open = Guarded(2)
+      let open = Locked(2)
       let ended: (Subscribers.Completion<Failure>) -> Void = { end in
         let left = open.change { left in
           if case .failure = end { left = 0 } else { left -= 1 }
@@ -64,7 +64,7 @@ extension Publisher {
     _ other: Other
   ) -> AnyPublisher<(Output, Other.Output), Failure> where Other.Failure == Failure {
     AnyPublisher { completion, value in
-      let latest = Guarded<(Output?, Other.Output?)>((nil, nil))
+      let latest = Locked<(Output?, Other.Output?)>((nil, nil))
       let told: ((inout (Output?, Other.Output?)) -> Void) -> Void = { set in
         let pair = latest.change { pair -> (Output, Other.Output)? in
           set(&pair)
@@ -102,7 +102,7 @@ extension Publisher {
     _ next: @escaping (inout State, Output) -> Output?
   ) -> AnyPublisher<Output, Failure> {
     AnyPublisher { completion, value in
-      let state = Guarded(initial)
+      let state = Locked(initial)
       return sink(receiveCompletion: completion) { new in state.change { next(&$0, new) }.map(value) }
     }
   }
@@ -125,7 +125,7 @@ extension NotificationCenter {
 }
 
 /// A value behind a lock. It takes any value, as publishers do, which `Synchronization.Mutex` does not.
-final class Guarded<Value> {
+final class Locked<Value> {
   private let lock = NSLock()
   private var value: Value
 

@@ -52,10 +52,10 @@ public struct Published<Value> {
   /// The value and who listens: shared by all copies of the wrapper, as the property is one.
   fileprivate final class Storage {
     let receivers = Receivers<Value, Never>()
-    let willChange = Guarded<ObservableObjectPublisher?>(nil)
-    private let value: Guarded<Value>
+    let willChange = Locked<ObservableObjectPublisher?>(nil)
+    private let value: Locked<Value>
 
-    init(_ value: Value) { self.value = Guarded(value) }
+    init(_ value: Value) { self.value = Locked(value) }
 
     var current: Value { value.change { $0 } }
 

@@ -36,10 +36,10 @@ public final class PassthroughSubject<Output, Failure: Error>: Subject {
 /// A subject that keeps its latest value: who subscribes gets it first.
 public final class CurrentValueSubject<Output, Failure: Error>: Subject {
   private let receivers = Receivers<Output, Failure>()
-  private let latest: Guarded<Output>
+  private let latest: Locked<Output>
 
   /// Makes a subject with a value.
-  public init(_ value: Output) { latest = Guarded(value) }
+  public init(_ value: Output) { latest = Locked(value) }
 
   /// The latest value. Setting it sends it.
   public var value: Output {
@@ -77,7 +77,7 @@ final class Receivers<Output, Failure: Error> {
     var end: Subscribers.Completion<Failure>?
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   /// Takes a receiver in; `welcome` runs before anything else reaches it, unless the end has come already.
   func add(

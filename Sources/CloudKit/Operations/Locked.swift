@@ -5,7 +5,7 @@ internal import Synchronization
 /// `@unchecked Sendable`: the value lies behind a lock. It may hold blocks, which are not `Sendable`, because blocks of one
 /// operation may share state as Apple's may; the operation calls them one after the other.
 @dynamicMemberLookup
-final class Guarded<Value>: @unchecked Sendable {
+final class Locked<Value>: @unchecked Sendable {
   private struct Content: @unchecked Sendable {
     var value: Value
   }
