@@ -1,7 +1,7 @@
-// Each of these makes the `async` call of the same meaning and calls its handler once, on a thread of its own choice.
+// Each method runs the matching `async` call and calls its handler once, on an unspecified thread.
 
 extension CKContainer {
-  /// Calls back with whether there is a user to work as; with `couldNotDetermine` where the server could not be asked.
+  /// Reports whether a user account is available; reports `couldNotDetermine` and an error when the request fails.
   @preconcurrency
   public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
     settings.callBack({ status, error in completionHandler(status ?? .couldNotDetermine, error) }) {
@@ -9,7 +9,7 @@ extension CKContainer {
     }
   }
 
-  /// Calls back with the signed-in user's record, or with why it is not known.
+  /// Fetches the ID of the signed-in user's record and passes it, or an error, to the handler.
   @preconcurrency
   public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
     settings.callBack(completionHandler) { try await self.userRecordID() }

@@ -1,12 +1,12 @@
-/// What a sync engine needs of a container.
+/// The parts of a container that a sync engine uses.
 extension CKContainer {
-  /// What speaks to the server as this container's user.
+  /// The client that sends requests as this container's user.
   ///
-  /// - Throws: what every call of an unusable configuration throws.
+  /// - Throws: The error that every call throws when the configuration is unusable.
   package func webServices() throws(CKError) -> WebServicesClient { try client.get() }
 }
 
 extension CKError {
-  /// What stopped a pass of a sync engine, in Apple's words.
+  /// Converts the error that stopped a sync cycle to a `CKError`.
   package init(stopping failure: WebServicesError) { self.init(failure, in: .write) }
 }

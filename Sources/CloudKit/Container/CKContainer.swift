@@ -1,26 +1,26 @@
 public import Foundation
 internal import Synchronization
 
-/// One app's data: a public, a private and a shared database.
+/// The data of one app: a public, a private and a shared database.
 public final class CKContainer: NSObject, Sendable {
-  /// The container's identifier; nil for the default container where nothing names one.
+  /// The container's identifier; nil for the default container if no identifier is configured.
   public let containerIdentifier: String?
-  /// The database that all users share. A server-to-server key reaches this one alone.
+  /// The database that all users share. A server-to-server key can access only this one.
   public let publicCloudDatabase: CKDatabase
   /// The signed-in user's own database.
   public let privateCloudDatabase: CKDatabase
-  /// What others have shared with the signed-in user.
+  /// The records that other users have shared with the signed-in user.
   public let sharedCloudDatabase: CKDatabase
 
-  /// What is known of the user.
+  /// The last known state of the user's account.
   let account: AccountWatch
   let client: Result<WebServicesClient, CKError>
   private let configuration: Result<CKContainerConfiguration, CKCredentialError>
   private let assets: AssetService
-  /// What `configuredWith(configuration:group:body:)` set for calls through this instance.
+  /// The settings from `configuredWith(configuration:group:body:)` for calls through this instance.
   let settings: OperationSettings
 
-  /// Makes a container that is reached the way the default container is.
+  /// Makes a container with the default container's configuration and another identifier.
   public convenience init(identifier containerIdentifier: String) {
     self.init(
       CKContainer.default().configuration.map { configuration in
@@ -32,12 +32,12 @@ public final class CKContainer: NSObject, Sendable {
     )
   }
 
-  /// Makes a container.
+  /// Makes a container from a configuration.
   public convenience init(configuration: CKContainerConfiguration) {
     self.init(.success(configuration), identifier: configuration.identifier)
   }
 
-  /// Makes a container. Without a transport, requests go to Apple.
+  /// Makes a container from its identifier, environment and credential. By default, requests go to Apple.
   public convenience init(
     identifier: String,
     environment: CKContainerConfiguration.Environment = .development,
@@ -54,7 +54,7 @@ public final class CKContainer: NSObject, Sendable {
     )
   }
 
-  /// A container for a client that there is already: both work as the same user, with the same tokens.
+  /// Makes a container around an existing client: both work as the same user, with the same tokens.
   package convenience init(sharing client: WebServicesClient) {
     let known = client.configuration
     let configuration = CKContainerConfiguration(
@@ -104,7 +104,7 @@ public final class CKContainer: NSObject, Sendable {
     sharedCloudDatabase = CKDatabase(scope: .shared, client: client, assets: assets, settings: settings)
   }
 
-  /// The same container, for calls under other settings; what they leave open stays as it is here.
+  /// Returns the same container with other settings. Settings that are not set there keep this instance's values.
   func configured(by settings: OperationSettings) -> CKContainer {
     CKContainer(
       configuration,
@@ -116,7 +116,7 @@ public final class CKContainer: NSObject, Sendable {
     )
   }
 
-  /// The database of a scope.
+  /// Returns the database with a scope.
   public func database(with databaseScope: CKDatabase.Scope) -> CKDatabase {
     switch databaseScope {
     case .public: publicCloudDatabase
@@ -125,7 +125,8 @@ public final class CKContainer: NSObject, Sendable {
     }
   }
 
-  /// An unusable configuration is told with the first call, since making a container cannot fail in Apple's API.
+  /// Makes the client. The first call throws the error of an unusable configuration, because Apple's initializers
+  /// cannot fail.
   private static func client(
     _ configuration: Result<CKContainerConfiguration, CKCredentialError>,
     _ account: AccountWatch
@@ -134,7 +135,7 @@ public final class CKContainer: NSObject, Sendable {
     case .failure(let error): return .failure(CKError(.notAuthenticated, error.message))
     case .success(let configuration) where configuration.identifier.isEmpty:
       return .failure(
-        CKError(.badContainer, "No container is named: set CLOUDKIT_CONTAINER, or call CKContainer.setDefault(_:).")
+        CKError(.badContainer, "No container is configured. Set CLOUDKIT_CONTAINER or call CKContainer.setDefault(_:).")
       )
     case .success(let configuration):
       let settings = WebServicesClient.Configuration(
@@ -156,7 +157,7 @@ public final class CKContainer: NSObject, Sendable {
 // MARK: - Requests
 
 extension CKContainer {
-  /// Makes one request that belongs to no database and puts its failure into Apple's words.
+  /// Sends one request that belongs to no database and converts its error to a `CKError`.
   func perform<Answer: Sendable>(
     _ context: FailureContext,
     _ request: (WebServicesClient) async throws(WebServicesError) -> Answer
@@ -164,7 +165,7 @@ extension CKContainer {
     let usable = try client.get()
     let timeout = settings.timeout()
     if let timeout, timeout <= .zero {
-      throw CKError(.networkFailure, "The operation's time was over before the request was sent.")
+      throw CKError(.networkFailure, "The operation timed out before the request was sent.")
     }
     do throws(WebServicesError) {
       return try await WebServicesClient.withTimeout(timeout, usable, request)
@@ -179,8 +180,8 @@ extension CKContainer {
 extension CKContainer {
   private static let standard = Mutex<CKContainer?>(nil)
 
-  /// The container that a program works with unless it says otherwise: the one that was set with `setDefault(_:)`, or what
-  /// the `CLOUDKIT_*` variables of the process describe when this is called first.
+  /// Returns the container that a program uses by default: the one set with `setDefault(_:)`, or one made from the
+  /// process's `CLOUDKIT_*` environment variables on the first call.
   public class func `default`() -> CKContainer {
     standard.withLock { standard in
       if let standard { return standard }
@@ -193,16 +194,17 @@ extension CKContainer {
     }
   }
 
-  /// Makes a container the default one of this process. Containers that exist already stay as they are.
+  /// Sets the default container of this process. Existing containers are not affected.
   public static func setDefault(_ container: CKContainer) { standard.withLock { $0 = container } }
 }
 
 // MARK: - The account
 
 extension CKContainer {
-  /// Whether there is a user to work as.
+  /// Returns whether a user account is available.
   ///
-  /// A server-to-server key always has one of its own. For a web-auth token the server is asked.
+  /// Asks the server only if a web auth token is set. A server-to-server key always has its own user, so its status is
+  /// `available`; without either, the status is `noAccount`.
   public func accountStatus() async throws -> CKAccountStatus {
     if case .serverToServerKey? = try configuration.mapError({ CKError(.notAuthenticated, $0.message) }).get()
       .credential
@@ -211,7 +213,7 @@ extension CKContainer {
     }
     let status: CKAccountStatus
     do {
-      guard try client.get().isSignedIn else { throw CKError(.notAuthenticated, "Nobody is signed in.") }
+      guard try client.get().isSignedIn else { throw CKError(.notAuthenticated, "No user is signed in.") }
       _ = try await userRecordID()
       return .available
     } catch CKError.notAuthenticated {
@@ -223,7 +225,7 @@ extension CKContainer {
     return status
   }
 
-  /// The signed-in user's record. Needs a web-auth token: the server refuses keys this question.
+  /// Returns the ID of the signed-in user's record. Needs a web auth token: the server rejects this request with a key.
   public func userRecordID() async throws -> CKRecord.ID {
     let caller = try await perform(.read) { client throws(WebServicesError) in try await client.caller() }
     account.note(.available, user: caller.userRecordName)
@@ -231,16 +233,16 @@ extension CKContainer {
   }
 }
 
-/// Whether there is a user to work as, with Apple's numbers.
+/// The availability of a user account, with Apple's raw values.
 public enum CKAccountStatus: Int, Sendable {
-  /// Not known.
+  /// The status is unknown.
   case couldNotDetermine = 0
-  /// There is one.
+  /// A user is signed in and available.
   case available = 1
-  /// Somebody's policy forbids it.
+  /// A policy restricts access to the account. Never produced here.
   case restricted = 2
-  /// Nobody is signed in.
+  /// No user is signed in.
   case noAccount = 3
-  /// There is one, but not now.
+  /// The account is temporarily unavailable.
   case temporarilyUnavailable = 4
 }

@@ -1,41 +1,43 @@
 public import Foundation
 public import Logging
 
-/// What a container is reached with: Apple's systems take this from the app's signature, Linux from the program.
+/// The settings for reaching a container. Apple's systems take them from the app's signature; on Linux the program sets
+/// them.
 public struct CKContainerConfiguration: Sendable {
-  /// Which of a container's two worlds.
+  /// A container's environment.
   public enum Environment: String, Sendable, Hashable, CaseIterable {
-    /// Where the schema grows with what is saved.
+    /// The environment whose schema grows as new record types and fields are saved.
     case development
-    /// Where the schema is fixed and the users are.
+    /// The environment of the released app, whose schema is fixed.
     case production
   }
 
-  /// The container, such as `iCloud.org.example.notes`.
+  /// The container's identifier, such as `iCloud.org.example.notes`.
   public var identifier: String
-  /// Which of the container's two worlds.
+  /// The container's environment.
   public var environment: Environment
-  /// Who the program is; nil reaches servers that ask nobody.
+  /// The program's credential; nil for servers that need none.
   public var credential: CKCredential?
-  /// How requests travel.
+  /// The transport that sends requests.
   public var transport: any CKTransport
-  /// Called with each web-auth token that replaces the one before, ahead of the answer it came with. Keep the newest: the
-  /// documentation says that the former dies at once.
+  /// Called with each web auth token that replaces the previous one, before the reply that contained it is returned.
+  /// Keep the newest token: the documentation says that the previous one is invalid at once.
   public var webAuthTokenRotated: @Sendable (String) -> Void
-  /// Called with a web-auth token that the server refused, or that its user signed out with: it is of no use any more.
+  /// Called with a web auth token that the server rejected, or whose user signed out: it is no longer valid.
   public var webAuthTokenRefused: @Sendable (String) -> Void
-  /// Where requests are told of, without secrets and values: answers at `debug`, refusals and lost ones at `warning`.
+  /// The logger for requests, without secrets and field values: replies at `debug`, rejected requests and lost replies
+  /// at `warning`.
   public var logger: Logger
-  /// How the bytes of assets travel; nil: by `transport` where it can carry them, else over HTTP.
+  /// The transport for asset files. If nil, `transport` is used if it can carry assets, otherwise HTTP.
   public var assetTransport: (any CKAssetTransport)?
-  /// When the files of assets are brought from the server.
+  /// When asset files are downloaded.
   public var assetDownloads = CKAssetDownloads.eager
-  /// Where downloaded files are kept while they are in use; nil: in a folder of this user's beside other temporary files.
+  /// The folder for downloaded files that are in use; nil for a folder of this user next to other temporary files.
   public var assetFolder: URL?
-  /// How long a downloaded file whose address was read outlives its asset.
+  /// How long a downloaded file is kept after its asset is gone, if its URL was read.
   package var assetGrace = AssetFolder.Place().grace
 
-  /// Makes a configuration. Without a transport, requests go to Apple; without a logger, nothing is told.
+  /// Makes a configuration. By default, requests go to Apple; without a logger, nothing is logged.
   public init(
     identifier: String,
     environment: Environment = .development,
@@ -54,10 +56,10 @@ public struct CKContainerConfiguration: Sendable {
     self.logger = logger ?? Instruments.silent
   }
 
-  /// Reads `CLOUDKIT_CONTAINER`, `CLOUDKIT_ENVIRONMENT` (default `development`), `CLOUDKIT_URL` (default Apple's) and the
-  /// credential (`CKCredential.fromEnvironment`) of an environment.
+  /// Reads a configuration from environment variables: `CLOUDKIT_CONTAINER`, `CLOUDKIT_ENVIRONMENT` (default
+  /// `development`), `CLOUDKIT_URL` (default Apple's) and the credential (`CKCredential.fromEnvironment`).
   ///
-  /// - Throws: `CKCredentialError`, one line that names the variable at fault.
+  /// - Throws: `CKCredentialError`, one line that names the invalid variable.
   public static func fromEnvironment(
     _ environment: [String: String]
   ) throws(CKCredentialError) -> CKContainerConfiguration {
@@ -66,14 +68,14 @@ public struct CKContainerConfiguration: Sendable {
     var world = Environment.development
     if let name = value("CLOUDKIT_ENVIRONMENT") {
       guard let named = Environment(rawValue: name) else {
-        throw CKCredentialError("CLOUDKIT_ENVIRONMENT is '\(name)': it is development or production.")
+        throw CKCredentialError("CLOUDKIT_ENVIRONMENT is '\(name)': set it to development or production.")
       }
       world = named
     }
     var url = CKHTTPTransport.appleURL
     if let text = value("CLOUDKIT_URL") {
       guard let given = URL(string: text), given.host() != nil else {
-        throw CKCredentialError("CLOUDKIT_URL is no URL of the form https://host:port.")
+        throw CKCredentialError("CLOUDKIT_URL is not a URL of the form https://host:port.")
       }
       url = given
     }
