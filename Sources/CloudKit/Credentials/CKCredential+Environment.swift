@@ -1,12 +1,13 @@
 internal import Foundation
 
 extension CKCredential {
-  /// The credential that the `CLOUDKIT_*` variables of an environment describe, or nil where they describe none.
+  /// Reads a credential from `CLOUDKIT_*` environment variables. Returns nil if none is set.
   ///
-  /// `CLOUDKIT_KEY_ID` with `CLOUDKIT_KEY_FILE` (the path of a private key in PEM form) makes a server-to-server key;
-  /// `CLOUDKIT_API_TOKEN`, alone or with `CLOUDKIT_WEB_AUTH_TOKEN`, a token. Blank variables count as absent.
+  /// `CLOUDKIT_KEY_ID` and `CLOUDKIT_KEY_FILE` (the path of a private key in PEM form) make a server-to-server key.
+  /// `CLOUDKIT_API_TOKEN`, alone or with `CLOUDKIT_WEB_AUTH_TOKEN`, makes a token credential. Blank variables count as
+  /// unset.
   ///
-  /// - Throws: `CKCredentialError` when half of a pair is missing, both kinds are set, or the key file is unusable.
+  /// - Throws: `CKCredentialError` if half of a pair is missing, both kinds are set, or the key file is unusable.
   public static func fromEnvironment(_ environment: [String: String]) throws(CKCredentialError) -> CKCredential? {
     func value(_ name: String) -> String? {
       guard let text = environment[name]?.trimmingCharacters(in: .whitespacesAndNewlines), !text.isEmpty else {
@@ -31,7 +32,7 @@ extension CKCredential {
     case (nil, nil, nil, _?):
       throw CKCredentialError("CLOUDKIT_WEB_AUTH_TOKEN is set without CLOUDKIT_API_TOKEN: set both.")
     case (nil, nil, let apiToken?, let webAuthToken?):
-      // A token copied out of a sign-in callback comes with its plus signs read as spaces.
+      // A token copied from a sign-in callback may have spaces in place of plus signs.
       let repaired = webAuthToken.replacingOccurrences(of: " ", with: "+")
       return .webAuth(apiToken: apiToken, webAuthToken: repaired)
     }

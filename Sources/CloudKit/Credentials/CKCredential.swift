@@ -1,30 +1,31 @@
-/// What a program shows CloudKit to prove who it is.
+/// A credential that a program sends to CloudKit.
 ///
-/// A container is reached with one kind: an API token and a server-to-server key together are refused by Apple's own
-/// configuration rules. Descriptions and mirrors never show a secret.
+/// A container uses one kind of credential: Apple's configuration rules reject an API token together with a
+/// server-to-server key. Descriptions and mirrors never show a secret.
 public enum CKCredential: Sendable {
-  /// A key registered for servers. Reaches the public database alone, as the key's own fixed user.
+  /// A server-to-server key. Gives access to the public database only, as the key's own fixed user.
   case serverToServerKey(CKServerToServerKey)
-  /// An API token without a user: what the role `_world` may do in the public database.
+  /// An API token without a user. Gives access to what the role `_world` may do in the public database.
   case apiToken(String)
-  /// An API token with the web-auth token of a signed-in user: the public, private and shared databases.
+  /// An API token with the web auth token of a signed-in user. Gives access to the public, private and shared
+  /// databases.
   ///
-  /// The server replaces the web-auth token with each answer, errors included.
+  /// The server replaces the web auth token with each reply, errors included.
   case webAuth(apiToken: String, webAuthToken: String)
 }
 
 extension CKCredential {
-  /// The query that carries the tokens, percent-encoded, without its question mark.
+  /// Returns the query that carries the tokens, percent-encoded, without its question mark.
   ///
-  /// Web-auth tokens hold `+`, `/` and `=`. Everything but letters, digits and `-._~` is encoded, because a bare `+` is
-  /// read as a space.
+  /// Web auth tokens contain `+`, `/` and `=`. Everything but letters, digits and `-._~` is encoded, because a bare `+`
+  /// is read as a space.
   package static func query(apiToken: String, webAuthToken: String?) -> String {
     let query = "ckAPIToken=" + percentEncoded(apiToken)
     guard let webAuthToken else { return query }
     return query + "&ckWebAuthToken=" + percentEncoded(webAuthToken)
   }
 
-  /// Text made safe as the value of a query item.
+  /// Percent-encodes text for use as a query value.
   package static func percentEncoded(_ text: String) -> String {
     var encoded = ""
     for byte in text.utf8 {
@@ -48,13 +49,13 @@ extension CKCredential: CustomStringConvertible, CustomDebugStringConvertible, C
     switch self {
     case .serverToServerKey(let key): key.description
     case .apiToken: "API token"
-    case .webAuth: "API token with web-auth token"
+    case .webAuth: "API token with web auth token"
     }
   }
 
   /// The same as `description`.
   public var debugDescription: String { description }
 
-  /// Nothing: `dump` and crash reports print mirrors.
+  /// An empty mirror, because `dump` and crash reports print mirrors.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,8 +1,9 @@
 public import Foundation
 
-/// Why a credential cannot be used: one line that says what is wrong and what to do. It never quotes a secret.
+/// The reason why a credential cannot be used, in one line that says what is wrong and what to do. It never contains a
+/// secret.
 public struct CKCredentialError: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
-  /// What is wrong and what to do.
+  /// The problem and its solution.
   public let message: String
 
   /// Makes an error.

@@ -1,31 +1,33 @@
 internal import Crypto
 import Foundation
 
-/// A private key on the curve P-256 with the identifier under which its public half is registered with a container.
+/// A P-256 private key with the identifier of its registered public key.
 ///
-/// Its description shows the identifier, which is public, and nothing else.
+/// Its description shows only the identifier, which is public.
 public struct CKServerToServerKey: Sendable {
-  /// The identifier that CloudKit Console gave the public key.
+  /// The identifier that CloudKit Console assigned to the public key.
   public let keyID: String
 
   private let privateKey: P256.Signing.PrivateKey
 
-  /// Reads a private key in PEM form: `EC PRIVATE KEY` (SEC 1, what `openssl ecparam` writes) or `PRIVATE KEY` (PKCS #8).
+  /// Reads a private key in PEM form: `EC PRIVATE KEY` (SEC 1, as written by `openssl ecparam`) or `PRIVATE KEY` (PKCS
+  /// #8).
   ///
-  /// - Throws: `CKCredentialError` when the text is no such key, is encrypted, or lies on another curve.
+  /// - Throws: `CKCredentialError` if the text is not a P-256 private key, or the key is encrypted, or the identifier
+  ///   is empty or contains blanks.
   public init(keyID: String, pemRepresentation: String) throws(CKCredentialError) {
     let keyID = keyID.trimmingCharacters(in: .whitespacesAndNewlines)
-    // The identifier becomes a header: a line break in it would start another one.
+    // The identifier becomes a header: a line break in it would start another header.
     guard !keyID.isEmpty, keyID.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-      throw CKCredentialError("The key ID is empty or holds blanks: copy it from CloudKit Console.")
+      throw CKCredentialError("The key ID is empty or contains blanks: copy it from CloudKit Console.")
     }
     self.keyID = keyID
     privateKey = try Self.privateKey(inPEM: pemRepresentation)
   }
 
-  /// A new key, which CloudKit does not know yet.
+  /// Generates a key that CloudKit does not know yet.
   ///
-  /// Register `publicKeyPEM` in CloudKit Console, which answers with the key's identifier; an emulator takes `keyID`.
+  /// Register `publicKeyPEM` in CloudKit Console, which assigns the key's identifier. An emulator accepts `keyID`.
   public static func generate() -> Generated {
     let key = P256.Signing.PrivateKey()
     let digest = SHA256.hash(data: key.publicKey.derRepresentation)
@@ -36,30 +38,30 @@ public struct CKServerToServerKey: Sendable {
     )
   }
 
-  /// A freshly generated key, to be written to files. Only `privateKeyPEM` is secret.
+  /// A generated key, to be written to files. Only `privateKeyPEM` is secret.
   public struct Generated: Sendable {
     /// The SHA-256 of the public key's DER form, in lowercase hexadecimal digits.
     public let keyID: String
-    /// The private key, PKCS #8 in PEM form.
+    /// The private key in PEM form (PKCS #8).
     public let privateKeyPEM: String
-    /// The public key in PEM form, to be registered.
+    /// The public key in PEM form, for registration.
     public let publicKeyPEM: String
   }
 
-  /// The three headers that sign a request (CloudKit Web Services Reference, "Accessing CloudKit Using a
+  /// Returns the three headers that sign a request (CloudKit Web Services Reference, "Accessing CloudKit Using a
   /// Server-to-Server Key").
   ///
   /// - Parameters:
-  ///   - body: The very bytes that will be sent.
+  ///   - body: The exact bytes that will be sent.
   ///   - path: The percent-encoded path from `/database/…`, without the query.
-  ///   - date: Now, by the server's clock: a signature is refused ten minutes after its date.
+  ///   - date: The current date by the server's clock: the server rejects a signature ten minutes after its date.
   ///
-  /// - Throws: What the cryptographic library throws when it cannot sign, which only happens when memory runs out.
+  /// - Throws: The cryptographic library's error if it cannot sign, which happens only when memory runs out.
   package func signatureHeaders(body: Data, path: String, date: Date) throws -> [CKHTTPHeader] {
     let stamp = date.formatted(Date.ISO8601FormatStyle(timeZone: .gmt))
     let bodyHash = Data(SHA256.hash(data: body)).base64EncodedString()
     let message = Data("\(stamp):\(bodyHash):\(path)".utf8)
-    // Signing hashes the message itself.
+    // `signature(for:)` hashes the message.
     let signature = try privateKey.signature(for: message)
     return [
       CKHTTPHeader("X-Apple-CloudKit-Request-KeyID", keyID),
@@ -73,10 +75,10 @@ public struct CKServerToServerKey: Sendable {
       throw CKCredentialError("The private key is encrypted: decrypt it with `openssl ec -in KEY -out PLAIN`.")
     }
     if !text.contains("PRIVATE KEY-----"), text.contains("PUBLIC KEY-----") || text.contains("CERTIFICATE-----") {
-      throw CKCredentialError("This is the public half of a key: the private key is needed.")
+      throw CKCredentialError("This is the public half of a key: give the private key.")
     }
     for label in ["EC PRIVATE KEY", "PRIVATE KEY"] {
-      // Without -noout, `openssl ecparam` writes the curve's parameters in front of the key.
+      // Without -noout, `openssl ecparam` writes the curve's parameters before the key.
       guard
         let begin = text.range(of: "-----BEGIN \(label)-----"),
         let end = text.range(of: "-----END \(label)-----", range: begin.upperBound..<text.endIndex)
@@ -94,7 +96,7 @@ extension CKServerToServerKey: CustomStringConvertible, CustomDebugStringConvert
   public var description: String { "server-to-server key \(keyID)" }
   /// The same as `description`.
   public var debugDescription: String { description }
-  /// The identifier alone: `dump` and crash reports print mirrors.
+  /// A mirror with only the identifier, because `dump` and crash reports print mirrors.
   public var customMirror: Mirror { Mirror(self, children: ["keyID": keyID]) }
 }
 
@@ -103,6 +105,6 @@ extension CKServerToServerKey.Generated: CustomStringConvertible, CustomDebugStr
   public var description: String { "generated key \(keyID)" }
   /// The same as `description`.
   public var debugDescription: String { description }
-  /// The identifier alone: `dump` and crash reports print mirrors.
+  /// A mirror with only the identifier, because `dump` and crash reports print mirrors.
   public var customMirror: Mirror { Mirror(self, children: ["keyID": keyID]) }
 }

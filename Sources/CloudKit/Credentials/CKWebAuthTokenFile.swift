@@ -1,7 +1,6 @@
 internal import Foundation
 
-/// The newest web-auth token of a program, kept in a file between its runs: the server replaces the token with each
-/// answer.
+/// A file that keeps a program's newest web auth token between runs: the server replaces the token with each reply.
 ///
 /// ```swift
 /// var configuration = try CKContainerConfiguration.fromEnvironment(ProcessInfo.processInfo.environment)
@@ -9,29 +8,30 @@ internal import Foundation
 /// CKContainer.setDefault(CKContainer(configuration: configuration))
 /// ```
 public struct CKWebAuthTokenFile: Sendable {
-  /// Where the file is. The folder must exist and be writable: the file is replaced as a whole.
+  /// The file's path. The folder must exist and be writable, because the whole file is replaced.
   public let path: String
 
-  /// Names a file. Nothing is read or written yet.
+  /// Makes a token file for a path. Nothing is read or written yet.
   public init(path: String) { self.path = path }
 
-  /// The token; nil where there is none.
+  /// Reads the token; nil if the file is missing or empty.
   ///
-  /// - Throws: `CKCredentialError` when the file cannot be read, or can be read or written by others than its owner.
+  /// - Throws: `CKCredentialError` if the file cannot be read, or its group or others can read or write it.
   public func read() throws(CKCredentialError) -> String? {
     guard let data = try PrivateFile.read(path) else { return nil }
     let token = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     return token.isEmpty ? nil : token
   }
 
-  /// Keeps a token, readable by its owner alone.
+  /// Writes a token to the file. Only the owner can read it.
   ///
-  /// - Throws: `CKCredentialError` when the file cannot be written; the old token is still in it.
+  /// - Throws: `CKCredentialError` if the file cannot be written; it then still contains the old token.
   public func keep(_ token: String) throws(CKCredentialError) {
     try PrivateFile.replace(path, with: Data(token.utf8))
   }
 
-  /// Forgets a token that was refused. Another one, which another process may have kept meanwhile, stays.
+  /// Deletes the file if it contains this token, which the server rejected. A different token, which another process
+  /// may have written since, is kept.
   public func forget(_ token: String) {
     guard let kept = try? read(), kept == token else { return }
     unlink(path)
@@ -39,18 +39,18 @@ public struct CKWebAuthTokenFile: Sendable {
 }
 
 extension CKContainerConfiguration {
-  /// Starts from the token of a file, where it has one, and keeps every later one in it.
+  /// Uses the token in a file, if there is one, and writes every later token to the file.
   ///
-  /// A token is in the file before the answer that it came with is handed on. One that cannot be written is no reason to
-  /// stop: the container goes on with it.
+  /// A token is written before the reply that contained it is returned. If writing fails, the container uses the token
+  /// anyway.
   ///
-  /// - Throws: `CKCredentialError` where the credential is no API token, or the file cannot be read safely.
+  /// - Throws: `CKCredentialError` if the credential has no API token, or the file cannot be read safely.
   public mutating func keepWebAuthToken(in file: CKWebAuthTokenFile) throws(CKCredentialError) {
     switch credential {
     case .apiToken(let apiToken), .webAuth(let apiToken, _):
       if let token = try file.read() { credential = .webAuth(apiToken: apiToken, webAuthToken: token) }
     case .serverToServerKey, nil:
-      throw CKCredentialError("A web-auth token needs an API token beside it: set CLOUDKIT_API_TOKEN.")
+      throw CKCredentialError("A web auth token needs an API token: set CLOUDKIT_API_TOKEN.")
     }
     webAuthTokenRotated = { token in try? file.keep(token) }
     webAuthTokenRefused = { token in file.forget(token) }

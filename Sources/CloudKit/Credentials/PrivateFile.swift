@@ -1,18 +1,18 @@
 internal import Foundation
 
-/// A small file with a secret, which its owner alone can read.
+/// A small file with a secret, which only its owner can access.
 enum PrivateFile {
-  /// The largest file that is read, in bytes.
+  /// The largest file size that is read, in bytes.
   static let largestSize = 64 << 10
 
-  /// Reads a file; nil where there is none.
+  /// Reads a file; nil if it does not exist.
   ///
-  /// Checks and reads one and the same open file, so that it cannot be exchanged in between.
+  /// Checks and reads the same open file, so that it cannot be swapped in between.
   ///
-  /// - Throws: `CKCredentialError` when the file cannot be read, is no regular file, can be read or written by its group or
-  ///   by others, or is over 64 KB.
+  /// - Throws: `CKCredentialError` if the file cannot be read, is not a regular file, can be accessed by its group or
+  ///   others, or is over 64 KB.
   static func read(_ path: String) throws(CKCredentialError) -> Data? {
-    // Not blocking: opening a named pipe would otherwise wait for a writer for ever.
+    // O_NONBLOCK, because opening a named pipe would otherwise wait for a writer forever.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
@@ -25,9 +25,9 @@ enum PrivateFile {
     }
     guard status.st_mode & 0o077 == 0 else {
       let mode = String(status.st_mode & 0o777, radix: 8)
-      throw CKCredentialError("\(path): open to more than its owner (mode \(mode)): run `chmod 600 \(path)`.")
+      throw CKCredentialError("\(path): accessible to its group or others (mode \(mode)): run `chmod 600 \(path)`.")
     }
-    guard status.st_size <= largestSize else { throw CKCredentialError("\(path): too large for a secret.") }
+    guard status.st_size <= largestSize else { throw CKCredentialError("\(path): over 64 KB, too large for a secret.") }
     do {
       return try handle.read(upToCount: largestSize) ?? Data()
     } catch {
@@ -35,10 +35,10 @@ enum PrivateFile {
     }
   }
 
-  /// Replaces a file in one step: whoever reads it meanwhile sees the old content or the new, never half of one. It is
-  /// its owner's alone from its first byte on.
+  /// Replaces a file in one step: other readers see the old content or the new content, never a part. Only the owner
+  /// can access it from the start.
   ///
-  /// - Throws: `CKCredentialError` when the file cannot be written; the old one is still there.
+  /// - Throws: `CKCredentialError` if the file cannot be written; the old file is then unchanged.
   static func replace(_ path: String, with data: Data) throws(CKCredentialError) {
     let temporary = "\(path).\(UUID().uuidString)"
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -46,7 +46,7 @@ enum PrivateFile {
       throw CKCredentialError("\(path): cannot be written (\(String(cString: strerror(errno)))).")
     }
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    // Without waiting for the disk: this runs with each answer, and a token lost to a power cut costs one sign-in.
+    // No fsync: this runs with each reply, and a token lost to a power cut costs one sign-in.
     guard (try? handle.write(contentsOf: data)) != nil, (try? handle.close()) != nil, rename(temporary, path) == 0
     else {
       unlink(temporary)

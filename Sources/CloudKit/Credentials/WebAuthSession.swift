@@ -1,11 +1,12 @@
 internal import Synchronization
 
-/// The web-auth token that requests go out with: the newest by arrival, kept before it is used, dropped when refused.
+/// The web auth token for requests: the newest one received. A new token is saved before it is used, and a rejected one
+/// is dropped.
 ///
-/// Requests run in parallel, although the documentation says that a token dies with the answer that replaces it
-/// (reference 1.4): a request that is refused with a token older than the present one says nothing about the present one.
+/// Requests run in parallel, although the documentation says that a token becomes invalid with the reply that replaces
+/// it (reference 1.4). So a rejected older token says nothing about the current one.
 final class WebAuthSession: Sendable {
-  /// A token, and which sign-in it belongs to: an answer that was under way when the user changed is no news.
+  /// A token and the sign-in it belongs to. The reply to a request of an earlier sign-in is ignored.
   struct Token: Sendable, Equatable {
     var text: String
     var signIn: Int
@@ -18,8 +19,8 @@ final class WebAuthSession: Sendable {
   }
 
   private let state: Mutex<State>
-  /// Holds up no request: reading the present token takes `state` alone. Changes are told one after another, since two
-  /// told in the wrong order would leave the older token on disk.
+  /// Serializes changes, because two changes reported in the wrong order would leave the older token on disk. It blocks
+  /// no request: reading the current token takes only `state`.
   private let changes = Mutex(())
   private let rotated: @Sendable (String) -> Void
   private let refused: (@Sendable (String) -> Void)?
@@ -34,18 +35,18 @@ final class WebAuthSession: Sendable {
     self.refused = refused
   }
 
-  /// What requests go out with; nil where nobody is signed in.
+  /// The current token; nil if no user is signed in.
   var current: Token? {
     state.withLock { state in state.token.map { Token(text: $0, signIn: state.signIn) } }
   }
 
-  /// Rises with each sign-in and sign-out.
+  /// A number that increases with each sign-in and sign-out.
   var signIn: Int { state.withLock { $0.signIn } }
 
-  /// Somebody was signed in and left, other than one whose token ended.
+  /// Whether the user signed out. False if the token was rejected.
   var hasSignedOut: Bool { state.withLock { $0.hasSignedOut } }
 
-  /// Takes the token that an answer brought to a request that went out with `sent`; tells whether it is a new one.
+  /// Adopts the token in the reply to a request sent with `sent`. Returns whether it is new.
   func adopt(_ token: String, inAnswerTo sent: Token) -> Bool {
     changes.withLock { _ in
       guard state.withLock({ $0.signIn == sent.signIn && $0.token != token }) else { return false }
@@ -55,9 +56,11 @@ final class WebAuthSession: Sendable {
     }
   }
 
-  /// What to try in place of a token that was refused; nil where it was the newest, or where somebody else has signed in
-  /// since: what one user sent is never sent again as another. The newest is dropped if somebody is told of it: otherwise
-  /// nobody would put another in its place, and the refusal may have been the server's mistake.
+  /// Returns the token to retry with after a token was rejected. Returns nil if the rejected token was the newest, or
+  /// if another sign-in has begun since: a user's request is never sent again as another user.
+  ///
+  /// The newest token is dropped only if there is a `refused` callback. Without one the program could not replace it,
+  /// and the rejection may have been the server's mistake.
   func replacement(of token: Token) -> Token? {
     changes.withLock { _ in
       let present = current
@@ -69,7 +72,7 @@ final class WebAuthSession: Sendable {
     }
   }
 
-  /// Restarts with the token of a sign-in; nil signs out.
+  /// Begins a session with the token of a sign-in; nil signs out.
   func begin(with token: String?) {
     changes.withLock { _ in
       let former = current
