@@ -1,27 +1,27 @@
 public import Foundation
 
-/// Lets `error as? CKError` and `catch let error as CKError` find an `NSError` of CloudKit's domain, as on Apple's systems;
-/// on Linux a cast looks for this conformance.
+/// Lets `error as? CKError` and `catch let error as CKError` match an `NSError` of CloudKit's domain, as on Apple's
+/// systems. On Linux a cast looks for this conformance.
 extension CKError: _ObjectiveCBridgeable {
-  /// What the error is carried by.
+  /// The Foundation type of the error.
   public typealias _ObjectiveCType = NSError
 
-  /// The error as Foundation carries it.
+  /// Returns the error as an `NSError`.
   public func _bridgeToObjectiveC() -> NSError { _nsError }
 
-  /// Takes an error of CloudKit's domain; traps for any other.
+  /// Converts an error of CloudKit's domain; traps for any other.
   public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout CKError?) {
     result = CKError(_nsError: source)
   }
 
-  /// Takes an error of CloudKit's domain and no other.
+  /// Converts an error of CloudKit's domain; returns false for any other.
   public static func _conditionallyBridgeFromObjectiveC(_ source: NSError, result: inout CKError?) -> Bool {
     guard source.domain == CKErrorDomain else { return false }
     result = CKError(_nsError: source)
     return true
   }
 
-  /// Takes an error of CloudKit's domain; nothing becomes an internal error.
+  /// Converts an error of CloudKit's domain; traps for any other. Nil becomes an internal error.
   public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> CKError {
     source.map { CKError(_nsError: $0) } ?? CKError(.internalError)
   }

@@ -1,38 +1,38 @@
 public import Foundation
 
 extension CKError {
-  /// What kind of error it is, with Apple's numbers.
+  /// The error codes, with Apple's raw values.
   public enum Code: Int, Sendable, CaseIterable, _ErrorCodeProtocol {
-    /// The error that has these codes.
+    /// The error type that these codes belong to.
     public typealias _ErrorType = CKError
 
-    /// Something failed that has no code of its own.
+    /// An error without a code of its own.
     case internalError = 1
-    /// Some items failed; `partialErrorsByItemID` says which.
+    /// Some items failed; `partialErrorsByItemID` has the error of each.
     case partialFailure = 2
     /// The server cannot be reached; nothing was sent.
     case networkUnavailable = 3
-    /// The connection failed on the way.
+    /// The connection failed during the request.
     case networkFailure = 4
     /// The container is unknown or misconfigured.
     case badContainer = 5
-    /// The service is not available; try again after `retryAfterSeconds`.
+    /// The service is unavailable; retry after `retryAfterSeconds`.
     case serviceUnavailable = 6
-    /// Too many requests; try again after `retryAfterSeconds`.
+    /// Too many requests; retry after `retryAfterSeconds`.
     case requestRateLimited = 7
     /// An entitlement is missing. Never produced here.
     case missingEntitlement = 8
-    /// The credential is missing, expired or refused.
+    /// The credential is missing, expired or rejected.
     case notAuthenticated = 9
-    /// The user may not do this.
+    /// The user is not permitted to do this.
     case permissionFailure = 10
     /// The item does not exist.
     case unknownItem = 11
-    /// The request is not valid.
+    /// The request is invalid.
     case invalidArguments = 12
-    /// Results were cut off. Never produced here.
+    /// The results were truncated. Never produced here.
     case resultsTruncated = 13
-    /// The server has another version; the error carries the records of both sides.
+    /// The server has another version of the record; the error has the client's and the server's records.
     case serverRecordChanged = 14
     /// The server rejected the request.
     case serverRejectedRequest = 15
@@ -42,17 +42,17 @@ extension CKError {
     case assetFileModified = 17
     /// This version is too old. Never produced here.
     case incompatibleVersion = 18
-    /// A unique field has that value already.
+    /// Another record already has this value in a unique field.
     case constraintViolation = 19
     /// The call was cancelled; a write may have taken effect.
     case operationCancelled = 20
-    /// The change token is no longer valid: fetch everything anew.
+    /// The change token is no longer valid: fetch all changes again.
     case changeTokenExpired = 21
     /// Another item of the same atomic group failed, so nothing was saved.
     case batchRequestFailed = 22
-    /// The zone is busy; try again.
+    /// The zone is busy; retry.
     case zoneBusy = 23
-    /// The call is not possible in this database.
+    /// This database does not support the call.
     case badDatabase = 24
     /// The storage quota is used up.
     case quotaExceeded = 25
@@ -62,101 +62,101 @@ extension CKError {
     case limitExceeded = 27
     /// The user deleted the zone. Web Services report `zoneNotFound` instead.
     case userDeletedZone = 28
-    /// A share has too many participants.
+    /// The share has too many participants.
     case tooManyParticipants = 29
-    /// The record is shared already.
+    /// The record is already shared.
     case alreadyShared = 30
-    /// A validated reference would have no target.
+    /// The target of a validated reference does not exist.
     case referenceViolation = 31
     /// A managed account does not permit this. Never produced here.
     case managedAccountRestricted = 32
-    /// The participant has to be verified.
+    /// The participant may need to be verified.
     case participantMayNeedVerification = 33
-    /// The answer to a write was lost: it may have taken effect, so read back.
+    /// The reply to a write was lost, so the write may have taken effect: re-fetch to verify.
     case serverResponseLost = 34
     /// The asset is not available.
     case assetNotAvailable = 35
-    /// The account is not available now.
+    /// The account is temporarily unavailable.
     case accountTemporarilyUnavailable = 36
-    /// The participant is invited already.
+    /// The participant is already invited.
     case participantAlreadyInvited = 37
   }
 }
 
 extension CKError.Code {
-  /// The code in words, for messages.
+  /// A short description of the code, for messages.
   var summary: String {
     switch self {
     case .internalError: "the server failed"
     case .partialFailure: "some items failed"
     case .networkUnavailable: "the server cannot be reached"
     case .networkFailure: "the connection failed"
-    case .badContainer: "the container is not known"
-    case .serviceUnavailable: "the service is not available"
+    case .badContainer: "the container is unknown"
+    case .serviceUnavailable: "the service is unavailable"
     case .requestRateLimited: "too many requests"
     case .missingEntitlement: "an entitlement is missing"
-    case .notAuthenticated: "not signed in, or the credential was refused"
+    case .notAuthenticated: "no user is signed in, or the credential was rejected"
     case .permissionFailure: "not permitted"
     case .unknownItem: "the item does not exist"
-    case .invalidArguments: "the request is not valid"
-    case .resultsTruncated: "the results were cut off"
+    case .invalidArguments: "the request is invalid"
+    case .resultsTruncated: "the results were truncated"
     case .serverRecordChanged: "the server has another version of the record"
     case .serverRejectedRequest: "the server rejected the request"
     case .assetFileNotFound: "the asset's file does not exist"
     case .assetFileModified: "the asset's file changed during its upload"
     case .incompatibleVersion: "this version is too old"
-    case .constraintViolation: "a unique field has that value already"
+    case .constraintViolation: "another record already has this value in a unique field"
     case .operationCancelled: "cancelled"
     case .changeTokenExpired: "the change token is no longer valid"
     case .batchRequestFailed: "another item of the atomic group failed"
     case .zoneBusy: "the zone is busy"
-    case .badDatabase: "not possible in this database"
+    case .badDatabase: "this database does not support the call"
     case .quotaExceeded: "the storage quota is used up"
     case .zoneNotFound: "the zone does not exist"
     case .limitExceeded: "the request is too large"
     case .userDeletedZone: "the user deleted the zone"
-    case .tooManyParticipants: "too many participants"
-    case .alreadyShared: "already shared"
-    case .referenceViolation: "a reference's target does not exist"
+    case .tooManyParticipants: "the share has too many participants"
+    case .alreadyShared: "the record is already shared"
+    case .referenceViolation: "the target of a reference does not exist"
     case .managedAccountRestricted: "the managed account does not permit this"
-    case .participantMayNeedVerification: "the participant has to be verified"
-    case .serverResponseLost: "the answer to a write was lost"
+    case .participantMayNeedVerification: "the participant may need to be verified"
+    case .serverResponseLost: "the reply to a write was lost"
     case .assetNotAvailable: "the asset is not available"
-    case .accountTemporarilyUnavailable: "the account is not available now"
-    case .participantAlreadyInvited: "the participant is invited already"
+    case .accountTemporarilyUnavailable: "the account is temporarily unavailable"
+    case .participantAlreadyInvited: "the participant is already invited"
     }
   }
 }
 
-// Shorthand for patterns: `catch CKError.unknownItem`.
+// Shorthands for patterns: `catch CKError.unknownItem`.
 extension CKError {
-  /// Something failed that has no code of its own.
+  /// An error without a code of its own.
   public static var internalError: Code { .internalError }
-  /// Some items failed; `partialErrorsByItemID` says which.
+  /// Some items failed; `partialErrorsByItemID` has the error of each.
   public static var partialFailure: Code { .partialFailure }
   /// The server cannot be reached; nothing was sent.
   public static var networkUnavailable: Code { .networkUnavailable }
-  /// The connection failed on the way.
+  /// The connection failed during the request.
   public static var networkFailure: Code { .networkFailure }
   /// The container is unknown or misconfigured.
   public static var badContainer: Code { .badContainer }
-  /// The service is not available; try again after `retryAfterSeconds`.
+  /// The service is unavailable; retry after `retryAfterSeconds`.
   public static var serviceUnavailable: Code { .serviceUnavailable }
-  /// Too many requests; try again after `retryAfterSeconds`.
+  /// Too many requests; retry after `retryAfterSeconds`.
   public static var requestRateLimited: Code { .requestRateLimited }
   /// An entitlement is missing. Never produced here.
   public static var missingEntitlement: Code { .missingEntitlement }
-  /// The credential is missing, expired or refused.
+  /// The credential is missing, expired or rejected.
   public static var notAuthenticated: Code { .notAuthenticated }
-  /// The user may not do this.
+  /// The user is not permitted to do this.
   public static var permissionFailure: Code { .permissionFailure }
   /// The item does not exist.
   public static var unknownItem: Code { .unknownItem }
-  /// The request is not valid.
+  /// The request is invalid.
   public static var invalidArguments: Code { .invalidArguments }
-  /// Results were cut off. Never produced here.
+  /// The results were truncated. Never produced here.
   public static var resultsTruncated: Code { .resultsTruncated }
-  /// The server has another version; the error carries the records of both sides.
+  /// The server has another version of the record; the error has the client's and the server's records.
   public static var serverRecordChanged: Code { .serverRecordChanged }
   /// The server rejected the request.
   public static var serverRejectedRequest: Code { .serverRejectedRequest }
@@ -166,17 +166,17 @@ extension CKError {
   public static var assetFileModified: Code { .assetFileModified }
   /// This version is too old. Never produced here.
   public static var incompatibleVersion: Code { .incompatibleVersion }
-  /// A unique field has that value already.
+  /// Another record already has this value in a unique field.
   public static var constraintViolation: Code { .constraintViolation }
   /// The call was cancelled; a write may have taken effect.
   public static var operationCancelled: Code { .operationCancelled }
-  /// The change token is no longer valid: fetch everything anew.
+  /// The change token is no longer valid: fetch all changes again.
   public static var changeTokenExpired: Code { .changeTokenExpired }
   /// Another item of the same atomic group failed, so nothing was saved.
   public static var batchRequestFailed: Code { .batchRequestFailed }
-  /// The zone is busy; try again.
+  /// The zone is busy; retry.
   public static var zoneBusy: Code { .zoneBusy }
-  /// The call is not possible in this database.
+  /// This database does not support the call.
   public static var badDatabase: Code { .badDatabase }
   /// The storage quota is used up.
   public static var quotaExceeded: Code { .quotaExceeded }
@@ -186,22 +186,22 @@ extension CKError {
   public static var limitExceeded: Code { .limitExceeded }
   /// The user deleted the zone. Web Services report `zoneNotFound` instead.
   public static var userDeletedZone: Code { .userDeletedZone }
-  /// A share has too many participants.
+  /// The share has too many participants.
   public static var tooManyParticipants: Code { .tooManyParticipants }
-  /// The record is shared already.
+  /// The record is already shared.
   public static var alreadyShared: Code { .alreadyShared }
-  /// A validated reference would have no target.
+  /// The target of a validated reference does not exist.
   public static var referenceViolation: Code { .referenceViolation }
   /// A managed account does not permit this. Never produced here.
   public static var managedAccountRestricted: Code { .managedAccountRestricted }
-  /// The participant has to be verified.
+  /// The participant may need to be verified.
   public static var participantMayNeedVerification: Code { .participantMayNeedVerification }
-  /// The answer to a write was lost: it may have taken effect, so read back.
+  /// The reply to a write was lost, so the write may have taken effect: re-fetch to verify.
   public static var serverResponseLost: Code { .serverResponseLost }
   /// The asset is not available.
   public static var assetNotAvailable: Code { .assetNotAvailable }
-  /// The account is not available now.
+  /// The account is temporarily unavailable.
   public static var accountTemporarilyUnavailable: Code { .accountTemporarilyUnavailable }
-  /// The participant is invited already.
+  /// The participant is already invited.
   public static var participantAlreadyInvited: Code { .participantAlreadyInvited }
 }

@@ -1,10 +1,10 @@
-/// Where an error of Web Services was met: the same code means different things in different places.
+/// The context of a Web Services error: the same code has different meanings in different contexts.
 enum FailureContext {
-  /// The whole of a request that only reads.
+  /// A request that only reads.
   case read
-  /// The whole of a request that reads changes since a token.
+  /// A request that fetches changes since a token.
   case changes
-  /// The whole of a request that writes.
+  /// A request that writes.
   case write
   /// One item of a request that the server answered.
   case item
@@ -13,9 +13,9 @@ enum FailureContext {
 }
 
 extension CKError {
-  /// The error that a refusal by the server, or the failure to get an answer, becomes in Apple's words.
+  /// Converts an error of the server or the transport.
   ///
-  /// One switch without a default: a new server code does not compile until its meaning is decided here.
+  /// The switch has no default: a new server code does not compile until it has a case here.
   init(_ failure: WebServicesError, in context: FailureContext) {
     let code: Code =
       switch failure.code {
@@ -46,8 +46,8 @@ extension CKError {
 }
 
 extension WebServicesError {
-  /// Whether the reason speaks of a sync token. Tokens have no code of their own, and this is the one place where a
-  /// reason decides: `Unknown sync continuation type`, `Invalid continuation format`.
+  /// Whether the server's reason mentions a sync token. Token errors have no code of their own, so this is the one
+  /// place where the reason text decides: `Unknown sync continuation type`, `Invalid continuation format`.
   fileprivate var reasonNamesToken: Bool {
     let reason = reason.lowercased()
     return reason.contains("continuation") || reason.contains("token")

@@ -2,20 +2,20 @@ public import Foundation
 
 /// The domain of CloudKit's errors.
 public let CKErrorDomain = "CKErrorDomain"
-/// The key of the seconds to wait before trying again.
+/// The key of the number of seconds to wait before a retry.
 public let CKErrorRetryAfterKey = "CKRetryAfter"
-/// The key of the errors by item in a partial failure.
+/// The key of the errors of a partial failure, by item.
 public let CKPartialErrorsByItemIDKey = "CKPartialErrors"
-/// The key of the record that both sides of a conflict started from.
+/// The key of the common ancestor record in a conflict.
 public let CKRecordChangedErrorAncestorRecordKey = "AncestorRecord"
 /// The key of the server's record in a conflict.
 public let CKRecordChangedErrorServerRecordKey = "ServerRecord"
-/// The key of the record that was to be saved in a conflict.
+/// The key of the record that the client tried to save in a conflict.
 public let CKRecordChangedErrorClientRecordKey = "ClientRecord"
-/// The key that says whether a zone is gone because the user reset encrypted data.
+/// The key that says whether a zone was deleted because the user reset encrypted data.
 public let CKErrorUserDidResetEncryptedDataKey = "CKUserDidResetEncryptedData"
 
-/// What went wrong in a call of CloudKit.
+/// An error of a CloudKit call.
 ///
 /// Catch it by code, as on Apple's systems:
 ///
@@ -27,22 +27,22 @@ public let CKErrorUserDidResetEncryptedDataKey = "CKUserDidResetEncryptedData"
 /// }
 /// ```
 public struct CKError: Sendable, _BridgedStoredNSError {
-  /// The error as Foundation carries it.
+  /// The error as an `NSError`.
   public let _nsError: NSError
 
   /// Wraps an error of CloudKit's domain; traps for any other.
   public init(_nsError error: NSError) {
-    precondition(error.domain == CKErrorDomain, "Not an error of CloudKit's domain: \(error.domain).")
+    precondition(error.domain == CKErrorDomain, "The error's domain must be CKErrorDomain, not \(error.domain).")
     _nsError = error
   }
 
   /// The domain of CloudKit's errors.
   public static var _nsErrorDomain: String { CKErrorDomain }
 
-  /// What kind of error it is. A number that this library does not know reads as `internalError`.
+  /// The error code. An unknown code reads as `internalError`.
   public var code: Code { Code(rawValue: _nsError.code) ?? .internalError }
 
-  /// Seconds to wait before the request is worth trying again; filled whenever the server says so.
+  /// The number of seconds to wait before a retry; nil if the server gave none.
   public var retryAfterSeconds: Double? {
     switch userInfo[CKErrorRetryAfterKey] {
     case let seconds as Double: seconds
@@ -51,19 +51,20 @@ public struct CKError: Sendable, _BridgedStoredNSError {
     }
   }
 
-  /// The server's record in a conflict. Read when the conflict was reported: it may have changed since.
+  /// The server's record in a conflict, fetched when the conflict was reported. It may have changed since.
   public var serverRecord: CKRecord? { userInfo[CKRecordChangedErrorServerRecordKey] as? CKRecord }
-  /// The record that was to be saved in a conflict.
+  /// The record that the client tried to save in a conflict.
   public var clientRecord: CKRecord? { userInfo[CKRecordChangedErrorClientRecordKey] as? CKRecord }
-  /// The record that both sides of a conflict started from; nil where this instance never saw it.
+  /// The common ancestor record in a conflict; nil if this instance was never fetched or saved.
   public var ancestorRecord: CKRecord? { userInfo[CKRecordChangedErrorAncestorRecordKey] as? CKRecord }
 
-  /// In a partial failure, the error of each item that failed, by `CKRecord.ID` or `CKRecordZone.ID`.
+  /// The error of each item that failed in a partial failure, keyed by the item's ID, such as `CKRecord.ID` or
+  /// `CKRecordZone.ID`, or by a share's URL.
   public var partialErrorsByItemID: [AnyHashable: any Error]? {
     userInfo[CKPartialErrorsByItemIDKey] as? [AnyHashable: any Error]
   }
 
-  /// What happened, with the server's code and reason where it gave them.
+  /// A description of the error, with the server's code and reason if it gave them.
   public var localizedDescription: String { _nsError.localizedDescription }
 }
 
@@ -72,14 +73,14 @@ extension CKError {
   private static let serverReasonKey = "ServerErrorReason"
   private static let signInPageKey = "SignInPage"
 
-  /// The code that Web Services gave, such as `THROTTLED`. For logs: decide by `code`.
+  /// The error code of Web Services, such as `THROTTLED`. For logs only; use `code` to decide.
   public var serverErrorCode: String? { userInfo[Self.serverCodeKey] as? String }
-  /// The reason that Web Services gave, unchanged; text from outside.
+  /// The reason from Web Services, unchanged. It is untrusted text.
   public var serverReason: String? { userInfo[Self.serverReasonKey] as? String }
-  /// The page to sign in on, as the server spells it.
+  /// The sign-in page, as the server sent it.
   var signInPage: String? { (userInfo[Self.signInPageKey] as? SignInPage)?.text }
 
-  /// An error with what the server said about it.
+  /// Makes an error with the server's code and reason.
   init(_ code: Code, _ failure: WebServicesError, adding extra: [String: any Sendable] = [:]) {
     var info: [String: Any] = extra
     info[Self.serverCodeKey] = failure.code.name
@@ -91,7 +92,7 @@ extension CKError {
     self.init(code, userInfo: info)
   }
 
-  /// An error of our own, with what is wrong and what to do.
+  /// Makes an error of this library, with a message that says what is wrong and what to do.
   init(_ code: Code, _ message: String, adding extra: [String: any Sendable] = [:]) {
     var info: [String: Any] = extra
     info[NSLocalizedDescriptionKey] = message

@@ -1,7 +1,8 @@
 internal import Foundation
 
-/// The page to sign in on as an error carries it: an error is printed with all that it carries, and this belongs to one
-/// person's attempt to sign in. An object, because errors are archived with what they carry.
+/// The sign-in page in an error's `userInfo`. Its description hides the URL, because errors are printed with their
+/// `userInfo` and the page belongs to one person's sign-in attempt. It is an object because errors are archived with
+/// their `userInfo`.
 final class SignInPage: NSObject, NSSecureCoding, Sendable {
   let text: String
 
@@ -17,5 +18,5 @@ final class SignInPage: NSObject, NSSecureCoding, Sendable {
   static var supportsSecureCoding: Bool { true }
   override func isEqual(_ object: Any?) -> Bool { (object as? SignInPage)?.text == text }
   override var hash: Int { text.hashValue }
-  override var description: String { "(not shown)" }
+  override var description: String { "(hidden)" }
 }
