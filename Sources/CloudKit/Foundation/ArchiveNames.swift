@@ -1,4 +1,4 @@
-/// The classes that archives written by Apple's framework name, under the names that they have there.
+/// The classes in archives written by Apple's framework, with their names there.
 private let archivedClasses: [(name: String, type: AnyClass)] = [
   ("CKAsset", CKAsset.self),
   ("CKRecord", CKRecord.self),
@@ -15,7 +15,7 @@ private let archivedClasses: [(name: String, type: AnyClass)] = [
   ("CLLocation", CLLocation.self),
 ]
 
-/// Lets every unarchiver of the process find the classes. Called once, before `main`, by the C target.
+/// Registers the class names for all unarchivers of the process. The C target calls it once, before `main`.
 @_cdecl("cloudkit_name_archived_classes")
 func nameArchivedClasses() {
   for archived in archivedClasses { NSKeyedUnarchiver.setClass(archived.type, forClassName: archived.name) }

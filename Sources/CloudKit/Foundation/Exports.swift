@@ -1,4 +1,4 @@
-// What `import CloudKit` brings along on Apple's systems, and published code relies on.
+// The modules that `import CloudKit` also imports on Apple's systems, which existing code relies on.
 @_exported public import CloudKit
 @_exported public import Foundation
 

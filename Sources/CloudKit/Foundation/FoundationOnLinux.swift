@@ -1,18 +1,18 @@
 extension UserDefaults {
-  /// Sets a value, or removes it with nil. There is no key-value coding on Linux: this method stands for it.
+  /// Sets a value, or removes it if nil. Replaces key-value coding, which Linux does not have.
   public func setValue(_ value: Any?, forKey key: String) { set(value, forKey: key) }
 
-  /// The value under a key. There is no key-value coding on Linux: this method stands for it.
+  /// Returns the value for a key. Replaces key-value coding, which Linux does not have.
   public func value(forKey key: String) -> Any? { object(forKey: key) }
 }
 
 extension FileManager {
-  /// The folder that the programs of a group share, made if it is not there.
+  /// Returns the shared folder of an app group and creates it if needed.
   ///
-  /// Linux has no app groups: it is a folder of the group's name in `$XDG_DATA_HOME`, `~/.local/share` unless set, which
-  /// every program of the same user may read.
+  /// Linux has no app groups. The folder is `Group Containers/` and the group's name in `$XDG_DATA_HOME` (by default
+  /// `~/.local/share`). Every program of the same user can access it.
   ///
-  /// - Returns: The folder; nil where it cannot be made, or the name is none of a folder.
+  /// - Returns: The folder; nil if it cannot be created, or the identifier is not a valid folder name.
   public func containerURL(forSecurityApplicationGroupIdentifier groupIdentifier: String) -> URL? {
     guard !groupIdentifier.isEmpty, groupIdentifier != ".", groupIdentifier != "..",
       !groupIdentifier.contains("/"), !groupIdentifier.contains("\0")
@@ -25,5 +25,5 @@ extension FileManager {
   }
 }
 
-/// Runs a closure. There are no autorelease pools on Linux: objects go when nobody holds them.
+/// Runs a closure. Linux has no autorelease pools: objects are released as soon as nothing references them.
 public func autoreleasepool<Result>(invoking body: () throws -> Result) rethrows -> Result { try body() }

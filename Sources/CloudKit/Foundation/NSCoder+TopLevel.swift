@@ -1,10 +1,10 @@
 extension NSCoder {
-  /// Decodes the object under a key of an archive's top level, throwing over damage.
+  /// Decodes the object for a key at an archive's top level. Throws if the archive is damaged.
   ///
-  /// Foundation on Linux marks its own as unavailable.
+  /// Foundation on Linux marks its own version as unavailable.
   ///
-  /// - Returns: The object; nil where the key is absent.
-  /// - Throws: What is wrong with the archive.
+  /// - Returns: The object; nil if the key is absent.
+  /// - Throws: The decoding error.
   public func decodeTopLevelObject<Object: NSObject & NSCoding>(
     of type: Object.Type,
     forKey key: String
@@ -12,18 +12,18 @@ extension NSCoder {
     try topLevelObject(of: [type], forKey: key) as? Object
   }
 
-  /// Decodes an object of one of several classes under a key of an archive's top level, throwing over damage.
+  /// Decodes an object of one of several classes for a key at an archive's top level. Throws if the archive is damaged.
   ///
-  /// - Returns: The object; nil where the key is absent.
-  /// - Throws: What is wrong with the archive.
+  /// - Returns: The object; nil if the key is absent.
+  /// - Throws: The decoding error.
   public func decodeTopLevelObject(of classes: [AnyClass]?, forKey key: String) throws -> Any? {
     try topLevelObject(of: classes, forKey: key)
   }
 
-  /// Decodes the object under a key of an archive's top level, of any class, throwing over damage.
+  /// Decodes an object of any class for a key at an archive's top level. Throws if the archive is damaged.
   ///
-  /// - Returns: The object; nil where the key is absent.
-  /// - Throws: What is wrong with the archive.
+  /// - Returns: The object; nil if the key is absent.
+  /// - Throws: The decoding error.
   public func decodeTopLevelObject(forKey key: String) throws -> Any? {
     try topLevelObject(of: nil, forKey: key)
   }

@@ -1,6 +1,6 @@
-/// An array of pointers, which Foundation on Linux lacks: of objects that it keeps alive, or of weak ones.
+/// An array of strong or weak references, which Foundation on Linux lacks.
 ///
-/// A pointer is an object's address, as `Unmanaged.passUnretained(_:).toOpaque()` gives it.
+/// A pointer is an object's address, as returned by `Unmanaged.passUnretained(_:).toOpaque()`.
 public final class NSPointerArray: NSObject, NSCopying {
   private struct Slot {
     var strong: AnyObject?
@@ -13,12 +13,13 @@ public final class NSPointerArray: NSObject, NSCopying {
 
   private init(isStrong: Bool) { self.isStrong = isStrong }
 
-  /// Makes an array that keeps its objects alive.
+  /// Makes an array that holds its objects strongly.
   public class func strongObjects() -> NSPointerArray { NSPointerArray(isStrong: true) }
-  /// Makes an array whose elements turn to nil when nobody else keeps them.
+  /// Makes an array that holds its objects weakly: an element becomes nil when its object is released.
   public class func weakObjects() -> NSPointerArray { NSPointerArray(isStrong: false) }
 
-  /// How many elements there are, nil ones too. Growing adds nil, shrinking drops from the end.
+  /// The number of elements, including nil ones. Increasing it appends nil; decreasing it removes elements from the
+  /// end.
   public var count: Int {
     get { slots.count }
     set {
@@ -27,30 +28,30 @@ public final class NSPointerArray: NSObject, NSCopying {
     }
   }
 
-  /// The objects that are there.
+  /// The elements that are not nil.
   public var allObjects: [Any] { slots.compactMap(\.object) }
 
-  /// The element at an index, which has to exist.
+  /// Returns the element at an index, which must exist.
   public func pointer(at index: Int) -> UnsafeMutableRawPointer? {
     slots[index].object.map { Unmanaged.passUnretained($0).toOpaque() }
   }
 
-  /// Adds an element at the end.
+  /// Appends an element.
   public func addPointer(_ pointer: UnsafeMutableRawPointer?) { slots.append(slot(pointer)) }
 
-  /// Puts an element in at an index, which has to exist or be the end.
+  /// Inserts an element at an index, which must exist or be the end.
   public func insertPointer(_ item: UnsafeMutableRawPointer?, at index: Int) { slots.insert(slot(item), at: index) }
 
-  /// Puts an element in place of the one at an index, which has to exist.
+  /// Replaces the element at an index, which must exist.
   public func replacePointer(at index: Int, withPointer item: UnsafeMutableRawPointer?) { slots[index] = slot(item) }
 
-  /// Removes the element at an index, which has to exist.
+  /// Removes the element at an index, which must exist.
   public func removePointer(at index: Int) { slots.remove(at: index) }
 
   /// Removes the elements that are nil.
   public func compact() { slots.removeAll { $0.object == nil } }
 
-  /// An array of its own with the same elements.
+  /// Returns an independent array with the same elements.
   public func copy(with zone: NSZone? = nil) -> Any {
     let copy = NSPointerArray(isStrong: isStrong)
     copy.slots = slots
