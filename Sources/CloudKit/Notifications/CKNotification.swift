@@ -1,31 +1,31 @@
 public import Foundation
 
-/// A push about changes: a hint to go and read them, since pushes may be lost, pruned or joined into one.
+/// A push notification about changes. It is only a hint to fetch them, because pushes may be lost, pruned or coalesced.
 ///
-/// `CKNotification(fromRemoteNotificationDictionary:)` gives the kind that the push is: cast it, or look at
-/// `notificationType`.
+/// `CKNotification(fromRemoteNotificationDictionary:)` returns an instance of the subclass for the kind of push: cast
+/// it, or check `notificationType`.
 ///
-/// `@unchecked Sendable`, since the compiler does not check what can be subclassed: all of it is immutable.
+/// `@unchecked Sendable`, because the compiler does not check an open class: everything in it is immutable.
 open class CKNotification: NSObject, CKNotificationParsing, @unchecked Sendable {
-  /// A notification's identity.
+  /// The identifier of a notification.
   public typealias ID = CKNotificationID
 
-  /// The kinds of notification, with Apple's numbers.
+  /// The kinds of notification, with Apple's raw values.
   public enum NotificationType: Int, Sendable {
-    /// A record that a query subscription watches: `CKQueryNotification`.
+    /// From a query subscription: `CKQueryNotification`.
     case query = 1
-    /// A zone that a zone subscription watches: `CKRecordZoneNotification`.
+    /// From a zone subscription: `CKRecordZoneNotification`.
     case recordZone = 2
-    /// Told that another device read a notification; never sent by Web Services.
+    /// Another device read a notification. Web Services never send this.
     case readNotification = 3
-    /// A database that a database subscription watches: `CKDatabaseNotification`.
+    /// From a database subscription: `CKDatabaseNotification`.
     case database = 4
   }
 
   let payload: NotificationPayload
   let subject: NotificationPayload.Subject
 
-  /// Which kind this is.
+  /// The kind of notification.
   public let notificationType: NotificationType
 
   init(
@@ -38,17 +38,17 @@ open class CKNotification: NSObject, CKNotificationParsing, @unchecked Sendable 
     self.subject = subject
   }
 
-  /// The notification's identity; nil where the server gave none.
+  /// The notification's identifier; nil if the server sent none.
   open var notificationID: CKNotificationID? { payload.ck.notificationID.map(CKNotificationID.init) }
-  /// The container that it is about.
+  /// The identifier of the container.
   open var containerIdentifier: String? { payload.ck.container }
-  /// Whose subscription fired.
+  /// The ID of the user whose subscription fired.
   open var subscriptionOwnerUserRecordID: CKRecord.ID? {
     payload.ck.userRecordName.map { CKRecordID(recordName: $0) }
   }
-  /// Whether parts were left out because the push would have been too large.
+  /// Whether parts were removed because the push would have been too large.
   open var isPruned: Bool { payload.ck.isPruned }
-  /// The subscription that fired; nil where it was left out.
+  /// The ID of the subscription that fired; nil if it was removed.
   open var subscriptionID: CKSubscription.ID? { subject.sid }
 
   private var text: NotificationPayload.Alert.Text? { payload.aps?.body }
@@ -57,35 +57,35 @@ open class CKNotification: NSObject, CKNotificationParsing, @unchecked Sendable 
   open var alertBody: String? { text?.body }
   /// The key of the alert's text in the app's localizations.
   open var alertLocalizationKey: String? { text?.localizationKey }
-  /// The values that are put into the localized text.
+  /// The values for the placeholders in the localized text.
   open var alertLocalizationArgs: [String]? { text?.localizationArgs }
   /// The key of the action button's text in the app's localizations.
   open var alertActionLocalizationKey: String? { text?.actionLocalizationKey }
-  /// The image shown while the app starts from the alert.
+  /// The launch image to show when the user opens the app from the alert.
   open var alertLaunchImage: String? { text?.launchImage }
   /// The title of the alert.
   open var title: String? { text?.title }
   /// The key of the title in the app's localizations.
   open var titleLocalizationKey: String? { text?.titleLocalizationKey }
-  /// The values that are put into the localized title.
+  /// The values for the placeholders in the localized title.
   open var titleLocalizationArgs: [String]? { text?.titleLocalizationArgs }
   /// The subtitle of the alert.
   open var subtitle: String? { text?.subtitle }
   /// The key of the subtitle in the app's localizations.
   open var subtitleLocalizationKey: String? { text?.subtitleLocalizationKey }
-  /// The values that are put into the localized subtitle.
+  /// The values for the placeholders in the localized subtitle.
   open var subtitleLocalizationArgs: [String]? { text?.subtitleLocalizationArgs }
   /// The number for the app's badge.
   open var badge: NSNumber? { payload.aps?.badge.map(NSNumber.init(value:)) }
-  /// The sound that is played.
+  /// The name of the sound to play.
   open var soundName: String? { payload.aps?.soundName }
-  /// The group of actions that the alert offers.
+  /// The category of actions that the alert offers.
   open var category: String? { payload.aps?.category }
 
-  /// The kind and the subscription; never what the push says.
-  public override var description: String { "<\(type(of: self)) of \(subject.sid ?? "an unnamed subscription")>" }
+  /// The kind and the subscription, never the content of the push.
+  public override var description: String { "<\(type(of: self)) of \(subject.sid ?? "an unknown subscription")>" }
 
-  /// The notification that a payload is; nil where it is none of CloudKit's.
+  /// Returns the notification in a payload; nil if it is not one of CloudKit's.
   static func notification(_ payload: NotificationPayload) -> CKNotification? {
     if let subject = payload.ck.query { return CKQueryNotification(.query, payload, subject) }
     if let subject = payload.ck.zone { return CKRecordZoneNotification(.recordZone, payload, subject) }
@@ -93,19 +93,20 @@ open class CKNotification: NSObject, CKNotificationParsing, @unchecked Sendable 
     return nil
   }
 
-  /// The notification that a push's JSON is; nil where it is none of CloudKit's.
+  /// Returns the notification in the JSON of a push; nil if it is not one of CloudKit's.
   static func notification(json: Data) -> CKNotification? {
     (try? JSONDecoder().decode(NotificationPayload.self, from: json)).flatMap { notification($0) }
   }
 }
 
-/// Reads notifications. Only an initializer of a protocol can hand out an object of a class below the one it is called on.
+/// A type that parses notifications. It is a protocol because only a protocol's initializer can return an instance of a
+/// subclass.
 public protocol CKNotificationParsing {}
 
 extension CKNotificationParsing {
-  /// Reads the body of a push, such as the `userInfo` that an app is given, or the JSON of the web courier.
+  /// Parses the body of a push, such as the `userInfo` passed to an app or the JSON of the web courier.
   ///
-  /// Nil where it is no push of CloudKit's, or of another kind than the class that is asked for.
+  /// Returns nil if it is not a CloudKit push, or a different kind than this class.
   public init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
     guard
       JSONSerialization.isValidJSONObject(notificationDictionary),

@@ -1,13 +1,14 @@
 public import Foundation
 
-/// A notification's identity, as far as the server gives one: it is not unique for each delivery (reference 5.10). Use it
-/// by its name `CKNotification.ID`.
+/// The identifier of a notification, if the server sent one. It is not unique for each delivery (reference 5.10).
+///
+/// Use it by its name `CKNotification.ID`.
 public final class CKNotificationID: NSObject, NSSecureCoding, NSCopying, Sendable {
   let value: String
 
   init(_ value: String) { self.value = value }
 
-  /// Reads an archived identifier; nil where it is missing.
+  /// Reads an archived identifier; nil if it is missing.
   public init?(coder: NSCoder) {
     guard let value = coder.string(forKey: "NotificationID") else { return nil }
     self.value = value
@@ -18,12 +19,12 @@ public final class CKNotificationID: NSObject, NSSecureCoding, NSCopying, Sendab
 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
-  /// The identifier itself, which never changes.
+  /// Returns this identifier, which is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }
   /// Whether the other object is the same identifier.
   public override func isEqual(_ object: Any?) -> Bool { (object as? CKNotificationID)?.value == value }
-  /// Equal for equal identifiers.
+  /// A hash value that is the same for equal identifiers.
   public override var hash: Int { value.hashValue }
-  /// The server's text.
+  /// The identifier as the server sent it.
   public override var description: String { value }
 }

@@ -1,4 +1,4 @@
-/// The pushes of a container, as they arrive: what takes the place of Apple's push service on Linux.
+/// The pushes of a container as they arrive. Replaces Apple's push service on Linux.
 ///
 /// ```swift
 /// for try await notification in container.notifications {
@@ -6,29 +6,30 @@
 /// }
 /// ```
 ///
-/// It collects them from CloudKit's web courier, by requests that hang until there is a push (reference 5.10), and makes a
-/// new push token when the old one ends or fails. While the network is away it waits, up to a minute between attempts.
-/// Pushes that were sent meanwhile are lost: read the changes when you begin, and again now and then.
+/// The sequence receives pushes from CloudKit's web courier by long polling (reference 5.10), and makes a new push
+/// token when the old one expires or fails. While the network is unavailable it retries, with at most a minute between
+/// attempts. Pushes sent in the meantime are lost: fetch changes when you start, and again from time to time.
 ///
-/// Iterating ends with nil when the task is cancelled, and throws `CKError` where waiting is of no use, such as
-/// `notAuthenticated`. Every iterator has a token of its own.
+/// Iteration ends with nil when the task is cancelled, and throws a `CKError` that retrying cannot fix, such as
+/// `notAuthenticated`. Every iterator has its own token.
 public struct CKNotificationSequence: AsyncSequence, Sendable {
   private let courier: WebCourier
   private var connection: @Sendable (Bool) -> Void = { _ in }
 
   init(_ courier: WebCourier) { self.courier = courier }
 
-  /// The same, telling whether the courier answers: true after each answer, false while it is being reached anew.
+  /// Returns the same sequence with a callback for the state of the connection: true after each reply of the courier,
+  /// false while it reconnects.
   package func telling(_ connection: @escaping @Sendable (Bool) -> Void) -> CKNotificationSequence {
     var copy = self
     copy.connection = connection
     return copy
   }
 
-  /// Begins to collect; nothing is asked for before the first `next()`.
+  /// Makes an iterator. It sends no request before the first `next()`.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(courier: courier, connection: connection) }
 
-  /// Collects one notification after the other.
+  /// An iterator that waits for one notification after the other.
   public struct AsyncIterator: AsyncIteratorProtocol {
     private let courier: WebCourier
     private let connection: @Sendable (Bool) -> Void
@@ -40,7 +41,7 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
       self.connection = connection
     }
 
-    /// The next notification; nil when the task is cancelled.
+    /// Waits for the next notification; nil when the task is cancelled.
     public mutating func next() async throws -> CKNotification? {
       while !Task.isCancelled {
         do throws(CKError) {
@@ -49,7 +50,7 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
           guard !Task.isCancelled else { return nil }
           box = nil
           connection(false)
-          guard error.isWorthWaiting else { throw error }
+          guard error.isTransient else { throw error }
           guard await courier.wait(pace.afterFailure(retryAfter: error.retryAfterSeconds)) else { return nil }
         }
       }
@@ -72,7 +73,7 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
         pace = Pace()
         return notification
       }
-      // A keep-alive comes after a while. One that comes at once would have us ask without end.
+      // A keep-alive normally takes a while. If it comes at once, wait, so that requests do not loop without a pause.
       if asked.duration(to: courier.now()) < .seconds(1) {
         _ = await courier.wait(pace.afterFailure(retryAfter: nil))
       } else {
@@ -82,7 +83,8 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
     }
   }
 
-  /// How long to wait between attempts that fail: a second, doubled each time, a minute at most.
+  /// The wait between failed attempts: one second, doubled each time, at most a minute, but at least the wait that the
+  /// server asked for.
   struct Pace {
     private var failures = 0
 
@@ -95,8 +97,8 @@ public struct CKNotificationSequence: AsyncSequence, Sendable {
 }
 
 extension CKError {
-  /// Whether the same request can succeed later without anybody doing anything.
-  fileprivate var isWorthWaiting: Bool {
+  /// Whether the same request can succeed later without anyone's intervention.
+  fileprivate var isTransient: Bool {
     switch code {
     case .networkUnavailable, .networkFailure, .serviceUnavailable, .requestRateLimited, .internalError, .zoneBusy,
       .serverResponseLost, .accountTemporarilyUnavailable:
@@ -107,12 +109,12 @@ extension CKError {
 }
 
 extension CKContainer {
-  /// The pushes of the subscriptions of this user, or key, in all databases of the container.
+  /// The pushes of this user's or key's subscriptions in all databases of the container.
   public var notifications: CKNotificationSequence { CKNotificationSequence(WebCourier(self)) }
 
-  /// Asks for pushes to a device token that Apple's push service gave out.
+  /// Registers a device token of Apple's push service to receive pushes.
   ///
-  /// For programs that have such a token; `notifications` needs none.
+  /// For programs that have such a token. `notifications` needs none.
   public func registerForPushes(deviceToken: String) async throws {
     try await perform(.write) { client throws(WebServicesError) in
       try await client.registerToken(deviceToken, apnsEnvironment: client.configuration.environment)

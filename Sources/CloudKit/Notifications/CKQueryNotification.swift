@@ -1,27 +1,27 @@
-/// A record that a query subscription watches was created, changed or deleted.
+/// A notification that a record matching a query subscription was created, changed or deleted.
 open class CKQueryNotification: CKNotification, @unchecked Sendable {
-  /// What happened to the record, with Apple's numbers.
+  /// The kind of change, with Apple's raw values.
   public enum Reason: Int, Sendable {
-    /// It was created.
+    /// The record was created.
     case recordCreated = 1
-    /// It was changed.
+    /// The record was changed.
     case recordUpdated = 2
-    /// It was deleted.
+    /// The record was deleted.
     case recordDeleted = 3
   }
 
-  /// What happened to the record. A number that is not known counts as a change.
+  /// The kind of change. An unknown value reads as `recordUpdated`.
   open var queryNotificationReason: Reason { subject.fo.flatMap(Reason.init(rawValue:)) ?? .recordUpdated }
 
-  /// The record; nil where it was left out.
+  /// The record's ID; nil if it was removed.
   open var recordID: CKRecord.ID? {
     subject.rid.map { CKRecordID(recordName: $0, zoneID: subject.zoneID ?? .default) }
   }
 
-  /// The database that the record lies in.
+  /// The database of the record.
   open var databaseScope: CKDatabase.Scope { subject.scope }
 
-  /// The fields that the subscription asked for: texts and numbers, as a push can carry them.
+  /// The fields that the subscription asked for. A push can carry only strings, numbers and Booleans.
   open var recordFields: [String: any CKRecordValueProtocol]? {
     subject.af?.compactMapValues { value -> (any CKRecordValueProtocol)? in
       switch value {
@@ -35,16 +35,16 @@ open class CKQueryNotification: CKNotification, @unchecked Sendable {
   }
 }
 
-/// Something changed in a zone that a zone subscription watches.
+/// A notification that a zone with a zone subscription changed.
 open class CKRecordZoneNotification: CKNotification, @unchecked Sendable {
-  /// The zone; nil where it was left out.
+  /// The zone's ID; nil if it was removed.
   open var recordZoneID: CKRecordZone.ID? { subject.zoneID }
-  /// The database that the zone lies in.
+  /// The database of the zone.
   open var databaseScope: CKDatabase.Scope { subject.scope }
 }
 
-/// Something changed in a database that a database subscription watches.
+/// A notification that a database with a database subscription changed.
 open class CKDatabaseNotification: CKNotification, @unchecked Sendable {
-  /// The database.
+  /// The database that changed.
   open var databaseScope: CKDatabase.Scope { subject.scope }
 }

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// The body of a push as the server spells it (reference 5.10). Every part may be missing: the payload is pruned where
-/// it would grow too large.
+/// The body of a push in the server's encoding (reference 5.10). Any part may be missing, because large payloads are
+/// pruned.
 struct NotificationPayload: Decodable, Hashable, Sendable {
   var aps: Alert?
   var ck: Cloud
 
-  /// What the push says.
+  /// The content of the alert.
   struct Alert: Decodable, Hashable, Sendable {
     var body = Text()
     var badge: Int?
     var soundName: String?
     var category: String?
 
-    /// The alert is an object with these keys, or just a text.
+    /// The alert's texts. In JSON the alert is an object with these keys, or a plain string.
     struct Text: Decodable, Hashable, Sendable {
       var body: String?
       var localizationKey: String?
@@ -55,7 +55,7 @@ struct NotificationPayload: Decodable, Hashable, Sendable {
     }
   }
 
-  /// What happened in CloudKit.
+  /// The CloudKit part of the payload.
   struct Cloud: Decodable, Hashable, Sendable {
     var container: String?
     var notificationID: String?
@@ -79,9 +79,9 @@ struct NotificationPayload: Decodable, Hashable, Sendable {
     }
   }
 
-  /// What the push is about.
+  /// The subscription that fired and the item that changed.
   struct Subject: Decodable, Hashable, Sendable {
-    /// Subscription, record, zone, owner of the zone.
+    /// The IDs of the subscription, the record, the zone and the zone's owner.
     var sid: String?
     var rid: String?
     var zid: String?
@@ -90,7 +90,7 @@ struct NotificationPayload: Decodable, Hashable, Sendable {
     var fo: Int?
     /// 1 public, 2 private, 3 shared.
     var dbs: Int?
-    /// Fields that the subscription asked to be copied into the push.
+    /// The fields that the subscription asked to include in the push.
     var af: [String: JSONValue]?
 
     var scope: CKDatabase.Scope { dbs.flatMap(CKDatabase.Scope.init(rawValue:)) ?? .private }

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// Collects pushes from CloudKit's web courier.
+/// Receives pushes from CloudKit's web courier.
 struct WebCourier: Sendable {
-  /// Where the pushes of one token are collected.
+  /// The address where the pushes of one token are received.
   struct Box: Sendable {
     let transport: any CKTransport
     let path: String
     let query: String
-    /// When the token is no longer good.
+    /// The time when the token expires.
     let ends: ContinuousClock.Instant
   }
 
@@ -25,17 +25,22 @@ struct WebCourier: Sendable {
     self.sleep = sleep
   }
 
-  /// The longest that one request hangs. Keep-alives come sooner; a connection that died without a word is given up then.
+  /// The timeout of one long-polling request. Keep-alives arrive sooner; a connection that died silently is dropped
+  /// after this.
   private static let longestPoll = Duration.seconds(600)
-  /// How long a token is good where its URL does not say (reference 4).
+  /// The lifetime of a token in seconds, if its URL has none (reference 4).
   private static let lifetime = 43_200.0
 
-  /// Makes a push token.
+  /// Creates a push token.
   func open() async throws(CKError) -> Box {
     let (token, transport) = try await container.perform(.read) { client throws(WebServicesError) in
       let token = try await client.createToken(apnsEnvironment: client.configuration.environment)
       guard let origin = URL(string: token.webcourierURL)?.origin else {
-        throw WebServicesError(.unexpectedServerResponse, "the web courier's address is no URL", effect: .unknown)
+        throw WebServicesError(
+          .unexpectedServerResponse,
+          "the web courier's address is not a valid URL",
+          effect: .unknown
+        )
       }
       return (token, client.transport(to: origin, timeout: Self.longestPoll))
     }
@@ -51,7 +56,7 @@ struct WebCourier: Sendable {
 
   /// Waits for a push.
   ///
-  /// - Returns: Its JSON; nil for a keep-alive.
+  /// - Returns: The push's JSON; nil for a keep-alive.
   func collect(from box: Box) async throws(CKError) -> Data? {
     do throws(CKTransportError) {
       let answer = try await box.transport.send(CKTransportRequest(method: "GET", path: box.path, query: box.query))
@@ -64,12 +69,12 @@ struct WebCourier: Sendable {
     }
   }
 
-  /// Waits; false when the task was cancelled meanwhile.
+  /// Waits. Returns false if the task was cancelled in the meantime.
   func wait(_ duration: Duration) async -> Bool { (try? await sleep(duration)) != nil }
 }
 
 extension URL {
-  /// Scheme, host and port alone; nil where one of the first two is missing or is not the web's.
+  /// The URL's scheme, host and port; nil if it has no host or is not an HTTP or HTTPS URL.
   var origin: URL? {
     guard let scheme = scheme?.lowercased(), ["http", "https"].contains(scheme), let host = host(), !host.isEmpty else {
       return nil
