@@ -1,4 +1,4 @@
-// Each method runs the matching `async` call and calls its handler once, on an unspecified thread.
+// Each method runs the matching `async` call and calls its handler once, on a global dispatch queue.
 
 extension CKContainer {
   /// Reports whether a user account is available; reports `couldNotDetermine` and an error when the request fails.

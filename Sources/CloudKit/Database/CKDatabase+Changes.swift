@@ -1,56 +1,57 @@
 extension CKDatabase {
-  /// A zone whose records changed, and a zone that is gone.
+  /// The changes in a database's change feed: zones with changes, and deleted zones.
   public enum DatabaseChange {
-    /// A zone with changes.
+    /// A zone whose records changed.
     public struct Modification: Hashable, Sendable {
-      /// The zone.
+      /// The zone's ID.
       public let zoneID: CKRecordZone.ID
     }
 
-    /// A zone that no longer exists.
+    /// A deleted zone.
     public struct Deletion: Hashable, Sendable {
-      /// Why a zone is gone.
+      /// The reason why a zone was deleted.
       public enum Reason: Hashable, Sendable {
-        /// A program deleted it.
+        /// The zone was deleted.
         case deleted
-        /// The user removed the app's data. Web Services do not tell: never produced here.
+        /// The user removed the app's data. Web Services do not report this, so it is never produced here.
         case purged
-        /// The user reset all encrypted data. Web Services do not tell: never produced here.
+        /// The user reset all encrypted data. Web Services do not report this, so it is never produced here.
         case encryptedDataReset
       }
 
-      /// The zone.
+      /// The zone's ID.
       public let zoneID: CKRecordZone.ID
-      /// Why it is gone.
+      /// The reason for the deletion.
       public let reason: Reason
-      /// Whether the user removed the app's data.
+      /// Whether the reason is `purged`; always false here.
       public var purged: Bool { reason == .purged }
     }
   }
 
-  /// A record that changed, and a record that is gone.
+  /// The changes in a zone's change feed: new or changed records, and deleted records.
   public enum RecordZoneChange {
-    /// A record in its latest version.
+    /// A new or changed record.
     public struct Modification: Hashable, Sendable {
-      /// The record.
+      /// The record in its latest version.
       public let record: CKRecord
     }
 
-    /// A record that no longer exists.
+    /// A deleted record.
     public struct Deletion: Hashable, Sendable {
-      /// The record.
+      /// The record in its latest version.
       public let recordID: CKRecord.ID
-      /// Its type; empty, because tombstones of Web Services do not name it.
+      /// The record's type. Always empty, because Web Services do not report the type of a deleted record.
       public let recordType: CKRecord.RecordType
     }
   }
 
-  /// One page of the zones that changed since a token. Private and shared databases only.
+  /// Fetches one page of the zones that changed since a token. Private and shared databases only.
   ///
   /// - Parameters:
-  ///   - previousServerChangeToken: The token of the page before; nil starts from the beginning.
-  ///   - resultsLimit: The most zones wanted; the server may give fewer and says whether more are coming.
-  /// - Throws: `CKError.changeTokenExpired` when everything has to be fetched anew.
+  ///   - previousServerChangeToken: The token of the previous page; nil starts from the beginning.
+  ///   - resultsLimit: The maximum number of zones. The server may return fewer; `moreComing` says whether there are
+  ///     more.
+  /// - Throws: `CKError.changeTokenExpired` if all changes must be fetched again.
   public func databaseChanges(
     since previousServerChangeToken: CKServerChangeToken?,
     resultsLimit: Int? = nil
@@ -59,7 +60,7 @@ extension CKDatabase {
     changeToken: CKServerChangeToken, moreComing: Bool
   ) {
     guard databaseScope != .public else {
-      throw CKError(.badDatabase, "The public database has no change feed: query by modificationDate.")
+      throw CKError(.badDatabase, "The public database has no change feed. Query by modificationDate instead.")
     }
     let page = try await perform(.changes) { client throws(WebServicesError) in
       try await client.databaseChanges(since: previousServerChangeToken?.wire, resultsLimit: resultsLimit, in: name)
@@ -82,17 +83,17 @@ extension CKDatabase {
     return (modifications, deletions, token, page.moreComing)
   }
 
-  /// One page of the records of a zone that changed since a token. Not for default zones, which have no change feed.
+  /// Fetches one page of the records of a zone that changed since a token. Default zones have no change feed.
   ///
-  /// A page may be empty although more are coming. Keep the token only once the page is stored.
+  /// A page may be empty although more are coming. Save the token only after you have saved the page.
   ///
   /// - Parameters:
-  ///   - zoneID: The zone.
-  ///   - previousServerChangeToken: The token of the page before; nil starts from the beginning.
-  ///   - desiredKeys: The fields to read; nil reads all.
-  ///   - resultsLimit: The most records wanted; the server gives 200 at most.
-  /// - Throws: `CKError.changeTokenExpired` when everything has to be fetched anew and local records that do not appear
-  ///   have to be deleted; `zoneNotFound` when the zone is gone.
+  ///   - zoneID: The zone's ID.
+  ///   - previousServerChangeToken: The token of the previous page; nil starts from the beginning.
+  ///   - desiredKeys: The fields to fetch; nil fetches all.
+  ///   - resultsLimit: The maximum number of records; the server returns at most 200.
+  /// - Throws: `CKError.changeTokenExpired` if all changes must be fetched again, after which local records that were
+  ///   not returned must be deleted; `zoneNotFound` if the zone does not exist.
   public func recordZoneChanges(
     inZoneWith zoneID: CKRecordZone.ID,
     since previousServerChangeToken: CKServerChangeToken?,
@@ -159,13 +160,13 @@ extension CKDatabase {
     return page
   }
 
-  /// The point that a page reaches. A page without a token reaches no further than the one before.
+  /// Returns the token of a page. A page without a token has the token of the previous page.
   private static func token(
     _ wire: String?,
     after previous: CKServerChangeToken?
   ) throws(CKError) -> CKServerChangeToken {
     if let wire { return CKServerChangeToken(wire: wire) }
-    guard let previous else { throw CKError(.internalError, "The answer has no change token.") }
+    guard let previous else { throw CKError(.internalError, "The reply has no change token.") }
     return previous
   }
 }

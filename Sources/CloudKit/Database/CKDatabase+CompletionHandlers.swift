@@ -1,7 +1,7 @@
-// Each of these makes the `async` call of the same meaning and calls its handler once, on a thread of its own choice.
+// Each method runs the matching `async` call and calls its handler once, on a global dispatch queue.
 
 extension CKDatabase {
-  /// Reads a record and calls back with it, or with why it could not be had.
+  /// Fetches a record and passes it, or an error, to the handler.
   @preconcurrency
   public func fetch(
     withRecordID recordID: CKRecord.ID,
@@ -10,7 +10,7 @@ extension CKDatabase {
     settings.callBack(completionHandler) { try await self.record(for: recordID) }
   }
 
-  /// Reads several records and calls back with their results, or with why a request as a whole failed.
+  /// Fetches several records and passes their results, or the error of a whole request, to the handler.
   @preconcurrency
   public func fetch(
     withRecordIDs recordIDs: [CKRecord.ID],
@@ -20,7 +20,7 @@ extension CKDatabase {
     settings.callBack(completionHandler) { try await self.records(for: recordIDs, desiredKeys: desiredKeys) }
   }
 
-  /// Saves a record unless the server has a newer version, and calls back with it or with why it was not saved.
+  /// Saves a record unless the server has another version, and passes it, or an error, to the handler.
   @preconcurrency
   public func save(
     _ record: CKRecord,
@@ -29,7 +29,7 @@ extension CKDatabase {
     settings.callBack(completionHandler) { try await self.save(record) }
   }
 
-  /// Deletes a record, whatever its version, and calls back with its identifier or with why it was not deleted.
+  /// Deletes any version of a record and passes its ID, or an error, to the handler.
   @preconcurrency
   public func delete(
     withRecordID recordID: CKRecord.ID,
@@ -38,7 +38,7 @@ extension CKDatabase {
     settings.callBack(completionHandler) { try await self.deleteRecord(withID: recordID) }
   }
 
-  /// Saves and deletes several records and calls back with their results, or with why nothing was changed.
+  /// Saves and deletes several records and passes their results, or the error of the whole call, to the handler.
   @preconcurrency
   public func modifyRecords(
     saving recordsToSave: [CKRecord],
@@ -69,7 +69,7 @@ extension CKDatabase {
 // MARK: - Zones
 
 extension CKDatabase {
-  /// Reads a zone and calls back with it, or with why it could not be had.
+  /// Fetches a zone and passes it, or an error, to the handler.
   @preconcurrency
   public func fetch(
     withRecordZoneID zoneID: CKRecordZone.ID,
@@ -78,7 +78,7 @@ extension CKDatabase {
     settings.callBack(completionHandler) { try await self.recordZone(for: zoneID) }
   }
 
-  /// Reads several zones and calls back with their results, or with why a request as a whole failed.
+  /// Fetches several zones and passes their results, or the error of a whole request, to the handler.
   @preconcurrency
   public func fetch(
     withRecordZoneIDs recordZoneIDs: [CKRecordZone.ID],
@@ -88,13 +88,13 @@ extension CKDatabase {
     settings.callBack(completionHandler) { try await self.recordZones(for: recordZoneIDs) }
   }
 
-  /// Reads all zones and calls back with them, or with why they could not be had.
+  /// Fetches all zones and passes them, or an error, to the handler.
   @preconcurrency
   public func fetchAllRecordZones(completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
     settings.callBack(completionHandler) { try await self.allRecordZones() }
   }
 
-  /// Creates a zone and calls back with it, or with why it was not created.
+  /// Creates a zone and passes it, or an error, to the handler.
   @preconcurrency
   public func save(
     _ zone: CKRecordZone,
@@ -103,7 +103,7 @@ extension CKDatabase {
     settings.callBack(completionHandler) { try await self.save(zone) }
   }
 
-  /// Deletes a zone with everything in it and calls back with its identifier, or with why it was not deleted.
+  /// Deletes a zone and all its records, and passes its ID, or an error, to the handler.
   @preconcurrency
   public func delete(
     withRecordZoneID zoneID: CKRecordZone.ID,
@@ -112,7 +112,7 @@ extension CKDatabase {
     settings.callBack(completionHandler) { try await self.deleteRecordZone(withID: zoneID) }
   }
 
-  /// Creates and deletes zones and calls back with their results, or with why a request as a whole failed.
+  /// Creates and deletes zones and passes their results, or the error of a whole request, to the handler.
   @preconcurrency
   public func modifyRecordZones(
     saving recordZonesToSave: [CKRecordZone],
@@ -136,7 +136,7 @@ extension CKDatabase {
 // MARK: - Changes
 
 extension CKDatabase {
-  /// Reads one page of the zones that changed since a token and calls back with it, or with why it could not be had.
+  /// Fetches one page of the zones that changed since a token and passes it, or an error, to the handler.
   @preconcurrency
   public func fetchDatabaseChanges(
     since changeToken: CKServerChangeToken?,
@@ -156,8 +156,7 @@ extension CKDatabase {
     }
   }
 
-  /// Reads one page of the records of a zone that changed since a token and calls back with it, or with why it could not be
-  /// had.
+  /// Fetches one page of the records of a zone that changed since a token and passes it, or an error, to the handler.
   @preconcurrency
   public func fetchRecordZoneChanges(
     inZoneWith zoneID: CKRecordZone.ID,

@@ -1,19 +1,22 @@
 internal import Foundation
 
 extension CKDatabase {
-  /// Saves and deletes several records, each with its own result. Saved instances are brought up to date.
+  /// Saves and deletes several records, each with its own result. Updates the saved instances.
   ///
-  /// Changes are sent zone by zone, at most 200 in a request and four requests at a time; one that refers to records of
-  /// another waits for it, and deletions wait for what is saved before them. A new share is made in a request of its own after its root
-  /// is saved, and belongs to no atomic group: where it fails, the root stays saved and is not shared.
+  /// Changes are grouped by zone and sent in requests of at most 200 changes, four requests at a time. A request whose
+  /// records refer to records of another request waits for it, and deletions wait for earlier saves. A new share is
+  /// saved in its own request after its root and belongs to no atomic group: if it fails, the root stays saved and is
+  /// not shared.
   ///
   /// - Parameters:
   ///   - recordsToSave: The records to save.
-  ///   - recordIDsToDelete: The records to delete, whatever their version.
-  ///   - savePolicy: What happens when the server has another version.
-  ///   - atomically: Whether the changes of a zone take effect together or not at all. Default zones cannot do that.
-  /// - Throws: `CKError` when nothing was changed: the call is not valid, an atomic group is too large for one request, or
-  ///   the first request failed as a whole. Where an earlier request took effect, later failures are results of the items.
+  ///   - recordIDsToDelete: The records to delete, in any version.
+  ///   - savePolicy: The behavior when the server has another version.
+  ///   - atomically: Whether all changes of a zone take effect, or none. Ignored for default zones, which have no
+  ///     atomic changes.
+  /// - Throws: `CKError` if the call is invalid, an atomic group is too large for one request, or a request failed as a
+  ///   whole and the server answered none. With `serverResponseLost` the changes may have taken effect. Once the server
+  ///   has answered a request, later failures are reported as results of their items.
   @discardableResult
   public func modifyRecords(
     saving recordsToSave: [CKRecord],
@@ -33,7 +36,7 @@ extension CKDatabase {
     let deletes = Set(recordIDsToDelete)
     for (id, error) in plan.unsendable { outcome.fail(id, isDelete: deletes.contains(id), error) }
     let newShares = plan.requests.filter(\.makesShare)
-    // What has been sent and answered is let go of while the rest is under way.
+    // Each wave is removed as it is sent, so that its memory is released while the rest is sent.
     var waves = plan.takeWaves()
     while !waves.isEmpty { try await send(waves.removeFirst(), &outcome) }
     await refreshRoots(of: newShares, outcome)
@@ -41,15 +44,15 @@ extension CKDatabase {
     return (outcome.saves, outcome.deletes)
   }
 
-  /// The most requests of one call that are under way at a time.
+  /// The maximum number of concurrent requests of one call.
   private static let requestsInFlight = 4
 
-  /// Sends requests that do not depend on one another. Once one has failed as a whole, no further one is sent.
+  /// Sends requests that do not depend on each other. After one has failed as a whole, no more are sent.
   ///
-  /// - Throws: Why the first one failed, where no request of the call was answered.
+  /// - Throws: The error of the first failed request, if the server answered no request of the call.
   private func send(_ wave: consuming [ModifyPlan.Request], _ outcome: inout ModifyOutcome) async throws(CKError) {
     var waiting: [ModifyPlan.Request] = []
-    // The last first, because it is from the end that an array gives its elements away.
+    // From the end, because `popLast()` moves elements out of the array.
     while let planned = wave.popLast() {
       if let request = await namingRoot(in: planned, &outcome) { waiting.append(request) }
     }
@@ -73,7 +76,7 @@ extension CKDatabase {
           for change in supply.request.changes { outcome.fail(change, CKError(failure, in: .item)) }
         case .failure(let failure):
           failed.append((supply.request, failure))
-          // What is left was not sent, so nothing of it can be lost on the way.
+          // The remaining requests were not sent, so they cannot have taken effect: their error is that of a read.
           outcome.stopped = outcome.stopped ?? failure.error(.read)
         }
       }
@@ -88,7 +91,7 @@ extension CKDatabase {
   }
 
   private func send(_ planned: ModifyPlan.Request) async -> (AssetSupply, Result<ModifyOutcome, Failure>) {
-    // The addresses of uploads live for minutes: files go right before the request that needs them.
+    // Upload URLs are valid for minutes, so files are uploaded right before the request that refers to them.
     let supply = await supplyAssets(of: planned)
     let request = supply.request
     let answer = await attempt { client throws(WebServicesError) -> [WireRecordResult] in
@@ -110,7 +113,7 @@ extension CKDatabase {
     return (supply, outcome)
   }
 
-  /// Completes the errors of conflicts with the server's records, which no answer carries (reference 6.3).
+  /// Adds the server's records to the errors of conflicts, because replies do not include them (reference 6.3).
   private func explainConflicts(_ outcome: inout ModifyOutcome) async {
     guard !outcome.conflicts.isEmpty else { return }
     let serverRecords = try? await readRecords(for: outcome.conflicts.map(\.record.recordID))
@@ -122,7 +125,7 @@ extension CKDatabase {
       switch serverRecords?[id] {
       case .success(let serverRecord): info[CKRecordChangedErrorServerRecordKey] = serverRecord
       case .failure(CKError.unknownItem):
-        // It was deleted: there is no other version to merge with.
+        // The record was deleted, so there is no other version to merge with.
         outcome.saves[id] = .failure(CKError(.unknownItem, "The record no longer exists on the server."))
         continue
       case .failure, nil: break
@@ -132,14 +135,14 @@ extension CKDatabase {
   }
 }
 
-/// The results of a call, as its answers come in.
+/// The results of a call, collected from its replies.
 struct ModifyOutcome: Sendable {
   var saves: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
   var deletes: [CKRecord.ID: Result<Void, any Error>] = [:]
   var conflicts: [(record: CKRecord, failure: WebServicesError)] = []
-  /// Whether a request of the call has taken effect or been refused item by item.
+  /// Whether the server answered a request of the call, with success or with errors of its items.
   var isAnswered = false
-  /// Why nothing more is sent.
+  /// The error after which no more requests are sent.
   var stopped: CKError?
 
   mutating func fail(_ change: ModifyPlan.Change, _ error: CKError) {
@@ -151,7 +154,7 @@ struct ModifyOutcome: Sendable {
     if isDelete { deletes[id] = .failure(error) } else { saves[id] = .failure(error) }
   }
 
-  /// Takes over the results of a request.
+  /// Adds the results of a request.
   mutating func add(_ answered: ModifyOutcome) {
     saves.merge(answered.saves) { $1 }
     deletes.merge(answered.deletes) { $1 }
@@ -167,7 +170,7 @@ struct ModifyOutcome: Sendable {
         saves[change.id] = .success(record)
       case (.delete, .deleted), (.delete, .record): deletes[change.id] = .success(())
       case (.save, .failure(_, let failure)) where request.makesShare && failure.code == .conflict:
-        // It is the root that has another version: there is no share to compare with.
+        // The conflict concerns the root record, so there is no server version of the share.
         fail(change, CKError(failure, in: .item))
       case (.save(let record, _), .failure(_, let failure)) where [.conflict, .exists].contains(failure.code):
         conflicts.append((record, failure))
@@ -175,7 +178,7 @@ struct ModifyOutcome: Sendable {
       case (_, .failure(_, let failure)): fail(change, CKError(failure, in: .item))
       case (.save, .deleted): fail(change, CKError(.unknownItem, "The record was deleted instead of saved."))
       case (_, nil):
-        fail(change, CKError(.serverResponseLost, "The answer does not name the record \(change.id.recordName)."))
+        fail(change, CKError(.serverResponseLost, "The reply does not include the record \(change.id.recordName)."))
       }
     }
   }
@@ -191,6 +194,6 @@ extension CKDatabase.Failure {
 }
 
 extension WebServicesError {
-  /// Whether the refusal of a request says nothing about requests to other zones.
+  /// Whether the error concerns only the request's zone, not requests to other zones.
   fileprivate var concernsZoneOnly: Bool { code == .zoneNotFound || code == .atomicError }
 }

@@ -1,20 +1,21 @@
 extension CKDatabase {
-  /// One record.
+  /// Fetches a record.
   ///
-  /// - Throws: `CKError.unknownItem` or `zoneNotFound` where there is none, or why it could not be had.
+  /// - Throws: `CKError.unknownItem` or `zoneNotFound` if it does not exist, or another error if it could not be
+  ///   fetched.
   public func record(for recordID: CKRecord.ID) async throws -> CKRecord {
     guard let result = try await records(for: [recordID])[recordID] else {
-      throw CKError(.internalError, "The answer does not name the record.")
+      throw CKError(.internalError, "The reply does not include the record.")
     }
     return try result.get()
   }
 
-  /// Several records by their identifiers, each with its own result. One request for every 200 records of a zone.
+  /// Fetches several records by their IDs, each with its own result. Sends one request for every 200 records of a zone.
   ///
   /// - Parameters:
-  ///   - ids: The records; naming one twice asks for it once.
-  ///   - desiredKeys: The fields to read; nil reads all.
-  /// - Throws: `CKError` where a request as a whole failed. A missing zone fails its records only.
+  ///   - ids: The records' IDs. Duplicates are fetched once.
+  ///   - desiredKeys: The fields to fetch; nil fetches all.
+  /// - Throws: `CKError` if a request fails as a whole. A missing zone fails only its own records.
   public func records(
     for ids: [CKRecord.ID],
     desiredKeys: [CKRecord.FieldKey]? = nil
@@ -22,7 +23,7 @@ extension CKDatabase {
     try await receivingAssets(of: readRecords(for: ids, desiredKeys: desiredKeys))
   }
 
-  /// The same without the files of assets.
+  /// Fetches several records without downloading their assets.
   func readRecords(
     for ids: [CKRecord.ID],
     desiredKeys: [CKRecord.FieldKey]? = nil
@@ -60,44 +61,45 @@ extension CKDatabase {
         case .record(let record): .success(.received(record, zoneID: zoneID))
         case .deleted: .failure(CKError(.unknownItem, "The record was deleted."))
         case .failure(_, let failure): .failure(CKError(failure, in: .item))
-        case nil: .failure(CKError(.internalError, "The answer does not name the record \(id.recordName)."))
+        case nil: .failure(CKError(.internalError, "The reply does not include the record \(id.recordName)."))
         }
     }
     return results
   }
 
-  /// Saves a record unless the server has a newer version, and brings this instance up to date.
+  /// Saves a record unless the server has another version, and updates this instance.
   ///
   /// - Returns: The same instance.
-  /// - Throws: `CKError.serverRecordChanged` with the records of both sides in a conflict; why it could not be saved.
+  /// - Throws: `CKError.serverRecordChanged` with both records in a conflict, or another error if it could not be
+  ///   saved.
   @discardableResult
   public func save(_ record: CKRecord) async throws -> CKRecord {
     let results = try await modifyRecords(saving: [record], deleting: [], atomically: false).saveResults
     guard let result = results[record.recordID] else {
-      throw CKError(.serverResponseLost, "The answer does not name the record.")
+      throw CKError(.serverResponseLost, "The reply does not include the record.")
     }
     return try result.get()
   }
 
-  /// Deletes a record, whatever its version.
+  /// Deletes any version of a record.
   ///
-  /// - Returns: The record's identifier.
-  /// - Throws: `CKError`, why it could not be deleted.
+  /// - Returns: The record's ID.
+  /// - Throws: `CKError` if it could not be deleted.
   @discardableResult
   public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
     let results = try await modifyRecords(saving: [], deleting: [recordID], atomically: false).deleteResults
     guard let result = results[recordID] else {
-      throw CKError(.serverResponseLost, "The answer does not name the record.")
+      throw CKError(.serverResponseLost, "The reply does not include the record.")
     }
     try result.get()
     return recordID
   }
 }
 
-/// The elements of an answer by the name of their record.
+/// The elements of a reply, by record name.
 ///
-/// The server does not promise the order of the request, so names decide; an element without a name is the one at its
-/// place (reference 2.5).
+/// The server does not guarantee the order of the request, so elements are matched by name. An element without a name
+/// is matched by position (reference 2.5).
 struct RecordAnswer {
   private var byName: [String: WireRecordResult] = [:]
 

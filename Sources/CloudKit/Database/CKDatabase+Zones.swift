@@ -1,5 +1,5 @@
 extension CKDatabase {
-  /// All zones of the database.
+  /// Fetches all zones of the database.
   public func allRecordZones() async throws -> [CKRecordZone] {
     let answer = try await perform(.read) { client throws(WebServicesError) in try await client.listZones(in: name) }
     return try answer.compactMap { element in
@@ -11,17 +11,17 @@ extension CKDatabase {
     }
   }
 
-  /// One zone.
+  /// Fetches a zone.
   ///
-  /// - Throws: `CKError.zoneNotFound` where there is none, or why it could not be had.
+  /// - Throws: `CKError.zoneNotFound` if it does not exist, or another error if it could not be fetched.
   public func recordZone(for zoneID: CKRecordZone.ID) async throws -> CKRecordZone {
     guard let result = try await recordZones(for: [zoneID])[zoneID] else {
-      throw CKError(.internalError, "The answer does not name the zone.")
+      throw CKError(.internalError, "The reply does not include the zone.")
     }
     return try result.get()
   }
 
-  /// Several zones, each with its own result.
+  /// Fetches several zones, each with its own result.
   public func recordZones(
     for ids: [CKRecordZone.ID]
   ) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
@@ -35,28 +35,28 @@ extension CKDatabase {
     return results
   }
 
-  /// Creates a zone. One that exists already is no error. Private database only.
+  /// Creates a zone. Succeeds if it already exists. Private database only.
   @discardableResult
   public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
     guard let result = try await modifyRecordZones(saving: [zone], deleting: []).saveResults[zone.zoneID] else {
-      throw CKError(.serverResponseLost, "The answer does not name the zone.")
+      throw CKError(.serverResponseLost, "The reply does not include the zone.")
     }
     return try result.get()
   }
 
-  /// Deletes a zone with everything in it. Private database only.
+  /// Deletes a zone and all its records. Private database only.
   @discardableResult
   public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
     guard let result = try await modifyRecordZones(saving: [], deleting: [zoneID]).deleteResults[zoneID] else {
-      throw CKError(.serverResponseLost, "The answer does not name the zone.")
+      throw CKError(.serverResponseLost, "The reply does not include the zone.")
     }
     try result.get()
     return zoneID
   }
 
-  /// Creates and deletes zones, in this order, each with its own result. Private database only; never atomic.
+  /// Creates zones, then deletes zones, each with its own result. Private database only; never atomic.
   ///
-  /// - Throws: `CKError.invalidArguments` when a zone appears twice; why a request as a whole failed.
+  /// - Throws: `CKError.invalidArguments` if a zone appears twice, or the error of a request that failed as a whole.
   @discardableResult
   public func modifyRecordZones(
     saving recordZonesToSave: [CKRecordZone],
@@ -67,7 +67,7 @@ extension CKDatabase {
   ) {
     let saves = recordZonesToSave.map(\.zoneID)
     guard Set(saves + recordZoneIDsToDelete).count == saves.count + recordZoneIDsToDelete.count else {
-      throw CKError.invalidArguments("A zone is changed twice in one call.")
+      throw CKError.invalidArguments("A zone appears twice in one call.")
     }
     let operations =
       saves.map { ($0, WireZoneOperation(.create, $0.wire)) }
@@ -89,7 +89,7 @@ extension CKDatabase {
   }
 
   private static func unnamed(_ id: CKRecordZone.ID) -> Result<CKRecordZone.ID, any Error> {
-    .failure(CKError(.serverResponseLost, "The answer does not name the zone \(id.zoneName)."))
+    .failure(CKError(.serverResponseLost, "The reply does not include the zone \(id.zoneName)."))
   }
 
   private func match(
@@ -112,7 +112,8 @@ extension CKDatabase {
 }
 
 extension Result where Success == CKRecordZone.ID, Failure == any Error {
-  /// Creating what exists succeeds: the documentation leaves it open, and nobody wants to be told.
+  /// Treats creating an existing zone as success: the documentation does not define it, and callers do not need an
+  /// error.
   fileprivate func existingCounts(as zone: CKRecordZone) -> Result<CKRecordZone, any Error> {
     switch self {
     case .success: .success(zone)

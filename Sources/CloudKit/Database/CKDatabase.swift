@@ -2,26 +2,26 @@ public import Foundation
 
 /// One database of a container.
 ///
-/// Calls do not retry and do not queue: what fails is told, with what is known of its effect. All of them honour the
-/// cancellation of their task and then throw `CKError.operationCancelled`; a write may have taken effect all the same.
+/// Calls neither retry nor queue: they throw, and the error says whether the request may have taken effect. All calls
+/// respect cancellation of their task and then throw `CKError.operationCancelled`; a write may still have taken effect.
 public final class CKDatabase: NSObject, Sendable {
-  /// Which database, with Apple's numbers.
+  /// The databases of a container, with Apple's raw values.
   public enum Scope: Int, Sendable, CaseIterable {
-    /// The one that all users share.
+    /// The public database, which all users share.
     case `public` = 1
-    /// The signed-in user's own.
+    /// The signed-in user's private database.
     case `private` = 2
-    /// What others have shared with the user.
+    /// The records that other users have shared with the signed-in user.
     case shared = 3
   }
 
-  /// Which database this is.
+  /// The scope of this database.
   public let databaseScope: Scope
 
   private let client: Result<WebServicesClient, CKError>
-  /// Moves the bytes of assets.
+  /// The service that uploads and downloads asset files.
   let assets: AssetService
-  /// What `configuredWith(configuration:group:body:)` set for calls through this instance.
+  /// The settings from `configuredWith(configuration:group:body:)` for calls through this instance.
   let settings: OperationSettings
 
   init(
@@ -36,18 +36,18 @@ public final class CKDatabase: NSObject, Sendable {
     self.settings = settings
   }
 
-  /// The same database, for calls under other settings; what they leave open stays as it is here.
+  /// Returns the same database with other settings. Settings that are not set there keep this instance's values.
   func configured(by settings: OperationSettings) -> CKDatabase {
     CKDatabase(scope: databaseScope, client: client, assets: assets, settings: settings.completed(by: self.settings))
   }
 
-  /// The same database, for calls of a later time, which the settings of a present operation do not concern.
+  /// The same database without the settings of the current operation, for later calls.
   var unconfigured: CKDatabase { CKDatabase(scope: databaseScope, client: client, assets: assets) }
 
-  /// The most items that Web Services take in one request (reference 4).
+  /// The maximum number of items in one request of Web Services (reference 4).
   static let largestBatch = 200
 
-  /// The database as URLs spell it.
+  /// The name of the database in URLs.
   var name: DatabaseName {
     switch databaseScope {
     case .public: .public
@@ -56,7 +56,7 @@ public final class CKDatabase: NSObject, Sendable {
     }
   }
 
-  /// Makes one request and puts its failure into Apple's words.
+  /// Sends one request and converts its error to a `CKError`.
   func perform<Answer: Sendable>(
     _ context: FailureContext,
     _ request: (WebServicesClient) async throws(WebServicesError) -> Answer
@@ -68,13 +68,13 @@ public final class CKDatabase: NSObject, Sendable {
     }
   }
 
-  /// Why a request has no answer: for reasons of our own, or for the server's.
+  /// The reason why a request failed: an error of this library, or an error of the server or the transport.
   enum Failure: Error {
     case local(CKError)
     case server(WebServicesError)
   }
 
-  /// Makes one request and hands its failure out, for callers that decide by it.
+  /// Sends one request and returns its unconverted error, for callers that decide by it.
   func attempt<Answer: Sendable>(
     _ request: (WebServicesClient) async throws(WebServicesError) -> Answer
   ) async -> Result<Answer, Failure> {
@@ -85,7 +85,7 @@ public final class CKDatabase: NSObject, Sendable {
     }
     let timeout = settings.timeout()
     if let timeout, timeout <= .zero {
-      return .failure(.local(CKError(.networkFailure, "The operation's time was over before the request was sent.")))
+      return .failure(.local(CKError(.networkFailure, "The operation timed out before the request was sent.")))
     }
     do throws(WebServicesError) {
       return .success(try await WebServicesClient.withTimeout(timeout, usable, request))
@@ -97,12 +97,12 @@ public final class CKDatabase: NSObject, Sendable {
 }
 
 extension Array {
-  /// The elements in runs of at most a number of them.
+  /// Returns the elements in chunks of at most `size`.
   func chunks(of size: Int) -> [ArraySlice<Element>] {
     stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
   }
 
-  /// The elements with those of equal key together, the keys in the order of their first element.
+  /// Returns the elements grouped by key, with the keys in the order of their first element.
   func grouped<Key: Hashable>(by key: (Element) -> Key) -> [(key: Key, elements: [Element])] {
     var order: [Key] = []
     var groups: [Key: [Element]] = [:]

@@ -1,11 +1,12 @@
 internal import Foundation
 
-/// Cuts the changes of one call into requests. It sends nothing.
+/// A plan that splits the changes of one call into requests. It sends nothing.
 ///
-/// A request goes to one zone. An atomic group is one request or none; anything else is cut at 200 operations and at
-/// 1.5 MB of JSON, whichever comes first (reference 4).
+/// A request has one zone. An atomic group must fit into one request; other changes are split at 200 operations or 1.5
+/// MB of JSON, whichever comes first (reference 4).
 struct ModifyPlan {
-  /// One change, with what is needed to read its answer. A class, because ten thousand of them are put from list to list.
+  /// One change, with the data to interpret its reply. It is a class because up to ten thousand of them are moved
+  /// between lists.
   final class Change: Sendable {
     enum Kind: Sendable {
       case save(CKRecord, sent: RecordState)
@@ -15,9 +16,9 @@ struct ModifyPlan {
     let id: CKRecordID
     let kind: Kind
     let operation: WireRecordOperation
-    /// The operation as it goes into the request, written once: it is measured before and sent after.
+    /// The encoded operation. It is encoded once, because it is measured before it is sent.
     let json: JSONFragment
-    /// The names of the records that it refers to, in whichever zone.
+    /// The names of the records it refers to, in any zone.
     let targets: [String]
 
     init(id: CKRecordID, kind: Kind, operation: WireRecordOperation) throws(CKError) {
@@ -30,11 +31,11 @@ struct ModifyPlan {
       do {
         json = try JSONFragment(operation)
       } catch {
-        throw .invalidArguments("The record \(record.recordName) cannot be written: \(error.reason).")
+        throw .invalidArguments("The record \(record.recordName) cannot be encoded: \(error.reason).")
       }
     }
 
-    /// The same change, asking something else of the server.
+    /// Returns the same change with a modified record.
     func asking(_ change: (inout WireRecord) -> Void) throws(CKError) -> Change {
       var operation = operation
       change(&operation.record)
@@ -46,17 +47,17 @@ struct ModifyPlan {
     let zoneID: CKRecordZoneID
     let atomic: Bool
     var changes: [Change]
-    /// Whether this is the one change that makes a share, which waits for its root's save.
+    /// Whether this request creates a share, which waits until its root is saved.
     var makesShare = false
   }
 
   private(set) var requests: [Request] = []
-  /// Changes that are not sent, and why.
+  /// The errors of changes that are not sent.
   private(set) var unsendable: [CKRecordID: CKError] = [:]
 
   static let largestBody = 1_500_000
 
-  /// - Throws: `CKError.invalidArguments` when a record appears twice, `limitExceeded` when an atomic group is too large.
+  /// - Throws: `CKError.invalidArguments` if a record appears twice, `limitExceeded` if an atomic group is too large.
   init(
     saving records: [CKRecord],
     deleting ids: [CKRecordID],
@@ -65,7 +66,7 @@ struct ModifyPlan {
   ) async throws(CKError) {
     var seen: Set<CKRecordID> = []
     for id in records.map(\.recordID) + ids where !seen.insert(id).inserted {
-      throw .invalidArguments("The record \(id.recordName) is changed twice in one call.")
+      throw .invalidArguments("The record \(id.recordName) appears twice in one call.")
     }
     var changes: [Change] = []
     var newShares: [Request] = []
@@ -73,7 +74,8 @@ struct ModifyPlan {
       do throws(CKError) {
         let change = try save.get()
         if change.operation.operationType == .create, change.operation.record.sharing != nil {
-          // The protocol makes shares in atomic requests after their roots' (reference 5.3), so outside any other group.
+          // The protocol creates shares in atomic requests after their roots (reference 5.3), so they are outside any
+          // other group.
           newShares.append(Request(zoneID: change.id.zoneID, atomic: true, changes: [change], makesShare: true))
         } else {
           changes.append(change)
@@ -90,11 +92,11 @@ struct ModifyPlan {
     for index in changes.indices where !roots.isEmpty && roots.contains(changes[index].id) {
       changes[index] = try changes[index].asking { $0.sharing = .askingForShortGUID }
     }
-    let spoiled = Set(unsendable.keys.map(\.zoneID))
+    let unsendableZones = Set(unsendable.keys.map(\.zoneID))
     for (zoneID, changes) in changes.grouped(by: \.id.zoneID) {
-      // A default zone has no atomic groups: the server would ignore the wish.
+      // A default zone has no atomic groups: the server would ignore the setting.
       let atomic = atomically && !zoneID.isDefault
-      if atomic, spoiled.contains(zoneID) {
+      if atomic, unsendableZones.contains(zoneID) {
         for change in changes {
           unsendable[change.id] = CKError(.batchRequestFailed, "Another record of the atomic group cannot be sent.")
         }
@@ -105,7 +107,7 @@ struct ModifyPlan {
         throw CKError(
           .limitExceeded,
           "An atomic group of \(changes.count) changes in the zone \(zoneID.zoneName) does not fit into one request "
-            + "(\(CKDatabase.largestBatch) changes, \(Self.largestBody) bytes): save fewer, or not atomically."
+            + "(\(CKDatabase.largestBatch) changes, \(Self.largestBody) bytes). Save fewer, or not atomically."
         )
       }
       requests += cut.map { Request(zoneID: zoneID, atomic: atomic, changes: $0) }
@@ -113,9 +115,10 @@ struct ModifyPlan {
     requests += newShares
   }
 
-  /// The requests in groups that can be under way together, one group after the other.
+  /// Takes the requests in waves. The requests of a wave can be sent together; each wave waits for the previous one.
   ///
-  /// A request comes after those that save what it refers to, and one that deletes, or makes a share, after all others.
+  /// A request comes after those that save the records it refers to. A request that deletes or creates a share comes
+  /// after all earlier ones.
   mutating func takeWaves() -> [[Request]] {
     defer { requests = [] }
     var waves: [[Request]] = []
@@ -131,7 +134,7 @@ struct ModifyPlan {
     return waves
   }
 
-  /// The changes that save records, written by all processors.
+  /// Encodes the changes that save records, in parallel.
   private static func saves(
     of records: [CKRecord],
     _ savePolicy: CKModifyRecordsOperation.RecordSavePolicy
@@ -172,7 +175,7 @@ extension ModifyPlan.Request {
     }
   }
 
-  /// Whether a saved record refers to one of these names, in whichever zone.
+  /// Whether a saved record refers to one of these names, in any zone.
   fileprivate func refers(to names: Set<String>) -> Bool {
     guard !names.isEmpty else { return false }
     return changes.contains { $0.targets.contains(where: names.contains) }

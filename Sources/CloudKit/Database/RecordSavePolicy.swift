@@ -1,19 +1,21 @@
 extension CKModifyRecordsOperation {
-  /// What a save does when the server has another version of the record.
+  /// The behavior of a save when the server has another version of the record.
   public enum RecordSavePolicy: Int, Sendable {
-    /// Fails with `CKError.serverRecordChanged`. A record that was never saved must not exist.
+    /// Fails with `CKError.serverRecordChanged`. A record that was never saved must not exist on the server.
     case ifServerRecordUnchanged = 0
-    /// Writes the fields that were set or cleared here over the server's; the others stay as the server has them.
+    /// Overwrites the fields that were set or cleared locally; the server's other fields stay.
     case changedKeys = 1
-    /// Writes all fields that the record holds here over the server's; fields that it does not hold stay.
+    /// Overwrites all fields that the local record has and clears those that were cleared locally; the server's other
+    /// fields stay.
     case allKeys = 2
   }
 }
 
 extension CKRecord {
-  /// The operation that saves this record (reference 5.3), and the state that it sends.
+  /// Returns the operation that saves this record (reference 5.3), and the state that it sends.
   ///
-  /// - Throws: `CKError.invalidArguments` for what the wire cannot carry, `assetFileNotFound` and `limitExceeded` for files.
+  /// - Throws: `CKError.invalidArguments` for a value that cannot be encoded, `assetFileNotFound` and `limitExceeded`
+  ///   for files.
   func saveOperation(
     _ policy: CKModifyRecordsOperation.RecordSavePolicy
   ) throws(CKError) -> (operation: WireRecordOperation, sent: RecordState) {
@@ -21,7 +23,7 @@ extension CKRecord {
     let isNew = state.changeTag == nil
     let sendsAll = policy == .allKeys || (isNew && policy == .ifServerRecordUnchanged)
     var wire = WireRecord(recordName: recordID.recordName, recordType: recordType)
-    // The descriptor of an asset that was only read cannot be written; a field that is not sent stays as it is.
+    // The descriptor of a fetched asset cannot be written back; a field that is not sent stays as it is.
     let keys = sendsAll ? state.fields.keys.filter { isNew || !state.isUntouchedAsset($0) } : Array(state.changedKeys)
     let announced = try state.announcingAssets(in: keys)
     wire.fields = try announced.wireFields(keys: keys, zoneID: recordID.zoneID)

@@ -28,7 +28,7 @@ struct WebCourier: Sendable {
   /// The timeout of one long-polling request. Keep-alives arrive sooner; a connection that died silently is dropped
   /// after this.
   private static let longestPoll = Duration.seconds(600)
-  /// The lifetime of a token in seconds, if its URL has none (reference 4).
+  /// The default and maximum lifetime of a token, in seconds (reference 4).
   private static let lifetime = 43_200.0
 
   /// Creates a push token.
