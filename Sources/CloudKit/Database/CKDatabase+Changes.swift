@@ -1,7 +1,7 @@
 extension CKDatabase {
-  /// The changes in a database's change feed: zones with changes, and deleted zones.
+  /// The changes in a database's change feed: new or changed zones, and deleted zones.
   public enum DatabaseChange {
-    /// A zone whose records changed.
+    /// A new or changed zone.
     public struct Modification: Hashable, Sendable {
       /// The zone's ID.
       public let zoneID: CKRecordZone.ID
@@ -38,7 +38,7 @@ extension CKDatabase {
 
     /// A deleted record.
     public struct Deletion: Hashable, Sendable {
-      /// The record in its latest version.
+      /// The record's ID.
       public let recordID: CKRecord.ID
       /// The record's type. Always empty, because Web Services do not report the type of a deleted record.
       public let recordType: CKRecord.RecordType
