@@ -1,4 +1,4 @@
-/// Takes part in shares. Add it to the container that the shares are in.
+/// An operation that accepts shares. Add it to the container of the shares.
 open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
   private struct Parameters {
     var shareMetadatas: [CKShare.Metadata]?
@@ -14,10 +14,10 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
   private let parameters = Locked(Parameters())
   private let blocks = Locked(Blocks())
 
-  /// Makes an operation that accepts nothing until `shareMetadatas` is set.
+  /// Makes an empty operation. Set `shareMetadatas` before you add it.
   public override init() {}
 
-  /// Makes an operation that takes part in shares.
+  /// Makes an operation that accepts shares.
   public convenience init(shareMetadatas: [CKShare.Metadata]) {
     self.init()
     self.shareMetadatas = shareMetadatas
@@ -29,7 +29,7 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     let answer = await attempt { try await container.accept(metadatas) }
     let items = ItemResults(of: metadatas, in: answer)
     await conclude(blocks) { [self] blocks in
-      // Apple names the failed ones by their URLs.
+      // Apple's partial failures identify shares by their URLs.
       var errors: [AnyHashable: any Error] = [:]
       for (metadata, result) in items.elements {
         errors[metadata.share.url.map { AnyHashable($0) } ?? AnyHashable(metadata)] = result.failure
@@ -46,16 +46,16 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
   }
 }
 
-// MARK: - What to accept, and whom to tell
+// MARK: - Parameters and callbacks
 
 extension CKAcceptSharesOperation {
-  /// The shares to take part in.
+  /// The metadata of the shares to accept. Duplicates are accepted once.
   public var shareMetadatas: [CKShare.Metadata]? {
     get { parameters.shareMetadatas }
     set { parameters.shareMetadatas = newValue }
   }
 
-  /// Called for each share with it, or with why it was not accepted.
+  /// Called for each share with it, or with an error.
   public var perShareResultBlock: ((CKShare.Metadata, Result<CKShare, any Error>) -> Void)? {
     get { blocks.perShareResult }
     set { blocks.perShareResult = newValue }
@@ -67,7 +67,7 @@ extension CKAcceptSharesOperation {
     set { blocks.perShare = newValue }
   }
 
-  /// Called when all is done. Shares that failed are named by their URLs in a partial failure.
+  /// Called once, when all work is done. A partial failure has the errors of the failed shares, keyed by their URLs.
   public var acceptSharesResultBlock: ((Result<Void, any Error>) -> Void)? {
     get { blocks.result }
     set { blocks.result = newValue }

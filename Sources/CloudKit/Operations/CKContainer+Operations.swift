@@ -1,8 +1,8 @@
 internal import Foundation
 
 extension CKContainer {
-  /// Runs an operation in this container, as soon as what it depends on is done. One on a database without one of its own
-  /// runs in the private database.
+  /// Runs an operation in this container as soon as its dependencies have finished. A database operation without a
+  /// database runs in the private database.
   public func add(_ operation: CKOperation) {
     if let operation = operation as? CKDatabaseOperation, operation.database == nil {
       operation.database = privateCloudDatabase
@@ -11,13 +11,13 @@ extension CKContainer {
     OperationQueue.cloudKit.addOperation(operation)
   }
 
-  /// Calls a body with this container under other settings: everything that is done through the container it is given and
-  /// its databases, operations and functions alike, runs under them.
+  /// Calls a closure with a copy of this container that has other settings. All calls and operations of that copy and
+  /// its databases use these settings.
   ///
   /// - Parameters:
-  ///   - configuration: The settings; what it leaves open stays as it is.
-  ///   - group: A group whose default configuration holds where `configuration` leaves something open.
-  ///   - body: What is done with the configured container.
+  ///   - configuration: The settings. Settings that are not set keep their values.
+  ///   - group: A group. Its default configuration supplies the settings that `configuration` does not set.
+  ///   - body: The closure, which gets the configured container.
   @discardableResult
   public func configuredWith<R>(
     configuration: CKOperation.Configuration? = nil,
@@ -27,13 +27,13 @@ extension CKContainer {
     try body(configured(by: OperationSettings(configuration, group)))
   }
 
-  /// Calls a body with this container under other settings: everything that is done through the container it is given and
-  /// its databases, operations and functions alike, runs under them.
+  /// Calls a closure with a copy of this container that has other settings. All calls and operations of that copy and
+  /// its databases use these settings.
   ///
   /// - Parameters:
-  ///   - configuration: The settings; what it leaves open stays as it is.
-  ///   - group: A group whose default configuration holds where `configuration` leaves something open.
-  ///   - body: What is done with the configured container.
+  ///   - configuration: The settings. Settings that are not set keep their values.
+  ///   - group: A group. Its default configuration supplies the settings that `configuration` does not set.
+  ///   - body: The closure, which gets the configured container.
   @discardableResult
   public func configuredWith<R>(
     configuration: CKOperation.Configuration? = nil,
@@ -47,13 +47,15 @@ extension CKContainer {
 // MARK: - Long-lived operations
 
 extension CKContainer {
-  /// The operations that go on without the process: none here, where nothing outlives it.
+  /// Returns the operations that continue after the process ends. Always empty here, because no operation outlives the
+  /// process.
   public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] { [] }
 
-  /// An operation that goes on without the process: none here, where nothing outlives it.
+  /// Returns an operation that continues after the process ends. Always nil here, because no operation outlives the
+  /// process.
   public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? { nil }
 
-  /// Calls back with the operations that go on without the process: none here.
+  /// Passes the operations that continue after the process ends to the handler. Always empty here.
   @preconcurrency
   public func fetchAllLongLivedOperationIDs(
     completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
@@ -61,7 +63,7 @@ extension CKContainer {
     settings.callBack(completionHandler) { try await self.allLongLivedOperationIDs() }
   }
 
-  /// Calls back with an operation that goes on without the process: none here.
+  /// Passes an operation that continues after the process ends to the handler. Always nil here.
   @preconcurrency
   public func fetchLongLivedOperation(
     withID operationID: CKOperation.ID,

@@ -1,19 +1,19 @@
 internal import Foundation
 
 extension CKDatabase {
-  /// Runs an operation in this database, as soon as what it depends on is done.
+  /// Runs an operation in this database as soon as its dependencies have finished.
   public func add(_ operation: CKDatabaseOperation) {
     operation.database = self
     OperationQueue.cloudKit.addOperation(operation)
   }
 
-  /// Calls a body with this database under other settings: everything that is done through the database it is given,
-  /// operations and functions alike, runs under them.
+  /// Calls a closure with a copy of this database that has other settings. All calls and operations of that copy use
+  /// these settings.
   ///
   /// - Parameters:
-  ///   - configuration: The settings; what it leaves open stays as it is.
-  ///   - group: A group whose default configuration holds where `configuration` leaves something open.
-  ///   - body: What is done with the configured database.
+  ///   - configuration: The settings. Settings that are not set keep their values.
+  ///   - group: A group. Its default configuration supplies the settings that `configuration` does not set.
+  ///   - body: The closure, which gets the configured database.
   @discardableResult
   public func configuredWith<R>(
     configuration: CKOperation.Configuration? = nil,
@@ -23,13 +23,13 @@ extension CKDatabase {
     try body(configured(by: OperationSettings(configuration, group)))
   }
 
-  /// Calls a body with this database under other settings: everything that is done through the database it is given,
-  /// operations and functions alike, runs under them.
+  /// Calls a closure with a copy of this database that has other settings. All calls and operations of that copy use
+  /// these settings.
   ///
   /// - Parameters:
-  ///   - configuration: The settings; what it leaves open stays as it is.
-  ///   - group: A group whose default configuration holds where `configuration` leaves something open.
-  ///   - body: What is done with the configured database.
+  ///   - configuration: The settings. Settings that are not set keep their values.
+  ///   - group: A group. Its default configuration supplies the settings that `configuration` does not set.
+  ///   - body: The closure, which gets the configured database.
   @discardableResult
   public func configuredWith<R>(
     configuration: CKOperation.Configuration? = nil,
@@ -48,7 +48,7 @@ extension OperationSettings {
 }
 
 extension OperationQueue {
-  /// Where operations run that are added to a database or a container. Nothing waits for a turn there: operations occupy
-  /// no thread, and the transport limits the connections.
+  /// The queue for operations that are added to a database or a container. It has no limit: operations occupy no
+  /// thread, and the transport limits the connections.
   static let cloudKit = OperationQueue()
 }

@@ -1,4 +1,4 @@
-/// Work on one database of a container.
+/// An operation on one database. Use one of its subclasses.
 open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
   private struct Settings {
     var database: CKDatabase?
@@ -6,17 +6,17 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
 
   private let place = Locked(Settings())
 
-  /// Makes an operation without work. Make one of a subclass.
+  /// Makes an operation that does nothing. Use a subclass.
   public override init() {}
 
-  /// The database to work on. `CKDatabase.add(_:)` sets it. Where it is nil the private database of the configuration's
-  /// container is meant, or else that of the default container.
+  /// The database of the operation, set by `CKDatabase.add(_:)`. If nil, the private database of the configuration's
+  /// container is used, or of the default container.
   public var database: CKDatabase? {
     get { place.database }
     set { place.database = newValue }
   }
 
-  /// The database to work on from now on, with the settings of this operation.
+  /// Returns the database with the operation's settings. The operation's time limit starts now.
   func begin() -> CKDatabase {
     let settings = settings
     let database = database ?? (settings.container ?? .default()).privateCloudDatabase

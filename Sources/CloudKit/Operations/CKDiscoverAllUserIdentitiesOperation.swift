@@ -1,6 +1,6 @@
-/// Finds those of the user's contacts who use the app. Add it to a container.
+/// An operation that finds the user's contacts who use the app. Add it to a container.
 ///
-/// Apple's servers document the call and answer it with an error of their own (HTTP 500), which is told.
+/// Apple documents this request, but its servers answer it with HTTP 500, which is reported as an error.
 open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
   private struct Blocks {
     var discovered: ((CKUserIdentity) -> Void)?
@@ -25,16 +25,16 @@ open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendabl
   }
 }
 
-// MARK: - Whom to tell
+// MARK: - Callbacks
 
 extension CKDiscoverAllUserIdentitiesOperation {
-  /// Called for each user who was found.
+  /// Called for each user found.
   public var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)? {
     get { blocks.discovered }
     set { blocks.discovered = newValue }
   }
 
-  /// Called when all is done.
+  /// Called once, when all work is done.
   public var discoverAllUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)? {
     get { blocks.result }
     set { blocks.result = newValue }

@@ -1,4 +1,4 @@
-/// Finds users by what is known of them, as far as they want to be found. Add it to a container.
+/// An operation that finds users who agreed to be found. Add it to a container.
 open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
   private struct Parameters {
     var lookupInfos: [CKUserIdentity.LookupInfo]?
@@ -13,7 +13,7 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
   private let parameters = Locked(Parameters())
   private let blocks = Locked(Blocks())
 
-  /// Makes an operation that finds nobody until `userIdentityLookupInfos` is set.
+  /// Makes an empty operation. Set `userIdentityLookupInfos` before you add it.
   public override init() {}
 
   /// Makes an operation that finds users.
@@ -38,22 +38,22 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
   }
 }
 
-// MARK: - Whom to find, and whom to tell
+// MARK: - Parameters and callbacks
 
 extension CKDiscoverUserIdentitiesOperation {
-  /// The people to find; naming one twice finds them once.
+  /// The users to find. Duplicates are searched once.
   public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]? {
     get { parameters.lookupInfos }
     set { parameters.lookupInfos = newValue }
   }
 
-  /// Called for each user who was found. Who is not found is no error.
+  /// Called for each user found. It is not an error if a user is not found.
   public var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)? {
     get { blocks.discovered }
     set { blocks.discovered = newValue }
   }
 
-  /// Called when all is done.
+  /// Called once, when all work is done.
   public var discoverUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)? {
     get { blocks.result }
     set { blocks.result = newValue }

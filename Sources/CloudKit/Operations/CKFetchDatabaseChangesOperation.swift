@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Reads which zones changed since a token, page by page. Private and shared databases only.
+/// An operation that fetches the zones that changed since a token, page by page. Private and shared databases only.
 open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
   private struct Parameters {
     var previousServerChangeToken: CKServerChangeToken?
@@ -23,10 +23,10 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
   private let parameters = Locked(Parameters())
   private let blocks = Locked(Blocks())
 
-  /// Makes an operation that reads all changes from the beginning.
+  /// Makes an operation that fetches all changes from the beginning.
   public override init() {}
 
-  /// Makes an operation that reads the changes since a token.
+  /// Makes an operation that fetches the changes since a token.
   public convenience init(previousServerChangeToken: CKServerChangeToken?) {
     self.init()
     self.previousServerChangeToken = previousServerChangeToken
@@ -69,66 +69,67 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
 }
 
 extension CKError {
-  /// A feed that says again and again that more is coming after the same point would be read for ever.
+  /// The error for a change feed that announces more changes but returns the same token. Fetching would never end.
   static var stalledFeed: CKError {
-    CKError(.internalError, "The server says that more changes are coming but gives no new change token.")
+    CKError(.internalError, "The server announced more changes but returned no new change token.")
   }
 }
 
-// MARK: - What to read, and whom to tell
+// MARK: - Parameters and callbacks
 
 extension CKFetchDatabaseChangesOperation {
-  /// Where to go on; nil starts from the beginning. Tokens of zones do not fit.
+  /// The token to continue from; nil starts from the beginning. Tokens of zones are not valid here.
   public var previousServerChangeToken: CKServerChangeToken? {
     get { parameters.previousServerChangeToken }
     set { parameters.previousServerChangeToken = newValue }
   }
 
-  /// The most zones wanted in a page; 0 leaves it to the server.
+  /// The maximum number of zones in a page; 0 leaves it to the server.
   public var resultsLimit: Int {
     get { parameters.resultsLimit }
     set { parameters.resultsLimit = newValue }
   }
 
-  /// Whether to read on until nothing more is coming; true unless set. Otherwise one page is read.
+  /// Whether to fetch pages until no more changes are coming; true by default. If false, one page is fetched.
   public var fetchAllChanges: Bool {
     get { parameters.fetchAllChanges }
     set { parameters.fetchAllChanges = newValue }
   }
 
-  /// Called for each zone that is new or has changed.
+  /// Called for each new or changed zone.
   public var recordZoneWithIDChangedBlock: ((CKRecordZone.ID) -> Void)? {
     get { blocks.changed }
     set { blocks.changed = newValue }
   }
 
-  /// Called for each zone that is gone.
+  /// Called for each deleted zone.
   public var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)? {
     get { blocks.deleted }
     set { blocks.deleted = newValue }
   }
 
-  /// Called for each zone that went because the user removed the app's data. Web Services do not tell: such a zone is told
-  /// to `recordZoneWithIDWasDeletedBlock`.
+  /// Called for each zone that was deleted because the user removed the app's data. Never called here: Web Services do
+  /// not report the reason, so `recordZoneWithIDWasDeletedBlock` is called instead.
   public var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)? {
     get { blocks.purged }
     set { blocks.purged = newValue }
   }
 
-  /// Called for each zone that went because the user reset encrypted data. Web Services do not tell: such a zone is told to
-  /// `recordZoneWithIDWasDeletedBlock`.
+  /// Called for each zone that was deleted because the user reset encrypted data. Never called here: Web Services do
+  /// not report the reason, so `recordZoneWithIDWasDeletedBlock` is called instead.
   public var recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock: ((CKRecordZone.ID) -> Void)? {
     get { blocks.wasReset }
     set { blocks.wasReset = newValue }
   }
 
-  /// Called after the changes of each page, with the point that it reaches.
+  /// Called after the changes of each page, with the token of that page.
   public var changeTokenUpdatedBlock: ((CKServerChangeToken) -> Void)? {
     get { blocks.tokenUpdated }
     set { blocks.tokenUpdated = newValue }
   }
 
-  /// Called when all is done, with the point that was reached. `CKError.changeTokenExpired` means to start anew.
+  /// Called once, when all work is done, with the last token. After `CKError.changeTokenExpired`, fetch all changes
+  /// again.
   public var fetchDatabaseChangesResultBlock:
     ((Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)?
   {

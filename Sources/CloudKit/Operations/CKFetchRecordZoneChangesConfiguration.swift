@@ -1,7 +1,7 @@
 public import Foundation
 internal import Synchronization
 
-/// Which changes of a zone an operation reads.
+/// The token, limit and fields for fetching a zone's changes.
 public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCoding, NSCopying, Sendable {
   private struct Content: Sendable {
     var token: CKServerChangeToken?
@@ -11,7 +11,7 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCodi
 
   private let content: Mutex<Content>
 
-  /// Makes a configuration that reads all changes from the beginning.
+  /// Makes a configuration that fetches all changes from the beginning.
   public convenience override init() { self.init(Content()) }
 
   /// Makes a configuration.
@@ -27,25 +27,25 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCodi
     self.content = Mutex(content)
   }
 
-  /// Where to go on; nil starts from the beginning. Tokens of databases and of other zones do not fit.
+  /// The token to continue from; nil starts from the beginning. Tokens of databases and other zones are not valid here.
   public var previousServerChangeToken: CKServerChangeToken? {
     get { content.withLock { $0.token } }
     set { content.withLock { $0.token = newValue } }
   }
 
-  /// The most records wanted in a page; 0 leaves it to the server, which gives 200 at most.
+  /// The maximum number of records in a page; 0 leaves it to the server, which returns at most 200.
   public var resultsLimit: Int {
     get { content.withLock { $0.resultsLimit } }
     set { content.withLock { $0.resultsLimit = newValue } }
   }
 
-  /// The fields to read; nil reads all.
+  /// The fields to fetch; nil fetches all.
   public var desiredKeys: [CKRecord.FieldKey]? {
     get { content.withLock { $0.desiredKeys } }
     set { content.withLock { $0.desiredKeys = newValue } }
   }
 
-  /// A configuration of its own with the same values.
+  /// Returns an independent configuration with the same values.
   public func copy(with zone: NSZone? = nil) -> Any {
     CKFetchRecordZoneChangesConfiguration(content.withLock { $0 })
   }
@@ -53,7 +53,7 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCodi
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
 
-  /// Reads an archived configuration; what is missing is as it is by default.
+  /// Reads an archived configuration. Missing values get their defaults.
   public convenience init?(coder: NSCoder) {
     var content = Content()
     content.token = coder.object(CKServerChangeToken.self, forKey: "PreviousServerChangeToken")

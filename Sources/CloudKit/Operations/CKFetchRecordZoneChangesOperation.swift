@@ -1,6 +1,7 @@
 public import Foundation
 
-/// Reads what changed in zones since their tokens, zone by zone and page by page. Not for default zones, which have no feed.
+/// An operation that fetches the changes of zones since their tokens, zone by zone and page by page. Default zones have
+/// no change feed.
 ///
 /// ```swift
 /// let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration(previousServerChangeToken: token)
@@ -12,9 +13,10 @@ public import Foundation
 /// database.add(operation)
 /// ```
 ///
-/// A zone that fails for reasons of its own (it is gone, its token has expired) does not keep the next from being read.
+/// If a zone fails for a reason of its own, such as a deleted zone or an expired token, the next zones are still
+/// fetched.
 open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
-  /// Which changes of a zone are read.
+  /// The token, limit and fields for fetching a zone's changes.
   public typealias ZoneConfiguration = CKFetchRecordZoneChangesConfiguration
   /// The older name of `ZoneConfiguration`.
   public typealias ZoneOptions = CKFetchRecordZoneChangesConfiguration
@@ -41,10 +43,10 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
   private let parameters = Locked(Parameters())
   private let blocks = Locked(Blocks())
 
-  /// Makes an operation that reads nothing until `recordZoneIDs` is set.
+  /// Makes an empty operation. Set `recordZoneIDs` before you add it.
   public override init() {}
 
-  /// Makes an operation that reads the changes of zones; without a configuration, all of a zone's.
+  /// Makes an operation that fetches the changes of zones. For a zone without a configuration, it fetches all changes.
   public convenience init(
     recordZoneIDs: [CKRecordZone.ID]? = nil,
     configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? = nil
@@ -127,7 +129,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 }
 
 extension CKError {
-  /// Whether the failure of a zone says nothing about the next.
+  /// Whether the error concerns only its zone, not the next zones.
   fileprivate var concernsZoneOnly: Bool {
     switch code {
     case .zoneNotFound, .userDeletedZone, .changeTokenExpired, .zoneBusy, .permissionFailure, .invalidArguments,
@@ -138,16 +140,16 @@ extension CKError {
   }
 }
 
-// MARK: - What to read
+// MARK: - Parameters
 
 extension CKFetchRecordZoneChangesOperation {
-  /// The zones to read; naming one twice reads it once.
+  /// The zones to fetch. Duplicates are fetched once.
   public var recordZoneIDs: [CKRecordZone.ID]? {
     get { parameters.recordZoneIDs }
     set { parameters.recordZoneIDs = newValue }
   }
 
-  /// Which changes of each zone are read; without an entry, all.
+  /// The configuration of each zone. For a zone without one, all changes are fetched.
   public var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? {
     get { parameters.configurations }
     set { parameters.configurations = newValue }
@@ -159,43 +161,44 @@ extension CKFetchRecordZoneChangesOperation {
     set { parameters.configurations = newValue }
   }
 
-  /// Whether to read each zone until nothing more is coming; true unless set. Otherwise one page of each is read.
+  /// Whether to fetch each zone until no more changes are coming; true by default. If false, one page of each zone is
+  /// fetched.
   public var fetchAllChanges: Bool {
     get { parameters.fetchAllChanges }
     set { parameters.fetchAllChanges = newValue }
   }
 }
 
-// MARK: - Whom to tell
+// MARK: - Callbacks
 
 extension CKFetchRecordZoneChangesOperation {
-  /// Called for each record that is new or has changed, in the order in which the server tells. Not called again once the
-  /// operation is cancelled.
+  /// Called for each new or changed record, in the server's order. Not called again after the operation is cancelled.
   public var recordWasChangedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)? {
     get { blocks.wasChanged }
     set { blocks.wasChanged = newValue }
   }
 
-  /// The older form of `recordWasChangedBlock`, for records that came well.
+  /// The older form of `recordWasChangedBlock`, for successfully fetched records.
   public var recordChangedBlock: ((CKRecord) -> Void)? {
     get { blocks.changed }
     set { blocks.changed = newValue }
   }
 
-  /// Called for each record that is gone. Its type is empty: tombstones of Web Services do not name it.
+  /// Called for each deleted record. The record type is empty, because Web Services do not report it.
   public var recordWithIDWasDeletedBlock: ((CKRecord.ID, CKRecord.RecordType) -> Void)? {
     get { blocks.wasDeleted }
     set { blocks.wasDeleted = newValue }
   }
 
-  /// Called after the changes of each page, with the point that it reaches. The data is always nil: Web Services keep none.
+  /// Called after the changes of each page, with the token of that page. The data is always nil, because Web Services
+  /// do not support it.
   public var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)? {
     get { blocks.tokenUpdated }
     set { blocks.tokenUpdated = newValue }
   }
 
-  /// Called for each zone when it is done, with the point that was reached. `CKError.changeTokenExpired` means to start
-  /// anew.
+  /// Called for each zone when it is done, with its last token. After `CKError.changeTokenExpired`, fetch all changes
+  /// of the zone again.
   public var recordZoneFetchResultBlock:
     (
       (
@@ -216,7 +219,7 @@ extension CKFetchRecordZoneChangesOperation {
     set { blocks.zoneCompletion = newValue }
   }
 
-  /// Called when all is done. Zones that failed are named in a partial failure.
+  /// Called once, when all work is done. A partial failure has the errors of the failed zones.
   public var fetchRecordZoneChangesResultBlock: ((Result<Void, any Error>) -> Void)? {
     get { blocks.result }
     set { blocks.result = newValue }

@@ -1,4 +1,4 @@
-/// Reads zones: some by their identifiers, or all.
+/// An operation that fetches zones by ID, or all zones.
 open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
   private struct Parameters {
     var recordZoneIDs: [CKRecordZone.ID]?
@@ -14,16 +14,16 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
   private let parameters = Locked(Parameters())
   private let blocks = Locked(Blocks())
 
-  /// Makes an operation that reads nothing until `recordZoneIDs` is set.
+  /// Makes an empty operation. Set `recordZoneIDs` before you add it.
   public override init() {}
 
-  /// Makes an operation that reads zones.
+  /// Makes an operation that fetches zones.
   public convenience init(recordZoneIDs zoneIDs: [CKRecordZone.ID]) {
     self.init()
     recordZoneIDs = zoneIDs
   }
 
-  /// Makes an operation that reads all zones of its database.
+  /// Makes an operation that fetches all zones of its database.
   public class func fetchAllRecordZonesOperation() -> CKFetchRecordZonesOperation {
     let operation = CKFetchRecordZonesOperation()
     operation.parameters.readsAll = true
@@ -51,28 +51,28 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
   }
 }
 
-// MARK: - What to read, and whom to tell
+// MARK: - Parameters and callbacks
 
 extension CKFetchRecordZonesOperation {
-  /// The zones to read; naming one twice reads it once.
+  /// The IDs of the zones to fetch. Duplicates are fetched once.
   public var recordZoneIDs: [CKRecordZone.ID]? {
     get { parameters.recordZoneIDs }
     set { parameters.recordZoneIDs = newValue }
   }
 
-  /// Called for each zone with it, or with why it could not be had.
+  /// Called for each zone with it, or with an error.
   public var perRecordZoneResultBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
     get { blocks.perZone }
     set { blocks.perZone = newValue }
   }
 
-  /// Called when all is done.
+  /// Called once, when all work is done.
   public var fetchRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)? {
     get { blocks.result }
     set { blocks.result = newValue }
   }
 
-  /// The older form of `fetchRecordZonesResultBlock`, with the zones that came; without any where the whole failed.
+  /// The older form of `fetchRecordZonesResultBlock`, with the fetched zones; nil if the operation failed as a whole.
   public var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)? {
     get { blocks.completion }
     set { blocks.completion = newValue }

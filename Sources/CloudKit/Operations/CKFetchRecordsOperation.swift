@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Reads records by their identifiers.
+/// An operation that fetches records by ID.
 ///
 /// ```swift
 /// let operation = CKFetchRecordsOperation(recordIDs: ids)
@@ -26,16 +26,16 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
   private let parameters = Locked(Parameters())
   private let blocks = Locked(Blocks())
 
-  /// Makes an operation that reads nothing until `recordIDs` is set.
+  /// Makes an empty operation. Set `recordIDs` before you add it.
   public override init() {}
 
-  /// Makes an operation that reads records.
+  /// Makes an operation that fetches records.
   public convenience init(recordIDs: [CKRecord.ID]) {
     self.init()
     self.recordIDs = recordIDs
   }
 
-  /// Makes an operation that reads the record of the user whose web-auth token is used.
+  /// Makes an operation that fetches the record of the user whose web auth token is used.
   public class func fetchCurrentUserRecordOperation() -> CKFetchRecordsOperation {
     let operation = CKFetchRecordsOperation()
     operation.parameters.readsCurrentUser = true
@@ -69,7 +69,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 }
 
 extension CKDatabase {
-  /// The record of the user as whom this database is reached.
+  /// Returns the ID of the signed-in user's record.
   fileprivate func currentUserRecordID() async throws -> CKRecord.ID {
     let caller = try await perform(.read) { client throws(WebServicesError) in try await client.caller() }
     return CKRecordID(recordName: caller.userRecordName)
@@ -77,35 +77,35 @@ extension CKDatabase {
 }
 
 extension Array where Element: Hashable {
-  /// The elements, each once, where it is first.
+  /// The elements without duplicates, in the order of their first occurrence.
   var withoutRepetition: [Element] {
     var seen: Set<Element> = []
     return filter { seen.insert($0).inserted }
   }
 }
 
-// MARK: - What to read, and whom to tell
+// MARK: - Parameters and callbacks
 
 extension CKFetchRecordsOperation {
-  /// The records to read; naming one twice reads it once.
+  /// The IDs of the records to fetch. Duplicates are fetched once.
   public var recordIDs: [CKRecord.ID]? {
     get { parameters.recordIDs }
     set { parameters.recordIDs = newValue }
   }
 
-  /// The fields to read; nil reads all.
+  /// The fields to fetch; nil fetches all.
   public var desiredKeys: [CKRecord.FieldKey]? {
     get { parameters.desiredKeys }
     set { parameters.desiredKeys = newValue }
   }
 
-  /// Called for each record that came, with 1: records come whole.
+  /// Called for each fetched record with 1, because records arrive complete.
   public var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)? {
     get { blocks.perRecordProgress }
     set { blocks.perRecordProgress = newValue }
   }
 
-  /// Called for each record with it, or with why it could not be had.
+  /// Called for each record with it, or with an error.
   public var perRecordResultBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)? {
     get { blocks.perRecordResult }
     set { blocks.perRecordResult = newValue }
@@ -117,13 +117,13 @@ extension CKFetchRecordsOperation {
     set { blocks.perRecordCompletion = newValue }
   }
 
-  /// Called when all is done.
+  /// Called once, when all work is done.
   public var fetchRecordsResultBlock: ((Result<Void, any Error>) -> Void)? {
     get { blocks.result }
     set { blocks.result = newValue }
   }
 
-  /// The older form of `fetchRecordsResultBlock`, with the records that came; without any where the whole failed.
+  /// The older form of `fetchRecordsResultBlock`, with the fetched records; nil if the operation failed as a whole.
   public var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
     get { blocks.completion }
     set { blocks.completion = newValue }

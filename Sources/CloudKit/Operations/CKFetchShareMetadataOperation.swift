@@ -1,6 +1,7 @@
 public import Foundation
 
-/// Reads what is known of shares by their URLs. Changes nothing. Add it to a container.
+/// An operation that fetches the metadata of shares by their URLs. It changes nothing on the server. Add it to a
+/// container.
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
   private struct Parameters {
     var shareURLs: [URL]?
@@ -18,10 +19,10 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
   private let parameters = Locked(Parameters())
   private let blocks = Locked(Blocks())
 
-  /// Makes an operation that reads nothing until `shareURLs` is set.
+  /// Makes an empty operation. Set `shareURLs` before you add it.
   public override init() {}
 
-  /// Makes an operation that reads what is known of shares.
+  /// Makes an operation that fetches the metadata of shares.
   public convenience init(shareURLs: [URL]) {
     self.init()
     self.shareURLs = shareURLs
@@ -54,28 +55,28 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
   }
 }
 
-// MARK: - What to read, and whom to tell
+// MARK: - Parameters and callbacks
 
 extension CKFetchShareMetadataOperation {
-  /// The shares to read about; naming one twice reads it once.
+  /// The URLs of the shares. Duplicates are fetched once.
   public var shareURLs: [URL]? {
     get { parameters.shareURLs }
     set { parameters.shareURLs = newValue }
   }
 
-  /// Whether to read the records that are shared too; false unless set.
+  /// Whether to fetch the root records too; false by default.
   public var shouldFetchRootRecord: Bool {
     get { parameters.shouldFetchRootRecord }
     set { parameters.shouldFetchRootRecord = newValue }
   }
 
-  /// The fields to read of the records that are shared; nil reads all.
+  /// The fields of the root records to fetch; nil fetches all.
   public var rootRecordDesiredKeys: [CKRecord.FieldKey]? {
     get { parameters.rootRecordDesiredKeys }
     set { parameters.rootRecordDesiredKeys = newValue }
   }
 
-  /// Called for each URL with what is known of its share, or with why that is not known.
+  /// Called for each URL with the share's metadata, or with an error.
   public var perShareMetadataResultBlock: ((URL, Result<CKShare.Metadata, any Error>) -> Void)? {
     get { blocks.perShareResult }
     set { blocks.perShareResult = newValue }
@@ -87,7 +88,7 @@ extension CKFetchShareMetadataOperation {
     set { blocks.perShare = newValue }
   }
 
-  /// Called when all is done.
+  /// Called once, when all work is done.
   public var fetchShareMetadataResultBlock: ((Result<Void, any Error>) -> Void)? {
     get { blocks.result }
     set { blocks.result = newValue }

@@ -1,4 +1,4 @@
-/// Makes people to be added to shares out of what is known of them. Add it to a container.
+/// An operation that makes share participants from lookup information. Add it to a container.
 open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
   private struct Parameters {
     var lookupInfos: [CKUserIdentity.LookupInfo]?
@@ -14,7 +14,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
   private let parameters = Locked(Parameters())
   private let blocks = Locked(Blocks())
 
-  /// Makes an operation that makes nobody until `userIdentityLookupInfos` is set.
+  /// Makes an empty operation. Set `userIdentityLookupInfos` before you add it.
   public override init() {}
 
   /// Makes an operation that makes participants.
@@ -43,16 +43,16 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
   }
 }
 
-// MARK: - Whom to make, and whom to tell
+// MARK: - Parameters and callbacks
 
 extension CKFetchShareParticipantsOperation {
-  /// The people to make; naming one twice makes them once.
+  /// The lookup information of the participants. Duplicates are looked up once.
   public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]? {
     get { parameters.lookupInfos }
     set { parameters.lookupInfos = newValue }
   }
 
-  /// Called for each of the people with a participant, or with why there is none.
+  /// Called for each lookup with a participant, or with an error.
   public var perShareParticipantResultBlock:
     ((CKUserIdentity.LookupInfo, Result<CKShare.Participant, any Error>) -> Void)?
   {
@@ -60,13 +60,13 @@ extension CKFetchShareParticipantsOperation {
     set { blocks.perParticipantResult = newValue }
   }
 
-  /// The older form of `perShareParticipantResultBlock`, for participants that were made.
+  /// The older form of `perShareParticipantResultBlock`, for successful lookups.
   public var shareParticipantFetchedBlock: ((CKShare.Participant) -> Void)? {
     get { blocks.fetched }
     set { blocks.fetched = newValue }
   }
 
-  /// Called when all is done.
+  /// Called once, when all work is done.
   public var fetchShareParticipantsResultBlock: ((Result<Void, any Error>) -> Void)? {
     get { blocks.result }
     set { blocks.result = newValue }

@@ -1,4 +1,4 @@
-/// Reads subscriptions: some by their identifiers, or all.
+/// An operation that fetches subscriptions by ID, or all subscriptions.
 open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
   private struct Parameters {
     var subscriptionIDs: [CKSubscription.ID]?
@@ -14,16 +14,16 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
   private let parameters = Locked(Parameters())
   private let blocks = Locked(Blocks())
 
-  /// Makes an operation that reads nothing until `subscriptionIDs` is set.
+  /// Makes an empty operation. Set `subscriptionIDs` before you add it.
   public override init() {}
 
-  /// Makes an operation that reads subscriptions.
+  /// Makes an operation that fetches subscriptions.
   public convenience init(subscriptionIDs: [CKSubscription.ID]) {
     self.init()
     self.subscriptionIDs = subscriptionIDs
   }
 
-  /// Makes an operation that reads all subscriptions of its database.
+  /// Makes an operation that fetches all subscriptions of its database.
   public class func fetchAllSubscriptionsOperation() -> CKFetchSubscriptionsOperation {
     let operation = CKFetchSubscriptionsOperation()
     operation.parameters.readsAll = true
@@ -51,29 +51,29 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
   }
 }
 
-// MARK: - What to read, and whom to tell
+// MARK: - Parameters and callbacks
 
 extension CKFetchSubscriptionsOperation {
-  /// The subscriptions to read; naming one twice reads it once.
+  /// The IDs of the subscriptions to fetch. Duplicates are fetched once.
   public var subscriptionIDs: [CKSubscription.ID]? {
     get { parameters.subscriptionIDs }
     set { parameters.subscriptionIDs = newValue }
   }
 
-  /// Called for each subscription with it, or with why it could not be had.
+  /// Called for each subscription with it, or with an error.
   public var perSubscriptionResultBlock: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)? {
     get { blocks.perSubscription }
     set { blocks.perSubscription = newValue }
   }
 
-  /// Called when all is done.
+  /// Called once, when all work is done.
   public var fetchSubscriptionsResultBlock: ((Result<Void, any Error>) -> Void)? {
     get { blocks.result }
     set { blocks.result = newValue }
   }
 
-  /// The older form of `fetchSubscriptionsResultBlock`, with the subscriptions that came; without any where the whole
-  /// failed.
+  /// The older form of `fetchSubscriptionsResultBlock`, with the fetched subscriptions; nil if the operation failed as
+  /// a whole.
   public var fetchSubscriptionCompletionBlock: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)? {
     get { blocks.completion }
     set { blocks.completion = newValue }

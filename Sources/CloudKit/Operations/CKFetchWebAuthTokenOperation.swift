@@ -1,8 +1,9 @@
-/// Gives the web-auth token of the signed-in user, for code that calls Web Services by itself.
+/// An operation that returns the web auth token of the signed-in user, for code that calls Web Services itself.
 ///
-/// Apple's systems have a new one made; Web Services cannot do that. It is the newest one of the container, for the API
-/// token of the container and no other. It dies with the next answer to the container, which replaces it, and using it
-/// elsewhere signs the container out: give it away when the container has done its work.
+/// Apple's systems create a new token, which Web Services cannot do. This operation returns the container's newest
+/// token, which is only for the container's API token. The token becomes invalid with the next reply to the container,
+/// which replaces it, and using it elsewhere signs the container out. Hand it over only when the container has finished
+/// its work.
 open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
   private struct Parameters {
     var apiToken: String?
@@ -16,10 +17,10 @@ open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendabl
   private let parameters = Locked(Parameters())
   private let blocks = Locked(Blocks())
 
-  /// Makes an operation that gives nothing until `apiToken` is set.
+  /// Makes an empty operation. Set `apiToken` before you add it.
   public override init() {}
 
-  /// Makes an operation that gives the web-auth token that belongs to an API token.
+  /// Makes an operation that returns the web auth token for an API token.
   public convenience init(apiToken: String) {
     self.init()
     self.apiToken = apiToken
@@ -38,16 +39,16 @@ open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendabl
   }
 }
 
-// MARK: - Which token, and whom to tell
+// MARK: - Parameters and callbacks
 
 extension CKFetchWebAuthTokenOperation {
-  /// The API token that the web-auth token has to belong to.
+  /// The API token that the web auth token must belong to.
   public var apiToken: String? {
     get { parameters.apiToken }
     set { parameters.apiToken = newValue }
   }
 
-  /// Called with the token, or with `CKError.notAuthenticated` where nobody is signed in with that API token.
+  /// Called with the token, or with `CKError.notAuthenticated` if no user is signed in with that API token.
   public var fetchWebAuthTokenResultBlock: ((Result<String, any Error>) -> Void)? {
     get { blocks.result }
     set { blocks.result = newValue }

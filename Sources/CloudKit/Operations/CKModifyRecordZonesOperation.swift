@@ -1,4 +1,4 @@
-/// Creates and deletes zones; never atomic. Private database only.
+/// An operation that creates and deletes zones; never atomic. Private database only.
 open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
   private struct Parameters {
     var recordZonesToSave: [CKRecordZone]?
@@ -15,7 +15,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
   private let parameters = Locked(Parameters())
   private let blocks = Locked(Blocks())
 
-  /// Makes an operation that changes nothing until it is told what.
+  /// Makes an empty operation. Set the items to save and to delete before you add it.
   public override init() {}
 
   /// Makes an operation that creates and deletes zones.
@@ -46,41 +46,41 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
   }
 }
 
-// MARK: - What to change, and whom to tell
+// MARK: - Parameters and callbacks
 
 extension CKModifyRecordZonesOperation {
-  /// The zones to create; one that exists already is no error.
+  /// The zones to create. A zone that already exists is not an error.
   public var recordZonesToSave: [CKRecordZone]? {
     get { parameters.recordZonesToSave }
     set { parameters.recordZonesToSave = newValue }
   }
 
-  /// The zones to delete with everything in them.
+  /// The IDs of the zones to delete, with all their records.
   public var recordZoneIDsToDelete: [CKRecordZone.ID]? {
     get { parameters.recordZoneIDsToDelete }
     set { parameters.recordZoneIDsToDelete = newValue }
   }
 
-  /// Called for each zone to create.
+  /// Called for each zone to create with it, or with an error.
   public var perRecordZoneSaveBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
     get { blocks.perZoneSave }
     set { blocks.perZoneSave = newValue }
   }
 
-  /// Called for each zone to delete.
+  /// Called for each zone to delete with the result.
   public var perRecordZoneDeleteBlock: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)? {
     get { blocks.perZoneDelete }
     set { blocks.perZoneDelete = newValue }
   }
 
-  /// Called when all is done.
+  /// Called once, when all work is done.
   public var modifyRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)? {
     get { blocks.result }
     set { blocks.result = newValue }
   }
 
-  /// The older form of `modifyRecordZonesResultBlock`, with what was created and deleted; without either where the whole
-  /// failed.
+  /// The older form of `modifyRecordZonesResultBlock`, with the created and deleted zones; nil if the operation failed
+  /// as a whole.
   public var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)? {
     get { blocks.completion }
     set { blocks.completion = newValue }

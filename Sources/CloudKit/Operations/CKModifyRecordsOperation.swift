@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Saves and deletes records.
+/// An operation that saves and deletes records.
 ///
 /// ```swift
 /// let operation = CKModifyRecordsOperation(recordsToSave: [note], recordIDsToDelete: nil)
@@ -9,8 +9,7 @@ public import Foundation
 /// database.add(operation)
 /// ```
 ///
-/// Saved instances are brought up to date. Changes that need several requests are sent in several; an atomic group has to
-/// fit into one.
+/// The saved instances are updated. Changes are sent in several requests if needed; an atomic group must fit into one.
 open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
   private struct Parameters {
     var recordsToSave: [CKRecord]?
@@ -32,7 +31,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
   private let parameters = Locked(Parameters())
   private let blocks = Locked(Blocks())
 
-  /// Makes an operation that changes nothing until it is told what.
+  /// Makes an empty operation. Set the items to save and to delete before you add it.
   public override init() {}
 
   /// Makes an operation that saves and deletes records.
@@ -75,7 +74,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
   }
 }
 
-// MARK: - What to change, and whom to tell
+// MARK: - Parameters and callbacks
 
 extension CKModifyRecordsOperation {
   /// The records to save.
@@ -84,37 +83,38 @@ extension CKModifyRecordsOperation {
     set { parameters.recordsToSave = newValue }
   }
 
-  /// The records to delete, whatever their version.
+  /// The IDs of the records to delete, in any version.
   public var recordIDsToDelete: [CKRecord.ID]? {
     get { parameters.recordIDsToDelete }
     set { parameters.recordIDsToDelete = newValue }
   }
 
-  /// What happens when the server has another version; `ifServerRecordUnchanged` unless set.
+  /// The behavior when the server has another version; `ifServerRecordUnchanged` by default.
   public var savePolicy: RecordSavePolicy {
     get { parameters.savePolicy }
     set { parameters.savePolicy = newValue }
   }
 
-  /// Whether the changes of a zone take effect together or not at all; true unless set. Default zones cannot do that.
+  /// Whether all changes of a zone take effect, or none; true by default. Ignored for default zones, which have no
+  /// atomic changes.
   public var isAtomic: Bool {
     get { parameters.isAtomic }
     set { parameters.isAtomic = newValue }
   }
 
-  /// What Apple's servers recognise a repeated request by. No effect here: Web Services have no such thing.
+  /// The data by which Apple's servers recognise a repeated request. No effect here: Web Services do not support it.
   public var clientChangeTokenData: Data? {
     get { parameters.clientChangeTokenData }
     set { parameters.clientChangeTokenData = newValue }
   }
 
-  /// Called for each record that was saved, with 1.
+  /// Called for each saved record with 1.
   public var perRecordProgressBlock: ((CKRecord, Double) -> Void)? {
     get { blocks.perRecordProgress }
     set { blocks.perRecordProgress = newValue }
   }
 
-  /// Called for each record to save with it, or with why it was not saved.
+  /// Called for each record to save with it, or with an error.
   public var perRecordSaveBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)? {
     get { blocks.perRecordSave }
     set { blocks.perRecordSave = newValue }
@@ -126,19 +126,20 @@ extension CKModifyRecordsOperation {
     set { blocks.perRecordCompletion = newValue }
   }
 
-  /// Called for each record to delete.
+  /// Called for each record to delete with the result.
   public var perRecordDeleteBlock: ((CKRecord.ID, Result<Void, any Error>) -> Void)? {
     get { blocks.perRecordDelete }
     set { blocks.perRecordDelete = newValue }
   }
 
-  /// Called when all is done.
+  /// Called once, when all work is done.
   public var modifyRecordsResultBlock: ((Result<Void, any Error>) -> Void)? {
     get { blocks.result }
     set { blocks.result = newValue }
   }
 
-  /// The older form of `modifyRecordsResultBlock`, with what was saved and deleted; without either where the whole failed.
+  /// The older form of `modifyRecordsResultBlock`, with the saved and deleted records; nil if the operation failed as a
+  /// whole.
   public var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)? {
     get { blocks.completion }
     set { blocks.completion = newValue }

@@ -1,4 +1,4 @@
-/// Saves and deletes subscriptions; never atomic.
+/// An operation that saves and deletes subscriptions; never atomic.
 open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
   private struct Parameters {
     var subscriptionsToSave: [CKSubscription]?
@@ -15,7 +15,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
   private let parameters = Locked(Parameters())
   private let blocks = Locked(Blocks())
 
-  /// Makes an operation that changes nothing until it is told what.
+  /// Makes an empty operation. Set the items to save and to delete before you add it.
   public override init() {}
 
   /// Makes an operation that saves and deletes subscriptions.
@@ -46,7 +46,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
   }
 }
 
-// MARK: - What to change, and whom to tell
+// MARK: - Parameters and callbacks
 
 extension CKModifySubscriptionsOperation {
   /// The subscriptions to save.
@@ -55,32 +55,32 @@ extension CKModifySubscriptionsOperation {
     set { parameters.subscriptionsToSave = newValue }
   }
 
-  /// The subscriptions to delete.
+  /// The IDs of the subscriptions to delete.
   public var subscriptionIDsToDelete: [CKSubscription.ID]? {
     get { parameters.subscriptionIDsToDelete }
     set { parameters.subscriptionIDsToDelete = newValue }
   }
 
-  /// Called for each subscription to save.
+  /// Called for each subscription to save with it, or with an error.
   public var perSubscriptionSaveBlock: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)? {
     get { blocks.perSave }
     set { blocks.perSave = newValue }
   }
 
-  /// Called for each subscription to delete.
+  /// Called for each subscription to delete with the result.
   public var perSubscriptionDeleteBlock: ((CKSubscription.ID, Result<Void, any Error>) -> Void)? {
     get { blocks.perDelete }
     set { blocks.perDelete = newValue }
   }
 
-  /// Called when all is done.
+  /// Called once, when all work is done.
   public var modifySubscriptionsResultBlock: ((Result<Void, any Error>) -> Void)? {
     get { blocks.result }
     set { blocks.result = newValue }
   }
 
-  /// The older form of `modifySubscriptionsResultBlock`, with what was saved and deleted; without either where the whole
-  /// failed.
+  /// The older form of `modifySubscriptionsResultBlock`, with the saved and deleted subscriptions; nil if the operation
+  /// failed as a whole.
   public var modifySubscriptionsCompletionBlock: (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)? {
     get { blocks.completion }
     set { blocks.completion = newValue }

@@ -2,35 +2,35 @@ internal import Dispatch
 public import Foundation
 internal import Synchronization
 
-/// The name of an operation, different for each that is made.
+/// The identifier of an operation, unique for each instance.
 public typealias CKOperationID = String
 
-/// Work on a container that runs when a queue, `add(_:)` or `start()` starts it, and tells what comes of it through blocks.
+/// An operation on a container. A queue, `add(_:)` or `start()` starts it; it reports its results through blocks.
 ///
-/// Make one of its subclasses, set its blocks, then add it to the database or to the container. Each makes the same calls
-/// as the `async` functions of `CKDatabase`, so errors mean the same. For all of them:
+/// Make an instance of a subclass, set its blocks, then add it to a database or a container. Operations make the same
+/// calls as the `async` functions of `CKDatabase`, so their errors have the same meaning. For all operations:
 ///
-/// - The blocks are called one after the other on a queue of the operation's own, never on the main thread: first those of
-///   single items, once for each item, then the one of the whole, once, then Foundation's `completionBlock`. They may wait
-///   and may share variables with each other. Once the last was called they are let go.
-/// - A failure of some items is told to their blocks and, as `CKError.partialFailure`, to the last one; a failure of the
-///   whole to all of them.
-/// - An operation that is cancelled, before its start or on its way, calls them too, with `CKError.operationCancelled`; what
-///   had taken effect by then is told as success.
-/// - Where a block has an older form, both may be set. The older form of an item's block is only called where the newer one
-///   is not set.
+/// - The blocks are called one after the other on the operation's own queue, never on the main thread: first those of
+///   single items, once for each item, then once the block of the whole operation, then Foundation's `completionBlock`.
+///   Blocks may block the thread and may share variables. They are released after the last call.
+/// - If some items fail, their blocks get the errors and the last block gets `CKError.partialFailure`. If the operation
+///   fails as a whole, all blocks get the error.
+/// - A cancelled operation, whether it has started or not, also calls its blocks, with `CKError.operationCancelled`.
+///   Changes that had already taken effect are reported as success.
+/// - Both forms of a block that has an older form may be set. The older form of an item's block is called only if the
+///   newer one is not set.
 ///
-/// `@unchecked Sendable`: what can change lies behind locks.
+/// `@unchecked Sendable`: all mutable state is behind locks.
 open class CKOperation: Operation, @unchecked Sendable {
-  /// The name of an operation.
+  /// The identifier of an operation.
   public typealias ID = CKOperationID
-  /// How an operation runs.
+  /// The settings of an operation.
   public typealias Configuration = CKOperationConfiguration
 
   private enum Phase {
-    /// Leaves by `start()`.
+    /// Ends with `start()`.
     case waiting
-    /// Leaves when the work is done. The task is missing until the work begins.
+    /// Ends when the work is done. The task is nil until the work begins.
     case executing(Task<Void, Never>?)
     case finished
   }
@@ -45,36 +45,36 @@ open class CKOperation: Operation, @unchecked Sendable {
     var wasPersisted: (() -> Void)?
   }
 
-  /// The operation's name.
+  /// The operation's identifier.
   public let operationID: ID = UUID().uuidString
 
   private let state = Mutex(State())
   private let persistence = Locked(Blocks())
   private let callbackQueue = DispatchQueue(label: "CKOperation")
 
-  /// Makes an operation without work. Make one of a subclass.
+  /// Makes an operation that does nothing. Use a subclass.
   public override init() {}
 
-  // MARK: - The work
+  // MARK: - Execution
 
-  /// Does the work and calls the blocks; does not throw, because blocks are where failures go.
+  /// Does the work and calls the blocks. It does not throw: errors are passed to the blocks.
   func run() async {}
 
-  /// The settings that hold for the work: the operation's own, then those of its group.
+  /// The settings for the work: the operation's own, then those of its group.
   var settings: OperationSettings {
     let (configuration, group) = state.withLock { ($0.configuration, $0.group) }
     return group.map { configuration.settings.completed(by: $0.defaultConfiguration.settings) }
       ?? configuration.settings
   }
 
-  /// The container to work on from now on, with the settings of this operation.
+  /// Returns the container with the operation's settings. The operation's time limit starts now.
   func beginInContainer() -> CKContainer {
     let settings = settings
     let container = settings.container ?? .default()
     return container.configured(by: settings.completed(by: container.settings).begun())
   }
 
-  /// The outcome of a call; it is not made where the operation was cancelled before.
+  /// Makes a call and returns its outcome. Makes no call if the operation is already cancelled.
   func attempt<Answer>(_ call: () async throws -> Answer) async -> Result<Answer, any Error> {
     guard !isCancelled else { return .failure(Self.cancellation) }
     do { return .success(try await call()) } catch { return .failure(error) }
@@ -82,7 +82,7 @@ open class CKOperation: Operation, @unchecked Sendable {
 
   static var cancellation: CKError { CKError(.operationCancelled, "The operation was cancelled.") }
 
-  /// Runs the program's code, which may wait: on a thread of Dispatch, since waiting there holds up nobody's task.
+  /// Runs the program's blocks on a Dispatch thread, because they may block and must not block Swift's thread pool.
   func call(_ body: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
       callbackQueue.async {
@@ -92,7 +92,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
   }
 
-  /// Runs the program's last code and lets go of the blocks, which often hold the operation.
+  /// Runs the last blocks and releases all blocks, because they often reference the operation.
   func conclude<Blocks>(_ blocks: Locked<Blocks>, _ body: @escaping @Sendable (Blocks) -> Void) async {
     await call {
       body(blocks.value)
@@ -100,9 +100,9 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
   }
 
-  // MARK: - As Foundation's queues see it
+  // MARK: - State for Foundation's queues
 
-  /// How urgent the work is: the place in a queue, and the priority of the task that does it.
+  /// The priority of the work: the order in a queue and the priority of its task.
   open override var qualityOfService: QualityOfService {
     get { configuration.qualityOfService }
     set {
@@ -111,10 +111,10 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
   }
 
-  /// Always true: no thread waits for the work.
+  /// Always true: the work occupies no thread.
   open override var isAsynchronous: Bool { true }
 
-  /// Whether the work is under way.
+  /// Whether the operation is executing.
   open override var isExecuting: Bool {
     state.withLock { if case .executing = $0.phase { true } else { false } }
   }
@@ -124,7 +124,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     state.withLock { if case .finished = $0.phase { true } else { false } }
   }
 
-  /// Begins the work. Queues call it; a second call does nothing.
+  /// Starts the work. Queues call this; a second call does nothing.
   open override func start() {
     let begins = state.withLock { state in
       guard case .waiting = state.phase else { return false }
@@ -133,11 +133,11 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
     guard begins else { return }
     didChangeValue(forKey: "isExecuting")
-    // A cancelled operation still tells so through its blocks, but no longer runs what a subclass adds.
+    // A cancelled operation still calls its blocks, but does not run a subclass's `main()`.
     if isCancelled { launch() } else { main() }
   }
 
-  /// The work itself. A subclass that prepares something here calls this at its end.
+  /// Runs the work. A subclass that overrides this to prepare something must call `super.main()` at its end.
   open override func main() { launch() }
 
   private func launch() {
@@ -154,7 +154,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     if isCancelled { stop() }
   }
 
-  /// Stops the work as soon as it can be. What a server was asked already may take effect all the same.
+  /// Stops the work as soon as possible. A request that was already sent may still take effect.
   open override func cancel() {
     super.cancel()
     stop()
@@ -172,10 +172,10 @@ open class CKOperation: Operation, @unchecked Sendable {
   }
 }
 
-// MARK: - How it runs
+// MARK: - Settings
 
 extension CKOperation {
-  /// How the operation runs. Setting nil makes a new one.
+  /// The settings of the operation. Setting nil resets them.
   public var configuration: Configuration! {
     get { state.withLock { $0.configuration } }
     set {
@@ -190,7 +190,8 @@ extension CKOperation {
     set { state.withLock { $0.group = newValue } }
   }
 
-  /// Called when the system has taken over a long-lived operation. Never called here: nothing outlives the process.
+  /// Called when the system has taken over a long-lived operation. Never called here, because no operation outlives the
+  /// process.
   public var longLivedOperationWasPersistedBlock: (() -> Void)? {
     get { persistence.wasPersisted }
     set { persistence.wasPersisted = newValue }
@@ -202,25 +203,25 @@ extension CKOperation {
     set { configuration.container = newValue }
   }
 
-  /// Whether a cellular network may be used; see the configuration.
+  /// Whether a cellular network may be used. See the configuration.
   public var allowsCellularAccess: Bool {
     get { configuration.allowsCellularAccess }
     set { configuration.allowsCellularAccess = newValue }
   }
 
-  /// Whether the operation goes on when the process has ended; see the configuration.
+  /// Whether the operation continues after the process ends. See the configuration.
   public var isLongLived: Bool {
     get { configuration.isLongLived }
     set { configuration.isLongLived = newValue }
   }
 
-  /// The most seconds that one request may take; see the configuration.
+  /// The time limit of one request, in seconds. See the configuration.
   public var timeoutIntervalForRequest: TimeInterval {
     get { configuration.timeoutIntervalForRequest }
     set { configuration.timeoutIntervalForRequest = newValue }
   }
 
-  /// The most seconds that the requests may take together; see the configuration.
+  /// The time limit of all requests of the operation together, in seconds. See the configuration.
   public var timeoutIntervalForResource: TimeInterval {
     get { configuration.timeoutIntervalForResource }
     set { configuration.timeoutIntervalForResource = newValue }

@@ -1,14 +1,14 @@
 public import Foundation
 internal import Synchronization
 
-/// Operations that belong together for the program, such as all that one click of a user brings about.
+/// A group of related operations, such as those started by one user action.
 ///
-/// A group says nothing about atomicity. Web Services know no groups, so nothing of it is sent: it gives its operations a
-/// configuration in common, and keeps what the program notes.
+/// A group has nothing to do with atomicity. Web Services do not support groups, so nothing of it is sent: it gives its
+/// operations a common default configuration and stores what the program sets.
 public final class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, Sendable {
-  /// How much is expected to travel.
+  /// The expected size of a transfer.
   public enum TransferSize: Int, Sendable {
-    /// Not known.
+    /// The size is unknown.
     case unknown = 0
     /// Kilobytes.
     case kilobytes = 1
@@ -34,7 +34,7 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, Sendab
     var expectedReceiveSize = TransferSize.unknown
   }
 
-  /// The group's identity; a new one for each group that is made.
+  /// The identifier of the group, unique for each group that is made.
   public let operationGroupID: String
   private let content: Mutex<Content>
 
@@ -46,7 +46,7 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, Sendab
     self.content = Mutex(content)
   }
 
-  /// What holds for operations of the group whose own configuration says nothing else. Setting nil makes a new one.
+  /// The settings for operations of the group that do not set their own. Setting nil resets them.
   public var defaultConfiguration: CKOperationConfiguration! {
     get { content.withLock { $0.configuration } }
     set {
@@ -55,31 +55,31 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, Sendab
     }
   }
 
-  /// What the group is for.
+  /// The name of the group.
   public var name: String? {
     get { content.withLock { $0.name } }
     set { content.withLock { $0.name = newValue } }
   }
 
-  /// How many operations the program expects in the group; 0 where it does not say.
+  /// The number of operations expected in the group; 0 if unknown.
   public var quantity: Int {
     get { content.withLock { $0.quantity } }
     set { content.withLock { $0.quantity = newValue } }
   }
 
-  /// How much the program expects to send.
+  /// The amount of data the program expects to send.
   public var expectedSendSize: TransferSize {
     get { content.withLock { $0.expectedSendSize } }
     set { content.withLock { $0.expectedSendSize = newValue } }
   }
 
-  /// How much the program expects to receive.
+  /// The amount of data the program expects to receive.
   public var expectedReceiveSize: TransferSize {
     get { content.withLock { $0.expectedReceiveSize } }
     set { content.withLock { $0.expectedReceiveSize = newValue } }
   }
 
-  /// A group of its own with the same identity and values.
+  /// Returns an independent group with the same identifier and values.
   public func copy(with zone: NSZone? = nil) -> Any {
     var content = content.withLock { $0 }
     content.configuration = CKOperationConfiguration(content.configuration.settings)
@@ -89,7 +89,7 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, Sendab
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
 
-  /// Reads an archived group; nil where its identity is missing.
+  /// Reads an archived group; nil if its identifier is missing.
   public init?(coder: NSCoder) {
     guard let id = coder.string(forKey: "OperationGroupID") else { return nil }
     operationGroupID = id
@@ -101,7 +101,7 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, Sendab
     self.content = Mutex(content)
   }
 
-  /// Archives the group without its default configuration, which names things of this process.
+  /// Archives the group without its default configuration, which refers to objects of this process.
   public func encode(with coder: NSCoder) {
     let content = content.withLock { $0 }
     coder.encode(NSString(string: operationGroupID), forKey: "OperationGroupID")

@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// Looks for records, one page at a time.
+/// An operation that queries records, one page at a time.
 ///
 /// ```swift
 /// let operation = CKQueryOperation(query: query)
 /// operation.recordMatchedBlock = { id, result in … }
 /// operation.queryResultBlock = { result in
-///   // Where there is more, the result holds the cursor for the next operation.
+///   // If there are more records, the result has the cursor for the next operation.
 /// }
 /// database.add(operation)
 /// ```
@@ -29,16 +29,16 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
   private let parameters = Locked(Parameters())
   private let blocks = Locked(Blocks())
 
-  /// Makes an operation that looks for nothing until it is given a query or a cursor.
+  /// Makes an empty operation. Set `query` or `cursor` before you add it.
   public override init() {}
 
-  /// Makes an operation that reads the first page of a query.
+  /// Makes an operation that fetches the first page of a query.
   public convenience init(query: CKQuery) {
     self.init()
     self.query = query
   }
 
-  /// Makes an operation that reads the next page of a query.
+  /// Makes an operation that fetches the next page of a query.
   public convenience init(cursor: Cursor) {
     self.init()
     self.cursor = cursor
@@ -93,52 +93,52 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
   }
 }
 
-// MARK: - What to look for, and whom to tell
+// MARK: - Parameters and callbacks
 
 extension CKQueryOperation {
-  /// What to look for; ignored where there is a cursor.
+  /// The query; ignored if there is a cursor.
   public var query: CKQuery? {
     get { parameters.query }
     set { parameters.query = newValue }
   }
 
-  /// Where to go on.
+  /// The cursor to continue from.
   public var cursor: Cursor? {
     get { parameters.cursor }
     set { parameters.cursor = newValue }
   }
 
-  /// Where to look; nil looks in all zones of the database. A cursor knows its own.
+  /// The zone to query; nil queries all zones of the database. Ignored if there is a cursor, which has its own zone.
   public var zoneID: CKRecordZone.ID? {
     get { parameters.zoneID }
     set { parameters.zoneID = newValue }
   }
 
-  /// The most results wanted; the server gives 200 at most.
+  /// The maximum number of results; the server returns at most 200.
   public var resultsLimit: Int {
     get { parameters.resultsLimit }
     set { parameters.resultsLimit = newValue }
   }
 
-  /// The fields to read; nil reads all.
+  /// The fields to fetch; nil fetches all.
   public var desiredKeys: [CKRecord.FieldKey]? {
     get { parameters.desiredKeys }
     set { parameters.desiredKeys = newValue }
   }
 
-  /// Called for each record that was found, in the order of the query. Not called again once the operation is cancelled.
+  /// Called for each record found, in the order of the query. Not called again after the operation is cancelled.
   public var recordMatchedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)? {
     get { blocks.recordMatched }
     set { blocks.recordMatched = newValue }
   }
 
-  /// The older form of `recordMatchedBlock`, for records that came well.
+  /// The older form of `recordMatchedBlock`, for successfully fetched records.
   public var recordFetchedBlock: ((CKRecord) -> Void)? {
     get { blocks.recordFetched }
     set { blocks.recordFetched = newValue }
   }
 
-  /// Called when the page is done, with the cursor of the next where there is one.
+  /// Called once, when the page is done, with the cursor of the next page if there is one.
   public var queryResultBlock: ((Result<Cursor?, any Error>) -> Void)? {
     get { blocks.result }
     set { blocks.result = newValue }

@@ -1,27 +1,27 @@
 internal import Foundation
 
-/// The results of the items of one operation, in the order in which the program named them.
+/// The results of the items of one operation, in the order in which the program gave them.
 struct ItemResults<ID: Hashable & Sendable, Value: Sendable>: Sendable {
   let elements: [(id: ID, result: Result<Value, any Error>)]
 
-  /// Takes the items' results out of an answer. A failure of the whole is one of every item.
+  /// Extracts the items' results from a reply. A failure as a whole is a failure of every item.
   init(of ids: [ID], in answer: Result<[ID: Result<Value, any Error>], any Error>) {
     elements = ids.map { id in
       switch answer {
       case .success(let results):
-        (id, results[id] ?? .failure(CKError(.internalError, "The answer does not name the item.")))
+        (id, results[id] ?? .failure(CKError(.internalError, "The reply does not include the item.")))
       case .failure(let error): (id, .failure(error))
       }
     }
   }
 
-  /// The items that came off well.
+  /// The successful items.
   var values: [Value] { elements.compactMap { try? $0.result.get() } }
 
-  /// Their identifiers.
+  /// The IDs of the successful items.
   var successes: [ID] { elements.filter { $0.result.failure == nil }.map(\.id) }
 
-  /// The errors of the others.
+  /// The errors of the failed items.
   var errors: [AnyHashable: any Error] {
     var errors: [AnyHashable: any Error] = [:]
     for (id, result) in elements {
@@ -32,8 +32,8 @@ struct ItemResults<ID: Hashable & Sendable, Value: Sendable>: Sendable {
 }
 
 extension CKOperation {
-  /// What the last block is told: why the whole failed, or which items did. An operation that was cancelled before all
-  /// items came off well was cancelled.
+  /// Returns the result for the last block: the error of the whole operation, or the errors of the failed items. If
+  /// items failed and the operation was cancelled, the error is `operationCancelled`.
   func outcome<Answer>(_ answer: Result<Answer, any Error>, itemErrors: [AnyHashable: any Error]) -> Result<
     Void, any Error
   > {
@@ -44,7 +44,7 @@ extension CKOperation {
 }
 
 extension CKError {
-  /// An error of an operation some of whose items failed.
+  /// Makes an error with the errors of the failed items.
   init(_ code: Code, itemErrors: [AnyHashable: any Error]) {
     let message = "\(code.summary) (\(itemErrors.count) items)"
     self.init(code, userInfo: [CKPartialErrorsByItemIDKey: itemErrors, NSLocalizedDescriptionKey: message])
@@ -52,7 +52,7 @@ extension CKError {
 }
 
 extension Result where Failure == any Error {
-  /// The error, where there is one.
+  /// The error; nil for a success.
   var failure: (any Error)? {
     if case .failure(let error) = self { error } else { nil }
   }

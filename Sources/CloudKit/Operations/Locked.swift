@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// What a program sets on an operation: from any thread, one member at a time.
+/// A value behind a lock. Any thread can get and set one member at a time.
 ///
-/// `@unchecked Sendable`: the value lies behind a lock. It may hold blocks, which are not `Sendable`, because blocks of one
-/// operation may share state as Apple's may; the operation calls them one after the other.
+/// `@unchecked Sendable`: the value is behind a lock. It may contain blocks that are not `Sendable`, because blocks of
+/// one operation may share state, as with Apple's framework. The operation calls them one after the other.
 @dynamicMemberLookup
 final class Locked<Value>: @unchecked Sendable {
   private struct Content: @unchecked Sendable {
@@ -18,19 +18,19 @@ final class Locked<Value>: @unchecked Sendable {
     content = Mutex(initial)
   }
 
-  /// All of it, as it is now.
+  /// The current value.
   var value: Value { content.withLock { $0 }.value }
 
   subscript<Member>(dynamicMember path: WritableKeyPath<Value, Member>) -> Member {
     get { value[keyPath: path] }
     set {
-      // What is set crosses into the lock with the promise of this class.
+      // The new value crosses into the lock under this class's `@unchecked Sendable`.
       nonisolated(unsafe) let (path, member) = (path, newValue)
       content.withLock { $0.value[keyPath: path] = member }
     }
   }
 
-  /// Sets everything back to what it was at first.
+  /// Resets the value to its initial value.
   func reset() {
     let initial = initial
     content.withLock { $0 = initial }

@@ -1,10 +1,9 @@
 internal import Dispatch
 
 extension OperationSettings {
-  /// Makes a call in a task of its own and hands its outcome to a handler, once.
+  /// Makes a call in its own task and passes its outcome to a handler, once.
   ///
-  /// The handler is the program's code, which may wait: it runs on a thread of Dispatch, since waiting there holds up
-  /// nobody's task.
+  /// The handler runs on a Dispatch thread, because it may block and must not block Swift's thread pool.
   func callBack<Value: Sendable>(
     _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void,
     _ call: @escaping @Sendable () async throws -> Value
@@ -16,7 +15,7 @@ extension OperationSettings {
     }
   }
 
-  /// Makes a call in a task of its own and hands its outcome to a handler of the older form, once.
+  /// Makes a call in its own task and passes its outcome to a handler of the older form, once.
   func callBack<Value: Sendable>(
     _ handler: @escaping @Sendable (Value?, (any Error)?) -> Void,
     _ call: @escaping @Sendable () async throws -> Value

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What was said about how an operation runs; nil where nothing was said.
+/// The explicitly set settings of an operation; nil for those that are not set.
 struct OperationSettings: Sendable {
   var container: CKContainer?
   var qualityOfService: QualityOfService?
@@ -8,10 +8,10 @@ struct OperationSettings: Sendable {
   var isLongLived: Bool?
   var timeoutIntervalForRequest: TimeInterval?
   var timeoutIntervalForResource: TimeInterval?
-  /// When the operation that these settings belong to has to be over, once it has begun.
+  /// The deadline of the operation, set once it has begun.
   var deadline: ContinuousClock.Instant?
 
-  /// These settings, and where they say nothing, others.
+  /// Returns these settings, with unset ones taken from others.
   func completed(by others: OperationSettings) -> OperationSettings {
     var settings = self
     settings.container = container ?? others.container
@@ -24,21 +24,21 @@ struct OperationSettings: Sendable {
     return settings
   }
 
-  /// These settings for an operation that begins now.
+  /// Returns these settings with the deadline of an operation that begins now.
   func begun(at now: ContinuousClock.Instant = .now) -> OperationSettings {
     var settings = self
     settings.deadline = timeoutIntervalForResource.map { now.advanced(by: Self.duration($0)) }
     return settings
   }
 
-  /// The longest that a request may take that begins now; nil where nothing limits it.
+  /// Returns the time limit of a request that begins now; nil if there is none.
   func timeout(at now: ContinuousClock.Instant = .now) -> Duration? {
     let limits = [timeoutIntervalForRequest, timeoutIntervalForResource].compactMap { $0 }.map(Self.duration)
     let rest = deadline.map { now.duration(to: $0) }
     return (limits + [rest].compactMap { $0 }).min()
   }
 
-  /// The priority of the task that does the work; nil for that of whoever started it.
+  /// The priority of the operation's task; nil for the priority of the caller.
   var priority: TaskPriority? {
     switch qualityOfService {
     case .userInteractive, .userInitiated: .userInitiated
@@ -49,7 +49,7 @@ struct OperationSettings: Sendable {
     }
   }
 
-  /// Intervals come from outside: what no clock can hold counts as a year.
+  /// Converts an interval, limited to a year because the program may set any value. NaN counts as zero.
   private static func duration(_ interval: TimeInterval) -> Duration {
     .seconds(interval.isNaN ? 0 : min(max(interval, 0), 365 * 86_400))
   }
