@@ -1,16 +1,16 @@
 public import Foundation
 internal import Synchronization
 
-/// A file that belongs to a record and is stored beside it.
+/// A file that belongs to a record and is stored separately from its fields.
 ///
-/// Put an asset of a local file into a field and save the record: the save uploads the file from where it lies. A record
-/// that is read comes with its assets downloaded to `fileURL`, unless the container's configuration asks for downloads on
-/// demand; then `download()` brings the file.
+/// To save an asset, assign one with a local file to a field and save the record: the save uploads the file. A fetched
+/// record has its assets downloaded to `fileURL`, unless the container's configuration sets downloads on demand; then
+/// call `download()`.
 ///
-/// A downloaded file is CloudKit's: it is removed when the last `CKAsset` that owns it is gone, some 30 seconds later where
-/// its address was read. Copy or move what has to stay.
+/// CloudKit owns a downloaded file. The file is deleted when the last `CKAsset` that owns it is released, or about 30
+/// seconds later if its URL was read. Copy or move a file that you want to keep.
 public final class CKAsset: NSObject, NSSecureCoding, NSCopying, CKRecordValue, Sendable {
-  /// Where on the server an asset was read, from which it can be had again.
+  /// The record and field an asset was fetched from, for downloading it again.
   struct Origin: Hashable, Sendable {
     let recordID: CKRecordID
     let key: String
@@ -28,12 +28,12 @@ public final class CKAsset: NSObject, NSSecureCoding, NSCopying, CKRecordValue, 
 
   private init(_ state: State) { self.state = Mutex(state) }
 
-  /// Makes an asset of a local file, which has to stay as it is until the record is saved.
+  /// Makes an asset from a local file, which must not change until the record is saved.
   public convenience init(fileURL: URL) { self.init(State(fileURL: fileURL)) }
 
-  /// Makes an asset of bytes. They are kept in a file of CloudKit's own, which goes away with the asset.
+  /// Makes an asset from data. The data is kept in a file of CloudKit, which is deleted with the asset.
   ///
-  /// - Throws: Why the file could not be written.
+  /// - Throws: An error if the file cannot be written.
   public convenience init(contents: Data) throws {
     let owned = try OwnedFile(in: AssetFolder.current(in: AssetFolder.Place()))
     try contents.write(to: owned.url)
@@ -42,28 +42,31 @@ public final class CKAsset: NSObject, NSSecureCoding, NSCopying, CKRecordValue, 
 
   package convenience init(wire: WireAsset) { self.init(State(wire: wire)) }
 
-  /// The local file; nil for an asset that is on the server only.
+  /// The local file; nil if the asset is only on the server.
   public var fileURL: URL? {
     let state = state.withLock { $0 }
     state.owned?.handOut()
     return state.fileURL
   }
 
-  /// The local file, downloaded first where there is none.
+  /// Returns the local file, and downloads it first if there is none.
   ///
-  /// - Throws: `CKError.assetNotAvailable` when the server no longer has these bytes, or the asset does not come from a
-  ///   record that was read in this process; else why it could not be downloaded.
+  /// - Throws: `CKError.assetNotAvailable` if the server no longer has the file, or the asset is not from a record
+  ///   fetched in this process; another `CKError` if the download fails.
   public func download() async throws -> URL {
     if let fileURL { return fileURL }
     guard let database = state.withLock({ $0.database }) else {
-      throw CKError(.assetNotAvailable, "The asset comes from no database: fetch its record again.")
+      throw CKError(.assetNotAvailable, "This asset has no database to download from. Fetch its record again.")
     }
     if let error = await database.download([self]).first { throw error.value }
-    guard let fileURL else { throw CKError(.assetNotAvailable, "The server gives no address for the asset.") }
+    guard let fileURL else {
+      throw CKError(.assetNotAvailable, "The server returned no download URL for this asset. Fetch its record again.")
+    }
     return fileURL
   }
 
-  /// Reads an archived asset. One that Apple's framework archived on the server only has neither file nor descriptor.
+  /// Reads an archived asset. An asset that Apple's framework archived without a local file has neither a file nor a
+  /// descriptor.
   public required init?(coder: NSCoder) {
     var state = State()
     state.wire = coder.object(NSData.self, forKey: "AssetDescriptor").flatMap {
@@ -71,7 +74,7 @@ public final class CKAsset: NSObject, NSSecureCoding, NSCopying, CKRecordValue, 
     }
     state.fileURL =
       coder.string(forKey: "AssetFilePath").map { URL(fileURLWithPath: $0) }
-      // In an archive of Apple's.
+      // The key in Apple's archives.
       ?? coder.object(NSURL.self, forKey: "AssetFileURL").map { $0 as URL }
     if let recordID = coder.object(CKRecordID.self, forKey: "AssetRecordID"),
       let key = coder.string(forKey: "AssetFieldKey")
@@ -81,7 +84,7 @@ public final class CKAsset: NSObject, NSSecureCoding, NSCopying, CKRecordValue, 
     self.state = Mutex(state)
   }
 
-  /// Archives the file's path and the descriptor, not the file.
+  /// Archives the file's path and the server's descriptor, not the file itself.
   public func encode(with coder: NSCoder) {
     let state = state.withLock { $0 }
     if let fileURL = state.fileURL { coder.encode(NSString(string: fileURL.path), forKey: "AssetFilePath") }
@@ -96,10 +99,10 @@ public final class CKAsset: NSObject, NSSecureCoding, NSCopying, CKRecordValue, 
 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
-  /// The asset itself: two would not know when to remove their file.
+  /// Returns this asset: two instances would not know when to delete their file.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
-  /// The file, or the size that the server reports.
+  /// The file's name, or the size that the server reports.
   public override var description: String {
     let state = state.withLock { $0 }
     if let fileURL = state.fileURL { return "<CKAsset \(fileURL.lastPathComponent)>" }
@@ -107,32 +110,32 @@ public final class CKAsset: NSObject, NSSecureCoding, NSCopying, CKRecordValue, 
   }
 }
 
-// MARK: - For reading and saving
+// MARK: - Fetching and saving
 
 extension CKAsset {
-  /// The descriptor that the server gave; nil for an asset that was made of a file.
+  /// The server's descriptor; nil for an asset made from a file.
   package var wire: WireAsset? { state.withLock { $0.wire } }
 
-  /// Where the asset was read; nil for one that was made of a file.
+  /// The record and field the asset was fetched from; nil for an asset made from a file.
   var origin: Origin? { state.withLock { $0.origin } }
 
-  /// The local file, for use while the asset is held.
+  /// The local file, valid only while the asset is referenced.
   var localFile: URL? { state.withLock { $0.fileURL } }
 
-  /// Notes where the asset was read, for the first time only.
+  /// Stores where the asset was fetched from. Only the first call has an effect.
   func wasRead(at origin: Origin) {
     state.withLock { state in
       if state.wire != nil, state.origin == nil { state.origin = origin }
     }
   }
 
-  /// Takes the database that can download the asset.
+  /// Sets the database that can download the asset.
   func belongs(to database: CKDatabase) { state.withLock { $0.database = database } }
 
-  /// Takes a newer descriptor of the same bytes.
+  /// Sets a newer descriptor of the same file.
   func renew(_ wire: WireAsset) { state.withLock { $0.wire = wire } }
 
-  /// Takes a downloaded file, unless there is one by now.
+  /// Sets the downloaded file, unless there already is a local file.
   func take(_ file: OwnedFile) {
     state.withLock { state in
       guard state.fileURL == nil else { return }
@@ -141,7 +144,7 @@ extension CKAsset {
     }
   }
 
-  /// Takes the path that an archive had, if there still is a file.
+  /// Sets the local file from an archived path, if the file still exists.
   func restore(path: String) {
     guard FileManager.default.fileExists(atPath: path) else { return }
     state.withLock { $0.fileURL = URL(fileURLWithPath: path) }

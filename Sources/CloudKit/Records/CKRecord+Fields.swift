@@ -1,40 +1,41 @@
 internal import Synchronization
 
 extension CKRecord {
-  /// The value of a field; nil where it has none, or where it is one of the `encryptedValues`. Setting nil clears the field on the server with the next save.
+  /// The value of a field; nil if it has none or is one of the `encryptedValues`. Setting nil clears the field on the
+  /// server with the next save.
   ///
-  /// Dates lose what lies below a millisecond, which CloudKit does not keep.
+  /// Dates are truncated to whole milliseconds, as CloudKit stores them.
   public subscript(key: FieldKey) -> (any CKRecordValue)? {
     get { storedField(key)?.value }
     set { store(newValue, forKey: key) }
   }
 
-  /// The same for values that are known only as record values.
+  /// The value of a field, for values with the static type `any CKRecordValueProtocol`.
   @_disfavoredOverload
   public subscript(key: FieldKey) -> (any CKRecordValueProtocol)? {
     get { storedField(key)?.value }
     set { store(newValue, forKey: key) }
   }
 
-  /// The same for a type that the context asks for: nil where the value does not fit it.
+  /// The value of a field as a specific type; nil if the value cannot be cast to it.
   @_disfavoredOverload
   public subscript<Value: CKRecordValueProtocol>(key: FieldKey) -> Value? {
     get { storedField(key)?.object as? Value }
     set { store(newValue, forKey: key) }
   }
 
-  /// The value of a field.
+  /// Returns the value of a field.
   public func object(forKey key: FieldKey) -> (any CKRecordValue)? { self[key] }
 
-  /// Sets or, with nil, clears a field.
+  /// Sets a field, or clears it if nil.
   public func setObject(_ object: (any CKRecordValue)?, forKey key: FieldKey) { self[key] = object }
 
-  /// The value of a field. There is no key-value coding on Linux: this method stands for it.
+  /// Returns the value of a field. Replaces key-value coding, which Linux does not have.
   public func value(forKey key: FieldKey) -> Any? { storedField(key)?.object }
 
-  /// Sets or, with nil, clears a field. Traps for a value that no field can hold.
+  /// Sets a field, or clears it if nil. Traps for a value that no field can hold.
   public func setValue(_ value: Any?, forKey key: FieldKey) {
-    // A nil inside an optional of its own is still nil.
+    // A nil wrapped in another optional is also nil.
     guard let value, let present = Optional<Any>(flattening: value) else { return store(nil, forKey: key) }
     guard let recordValue = present as? any CKRecordValueProtocol else {
       preconditionFailure("A record cannot hold a value of type \(type(of: present)) (field \(key)).")
@@ -42,7 +43,7 @@ extension CKRecord {
     store(recordValue, forKey: key)
   }
 
-  /// The values of several fields; `NSNull` for one that has none.
+  /// Returns the values of several fields; `NSNull` for a field without a value.
   public func dictionaryWithValues(forKeys keys: [FieldKey]) -> [FieldKey: Any] {
     Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }) { first, _ in first }
   }
@@ -52,10 +53,11 @@ extension CKRecord {
     for (key, value) in keyedValues { setValue(value is NSNull ? nil : value, forKey: key) }
   }
 
-  /// The names of the fields that have a value, in alphabetical order.
+  /// Returns the names of the fields that have a value, in alphabetical order.
   public func allKeys() -> [FieldKey] { keys(encrypted: false) }
 
-  /// The names of the fields that were set or cleared since the record was made, fetched or saved.
+  /// Returns the names of the fields that were set or cleared since the record was made, fetched or saved, in
+  /// alphabetical order.
   public func changedKeys() -> [FieldKey] { changedKeys(encrypted: false) }
 
   private func storedField(_ key: FieldKey) -> StoredField? { storedField(key, encrypted: false) }
@@ -65,14 +67,14 @@ extension CKRecord {
   }
 }
 
-// MARK: - Fields of either kind
+// MARK: - Plain and encrypted fields
 
 extension CKRecord {
   func keys(encrypted: Bool) -> [FieldKey] {
     state.withLock { $0.fields.filter { $0.value.isEncrypted == encrypted }.keys.sorted() }
   }
 
-  /// A cleared field is of the kind that it was.
+  /// Returns the changed keys of one kind. A cleared field keeps the kind it had.
   func changedKeys(encrypted: Bool) -> [FieldKey] {
     state.withLock { state in
       let keys = state.changedKeys.filter { key in

@@ -1,9 +1,9 @@
 internal import Synchronization
 
 extension CKRecord {
-  /// The record that an answer holds.
+  /// Makes a record from a reply.
   ///
-  /// - Parameter zoneID: The zone of the request, which answers may leave out.
+  /// - Parameter zoneID: The zone of the request, which replies may omit.
   package convenience init(wire: WireRecord, zoneID: CKRecordZoneID) {
     self.init(
       recordType: wire.recordType ?? "",
@@ -12,36 +12,36 @@ extension CKRecord {
     )
   }
 
-  /// The record that an answer holds, as a share where it is one.
+  /// Returns the record in a reply, as a `CKShare` if it is a share.
   package static func received(_ wire: WireRecord, zoneID: CKRecordZoneID) -> CKRecord {
     wire.recordType == SystemType.share ? CKShare(received: wire, zoneID: zoneID) : CKRecord(wire: wire, zoneID: zoneID)
   }
 
-  /// Everything that can change, as it is now.
+  /// A copy of the mutable state.
   var snapshot: RecordState {
     var snapshot = state.withLock { $0 }
-    // Participants are objects, which go on changing.
+    // Participants are mutable objects, so they are copied.
     snapshot.sharing = snapshot.sharing?.copied()
     return snapshot
   }
 
-  /// Takes over what the server made of a save; edits made since `sent` stay pending.
+  /// Applies the server's reply to a save. Edits made since `sent` stay pending.
   func accept(_ saved: WireRecord, sent: RecordState) {
     var server = RecordState(wire: saved, zoneID: recordID.zoneID, known: sent.fields)
-    // A sparse answer, known by its missing type, says nothing about fields: what was sent is what the server has.
+    // A reply without a record type is sparse and has no fields: the server now has the fields that were sent.
     if saved.recordType == nil { (server.fields, server.ancestor) = (sent.fields, sent.fields) }
     state.withLock { $0 = $0.accepting(server, sent: sent) }
   }
 
-  /// All fields as the wire spells them.
+  /// Returns the encoding of all fields.
   ///
-  /// - Throws: `CKError.invalidArguments` for a value that the wire cannot carry.
+  /// - Throws: `CKError.invalidArguments` for a value that cannot be encoded.
   package func wireFields() throws(CKError) -> [String: FieldValue] {
     let state = state.withLock { $0 }
     return try state.wireFields(keys: Array(state.fields.keys), zoneID: recordID.zoneID)
   }
 
-  /// The record as the server last had it, as far as this instance knows: the common ancestor of a conflict.
+  /// The last version from the server that this instance knows: the common ancestor in a conflict.
   var ancestorRecord: CKRecord? {
     let state = state.withLock { $0 }
     guard let fields = state.ancestor else { return nil }
@@ -54,16 +54,16 @@ extension CKRecord {
 }
 
 extension RecordState {
-  /// The named fields that have a value, as the wire spells them.
+  /// Returns the encoding of those of the named fields that have a value.
   func wireFields(keys: [String], zoneID: CKRecordZoneID) throws(CKError) -> [String: FieldValue] {
     var result = [String: FieldValue](minimumCapacity: keys.count)
-    var unspelled: [String] = []
+    var unencoded: [String] = []
     for key in keys {
       guard let field = fields[key] else { continue }
-      if let wire = field.wire { result[key] = wire } else { unspelled.append(key) }
+      if let wire = field.wire { result[key] = wire } else { unencoded.append(key) }
     }
-    // In order, so that of several that the wire cannot carry always the same one is told.
-    for key in unspelled.sorted() { result[key] = try fields[key]?.wireValue(key: key, zoneID: zoneID) }
+    // Sorted, so that the error always names the same one of several invalid fields.
+    for key in unencoded.sorted() { result[key] = try fields[key]?.wireValue(key: key, zoneID: zoneID) }
     return result
   }
 }

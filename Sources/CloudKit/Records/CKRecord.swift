@@ -1,20 +1,20 @@
 public import Foundation
 internal import Synchronization
 
-/// One record: named fields with values, an identity, and what the server keeps about it.
+/// A record: named fields with values, an identifier, and the server's metadata.
 ///
-/// A record is a class, as Apple's is: a save brings the instance that was saved up to date. Edits are noted key by key,
-/// so that a save sends what changed and nothing else; setting nil clears a field on the server too.
+/// A record is a class, as in Apple's framework: a save updates the saved instance. Edits are tracked by key, so that a
+/// save sends only the changes. Setting nil also clears a field on the server.
 ///
-/// A subclass, as tests make them, can stand its own system values in; a save sends those of the record that it is below.
+/// A subclass, for example in tests, can override the system values. A save uses the values of the underlying record.
 ///
-/// `@unchecked Sendable`: everything that changes lies behind one lock, and what is handed out of it is immutable.
+/// `@unchecked Sendable`: all mutable state is behind one lock, and the values it returns are immutable.
 open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-  /// A record's identity.
+  /// A record's identifier.
   public typealias ID = CKRecordID
-  /// A pointer to another record.
+  /// A reference to another record.
   public typealias Reference = CKReference
-  /// What the deletion of a reference's target does.
+  /// The effect on a record when the target of its reference is deleted.
   public typealias ReferenceAction = CKReferenceAction
   /// The name of a record type.
   public typealias RecordType = String
@@ -25,7 +25,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   private let identity: CKRecordID
   let state: Mutex<RecordState>
 
-  /// Makes a new record. Nothing is on the server before it is saved.
+  /// Makes a new record with a random name in the default zone. It is not on the server until it is saved.
   public init(recordType: RecordType) {
     type = recordType
     identity = CKRecordID()
@@ -37,7 +37,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     self.init(recordType: recordType, recordID: CKRecordID(zoneID: zoneID))
   }
 
-  /// Makes a new record under a name of its own.
+  /// Makes a new record with an identifier.
   public init(recordType: RecordType, recordID: CKRecordID) {
     type = recordType
     identity = recordID
@@ -50,7 +50,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     self.state = Mutex(state)
   }
 
-  /// Reads an archived record: a whole one, or the system fields alone. Nil where its type or identity is missing.
+  /// Reads an archived record: a complete one, or only the system fields. Nil if the type or the identifier is missing.
   public required init?(coder: NSCoder) {
     (coder as? NSKeyedUnarchiver)?.returnErrors()
     guard
@@ -64,15 +64,16 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     self.state = Mutex(state)
   }
 
-  /// Archives the whole record, edits included.
+  /// Archives the complete record, including edits.
   open func encode(with coder: NSCoder) {
     encodeSystemFields(with: coder)
     state.withLock { $0 }.encodeFields(with: coder)
   }
 
-  /// Archives what is needed to save a later version of this record: identity, type, change tag, dates, users, parent.
+  /// Archives the system fields needed to save a later version of this record: identifier, type, change tag, dates,
+  /// users, parent and share.
   ///
-  /// Keep it beside a model of your own. `init(coder:)` makes a record without fields of it.
+  /// Store it with your own model. `init(coder:)` makes a record without fields from it.
   open func encodeSystemFields(with coder: NSCoder) {
     coder.encode(NSString(string: recordType), forKey: RecordState.ArchiveKey.recordType)
     coder.encode(recordID, forKey: RecordState.ArchiveKey.recordID)
@@ -82,17 +83,17 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
 
-  /// A record of its own with the same fields, edits and system values.
+  /// Returns an independent record with the same fields, edits and system values.
   open func copy(with zone: NSZone? = nil) -> Any {
     instance(holding: state.withLock { $0 })
   }
 
-  /// A record of the same class and identity.
+  /// Returns a record with another state and the same type and identifier. Subclasses return their own class.
   func instance(holding state: RecordState) -> CKRecord {
     CKRecord(recordType: recordType, recordID: recordID, state: state)
   }
 
-  /// Type, name, zone and the names of the fields; never their values, which are private to the user.
+  /// The type, name, zone and field names; never field values, which are private to the user.
   public override var description: String {
     "<CKRecord \(recordType) \(recordID.recordName) in \(recordID.zoneID.zoneName), fields: \(allKeys())>"
   }
@@ -101,28 +102,28 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
 
   /// The record's type, which never changes.
   open var recordType: RecordType { type }
-  /// The record's identity, which never changes.
+  /// The record's identifier, which never changes.
   open var recordID: CKRecordID { identity }
-  /// Which version this is: changes with every save on the server. Nil for a record that was never saved.
+  /// The version of the record on the server, which changes with every save. Nil for a record that was never saved.
   open var recordChangeTag: String? { state.withLock { $0.changeTag } }
-  /// When the server first saved the record.
+  /// The date of the record's first save on the server.
   open var creationDate: Date? { state.withLock { $0.created?.date } }
-  /// When the server last saved the record.
+  /// The date of the record's last save on the server.
   open var modificationDate: Date? { state.withLock { $0.modified?.date } }
-  /// Who created the record.
+  /// The user who created the record.
   open var creatorUserRecordID: CKRecordID? { state.withLock { $0.created?.userRecordID } }
-  /// Who saved the record last.
+  /// The user who last saved the record.
   open var lastModifiedUserRecordID: CKRecordID? { state.withLock { $0.modified?.userRecordID } }
-  /// The share of the hierarchy that this record is the root of.
+  /// The share whose root is this record; nil if it is not the root of a share.
   open var share: CKReference? { state.withLock { $0.share } }
 
-  /// The record that this one belongs to when it is shared; in the same zone. Its action is always `none`. Setting nil takes
-  /// the record out from under its parent with the next save.
+  /// The parent record in a shared hierarchy, in the same zone. Its action is always `none`. Setting nil removes the
+  /// record from its parent with the next save.
   open var parent: CKReference? {
     get { state.withLock { $0.parent } }
     set {
       state.withLock { state in
-        // The same again is no change: apps set it, or nil, before every save.
+        // Setting the same parent is not a change: apps set it, or nil, before every save.
         guard newValue?.recordID != state.parent?.recordID else { return }
         state.parent = newValue.map { CKReference(recordID: $0.recordID, action: .none) }
         state.parentChanged = true
@@ -132,37 +133,37 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
 }
 
 extension CKRecord {
-  /// Puts this record under another one, or under none.
+  /// Sets the parent record, or removes it if nil.
   public func setParent(_ parentRecord: CKRecord?) { setParent(parentRecord?.recordID) }
 
-  /// Puts this record under another one, or under none.
+  /// Sets the parent record, or removes it if nil.
   public func setParent(_ parentRecordID: CKRecordID?) {
     parent = parentRecordID.map { CKReference(recordID: $0, action: .none) }
   }
 
-  /// Names of fields that the system keeps, as predicates and sort descriptors use them.
+  /// The names of system fields, for predicates and sort descriptors.
   public enum SystemFieldKey {
     /// The record's name.
     public static let recordID = "recordID"
-    /// The parent in a shared hierarchy.
+    /// The parent record in a shared hierarchy.
     public static let parent = "parent"
     /// The share.
     public static let share = "share"
-    /// Who created the record.
+    /// The user who created the record.
     public static let creatorUserRecordID = "creatorUserRecordID"
-    /// When the record was created.
+    /// The date when the record was created.
     public static let creationDate = "creationDate"
-    /// Who saved the record last.
+    /// The user who last saved the record.
     public static let lastModifiedUserRecordID = "lastModifiedUserRecordID"
-    /// When the record was saved last.
+    /// The date when the record was last saved.
     public static let modificationDate = "modificationDate"
   }
 
-  /// Record types that every container has.
+  /// The record types that every container has.
   public enum SystemType {
-    /// One record for each user; cannot be queried.
+    /// The type of user records, one for each user. They cannot be queried.
     public static let userRecord = "Users"
-    /// A share.
+    /// The type of shares.
     public static let share = "cloudkit.share"
   }
 }

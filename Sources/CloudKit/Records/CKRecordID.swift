@@ -1,22 +1,22 @@
 public import Foundation
 
-/// A record's identity: its name and its zone. Compared by value.
+/// The identifier of a record: its name and its zone. Compared by value.
 ///
-/// Use it by its name `CKRecord.ID`. A name is unique within its zone, across record types. CloudKit takes up to 255
-/// ASCII characters that do not begin with an underscore; the server checks that, not this class.
+/// Use it by its name `CKRecord.ID`. A name is unique within its zone, across record types. CloudKit accepts up to 255
+/// ASCII characters that do not start with an underscore; the server checks this, this class does not.
 public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
   /// The record's name.
   public let recordName: String
-  /// The zone that the record lies in.
+  /// The record's zone.
   public let zoneID: CKRecordZoneID
 
-  /// Names a record. Without a name it gets a new UUID, without a zone it lies in the default zone.
+  /// Makes an identifier. The default is a new UUID in the default zone.
   public init(recordName: String = UUID().uuidString, zoneID: CKRecordZoneID = .default) {
     self.recordName = recordName
     self.zoneID = zoneID
   }
 
-  /// Reads an archived identifier; nil where its name or zone is missing.
+  /// Reads an archived identifier; nil if its name or zone is missing.
   public init?(coder: NSCoder) {
     guard
       let recordName = coder.string(forKey: ArchiveKey.recordName),
@@ -34,7 +34,7 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
-  /// The identifier itself, which never changes.
+  /// Returns this identifier, which is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
   /// Whether the other object names the same record.
@@ -43,7 +43,7 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
     return recordName == other.recordName && zoneID.isEqual(other.zoneID)
   }
 
-  /// Equal for equal identifiers.
+  /// A hash value that is the same for equal identifiers.
   public override var hash: Int {
     var hasher = Hasher()
     hasher.combine(recordName)
@@ -51,7 +51,7 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
     return hasher.finalize()
   }
 
-  /// Name and zone.
+  /// The name and zone.
   public override var description: String { "<CKRecordID \(recordName) in \(zoneID.zoneName):\(zoneID.ownerName)>" }
 
   private enum ArchiveKey {

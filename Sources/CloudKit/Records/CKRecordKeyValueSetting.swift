@@ -1,47 +1,48 @@
-/// What holds values under the names of fields: a record, and its encrypted values.
+/// An object with values for field names: a record, or its encrypted values.
 public protocol CKRecordKeyValueSetting: AnyObject {
-  /// The value of a field; nil where it has none. Setting nil clears the field.
+  /// The value of a field; nil if it has none. Setting nil clears the field.
   subscript(key: CKRecord.FieldKey) -> (any CKRecordValue)? { get set }
-  /// The names of the fields that have a value, in alphabetical order.
+  /// Returns the names of the fields that have a value, in alphabetical order.
   func allKeys() -> [CKRecord.FieldKey]
-  /// The names of the fields that were set or cleared since the record was made, fetched or saved.
+  /// Returns the names of the fields that were set or cleared since the record was made, fetched or saved.
   func changedKeys() -> [CKRecord.FieldKey]
 }
 
 extension CKRecordKeyValueSetting {
-  /// The value of a field that is known only as a record value.
+  /// The value of a field, for values with the static type `any CKRecordValueProtocol`.
   @_disfavoredOverload
   public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
     get { self[key] as (any CKRecordValue)? }
     set { self[key] = newValue.flatMap { StoredField($0).value } }
   }
 
-  /// The value of a field as a type that the context asks for: nil where the value does not fit it.
+  /// The value of a field as a specific type; nil if the value cannot be cast to it.
   @_disfavoredOverload
   public subscript<Value: CKRecordValueProtocol>(key: CKRecord.FieldKey) -> Value? {
     get { (self[key] as (any CKRecordValue)?) as? Value }
     set { self[key] = newValue.flatMap { StoredField($0).value } }
   }
 
-  /// The value of a field.
+  /// Returns the value of a field.
   public func object(forKey key: CKRecord.FieldKey) -> (any CKRecordValue)? { self[key] }
 
-  /// Sets or, with nil, clears a field.
+  /// Sets a field, or clears it if nil.
   public func setObject(_ object: (any CKRecordValue)?, forKey key: CKRecord.FieldKey) { self[key] = object }
 }
 
-/// The fields of a record, or of its encrypted values, one after another.
+/// An iterator over the fields of a record or its encrypted values.
 public struct CKRecordKeyValueIterator: IteratorProtocol {
   private let values: any CKRecordKeyValueSetting
   private var keys: ArraySlice<CKRecord.FieldKey>
 
-  /// Begins with the first field, in alphabetical order. Fields that are set later are not among them.
+  /// Makes an iterator that starts at the first field in alphabetical order. It does not include fields that are set
+  /// later.
   public init(_ record: any CKRecordKeyValueSetting) {
     values = record
     keys = record.allKeys()[...]
   }
 
-  /// The next field that has a value.
+  /// Returns the next field that has a value.
   public mutating func next() -> (CKRecord.FieldKey, any CKRecordValueProtocol)? {
     while let key = keys.popFirst() {
       if let value: any CKRecordValue = values[key] { return (key, value) }
@@ -51,17 +52,17 @@ public struct CKRecordKeyValueIterator: IteratorProtocol {
 }
 
 extension CKRecord: CKRecordKeyValueSetting, Sequence {
-  /// The names and values of the record's fields.
+  /// Makes an iterator over the names and values of the record's fields.
   public func makeIterator() -> CKRecordKeyValueIterator { CKRecordKeyValueIterator(self) }
 }
 
 // MARK: - Encrypted values
 
 extension CKRecord {
-  /// The fields that CloudKit encrypts, which the schema has to declare so. A query cannot ask for them.
+  /// The fields that CloudKit encrypts. The schema must declare them as encrypted, and queries cannot use them.
   ///
-  /// On the web the server encrypts and decrypts them for a signed-in user, in the private and shared databases; a
-  /// server-to-server key, which reaches the public database alone, has none.
+  /// With Web Services, the server encrypts and decrypts them for a signed-in user in the private and shared databases.
+  /// A server-to-server key has none, because it can access only the public database.
   public var encryptedValues: any CKRecordKeyValueSetting { EncryptedValues(record: self) }
 }
 

@@ -1,12 +1,13 @@
 public import Foundation
 
-/// A value that a field of a record can hold, in Swift's spelling or Foundation's.
+/// A value that a record's field can hold, as a Swift or a Foundation type.
 public protocol CKRecordValueProtocol {}
 
-/// A value that a field of a record can hold, as `CKRecord` hands it out.
+/// A value that a record's field can hold, as `CKRecord` returns it.
 ///
-/// A record keeps Foundation's classes (`NSNumber`, `NSString`, `NSDate`, `NSData`, `NSArray`), as Apple's does. Reading
-/// casts to whatever the number fits: `record["age"] as? Int`, `as? Int64`, `as? Double` and, for 0 and 1, `as? Bool`.
+/// A record stores Foundation classes (`NSNumber`, `NSString`, `NSDate`, `NSData`, `NSArray`), as Apple's framework
+/// does. A number can be cast to any type it fits: `record["age"] as? Int`, `as? Int64`, `as? Double` and, for 0 and 1,
+/// `as? Bool`.
 public protocol CKRecordValue: CKRecordValueProtocol {}
 
 extension NSString: CKRecordValue {}

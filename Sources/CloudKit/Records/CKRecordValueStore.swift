@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// The fields of a record in an archive of Apple's, under the class name that they have there. Nothing writes it.
+/// The fields of a record in Apple's archives, under the class name used there. It is only read, never written.
 final class CKRecordValueStore: NSObject, NSSecureCoding {
   let values: [String: StoredField]
-  /// What the server had where a field was changed since.
+  /// The server's values of fields that were changed since.
   let originals: [String: StoredField]
   let changedKeys: Set<String>
 
@@ -29,7 +29,7 @@ final class CKRecordValueStore: NSObject, NSSecureCoding {
 }
 
 extension StoredField {
-  /// Takes over a value out of an archive; nil for what no field can hold.
+  /// Makes a field from an archived value; nil for a value that no field can hold.
   init?(archived object: NSObject, isEncrypted: Bool = false) {
     let elements = (object as? NSArray).map { Array($0) } ?? [object]
     guard elements.allSatisfy({ $0 is any CKRecordValue && !($0 is NSArray) }), let value = object as? any CKRecordValue

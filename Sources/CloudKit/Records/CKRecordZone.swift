@@ -1,59 +1,60 @@
 public import Foundation
 
-/// A part of a database whose records are saved, shared and followed together.
+/// A part of a database. The records of a zone can be saved atomically, shared and fetched by changes.
 public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
-  /// A zone's identity.
+  /// A zone's identifier.
   public typealias ID = CKRecordZoneID
 
-  /// What a zone can do.
+  /// The capabilities of a zone.
   public struct Capabilities: OptionSet, Sendable {
-    /// The bits.
+    /// The raw bits.
     public let rawValue: UInt
     /// Makes a set of capabilities from its bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// The zone has a change feed.
     public static let fetchChanges = Capabilities(rawValue: 1 << 0)
-    /// Several changes can be saved as one: all of them or none.
+    /// Several changes can be saved atomically: all of them or none.
     public static let atomic = Capabilities(rawValue: 1 << 1)
-    /// Its records can be shared.
+    /// The zone's records can be shared.
     public static let sharing = Capabilities(rawValue: 1 << 2)
     /// The zone can be shared as a whole.
     public static let zoneWideSharing = Capabilities(rawValue: 1 << 3)
   }
 
-  /// The zone's identity.
+  /// The zone's identifier.
   public let zoneID: CKRecordZoneID
 
-  /// What the zone can do: a default zone nothing special, a zone of one's own everything.
+  /// The capabilities of the zone: none for a default zone, all for a custom zone.
   public var capabilities: Capabilities {
     zoneID.isDefault ? [] : [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
   }
 
-  /// Always nil: Web Services name no share with a zone. Fetch the record `CKRecordNameZoneWideShare` of the zone instead.
+  /// Always nil, because Web Services do not report a zone's share. Fetch the zone's record `CKRecordNameZoneWideShare`
+  /// instead.
   public var share: CKRecord.Reference? { nil }
 
-  /// Makes a zone of the current user's. It exists once it is saved.
+  /// Makes a zone of the current user. It does not exist on the server until it is saved.
   public convenience init(zoneName: String) { self.init(zoneID: CKRecordZoneID(zoneName: zoneName)) }
 
-  /// Makes a zone. It exists once it is saved.
+  /// Makes a zone. It does not exist on the server until it is saved.
   public init(zoneID: CKRecordZoneID) { self.zoneID = zoneID }
 
-  /// The default zone.
+  /// Returns the default zone.
   public class func `default`() -> CKRecordZone { CKRecordZone(zoneID: .default) }
 
-  /// Reads an archived zone; nil where its identity is missing.
+  /// Reads an archived zone; nil if its identifier is missing.
   public init?(coder: NSCoder) {
     guard let zoneID = coder.object(CKRecordZoneID.self, forKey: "ZoneID") else { return nil }
     self.zoneID = zoneID
   }
 
-  /// Archives the identity.
+  /// Archives the identifier.
   public func encode(with coder: NSCoder) { coder.encode(zoneID, forKey: "ZoneID") }
 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
-  /// The zone itself, which never changes.
+  /// Returns this zone, which is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }
   /// The zone's name and owner.
   public override var description: String { "<CKRecordZone \(zoneID.zoneName):\(zoneID.ownerName)>" }

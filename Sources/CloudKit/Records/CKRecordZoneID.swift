@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The name that stands for the signed-in user wherever an owner is named.
+/// The owner name that stands for the signed-in user.
 public let CKCurrentUserDefaultName = "__defaultOwner__"
 
 /// The older name of `CKCurrentUserDefaultName`.
@@ -9,9 +9,9 @@ public let CKOwnerDefaultName = CKCurrentUserDefaultName
 /// The same as `CKRecordZone.ID.defaultZoneName`.
 public let CKRecordZoneDefaultName = CKRecordZoneID.defaultZoneName
 
-/// A zone's identity: its name and its owner. Compared by value.
+/// The identifier of a zone: its name and its owner. Compared by value.
 ///
-/// Use it by its name `CKRecordZone.ID`. It is a top-level class because keyed archives refuse nested ones on Linux.
+/// Use it by its name `CKRecordZone.ID`. It is a top-level class because keyed archives reject nested classes on Linux.
 public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable {
   /// The name of the zone that every database has.
   public static let defaultZoneName = WireZoneID.defaultZoneName
@@ -23,7 +23,7 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
   /// The owner's user record name; `CKCurrentUserDefaultName` for the signed-in user.
   public let ownerName: String
 
-  /// Names a zone. Without an owner it is the current user's.
+  /// Makes an identifier. The default owner is the current user.
   public init(
     zoneName: String = CKRecordZoneID.defaultZoneName,
     ownerName: String = CKCurrentUserDefaultName
@@ -32,7 +32,7 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
     self.ownerName = ownerName
   }
 
-  /// Reads an archived identifier; nil where its name is missing.
+  /// Reads an archived identifier; nil if its name is missing.
   public init?(coder: NSCoder) {
     guard let zoneName = coder.string(forKey: ArchiveKey.zoneName) else { return nil }
     self.zoneName = zoneName
@@ -47,7 +47,7 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
-  /// The identifier itself, which never changes.
+  /// Returns this identifier, which is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
   /// Whether the other object names the same zone.
@@ -56,7 +56,7 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
     return zoneName == other.zoneName && ownerName == other.ownerName
   }
 
-  /// Equal for equal identifiers.
+  /// A hash value that is the same for equal identifiers.
   public override var hash: Int {
     var hasher = Hasher()
     hasher.combine(zoneName)
@@ -64,27 +64,28 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
     return hasher.finalize()
   }
 
-  /// Name and owner.
+  /// The name and owner.
   public override var description: String { "<CKRecordZoneID \(zoneName):\(ownerName)>" }
 
   private enum ArchiveKey {
-    // Apple's archives have these names, in this capitalisation.
+    // The key names of Apple's archives, with this capitalisation.
     static let zoneName = "ZoneName"
     static let ownerName = "ownerName"
   }
 }
 
 extension CKRecordZoneID {
-  /// The zone that an answer names.
+  /// Makes the identifier of a zone in a reply.
   ///
-  /// - Parameter scope: In the public and private databases every zone is the current user's, whom answers call by the
-  ///   real name and the framework by `CKCurrentUserDefaultName`; in the shared database the owner tells zones apart.
+  /// - Parameter scope: The database. In the public and private databases every zone belongs to the current user, so
+  ///   the owner is `CKCurrentUserDefaultName` instead of the real name in the reply. In the shared database zones keep
+  ///   their owner.
   package convenience init(wire: WireZoneID, in scope: CKDatabase.Scope) {
     let owner = scope == .shared ? wire.ownerRecordName : nil
     self.init(zoneName: wire.zoneName, ownerName: owner ?? CKCurrentUserDefaultName)
   }
 
-  /// The zone as requests name it: the placeholder for the current user is never sent.
+  /// The zone's encoding in requests. The placeholder for the current user is never sent.
   package var wire: WireZoneID {
     WireZoneID(zoneName: zoneName, ownerRecordName: ownerName == CKCurrentUserDefaultName ? nil : ownerName)
   }

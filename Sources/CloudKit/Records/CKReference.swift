@@ -1,34 +1,34 @@
 public import Foundation
 
-/// What happens to a record when the one that it refers to is deleted.
+/// The effect on a record when the target of its reference is deleted.
 public enum CKReferenceAction: UInt, Sendable {
-  /// Nothing: the reference dangles.
+  /// No effect. The reference then has no target.
   case none = 0
   /// The referring record is deleted too. At most 750 records may refer to one target this way.
   case deleteSelf = 1
 }
 
-/// A pointer from a field of one record to another record of the same zone. Compared by value.
+/// A reference from a field of one record to another record of the same zone. Compared by value.
 ///
 /// Use it by its name `CKRecord.Reference`.
 public final class CKReference: NSObject, NSSecureCoding, NSCopying, CKRecordValue, Sendable {
-  /// The record that is referred to.
+  /// The ID of the target record.
   public let recordID: CKRecordID
-  /// What its deletion does to the referring record.
+  /// The effect on the referring record when the target is deleted.
   public let action: CKReferenceAction
 
-  /// The action in the wire's words: the server knows `VALIDATE`, which the framework's enumeration lacks and which must
-  /// not be lost when the reference is written back.
+  /// The action in its wire encoding. The server also has `VALIDATE`, which Apple's enum lacks and which must be kept
+  /// when the reference is written back.
   let wireAction: String
 
-  /// Refers to a record by its identifier.
+  /// Makes a reference to a record by its ID.
   public init(recordID: CKRecordID, action: CKReferenceAction) {
     self.recordID = recordID
     self.action = action
     wireAction = action == .deleteSelf ? "DELETE_SELF" : "NONE"
   }
 
-  /// Refers to a record.
+  /// Makes a reference to a record.
   public convenience init(record: CKRecord, action: CKReferenceAction) {
     self.init(recordID: record.recordID, action: action)
   }
@@ -39,7 +39,7 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, CKRecordVal
     action = wireAction == "DELETE_SELF" ? .deleteSelf : .none
   }
 
-  /// Reads an archived reference; nil where its target is missing.
+  /// Reads an archived reference; nil if its target is missing.
   public init?(coder: NSCoder) {
     guard let recordID = coder.object(CKRecordID.self, forKey: ArchiveKey.recordID) else { return nil }
     let action = CKReferenceAction(rawValue: UInt(bitPattern: coder.decodeInteger(forKey: ArchiveKey.action))) ?? .none
@@ -57,16 +57,16 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, CKRecordVal
 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
-  /// The reference itself, which never changes.
+  /// Returns this reference, which is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
-  /// Whether the other object refers to the same record with the same action.
+  /// Whether the other object is a reference to the same record with the same action.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? CKReference else { return false }
     return recordID.isEqual(other.recordID) && wireAction == other.wireAction
   }
 
-  /// Equal for equal references.
+  /// A hash value that is the same for equal references.
   public override var hash: Int {
     var hasher = Hasher()
     hasher.combine(recordID)
@@ -77,7 +77,7 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, CKRecordVal
   /// The target's name and zone.
   public override var description: String { "<CKReference to \(recordID)>" }
 
-  /// The first two are Apple's.
+  /// The archive keys. The first two are Apple's.
   private enum ArchiveKey {
     static let recordID = "recordID"
     static let action = "referenceAction"
@@ -86,9 +86,9 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, CKRecordVal
 }
 
 extension CKReference {
-  /// The reference that an answer spells.
+  /// Makes a reference from its wire encoding.
   ///
-  /// - Parameter zoneID: The referring record's zone, which the wire leaves out, or names with its owner's real name.
+  /// - Parameter zoneID: The referring record's zone, which the encoding omits or names with its owner's real name.
   convenience init(wire: WireReference, zoneID: CKRecordZoneID) {
     var target = zoneID
     if let named = wire.zoneID, named.zoneName != zoneID.zoneName || named.owner(in: zoneID) != zoneID.ownerName {
@@ -97,7 +97,7 @@ extension CKReference {
     self.init(recordID: CKRecordID(recordName: wire.recordName, zoneID: target), wireAction: wire.action ?? "NONE")
   }
 
-  /// The reference as requests spell it: with a zone only where it is not the referring record's.
+  /// Returns the wire encoding, with a zone only if it is not the referring record's.
   func wire(from zoneID: CKRecordZoneID) -> WireReference {
     WireReference(
       recordName: recordID.recordName,
@@ -108,7 +108,8 @@ extension CKReference {
 }
 
 extension WireZoneID {
-  /// References stay within one owner's zones, and a referring record of the current user's has the placeholder.
+  /// Returns the owner. References stay within the zones of one owner, and the current user's zones use the
+  /// placeholder.
   fileprivate func owner(in zoneID: CKRecordZoneID) -> String {
     zoneID.ownerName == CKCurrentUserDefaultName ? CKCurrentUserDefaultName : ownerRecordName ?? zoneID.ownerName
   }

@@ -4,11 +4,11 @@ public import Foundation
 public typealias CLLocationDistance = Double
 /// An angle in degrees.
 public typealias CLLocationDegrees = Double
-/// An accuracy in metres; negative where the value that it qualifies is not known.
+/// An accuracy in metres; negative if the value it qualifies is unknown.
 public typealias CLLocationAccuracy = Double
-/// A speed in metres a second; negative where not known.
+/// A speed in metres per second; negative if unknown.
 public typealias CLLocationSpeed = Double
-/// A direction in degrees from north; negative where not known.
+/// A direction in degrees from north; negative if unknown.
 public typealias CLLocationDirection = Double
 
 /// A point on the earth, in degrees.
@@ -18,7 +18,7 @@ public struct CLLocationCoordinate2D: Hashable, Sendable {
   /// Degrees east of Greenwich.
   public var longitude: CLLocationDegrees
 
-  /// The point where the equator meets the meridian of Greenwich.
+  /// Makes the point 0°, 0°.
   public init() { self.init(latitude: 0, longitude: 0) }
 
   /// Makes a point.
@@ -28,24 +28,24 @@ public struct CLLocationCoordinate2D: Hashable, Sendable {
   }
 }
 
-/// A place that a record's field can hold. Linux has no framework that declares it.
+/// A geographic location that a record's field can hold. Linux has no framework that declares this type.
 public final class CLLocation: NSObject, NSSecureCoding, NSCopying, CKRecordValue, Sendable {
-  /// Where.
+  /// The coordinate.
   public let coordinate: CLLocationCoordinate2D
-  /// Metres above the sea; of no meaning where `verticalAccuracy` is negative.
+  /// The altitude in metres above sea level; meaningless if `verticalAccuracy` is negative.
   public let altitude: CLLocationDistance
   /// The radius of uncertainty, in metres.
   public let horizontalAccuracy: CLLocationAccuracy
-  /// How far the altitude may be off, in metres; negative where the altitude is not known.
+  /// The accuracy of the altitude, in metres; negative if the altitude is unknown.
   public let verticalAccuracy: CLLocationAccuracy
-  /// Degrees from north; negative where not known.
+  /// The direction of travel in degrees from north; negative if unknown.
   public let course: CLLocationDirection
-  /// Metres a second; negative where not known.
+  /// The speed in metres per second; negative if unknown.
   public let speed: CLLocationSpeed
-  /// When.
+  /// The time of the location.
   public let timestamp: Date
 
-  /// Makes a place, now, without altitude.
+  /// Makes a location with the current time and without an altitude.
   public convenience init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
     self.init(
       coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude),
@@ -56,7 +56,7 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, CKRecordValu
     )
   }
 
-  /// Makes a place with an altitude.
+  /// Makes a location with an altitude.
   public convenience init(
     coordinate: CLLocationCoordinate2D,
     altitude: CLLocationDistance,
@@ -75,7 +75,7 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, CKRecordValu
     )
   }
 
-  /// Makes a place with all its values.
+  /// Makes a location from all its values.
   public init(
     coordinate: CLLocationCoordinate2D,
     altitude: CLLocationDistance,
@@ -94,7 +94,8 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, CKRecordValu
     self.timestamp = timestamp
   }
 
-  /// The distance to another place along the earth's surface, in metres, on a sphere of 6,371,009 m radius.
+  /// Returns the distance to another location along the earth's surface, in metres, on a sphere with a radius of
+  /// 6,371,009 m.
   public func distance(from location: CLLocation) -> CLLocationDistance {
     let (a, b) = (coordinate.radians, location.coordinate.radians)
     let (latitude, longitude) = (sin((b.latitude - a.latitude) / 2), sin((b.longitude - a.longitude) / 2))
@@ -102,7 +103,7 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, CKRecordValu
     return 2 * 6_371_009 * asin(min(1, haversine.squareRoot()))
   }
 
-  /// Reads an archived place.
+  /// Reads an archived location.
   public convenience init?(coder: NSCoder) {
     func value(_ key: String) -> Double { coder.decodeDouble(forKey: ArchiveKey.prefix + key) }
     self.init(
@@ -132,7 +133,7 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, CKRecordValu
     encode(timestamp.timeIntervalSinceReferenceDate, ArchiveKey.timestamp)
   }
 
-  /// The names of Apple's archives.
+  /// The keys of Apple's archives.
   private enum ArchiveKey {
     static let prefix = "kCLLocationCodingKey"
     static let latitude = "CoordinateLatitude"
@@ -147,14 +148,14 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, CKRecordValu
 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
-  /// The place itself, which never changes.
+  /// Returns this location, which is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }
   /// The coordinate.
   public override var description: String { "<CLLocation \(coordinate.latitude), \(coordinate.longitude)>" }
 }
 
 extension CLLocation {
-  /// The place that an answer spells; what it leaves out is not known.
+  /// Makes a location from its wire encoding. Omitted values are unknown.
   convenience init(wire: WireLocation) {
     self.init(
       coordinate: CLLocationCoordinate2D(latitude: wire.latitude, longitude: wire.longitude),
@@ -167,7 +168,7 @@ extension CLLocation {
     )
   }
 
-  /// The place as requests spell it, without what is not known.
+  /// Returns the wire encoding, without unknown values.
   func wire(key: String) throws(CKError) -> WireLocation {
     var wire = WireLocation(latitude: coordinate.latitude, longitude: coordinate.longitude)
     wire.horizontalAccuracy = horizontalAccuracy >= 0 ? horizontalAccuracy : nil
@@ -178,7 +179,7 @@ extension CLLocation {
     wire.timestamp = Milliseconds.since1970(timestamp.timeIntervalSince1970)
     let numbers = [wire.latitude, wire.longitude, wire.horizontalAccuracy, wire.verticalAccuracy, wire.altitude]
     guard (numbers + [wire.course, wire.speed]).allSatisfy({ $0?.isFinite ?? true }) else {
-      throw .invalidArguments("the place in \(key) has a number that is not finite")
+      throw .invalidArguments("the location in \(key) has a number that is not finite")
     }
     return wire
   }

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension RecordState {
-  /// The names are those of Apple's archives where these have one.
+  /// The archive keys, with Apple's names where Apple has one.
   enum ArchiveKey {
     static let recordType = "RecordType"
     static let recordID = "RecordID"
@@ -20,7 +20,7 @@ extension RecordState {
     static let ancestor = "AncestorFields"
     static let changedKeys = "ChangedKeys"
     static let assetFiles = "AssetFiles"
-    /// Apple's, which are read and never written.
+    /// Keys of Apple's archives, which are read but never written.
     static let valueStore = "ValueStore"
     static let earlyValues = "RecordValues"
     static let hasUpdatedParent = "HasUpdatedParentReference"
@@ -40,8 +40,8 @@ extension RecordState {
     if parentChanged { coder.encode(true, forKey: ArchiveKey.parentChanged) }
   }
 
-  /// Fields as the wire had them are archived in its spelling, which loses nothing; edited ones as the objects they are,
-  /// each under a key of its own, since a damaged dictionary ends the process.
+  /// Archives the fields. Unedited fields are archived in their wire encoding, which loses nothing. Edited fields are
+  /// archived as objects, each with its own key, because a damaged dictionary terminates the process.
   func encodeFields(with coder: NSCoder) {
     let edited = fields.filter { $0.value.wire == nil }.mapValues(\.object)
     for (key, object) in edited { coder.encode(object, forKey: ArchiveKey.editedField + key) }
@@ -85,7 +85,7 @@ extension RecordState {
     }
   }
 
-  /// Takes the fields over that an archive of Apple's holds.
+  /// Takes the fields from one of Apple's archives.
   private mutating func take(_ store: CKRecordValueStore) {
     fields = store.values
     changedKeys = store.changedKeys
@@ -102,7 +102,7 @@ extension RecordState {
   }
 
   private static func json(_ value: some JSONWritable) -> NSData {
-    // What came off the wire, and names, can always be written.
+    // Values from the server and field names can always be encoded.
     guard let data = try? value.json() else { preconditionFailure("A record's fields could not be archived.") }
     return NSData(data: data)
   }

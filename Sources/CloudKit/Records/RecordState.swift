@@ -1,13 +1,14 @@
 internal import Foundation
 
-/// Everything about a record that can change.
+/// The mutable state of a record.
 struct RecordState: Sendable {
   var fields: [String: StoredField] = [:]
-  /// The fields as the server last had them, the common ancestor in a conflict; nil for a record never fetched or saved.
+  /// The server's last known fields, the common ancestor in a conflict; nil for a record that was never fetched or
+  /// saved.
   var ancestor: [String: StoredField]?
-  /// Set or cleared since then.
+  /// The fields that were set or cleared since then.
   var changedKeys: Set<String> = []
-  /// How often a field was set or cleared: tells whether anything was, since a copy was made.
+  /// The number of edits, to detect edits made since a copy was taken.
   var edits = 0
   var changeTag: String?
   var created: WireStamp?
@@ -15,12 +16,12 @@ struct RecordState: Sendable {
   var parent: CKReference?
   var parentChanged = false
   var share: CKReference?
-  /// What a share holds besides its fields; nil for any other record.
+  /// The state of a share besides its fields; nil for any other record.
   var sharing: ShareState?
 
   init() {}
 
-  /// - Parameter known: Fields that are here already; of those with the same value the objects are kept.
+  /// - Parameter known: Local fields. Objects of fields with an unchanged value are reused.
   init(wire: WireRecord, zoneID: CKRecordZoneID, known: [String: StoredField] = [:]) {
     if known.isEmpty {
       fields = wire.fields.mapValues { StoredField(wire: $0, zoneID: zoneID) }
@@ -43,9 +44,9 @@ struct RecordState: Sendable {
     noteOrigins(recordName: wire.recordName, zoneID: zoneID)
   }
 
-  /// This state after the server accepted `sent` and answered with `saved`.
+  /// Returns this state after the server accepted `sent` and replied with `saved`.
   ///
-  /// Fields edited while the request was under way keep their edit and stay changed.
+  /// Fields that were edited during the request keep their edit and stay changed.
   func accepting(_ saved: RecordState, sent: RecordState) -> RecordState {
     var result = saved
     result.edits = edits
@@ -67,10 +68,10 @@ struct RecordState: Sendable {
     return result
   }
 
-  /// This state after the record was read again: the server's, under the edits made here.
+  /// Returns this state after the record was fetched again: the server's state with the local edits.
   func refreshed(from server: RecordState) -> RecordState {
     var sent = self
-    // Nothing of it counts as sent.
+    // None of the local edits counts as sent.
     (sent.changedKeys, sent.edits) = ([], -1)
     var result = accepting(server, sent: sent)
     if parentChanged { (result.parent, result.parentChanged) = (parent, true) }

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension StoredField {
-  /// Reads a field off the wire.
+  /// Makes a field from its wire encoding.
   ///
   /// - Parameter zoneID: The zone of the record that the field belongs to.
   init(wire: FieldValue, zoneID: CKRecordZoneID) {
@@ -24,12 +24,12 @@ extension StoredField {
     }
   }
 
-  /// The field as the wire spells it.
+  /// Returns the wire encoding of the field.
   ///
   /// - Parameters:
-  ///   - key: The field's name, for the error.
+  ///   - key: The field's name, for the error message.
   ///   - zoneID: The zone of the record that the field belongs to.
-  /// - Throws: `CKError.invalidArguments` for what the wire cannot carry.
+  /// - Throws: `CKError.invalidArguments` for a value that cannot be encoded.
   func wireValue(key: String, zoneID: CKRecordZoneID) throws(CKError) -> FieldValue {
     if let wire { return wire }
     let value = try Self.wireValue(object, key: key, zoneID: zoneID)
@@ -53,7 +53,7 @@ extension StoredField {
       return .asset(wire)
     case let opaque as CKOpaqueValue: return opaque.wire
     case let array as NSArray: return try wireList(array, key: key, zoneID: zoneID)
-    default: throw .invalidArguments("\(key) holds a \(type(of: object)), which no field type carries")
+    default: throw .invalidArguments("\(key) has a value of type \(type(of: object)), which no field can hold")
     }
   }
 
@@ -64,7 +64,7 @@ extension StoredField {
       return .double(number.doubleValue)
     case CChar(bitPattern: UInt8(ascii: "Q")):
       guard let value = Int64(exactly: number.uint64Value) else {
-        throw .invalidArguments("the number in \(key) does not fit into 64 bits with a sign")
+        throw .invalidArguments("the number in \(key) does not fit into a signed 64-bit integer")
       }
       return .int64(value)
     default: return .int64(number.int64Value)
@@ -75,12 +75,12 @@ extension StoredField {
     var elements: [FieldValue] = []
     for element in array {
       guard let object = element as? NSObject, !(object is NSArray) else {
-        throw .invalidArguments("\(key) is a list within a list, or holds a \(type(of: element))")
+        throw .invalidArguments("\(key) has a list element of type \(type(of: element)), which no list can hold")
       }
       elements.append(try wireValue(object, key: key, zoneID: zoneID))
     }
     guard let first = elements.first else { return .list(.unknown, []) }
-    // One integral number among fractions is still a number of a DOUBLE list.
+    // An integer among doubles is an element of a DOUBLE list.
     if elements.contains(where: { $0.wireType == FieldType.double.rawValue }) { elements = elements.map(\.asDouble) }
     let type = FieldType(rawValue: elements[0].wireType)
     guard let type, elements.allSatisfy({ $0.wireType == type.rawValue }) else {

@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// One field as a record keeps it: the object that callers read, and the wire's own value while nobody has changed it.
+/// A field of a record: the object that callers read, and its wire value until the field is edited.
 ///
-/// The wire's value is kept because the object may say less: an empty list does not know its element type, and a type this
-/// library does not know has no object that could be sent again.
+/// The wire value is kept because the object may contain less: an empty list does not know its element type, and a
+/// value of an unknown type cannot be encoded again from an object.
 ///
-/// `@unchecked Sendable`: the object is an immutable Foundation class or one of this module's, copied on its way in.
+/// `@unchecked Sendable`: the object is an immutable Foundation class or a class of this module, copied when it is set.
 struct StoredField: @unchecked Sendable {
   let object: NSObject
   let wire: FieldValue?
@@ -18,7 +18,7 @@ struct StoredField: @unchecked Sendable {
     self.isEncrypted = isEncrypted || wire?.isEncrypted == true
   }
 
-  /// Takes over a value of any spelling.
+  /// Makes a field from a Swift or Foundation value.
   init(_ value: any CKRecordValueProtocol, isEncrypted: Bool = false) {
     if let (object, wire) = Self.plain(value) {
       self.init(object: object, wire: isEncrypted ? wire.map(FieldValue.encrypted) : wire, isEncrypted: isEncrypted)
@@ -31,9 +31,9 @@ struct StoredField: @unchecked Sendable {
   /// The value as callers read it.
   var value: (any CKRecordValue)? { object as? any CKRecordValue }
 
-  /// The types that records are mostly set to, as object and as wire value; without the latter where it cannot be sent.
+  /// Converts the most common types to an object and a wire value. The wire value is nil if it cannot be sent.
   ///
-  /// They are told apart by their exact type: each cast to a class that fails has bridged the value first.
+  /// Compares exact types, because a failing cast to a class bridges the value first.
   private static func plain(_ value: Any) -> (object: NSObject, wire: FieldValue?)? {
     let type = type(of: value)
     if type == String.self, let text = value as? String { return (NSString(string: text), .string(text)) }
@@ -55,8 +55,8 @@ struct StoredField: @unchecked Sendable {
     return nil
   }
 
-  /// Everything becomes the Foundation class that Apple's framework holds: on Linux an `NSNumber` casts to every numeric
-  /// type that it fits, while an `Int` in a box casts to nothing but `Int`.
+  /// Converts a value to the Foundation class that Apple's framework uses. On Linux an `NSNumber` casts to every
+  /// numeric type that it fits, while a boxed `Int` casts only to `Int`.
   private static func normalized(_ value: Any) -> NSObject {
     if let (object, _) = plain(value) { return object }
     return switch value {
@@ -84,11 +84,11 @@ struct StoredField: @unchecked Sendable {
   }
 }
 
-/// CloudKit's dates: whole milliseconds since 1970.
+/// CloudKit's dates, in whole milliseconds since 1970.
 package enum Milliseconds {
-  /// A date in the wire's unit, without its fraction; nil where it is no finite date or lies beyond `Int64`.
+  /// Converts seconds to whole milliseconds, rounded down; nil if not finite or out of range of `Int64`.
   package static func since1970(_ seconds: Double) -> Int64? {
-    // A date that was read from whole milliseconds may lie a few nanoseconds below them: `Date` keeps a binary fraction.
+    // A date made from whole milliseconds may be a few nanoseconds less, because `Date` stores a binary fraction.
     Int64(exactly: (seconds * 1000 + 0.001).rounded(.down))
   }
 
@@ -99,7 +99,7 @@ package enum Milliseconds {
   }
 }
 
-/// A value of a type that this library does not know: it can be carried from one field to another, and sent back.
+/// A value of a type that this library does not know. It can be copied between fields and sent back.
 final class CKOpaqueValue: NSObject, CKRecordValue {
   let wire: FieldValue
 
