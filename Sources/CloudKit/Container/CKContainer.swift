@@ -243,6 +243,6 @@ public enum CKAccountStatus: Int, Sendable {
   case restricted = 2
   /// No user is signed in.
   case noAccount = 3
-  /// The account is temporarily unavailable.
+  /// The account is temporarily unavailable. Never produced here.
   case temporarilyUnavailable = 4
 }

@@ -62,9 +62,9 @@ extension CKError {
     case limitExceeded = 27
     /// The user deleted the zone. Web Services report `zoneNotFound` instead.
     case userDeletedZone = 28
-    /// The share has too many participants.
+    /// The share has too many participants. Never produced here.
     case tooManyParticipants = 29
-    /// The record is already shared.
+    /// The record is already shared. Never produced here.
     case alreadyShared = 30
     /// The target of a validated reference does not exist.
     case referenceViolation = 31
@@ -76,9 +76,9 @@ extension CKError {
     case serverResponseLost = 34
     /// The asset is not available.
     case assetNotAvailable = 35
-    /// The account is temporarily unavailable.
+    /// The account is temporarily unavailable. Never produced here.
     case accountTemporarilyUnavailable = 36
-    /// The participant is already invited.
+    /// The participant is already invited. Never produced here.
     case participantAlreadyInvited = 37
   }
 }
@@ -186,9 +186,9 @@ extension CKError {
   public static var limitExceeded: Code { .limitExceeded }
   /// The user deleted the zone. Web Services report `zoneNotFound` instead.
   public static var userDeletedZone: Code { .userDeletedZone }
-  /// The share has too many participants.
+  /// The share has too many participants. Never produced here.
   public static var tooManyParticipants: Code { .tooManyParticipants }
-  /// The record is already shared.
+  /// The record is already shared. Never produced here.
   public static var alreadyShared: Code { .alreadyShared }
   /// The target of a validated reference does not exist.
   public static var referenceViolation: Code { .referenceViolation }
@@ -200,8 +200,8 @@ extension CKError {
   public static var serverResponseLost: Code { .serverResponseLost }
   /// The asset is not available.
   public static var assetNotAvailable: Code { .assetNotAvailable }
-  /// The account is temporarily unavailable.
+  /// The account is temporarily unavailable. Never produced here.
   public static var accountTemporarilyUnavailable: Code { .accountTemporarilyUnavailable }
-  /// The participant is already invited.
+  /// The participant is already invited. Never produced here.
   public static var participantAlreadyInvited: Code { .participantAlreadyInvited }
 }

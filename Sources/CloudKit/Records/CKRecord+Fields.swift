@@ -99,7 +99,7 @@ extension CKRecord {
 }
 
 extension Optional<Any> {
-  /// Unwraps optionals that were boxed as `Any`; nil where one of them is nil.
+  /// Unwraps optionals that were boxed as `Any`; nil if one of them is nil.
   fileprivate init(flattening value: Any) {
     let mirror = Mirror(reflecting: value)
     guard mirror.displayStyle == .optional else {
