@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// Makes a URL of an address that the server gave for the bytes of an asset.
+/// Builds the URL of an asset's bytes from the address that the server returned.
 enum AssetAddress {
-  /// The address with its placeholder `${f}` replaced by a file name and everything that is illegal in a URL
-  /// percent-encoded (reference 5.9); nil where the result is no address of a web host.
+  /// Returns the address with its placeholder `${f}` replaced by a file name and all characters that are illegal in a
+  /// URL percent-encoded (reference 5.9); nil if the result is not the address of a web host.
   static func url(_ text: String, fileName: String = "asset") -> URL? {
     guard let name = fileName.addingPercentEncoding(withAllowedCharacters: unreserved) else { return nil }
     let encoded = encodingIllegalBytes(of: text.replacing("${f}", with: name))
@@ -23,10 +23,10 @@ enum AssetAddress {
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?#@!$&'()*+,;=".utf8
   )
 
-  /// What is encoded already stays as it is, since signatures cover it.
+  /// Bytes that are already percent-encoded stay unchanged, because signatures cover them.
   private static func encodingIllegalBytes(of text: String) -> String {
     let bytes = Array(text.utf8)
-    // Brackets are legal around an IPv6 address and nowhere else.
+    // Brackets are legal only around an IPv6 address.
     let authorityEnd = bytes.indices.dropFirst("https://".utf8.count).first { "/?#".utf8.contains(bytes[$0]) }
     var result: [UInt8] = []
     for (index, byte) in bytes.enumerated() {

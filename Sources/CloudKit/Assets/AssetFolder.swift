@@ -1,16 +1,17 @@
 internal import Foundation
 internal import Synchronization
 
-/// The folder in which this process keeps the files that CloudKit made: downloads, and assets made of bytes.
+/// The folder in which this process keeps the files that CloudKit created: downloads, and assets made from bytes.
 ///
-/// It is made with the first such file and removed with the last. A process that dies leaves it behind; the next one that
-/// makes a folder in the same place sweeps it away. A lock that the kernel drops at death tells the living from the dead.
+/// The folder is created with the first such file and removed with the last. A process that crashes leaves its folder
+/// behind; the next process that creates a folder in the same place removes it. Each process holds a file lock on its
+/// folder, which the kernel releases when the process dies, so that folders in use can be told from abandoned ones.
 final class AssetFolder: Sendable {
-  /// Where folders of processes lie, and how long a file is kept.
+  /// The directory that contains the folders of all processes, and the grace period for handed-out files.
   struct Place: Hashable, Sendable {
-    /// Nil: a folder of the user's own beside other temporary files.
+    /// The directory; nil for a private directory of this user in the temporary directory.
     var root: URL?
-    /// How long a file outlives its last owner once its address was handed out.
+    /// The time a file is kept after its last owner is released, if its address was handed out.
     var grace: Duration = .seconds(30)
   }
 
@@ -29,7 +30,7 @@ final class AssetFolder: Sendable {
     close(lock)
   }
 
-  /// An address for a new file.
+  /// Returns an address for a new file.
   func newFile() -> URL {
     URL(fileURLWithPath: path, isDirectory: true).appending(path: UUID().uuidString, directoryHint: .notDirectory)
   }
@@ -47,9 +48,9 @@ final class AssetFolder: Sendable {
 
   private static let registry = Mutex(Registry())
 
-  /// The folder of this process in a place.
+  /// Returns the folder of this process in a place.
   ///
-  /// - Throws: `CKError.internalError` where none can be made.
+  /// - Throws: `CKError.internalError` if no folder can be created.
   static func current(in place: Place) throws(CKError) -> AssetFolder {
     try registry.withLock { (registry) throws(CKError) in
       if let folder = registry.folders[place]?.folder { return folder }
@@ -65,7 +66,7 @@ final class AssetFolder: Sendable {
   private static let lockName = "lock"
 
   private static func make(_ place: Place, in root: String) throws(CKError) -> AssetFolder {
-    // A sweep of another process may take a folder whose lock is not held yet for a dead one's: then another is made.
+    // The cleanup of another process may remove a folder whose lock is not held yet. Then another folder is created.
     for _ in 0..<8 {
       let path = "\(root)/\(prefix)\(getpid())-\(UUID().uuidString)"
       guard mkdir(path, 0o700) == 0 else { throw unusable(root) }
@@ -80,7 +81,7 @@ final class AssetFolder: Sendable {
     throw unusable(root)
   }
 
-  /// Removes what dead processes left. Nothing but folders of our own making is touched.
+  /// Removes folders that crashed processes left. Only folders that CloudKit created are touched.
   static func sweep(_ root: String) {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? [] where name.hasPrefix(prefix) {
       let path = "\(root)/\(name)"
@@ -88,7 +89,7 @@ final class AssetFolder: Sendable {
       guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else { continue }
       let lock = open("\(path)/\(lockName)", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
       if lock < 0 {
-        // Without a lock it is being made at this moment, or its maker died within that moment.
+        // A folder without a lock is being created right now, or its process died while creating it.
         let isOld = time(nil) - status.st_mtim.tv_sec > 60
         if errno == ENOENT, isOld { try? FileManager.default.removeItem(atPath: path) }
         continue
@@ -111,7 +112,7 @@ final class AssetFolder: Sendable {
     return root.path
   }
 
-  /// Temporary folders are shared with other users, who must neither read nor replace what lies in ours.
+  /// Temporary directories are shared with other users, who must not read or replace our files.
   private static func ownRoot() throws(CKError) -> String {
     let path = FileManager.default.temporaryDirectory.appending(path: "cloudkit-assets-\(geteuid())").path
     mkdir(path, 0o700)
@@ -124,6 +125,6 @@ final class AssetFolder: Sendable {
   }
 
   private static func unusable(_ path: String) -> CKError {
-    CKError(.internalError, "No folder for assets can be made in \(path): name another one in the configuration.")
+    CKError(.internalError, "The asset folder could not be created in \(path). Configure another folder.")
   }
 }

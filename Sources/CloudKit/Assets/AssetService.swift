@@ -1,28 +1,28 @@
 internal import Foundation
 
-/// When the files of assets are brought from the server.
+/// The time at which asset files are downloaded.
 public enum CKAssetDownloads: Sendable, Hashable {
-  /// With the record that holds them, as Apple's framework does: reading a record takes as long as its files take.
+  /// Downloads files together with their record, as Apple's framework does. Fetching a record waits for its files.
   case eager
-  /// When `CKAsset.download()` is called.
+  /// Downloads a file when `CKAsset.download()` is called.
   case onDemand
 }
 
-/// Moves the bytes of one asset at a time, for the databases of a container.
+/// Uploads and downloads single assets for the databases of a container.
 struct AssetService: Sendable {
   let transport: any CKAssetTransport
   let downloads: CKAssetDownloads
   let place: AssetFolder.Place
   private let instruments: Instruments
-  /// When transfers have to be over; nil leaves it to the transport.
+  /// The deadline for transfers; nil leaves it to the transport.
   private var end: ContinuousClock.Instant?
 
-  /// How many files move at the same time in one call.
+  /// The maximum number of concurrent transfers in one call.
   static let width = 4
-  /// The most bytes taken for an asset whose descriptor does not tell its size.
+  /// The maximum number of bytes to download for an asset whose descriptor has no size.
   private static let largestUnknown: Int64 = 1 << 30
 
-  /// - Parameter configuration: Nil for a container that cannot be used.
+  /// - Parameter configuration: The container's configuration; nil for a container that cannot be used.
   init(_ configuration: CKContainerConfiguration?) {
     let general = configuration?.transport as? any CKAssetTransport
     transport = configuration?.assetTransport ?? general ?? CKHTTPAssetTransport()
@@ -31,27 +31,28 @@ struct AssetService: Sendable {
     place = AssetFolder.Place(root: configuration?.assetFolder, grace: configuration?.assetGrace ?? .zero)
   }
 
-  /// A service that only uploads.
+  /// Creates a service that only uploads.
   init(_ transport: any CKAssetTransport, _ instruments: Instruments) {
     (self.transport, self.instruments) = (transport, instruments)
     downloads = .onDemand
     place = AssetFolder.Place()
   }
 
-  /// The same service for an operation whose time ends.
+  /// Returns a copy of the service with a deadline for transfers.
   func ending(at end: ContinuousClock.Instant?) -> AssetService {
     var service = self
     service.end = end
     return service
   }
 
-  /// Posts a file to an address that the server gave.
+  /// Uploads a file to an address that the server returned.
   ///
-  /// - Returns: The descriptor, with the receipt that lets it be saved.
-  /// - Throws: `CKError.assetFileNotFound`, `assetFileModified` for the file's own troubles; why it was not stored.
+  /// - Returns: The descriptor, with the upload receipt that is needed to save it.
+  /// - Throws: `CKError.assetFileNotFound` or `assetFileModified` for problems with the file; another error if the
+  ///   upload failed.
   func upload(_ file: URL, to address: String) async throws(CKError) -> WireAsset {
     guard let url = AssetAddress.url(address) else {
-      throw CKError(.internalError, "The address for the upload of an asset is none of a web host.")
+      throw CKError(.internalError, "The upload address of the asset is not the address of a web host.")
     }
     let before = try FileFacts(of: file)
     let answer: CKTransportResponse
@@ -70,28 +71,30 @@ struct AssetService: Sendable {
     if let refusal = CKError(assetStatus: answer) { throw refusal }
     guard let stored = try? JSONDecoder().decode(WireUploadedFile.self, from: answer.body).singleFile,
       stored.receipt != nil
-    else { throw CKError(.internalError, "The answer to an upload has no receipt for the asset.") }
+    else { throw CKError(.internalError, "The reply to the asset upload has no receipt.") }
     guard stored.size ?? before.size == before.size else {
-      throw CKError(.internalError, "\(stored.size ?? 0) bytes of an asset of \(before.size) were stored.")
+      throw CKError(.internalError, "The server stored \(stored.size ?? 0) of the asset's \(before.size) bytes.")
     }
     return stored
   }
 
   private func unchanged(_ file: URL, since before: FileFacts) throws(CKError) {
     guard try FileFacts(of: file) == before else {
-      throw CKError(.assetFileModified, "The asset's file \(file.lastPathComponent) changed while it was sent.")
+      throw CKError(.assetFileModified, "The asset's file \(file.lastPathComponent) changed during the upload.")
     }
   }
 
-  /// Brings the file of a descriptor.
+  /// Downloads the file of a descriptor.
   ///
-  /// The size decides whether it is complete. The checksum cannot: its algorithm is not published (reference 5.9).
+  /// The size decides whether the file is complete. The checksum cannot be used: its algorithm is not published
+  /// (reference 5.9).
   ///
-  /// - Returns: The file; nil where the address no longer leads to it, and a fresh one may.
+  /// - Returns: The file; nil if the descriptor has no address or its address has expired, so that a fresh one may
+  ///   work.
   func download(_ asset: WireAsset, named name: String) async throws(CKError) -> OwnedFile? {
     guard let address = asset.downloadURL else { return nil }
     guard let url = AssetAddress.url(address, fileName: name) else {
-      throw CKError(.assetNotAvailable, "The asset's address is none of a web host.")
+      throw CKError(.assetNotAvailable, "The asset's address is not the address of a web host.")
     }
     let file = try OwnedFile(in: AssetFolder.current(in: place))
     let limit = asset.size ?? Self.largestUnknown
@@ -107,16 +110,16 @@ struct AssetService: Sendable {
     }
     let size = try FileFacts(of: file.url).size
     instruments.transferred(exchange, status: answer.status, received: Int(size))
-    // Signed addresses of content hosts are refused with 403 once they are too old.
+    // Content hosts refuse signed addresses with 403 after they expire.
     if [403, 404, 410].contains(answer.status) { return nil }
     if let refusal = CKError(assetStatus: answer) { throw refusal }
     guard asset.size ?? size == size else {
-      throw CKError(.networkFailure, "\(size) bytes of an asset of \(asset.size ?? 0) arrived.")
+      throw CKError(.networkFailure, "Only \(size) of the asset's \(asset.size ?? 0) bytes arrived.")
     }
     return file
   }
 
-  /// Cuts a transfer off when the operation's time is over.
+  /// Runs a transfer and cancels it at the operation's deadline.
   private func inTime(
     _ transfer: @escaping @Sendable (any CKAssetTransport) async throws(CKTransportError) -> CKTransportResponse
   ) async throws(CKTransportError) -> CKTransportResponse {
@@ -138,19 +141,20 @@ struct AssetService: Sendable {
       return first
     }
     guard let result else {
-      throw CKTransportError(Task.isCancelled ? .cancelled : .unknown, "The operation's time was over.")
+      throw CKTransportError(Task.isCancelled ? .cancelled : .unknown, "The operation timed out.")
     }
     return try result.get()
   }
 }
 
 extension OperationSettings {
-  /// When the transfers of an operation have to be over that is under way or begins now.
+  /// The deadline for the transfers of an operation that is running or starts now.
   var transferEnd: ContinuousClock.Instant? { deadline ?? begun().deadline }
 }
 
 extension CKError {
-  /// A transfer that was not completed. It has no effect on records, so its loss is no lost answer.
+  /// Creates the error for a transfer that was not completed. Transfers do not change records, so a lost reply needs no
+  /// verification.
   fileprivate init(_ failure: CKTransportError) {
     let code: Code =
       switch failure.delivery {
@@ -161,7 +165,7 @@ extension CKError {
     self.init(code, failure.message)
   }
 
-  /// What an answer of an asset host means, which has no envelope; nil for success.
+  /// Creates the error for the reply of an asset host, which has no JSON envelope; nil for success.
   fileprivate init?(assetStatus answer: CKTransportResponse) {
     let code: Code
     switch answer.status {
@@ -174,12 +178,12 @@ extension CKError {
     }
     let wait = answer.header("Retry-After").flatMap(Double.init)
     let info: [String: any Sendable] = wait.map { [CKErrorRetryAfterKey: $0] } ?? [:]
-    self.init(code, "The host of the asset answered with HTTP \(answer.status).", adding: info)
+    self.init(code, "The asset host replied with HTTP status \(answer.status).", adding: info)
   }
 }
 
 extension Array where Element: Sendable {
-  /// The results of a call for each element, in order, with at most `width` calls under way.
+  /// Returns the results of a call for each element, in order, with at most `width` calls running at the same time.
   func concurrently<Result: Sendable>(
     width: Int = AssetService.width,
     _ call: @escaping @Sendable (Element) async -> Result

@@ -1,21 +1,22 @@
-/// One request on its way to be sent: which of its assets still lack a receipt, and which changes failed for want of one.
+/// A request being prepared for sending: the assets that still lack an upload receipt, and the changes that failed
+/// because no receipt could be obtained.
 struct AssetSupply {
   /// An asset that a change saves.
   struct Need: Sendable {
     /// The change's index in the request.
     let change: Int
     let key: String
-    /// The place in a list, or 0.
+    /// The index in a list, or 0.
     let position: Int
     let asset: CKAsset
-    /// The field, as addresses for uploads name it.
+    /// The field, as upload address requests identify it.
     let token: WireAssetToken
   }
 
   private(set) var request: ModifyPlan.Request
-  /// Changes that cannot be sent, and why.
+  /// The changes that cannot be sent, each with its error.
   private(set) var refused: [(change: ModifyPlan.Change, error: CKError)] = []
-  /// Why the request as a whole cannot be sent.
+  /// The error that prevents sending the whole request.
   var failure: WebServicesError?
 
   init(_ request: ModifyPlan.Request) { self.request = request }
@@ -38,7 +39,8 @@ struct AssetSupply {
     return needs
   }
 
-  /// Puts descriptors into the operations. A change that lacks one is not sent, and with it no other of an atomic group.
+  /// Puts descriptors into the operations. A change whose asset failed is not sent; in an atomic group, no change is
+  /// sent.
   mutating func complete(with results: [(need: Need, result: Result<WireAsset, CKError>)]) {
     var errors: [Int: CKError] = [:]
     var descriptors: [Int: [String: [Int: WireAsset]]] = [:]
@@ -54,7 +56,7 @@ struct AssetSupply {
       if let error = errors[index] {
         refused.append((change, error))
       } else if request.atomic, !errors.isEmpty {
-        refused.append((change, CKError(.batchRequestFailed, "Another record of the atomic group cannot be sent.")))
+        refused.append((change, CKError(.batchRequestFailed, "Another record in the atomic group cannot be sent.")))
       } else {
         do throws(CKError) {
           changes.append(try change.completed(with: descriptors[index] ?? [:]))

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension CKDatabase {
-  /// Lets the assets of records be downloaded from this database.
+  /// Enables the assets of records to be downloaded from this database.
   package func adoptAssets(of records: [CKRecord]) {
     let database = unconfigured
     for record in records {
@@ -9,9 +9,9 @@ extension CKDatabase {
     }
   }
 
-  /// Does the same, and brings their files now where these are wanted with the records.
+  /// Enables the assets of records to be downloaded, and downloads their files now if downloads are eager.
   ///
-  /// - Returns: The records whose files could not be had, each with a reason.
+  /// - Returns: An error for each record whose files could not be downloaded.
   /// - Throws: `CKError.operationCancelled`.
   func receiveAssets(of records: [CKRecord]) async throws(CKError) -> [CKRecord.ID: CKError] {
     adoptAssets(of: records)
@@ -26,7 +26,7 @@ extension CKDatabase {
     return failures
   }
 
-  /// Results of records with their assets' files, where these are wanted.
+  /// Downloads the assets of fetched records if downloads are eager, and replaces a record by the error of its assets.
   func receivingAssets<ID: Hashable>(
     of results: [ID: Result<CKRecord, any Error>]
   ) async throws(CKError) -> [ID: Result<CKRecord, any Error>] {
@@ -34,9 +34,9 @@ extension CKDatabase {
     return failures.isEmpty ? results : results.mapValues { $0.failing(by: failures) }
   }
 
-  /// Brings the files of assets, four at a time. An address that has expired is replaced once by a fresh one.
+  /// Downloads the files of assets, four at a time. An expired address is replaced once by a fresh one.
   ///
-  /// - Returns: The errors of those that could not be had, by their index.
+  /// - Returns: The errors of assets that could not be downloaded, by index.
   func download(_ assets: [CKAsset]) async -> [Int: CKError] {
     var (failures, gone) = await attemptDownloads(of: assets, at: Array(assets.indices))
     guard !gone.isEmpty else { return failures }
@@ -51,9 +51,9 @@ extension CKDatabase {
           assets[index].renew(descriptor)
           renewed.append(index)
         } else {
-          failures[index] = .assetNotAvailable("The record holds another file by now: fetch it again.")
+          failures[index] = .assetNotAvailable("The record's file was replaced. Fetch the record again.")
         }
-      case nil: failures[index] = .assetNotAvailable("The record of the asset is not known: fetch it again.")
+      case nil: failures[index] = .assetNotAvailable("The asset's record is unknown. Fetch the record again.")
       }
     }
     (failures, gone) = await attemptDownloads(of: assets, at: renewed, after: failures)
@@ -61,7 +61,7 @@ extension CKDatabase {
     return failures
   }
 
-  /// - Returns: The errors by index, and the indices of those whose addresses lead nowhere.
+  /// - Returns: The errors by index, and the indices of assets whose addresses have expired.
   private func attemptDownloads(
     of assets: [CKAsset],
     at indices: [Int],
@@ -89,7 +89,7 @@ extension CKDatabase {
     return (failures, gone)
   }
 
-  /// The descriptors that fields have on the server now, read with as few requests as their zones allow.
+  /// Returns the fields' current descriptors on the server, fetched with as few requests as their zones allow.
   private func freshDescriptors(
     of origins: [CKAsset.Origin]
   ) async -> [CKAsset.Origin: Result<[WireAsset], CKError>] {
@@ -103,11 +103,11 @@ extension CKDatabase {
           switch results[origin.recordID] {
           case .success(let record): .success(record.snapshot.fields[origin.key]?.wire?.assets ?? [])
           case .failure(let error as CKError) where error.code != .unknownItem: .failure(error)
-          case .failure, nil: .failure(.assetNotAvailable("The record of the asset no longer exists."))
+          case .failure, nil: .failure(.assetNotAvailable("The asset's record no longer exists."))
           }
       }
     } catch {
-      let error = error as? CKError ?? CKError(.internalError, "The asset's record could not be read.")
+      let error = error as? CKError ?? CKError(.internalError, "The asset's record could not be fetched.")
       for origin in origins { fresh[origin] = .failure(error) }
     }
     return fresh
@@ -115,7 +115,7 @@ extension CKDatabase {
 }
 
 extension Result where Success == CKRecord, Failure == any Error {
-  /// This result, or the failure of the record's assets.
+  /// Returns this result, or the error of the record's assets.
   func failing(by failures: [CKRecord.ID: CKError]) -> Self {
     guard case .success(let record) = self, let error = failures[record.recordID] else { return self }
     return .failure(error)

@@ -4,10 +4,10 @@ extension CKDatabase {
   private typealias Need = AssetSupply.Need
   private typealias Supplied = (need: AssetSupply.Need, result: Result<WireAsset, CKError>)
 
-  /// Brings the assets of a request to the server, so that the request can be sent.
+  /// Uploads the assets of a request, so that the request can be sent.
   ///
-  /// Assets that were read in the same zone are referenced anew; files are uploaded, four at a time. Nothing is sent for a
-  /// request without assets.
+  /// Assets that were read in the same zone are referenced again; other files are uploaded, four at a time. A request
+  /// without assets causes no calls.
   func supplyAssets(of request: ModifyPlan.Request) async -> AssetSupply {
     var supply = AssetSupply(request)
     let needs = supply.needs
@@ -52,7 +52,8 @@ extension CKDatabase {
     return supply
   }
 
-  /// A file with the asset's bytes; an asset that is on the server only, in another zone or database, is downloaded first.
+  /// Returns a file with the asset's bytes. An asset that exists only on the server, in another zone or database, is
+  /// downloaded first.
   private func localFile(of asset: CKAsset) async throws(CKError) -> URL {
     if let file = asset.localFile { return file }
     do {
@@ -62,7 +63,8 @@ extension CKDatabase {
     }
   }
 
-  /// Addresses live for 15 minutes: so many are asked for at once as can be used in that time over a slow line.
+  /// Splits files into batches. Upload addresses are valid for 15 minutes, so each batch is small enough to be uploaded
+  /// in that time over a slow connection.
   private static func cut(
     _ files: [(need: Need, file: URL, size: Int64)]
   ) -> [[(need: Need, file: URL, size: Int64)]] {
@@ -82,7 +84,8 @@ extension CKDatabase {
 
   // MARK: - Calls
 
-  /// One address for each need, or why there is none. A refusal that may concern one record only is asked again by record.
+  /// Requests an upload address, or an error, for each need. If a refusal may concern only one record, each record is
+  /// requested again alone.
   private func addresses(
     for needs: [Need],
     in zoneID: CKRecordZoneID
@@ -111,17 +114,17 @@ extension CKDatabase {
     }
   }
 
-  /// Addresses come in the order of the request. The names have to fit where the server gives them.
+  /// Matches addresses, which come in the order of the request, to needs. Names must match if the server returns them.
   private static func match(_ addresses: [WireAssetAddress], to needs: [Need]) -> [Result<String, CKError>] {
     needs.enumerated().map { index, need in
       guard index < addresses.count, addresses[index].isFor(need.token) else {
-        return .failure(CKError(.internalError, "The answer has no address for the asset in \(need.key)."))
+        return .failure(CKError(.internalError, "The reply has no upload address for field \(need.key)."))
       }
       return .success(addresses[index].url)
     }
   }
 
-  /// Those of the assets that the server lets be used again; the others have to be uploaded.
+  /// Returns the assets that the server allows to be referenced again. The others must be uploaded.
   private func rereference(_ needs: [Need], in zoneID: CKRecordZoneID) async -> [Supplied] {
     let origins = Set(needs.compactMap(\.asset.origin)).sorted {
       ($0.recordID.recordName, $0.key) < ($1.recordID.recordName, $1.key)
@@ -132,7 +135,7 @@ extension CKDatabase {
     }
     guard case .success(let elements) = answer else { return [] }
     return needs.compactMap { need in
-      // The checksum tells that it is these bytes, whatever the field holds by now.
+      // The checksum proves that the bytes are the same, even if the field has changed since.
       let asset = elements.lazy.map(\.asset).first {
         $0.receipt != nil && $0.fileChecksum != nil && $0.fileChecksum == need.asset.wire?.fileChecksum
       }
@@ -152,7 +155,7 @@ extension AssetSupply.Need {
 }
 
 extension WebServicesError {
-  /// Whether the same question without one of the records could have been answered.
+  /// Whether the same request without one of its records might have succeeded.
   package var mayConcernOneRecord: Bool {
     switch code {
     case .badRequest, .notFound, .accessDenied, .unknown: effect == .refused

@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// Where the bytes of an asset are that is to be saved: in a file, on the server, or both.
+/// The location of the bytes of an asset to be saved: in a file, on the server, or both.
 package struct AssetSource: Hashable, Sendable {
   package var file: URL?
-  /// The field of a record of the same zone that holds the bytes already.
+  /// The field of a record in the same zone that already holds the bytes.
   package var place: WireAssetPlace?
-  /// What the server called the bytes; nil for a file that it has not seen.
+  /// The checksum that the server gave the bytes; nil for a file that has not been uploaded.
   package var checksum: String?
   package var size: Int64?
 
@@ -20,27 +20,27 @@ package struct AssetSource: Hashable, Sendable {
 }
 
 extension CKRecord {
-  /// What was set and cleared since the last fetch or save, for a save that comes later.
+  /// The fields set and cleared since the last fetch or save, for a later save.
   package struct ChangedFields: Sendable {
-    /// Assets among them stand as descriptors that cannot be saved yet.
+    /// The fields that were set. Assets among them are descriptors that cannot be saved yet.
     package var set: [String: FieldValue]
     package var cleared: Set<String>
-    /// For each field with such descriptors, where their bytes are, in the order of the field.
+    /// The locations of the bytes for each field with such descriptors, in the order of the field.
     package var assets: [String: [AssetSource]]
-    /// These fields as they were read, or handed to a queue before; nil for a record that was only made here. An asset that
-    /// the server has not named yet is left out.
+    /// The values of these fields as last fetched or handed to a queue; nil for a new record. Assets without a
+    /// descriptor from the server are left out.
     package var base: [String: FieldValue?]?
-    /// The change tag that was read.
+    /// The change tag of the fetched record.
     package var changeTag: String?
-    /// Of a record that was read, or handed to a queue before, the other fields, without assets.
+    /// The other fields, without assets, of a record that was fetched or handed to a queue before.
     package var unchanged: [String: FieldValue]
     fileprivate let state: RecordState
   }
 
-  /// The fields that were set since the last fetch or save, and the names of those that were cleared.
+  /// Returns the fields that were set since the last fetch or save, and the names of those that were cleared.
   ///
-  /// - Throws: `CKError.invalidArguments` for a value that the wire cannot carry; `assetFileNotFound`, `limitExceeded` for
-  ///   an asset that cannot be sent.
+  /// - Throws: `CKError.invalidArguments` for a value that the wire format cannot represent; `assetFileNotFound` or
+  ///   `limitExceeded` for an asset that cannot be sent.
   package func changedFields() throws(CKError) -> ChangedFields {
     let state = state.withLock { $0 }
     let keys = Array(state.changedKeys)
@@ -72,9 +72,9 @@ extension CKRecord {
     )
   }
 
-  /// Counts fields as set or cleared, and the parent as set, since the record was as another instance has it.
+  /// Marks fields as set or cleared, and the parent as set, relative to the record as another instance holds it.
   ///
-  /// - Parameter ancestor: the record as it was read; nil for one that was only made here.
+  /// - Parameter ancestor: The record as it was fetched; nil for a new record.
   package func countAsChanged(_ names: Set<String>, parent: Bool, since ancestor: CKRecord?) {
     let read = ancestor.map { $0.state.withLock { $0.fields } }
     state.withLock { state in
@@ -83,7 +83,7 @@ extension CKRecord {
     }
   }
 
-  /// Takes changes that a queue has accepted as made: the next ones are made on top of them.
+  /// Marks changes that a queue has accepted as saved, so that later changes are recorded relative to them.
   package func accept(_ queued: ChangedFields) {
     var accepted = queued.state
     (accepted.ancestor, accepted.changedKeys, accepted.parentChanged) = (accepted.fields, [], false)

@@ -1,27 +1,27 @@
 internal import Foundation
 internal import Synchronization
 
-/// A file that CloudKit made and that is removed with the last object that owns it.
+/// A file that CloudKit created and that is removed with its last owner.
 final class OwnedFile: Sendable {
   let url: URL
 
   private let folder: AssetFolder
   private let isHandedOut = Atomic(false)
 
-  /// Makes an empty file that nobody but this user can read.
+  /// Creates an empty file that only this user can read.
   ///
-  /// - Throws: `CKError.internalError` where it cannot be made.
+  /// - Throws: `CKError.internalError` if it cannot be created.
   init(in folder: AssetFolder) throws(CKError) {
     self.folder = folder
     url = folder.newFile()
     let descriptor = open(url.path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      throw CKError(.internalError, "No file for an asset can be made: \(String(cString: strerror(errno))).")
+      throw CKError(.internalError, "The asset file could not be created: \(String(cString: strerror(errno))).")
     }
     close(descriptor)
   }
 
-  /// Notes that somebody outside knows the address.
+  /// Notes that the address was handed out to a caller.
   func handOut() { isHandedOut.store(true, ordering: .relaxed) }
 
   deinit {
@@ -30,8 +30,8 @@ final class OwnedFile: Sendable {
       unlink(path)
       return
     }
-    // The compiler releases an asset after its last use, which in much code for Apple's framework is the reading of its
-    // address: the file has to be there when it is opened a moment later.
+    // The compiler releases an asset after its last use. Code written for Apple's framework often only reads the
+    // asset's address and opens the file a moment later, so the file must still exist then.
     let seconds = Double(folder.place.grace.components.seconds)
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + seconds) { [folder] in
       withExtendedLifetime(folder) { _ = unlink(path) }

@@ -12,12 +12,12 @@ extension StoredField {
     }
   }
 
-  /// Whether one of its assets has its file here.
+  /// Whether one of its assets has a local file.
   var holdsFiles: Bool { assets.contains { $0.localFile != nil } }
 
-  /// This field of an answer, with the files that are here already: the answer has only descriptors.
+  /// Returns this field of a reply with the local files of the sent field, since the reply contains only descriptors.
   ///
-  /// The server may hold other bytes than ours where the field was not sent.
+  /// If the field was not sent, the files are kept only if the checksums match: the server may hold other bytes.
   func keepingFiles(of sent: StoredField) -> StoredField {
     guard sent.holdsFiles, sent.assets.count == assets.count,
       sent.wire == nil || sent.wire?.assetChecksums == wire?.assetChecksums
@@ -41,7 +41,7 @@ extension FieldValue {
 
   fileprivate var assetChecksums: [String?]? { assets?.map(\.fileChecksum) }
 
-  /// The same value with other descriptors in the places of its own.
+  /// Returns the same value with its descriptors replaced.
   package func replacingAssets(with assets: [WireAsset]) -> FieldValue {
     if case .list = self { return .list(.asset, assets.map(FieldValue.asset)) }
     return assets.first.map(FieldValue.asset) ?? self
@@ -49,10 +49,10 @@ extension FieldValue {
 }
 
 extension RecordState {
-  /// All assets of the record.
+  /// All assets in the record.
   var assets: [CKAsset] { fields.values.flatMap(\.assets) }
 
-  /// Tells the assets that came off the wire where they were read.
+  /// Tells the assets that came from the server which field they were read from.
   func noteOrigins(recordName: String, zoneID: CKRecordZoneID) {
     for (key, field) in fields where field.wire?.assets != nil {
       let origin = CKAsset.Origin(recordID: CKRecordID(recordName: recordName, zoneID: zoneID), key: key)
@@ -60,10 +60,10 @@ extension RecordState {
     }
   }
 
-  /// This state with descriptors in place of assets that have yet to be sent: the sizes of their files, or what the server
-  /// once gave. The real ones come with the upload.
+  /// Returns this state with placeholder descriptors for assets that must still be sent: with the size of the file, or
+  /// the checksum and size that the server returned before. The upload provides the final descriptors.
   ///
-  /// - Throws: `CKError.assetFileNotFound`, `limitExceeded` where a file cannot be sent.
+  /// - Throws: `CKError.assetFileNotFound` or `limitExceeded` if a file cannot be sent.
   func announcingAssets(in keys: [String]) throws(CKError) -> RecordState {
     var result = self
     for key in keys {
@@ -74,7 +74,7 @@ extension RecordState {
         result.fields[key] = StoredField(object: field.object, wire: .asset(try assets[0].announcement()))
         continue
       }
-      // A list with other things in it is refused with all the others that no field type carries.
+      // A list that contains other values is refused later, with all values that no field type can hold.
       guard array.count == assets.count else { continue }
       var elements: [FieldValue] = []
       for asset in assets { elements.append(.asset(try asset.announcement())) }
@@ -85,7 +85,7 @@ extension RecordState {
 }
 
 extension CKAsset {
-  /// The most bytes that Web Services take for one asset (reference 4).
+  /// The maximum size of one asset in Web Services, in bytes (reference 4).
   package static let largestFile: Int64 = 50 << 20
 
   fileprivate func announcement() throws(CKError) -> WireAsset {
@@ -97,20 +97,20 @@ extension CKAsset {
     guard facts.size <= Self.largestFile else {
       throw CKError(
         .limitExceeded,
-        "The file \(file.lastPathComponent) has \(facts.size) bytes: an asset takes \(Self.largestFile) at most."
+        "The file \(file.lastPathComponent) has \(facts.size) bytes. An asset can have at most \(Self.largestFile)."
       )
     }
     return WireAsset(size: facts.size)
   }
 }
 
-/// What tells whether a file is still the one that it was.
+/// The size, modification time and identity of a file, used to detect whether it changed.
 struct FileFacts: Hashable {
   let size: Int64
   private let modified: [Int]
   private let identity: [UInt64]
 
-  /// - Throws: `CKError.assetFileNotFound` where there is no regular file.
+  /// - Throws: `CKError.assetFileNotFound` if there is no regular file.
   init(of file: URL) throws(CKError) {
     var status = stat()
     guard file.isFileURL, stat(file.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

@@ -1,12 +1,15 @@
 import Foundation
 
-/// Uploads of files for saves that are made one by one, by whoever keeps the order.
+/// Uploads of single files, for callers that keep the order of saves themselves.
 extension WebServicesClient {
-  /// Posts a file to one of the addresses that `assetAddresses` gave, from disk, in bounded memory.
+  /// Uploads a file to one of the addresses that `assetAddresses` returned, from disk, in bounded memory.
   ///
-  /// - Parameter transport: how the bytes travel; nil for the client's own where that carries assets too, else HTTP.
-  /// - Returns: The descriptor with the receipt that lets it be saved, once, in the field that the address is for.
-  /// - Throws: `CKError.assetFileNotFound`, `assetFileModified` for the file's own troubles; why it was not stored.
+  /// - Parameter transport: The transport for the bytes; nil for the client's own transport if it carries assets too,
+  ///   else HTTP.
+  /// - Returns: The descriptor with the upload receipt, which lets it be saved once, in the field that the address is
+  ///   for.
+  /// - Throws: `CKError.assetFileNotFound` or `assetFileModified` for problems with the file; another error if the
+  ///   upload failed.
   package func uploadAsset(
     _ file: URL,
     to address: String,
