@@ -1,16 +1,16 @@
 public import Foundation
 
-/// Sorts records by how far a field of theirs is from a place, the nearest first. For use in a `CKQuery`.
+/// Sorts records by the distance between a location field and a fixed location, nearest first, for use in a `CKQuery`.
 public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
-  /// The place from which distances are measured.
+  /// The location from which distances are measured.
   public let relativeLocation: CLLocation
   let name: String
 
-  /// Makes a descriptor.
+  /// Creates a sort descriptor for a location field.
   ///
   /// - Parameters:
-  ///   - key: The field, which holds places.
-  ///   - relativeLocation: The place from which distances are measured.
+  ///   - key: The name of the location field.
+  ///   - relativeLocation: The location from which distances are measured.
   public init(key: String, relativeLocation: CLLocation) {
     name = key
     self.relativeLocation = relativeLocation
@@ -28,7 +28,7 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
     )
   }
 
-  /// Reads an archived descriptor; nil where its field or place is missing.
+  /// Decodes an archived descriptor; nil if its field or location is missing.
   public convenience init?(coder: NSCoder) {
     guard let key = coder.string(forKey: ArchiveKey.key),
       let location = coder.object(CLLocation.self, forKey: ArchiveKey.relativeLocation)
@@ -36,7 +36,7 @@ public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
     self.init(key: key, relativeLocation: location)
   }
 
-  /// Archives the field and the place.
+  /// Archives the field name and the location.
   public func encode(with coder: NSCoder) {
     coder.encode(NSString(string: name), forKey: ArchiveKey.key)
     coder.encode(relativeLocation, forKey: ArchiveKey.relativeLocation)

@@ -1,16 +1,17 @@
 public import Foundation
 
-/// What stands for `%@` in a format. On Apple's systems every object does; on Linux Foundation declares text and numbers only.
+/// An object that can be an argument for `%@` in a predicate format.
 ///
-/// In `String(format:)` it stands for its description.
+/// On Apple's systems every object can be; on Linux, Foundation supports only text and numbers. In `String(format:)`,
+/// the object is replaced by its description.
 public protocol CKFormatArgument: _CVarArgObject {}
 
 extension CKFormatArgument {
-  /// The description: formats on Linux can read texts and no other objects.
+  /// The description, because formats on Linux support no objects other than strings.
   public var _cVarArgObject: any CVarArg { NSString(string: String(describing: self)) }
 
-  /// Never asked for: formats take the object instead.
-  public var _cVarArgEncoding: [Int] { preconditionFailure("An object in a format is encoded as its description.") }
+  /// Traps. Formats never call it; they use the object instead.
+  public var _cVarArgEncoding: [Int] { preconditionFailure("Objects in formats are encoded as their descriptions.") }
 }
 
 extension NSNumber: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// How values compare: numbers as numbers, texts and names byte by byte, references by the name that they bear.
+/// Comparisons of values: numbers numerically, strings and names byte by byte, references by their record names.
 extension FieldValue {
-  /// What has the form of a text: a text, or the name in a reference.
+  /// The string, or the record name of a reference; nil for other types.
   var text: String? {
     switch self {
     case .string(let text): text
@@ -11,7 +11,7 @@ extension FieldValue {
     }
   }
 
-  /// Whether the values are the same; nil for values of types that have nothing in common.
+  /// Whether the values are equal; nil if their types cannot be compared.
   func equals(_ other: FieldValue, _ options: PredicateComparison.Options) -> Bool? {
     switch (self, other) {
     case (.bytes(let left), .bytes(let right)): left == right
@@ -23,7 +23,8 @@ extension FieldValue {
     }
   }
 
-  /// Negative where this value comes before the other, 0 for equal ones; nil for values without a common order.
+  /// Returns a negative number if this value sorts before the other, 0 if they are equal, a positive number otherwise;
+  /// nil if the values have no common order.
   func order(_ other: FieldValue, _ options: PredicateComparison.Options) -> Int? {
     switch (self, other) {
     case (.int64(let left), .int64(let right)), (.timestamp(let left), .timestamp(let right)):
@@ -42,7 +43,7 @@ extension FieldValue {
     left < right ? -1 : left > right ? 1 : 0
   }
 
-  /// Whether a list holds the value, or all values of this list; whether a text holds this one.
+  /// Whether a list contains the value (or all values of this list), or a string contains this string.
   func isIn(_ container: FieldValue, _ options: PredicateComparison.Options) -> Bool? {
     switch (self, container) {
     case (.list(_, let elements), .list): elements.allHold { $0.isIn(container, options) }
@@ -54,7 +55,7 @@ extension FieldValue {
 }
 
 extension PredicateComparison.Options {
-  /// The text without what the options overlook.
+  /// Returns the text without the case and diacritics that the options ignore.
   func folded(_ text: String) -> String {
     var overlooked: String.CompareOptions = []
     if contains(.caseInsensitive) { overlooked.insert(.caseInsensitive) }

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Archives predicates as text with the values beside it: Foundation's predicates on Linux cannot be archived.
+/// Archives predicates as text with separate values, because Foundation's predicates on Linux cannot be archived.
 extension NSCoder {
-  /// Archives a predicate; nothing for one that only this machine's memory holds, such as one made of a block.
+  /// Archives a predicate. A predicate that cannot be written as text, such as one made from a block, is skipped.
   func encode(_ predicate: PredicateNode, forKey key: String) {
     let text = PredicateText(predicate, values: .collected)
     guard PredicateParser.node(format: text.text, arguments: text.arguments) == predicate,
@@ -12,7 +12,7 @@ extension NSCoder {
     encode(NSData(data: arguments), forKey: key + "Arguments")
   }
 
-  /// Reads a predicate; nil where none is archived under the key, or a damaged one.
+  /// Decodes a predicate; nil if none is archived under the key, or the archive is damaged.
   func predicate(forKey key: String) -> NSPredicate? {
     guard let format = string(forKey: key), let data = object(NSData.self, forKey: key + "Arguments"),
       let arguments = try? JSONDecoder().decode([FieldValue].self, from: Data(referencing: data))

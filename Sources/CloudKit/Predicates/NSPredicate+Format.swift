@@ -1,49 +1,50 @@
 public import Foundation
 
-/// Makes predicates of text. All of `NSPredicate` conforms; there is nothing else to conform with it.
+/// Creates predicates from format strings. Only `NSPredicate` conforms to it.
 ///
-/// A protocol, because only its initializers can return a subclass, as Apple's `NSPredicate(format:)` does.
+/// It is a protocol because only protocol initializers can return a subclass, as Apple's `NSPredicate(format:)` does.
 public protocol CKPredicateFormat {}
 
 extension NSPredicate: CKPredicateFormat {}
 
 extension CKPredicateFormat where Self: NSPredicate {
-  /// Makes a predicate of a text with placeholders, in Apple's grammar.
+  /// Creates a predicate from a format string with placeholders, in Apple's grammar.
   ///
-  /// A query takes what CloudKit can do: `==`, `!=`, `<`, `<=`, `>`, `>=`, `BETWEEN`, `IN`, `BEGINSWITH`, `CONTAINS` and `ANY`
-  /// on lists, `NOT` around one of these; `SELF CONTAINS` and `allTokens TOKENMATCHES[cdl]` for words;
-  /// `distanceToLocation:fromLocation:(field, %@) < metres`; joined by `AND`. Anything else, a malformed text or arguments
-  /// that do not fit it make the query fail with `CKError.invalidArguments`, naming the part. An argument never becomes
-  /// syntax, and what `%K` stands for is checked to be a field's name.
+  /// Queries support what CloudKit supports: `==`, `!=`, `<`, `<=`, `>`, `>=`, `BETWEEN`, `IN`, `BEGINSWITH`,
+  /// `CONTAINS`, `ANY` on lists, and `NOT` around one of these; `SELF CONTAINS` and `allTokens TOKENMATCHES[cdl]` for
+  /// words; `distanceToLocation:fromLocation:(field, %@) < metres`. Conditions are joined by `AND`. A query with
+  /// anything else, with a malformed format or with arguments that do not match it fails with
+  /// `CKError.invalidArguments`, and the message names the part. Arguments are never parsed as syntax, and an argument
+  /// for `%K` must be a valid field name.
   ///
-  /// `evaluate(with:)` takes records and knows the whole grammar. It gives what the server would; what is no record, and any
-  /// record for a malformed predicate, does not match.
+  /// `evaluate(with:)` takes records and supports the whole grammar. It returns the server's result. Objects that are
+  /// not records never match, and a malformed predicate matches no record.
   public init(format predicateFormat: String, _ args: any CVarArg...) {
     self.init(node: PredicateParser.node(format: predicateFormat, arguments: args))
   }
 
-  /// Makes a predicate of a text with placeholders and a list of arguments, in Apple's grammar.
+  /// Creates a predicate from a format string with placeholders and a list of arguments, in Apple's grammar.
   public init(format predicateFormat: String, argumentArray arguments: [Any]?) {
     self.init(node: PredicateParser.node(format: predicateFormat, arguments: arguments ?? []))
   }
 
   private init(node: PredicateNode) {
     let predicate = ParsedPredicate(node)
-    // Asked for as a compound, it is one.
+    // Called on NSCompoundPredicate, the initializer returns a compound predicate.
     guard let made = predicate as? Self ?? NSCompoundPredicate(andPredicateWithSubpredicates: [predicate]) as? Self
     else {
-      preconditionFailure("Predicates of text are made as NSPredicate, not as \(Self.self).")
+      preconditionFailure("A format string creates an NSPredicate. \(Self.self) is not supported.")
     }
     self = made
   }
 }
 
 extension NSPredicate {
-  /// Whether the predicate holds for a record, as the server would answer: a condition on a field that the record lacks is
-  /// neither true nor false, and such a record does not match, negated or not.
+  /// Whether the predicate matches a record, as the server would decide. A condition on a field that the record lacks
+  /// is neither true nor false; such a record does not match, negated or not.
   ///
-  /// Foundation's own `evaluate(with:)`, which other callers such as `NSArray.filtered(using:)` reach, says the same, but
-  /// for `NSCompoundPredicate`s of the kind `.not`, where it knows true and false only.
+  /// Foundation's own `evaluate(with:)`, which callers such as `NSArray.filtered(using:)` use, returns the same except
+  /// for an `NSCompoundPredicate` of type `.not`, where it only distinguishes true and false.
   public func evaluate(with record: CKRecord) -> Bool {
     holds(for: record, RecordValues(record), depth: 0) == true
   }
@@ -61,7 +62,7 @@ extension NSPredicate {
     }
   }
 
-  /// The tree of any predicate: made from a format, of constants, or joined of such.
+  /// The tree of any predicate: one made from a format, a constant, or a compound of these.
   var node: PredicateNode { node(depth: 0) }
 
   private func node(depth: Int) -> PredicateNode {
@@ -69,20 +70,22 @@ extension NSPredicate {
     guard let compound = self as? NSCompoundPredicate else {
       if isEqual(NSPredicate(value: true)) { return .constant(true) }
       if isEqual(NSPredicate(value: false)) { return .constant(false) }
-      return .unusable("a predicate made of a block runs on this machine, not on the server")
+      return .unusable("a predicate made from a block cannot run on the server")
     }
-    guard depth < PredicateNode.deepest else { return .unusable("more than \(PredicateNode.deepest) levels deep") }
+    guard depth < PredicateNode.deepest else {
+      return .unusable("conditions are nested more than \(PredicateNode.deepest) levels deep")
+    }
     let parts = compound.subpredicates.map { $0.node(depth: depth + 1) }
     switch compound.compoundPredicateType {
     case .and: return .and(parts)
     case .or: return .or(parts)
-    case .not: return parts.first.map(PredicateNode.not) ?? .unusable("NOT: of nothing")
-    @unknown default: return .unusable("a compound predicate of an unknown kind")
+    case .not: return parts.first.map(PredicateNode.not) ?? .unusable("NOT: the condition is missing")
+    @unknown default: return .unusable("unknown compound predicate type")
     }
   }
 }
 
-/// A predicate that was made of text: Foundation on Linux has predicates of blocks and constants only.
+/// A predicate made from a format string. Foundation on Linux only has predicates of blocks and constants.
 final class ParsedPredicate: NSPredicate {
   let tree: PredicateNode
 
@@ -91,7 +94,7 @@ final class ParsedPredicate: NSPredicate {
     super.init(value: false)
   }
 
-  /// The predicate itself, which never changes.
+  /// Returns the predicate itself, because it is immutable.
   override func copy(with zone: NSZone? = nil) -> Any { self }
 
   override func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
@@ -99,10 +102,10 @@ final class ParsedPredicate: NSPredicate {
     return tree.holds(for: RecordValues(record)) == true
   }
 
-  /// The whole text, values included.
+  /// The format with its values.
   override var predicateFormat: String { PredicateText(tree, values: .shown).text }
 
-  /// The text without its values, which may be private.
+  /// The format without its values, which may be private.
   override var description: String { PredicateText(tree, values: .hidden).text }
 
   override func isEqual(_ object: Any?) -> Bool {

@@ -1,9 +1,10 @@
 public import Foundation
 
 extension NSSortDescriptor {
-  /// Sorts records by a field, for use in a `CKQuery`: a field of their own, `creationDate`, `modificationDate`, …
+  /// Creates a descriptor that sorts records by a field, for use in a `CKQuery`: a custom field, `creationDate`,
+  /// `modificationDate`, and so on.
   ///
-  /// Foundation on Linux has no sorting by key. This descriptor can be used in a query, and to sort an array of records.
+  /// Foundation on Linux does not sort by key. This descriptor can be used in a query and to sort an array of records.
   public convenience init(key: String?, ascending: Bool) {
     let name = key ?? ""
     self.init(
@@ -21,21 +22,21 @@ extension NSSortDescriptor {
     )
   }
 
-  /// The key; nil for a descriptor that was made with a key path.
+  /// The key; nil for a descriptor made with a key path.
   public var key: String? {
     if let descriptor = self as? CKLocationSortDescriptor { return descriptor.name }
-    // The comparator of a foreign descriptor would trap on the probe.
+    // The comparator of another descriptor would trap on the probe.
     guard keyPath == \CKRecord.itself else { return nil }
     let probe = SortKeyProbe()
     _ = comparator(probe, probe)
     return probe.key
   }
 
-  /// The sort key as the wire spells it.
+  /// Returns the sort order in its wire encoding.
   ///
-  /// - Throws: `CKError.invalidArguments` for a descriptor without a key that could name a field.
+  /// - Throws: `CKError.invalidArguments` for a descriptor without a key, or with a key that is not a field name.
   func wireSort() throws(CKError) -> WireSort {
-    guard let key else { throw .invalidArguments("A sort descriptor for a query is made with a key, not a key path.") }
+    guard let key else { throw .invalidArguments("A sort descriptor for a query needs a key, not a key path.") }
     let name: WireFieldName
     do throws(PredicateFailure) {
       name = WireFieldName(framework: try PredicateArgument.fieldName(key))
@@ -48,18 +49,18 @@ extension NSSortDescriptor {
   }
 }
 
-/// Asks a descriptor for its key.
+/// Retrieves the key of a descriptor.
 private final class SortKeyProbe {
   var key: String?
 }
 
 extension CKRecord {
-  /// Where sort descriptors by key start from: Foundation makes them with key paths only.
+  /// The root key path of sort descriptors by key, because Foundation creates descriptors only from key paths.
   var itself: CKRecord { self }
 }
 
 extension FieldValue? {
-  /// Absent values come first, as on the server; values that have no order are the same.
+  /// Compares two values. Missing values come first, as on the server; values without a common order count as equal.
   func compared(to other: FieldValue?) -> ComparisonResult {
     switch (self, other) {
     case (nil, nil): return .orderedSame

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// Turns the arguments of a predicate's format into values and names.
+/// Converts the arguments of a predicate format into values and field names.
 enum PredicateArgument {
-  /// A field's name, checked: CloudKit's names are a letter, then letters, digits and underscores.
+  /// Returns a validated field name: a letter, then letters, digits and underscores.
   static func fieldName(_ argument: Any) throws(PredicateFailure) -> String {
-    guard let name = text(argument) else { throw PredicateFailure("a field's name is no text") }
+    guard let name = text(argument) else { throw PredicateFailure("a field's name must be a string") }
     if WireFieldName.system[name] != nil { return name }
     let isName = name.utf8.allSatisfy { $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "_") }
     guard isName, name.utf8.first?.isLetter == true else {
-      throw PredicateFailure("'\(name.prefix(64))' is no field name")
+      throw PredicateFailure("'\(name.prefix(64))' is not a field name")
     }
     return name
   }
 
-  /// A value of any spelling; nil for the null value.
+  /// Converts an argument of any supported type; nil for null.
   static func value(_ argument: Any) throws(PredicateFailure) -> FieldValue? {
     let mirror = Mirror(reflecting: argument)
     if mirror.displayStyle == .optional {
@@ -38,52 +38,54 @@ enum PredicateArgument {
     case let id as UUID: return .string(id.uuidString)
     case let id as NSUUID: return .string(id.uuidString)
     case let location as CLLocation:
-      guard let wire = try? location.wire(key: "") else { throw PredicateFailure("a place has no finite coordinates") }
+      guard let wire = try? location.wire(key: "") else {
+        throw PredicateFailure("a location has no finite coordinates")
+      }
       return .location(wire)
     case let record as CKRecord: return reference(record.recordID)
     case let recordID as CKRecordID: return reference(recordID)
     case let reference as CKReference: return Self.reference(reference.recordID)
     default:
       guard let elements = elements(argument, mirror) else {
-        throw PredicateFailure("no field is compared with a \(type(of: argument))")
+        throw PredicateFailure("fields cannot be compared with a \(type(of: argument))")
       }
       var values: [FieldValue] = []
       for element in elements {
-        guard let value = try value(element) else { throw PredicateFailure("a list holds a null") }
+        guard let value = try value(element) else { throw PredicateFailure("a list contains null") }
         values.append(value)
       }
       return try .list(of: values)
     }
   }
 
-  /// What `%d` and its like stand for.
+  /// Converts an argument for `%d` and similar placeholders.
   static func integer(_ argument: Any) throws(PredicateFailure) -> FieldValue {
     switch argument {
     case let scalar as Unicode.Scalar: return .int64(Int64(scalar.value))
     default:
       guard case .int64(let integer)? = try? value(argument) else {
-        throw PredicateFailure("a \(type(of: argument)) is no whole number of 64 bits")
+        throw PredicateFailure("a \(type(of: argument)) is not a 64-bit integer")
       }
       return .int64(integer)
     }
   }
 
-  /// What `%f` and its like stand for.
+  /// Converts an argument for `%f` and similar placeholders.
   static func real(_ argument: Any) throws(PredicateFailure) -> FieldValue {
     switch try? value(argument) {
     case .double(let number): return .double(number)
     case .int64(let integer): return .double(Double(integer))
-    default: throw PredicateFailure("a \(type(of: argument)) is no finite number")
+    default: throw PredicateFailure("a \(type(of: argument)) is not a finite number")
     }
   }
 
-  /// What `%s` stands for.
+  /// Converts an argument for `%s`.
   static func cString(_ argument: Any) throws(PredicateFailure) -> FieldValue {
     switch argument {
     case let pointer as UnsafePointer<CChar>: return .string(String(cString: pointer))
     case let pointer as UnsafeMutablePointer<CChar>: return .string(String(cString: pointer))
     default:
-      guard let text = text(argument) else { throw PredicateFailure("a \(type(of: argument)) is no C string") }
+      guard let text = text(argument) else { throw PredicateFailure("a \(type(of: argument)) is not a C string") }
       return .string(text)
     }
   }
@@ -97,7 +99,7 @@ enum PredicateArgument {
     }
   }
 
-  private static let tooLarge = PredicateFailure("a number does not fit into 64 bits with a sign")
+  private static let tooLarge = PredicateFailure("a number does not fit into a signed integer of 64 bits")
 
   private static func value(of number: NSNumber) throws(PredicateFailure) -> FieldValue {
     switch UInt8(bitPattern: number.objCType.pointee) {
@@ -135,7 +137,8 @@ enum PredicateArgument {
 }
 
 extension FieldValue {
-  /// A list of values that have one type; whole numbers among fractions become fractions.
+  /// Creates a list of values of one type. Integers in a list with floating-point numbers become floating-point
+  /// numbers.
   static func list(of values: [FieldValue]) throws(PredicateFailure) -> FieldValue {
     guard !values.isEmpty else { return .list(.unknown, []) }
     var values = values
@@ -143,7 +146,7 @@ extension FieldValue {
       values = values.map { if case .int64(let integer) = $0 { .double(Double(integer)) } else { $0 } }
     }
     guard let type = FieldType(rawValue: values[0].wireType), values.allSatisfy({ $0.wireType == type.rawValue }) else {
-      throw PredicateFailure("a list mixes values of several types, or lists")
+      throw PredicateFailure("a list mixes types or contains lists")
     }
     return .list(type, values)
   }

@@ -1,10 +1,11 @@
 internal import Foundation
 
-/// Predicates on this machine, with the meaning that the server gives them (reference 5.1): comparisons of a field that the
-/// record lacks, or of values that cannot be compared, are neither true nor false, and nor is what depends on them alone.
-/// Such a record does not match. What no server does (OR, LIKE, ALL, …) follows the same rule.
+/// Evaluation of predicates on this machine, with the same results as on the server (reference 5.1). A comparison of a
+/// field that the record lacks, or of values that cannot be compared, is neither true nor false; neither is a condition
+/// that depends only on such comparisons. Such a record does not match. Operators that the server does not support (OR,
+/// LIKE, ALL, …) follow the same rule.
 extension PredicateNode {
-  /// Whether the predicate holds for a record; nil where that cannot be told.
+  /// Whether the predicate matches a record; nil if that is unknown.
   func holds(for record: RecordValues) -> Bool? {
     switch self {
     case .constant(let value): value
@@ -18,7 +19,7 @@ extension PredicateNode {
 }
 
 extension Sequence {
-  /// False if the condition is for one element, else unknown if it is for one.
+  /// False if the condition is false for any element; otherwise nil if it is unknown for any element; otherwise true.
   func allHold(_ condition: (Element) -> Bool?) -> Bool? {
     var result: Bool? = true
     for element in self {
@@ -31,7 +32,7 @@ extension Sequence {
     return result
   }
 
-  /// True if the condition is for one element, else unknown if it is for one.
+  /// True if the condition is true for any element; otherwise nil if it is unknown for any element; otherwise false.
   func anyHolds(_ condition: (Element) -> Bool?) -> Bool? {
     allHold { condition($0).map { !$0 } }.map { !$0 }
   }
@@ -81,7 +82,8 @@ extension PredicateComparison {
     }
   }
 
-  /// A NEAR filter includes its rim, so `<` and `<=` are the same.
+  /// Whether the distance is within the radius. A NEAR filter includes the exact radius, so `<` and `<=` are
+  /// equivalent.
   private func isNear(_ distance: FieldValue, _ radius: FieldValue) -> Bool? {
     guard let order = distance.order(radius, []) else { return nil }
     return switch comparator {

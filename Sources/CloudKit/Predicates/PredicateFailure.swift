@@ -1,7 +1,7 @@
-/// Why a predicate cannot be used, in words. Values of the caller's never stand in it: they may be private.
+/// The reason that a predicate cannot be used. It never contains the caller's values, which may be private.
 struct PredicateFailure: Error, Hashable {
   private let reason: String
-  /// Where in the format the part begins, in scalars from 0.
+  /// The position of the part in the format, in Unicode scalars from 0.
   private let offset: Int?
 
   init(_ reason: String, at offset: Int? = nil) {
@@ -11,12 +11,12 @@ struct PredicateFailure: Error, Hashable {
 
   var message: String { offset.map { "\(reason) (position \($0 + 1) of the format)" } ?? reason }
 
-  /// The same failure, placed where nobody who knew better has placed it.
+  /// Returns the failure with a position, unless it already has one.
   func at(_ offset: Int) -> PredicateFailure {
     PredicateFailure(reason, at: self.offset ?? offset)
   }
 
-  /// The same failure, with what it is about before it.
+  /// Returns the failure with the name of its part in front.
   func about(_ part: String) -> PredicateFailure {
     PredicateFailure("\(part): \(reason)", at: offset)
   }

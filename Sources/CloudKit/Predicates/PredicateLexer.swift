@@ -1,6 +1,6 @@
-/// Cuts a format into pieces. Arguments are not looked at: nothing in them can become syntax.
+/// Splits a format into tokens. Arguments are not parsed, so they can never become syntax.
 ///
-/// It goes by scalars, not by characters: a combining mark after a quote would otherwise hide the quote.
+/// It works on Unicode scalars, not characters: otherwise a combining mark after a quote would hide the quote.
 struct PredicateLexer {
   private let scalars: [Unicode.Scalar]
   private var place = 0
@@ -62,7 +62,7 @@ struct PredicateLexer {
     return word
   }
 
-  // MARK: - Texts
+  // MARK: - Strings
 
   private mutating func quoted() throws(PredicateFailure) -> String {
     let start = place
@@ -74,11 +74,11 @@ struct PredicateLexer {
       if scalar == quote { return String(text) }
       text.append(scalar == "\\" ? try escaped() : scalar)
     }
-    throw PredicateFailure("a text is not closed with \(quote)", at: start)
+    throw PredicateFailure("a string is not closed with \(quote)", at: start)
   }
 
   private mutating func escaped() throws(PredicateFailure) -> Unicode.Scalar {
-    guard let scalar = peek() else { throw PredicateFailure("a text ends with \\", at: place - 1) }
+    guard let scalar = peek() else { throw PredicateFailure("a string ends with \\", at: place - 1) }
     place += 1
     switch scalar {
     case "n": return "\n"
@@ -98,7 +98,7 @@ struct PredicateLexer {
       place += 1
     }
     guard place == end, let scalar = Unicode.Scalar(value) else {
-      throw PredicateFailure("an escape in a text is no \(digits)-digit hexadecimal character", at: start - 2)
+      throw PredicateFailure("an escape in a string is not a \(digits)-digit hexadecimal character", at: start - 2)
     }
     return scalar
   }
@@ -109,7 +109,7 @@ struct PredicateLexer {
     let start = place
     place += 1
     let length = take { "hlqztjL".unicodeScalars.contains($0) }
-    guard let conversion = peek() else { throw PredicateFailure("% ends the format", at: start) }
+    guard let conversion = peek() else { throw PredicateFailure("% ends the format without a placeholder", at: start) }
     place += 1
     let spelling = text(from: start)
     switch conversion {
@@ -119,7 +119,7 @@ struct PredicateLexer {
     case "s" where length.isEmpty: return .argument(.cString)
     case "d", "D", "i", "u", "U", "x", "X", "o", "O", "c", "C": return .argument(.integer(spelling))
     case "f", "F", "e", "E", "g", "G", "a", "A": return .argument(.real(spelling))
-    default: throw PredicateFailure("\(spelling) is no placeholder", at: start)
+    default: throw PredicateFailure("\(spelling) is not a placeholder", at: start)
     }
   }
 
@@ -147,7 +147,7 @@ struct PredicateLexer {
         place += 1 + sign
         _ = take { $0.isDigit }
       }
-      // What follows at once belongs to the number, and spoils it.
+      // Directly following name characters belong to the number and make it invalid.
       _ = take { $0.isInName }
     }
     let text = text(from: start)
@@ -157,10 +157,10 @@ struct PredicateLexer {
     } else if let number = Double(text), number.isFinite {
       return .number(number)
     }
-    throw PredicateFailure("\(text.prefix(64)) is no number that a field can hold", at: start)
+    throw PredicateFailure("\(text.prefix(64)) is not a number that a field can hold", at: start)
   }
 
-  // MARK: - Signs
+  // MARK: - Symbols
 
   private static let signs: Set<String> = [
     "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "=", "<", ">", "!", "(", ")", "{", "}", ",", "[", "]",
@@ -173,9 +173,9 @@ struct PredicateLexer {
       return sign
     }
     switch scalar {
-    case "+", "-", "*", "/": throw PredicateFailure("\(scalar): CloudKit does no arithmetic", at: place)
-    case "$": throw PredicateFailure("$: variables have no values here, use %@", at: place)
-    default: throw PredicateFailure("'\(scalar)' has no meaning in a predicate", at: place)
+    case "+", "-", "*", "/": throw PredicateFailure("\(scalar): CloudKit does not support arithmetic", at: place)
+    case "$": throw PredicateFailure("$: variables are not supported; use %@", at: place)
+    default: throw PredicateFailure("unexpected character '\(scalar)'", at: place)
     }
   }
 }
@@ -183,6 +183,7 @@ struct PredicateLexer {
 extension Unicode.Scalar {
   fileprivate var isDigit: Bool { "0"..."9" ~= self }
   fileprivate var isInWord: Bool { properties.isAlphabetic || properties.numericType != nil || self == "_" }
-  /// What identifiers and key paths are made of, `@count` included, so that a refusal can name the whole of them.
+  /// Whether the character can be part of an identifier or key path, including `@count`, so that an error can show all
+  /// of it.
   fileprivate var isInName: Bool { isInWord || self == "." || self == "@" || self == "#" }
 }

@@ -1,8 +1,8 @@
 extension PredicateNode {
-  /// The same predicate with fewer negations and alternatives, as far as that changes nothing for any record.
+  /// The same predicate with fewer negations and alternatives, as far as the result is equal for every record.
   ///
-  /// A comparison with a field that a record lacks is neither true nor false, here as on the server (reference 5.1), so
-  /// that `NOT x == 1` and `x != 1` pass over the same records.
+  /// A comparison with a field that a record lacks is neither true nor false, here and on the server (reference 5.1),
+  /// so `NOT x == 1` and `x != 1` skip the same records.
   var simplified: PredicateNode {
     switch self {
     case .constant, .comparison, .unusable: return self
@@ -28,7 +28,7 @@ extension PredicateNode {
 }
 
 extension PredicateComparison {
-  /// `a == 1 OR a == 2 OR a IN {3}` in one comparison: `a IN {1, 2, 3}`. Nil where the alternatives are not of this kind.
+  /// Merges `a == 1 OR a == 2 OR a IN {3}` into one comparison, `a IN {1, 2, 3}`; nil for other alternatives.
   fileprivate init?(alternatives: [PredicateNode]) {
     var elements: [FieldValue] = []
     var first: PredicateComparison?
@@ -49,7 +49,7 @@ extension PredicateComparison {
     self.init(quantifier: first.quantifier, left: first.left, comparator: .in, right: .value(list))
   }
 
-  /// The comparison that holds where this one does not; nil where there is no operator for it.
+  /// The negated comparison; nil if no operator expresses it.
   fileprivate var opposite: PredicateComparison? {
     if case .distance = left { return nil }
     var opposite = self

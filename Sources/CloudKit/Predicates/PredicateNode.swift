@@ -1,23 +1,23 @@
-/// A predicate in a form that can be read: what `NSPredicate` on Linux does not offer.
+/// A predicate as a tree that can be inspected, which `NSPredicate` on Linux does not offer.
 indirect enum PredicateNode: Hashable, Sendable {
-  /// All records, or none.
+  /// Matches all records, or none.
   case constant(Bool)
-  /// All of them hold.
+  /// Matches if all parts match.
   case and([PredicateNode])
-  /// At least one of them holds.
+  /// Matches if at least one part matches.
   case or([PredicateNode])
   case not(PredicateNode)
   case comparison(PredicateComparison)
-  /// No predicate at all, in words. `NSPredicate` cannot throw when it is made, so the query that uses it does.
+  /// An unusable predicate with its reason. `NSPredicate` initializers cannot throw, so the query that uses it throws.
   case unusable(String)
 
-  /// How deep conditions may lie within each other; what is deeper is refused before it can exhaust the stack.
+  /// The maximum nesting depth of conditions. Deeper predicates are refused, to protect the stack.
   static let deepest = 64
 
-  /// Whether all of it is known. Two predicates that are not may fail for the same reason and still be different.
+  /// Whether all parts are usable. Two unusable predicates may have the same reason and still differ.
   var isReadable: Bool { problem == nil }
 
-  /// Why it is not all known.
+  /// The reason that a part is unusable.
   var problem: String? {
     switch self {
     case .constant, .comparison: nil
@@ -30,7 +30,7 @@ indirect enum PredicateNode: Hashable, Sendable {
 
 /// One comparison, nearly always of a field with a value.
 struct PredicateComparison: Hashable, Sendable {
-  /// Of which elements of a list on the left the comparison speaks.
+  /// The elements of a list on the left that the comparison applies to.
   enum Quantifier: String, Sendable {
     case any = "ANY"
     case all = "ALL"
@@ -54,7 +54,7 @@ struct PredicateComparison: Hashable, Sendable {
     case tokenMatches = "TOKENMATCHES"
   }
 
-  /// The letters in brackets behind an operator.
+  /// The letters in brackets after an operator.
   struct Options: OptionSet, Hashable, Sendable {
     let rawValue: Int
 
@@ -67,18 +67,18 @@ struct PredicateComparison: Hashable, Sendable {
       ("c", .caseInsensitive), ("d", .diacriticInsensitive), ("n", .normalized), ("l", .localeSensitive),
     ]
 
-    /// Whether they change what texts are equal. `[n]` only promises that the texts need no preparation.
+    /// Whether the options change which strings are equal. `[n]` only states that the strings are already normalized.
     var loosens: Bool { !subtracting([.normalized]).isEmpty }
   }
 
   enum Operand: Hashable, Sendable {
     case field(String)
-    /// The record as a whole: `SELF`, and `allTokens` in a search of tokens.
+    /// The record as a whole: `SELF`, or `allTokens` in a token search.
     case record
-    /// References always name their zone here; the query that they are used in leaves its own out.
+    /// A value. References always name their zone; a query omits the name of its own zone.
     case value(FieldValue)
     case null
-    /// The distance in metres of a field from a place.
+    /// The distance of a field from a location, in metres.
     case distance(field: String, from: WireLocation)
   }
 

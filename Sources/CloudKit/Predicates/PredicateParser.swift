@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// Reads the text of a predicate, with its arguments, into a tree.
+/// Parses a predicate format and its arguments into a tree.
 ///
-/// The grammar is Apple's, less what no CloudKit code uses: functions other than the distance, arithmetic, variables,
-/// subqueries and indexes. What lies outside is named in the failure instead of being guessed at, because a condition that
-/// goes missing widens the result. A keyword before a sign of comparison is a field that happens to be called so.
+/// The grammar is Apple's without the parts that CloudKit code does not use: functions other than the distance,
+/// arithmetic, variables, subqueries and indexes. The error names an unsupported part; nothing is skipped, because a
+/// missing condition would match more records. A keyword followed by a comparison operator is parsed as a field name.
 struct PredicateParser {
   private var tokens: ArraySlice<PredicateToken>
   private var arguments: ArraySlice<Any>
@@ -15,9 +15,9 @@ struct PredicateParser {
     do throws(PredicateFailure) {
       var parser = try PredicateParser(format: format, arguments: arguments)
       let node = try parser.predicate(parser.disjunction())
-      if let next = parser.tokens.first { throw PredicateFailure("\(next.shown) was not expected", at: next.offset) }
+      if let next = parser.tokens.first { throw PredicateFailure("unexpected \(next.shown)", at: next.offset) }
       guard parser.arguments.isEmpty else {
-        throw PredicateFailure("there are \(parser.arguments.count) arguments more than placeholders")
+        throw PredicateFailure("arguments without a placeholder: \(parser.arguments.count)")
       }
       return node
     } catch {
@@ -31,9 +31,9 @@ struct PredicateParser {
     end = format.unicodeScalars.count
   }
 
-  // MARK: - Joining
+  // MARK: - Compound conditions
 
-  /// What a parenthesis may hold: only what follows it tells a condition from a value.
+  /// The contents of parentheses. Only the token after them tells a condition from a value.
   private enum Piece {
     case predicate(PredicateNode)
     case operand(PredicateComparison.Operand)
@@ -84,7 +84,7 @@ struct PredicateParser {
     } else {
       left = try operand()
     }
-    // A value in parentheses ends here.
+    // The parentheses contain only a value.
     if tokens.first?.kind == .sign(")"), depth > 0 { return .operand(left) }
     return .predicate(.comparison(try comparison(of: left, nil)))
   }
@@ -96,13 +96,15 @@ struct PredicateParser {
   private mutating func nested<Result>(
     _ body: (inout PredicateParser) throws(PredicateFailure) -> Result
   ) throws(PredicateFailure) -> Result {
-    guard depth < PredicateNode.deepest else { throw failure("more than \(PredicateNode.deepest) levels deep") }
+    guard depth < PredicateNode.deepest else {
+      throw failure("conditions are nested more than \(PredicateNode.deepest) levels deep")
+    }
     depth += 1
     defer { depth -= 1 }
     return try body(&self)
   }
 
-  // MARK: - Comparing
+  // MARK: - Comparisons
 
   private mutating func comparison(
     of left: PredicateComparison.Operand,
@@ -129,22 +131,22 @@ struct PredicateParser {
       case .sign("<>"): .notEqual
       case .sign("=<"): .lessOrEqual
       case .sign("=>"): .greaterOrEqual
-      case .sign("["): throw failure("[: elements of lists are not addressed one by one")
+      case .sign("["): throw failure("[: list elements cannot be indexed")
       case .sign(let text), .word(let text): PredicateComparison.Operator(rawValue: text.uppercased())
       default: nil
       }
-    guard let comparator else { throw failure("\(token.shown) is no operator") }
+    guard let comparator else { throw failure("\(token.shown) is not an operator") }
     tokens.removeFirst()
     return comparator
   }
 
   private mutating func comparisonOptions() throws(PredicateFailure) -> PredicateComparison.Options {
     guard takeSign("[") else { return [] }
-    guard case .word(let letters)? = tokens.first?.kind else { throw failure("letters are missing in the brackets") }
+    guard case .word(let letters)? = tokens.first?.kind else { throw failure("the brackets contain no letters") }
     var options: PredicateComparison.Options = []
     for letter in letters.lowercased() {
       guard let option = PredicateComparison.Options.letters.first(where: { $0.letter == letter })?.option else {
-        throw failure("[\(letters.prefix(64))]: operators are modified by c, d, l and n")
+        throw failure("[\(letters.prefix(64))]: operator options are c, d, l and n")
       }
       options.insert(option)
     }
@@ -166,7 +168,7 @@ struct PredicateParser {
     case .sign("{"):
       tokens.removeFirst()
       return .value(try list(from: token.offset))
-    case .sign: throw failure("\(token.shown) was found where a field or a value belongs")
+    case .sign: throw failure("expected a field or a value, found \(token.shown)")
     default: break
     }
     tokens.removeFirst()
@@ -179,7 +181,7 @@ struct PredicateParser {
       case .name(let name): return .field(try PredicateArgument.fieldName(name))
       case .word(let word) where tokens.first?.kind == .sign("("): return try function(word)
       case .word(let word): return try operand(word)
-      case .sign: throw PredicateFailure("\(token.shown) was found where a field or a value belongs")
+      case .sign: throw PredicateFailure("expected a field or a value, found \(token.shown)")
       }
     } catch {
       throw error.at(token.offset)
@@ -202,7 +204,7 @@ struct PredicateParser {
     _ placeholder: PredicatePlaceholder
   ) throws(PredicateFailure) -> PredicateComparison.Operand {
     guard let argument = arguments.popFirst() else {
-      throw PredicateFailure("there are fewer arguments than placeholders: none is left for \(placeholder.shown)")
+      throw PredicateFailure("the argument for \(placeholder.shown) is missing")
     }
     do throws(PredicateFailure) {
       switch placeholder {
@@ -223,7 +225,7 @@ struct PredicateParser {
       if !elements.isEmpty { try expect(",") }
       let place = tokens.first
       guard case .value(let element) = try nested({ parser throws(PredicateFailure) in try parser.operand() }) else {
-        throw PredicateFailure("a list in braces holds something that is no value", at: place?.offset ?? end)
+        throw PredicateFailure("a list in braces can contain only values", at: place?.offset ?? end)
       }
       elements.append(element)
     }
@@ -251,22 +253,22 @@ struct PredicateParser {
       tokens.removeFirst()
       let value = try operand()
       try expect(",")
-      guard try operand() == .value(.string("NSDate")) else { throw PredicateFailure("CAST: to an NSDate only") }
+      guard try operand() == .value(.string("NSDate")) else { throw PredicateFailure("CAST: only NSDate is supported") }
       try expect(")")
       let seconds: Double
       switch value {
       case .value(.double(let number)): seconds = number
       case .value(.int64(let integer)): seconds = Double(integer)
       case .value(.timestamp): return value
-      default: throw PredicateFailure("CAST: of a number of seconds only")
+      default: throw PredicateFailure("CAST: the value must be a number of seconds")
       }
       let date = try PredicateArgument.value(Date(timeIntervalSinceReferenceDate: seconds))
       return date.map { .value($0) } ?? .null
-    default: throw PredicateFailure("\(name.prefix(64))(…): CloudKit has no functions but the distance")
+    default: throw PredicateFailure("\(name.prefix(64))(…): the only supported function is the distance")
     }
   }
 
-  // MARK: - Pieces
+  // MARK: - Tokens
 
   private func failure(_ message: String) -> PredicateFailure {
     PredicateFailure(message, at: tokens.first?.offset ?? end)
@@ -276,7 +278,7 @@ struct PredicateParser {
     tokens.first?.keyword == keyword || tokens.first?.kind == .sign(sign)
   }
 
-  /// Takes a keyword, unless a sign of comparison behind it makes it a field's name.
+  /// Consumes a keyword, unless a comparison operator after it makes it a field name.
   private mutating func takeKeyword(_ keyword: String) -> Bool {
     guard tokens.first?.keyword == keyword else { return false }
     if case .sign(let sign)? = tokens.dropFirst().first?.kind, "=<>!".contains(sign.prefix(1)), sign != "!" {

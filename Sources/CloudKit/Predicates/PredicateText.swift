@@ -1,18 +1,18 @@
 internal import Foundation
 
-/// Writes a predicate down, in Apple's grammar.
+/// Formats a predicate in Apple's grammar.
 struct PredicateText {
   enum Values {
-    /// Each is an ellipsis: for logs and errors.
+    /// Shows each value as an ellipsis, for logs and errors.
     case hidden
-    /// As literals, where the grammar has one.
+    /// Shows values as literals where the grammar has one.
     case shown
-    /// As `%@`; they are collected aside, so that the text can be read again.
+    /// Writes each value as `%@` and collects it, so that the text can be parsed again.
     case collected
   }
 
   static let distanceFunction = "distanceToLocation:fromLocation:"
-  /// The name that stands for all words of a record, in a search of tokens.
+  /// The name that stands for all words of a record in a token search.
   static let allTokens = "allTokens"
 
   private let values: Values
@@ -45,7 +45,7 @@ struct PredicateText {
     }
   }
 
-  /// Parentheses stand where they must and nowhere else: reading allows only so many of them within each other.
+  /// Writes a part of a compound. Parentheses are used only where needed, because parsing limits their nesting depth.
   private mutating func writePart(_ part: PredicateNode) {
     switch part {
     case .and, .or:
@@ -72,7 +72,7 @@ struct PredicateText {
 
   private mutating func write(_ operand: PredicateComparison.Operand) {
     switch operand {
-    // Always escaped where it could be read as something else; a dotted name is one of the system's.
+    // Names that would be parsed as a keyword are escaped. Names with a dot are system fields.
     case .field(let name): text += Self.isKeyword(name) ? "#" + name : name
     case .record: text += "SELF"
     case .null: text += "NULL"

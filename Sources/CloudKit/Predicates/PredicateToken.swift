@@ -1,24 +1,24 @@
-/// A piece of a predicate's text, and where it begins.
+/// A token of a predicate format, with its position.
 struct PredicateToken: Hashable {
   enum Kind: Hashable {
     /// An identifier or a keyword: `age`, `AND`, `recordID.recordName`.
     case word(String)
     /// An identifier after a `#`, which is never a keyword.
     case name(String)
-    /// A quoted text, without its quotes.
+    /// A quoted string, without its quotes.
     case text(String)
     case integer(Int64)
     case number(Double)
-    /// `%@`, `%d` and their like: the next argument.
+    /// `%@`, `%d` and similar: the next argument.
     case argument(PredicatePlaceholder)
-    /// An operator in signs, or a bracket or comma.
+    /// An operator made of symbols, a bracket or a comma.
     case sign(String)
   }
 
   let kind: Kind
-  /// In scalars from the beginning of the format.
+  /// The position in the format, in Unicode scalars from 0.
   let offset: Int
-  /// A word in capitals, since keywords may be written either way; empty for other pieces.
+  /// The word in upper case, since keywords are case-insensitive; empty for other tokens.
   let keyword: String
 
   init(kind: Kind, offset: Int) {
@@ -27,28 +27,28 @@ struct PredicateToken: Hashable {
     keyword = if case .word(let word) = kind { word.uppercased() } else { "" }
   }
 
-  /// The piece as it stands in a message, without what may be private.
+  /// The token as shown in error messages, without values that may be private.
   var shown: String {
     switch kind {
     case .word(let text): String(text.prefix(64))
     case .name(let text): "#" + text.prefix(64)
     case .sign(let text): text
-    case .text: "a quoted text"
+    case .text: "a quoted string"
     case .integer, .number: "a number"
     case .argument(let placeholder): placeholder.shown
     }
   }
 }
 
-/// What a placeholder takes.
+/// The type of argument that a placeholder takes.
 enum PredicatePlaceholder: Hashable {
   /// `%@`: any value.
   case value
   /// `%K`: a field's name.
   case name
-  /// `%d` and its like, as it was spelt.
+  /// `%d` and similar, as written in the format.
   case integer(String)
-  /// `%f` and its like, as it was spelt.
+  /// `%f` and similar, as written in the format.
   case real(String)
   /// `%s`: a C string.
   case cString

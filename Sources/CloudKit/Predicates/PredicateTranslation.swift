@@ -1,10 +1,10 @@
 internal import Foundation
 
 extension PredicateNode {
-  /// The filters that together say the same, which the server joins with AND.
+  /// Returns the filters that express the predicate, which the server joins with AND.
   ///
-  /// - Parameter zoneID: The zone of the query: references within it need not name it.
-  /// - Throws: `CKError.invalidArguments` naming the part that the server cannot do.
+  /// - Parameter zoneID: The zone of the query. References within it need not name it.
+  /// - Throws: `CKError.invalidArguments` that names the part the server does not support.
   func filters(zoneID: CKRecordZoneID) throws(CKError) -> [WireFilter] {
     do throws(PredicateFailure) {
       return try simplified.conditions(zoneID.wire)
@@ -16,14 +16,14 @@ extension PredicateNode {
   private func conditions(_ zone: WireZoneID) throws(PredicateFailure) -> [WireFilter] {
     switch self {
     case .constant(true): return []
-    case .constant(false): throw unable("no query finds nothing")
+    case .constant(false): throw unable("CloudKit has no filter that matches no record")
     case .and(let parts):
       var filters: [WireFilter] = []
       for part in parts { filters += try part.conditions(zone) }
       return filters
-    case .or: throw unable("OR: CloudKit joins conditions with AND, and has IN for several values of one field")
+    case .or: throw unable("OR: CloudKit joins conditions only with AND; use IN for several values of one field")
     case .not(.comparison(let comparison)): return try comparison.filters(zone, negated: true)
-    case .not: throw unable("NOT: CloudKit negates single comparisons only")
+    case .not: throw unable("NOT: CloudKit can negate only single comparisons")
     case .comparison(let comparison): return try comparison.filters(zone, negated: false)
     case .unusable(let reason): throw PredicateFailure(reason)
     }
@@ -40,17 +40,17 @@ extension PredicateComparison {
       switch (left, right) {
       case (.distance(let field, let place), .value(let radius)):
         return [try near(field, place, radius, negated: negated)]
-      case (.distance, _), (_, .distance): throw PredicateFailure("a distance is compared with a number of metres")
-      case (.null, _), (_, .null): throw PredicateFailure("nothing is compared with nil on the server")
+      case (.distance, _), (_, .distance): throw PredicateFailure("a distance must be compared with a number of metres")
+      case (.null, _), (_, .null): throw PredicateFailure("CloudKit cannot compare with nil")
       case (.record, .value(let value)): return [try tokens(.wholeRecord, value, negated: negated)]
-      case (.record, _), (_, .record): throw PredicateFailure("SELF: the record as a whole is searched for words only")
+      case (.record, _), (_, .record): throw PredicateFailure("SELF: only a search for words can use the whole record")
       case (.field(let field), .value(let value)):
         let name = WireFieldName(framework: field)
         if comparator == .tokenMatches { return [try tokens(name, value, negated: negated)] }
         return try filters(name, value, zone, negated: negated)
       case (.value, .field): return try turned().filters(zone, negated: negated)
-      case (.field, .field): throw PredicateFailure("two fields are compared, none with a value")
-      case (.value, .value): throw PredicateFailure("two values are compared, no field")
+      case (.field, .field): throw PredicateFailure("two fields cannot be compared with each other")
+      case (.value, .value): throw PredicateFailure("two values cannot be compared without a field")
       }
     } catch {
       let node = PredicateNode.comparison(self)
@@ -58,7 +58,7 @@ extension PredicateComparison {
     }
   }
 
-  /// The comparator of Web Services and the one that denies it, by quantifier, operator, and whether the value is a list.
+  /// The Web Services comparator and its negation, by quantifier, operator, and whether the value is a list.
   private var comparators: (String, denied: String?)? {
     let isList = if case .value(.list) = right { true } else { false }
     switch (quantifier, comparator, isList) {
@@ -84,14 +84,14 @@ extension PredicateComparison {
     _ zone: WireZoneID,
     negated: Bool
   ) throws(PredicateFailure) -> [WireFilter] {
-    guard !options.loosens else { throw PredicateFailure("CloudKit compares text letter by letter, without modifiers") }
+    guard !options.loosens else { throw PredicateFailure("CloudKit does not support string comparison options") }
     if quantifier == .noneOf {
       var affirmed = self
       affirmed.quantifier = .any
       return try affirmed.filters(name, value, zone, negated: !negated)
     }
     if comparator == .between, quantifier == nil, !negated {
-      guard case .list(_, let bounds) = value, bounds.count == 2 else { throw PredicateFailure("it takes two bounds") }
+      guard case .list(_, let bounds) = value, bounds.count == 2 else { throw PredicateFailure("it needs two bounds") }
       var (lower, upper) = (self, self)
       (lower.comparator, lower.right) = (.greaterOrEqual, .value(bounds[0]))
       (upper.comparator, upper.right) = (.lessOrEqual, .value(bounds[1]))
@@ -101,7 +101,7 @@ extension PredicateComparison {
     guard let comparators else { throw PredicateFailure(reason(for: value)) }
     try check(name, value)
     guard let comparator = negated ? comparators.denied : comparators.0 else {
-      throw PredicateFailure("CloudKit cannot negate it")
+      throw PredicateFailure("CloudKit cannot negate this comparison")
     }
     return [
       WireFilter(name, comparator, value.asOperand(of: name, beginning: self.comparator == .beginsWith, in: zone))
@@ -111,16 +111,17 @@ extension PredicateComparison {
   private func reason(for value: FieldValue) -> String {
     let isList = if case .list = value { true } else { false }
     return switch (quantifier, comparator) {
-    case (.all, _): "ALL: CloudKit knows ANY only"
-    case (_, .endsWith), (_, .like), (_, .matches): "\(comparator.rawValue): CloudKit matches beginnings of texts only"
+    case (.all, _): "ALL: CloudKit supports only ANY"
+    case (_, .endsWith), (_, .like), (_, .matches): "\(comparator.rawValue): CloudKit matches only the start of strings"
     case (nil, .between): "CloudKit cannot negate BETWEEN"
-    case (_, .in) where !isList: "the value is no list"
-    case (nil, _) where isList: "a list is compared with IN or CONTAINS"
-    default: "ANY goes with ==, IN and BEGINSWITH"
+    case (_, .in) where !isList: "the value is not a list"
+    case (nil, _) where isList: "a list must be compared with IN or CONTAINS"
+    default: "ANY supports only ==, IN and BEGINSWITH"
     }
   }
 
-  /// What the server would refuse, or worse: a filter that it cannot read may be dropped, which finds every record.
+  /// Rejects filters that the server would refuse or, worse, drop: without the filter, the query would return every
+  /// record.
   private func check(_ name: WireFieldName, _ value: FieldValue) throws(PredicateFailure) {
     let type: FieldType
     switch value {
@@ -129,21 +130,21 @@ extension PredicateComparison {
     default: type = FieldType(rawValue: value.wireType) ?? .unknown
     }
     switch (comparator, type) {
-    case (_, .asset), (_, .unknown): throw PredicateFailure("no filter takes a \(value.wireType)")
-    case (_, .location): throw PredicateFailure("a place is compared by its distance")
-    case (.beginsWith, let type) where type != .string: throw PredicateFailure("it takes a text")
+    case (_, .asset), (_, .unknown): throw PredicateFailure("filters do not support \(value.wireType) values")
+    case (_, .location): throw PredicateFailure("a location must be compared by its distance")
+    case (.beginsWith, let type) where type != .string: throw PredicateFailure("it needs a string")
     case (.less, .bytes), (.lessOrEqual, .bytes), (.greater, .bytes), (.greaterOrEqual, .bytes):
       throw PredicateFailure("bytes have no order")
     default: break
     }
     guard let systemType = name.systemType else { return }
-    guard quantifier == nil, comparator != .contains else { throw PredicateFailure("the field is no list") }
+    guard quantifier == nil, comparator != .contains else { throw PredicateFailure("the field is not a list") }
     guard type == systemType || (systemType == .reference && type == .string) else {
-      throw PredicateFailure("the field is a \(systemType.rawValue), no \(type.rawValue)")
+      throw PredicateFailure("the field is a \(systemType.rawValue), not a \(type.rawValue)")
     }
   }
 
-  /// `value operator field`: the same the other way round.
+  /// Returns `value operator field` as the equivalent `field operator value`.
   private func turned() throws(PredicateFailure) -> PredicateComparison {
     let isList = if case .value(.list) = left { true } else { false }
     let comparators: (Quantifier?, Operator)? =
@@ -160,7 +161,7 @@ extension PredicateComparison {
       case (.any, .equal) where isList: (nil, .in)
       default: nil
       }
-    guard let (quantifier, comparator) = comparators else { throw PredicateFailure("the field comes first") }
+    guard let (quantifier, comparator) = comparators else { throw PredicateFailure("the field must come first") }
     return PredicateComparison(
       quantifier: quantifier,
       left: right,
@@ -177,17 +178,17 @@ extension PredicateComparison {
     negated: Bool
   ) throws(PredicateFailure) -> WireFilter {
     guard comparator == .less || comparator == .lessOrEqual, quantifier == nil, !negated else {
-      throw PredicateFailure("CloudKit finds what is nearer than a distance, nothing else")
+      throw PredicateFailure("CloudKit only finds locations nearer than a distance")
     }
     let metres: Double
     switch radius {
     case .double(let number): metres = number
     case .int64(let integer): metres = Double(integer)
-    default: throw PredicateFailure("a distance is compared with a number of metres")
+    default: throw PredicateFailure("a distance must be compared with a number of metres")
     }
-    guard metres >= 0 else { throw PredicateFailure("a distance is not negative") }
+    guard metres >= 0 else { throw PredicateFailure("a distance cannot be negative") }
     let name = WireFieldName(framework: field)
-    guard name.systemType == nil else { throw PredicateFailure("the field is no place") }
+    guard name.systemType == nil else { throw PredicateFailure("the field is not a location") }
     return WireFilter(name, "NEAR", .location(place), distance: metres)
   }
 
@@ -197,18 +198,18 @@ extension PredicateComparison {
     negated: Bool
   ) throws(PredicateFailure) -> WireFilter {
     guard quantifier == nil, comparator == .tokenMatches || comparator == .contains else {
-      throw PredicateFailure("SELF: the record as a whole is searched for words only")
+      throw PredicateFailure("SELF: only a search for words can use the whole record")
     }
-    guard case .string = value else { throw PredicateFailure("words are searched for with a text") }
-    guard name.systemType == nil else { throw PredicateFailure("the field is no text") }
+    guard case .string = value else { throw PredicateFailure("a search for words needs a string") }
+    guard name.systemType == nil else { throw PredicateFailure("the field is not a string") }
     guard !negated else { throw PredicateFailure("CloudKit cannot negate a search for words") }
     return WireFilter(name, "CONTAINS_ALL_TOKENS", value)
   }
 }
 
 extension FieldValue {
-  /// The value as filters spell it: a reference without the query's own zone and, for the system's fields, instead of a
-  /// name, unless the name's beginning is meant.
+  /// Returns the value in its filter encoding. References omit the query's own zone. A record name compared with a
+  /// system reference field becomes a reference, unless the comparison is BEGINSWITH.
   fileprivate func asOperand(of name: WireFieldName, beginning: Bool, in zone: WireZoneID) -> FieldValue {
     let naming = name.systemType == .reference && !beginning
     switch self {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// The values of a record at one moment, as predicates read them.
+/// A snapshot of a record's values, as predicates use them.
 struct RecordValues {
   private let recordID: CKRecordID
   private let state: RecordState
@@ -11,7 +11,7 @@ struct RecordValues {
     state = record.state.withLock { $0 }
   }
 
-  /// The value of a field; nil where the record has none, or one that the wire does not carry.
+  /// Returns the value of a field; nil if the record lacks the field or the wire format cannot represent its value.
   func value(_ name: WireFieldName) -> FieldValue? {
     switch name {
     case .field(let name): fieldValue(name)
@@ -30,7 +30,8 @@ struct RecordValues {
     }
   }
 
-  /// The texts that a search of the whole record looks through: the server cannot read encrypted ones.
+  /// The strings that a search of the whole record covers. Encrypted strings are excluded, because the server cannot
+  /// read them.
   var texts: [String] {
     state.fields.keys.sorted().flatMap { name -> [String] in
       switch state.fields[name]?.isEncrypted == true ? nil : fieldValue(name) {
@@ -51,7 +52,7 @@ struct RecordValues {
 }
 
 extension CKRecord {
-  /// The words in the record's texts, cut at white space, for a search of one's own.
+  /// Returns the words in the record's strings, split at white space, for a custom search.
   public func allTokens() -> [String] {
     RecordValues(self).texts.flatMap { $0.split(whereSeparator: \.isWhitespace).map(String.init) }
   }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A text beside a pattern, for the operators that go by parts of texts.
+/// Matches a string against a pattern, for the operators that compare parts of strings.
 struct TextMatch {
   private let text: String
   private let pattern: String
@@ -12,7 +12,7 @@ struct TextMatch {
     self.options = options
   }
 
-  /// Whether the text matches; nil for a pattern that is none.
+  /// Whether the string matches; nil if the pattern is invalid.
   func holds(_ comparator: PredicateComparison.Operator) -> Bool? {
     switch comparator {
     case .beginsWith: options.folded(text).utf8.starts(with: options.folded(pattern).utf8)
@@ -34,7 +34,8 @@ struct TextMatch {
     }
   }
 
-  /// `*` stands for any number of characters, `?` for one, `\` for the next character itself.
+  /// Whether a `LIKE` pattern matches: `*` stands for any number of characters, `?` for one, `\` escapes the next
+  /// character.
   private var holdsWildcards: Bool {
     enum Wildcard: Equatable { case one, many, letter(Character) }
     var wildcards: [Wildcard] = []
@@ -49,7 +50,7 @@ struct TextMatch {
     }
     let letters = Array(options.folded(text))
     var (place, wildcard) = (0, 0)
-    // Where to go on from when a letter does not match: the last `*` takes one letter more.
+    // The position to continue at after a mismatch: the last `*` consumes one more character.
     var retry: (place: Int, wildcard: Int)?
     while place < letters.count {
       let next = wildcard < wildcards.count ? wildcards[wildcard] : nil
@@ -69,14 +70,14 @@ struct TextMatch {
     return wildcards[wildcard...].allSatisfy { $0 == .many }
   }
 
-  /// The whole text matches, as `MATCHES` has it.
+  /// Whether a `MATCHES` expression matches the whole string.
   private var holdsExpression: Bool? {
     let isBlind = options.contains(.caseInsensitive)
     // Folding a pattern's case would turn \W into \w.
     let folding = options.subtracting(.caseInsensitive)
     let (text, pattern) = (folding.folded(text), folding.folded(pattern))
     let flags: NSRegularExpression.Options = isBlind ? [.caseInsensitive] : []
-    // By itself first: a stray parenthesis must not pair with those around it.
+    // Check the pattern alone first: an unbalanced parenthesis must not pair with the added ones.
     guard (try? NSRegularExpression(pattern: pattern)) != nil,
       let expression = try? NSRegularExpression(pattern: "(?:\(pattern))\\z", options: flags)
     else { return nil }
@@ -85,7 +86,7 @@ struct TextMatch {
   }
 }
 
-/// The words of texts, without regard to case and accents: what a search for tokens compares.
+/// The set of words in strings, ignoring case and diacritics, for token searches.
 struct Tokens {
   private let words: Set<String>
 

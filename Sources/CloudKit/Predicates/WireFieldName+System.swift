@@ -1,5 +1,5 @@
 extension WireFieldName {
-  /// The fields that the system keeps, under the framework's names, the schema's and the wire's (reference 3.4).
+  /// The system fields, by their names in the framework, the schema and the wire format (reference 3.4).
   static let system: [String: String] = [
     "recordID": "recordName", "recordID.recordName": "recordName", "recordName": "recordName",
     "___recordID": "recordName",
@@ -13,13 +13,13 @@ extension WireFieldName {
     "share": "share", "___share": "share", "parent": "parent", "___parent": "parent",
   ]
 
-  /// The wire's name for a name of the framework.
+  /// Creates the wire name for a framework name.
   init(framework name: String) {
     self = Self.system[name].map(WireFieldName.system) ?? .field(name)
   }
 
-  /// The type of a field of the system's; nil for others, whose type only the schema knows. References stand on the wire
-  /// where callers compare with names.
+  /// The type of a system field; nil for other fields, whose type only the schema knows. Callers compare some system
+  /// fields with names, but the wire format uses references.
   var systemType: FieldType? {
     guard case .system(let name) = self else { return nil }
     return name.hasSuffix("Timestamp") ? .timestamp : .reference

@@ -92,8 +92,8 @@ import Testing
     "a\u{0}", "a\u{301}", "recordID.x", "\u{202E}a", "tags.@count",
   ])
   func `a field name never breaks out of its place`(name: String) {
-    #expect(refusal(NSPredicate(format: "%K == %@", name, "x"))?.contains("no field name") == true)
-    #expect(refusal(NSPredicate(format: "x == 1 AND %K == %@", name, "x"))?.contains("no field name") == true)
+    #expect(refusal(NSPredicate(format: "%K == %@", name, "x"))?.contains("not a field name") == true)
+    #expect(refusal(NSPredicate(format: "x == 1 AND %K == %@", name, "x"))?.contains("not a field name") == true)
     #expect(!NSPredicate(format: "NOT %K == %@", name, "x").evaluate(with: CKRecord(recordType: "Note")))
     #expect(throws: CKError.self) { try NSSortDescriptor(key: name, ascending: true).wireSort() }
   }
@@ -117,33 +117,34 @@ import Testing
       (NSPredicate(format: "a == 'x"), "not closed with ' (position 6"),
       (NSPredicate(format: "a == \"x\\"), "ends with \\"), (NSPredicate(format: "a == '\\u12'"), "hexadecimal"),
       (NSPredicate(format: "(a == 1"), "a ) is missing (position 8"),
-      (NSPredicate(format: "a == 1)"), ") was not expected (position 7"),
-      (NSPredicate(format: "a == 1 b"), "b was not expected (position 8"),
+      (NSPredicate(format: "a == 1)"), "unexpected ) (position 7"),
+      (NSPredicate(format: "a == 1 b"), "unexpected b (position 8"),
       (NSPredicate(format: "a == 1 AND"), "position 11"),
-      (NSPredicate(format: "a ~ 1"), "'~' has no meaning"),
-      (NSPredicate(format: "a + 1 == 2"), "+: CloudKit does no arithmetic"),
-      (NSPredicate(format: "a == $x"), "$"), (NSPredicate(format: "a[0] == 1"), "[: elements"),
+      (NSPredicate(format: "a ~ 1"), "unexpected character '~'"),
+      (NSPredicate(format: "a + 1 == 2"), "+: CloudKit does not support arithmetic"),
+      (NSPredicate(format: "a == $x"), "$"), (NSPredicate(format: "a[0] == 1"), "[: list elements"),
       (NSPredicate(format: "a ==[q] 1"), "[q]"), (NSPredicate(format: "a ==[c 1"), "a ] is missing"),
-      (NSPredicate(format: "a IS 1"), "IS is no operator (position 3"),
-      (NSPredicate(format: "{a} == 1"), "no value (position 2"),
+      (NSPredicate(format: "a IS 1"), "IS is not an operator (position 3"),
+      (NSPredicate(format: "{a} == 1"), "only values (position 2"),
       (NSPredicate(format: "a IN {1 2}"), "a , is missing"), (NSPredicate(format: "a IN {1, 'x'}"), "mixes"),
       (NSPredicate(format: "a IN {1, {2}}"), "lists"), (NSPredicate(format: "SUBQUERY(a, $x, 1) == 1"), "$"),
       (NSPredicate(format: "now() == 1"), "now(…)"), (NSPredicate(format: "FUNCTION(a, 'b') == 1"), "FUNCTION(…)"),
-      (NSPredicate(format: "a == 99999999999999999999"), "no number"), (NSPredicate(format: "a == 1e999"), "no number"),
+      (NSPredicate(format: "a == 99999999999999999999"), "not a number"),
+      (NSPredicate(format: "a == 1e999"), "not a number"),
       (NSPredicate(format: "a == 12abc"), "12abc"), (NSPredicate(format: "a == 1.2.3"), "1.2.3"),
       (NSPredicate(format: "distanceToLocation:fromLocation:(a, 'x') < 1"), "CLLocation (position 1"),
-      (NSPredicate(format: "owner.name == 1"), "'owner.name' is no field name (position 1"),
-      (NSPredicate(format: "a == %@"), "none is left for %@ (position 6"),
-      (NSPredicate(format: "a == %@", 1, 2), "1 arguments more"),
+      (NSPredicate(format: "owner.name == 1"), "'owner.name' is not a field name (position 1"),
+      (NSPredicate(format: "a == %@"), "the argument for %@ is missing (position 6"),
+      (NSPredicate(format: "a == %@", 1, 2), "without a placeholder: 1"),
       (NSPredicate(format: "a == %y"), "%y"), (NSPredicate(format: "a == %.2f", 1.0), "%."),
       (NSPredicate(format: "a == %"), "% ends"),
       (
         NSPredicate(format: "a == %@", argumentArray: [NSObject()]),
-        "%@: no field is compared with a NSObject (position 6"
+        "%@: fields cannot be compared with a NSObject (position 6"
       ),
-      (NSPredicate(format: "a == %d", "secret"), "%d: a String is no whole number"),
+      (NSPredicate(format: "a == %d", "secret"), "%d: a String is not a 64-bit integer"),
       (NSPredicate(format: "a == %d", 1.5), "%d"),
-      (NSPredicate(format: "a == %f", "secret"), "%f: a String is no finite number"),
+      (NSPredicate(format: "a == %f", "secret"), "%f: a String is not a finite number"),
       (NSPredicate(format: "a == %f", Double.nan), "%f"), (NSPredicate(format: "a == %@", Double.infinity), "finite"),
       (NSPredicate(format: "a == %@", UInt64.max), "64 bits"),
       (NSPredicate(format: "a == %@", NSNumber(value: UInt64.max)), "64 bits"),
@@ -153,7 +154,7 @@ import Testing
       (NSPredicate(format: "a IN %@", argumentArray: [[NSNull()]]), "null"),
       (NSPredicate(format: "%K == 1", 5), "%K: a field's name"),
       (NSPredicate(format: "a == %s", 5), "C string"),
-      (NSPredicate(format: "a == %@", argumentArray: nil), "none is left"),
+      (NSPredicate(format: "a == %@", argumentArray: nil), "is missing"),
     ]
     for (predicate, part) in table {
       let message = refusal(predicate)
