@@ -1,16 +1,17 @@
 extension CKDatabase {
-  /// The first page of a query.
+  /// Returns the first page of a query's results.
   ///
-  /// What was just saved may be missing for some seconds: queries read an index, `record(for:)` does not.
+  /// Records saved in the last seconds may be missing, because queries read an index. `record(for:)` does not use the
+  /// index.
   ///
   /// - Parameters:
-  ///   - query: What to look for.
-  ///   - zoneID: Where; nil looks in all zones of the database.
-  ///   - desiredKeys: The fields to read; nil reads all.
-  ///   - resultsLimit: The most results wanted; the server gives 200 at most.
-  /// - Returns: The results, and where the next page begins if there is one. A page may be short, even empty, and still be
-  ///   followed by another.
-  /// - Throws: `CKError.invalidArguments` naming what the server cannot do.
+  ///   - query: The query.
+  ///   - zoneID: The zone to search; nil searches all zones of the database.
+  ///   - desiredKeys: The fields to fetch; nil fetches all.
+  ///   - resultsLimit: The maximum number of results; the server returns at most 200.
+  /// - Returns: The results, and the cursor of the next page if there is one. A page may be short or even empty and
+  ///   still be followed by another.
+  /// - Throws: `CKError.invalidArguments` that names the part of the query the server does not support.
   public func records(
     matching query: CKQuery,
     inZoneWith zoneID: CKRecordZone.ID? = nil,
@@ -20,12 +21,12 @@ extension CKDatabase {
     matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
   ) {
     let wire = try query.wire(zoneID: zoneID ?? .default)
-    // The public database has one zone, and saying so asks nothing of the server's wider search.
+    // The public database has one zone. Naming it avoids a search of all zones.
     let zoneID = databaseScope == .public ? zoneID ?? .default : zoneID
     return try await page(wire, zoneID, after: nil, desiredKeys: desiredKeys, resultsLimit: resultsLimit)
   }
 
-  /// The next page of a query.
+  /// Returns the next page of a query's results.
   public func records(
     continuingMatchFrom queryCursor: CKQueryOperation.Cursor,
     desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -76,7 +77,7 @@ extension CKDatabase {
     }
     let failures = try await receiveAssets(of: results.compactMap { try? $0.1.get() })
     if !failures.isEmpty { results = results.map { ($0, $1.failing(by: failures)) } }
-    // The same marker again is a stalled query: following it would go round for ever (reference 5.1).
+    // A repeated marker means that the query is stalled; following it would loop forever (reference 5.1).
     let next = answer.continuationMarker.flatMap { $0.isEmpty || $0 == marker ? nil : $0 }
     return (results, next.map { CKQueryCursor(query: query, zoneID: zoneID, marker: $0) })
   }

@@ -1,7 +1,7 @@
-// Each of these makes the `async` call of the same meaning and calls its handler once, on a thread of its own choice.
+// These methods call their `async` counterparts and call the handler once, on an unspecified thread.
 
 extension CKDatabase {
-  /// Reads the first page of a query and calls back with it, or with why it could not be had.
+  /// Fetches the first page of a query and calls the handler with the results or an error.
   @preconcurrency
   public func fetch(
     withQuery query: CKQuery,
@@ -25,7 +25,7 @@ extension CKDatabase {
     }
   }
 
-  /// Reads the next page of a query and calls back with it, or with why it could not be had.
+  /// Fetches the next page of a query and calls the handler with the results or an error.
   @preconcurrency
   public func fetch(
     withCursor queryCursor: CKQueryOperation.Cursor,
@@ -43,8 +43,8 @@ extension CKDatabase {
     }
   }
 
-  /// The older form of a query: calls back with the records of its first page, 200 at most, or with why they could not be
-  /// had.
+  /// Fetches the first page of a query, at most 200 records, and calls the handler with the records or an error. This
+  /// is the older form of a query.
   @preconcurrency
   public func perform(
     _ query: CKQuery,
@@ -56,7 +56,7 @@ extension CKDatabase {
     }
   }
 
-  /// The older form of a query: the records of its first page, 200 at most.
+  /// Returns the first page of a query, at most 200 records. This is the older form of a query.
   public func perform(_ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
     try await records(matching: query, inZoneWith: zoneID).matchResults.map { try $0.1.get() }
   }

@@ -1,16 +1,16 @@
 public import Foundation
 internal import Synchronization
 
-/// What to look for: records of one type for which a predicate holds, in an order.
+/// A query for records of one type that match a predicate, in an order.
 ///
-/// The predicate is read when the query is made; what the server cannot do is told when the query is run, as
+/// The predicate is parsed when the query is created. If the server does not support it, running the query throws
 /// `CKError.invalidArguments`.
 ///
-/// `@unchecked Sendable`: predicates and descriptors never change, and the list of descriptors lies behind a lock.
+/// `@unchecked Sendable`: predicates and descriptors are immutable, and a lock protects the list of descriptors.
 public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   /// The record type.
   public let recordType: CKRecord.RecordType
-  /// The predicate as it was given.
+  /// The predicate.
   public let predicate: NSPredicate
 
   private struct Sorting: @unchecked Sendable {
@@ -20,15 +20,15 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
   private let node: PredicateNode
   private let sorting = Mutex(Sorting())
 
-  /// Makes a query. `NSPredicate(value: true)` finds all records of the type.
+  /// Creates a query. `NSPredicate(value: true)` matches all records of the type.
   public init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
     self.recordType = recordType
     self.predicate = predicate
     node = predicate.node
   }
 
-  /// The order of the results, made with `NSSortDescriptor(key:ascending:)` or `CKLocationSortDescriptor`. Without one the
-  /// server's order is open.
+  /// The order of the results, made with `NSSortDescriptor(key:ascending:)` or `CKLocationSortDescriptor`. Without one,
+  /// the order is unspecified.
   public var sortDescriptors: [NSSortDescriptor]? {
     get { sorting.withLock { $0 }.descriptors }
     set {
@@ -37,14 +37,14 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
     }
   }
 
-  /// A query of its own with the same parts.
+  /// Returns a copy of the query.
   public func copy(with zone: NSZone? = nil) -> Any {
     let copy = CKQuery(recordType: recordType, predicate: predicate)
     copy.sortDescriptors = sortDescriptors
     return copy
   }
 
-  /// Reads an archived query; nil where it is damaged, or its predicate could not be archived.
+  /// Decodes an archived query; nil if it is damaged, or its predicate could not be archived.
   public convenience init?(coder: NSCoder) {
     guard let recordType = coder.string(forKey: ArchiveKey.recordType),
       let predicate = coder.predicate(forKey: ArchiveKey.predicate)
@@ -55,8 +55,8 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
     sortDescriptors = sorting.map(\.descriptor)
   }
 
-  /// Archives type, predicate and order. A predicate made of a block, or a descriptor made with a key path, cannot be
-  /// archived.
+  /// Archives the type, predicate and order. A predicate made from a block and a descriptor made with a key path cannot
+  /// be archived.
   public func encode(with coder: NSCoder) {
     coder.encode(NSString(string: recordType), forKey: ArchiveKey.recordType)
     coder.encode(node, forKey: ArchiveKey.predicate)
@@ -69,7 +69,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
 
-  /// Whether the other object looks for the same records in the same order.
+  /// Whether the other query matches the same records in the same order.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? CKQuery, recordType == other.recordType else { return false }
     let isSamePredicate = predicate.isEqual(other.predicate) || (node.isReadable && node == other.node)
@@ -80,13 +80,13 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
       }
   }
 
-  /// Equal for equal queries.
+  /// A hash value that is equal for equal queries.
   public override var hash: Int { recordType.hashValue }
 
-  /// Type, predicate and order in words, without the values that are looked for: they may be private.
+  /// The type, predicate and order as text, without the compared values, which may be private.
   public override var description: String { text(.hidden) }
 
-  /// Type, predicate and order in words, with the values that are looked for. Not for logs.
+  /// The type, predicate and order as text, with the compared values. Do not log it.
   public override var debugDescription: String { text(.shown) }
 
   private func text(_ values: PredicateText.Values) -> String {
@@ -99,12 +99,12 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
     return "<CKQuery \(recordType) where \(PredicateText(node, values: values).text)\(sorted)>"
   }
 
-  /// Why the predicate says nothing, in words without its values; nil where it can be evaluated here.
+  /// The reason that the predicate is unusable, without its values; nil if it can be evaluated on this machine.
   package var problem: String? { node.problem }
 
-  /// The query as the wire spells it.
+  /// Returns the query in its wire encoding.
   ///
-  /// - Throws: `CKError.invalidArguments` naming the part that the server cannot do.
+  /// - Throws: `CKError.invalidArguments` that names the part the server does not support.
   package func wire(zoneID: CKRecordZoneID) throws(CKError) -> WireQuery {
     var query = WireQuery(recordType: recordType, filterBy: try node.filters(zoneID: zoneID))
     for descriptor in sortDescriptors ?? [] { query.sortBy.append(try descriptor.wireSort()) }
@@ -118,13 +118,13 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
   }
 }
 
-/// What can be compared and archived of a sort descriptor.
+/// The parts of a sort descriptor that can be compared and archived.
 private struct SortPart: Hashable, Codable {
   var key: String
   var ascending: Bool
   var relativeLocation: WireLocation?
 
-  /// Nil for a descriptor that was made with a key path.
+  /// Nil for a descriptor made with a key path.
   init?(_ descriptor: NSSortDescriptor) {
     guard let key = descriptor.key else { return nil }
     self.key = key

@@ -1,14 +1,15 @@
 public import Foundation
 
 extension CKQueryOperation {
-  /// The place in a query's results where the next page begins.
+  /// The position in a query's results where the next page starts.
   public typealias Cursor = CKQueryCursor
 
-  /// As many results as the server gives in one page.
+  /// The default limit: as many results as the server returns in one page.
   public static let maximumResults = 0
 }
 
-/// The place in a query's results where the next page begins. Belongs to the database that it came from.
+/// The position in a query's results where the next page starts. A cursor can only be used with the database that
+/// returned it.
 public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable {
   let query: WireQuery
   let zoneID: CKRecordZoneID?
@@ -20,7 +21,7 @@ public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable 
     self.marker = marker
   }
 
-  /// Reads an archived cursor; nil where something of it is missing, or Apple's framework wrote it.
+  /// Decodes an archived cursor; nil if a part is missing, or the archive was written by Apple's framework.
   public init?(coder: NSCoder) {
     guard let data = coder.object(NSData.self, forKey: ArchiveKey.query),
       let query = try? WireQuery(json: Data(referencing: data)),
@@ -31,10 +32,10 @@ public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable 
     zoneID = coder.object(CKRecordZoneID.self, forKey: ArchiveKey.zoneID)
   }
 
-  /// Archives the query and the place. The server forgets places after a while.
+  /// Archives the query and the position. The server discards positions after a while.
   public func encode(with coder: NSCoder) {
-    // What a query sends can always be written.
-    guard let data = try? query.json() else { preconditionFailure("A cursor could not be archived.") }
+    // Every query that can be sent can also be encoded.
+    guard let data = try? query.json() else { preconditionFailure("The cursor could not be archived.") }
     coder.encode(NSData(data: data), forKey: ArchiveKey.query)
     coder.encode(NSString(string: marker), forKey: ArchiveKey.marker)
     if let zoneID { coder.encode(zoneID, forKey: ArchiveKey.zoneID) }
@@ -43,7 +44,7 @@ public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
 
-  /// The cursor itself, which never changes.
+  /// Returns the cursor itself, because it is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
   private enum ArchiveKey {

@@ -1,8 +1,8 @@
 internal import Foundation
 
-// What archives of Apple's framework say of people, under the keys that they have there. Nothing writes them.
+// Decodes people from archives of Apple's framework, under Apple's keys. Nothing writes these keys.
 //
-// Names are left out: they are in a private class of Apple's Foundation.
+// Names are skipped: Apple archives them in a private class of its Foundation.
 
 extension WireParticipant {
   init?(inAppleArchive coder: NSCoder) {

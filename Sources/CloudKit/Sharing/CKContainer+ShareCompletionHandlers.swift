@@ -1,9 +1,9 @@
 public import Foundation
 
-// Each of these makes the `async` call of the same meaning and calls its handler once, on a thread of its own choice.
+// These methods call their `async` counterparts and call the handler once, on an unspecified thread.
 
 extension CKContainer {
-  /// Tells what is known of a share by its URL and calls back.
+  /// Fetches the metadata of a share by its URL and calls the handler.
   @preconcurrency
   public func fetchShareMetadata(
     with url: URL,
@@ -12,7 +12,7 @@ extension CKContainer {
     settings.callBack(completionHandler) { try await self.shareMetadata(for: url) }
   }
 
-  /// Tells what is known of shares by their URLs and calls back.
+  /// Fetches the metadata of shares by their URLs and calls the handler.
   @preconcurrency
   public func fetchShareMetadatas(
     for urls: [URL],
@@ -21,7 +21,7 @@ extension CKContainer {
     settings.callBack(completionHandler) { try await self.shareMetadatas(for: urls) }
   }
 
-  /// Takes part in a share and calls back.
+  /// Accepts a share and calls the handler.
   @preconcurrency
   public func accept(
     _ metadata: CKShare.Metadata,
@@ -30,7 +30,7 @@ extension CKContainer {
     settings.callBack(completionHandler) { try await self.accept(metadata) }
   }
 
-  /// Takes part in shares and calls back.
+  /// Accepts shares and calls the handler.
   @preconcurrency
   public func accept(
     _ metadatas: [CKShare.Metadata],
@@ -39,7 +39,7 @@ extension CKContainer {
     settings.callBack(completionHandler) { try await self.accept(metadatas) }
   }
 
-  /// Makes somebody to be added to a share, by an email address, and calls back.
+  /// Creates a participant to add to a share from an email address and calls the handler.
   @preconcurrency
   public func fetchShareParticipant(
     withEmailAddress emailAddress: String,
@@ -48,7 +48,7 @@ extension CKContainer {
     settings.callBack(completionHandler) { try await self.shareParticipant(forEmailAddress: emailAddress) }
   }
 
-  /// Makes somebody to be added to a share, by a telephone number, and calls back.
+  /// Creates a participant to add to a share from a phone number and calls the handler.
   @preconcurrency
   public func fetchShareParticipant(
     withPhoneNumber phoneNumber: String,
@@ -57,7 +57,7 @@ extension CKContainer {
     settings.callBack(completionHandler) { try await self.shareParticipant(forPhoneNumber: phoneNumber) }
   }
 
-  /// Makes somebody to be added to a share, by their user record, and calls back.
+  /// Creates a participant to add to a share from a user record and calls the handler.
   @preconcurrency
   public func fetchShareParticipant(
     withUserRecordID userRecordID: CKRecord.ID,
@@ -66,7 +66,7 @@ extension CKContainer {
     settings.callBack(completionHandler) { try await self.shareParticipant(forUserRecordID: userRecordID) }
   }
 
-  /// Makes people to be added to a share, by email addresses, and calls back.
+  /// Creates participants to add to a share from email addresses and calls the handler.
   @preconcurrency
   public func fetchShareParticipants(
     forEmailAddresses emails: [String],
@@ -75,7 +75,7 @@ extension CKContainer {
     settings.callBack(completionHandler) { try await self.shareParticipants(forEmailAddresses: emails) }
   }
 
-  /// Makes people to be added to a share, by telephone numbers, and calls back.
+  /// Creates participants to add to a share from phone numbers and calls the handler.
   @preconcurrency
   public func fetchShareParticipants(
     forPhoneNumbers phoneNumbers: [String],
@@ -84,7 +84,7 @@ extension CKContainer {
     settings.callBack(completionHandler) { try await self.shareParticipants(forPhoneNumbers: phoneNumbers) }
   }
 
-  /// Makes people to be added to a share, by their user records, and calls back.
+  /// Creates participants to add to a share from user records and calls the handler.
   @preconcurrency
   public func fetchShareParticipants(
     forUserRecordIDs userRecordIDs: [CKRecord.ID],

@@ -1,44 +1,45 @@
 extension CKContainer {
-  /// Somebody to be added to a share, by an email address. Needs a signed-in user.
+  /// Returns a participant to add to a share, by email address. Requires a signed-in user.
   ///
-  /// An address that the server does not know is no error: it is invited, and whoever accepts becomes known.
+  /// An address that the server does not know is not an error: it can be invited, and the person who accepts becomes
+  /// known.
   public func shareParticipant(forEmailAddress emailAddress: String) async throws -> CKShare.Participant {
     try await shareParticipant(for: CKUserIdentityLookupInfo(emailAddress: emailAddress))
   }
 
-  /// Somebody to be added to a share, by a telephone number. Needs a signed-in user.
+  /// Returns a participant to add to a share, by phone number. Requires a signed-in user.
   public func shareParticipant(forPhoneNumber phoneNumber: String) async throws -> CKShare.Participant {
     try await shareParticipant(for: CKUserIdentityLookupInfo(phoneNumber: phoneNumber))
   }
 
-  /// Somebody to be added to a share, by their user record. Needs a signed-in user.
+  /// Returns a participant to add to a share, by user record. Requires a signed-in user.
   public func shareParticipant(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKShare.Participant {
     try await shareParticipant(for: CKUserIdentityLookupInfo(userRecordID: userRecordID))
   }
 
-  /// People to be added to a share, by their email addresses.
+  /// Returns participants to add to a share, by email address.
   public func shareParticipants(
     forEmailAddresses emails: [String]
   ) async throws -> [String: Result<CKShare.Participant, any Error>] {
     try await participants(emails, by: CKUserIdentityLookupInfo.init(emailAddress:))
   }
 
-  /// People to be added to a share, by their telephone numbers.
+  /// Returns participants to add to a share, by phone number.
   public func shareParticipants(
     forPhoneNumbers phoneNumbers: [String]
   ) async throws -> [String: Result<CKShare.Participant, any Error>] {
     try await participants(phoneNumbers, by: CKUserIdentityLookupInfo.init(phoneNumber:))
   }
 
-  /// People to be added to a share, by their user records.
+  /// Returns participants to add to a share, by user record.
   public func shareParticipants(
     forUserRecordIDs userRecordIDs: [CKRecord.ID]
   ) async throws -> [CKRecord.ID: Result<CKShare.Participant, any Error>] {
     try await participants(userRecordIDs, by: CKUserIdentityLookupInfo.init(userRecordID:))
   }
 
-  /// People to be added to a share. Asking fails as a whole; nobody fails alone, since whoever the server does not show
-  /// can be invited all the same.
+  /// Returns participants to add to a share. Only the whole request can fail, not a single lookup, because people whom
+  /// the server does not return can be invited too.
   public func shareParticipants(
     for lookupInfos: [CKUserIdentity.LookupInfo]
   ) async throws -> [CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>] {
@@ -66,7 +67,7 @@ extension CKContainer {
 }
 
 extension CKUserIdentityLookupInfo {
-  /// The identity that an invitation names: with the lookup in the caller's spelling.
+  /// Returns the identity for an invitation, with the lookup info as the caller wrote it.
   fileprivate func identity(found: CKUserIdentity?) -> WireUserIdentity {
     var identity = found?.wire ?? WireUserIdentity()
     identity.lookupInfo = wire

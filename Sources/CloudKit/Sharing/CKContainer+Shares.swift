@@ -1,25 +1,25 @@
 public import Foundation
 
 extension CKContainer {
-  /// What is known of a share by its URL. Changes nothing.
+  /// Returns the metadata of a share by its URL, without accepting it.
   ///
-  /// - Throws: `CKError.unknownItem` where there is no such share, `participantMayNeedVerification` where the user may be
-  ///   one of several who were invited and has to open the URL to say which.
+  /// - Throws: `CKError.unknownItem` if there is no such share; `participantMayNeedVerification` if the user may be one
+  ///   of several invited people and must open the URL to verify which.
   public func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
     guard let result = try await shareMetadatas(for: [url])[url] else {
-      throw CKError(.internalError, "The answer does not name the share.")
+      throw CKError(.internalError, "The reply does not contain the share.")
     }
     return try result.get()
   }
 
-  /// What is known of shares by their URLs, each with its own result.
+  /// Returns the metadata of shares by their URLs, each with its own result.
   public func shareMetadatas(for urls: [URL]) async throws -> [URL: Result<CKShare.Metadata, any Error>] {
     try await shareMetadatas(for: urls, shouldFetchRootRecord: false, rootRecordDesiredKeys: nil)
   }
 
-  /// The same with the records that are shared.
+  /// Returns the metadata of shares with their root records.
   ///
-  /// - Parameter rootRecordDesiredKeys: The fields to read of them; nil reads all.
+  /// - Parameter rootRecordDesiredKeys: The fields of the root records to fetch; nil fetches all.
   func shareMetadatas(
     for urls: [URL],
     shouldFetchRootRecord: Bool,
@@ -35,24 +35,25 @@ extension CKContainer {
     var results: [URL: Result<CKShare.Metadata, any Error>] = [:]
     for url in urls {
       results[url] =
-        url.shareGUID.map { found.metadata($0) } ?? .failure(CKError.invalidArguments("Not a share's URL."))
+        url.shareGUID.map { found.metadata($0) } ?? .failure(CKError.invalidArguments("Not the URL of a share."))
     }
     return results
   }
 
-  /// Takes part in a share. Its zone is in the shared database afterwards.
+  /// Accepts a share. Its zone then appears in the shared database.
   ///
-  /// - Returns: The share, in which the user has accepted.
-  /// - Throws: `CKError.badContainer` for a share of another container; why the share could not be accepted.
+  /// - Returns: The share, which the user has accepted.
+  /// - Throws: `CKError.badContainer` for a share of another container; another error if the share could not be
+  ///   accepted.
   @discardableResult
   public func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
     guard let result = try await accept([metadata])[metadata] else {
-      throw CKError(.serverResponseLost, "The answer does not name the share.")
+      throw CKError(.serverResponseLost, "The reply does not contain the share.")
     }
     return try result.get()
   }
 
-  /// Takes part in shares, each with its own result.
+  /// Accepts shares, each with its own result.
   @discardableResult
   public func accept(
     _ metadatas: [CKShare.Metadata]
@@ -66,12 +67,12 @@ extension CKContainer {
       results[metadata] =
         metadata.containerIdentifier == containerIdentifier
         ? found.metadata(metadata.shortGUID).map(\.share)
-        : .failure(CKError(.badContainer, "The share is one of the container \(metadata.containerIdentifier)."))
+        : .failure(CKError(.badContainer, "The share belongs to the container \(metadata.containerIdentifier)."))
     }
     return results
   }
 
-  /// Asks for shares, 200 at a time and each once.
+  /// Requests shares, 200 at a time and each once.
   private func shares(
     _ shortGUIDs: [String],
     _ context: FailureContext,
@@ -84,7 +85,7 @@ extension CKContainer {
         try await ask(client, Array(chunk))
       }
       for (index, element) in elements.enumerated() {
-        // An element that does not say which share it is about is the one at its place.
+        // A result that does not name its share belongs to the share at the same index.
         let asked = index < chunk.count ? chunk[chunk.startIndex + index] : nil
         if let guid = element.shortGUID.flatMap({ $0.isEmpty ? nil : $0 }) ?? asked { answers.elements[guid] = element }
       }
@@ -93,7 +94,7 @@ extension CKContainer {
   }
 }
 
-/// The elements of answers by the share that they are about.
+/// The results of share requests by short GUID.
 private struct ShareAnswers {
   let containerIdentifier: String
   var elements: [String: WireShareResult] = [:]
@@ -107,11 +108,11 @@ private struct ShareAnswers {
       return .failure(
         CKError(
           .participantMayNeedVerification,
-          "Open the share's URL in a browser to say which of the invited you are."
+          "Open the share's URL in a browser to verify which invited person you are."
         )
       )
     case .failure(_, let failure): return .failure(CKError(failure, in: .item))
-    case nil: return .failure(CKError(.internalError, "The answer does not name the share."))
+    case nil: return .failure(CKError(.internalError, "The reply does not contain the share."))
     }
   }
 }

@@ -1,27 +1,27 @@
 internal import Synchronization
 
 extension CKDatabase {
-  /// The request that makes a share, with the version of its root that the share is for; nil where that is not to be had,
-  /// which is told as the share's failure.
+  /// Returns the request that creates a share, completed with the change tag of its root record; nil if the tag cannot
+  /// be obtained, which is recorded as the share's error.
   ///
-  /// A share names its root by the change tag of the saved root, which is known once the root's own save is answered.
-  /// That is why the two cannot travel in one request, although callers hand them over in one call.
+  /// A new share names its root by the change tag of the saved root, which is known only after the root was saved.
+  /// Therefore the two cannot be sent in one request, although callers save them in one call.
   func namingRoot(in request: ModifyPlan.Request, _ outcome: inout ModifyOutcome) async -> ModifyPlan.Request? {
     guard var change = request.changes.first, let rootID = request.sharedRootID else { return request }
     let root: Result<CKRecord, any Error>
     if let saved = outcome.saves[rootID] {
-      root = saved.mapError { _ in CKError(.batchRequestFailed, "The root of the share was not saved.") }
+      root = saved.mapError { _ in CKError(.batchRequestFailed, "The root record of the share was not saved.") }
     } else {
-      // Not part of this call: the tag that the caller knows may be an old one.
+      // The root is not saved in this call, and the caller's change tag may be outdated.
       do {
         root =
           try await readRecords(for: [rootID], desiredKeys: [])[rootID]
-          ?? .failure(CKError(.unknownItem, "There is no root of this name."))
+          ?? .failure(CKError(.unknownItem, "The root record of the share does not exist."))
       } catch { root = .failure(error) }
     }
     do {
       guard let tag = try root.get().recordChangeTag else {
-        throw CKError(.internalError, "The root of the share has no change tag.")
+        throw CKError(.internalError, "The root record of the share has no change tag.")
       }
       change = try change.asking { record in
         var sharing = record.sharing ?? WireSharing()
@@ -29,7 +29,10 @@ extension CKDatabase {
         record.sharing = sharing
       }
     } catch {
-      outcome.fail(change, error as? CKError ?? CKError(.internalError, "The root of the share could not be read."))
+      outcome.fail(
+        change,
+        error as? CKError ?? CKError(.internalError, "The root record of the share could not be fetched.")
+      )
       return nil
     }
     var request = request
@@ -37,8 +40,8 @@ extension CKDatabase {
     return request
   }
 
-  /// Brings roots up to date that were saved in this call, before their share was made or deleted: the server changes
-  /// their `share`, and with it their change tag.
+  /// Refreshes roots that this call saved before their share was created or deleted, because the server then changes
+  /// their `share` and their change tag.
   func refreshRoots(of newShares: [ModifyPlan.Request], _ outcome: ModifyOutcome) async {
     guard !outcome.deletes.isEmpty || !newShares.isEmpty else { return }
     var stale: [CKRecordID: CKRecord] = [:]
@@ -65,7 +68,7 @@ extension CKDatabase {
 }
 
 extension ModifyPlan.Request {
-  /// The root of the share that this request makes; nil where it makes none, or shares a zone as a whole.
+  /// The root of the share that this request creates; nil if it creates none, or shares a whole zone.
   var sharedRootID: CKRecordID? {
     guard makesShare, let change = changes.first, case .save(_, let sent) = change.kind,
       let name = sent.sharing?.rootRecordName

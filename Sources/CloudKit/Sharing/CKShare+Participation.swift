@@ -1,61 +1,61 @@
 extension CKShare {
-  /// One who takes part in a share.
+  /// A participant of a share.
   public typealias Participant = CKShareParticipant
-  /// What is known of a share by its URL.
+  /// The metadata of a share, fetched by its URL.
   public typealias Metadata = CKShareMetadata
 
-  /// What somebody is to a share, with Apple's numbers.
+  /// The role of a participant in a share. The raw values are Apple's.
   public enum ParticipantRole: Int, Sendable, CaseIterable {
-    /// Not known.
+    /// The role is unknown.
     case unknown = 0
-    /// The one whose records they are.
+    /// The owner of the shared records.
     case owner = 1
-    /// May invite others.
+    /// A participant who may invite others.
     case administrator = 2
-    /// Was invited.
+    /// An invited participant.
     case privateUser = 3
-    /// Came in by the URL.
+    /// A participant who joined through the URL.
     case publicUser = 4
   }
 
-  /// The former name of a role, with Apple's numbers.
+  /// The role of a participant under its older name. The raw values are Apple's.
   public enum ParticipantType: Int, Sendable, CaseIterable {
-    /// Not known.
+    /// The role is unknown.
     case unknown = 0
-    /// The one whose records they are.
+    /// The owner of the shared records.
     case owner = 1
-    /// Was invited.
+    /// An invited participant.
     case privateUser = 3
-    /// Came in by the URL.
+    /// A participant who joined through the URL.
     case publicUser = 4
   }
 
-  /// What somebody may do with the shared records, with Apple's numbers.
+  /// The permission of a participant for the shared records. The raw values are Apple's.
   public enum ParticipantPermission: Int, Sendable, CaseIterable {
-    /// Not known.
+    /// The permission is unknown.
     case unknown = 0
-    /// Nothing.
+    /// No access.
     case none = 1
-    /// Read.
+    /// Read access.
     case readOnly = 2
-    /// Read and write.
+    /// Read and write access.
     case readWrite = 3
   }
 
-  /// Whether somebody has answered the invitation, with Apple's numbers.
+  /// The participant's reply to the invitation. The raw values are Apple's.
   public enum ParticipantAcceptanceStatus: Int, Sendable, CaseIterable {
-    /// Not known.
+    /// The status is unknown.
     case unknown = 0
-    /// Invited, and has not answered yet.
+    /// Invited, without a reply so far.
     case pending = 1
-    /// Takes part.
+    /// Accepted.
     case accepted = 2
-    /// Takes part no more.
+    /// Removed from the share.
     case removed = 3
   }
 }
 
-// MARK: - The wire's words (reference 2.6)
+// MARK: - Wire encoding (reference 2.6)
 
 extension CKShare.ParticipantRole {
   init(wire: String?) {
@@ -79,7 +79,7 @@ extension CKShare.ParticipantRole {
     }
   }
 
-  /// The role under its former name, which had no administrators: they were told as private users.
+  /// The role under its older name. It has no administrators; they are private users.
   var type: CKShare.ParticipantType {
     CKShare.ParticipantType(rawValue: rawValue) ?? .privateUser
   }

@@ -1,9 +1,9 @@
 public import Foundation
 internal import Synchronization
 
-/// The name of the record type that shares have.
+/// The record type of shares.
 public let CKRecordTypeShare = CKRecord.SystemType.share
-/// The name of the one record that shares a whole zone.
+/// The record name of the share of a whole zone.
 public let CKRecordNameZoneWideShare = "cloudkit.zoneshare"
 /// The same as `CKShare.SystemFieldKey.title`.
 public let CKShareTitleKey = CKShare.SystemFieldKey.title
@@ -12,9 +12,9 @@ public let CKShareThumbnailImageDataKey = CKShare.SystemFieldKey.thumbnailImageD
 /// The same as `CKShare.SystemFieldKey.shareType`.
 public let CKShareTypeKey = CKShare.SystemFieldKey.shareType
 
-/// Who may see and change a record with all that lies under it, or a whole zone, besides their owner.
+/// A share: the people who may read and change a record and its descendants, or a whole zone, besides its owner.
 ///
-/// Save a new share in the same call as its root record; then it has a `url` to be handed to those who are invited:
+/// Save a new share in the same call as its root record. It then has a `url` to send to the invited people:
 ///
 /// ```swift
 /// let share = CKShare(rootRecord: list)
@@ -22,48 +22,48 @@ public let CKShareTypeKey = CKShare.SystemFieldKey.shareType
 /// try await container.privateCloudDatabase.modifyRecords(saving: [list, share], deleting: [])
 /// ```
 ///
-/// Sharing needs a zone of the user's own. Deleting the share ends the sharing; one who takes part leaves by deleting it
-/// from their shared database.
+/// Only records in the user's custom zones can be shared. Deleting the share ends the sharing. A participant leaves a
+/// share by deleting it from their shared database.
 ///
-/// `@unchecked Sendable`, as its superclass is and for its reason: it adds no storage.
+/// `@unchecked Sendable` for the same reason as its superclass: it adds no storage.
 open class CKShare: CKRecord, @unchecked Sendable {
-  /// Names of fields that every share may have.
+  /// The names of fields that every share may have.
   public enum SystemFieldKey {
-    /// What the invited read; text.
+    /// The title that invited people see; a string.
     public static let title = "cloudkit.title"
-    /// What kind of thing is shared, as a type identifier; text.
+    /// The type of the shared content, as a type identifier; a string.
     public static let shareType = "cloudkit.type"
-    /// A small picture of it; data.
+    /// A thumbnail image; data.
     public static let thumbnailImageData = "cloudkit.thumbnailImageData"
   }
 
-  /// Makes a share of a record and of all that has it as an ancestor. The record's `share` points to it at once.
+  /// Creates a share of a record and all its descendants, and sets the record's `share`.
   public init(rootRecord: CKRecord) {
     let id = CKRecordID(recordName: "Share-\(UUID().uuidString)", zoneID: rootRecord.recordID.zoneID)
     super.init(recordType: SystemType.share, recordID: id, state: Self.state(root: rootRecord.recordID))
     rootRecord.state.withLock { $0.share = CKReference(recordID: id, action: .none) }
   }
 
-  /// Makes a share of a record under a name of its own, in the record's zone.
+  /// Creates a share of a record with a record ID in the record's zone, and sets the record's `share`.
   public init(rootRecord: CKRecord, shareID: CKRecordID) {
     super.init(recordType: SystemType.share, recordID: shareID, state: Self.state(root: rootRecord.recordID))
     rootRecord.state.withLock { $0.share = CKReference(recordID: shareID, action: .none) }
   }
 
-  /// Makes a share of everything in a zone.
+  /// Creates a share of a whole zone.
   public init(recordZoneID: CKRecordZoneID) {
     let id = CKRecordID(recordName: CKRecordNameZoneWideShare, zoneID: recordZoneID)
     super.init(recordType: SystemType.share, recordID: id, state: Self.state(root: nil))
   }
 
-  /// What a new share begins with.
+  /// Returns the state of a new share.
   private static func state(root: CKRecordID?) -> RecordState {
     var state = RecordState()
     state.sharing = ShareState(rootRecordName: root?.recordName)
     return state
   }
 
-  /// The share that an answer holds.
+  /// Creates a share from a reply.
   convenience init(received wire: WireRecord, zoneID: CKRecordZoneID) {
     var state = RecordState(wire: wire, zoneID: zoneID)
     state.sharing = ShareState(wire: wire)
@@ -74,13 +74,13 @@ open class CKShare: CKRecord, @unchecked Sendable {
     super.init(recordType: SystemType.share, recordID: recordID, state: state)
   }
 
-  /// Reads an archived share; nil where its identity is missing.
+  /// Decodes an archived share; nil if its identity is missing.
   public required init?(coder: NSCoder) {
     super.init(coder: coder)
     state.withLock { $0.sharing = ShareState(coder: coder) }
   }
 
-  /// Archives what is needed to save a later version of this share, participants and URL included.
+  /// Archives the data that is needed to save a later version of this share, including participants and URL.
   open override func encodeSystemFields(with coder: NSCoder) {
     super.encodeSystemFields(with: coder)
     sharing.encode(with: coder)
@@ -92,43 +92,45 @@ open class CKShare: CKRecord, @unchecked Sendable {
     return CKShare(recordID: recordID, state: state)
   }
 
-  // MARK: - Who takes part
+  // MARK: - Participants
 
-  /// A share has its state from the beginning.
+  /// The sharing state. Every share has one.
   private var sharing: ShareState { state.withLock { $0.sharing } ?? ShareState(rootRecordName: nil) }
 
-  /// What everybody who knows the URL may do; nothing unless set.
+  /// The permission of everybody who knows the URL; none by default.
   ///
-  /// The server takes those out who were invited and have not answered when this becomes more than nothing, and all but
-  /// the owner when it becomes nothing again.
+  /// When the permission changes from none to another, the server removes invited people who have not accepted. When it
+  /// changes back to none, the server removes all participants except the owner.
   open var publicPermission: ParticipantPermission {
     get { sharing.publicPermission }
     set { state.withLock { $0.sharing?.publicPermission = newValue } }
   }
 
-  /// Everybody who takes part or is invited, as far as the current user may know; the owner is one of them.
+  /// The participants and invited people, including the owner, as far as the current user may see them.
   open var participants: [CKShareParticipant] { sharing.participants }
 
-  /// The one whose records they are.
+  /// The owner of the shared records.
   open var owner: CKShareParticipant {
     participants.first { $0.role == .owner }
       ?? CKShareParticipant(standingInForOwner: recordID.zoneID.ownerName)
   }
 
-  /// The current user as one who takes part; nil where the server does not say.
+  /// The current user as a participant; nil if the server does not return it.
   open var currentUserParticipant: CKShareParticipant? { sharing.currentUser }
 
-  /// Invites somebody with the next save. One who takes part already gets the permission of the new participant instead.
+  /// Adds a participant, who is invited with the next save. An existing participant gets the new participant's
+  /// permission and role instead.
   open func addParticipant(_ participant: CKShareParticipant) {
     state.withLock { $0.sharing?.add(participant) }
   }
 
-  /// Takes somebody out with the next save. The owner stays, and whoever does not take part is no error.
+  /// Removes a participant with the next save. The owner cannot be removed; a person who is not a participant is
+  /// ignored.
   open func removeParticipant(_ participant: CKShareParticipant) {
     state.withLock { $0.sharing?.remove(participant) }
   }
 
-  /// What is handed to the invited; nil before the share is saved. It stays the same for the same root.
+  /// The URL to send to invited people; nil before the share is saved. It stays the same for the same root.
   open var url: URL? {
     guard let shortGUID = sharing.shortGUID else { return nil }
     var components = URLComponents(string: "https://www.icloud.com/share")
@@ -139,7 +141,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
 }
 
 extension URL {
-  /// What names the share in a URL: the part of its path after `share` (reference 5.4).
+  /// The short GUID of a share URL: the path component after `share` (reference 5.4).
   var shareGUID: String? {
     let parts = path().split(separator: "/")
     guard let index = parts.firstIndex(of: "share"), index + 1 < parts.count else { return nil }

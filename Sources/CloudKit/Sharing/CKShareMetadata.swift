@@ -1,40 +1,41 @@
 public import Foundation
 
-/// What is known of a share by its URL, before and after it is accepted.
+/// The metadata of a share, fetched by its URL, before or after it is accepted.
 ///
-/// Use it by its name `CKShare.Metadata`. `CKContainer.shareMetadata(for:)` makes it, `CKContainer.accept(_:)` takes it.
+/// Use it by its name `CKShare.Metadata`. `CKContainer.shareMetadata(for:)` returns it, and `CKContainer.accept(_:)`
+/// takes it.
 public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendable {
-  /// The container that the shared records are in.
+  /// The container of the shared records.
   public let containerIdentifier: String
   /// The share.
   public let share: CKShare
-  /// The root of the shared hierarchy; nil where a whole zone is shared.
+  /// The root of the shared hierarchy; nil if a whole zone is shared.
   public let hierarchicalRootRecordID: CKRecordID?
-  /// What the current user is to the share.
+  /// The role of the current user.
   public let participantRole: CKShare.ParticipantRole
-  /// Whether the current user has accepted.
+  /// The current user's reply to the invitation.
   public let participantStatus: CKShare.ParticipantAcceptanceStatus
-  /// What the current user may do.
+  /// The permission of the current user.
   public let participantPermission: CKShare.ParticipantPermission
-  /// Whose records they are.
+  /// The owner of the shared records.
   public let ownerIdentity: CKUserIdentity
-  /// The root of the shared hierarchy, where it was asked for.
+  /// The root of the shared hierarchy, if it was requested.
   public let rootRecord: CKRecord?
 
-  /// What names the share to the server.
+  /// The short GUID that identifies the share to the server.
   let shortGUID: String
 
-  /// The role under its former name.
+  /// The role under its older name.
   @available(*, deprecated, renamed: "participantRole")
   public var participantType: CKShare.ParticipantType { participantRole.type }
 
-  /// The root of the shared hierarchy; where a whole zone is shared, the share itself.
+  /// The root of the shared hierarchy; for a shared zone, the ID of the share itself.
   @available(*, deprecated, renamed: "hierarchicalRootRecordID")
   public var rootRecordID: CKRecordID { hierarchicalRootRecordID ?? share.recordID }
 
-  /// The metadata that an answer holds.
+  /// Creates metadata from a reply.
   ///
-  /// - Parameter containerIdentifier: The container that was asked, which answers may leave out.
+  /// - Parameter containerIdentifier: The container that was queried, which replies may omit.
   init(wire: WireShareInformation, containerIdentifier: String) {
     let scope: CKDatabase.Scope = wire.databaseScope?.uppercased() == "PRIVATE" ? .private : .shared
     let zoneID = (wire.zoneID ?? wire.share.zoneID).map { CKRecordZoneID(wire: $0, in: scope) } ?? .default
@@ -49,7 +50,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     shortGUID = wire.shortGUID
   }
 
-  /// Reads archived metadata; nil where something of it is missing.
+  /// Decodes archived metadata; nil if a part is missing.
   public init?(coder: NSCoder) {
     guard
       let containerIdentifier = coder.string(forKey: ArchiveKey.container),
@@ -85,10 +86,10 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
-  /// The metadata itself, which never changes.
+  /// Returns the metadata itself, because it is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
-  /// The container and what the current user is to the share.
+  /// The container, and the role, permission and status of the current user.
   public override var description: String {
     "<CKShareMetadata of \(containerIdentifier): \(participantRole), \(participantPermission), \(participantStatus)>"
   }

@@ -1,15 +1,15 @@
 public import Foundation
 internal import Synchronization
 
-/// One who takes part in a share: who it is, what they may do, and whether they have accepted.
+/// A participant of a share: their identity, their permission, and whether they have accepted.
 ///
-/// Use it by its name `CKShare.Participant`. `CKContainer.shareParticipant(forEmailAddress:)` and its siblings make one to
-/// be added to a share. What is changed here goes to the server with the next save of the share.
+/// Use it by its name `CKShare.Participant`. `CKContainer.shareParticipant(forEmailAddress:)` and similar methods
+/// create a participant to add to a share. Changes are sent to the server with the next save of the share.
 public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Sendable {
-  /// What names a participant within a share.
+  /// The identifier of a participant within a share.
   public typealias ID = String
 
-  /// The participant's values, and a name of our own for one that the server has not named yet.
+  /// The participant's values, and a local identifier for a participant that the server has not named yet.
   struct Content: Hashable, Sendable, Codable {
     var wire: WireParticipant
     var localID = UUID().uuidString
@@ -17,7 +17,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
 
   private let state: Mutex<Content>
 
-  /// Whether an archive of Apple's says that this is the current user.
+  /// Whether an archive of Apple's framework marks this participant as the current user.
   let isCurrentUserInArchive: Bool
 
   init(_ content: Content) {
@@ -27,7 +27,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
 
   convenience init(wire: WireParticipant) { self.init(Content(wire: wire)) }
 
-  /// Somebody to be invited: a private user who may read.
+  /// Creates a participant to invite: a private user with read access.
   convenience init(inviting identity: WireUserIdentity) {
     var wire = WireParticipant()
     wire.type = CKShare.ParticipantRole.privateUser.wire
@@ -37,7 +37,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
     self.init(wire: wire)
   }
 
-  /// The owner of a share that the server does not know yet, or does not name the owner of.
+  /// Creates the owner of a share that is not saved yet, or whose owner the server does not return.
   convenience init(standingInForOwner name: String) {
     var wire = WireParticipant()
     wire.type = CKShare.ParticipantRole.owner.wire
@@ -48,46 +48,46 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
     self.init(wire: wire)
   }
 
-  /// Everything about the participant, as it is now.
+  /// The participant's current values.
   var content: Content {
     get { state.withLock { $0 } }
     set { state.withLock { $0 = newValue } }
   }
 
-  /// Who it is.
+  /// The identity of the participant.
   public var userIdentity: CKUserIdentity { CKUserIdentity(wire: content.wire.userIdentity ?? WireUserIdentity()) }
 
-  /// What they are to the share. Private users can be invited; the server refuses other changes.
+  /// The role of the participant. New participants are private users; the server refuses other changes.
   public var role: CKShare.ParticipantRole {
     get { CKShare.ParticipantRole(wire: content.wire.type) }
     set { state.withLock { $0.wire.type = newValue.wire } }
   }
 
-  /// The role under its former name.
+  /// The role under its older name.
   @available(*, deprecated, renamed: "role")
   public var type: CKShare.ParticipantType {
     get { role.type }
     set { role = CKShare.ParticipantRole(rawValue: newValue.rawValue) ?? .unknown }
   }
 
-  /// What they may do; reading for a new participant.
+  /// The permission of the participant; read access for a new participant.
   public var permission: CKShare.ParticipantPermission {
     get { CKShare.ParticipantPermission(wire: content.wire.permission) }
     set { state.withLock { $0.wire.permission = newValue.wire } }
   }
 
-  /// Whether they have answered the invitation.
+  /// The participant's reply to the invitation.
   public var acceptanceStatus: CKShare.ParticipantAcceptanceStatus {
     CKShare.ParticipantAcceptanceStatus(wire: content.wire.acceptanceStatus)
   }
 
-  /// What names the participant within the share. One that was never saved has a name of its own until then.
+  /// The identifier of the participant within the share. It changes with the first save of a new participant.
   public var participantID: ID {
     let content = content
     return content.wire.participantId ?? content.wire.userIdentity?.userRecordName ?? content.localID
   }
 
-  /// Reads an archived participant; nil where there is none.
+  /// Decodes an archived participant; nil if there is none.
   public init?(coder: NSCoder) {
     let own = coder.wire(Content.self, forKey: ArchiveKey.content)
     guard let content = own ?? WireParticipant(inAppleArchive: coder).map({ Content(wire: $0) }) else { return nil }
@@ -100,29 +100,30 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
-  /// A participant of its own with the same values.
+  /// Returns a copy of the participant.
   public func copy(with zone: NSZone? = nil) -> Any { CKShareParticipant(content) }
 
   /// Whether the other object is the same participant.
   public override func isEqual(_ object: Any?) -> Bool {
     (object as? CKShareParticipant)?.participantID == participantID
   }
-  /// Equal for equal participants. Changes with the first save.
+
+  /// A hash value that is equal for equal participants. It can change with the first save.
   public override var hash: Int { participantID.hashValue }
 
-  /// What they are and may do; not who they are.
+  /// The role, permission and status, without the identity.
   public override var description: String { "<CKShareParticipant \(role), \(permission), \(acceptanceStatus)>" }
 
   private enum ArchiveKey {
     static let content = "Participant"
-    /// Apple's, which is read and never written.
+    /// Apple's key, which is only read.
     static let isCurrentUser = "IsCurrentUser"
   }
 }
 
 extension WireParticipant {
-  /// Whether both are the same person in the same share: by the server's name for the participant, by the user, or by
-  /// what the invitation went to. A share has one owner.
+  /// Whether both values describe the same person in the same share: by participant ID, by user, or by the lookup info
+  /// of the invitation. A share has only one owner.
   func isSamePerson(as other: WireParticipant) -> Bool {
     if let participantId, let otherID = other.participantId { return participantId == otherID }
     if type == "OWNER", other.type == "OWNER" { return true }

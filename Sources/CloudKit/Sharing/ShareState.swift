@@ -1,24 +1,26 @@
 internal import Foundation
 
-/// What a share holds besides its fields.
+/// The state of a share besides its fields.
 struct ShareState: Sendable {
-  /// The root of the hierarchy that a new share is for, in the share's zone; nil for a whole zone, and off the wire.
+  /// The root of the hierarchy that a new share is for, in the share's zone; nil for a whole zone and for fetched
+  /// shares.
   var rootRecordName: String?
-  /// What the share's URL is made of; nil before the first save.
+  /// The identifier in the share's URL; nil before the first save.
   var shortGUID: String?
   var publicPermission = CKShare.ParticipantPermission.none
   var participants: [CKShareParticipant] = []
   var currentUser: CKShareParticipant?
-  /// What the server last said; nil for a share never saved.
+  /// The values last received from the server; nil for a share that was never saved.
   private(set) var server: Told?
 
-  /// What a save compares with, so that it sends what was changed here and nothing that others may have changed.
+  /// The values that a save compares with, so that it sends only local changes and does not overwrite changes of
+  /// others.
   struct Told: Hashable, Sendable, Codable {
     var publicPermission: CKShare.ParticipantPermission.RawValue
     var participants: [WireParticipant]
   }
 
-  /// A share that the server does not know: its owner is the current user.
+  /// Creates the state of a share that the server does not know. Its owner is the current user.
   init(rootRecordName: String?) {
     self.rootRecordName = rootRecordName
     let owner = CKShareParticipant(standingInForOwner: CKCurrentUserDefaultName)
@@ -31,7 +33,7 @@ struct ShareState: Sendable {
     shortGUID = wire.shortGUID
     publicPermission = CKShare.ParticipantPermission(wire: sharing.publicPermission)
     participants = sharing.participants?.map(CKShareParticipant.init(wire:)) ?? []
-    // Answers repeat two participants by their role; they are the same people as in the list.
+    // Replies repeat the owner and the current user, who are also in the list of participants.
     if let owner = sharing.owner, !participants.contains(where: { $0.content.wire.isSamePerson(as: owner) }) {
       participants.insert(CKShareParticipant(wire: owner), at: 0)
     }
@@ -41,7 +43,7 @@ struct ShareState: Sendable {
     server = Told(publicPermission: publicPermission.rawValue, participants: participants.map(\.content.wire))
   }
 
-  /// The same values in participants of their own.
+  /// Returns the same values with copied participants.
   func copied() -> ShareState {
     var copy = self
     copy.participants = participants.map { CKShareParticipant($0.content) }
@@ -55,7 +57,7 @@ struct ShareState: Sendable {
 // MARK: - Editing
 
 extension ShareState {
-  /// Adds somebody, or updates what the one who is the same person may do.
+  /// Adds a participant, or updates the permission and role of a participant who is the same person.
   mutating func add(_ participant: CKShareParticipant) {
     let wire = participant.content.wire
     guard let index = participants.firstIndex(where: { $0.content.wire.isSamePerson(as: wire) }) else {
@@ -67,7 +69,7 @@ extension ShareState {
     known.role = participant.role
   }
 
-  /// Takes somebody out. The owner stays.
+  /// Removes a participant. The owner cannot be removed.
   mutating func remove(_ participant: CKShareParticipant) {
     let wire = participant.content.wire
     participants.removeAll { $0.role != .owner && $0.content.wire.isSamePerson(as: wire) }
@@ -77,7 +79,7 @@ extension ShareState {
 // MARK: - Saving
 
 extension ShareState {
-  /// What a save sends: all of it, or what differs from what the server last said.
+  /// Returns the values that a save sends: all of them, or those that differ from the server's; nil if there are none.
   func wire(all: Bool) -> WireSharing? {
     var wire = WireSharing()
     if all || publicPermission.rawValue != server?.publicPermission, publicPermission != .unknown {
@@ -88,14 +90,16 @@ extension ShareState {
     return wire.isEmpty ? nil : wire
   }
 
-  /// The placeholder for the current user is never sent; the server knows who asks.
+  /// Returns the participants that can be sent. The placeholder for the current user is left out; the server knows the
+  /// user.
   private static func sendable(_ participants: [CKShareParticipant]) -> [WireParticipant] {
     participants.map(\.content.wire).filter { $0.userIdentity?.userRecordName != CKCurrentUserDefaultName }
   }
 
-  /// This state after the server accepted `sent` and answered with `saved`. What was changed meanwhile stays changed.
+  /// Returns this state after the server accepted `sent` and replied with `saved`. Changes made in the meantime are
+  /// kept.
   ///
-  /// Participants that a caller holds are brought up to date, as a record is.
+  /// Participants that a caller holds are updated in place, as records are.
   func accepting(_ saved: ShareState, sent: ShareState) -> ShareState {
     var result = saved
     result.rootRecordName = rootRecordName
@@ -104,7 +108,7 @@ extension ShareState {
       result.publicPermission = publicPermission
     }
     guard !saved.participants.isEmpty else {
-      // The answer does not speak of participants: what was sent is what the server has.
+      // The reply contains no participants, so the server has the ones that were sent.
       result.participants = participants
       result.currentUser = currentUser
       result.server?.participants = sent.participants.map(\.content.wire)
@@ -117,7 +121,7 @@ extension ShareState {
       var wire = theirs.content.wire
       let sentWire = sentOne(wire)
       guard let mine = participants.first(where: { $0.content.wire.isSamePerson(as: wire) }) else {
-        // Taken out while the save was under way, or let in by somebody else.
+        // Removed here during the save, or added by another user.
         return sentWire == nil ? theirs : nil
       }
       let now = mine.content.wire
@@ -162,7 +166,7 @@ extension ShareState {
     coder.encode(wire: archived, forKey: Self.archiveKey)
   }
 
-  /// An archive that does not speak of sharing gives a share whose owner alone is known.
+  /// Decodes the state. Without archived sharing values, only the owner is known.
   init(coder: NSCoder) {
     guard let archived = coder.wire(Archived.self, forKey: Self.archiveKey) else {
       self.init(inAppleArchive: coder)
@@ -178,8 +182,8 @@ extension ShareState {
     server = archived.server
   }
 
-  /// Under the keys of Apple's archives, which nothing writes. What everybody may do is told without what the server last
-  /// had, so that the next save sends it.
+  /// Decodes the keys of Apple's archives, which nothing writes. The server's last public permission is left unknown,
+  /// so that the next save sends the permission.
   private init(inAppleArchive coder: NSCoder) {
     self.init(rootRecordName: coder.object(CKRecordID.self, forKey: "RootRecordID")?.recordName)
     guard let archived = coder.object(NSArray.self, forKey: "Participants") else { return }
