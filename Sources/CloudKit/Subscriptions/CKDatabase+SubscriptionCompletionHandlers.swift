@@ -1,7 +1,7 @@
-// Each of these makes the `async` call of the same meaning and calls its handler once, on a thread of its own choice.
+// These methods call their `async` counterparts and call the handler once, on an unspecified thread.
 
 extension CKDatabase {
-  /// Saves a subscription and calls back with it, or with why it was not saved.
+  /// Saves a subscription and calls the handler with it or an error.
   @preconcurrency
   public func save(
     _ subscription: CKSubscription,
@@ -10,7 +10,7 @@ extension CKDatabase {
     settings.callBack(completionHandler) { try await self.save(subscription) }
   }
 
-  /// Reads a subscription and calls back with it, or with why it could not be had.
+  /// Fetches a subscription and calls the handler with it or an error.
   @preconcurrency
   public func fetch(
     withSubscriptionID subscriptionID: CKSubscription.ID,
@@ -19,7 +19,7 @@ extension CKDatabase {
     settings.callBack(completionHandler) { try await self.subscription(for: subscriptionID) }
   }
 
-  /// Reads several subscriptions and calls back with their results, or with why a request as a whole failed.
+  /// Fetches several subscriptions and calls the handler with their results, or with the error of the whole request.
   @preconcurrency
   public func fetch(
     withSubscriptionIDs subscriptionIDs: [CKSubscription.ID],
@@ -29,13 +29,13 @@ extension CKDatabase {
     settings.callBack(completionHandler) { try await self.subscriptions(for: subscriptionIDs) }
   }
 
-  /// Reads all subscriptions and calls back with them, or with why they could not be had.
+  /// Fetches all subscriptions and calls the handler with them or an error.
   @preconcurrency
   public func fetchAllSubscriptions(completionHandler: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void) {
     settings.callBack(completionHandler) { try await self.allSubscriptions() }
   }
 
-  /// Deletes a subscription and calls back with its identifier, or with why it was not deleted.
+  /// Deletes a subscription and calls the handler with its identifier or an error.
   @preconcurrency
   public func delete(
     withSubscriptionID subscriptionID: CKSubscription.ID,
@@ -44,7 +44,7 @@ extension CKDatabase {
     settings.callBack(completionHandler) { try await self.deleteSubscription(withID: subscriptionID) }
   }
 
-  /// Saves and deletes subscriptions and calls back with their results, or with why a request as a whole failed.
+  /// Saves and deletes subscriptions and calls the handler with their results, or with the error of the whole request.
   @preconcurrency
   public func modifySubscriptions(
     saving subscriptionsToSave: [CKSubscription],

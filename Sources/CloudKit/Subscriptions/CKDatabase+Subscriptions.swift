@@ -1,21 +1,21 @@
 extension CKDatabase {
-  /// Saves a subscription: makes it, or replaces the one of the same identifier.
+  /// Saves a subscription: creates it, or replaces the one with the same identifier.
   ///
-  /// - Throws: `CKError`, `invalidArguments` where its query is beyond the server.
+  /// - Throws: `CKError`; `invalidArguments` if the server does not support its query.
   @discardableResult
   public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
     let results = try await modifySubscriptions(saving: [subscription], deleting: []).saveResults
     return try Self.only(results[subscription.subscriptionID], subscription.subscriptionID).get()
   }
 
-  /// One subscription.
+  /// Returns a subscription.
   ///
-  /// - Throws: `CKError.unknownItem` where there is none.
+  /// - Throws: `CKError.unknownItem` if there is none.
   public func subscription(for subscriptionID: CKSubscription.ID) async throws -> CKSubscription {
     try Self.only(try await subscriptions(for: [subscriptionID])[subscriptionID], subscriptionID).get()
   }
 
-  /// Several subscriptions, each with its own result.
+  /// Returns several subscriptions, each with its own result.
   public func subscriptions(
     for ids: [CKSubscription.ID]
   ) async throws -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
@@ -26,15 +26,15 @@ extension CKDatabase {
       }
       for (id, result) in Self.match(answer, to: Array(chunk)) {
         results[id] = result.flatMap { found in
-          found.map { .success($0) } ?? .failure(CKError(.unknownItem, "There is no subscription \(id)."))
+          found.map { .success($0) } ?? .failure(CKError(.unknownItem, "The subscription \(id) does not exist."))
         }
       }
     }
     return results
   }
 
-  /// All subscriptions of the user, or of the key, in this database. Those of kinds that this library does not know are
-  /// left out.
+  /// Returns all subscriptions of the user, or of the server-to-server key, in this database. Types that this library
+  /// does not know are left out.
   public func allSubscriptions() async throws -> [CKSubscription] {
     let answer = try await perform(.read) { client throws(WebServicesError) in
       try await client.listSubscriptions(in: name)
@@ -50,7 +50,7 @@ extension CKDatabase {
 
   /// Deletes a subscription.
   ///
-  /// - Throws: `CKError.unknownItem` where there is none.
+  /// - Throws: `CKError.unknownItem` if there is none.
   @discardableResult
   public func deleteSubscription(withID subscriptionID: CKSubscription.ID) async throws -> CKSubscription.ID {
     let results = try await modifySubscriptions(saving: [], deleting: [subscriptionID]).deleteResults
@@ -58,9 +58,9 @@ extension CKDatabase {
     return subscriptionID
   }
 
-  /// Saves and deletes subscriptions, each with its own result; never atomic.
+  /// Saves and deletes subscriptions, each with its own result. The request is never atomic.
   ///
-  /// - Throws: `CKError.invalidArguments` when a subscription appears twice; why a request as a whole failed.
+  /// - Throws: `CKError.invalidArguments` if a subscription appears twice; another error if the whole request failed.
   @discardableResult
   public func modifySubscriptions(
     saving subscriptionsToSave: [CKSubscription],
@@ -71,7 +71,7 @@ extension CKDatabase {
   ) {
     let saves = subscriptionsToSave.map(\.subscriptionID)
     guard Set(saves + subscriptionIDsToDelete).count == saves.count + subscriptionIDsToDelete.count else {
-      throw CKError.invalidArguments("A subscription is changed twice in one call.")
+      throw CKError.invalidArguments("A subscription appears twice in one call.")
     }
     var saved: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
     var operations: [WebServicesClient.SubscriptionOperation] = []
@@ -92,7 +92,7 @@ extension CKDatabase {
     }
     for subscription in subscriptionsToSave where saved[subscription.subscriptionID] == nil {
       let id = subscription.subscriptionID
-      // The answer may leave out what it did not change; what was accepted is what was sent.
+      // The reply may omit unchanged values. An accepted subscription equals the sent one.
       saved[id] = Self.only(results[id], id).map { $0 ?? subscription }
     }
     let deleted = subscriptionIDsToDelete.map { id in (id, Self.only(results[id], id).map { _ in }) }
@@ -103,10 +103,10 @@ extension CKDatabase {
     _ result: Result<Value, any Error>?,
     _ id: CKSubscription.ID
   ) -> Result<Value, any Error> {
-    result ?? .failure(CKError(.serverResponseLost, "The answer does not name the subscription \(id)."))
+    result ?? .failure(CKError(.serverResponseLost, "The reply does not contain the subscription \(id)."))
   }
 
-  /// The results by identifier; nil stands for a subscription that is gone, or of a kind that is not known.
+  /// Matches results to identifiers. A nil result stands for a deleted subscription, or one of an unknown type.
   private static func match(
     _ elements: [WireSubscriptionResult],
     to ids: [CKSubscription.ID]

@@ -1,26 +1,29 @@
 public import Foundation
 
-/// Fires for any change in the custom zones of a database: what a program that follows everything needs.
+/// A subscription that fires for any change in the custom zones of a database.
 ///
-/// It works in the private and the shared database. The push names the database and nothing else: ask for its changes.
+/// It works in the private and the shared database. The push only names the database; fetch the database's changes when
+/// it arrives.
 open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
-  /// Makes a subscription under an identifier. Use one that never changes, so that saving it again replaces it.
+  /// Creates a subscription with an identifier. Use a fixed identifier, so that saving the subscription again replaces
+  /// it.
   public init(subscriptionID: CKSubscription.ID) {
     super.init(.database, subscriptionID: subscriptionID)
   }
 
-  /// Makes a subscription under a random identifier.
+  /// Creates a subscription with a random identifier.
   public convenience init() { self.init(subscriptionID: UUID().uuidString) }
 
-  /// The record type that alone is watched; nil for all.
+  /// The record type to watch; nil for all.
   ///
-  /// Web Services cannot narrow these subscriptions: saving one with a type fails with `CKError.invalidArguments`.
+  /// Web Services do not support a record type here: saving a subscription with one fails with
+  /// `CKError.invalidArguments`.
   open var recordType: CKRecord.RecordType? {
     get { narrowedRecordType }
     set { narrowedRecordType = newValue }
   }
 
-  /// Reads an archived subscription; nil where it is damaged or of another kind.
+  /// Decodes an archived subscription; nil if it is damaged or of another type.
   public required init?(coder: NSCoder) {
     guard let wire = Self.archived(in: coder), wire.subscriptionType == "database" else { return nil }
     super.init(.database, wire: wire)
@@ -31,7 +34,7 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
     super.init(.database, wire: wire)
   }
 
-  /// A subscription of its own with the same parts.
+  /// Returns a copy of the subscription.
   open override func copy(with zone: NSZone? = nil) -> Any {
     let copy = CKDatabaseSubscription(subscriptionID: subscriptionID)
     copy.notificationInfo = notificationInfo?.copy() as? CKNotificationInfo

@@ -1,15 +1,15 @@
 public import Foundation
 internal import Synchronization
 
-/// What a push says and does when a subscription fires. Use it by its name `CKSubscription.NotificationInfo`.
+/// The contents and behavior of a subscription's pushes. Use it by its name `CKSubscription.NotificationInfo`.
 ///
-/// `@unchecked Sendable`: everything that changes lies behind one lock.
+/// `@unchecked Sendable`: a lock protects all mutable state.
 public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
   private let state: Mutex<WireNotificationInfo>
 
   var wire: WireNotificationInfo { state.withLock { $0 } }
 
-  /// Makes a push that says and does nothing yet.
+  /// Creates an empty push.
   public override convenience init() { self.init(wire: WireNotificationInfo()) }
 
   init(wire: WireNotificationInfo) { state = Mutex(wire) }
@@ -25,7 +25,7 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unc
     state.withLock { $0[keyPath: part] = value }
   }
 
-  /// Makes a push from all that it says and does at once.
+  /// Creates a push with all of its properties.
   public convenience init(
     alertBody: String? = nil,
     alertLocalizationKey: String? = nil,
@@ -73,25 +73,25 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unc
     set { assign(\.alertBody, newValue) }
   }
 
-  /// The key of the alert's text in the app's localizations.
+  /// The localization key of the alert's text in the app.
   public var alertLocalizationKey: String? {
     get { self[\.alertLocalizationKey] }
     set { assign(\.alertLocalizationKey, newValue) }
   }
 
-  /// The fields whose values are put into the localized text.
+  /// The fields whose values are inserted into the localized text.
   public var alertLocalizationArgs: [CKRecord.FieldKey]? {
     get { self[\.alertLocalizationArgs] }
     set { assign(\.alertLocalizationArgs, newValue) }
   }
 
-  /// The key of the action button's text in the app's localizations.
+  /// The localization key of the action button's text in the app.
   public var alertActionLocalizationKey: String? {
     get { self[\.alertActionLocalizationKey] }
     set { assign(\.alertActionLocalizationKey, newValue) }
   }
 
-  /// The image shown while the app starts from the alert.
+  /// The image to show while the app launches from the alert.
   public var alertLaunchImage: String? {
     get { self[\.alertLaunchImage] }
     set { assign(\.alertLaunchImage, newValue) }
@@ -103,13 +103,13 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unc
     set { assign(\.title, newValue) }
   }
 
-  /// The key of the title in the app's localizations.
+  /// The localization key of the title in the app.
   public var titleLocalizationKey: String? {
     get { self[\.titleLocalizationKey] }
     set { assign(\.titleLocalizationKey, newValue) }
   }
 
-  /// The fields whose values are put into the localized title.
+  /// The fields whose values are inserted into the localized title.
   public var titleLocalizationArgs: [CKRecord.FieldKey]? {
     get { self[\.titleLocalizationArgs] }
     set { assign(\.titleLocalizationArgs, newValue) }
@@ -121,49 +121,49 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unc
     set { assign(\.subtitle, newValue) }
   }
 
-  /// The key of the subtitle in the app's localizations.
+  /// The localization key of the subtitle in the app.
   public var subtitleLocalizationKey: String? {
     get { self[\.subtitleLocalizationKey] }
     set { assign(\.subtitleLocalizationKey, newValue) }
   }
 
-  /// The fields whose values are put into the localized subtitle.
+  /// The fields whose values are inserted into the localized subtitle.
   public var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
     get { self[\.subtitleLocalizationArgs] }
     set { assign(\.subtitleLocalizationArgs, newValue) }
   }
 
-  /// The sound that is played.
+  /// The sound to play.
   public var soundName: String? {
     get { self[\.soundName] }
     set { assign(\.soundName, newValue) }
   }
 
-  /// The fields that are copied into the push; three at most on Apple's server.
+  /// The fields to copy into the push; at most three on Apple's server.
   public var desiredKeys: [CKRecord.FieldKey]? {
     get { self[\.additionalFields] }
     set { assign(\.additionalFields, newValue) }
   }
 
-  /// The group of actions that the alert offers.
+  /// The category of actions that the alert offers.
   public var category: String? {
     get { self[\.category] }
     set { assign(\.category, newValue) }
   }
 
-  /// The field whose value replaces earlier pushes with the same value.
+  /// The field used as collapse ID: a push replaces earlier pushes with the same value.
   public var collapseIDKey: String? {
     get { self[\.collapseIdKey] }
     set { assign(\.collapseIdKey, newValue) }
   }
 
-  /// Whether the app's badge counts the push.
+  /// Whether the push increments the app's badge.
   public var shouldBadge: Bool {
     get { self[\.shouldBadge] ?? false }
     set { assign(\.shouldBadge, newValue) }
   }
 
-  /// Whether the push wakes the app without a word to the user.
+  /// Whether the push wakes the app without notifying the user.
   public var shouldSendContentAvailable: Bool {
     get { self[\.shouldSendContentAvailable] ?? false }
     set { assign(\.shouldSendContentAvailable, newValue) }
@@ -175,43 +175,43 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unc
     set { assign(\.shouldSendMutableContent, newValue) }
   }
 
-  /// Reads an archived push; nil where it is not one.
+  /// Decodes an archived push; nil if there is none.
   public init?(coder: NSCoder) {
     guard let wire = coder.wire(WireNotificationInfo.self, forKey: "NotificationInfo") else { return nil }
     state = Mutex(wire)
   }
 
-  /// Archives everything.
+  /// Archives the push.
   public func encode(with coder: NSCoder) { coder.encode(wire: wire, forKey: "NotificationInfo") }
 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
-  /// A push of its own with the same parts.
+  /// Returns a copy of the push.
   public func copy(with zone: NSZone? = nil) -> Any { CKNotificationInfo(wire: wire) }
 
-  /// Whether the other object says and does the same.
+  /// Whether the other object has equal properties.
   public override func isEqual(_ object: Any?) -> Bool { (object as? CKNotificationInfo)?.wire == wire }
-  /// Equal for equal pushes.
+  /// A hash value that is equal for equal pushes.
   public override var hash: Int { wire.hashValue }
 }
 
 extension NSCoder {
-  /// Archives words of the wire in the wire's own spelling, which loses nothing.
+  /// Archives a value in its wire encoding, which is lossless.
   func encode(wire value: some Encodable, forKey key: String) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
-    // What came off the wire, and what was built for it, is always encodable.
+    // Wire values can always be encoded.
     guard let data = try? encoder.encode(value) else { preconditionFailure("\(key) could not be archived.") }
     encode(NSData(data: data), forKey: key)
   }
 
-  /// Reads archived words of the wire; nil where they are absent or damaged.
+  /// Decodes a value from its wire encoding; nil if it is missing or damaged.
   func wire<Value: Decodable>(_ type: Value.Type, forKey key: String) -> Value? {
     object(NSData.self, forKey: key).flatMap { try? JSONDecoder().decode(type, from: Data(referencing: $0)) }
   }
 }
 
 extension Array {
-  /// The array itself where it has elements.
+  /// The array itself; nil if it is empty.
   fileprivate var presence: Self? { isEmpty ? nil : self }
 }

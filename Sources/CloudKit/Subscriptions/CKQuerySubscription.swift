@@ -1,46 +1,49 @@
 public import Foundation
 internal import Synchronization
 
-/// Fires when a record that matches a predicate is created, changed or deleted, as the options say.
+/// A subscription that fires when a record that matches a predicate is created, changed or deleted, depending on its
+/// options.
 ///
-/// The server takes one subscription for each record type and set of options (reference 5.8); another one with a new
-/// identifier is refused. Fields that the predicate names need an index, as in a query.
+/// The server accepts one subscription for each record type and set of options (reference 5.8) and refuses another one
+/// with a new identifier. The fields of the predicate need an index, as in a query.
 open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
-  /// When a query subscription fires.
+  /// The events that a query subscription fires for.
   public struct Options: OptionSet, Sendable, Hashable {
-    /// The bits.
+    /// The raw bits.
     public let rawValue: UInt
-    /// Makes a set of options from its bits.
+    /// Creates a set of options from raw bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
-    /// A record that matches is created.
+    /// Fires when a matching record is created.
     public static let firesOnRecordCreation = Options(rawValue: 1 << 0)
-    /// A record that matches is changed.
+    /// Fires when a matching record is changed.
     public static let firesOnRecordUpdate = Options(rawValue: 1 << 1)
-    /// A record that matched is deleted.
+    /// Fires when a matching record is deleted.
     public static let firesOnRecordDeletion = Options(rawValue: 1 << 2)
-    /// The subscription is deleted after it has fired.
+    /// Deletes the subscription after it has fired once.
     public static let firesOnce = Options(rawValue: 1 << 3)
 
-    /// The options that name a kind of change, with the wire's word for it.
+    /// The options for types of changes, with their wire names.
     static let words: [(option: Options, word: String)] = [
       (.firesOnRecordCreation, "create"), (.firesOnRecordUpdate, "update"), (.firesOnRecordDeletion, "delete"),
     ]
   }
 
-  /// The record type that is watched.
+  /// The record type to watch.
   public let recordType: CKRecord.RecordType
-  /// Which records are watched.
+  /// The predicate of the records to watch.
   public let predicate: NSPredicate
-  /// When it fires.
+  /// The events that the subscription fires for.
   public let querySubscriptionOptions: Options
 
   private let node: PredicateNode
-  /// The filters as the server has them, kept so that one read and saved again is the same, whatever it filters by.
+  /// The filters as received from the server, kept so that a subscription that is fetched and saved again stays the
+  /// same, even if its filters are not supported here.
   private let savedFilters: [WireSubscribedFilter]?
   private let zone: Mutex<CKRecordZone.ID?>
 
-  /// Makes a subscription under an identifier. Use one that never changes, so that saving it again replaces it.
+  /// Creates a subscription with an identifier. Use a fixed identifier, so that saving the subscription again replaces
+  /// it.
   public init(
     recordType: CKRecord.RecordType,
     predicate: NSPredicate,
@@ -56,7 +59,7 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     super.init(.query, subscriptionID: subscriptionID)
   }
 
-  /// Makes a subscription under a random identifier.
+  /// Creates a subscription with a random identifier.
   public convenience init(
     recordType: CKRecord.RecordType,
     predicate: NSPredicate,
@@ -70,13 +73,13 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     )
   }
 
-  /// The zone that is watched; nil watches all zones of the database.
+  /// The zone to watch; nil watches all zones of the database.
   public var zoneID: CKRecordZone.ID? {
     get { zone.withLock { $0 } }
     set { zone.withLock { $0 = newValue } }
   }
 
-  /// Reads an archived subscription; nil where it is damaged or of another kind.
+  /// Decodes an archived subscription; nil if it is damaged or of another type.
   public required init?(coder: NSCoder) {
     guard let wire = Self.archived(in: coder), let read = CKQuerySubscription(wire: wire) else { return nil }
     recordType = read.recordType
@@ -103,7 +106,7 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     super.init(.query, wire: wire)
   }
 
-  /// A subscription of its own with the same parts.
+  /// Returns a copy of the subscription.
   open override func copy(with zone: NSZone? = nil) -> Any {
     if let wire = try? wire(), let copy = CKQuerySubscription(wire: wire) { return copy }
     let copy = CKQuerySubscription(
@@ -137,7 +140,7 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 }
 
 extension [WireSubscribedFilter] {
-  /// The predicate that says what the filters say.
+  /// Returns a predicate that is equivalent to the filters.
   fileprivate func predicate(zoneID: CKRecordZoneID) -> NSPredicate {
     if isEmpty { return NSPredicate(value: true) }
     return NSCompoundPredicate(andPredicateWithSubpredicates: map { $0.predicate(zoneID: zoneID) })
@@ -145,7 +148,7 @@ extension [WireSubscribedFilter] {
 }
 
 extension WireSubscribedFilter {
-  /// The comparators with their formats: the field first, the value second.
+  /// The predicate format of each comparator, with arguments for the field and the value.
   private static let formats = [
     "EQUALS": "%K == %@", "NOT_EQUALS": "%K != %@", "LESS_THAN": "%K < %@", "LESS_THAN_OR_EQUALS": "%K <= %@",
     "GREATER_THAN": "%K > %@", "GREATER_THAN_OR_EQUALS": "%K >= %@", "IN": "%K IN %@", "NOT_IN": "NOT (%K IN %@)",
@@ -158,7 +161,7 @@ extension WireSubscribedFilter {
   ]
 
   fileprivate func predicate(zoneID: CKRecordZoneID) -> NSPredicate {
-    // The framework's predicates know the wire's names of the system's fields too.
+    // Predicates also accept the wire names of system fields.
     let field = fieldName ?? systemFieldName ?? ""
     let value = StoredField(wire: fieldValue, zoneID: zoneID).object
     if comparator == "CONTAINS_ALL_TOKENS" {
@@ -173,7 +176,7 @@ extension WireSubscribedFilter {
       )
     }
     guard let format = Self.formats[comparator] else {
-      // Nothing this library can evaluate says it; the filters themselves are kept beside the predicate.
+      // No predicate of this library expresses the filter. The filters themselves are kept beside the predicate.
       return NSPredicate(value: false)
     }
     return NSPredicate(format: format, argumentArray: [field, value])

@@ -1,28 +1,30 @@
 public import Foundation
 
-/// Fires for any change in one custom zone of the private database.
+/// A subscription that fires for any change in one custom zone of the private database.
 open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
-  /// The zone that is watched.
+  /// The zone to watch.
   public let zoneID: CKRecordZone.ID
 
-  /// The record type that alone is watched; nil for all.
+  /// The record type to watch; nil for all.
   ///
-  /// Web Services cannot narrow these subscriptions: saving one with a type fails with `CKError.invalidArguments`.
+  /// Web Services do not support a record type here: saving a subscription with one fails with
+  /// `CKError.invalidArguments`.
   open var recordType: CKRecord.RecordType? {
     get { narrowedRecordType }
     set { narrowedRecordType = newValue }
   }
 
-  /// Makes a subscription under an identifier. Use one that never changes, so that saving it again replaces it.
+  /// Creates a subscription with an identifier. Use a fixed identifier, so that saving the subscription again replaces
+  /// it.
   public init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
     self.zoneID = zoneID
     super.init(.recordZone, subscriptionID: subscriptionID)
   }
 
-  /// Makes a subscription under a random identifier.
+  /// Creates a subscription with a random identifier.
   public convenience init(zoneID: CKRecordZone.ID) { self.init(zoneID: zoneID, subscriptionID: UUID().uuidString) }
 
-  /// Reads an archived subscription; nil where it is damaged or of another kind.
+  /// Decodes an archived subscription; nil if it is damaged or of another type.
   public required init?(coder: NSCoder) {
     guard let wire = Self.archived(in: coder), let read = CKRecordZoneSubscription(wire: wire) else { return nil }
     zoneID = read.zoneID
@@ -35,7 +37,7 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
     super.init(.recordZone, wire: wire)
   }
 
-  /// A subscription of its own with the same parts.
+  /// Returns a copy of the subscription.
   open override func copy(with zone: NSZone? = nil) -> Any {
     let copy = CKRecordZoneSubscription(zoneID: zoneID, subscriptionID: subscriptionID)
     copy.notificationInfo = notificationInfo?.copy() as? CKNotificationInfo
@@ -46,7 +48,7 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
   override func wire() throws(CKError) -> WireSubscription {
     var wire = try super.wire()
     wire.subscriptionType = "zone"
-    // The documentation's table has no zone here; Apple's own example sends it (reference 0.2).
+    // The documentation's table has no zone here, but Apple's own example sends it (reference 0.2).
     wire.zoneID = zoneID.wire
     return wire
   }

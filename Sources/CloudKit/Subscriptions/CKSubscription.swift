@@ -1,20 +1,21 @@
 public import Foundation
 internal import Synchronization
 
-/// A wish to be told of changes. Make one of its three kinds: `CKQuerySubscription`, `CKRecordZoneSubscription`,
-/// `CKDatabaseSubscription`.
+/// Asks the server to send a push notification when records change. Use one of its three subclasses:
+/// `CKQuerySubscription`, `CKRecordZoneSubscription` or `CKDatabaseSubscription`.
 ///
-/// A subscription belongs to a user, or to a server-to-server key, in one database. Saving one again under the same
-/// identifier replaces it. The pushes arrive as `CKNotification`s, on Linux through `CKContainer.notifications`.
+/// A subscription belongs to a user, or to a server-to-server key, in one database. Saving a subscription with an
+/// existing identifier replaces the existing one. Pushes arrive as `CKNotification`s; on Linux, through
+/// `CKContainer.notifications`.
 ///
-/// `@unchecked Sendable`: what changes lies behind a lock.
+/// `@unchecked Sendable`: a lock protects all mutable state.
 open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-  /// A subscription's identifier.
+  /// The identifier of a subscription.
   public typealias ID = String
-  /// What the push says and does.
+  /// The contents and behavior of a push.
   public typealias NotificationInfo = CKNotificationInfo
 
-  /// The kinds of subscription, with Apple's numbers.
+  /// The types of subscriptions. The raw values are Apple's.
   public enum SubscriptionType: Int, Sendable {
     /// Fires for records that match a query.
     case query = 1
@@ -24,14 +25,14 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
     case database = 3
   }
 
-  /// The identifier, unique among its owner's subscriptions in a database.
+  /// The identifier, unique among the owner's subscriptions in a database.
   public let subscriptionID: ID
-  /// Which of the three kinds this is.
+  /// The type of the subscription.
   public let subscriptionType: SubscriptionType
 
   private struct Info {
     var value: CKNotificationInfo?
-    /// The record type that a zone's or a database's subscription was narrowed to.
+    /// The record type of a zone or database subscription.
     var recordType: CKRecord.RecordType?
   }
 
@@ -49,22 +50,23 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
     info = Mutex(Info(value: wire.notificationInfo.map(CKNotificationInfo.init(wire:))))
   }
 
-  /// What the push says and does. The server refuses some subscriptions without it.
+  /// The contents and behavior of the push. The server refuses some subscriptions without it.
   open var notificationInfo: NotificationInfo? {
     get { info.withLock { $0.value } }
     set { info.withLock { $0.value = newValue } }
   }
 
-  /// The record type that a zone's or a database's subscription was narrowed to, which no server can be told.
+  /// The record type of a zone or database subscription, which Web Services do not support.
   final var narrowedRecordType: CKRecord.RecordType? {
     get { info.withLock { $0.recordType } }
     set { info.withLock { $0.recordType = newValue } }
   }
 
-  /// Reads an archived subscription; nil where it is damaged or of another kind than is asked for.
+  /// Decodes an archived subscription; nil if it is damaged or of another type.
   public required init?(coder: NSCoder) { nil }
 
-  /// Archives everything. A query that the server could not run has no archive: reading it gives nil.
+  /// Archives the subscription. A subscription that cannot be sent to the server, such as one with an unsupported
+  /// query, is not archived, so decoding it returns nil.
   open func encode(with coder: NSCoder) {
     if let wire = try? wire() { coder.encode(wire: wire, forKey: Self.archiveKey) }
   }
@@ -72,12 +74,12 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
 
-  /// A subscription of its own with the same parts.
+  /// Returns a copy of the subscription. Only subclasses implement it.
   open func copy(with zone: NSZone? = nil) -> Any {
-    preconditionFailure("A subscription is of one of the three kinds.")
+    preconditionFailure("CKSubscription is abstract; use one of its subclasses.")
   }
 
-  /// Whether the other object is the same subscription in every part.
+  /// Whether the other subscription has equal properties.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? CKSubscription else { return false }
     if self === other { return true }
@@ -85,24 +87,24 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
     return wire == otherWire
   }
 
-  /// Equal for equal subscriptions.
+  /// A hash value that is equal for equal subscriptions.
   public override var hash: Int { subscriptionID.hashValue }
-  /// The kind and the identifier.
+  /// The type and the identifier.
   public override var description: String { "<\(type(of: self)) \(subscriptionID)>" }
 
   private static let archiveKey = "Subscription"
 
-  /// What an archive holds, for the kinds to read.
+  /// Decodes the archived values, for the subclasses.
   static func archived(in coder: NSCoder) -> WireSubscription? {
     coder.wire(WireSubscription.self, forKey: archiveKey)
   }
 
-  /// The subscription as the wire spells it.
+  /// Returns the subscription in its wire encoding.
   ///
-  /// - Throws: `CKError.invalidArguments` naming what the server cannot do.
+  /// - Throws: `CKError.invalidArguments` that names the part the server does not support.
   func wire() throws(CKError) -> WireSubscription {
     if let type = narrowedRecordType {
-      throw .invalidArguments("The subscription \(subscriptionID) cannot be narrowed to the record type \(type).")
+      throw .invalidArguments("The server cannot limit the subscription \(subscriptionID) to the record type \(type).")
     }
     var wire = WireSubscription(subscriptionID: subscriptionID)
     wire.notificationInfo = notificationInfo?.wire
@@ -111,7 +113,7 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
 }
 
 extension CKSubscription {
-  /// A subscription of the kind that an answer names; nil for a kind that this library does not know.
+  /// Creates a subscription of the type in the reply; nil for a type that this library does not know.
   static func subscription(wire: WireSubscription) -> CKSubscription? {
     switch wire.subscriptionType {
     case "query": CKQuerySubscription(wire: wire)

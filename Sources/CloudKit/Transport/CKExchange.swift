@@ -1,9 +1,9 @@
 public import Foundation
 
-/// One request with what became of it, as recordings keep it: a line of JSON each.
+/// A request with its outcome. A recording stores one exchange per line, as JSON.
 ///
-/// Credentials are left out: the query and the headers of the request, and the tokens and cookies among those of the
-/// answer. Bodies are kept whole, so a recording is as private as the records in it.
+/// Credentials are left out: the query and headers of the request, and tokens and cookies in the response headers.
+/// Bodies are stored completely, so a recording is as private as its records.
 public struct CKExchange: Sendable, Hashable, Codable {
   /// `GET` or `POST`.
   public var method: String
@@ -11,18 +11,18 @@ public struct CKExchange: Sendable, Hashable, Codable {
   public var path: String
   /// The body that was sent.
   public var body: Data
-  /// What became of the request.
+  /// The outcome of the request.
   public var outcome: Outcome
 
-  /// An answer, or the lack of one.
+  /// A response, or the reason that there is none.
   public enum Outcome: Sendable, Hashable {
-    /// A complete answer.
+    /// A complete response.
     case response(CKTransportResponse)
-    /// No complete answer arrived.
+    /// No complete response arrived.
     case failure(CKTransportError)
   }
 
-  /// Notes an exchange, without its secrets.
+  /// Creates an exchange without its secrets.
   public init(_ request: CKTransportRequest, _ outcome: Outcome) {
     method = request.method
     path = request.path
@@ -43,7 +43,7 @@ public struct CKExchange: Sendable, Hashable, Codable {
     case method, path, text, base64, status, headers, answer, answerBase64, delivery, message
   }
 
-  /// Reads an exchange from a line of a recording.
+  /// Decodes an exchange from a line of a recording.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     method = try container.decode(String.self, forKey: .method)
@@ -64,7 +64,7 @@ public struct CKExchange: Sendable, Hashable, Codable {
     }
   }
 
-  /// Writes an exchange as a line of a recording: bodies as text where they are UTF-8.
+  /// Encodes an exchange as a line of a recording. Bodies in UTF-8 are encoded as text, others as Base64.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(method, forKey: .method)
@@ -106,14 +106,14 @@ extension CKTransportError.Delivery: Codable {
     (.notSent, "notSent"), (.unknown, "unknown"), (.cancelled, "cancelled"),
   ]
 
-  /// Reads the word for it.
+  /// Decodes the name.
   public init(from decoder: any Decoder) throws {
     let word = try decoder.singleValueContainer().decode(String.self)
-    // A word of a later version says least as "unknown".
+    // A name from a later version is read as "unknown", the safe default.
     self = Self.words.first { $0.1 == word }?.0 ?? .unknown
   }
 
-  /// Writes the word for it.
+  /// Encodes the name.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(Self.words.first { $0.0 == self }?.1 ?? "unknown")

@@ -1,23 +1,23 @@
 public import Foundation
 internal import Synchronization
 
-/// Carries requests by another transport and writes each exchange to a file, for `CKReplayingTransport` to play again.
+/// Sends requests through another transport and writes each exchange to a file, for `CKReplayingTransport` to replay.
 ///
 /// ```swift
 /// let recorder = try CKRecordingTransport(CKHTTPTransport(), to: URL(filePath: "session.ndjson"))
 /// let container = CKContainer(identifier: "iCloud.org.example.shop", credential: credential, transport: recorder)
 /// ```
 ///
-/// The file has a `CKExchange` in each line, readable by its owner alone: it holds no credentials, but the records
-/// themselves. An exchange is in the file before its answer is handed on. A disk that is full fails no request: what
-/// could not be written is counted in `lost`.
+/// The file contains one `CKExchange` per line and can be read only by its owner: it holds no credentials, but the
+/// records themselves. An exchange is written before its response is returned. A full disk does not fail requests;
+/// exchanges that could not be written are counted in `lost`.
 public final class CKRecordingTransport: CKTransport {
   private let transport: any CKTransport
   private let recording: Recording
 
-  /// Wraps a transport. The file is made, or emptied.
+  /// Wraps a transport. The file is created, or emptied if it exists.
   ///
-  /// - Throws: Why the file cannot be written.
+  /// - Throws: `CocoaError` if the file cannot be opened for writing.
   public convenience init(_ transport: any CKTransport, to file: URL) throws {
     self.init(transport, try Recording(file))
   }
@@ -27,10 +27,10 @@ public final class CKRecordingTransport: CKTransport {
     self.recording = recording
   }
 
-  /// How many exchanges could not be written.
+  /// The number of exchanges that could not be written.
   public var lost: Int { recording.lost.withLock { $0 } }
 
-  /// Sends a request by the other transport and notes what became of it.
+  /// Sends a request through the wrapped transport and records the outcome.
   public func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
     do throws(CKTransportError) {
       let response = try await transport.send(request)
@@ -42,13 +42,13 @@ public final class CKRecordingTransport: CKTransport {
     }
   }
 
-  /// The other transport's way to another server, recorded to the same file.
+  /// Returns the wrapped transport's transport to another server, recorded to the same file.
   public func transport(to origin: URL, timeout: Duration) -> any CKTransport {
     CKRecordingTransport(transport.transport(to: origin, timeout: timeout), recording)
   }
 }
 
-/// The file that exchanges are written to, one at a time.
+/// The file that exchanges are appended to, one at a time.
 private final class Recording: Sendable {
   private let file: Mutex<FileHandle>
   let lost = Mutex(0)

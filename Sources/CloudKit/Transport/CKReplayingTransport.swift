@@ -1,13 +1,13 @@
 public import Foundation
 internal import Synchronization
 
-/// Answers requests from a recording, with no server and no network.
+/// Answers requests from a recording, without a server or network.
 ///
-/// A request is answered by the first exchange that has its method, path and body and was not used yet, so repeated
-/// requests get their answers in the order recorded while different ones may come in any order. A request that is not in
-/// the recording, or once more than in it, fails as not sent, saying which.
+/// A request gets the response of the first unused exchange with the same method, path and body. Repeated requests
+/// therefore get their responses in the recorded order, and different requests may come in any order. A request without
+/// an unused exchange fails as not sent, with its method and path in the message.
 ///
-/// What a request says has to be the same each time for this to work: give records names of your own.
+/// Requests must be the same every time for this to work, so set record names explicitly.
 public final class CKReplayingTransport: CKTransport {
   private struct Question: Hashable {
     var method: String
@@ -17,10 +17,10 @@ public final class CKReplayingTransport: CKTransport {
 
   private let answers: Mutex<[Question: [CKExchange.Outcome]]>
 
-  /// Plays exchanges again.
+  /// Creates a transport that replays exchanges.
   public init(_ exchanges: [CKExchange]) {
     var answers: [Question: [CKExchange.Outcome]] = [:]
-    // The last comes first, so that answers are taken off the end.
+    // Each list is reversed, so that responses are taken from its end.
     for exchange in exchanges.reversed() {
       let question = Question(method: exchange.method, path: exchange.path, body: exchange.body)
       answers[question, default: []].append(exchange.outcome)
@@ -28,18 +28,18 @@ public final class CKReplayingTransport: CKTransport {
     self.answers = Mutex(answers)
   }
 
-  /// Plays a recording again.
+  /// Creates a transport that replays a recording.
   ///
-  /// - Throws: `CocoaError` where the file cannot be read, `DecodingError` where a line is no exchange.
+  /// - Throws: `CocoaError` if the file cannot be read; `DecodingError` if a line is not an exchange.
   public convenience init(contentsOf file: URL) throws {
     let lines = try Data(contentsOf: file).split(separator: UInt8(ascii: "\n"))
     self.init(try lines.map { try JSONDecoder().decode(CKExchange.self, from: $0) })
   }
 
-  /// How many recorded exchanges have not been asked for.
+  /// The number of recorded exchanges that have not been used.
   public var remaining: Int { answers.withLock { $0.values.reduce(0) { $0 + $1.count } } }
 
-  /// The recorded answer to a request.
+  /// Returns the recorded response to a request.
   public func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
     guard !Task.isCancelled else { throw CKTransportError(.cancelled, "The request was cancelled.") }
     let question = Question(method: request.method, path: request.path, body: request.body)
@@ -47,10 +47,10 @@ public final class CKReplayingTransport: CKTransport {
     case .response(let response): return response
     case .failure(let error): throw error
     case nil:
-      throw CKTransportError(.notSent, "The recording has no further answer to \(request.method) \(request.path).")
+      throw CKTransportError(.notSent, "The recording has no unused response to \(request.method) \(request.path).")
     }
   }
 
-  /// The recording has the exchanges with all servers.
+  /// Returns itself, because the recording contains the exchanges with all servers.
   public func transport(to origin: URL, timeout: Duration) -> any CKTransport { self }
 }

@@ -1,48 +1,49 @@
 public import Foundation
 
-/// Carries one HTTP exchange with CloudKit: over the network, in process to an emulator, or from a recording.
+/// Carries HTTP exchanges with CloudKit: over the network, in process to an emulator, or from a recording.
 ///
-/// A transport neither retries nor interprets: it delivers the bytes it was given and says truthfully whether a request
-/// that failed can have reached the server, because everything about repeating a write follows from that.
+/// A transport neither retries nor interprets responses. It sends the given bytes and reports reliably whether a failed
+/// request may have reached the server, because the caller's retries depend on it.
 public protocol CKTransport: Sendable {
-  /// Sends a request and returns the complete answer, whatever its HTTP status.
+  /// Sends a request and returns the complete response, whatever its HTTP status.
   ///
-  /// - Throws: `CKTransportError`; its `delivery` tells a request that never left from one whose answer was lost.
+  /// - Throws: `CKTransportError`. Its `delivery` distinguishes a request that was never sent from one whose response
+  ///   was lost.
   func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse
 
-  /// A transport to another server that CloudKit names in an answer, such as the web courier of pushes.
+  /// Returns a transport to another server that CloudKit names in a response, such as the web courier for pushes.
   ///
-  /// Unless implemented, it is HTTP with connections of its own. What carries requests in process returns itself.
+  /// The default is HTTP with separate connections. An in-process transport returns itself.
   ///
   /// - Parameters:
   ///   - origin: Scheme, host and port.
-  ///   - timeout: The longest a request may take.
+  /// - timeout: The maximum time for a request.
   func transport(to origin: URL, timeout: Duration) -> any CKTransport
 }
 
 extension CKTransport {
-  /// A transport to another server over HTTP, with connections of its own.
+  /// Returns a transport to another server over HTTP, with separate connections.
   public func transport(to origin: URL, timeout: Duration) -> any CKTransport {
     CKHTTPTransport(baseURL: origin, timeout: timeout)
   }
 }
 
-/// One HTTP request to CloudKit Web Services, body included, ready to go out byte for byte.
+/// An HTTP request to CloudKit Web Services, including its body, ready to be sent byte for byte.
 public struct CKTransportRequest: Sendable, Hashable {
   /// `GET` or `POST`.
   public var method: String
   /// The path from `/database/…` or `/device/…`, already percent-encoded, without the query.
   public var path: String
-  /// The query, already percent-encoded, without its question mark; empty where there is none. May hold secrets.
+  /// The query, already percent-encoded, without its question mark; empty if there is none. May contain secrets.
   public var query: String
-  /// Header fields in order. May hold secrets.
+  /// The header fields in order. May contain secrets.
   public var headers: [CKHTTPHeader]
-  /// The bytes that were signed and are to be sent unchanged.
+  /// The signed bytes, to be sent unchanged.
   public var body: Data
-  /// The longest that the caller waits for the complete answer, where that is less than the transport's own limit.
+  /// The maximum time to wait for the complete response, if less than the transport's own limit.
   public var timeout: Duration?
 
-  /// Makes a request.
+  /// Creates a request.
   public init(method: String, path: String, query: String = "", headers: [CKHTTPHeader] = [], body: Data = Data()) {
     self.method = method
     self.path = path
@@ -52,23 +53,23 @@ public struct CKTransportRequest: Sendable, Hashable {
   }
 }
 
-/// A complete HTTP answer.
+/// A complete HTTP response.
 public struct CKTransportResponse: Sendable, Hashable {
   /// The HTTP status code.
   public var status: Int
-  /// Header fields in the order received.
+  /// The header fields in the order received.
   public var headers: [CKHTTPHeader]
   /// The body, decompressed.
   public var body: Data
 
-  /// Makes an answer.
+  /// Creates a response.
   public init(status: Int, headers: [CKHTTPHeader] = [], body: Data = Data()) {
     self.status = status
     self.headers = headers
     self.body = body
   }
 
-  /// The first value of a header field, its name compared without regard to case.
+  /// Returns the first value of a header field. Names are case-insensitive.
   public func header(_ name: String) -> String? {
     let wanted = name.lowercased()
     return headers.first { $0.name.lowercased() == wanted }?.value
@@ -82,31 +83,31 @@ public struct CKHTTPHeader: Sendable, Hashable {
   /// The value.
   public var value: String
 
-  /// Makes a header field.
+  /// Creates a header field.
   public init(_ name: String, _ value: String) {
     self.name = name
     self.value = value
   }
 }
 
-/// Why no complete answer arrived.
+/// The reason that no complete response arrived.
 public struct CKTransportError: Error, Sendable, Hashable {
-  /// Whether the server can have seen the request.
+  /// Whether the server may have received the request.
   public enum Delivery: Sendable, Hashable {
-    /// The connection was never made, so the request had no effect (connect and pool timeouts, DNS, refused).
+    /// No connection was made, so the request had no effect (connect and pool timeouts, DNS, refused).
     case notSent
-    /// Something may have been sent: the effect is unknown and has to be read back.
+    /// The request may have been sent. Its effect is unknown and must be verified.
     case unknown
-    /// The caller cancelled; the effect is unknown.
+    /// The caller cancelled the request. Its effect is unknown.
     case cancelled
   }
 
-  /// Whether the server can have seen the request.
+  /// Whether the server may have received the request.
   public var delivery: Delivery
-  /// What happened, for people; never a secret.
+  /// A description for people, without secrets.
   public var message: String
 
-  /// Makes an error.
+  /// Creates an error.
   public init(_ delivery: Delivery, _ message: String) {
     self.delivery = delivery
     self.message = message

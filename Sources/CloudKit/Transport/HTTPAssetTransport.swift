@@ -3,22 +3,22 @@ public import Foundation
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Carries assets over HTTP, streaming: a transfer takes a few hundred kilobytes of memory, whatever the file's size.
+/// Streams assets over HTTP. A transfer needs a few hundred kilobytes of memory, whatever the file's size.
 ///
-/// It has its own pool of connections, sends no credentials and follows no redirects.
+/// It has its own connection pool, sends no credentials and follows no redirects.
 public final class CKHTTPAssetTransport: CKAssetTransport {
-  /// The longest a whole transfer may take.
+  /// The maximum time for a whole transfer.
   public let timeout: Duration
 
   private let client: HTTPClient
-  /// The one loop of all connections, which paces the reading of files.
+  /// The event loop of all connections, which limits how fast files are read.
   private let loop: any EventLoop
 
-  /// Makes a transport. Nothing is connected before the first transfer.
+  /// Creates a transport. It connects with the first transfer.
   ///
   /// - Parameters:
-  ///   - timeout: The longest a whole transfer may take; the addresses of uploads live for 15 minutes.
-  ///   - idleTimeout: The longest that nothing may move.
+  ///   - timeout: The maximum time for a whole transfer. Upload addresses are valid for 15 minutes.
+  ///   - idleTimeout: The maximum time without progress.
   public init(timeout: Duration = .seconds(900), idleTimeout: Duration = .seconds(60)) {
     self.timeout = timeout
     var configuration = HTTPClient.Configuration(
@@ -31,14 +31,14 @@ public final class CKHTTPAssetTransport: CKAssetTransport {
   }
 
   deinit {
-    // The client traps when it is dropped while open. It keeps itself alive until this has finished.
+    // The client traps if it is released while open. It keeps itself alive until the shutdown has finished.
     client.shutdown(queue: .global()) { _ in }
   }
 
-  /// Posts the bytes of a file as they are and returns the answer, whatever its HTTP status.
+  /// Posts the unchanged bytes of a file and returns the response, whatever its HTTP status.
   ///
-  /// - Throws: `CKTransportError`: `notSent` when the file cannot be opened or no connection was made; `cancelled` when
-  ///   the task was cancelled; `unknown` for everything later.
+  /// - Throws: `CKTransportError`: `notSent` if the file cannot be opened or no connection was made; `cancelled` if the
+  ///   task was cancelled; `unknown` for all later failures.
   public func upload(file: URL, to address: URL) async throws(CKTransportError) -> CKTransportResponse {
     let source: StreamedFile
     do {
@@ -56,10 +56,10 @@ public final class CKHTTPAssetTransport: CKAssetTransport {
     }
   }
 
-  /// Gets an address and writes the body of a successful answer over a file.
+  /// Gets an address and overwrites a file with the body of a successful response.
   ///
-  /// - Throws: `CKTransportError`: `notSent` when the file cannot be opened or no connection was made; `cancelled` when
-  ///   the task was cancelled; `unknown` for everything later.
+  /// - Throws: `CKTransportError`: `notSent` if the file cannot be opened or no connection was made; `cancelled` if the
+  ///   task was cancelled; `unknown` for all later failures.
   public func download(
     from address: URL,
     to file: URL,
@@ -93,7 +93,7 @@ public final class CKHTTPAssetTransport: CKAssetTransport {
       group.addTask { [client] in
         do {
           let answer = try await read(client.execute(request, deadline: .distantFuture))
-          // A cancelled body ends early without an error: what was read so far is not the answer.
+          // A cancelled body ends early without an error, so a partial body must not be returned as the response.
           try Task.checkCancellation()
           return .success(answer)
         } catch {
@@ -115,7 +115,7 @@ public final class CKHTTPAssetTransport: CKAssetTransport {
     case .failure(let failure as StreamedFile.Failure): throw CKTransportError(.unknown, "The file \(failure.message).")
     case .failure(let error):
       throw HTTPFailure(error).transportError(bodyLeft: true, hasBody: false, to: address)
-    case nil: throw CKTransportError(.unknown, "The transfer with \(address.hostForPeople) took over \(timeout).")
+    case nil: throw CKTransportError(.unknown, "Transfer with \(address.hostForPeople) took over \(timeout).")
     }
   }
 }

@@ -3,9 +3,9 @@ internal import Foundation
 internal import NIOCore
 internal import NIOPosix
 
-/// What an error of the HTTP client says about the request: whether a connection stood, and words for people.
+/// Classifies an error of the HTTP client: whether a connection was made, and a message for people.
 ///
-/// The words never come from the error's own text, which may quote the address and with it the secrets of the query.
+/// The message never contains the error's own text, which may quote the address and secrets in its query.
 struct HTTPFailure {
   private enum Stage {
     case beforeConnection
@@ -26,16 +26,16 @@ struct HTTPFailure {
       case let error as IOError where Self.refusals.contains(error.errnoCode):
         (.beforeConnection, Self.words(forErrno: error.errnoCode))
       case let error as IOError: (.afterConnection, Self.words(forErrno: error.errnoCode))
-      case is NIOTooManyBytesError: (.afterConnection, "sent an answer over the size limit")
-      default: (.afterConnection, "broke off the exchange (\(type(of: error)))")
+      case is NIOTooManyBytesError: (.afterConnection, "sent a response over the size limit")
+      default: (.afterConnection, "broke the connection (\(type(of: error)))")
       }
   }
 
-  /// The transport's error.
+  /// Returns the transport's error.
   ///
   /// - Parameters:
-  ///   - bodyLeft: Whether the connection asked for the body: if it has one and did not, nothing can have taken effect.
-  ///   - hasBody: Whether there was a body to ask for.
+  ///   - bodyLeft: Whether the client began to send the body. A request whose body was not sent had no effect.
+  ///   - hasBody: Whether the request has a body.
   func transportError(bodyLeft: Bool, hasBody: Bool, to baseURL: URL) -> CKTransportError {
     let delivery: CKTransportError.Delivery =
       switch stage {
@@ -51,14 +51,15 @@ struct HTTPFailure {
     case .connectTimeout, .getConnectionFromPoolTimeout, .socksHandshakeTimeout, .httpProxyHandshakeTimeout:
       (.beforeConnection, "did not accept a connection in time")
     case .tlsHandshakeTimeout: (.beforeConnection, "did not finish the TLS handshake in time")
-    case .alreadyShutdown: (.beforeConnection, "was not asked, because the transport is shut down")
+    case .alreadyShutdown: (.beforeConnection, "was not contacted: the transport is shut down")
     case .invalidURL, .emptyHost, .emptyScheme, .invalidProxyResponse, .proxyAuthenticationRequired:
-      (.beforeConnection, "was not asked: \(error.shortDescription)")
-    case .readTimeout, .deadlineExceeded, .writeTimeout: (.afterConnection, "did not answer in time")
-    case .remoteConnectionClosed, .uncleanShutdown: (.afterConnection, "closed the connection before it had answered")
-    // The client's own word for a closed client too; the caller has checked for its own cancellation before.
-    case .cancelled, .requestStreamCancelled: (.afterConnection, "was cut off: the transport was shut down")
-    default: (.afterConnection, "broke off the exchange: \(error.shortDescription)")
+      (.beforeConnection, "was not contacted: \(error.shortDescription)")
+    case .readTimeout, .deadlineExceeded, .writeTimeout: (.afterConnection, "did not respond in time")
+    case .remoteConnectionClosed, .uncleanShutdown: (.afterConnection, "closed the connection before it responded")
+    // The client also reports its own shutdown as cancelled. The caller has already checked for cancellation of its
+    // task.
+    case .cancelled, .requestStreamCancelled: (.afterConnection, "was disconnected: the transport was shut down")
+    default: (.afterConnection, "broke the connection: \(error.shortDescription)")
     }
   }
 
@@ -67,7 +68,7 @@ struct HTTPFailure {
   ]
 
   private static func words(for error: NIOConnectionError) -> String {
-    if error.connectionErrors.isEmpty { return "was not found (name lookup failed)" }
+    if error.connectionErrors.isEmpty { return "was not found (DNS lookup failed)" }
     guard let io = error.connectionErrors.lazy.compactMap({ $0.error as? IOError }).first else {
       return "did not accept a connection in time"
     }
@@ -77,15 +78,15 @@ struct HTTPFailure {
   private static func words(forErrno code: CInt) -> String {
     switch code {
     case ECONNREFUSED: "refused the connection"
-    case EHOSTUNREACH, ENETUNREACH, ENETDOWN, EHOSTDOWN: "cannot be reached from here"
-    case ECONNRESET, EPIPE: "closed the connection before it had answered"
-    default: "broke off the exchange (errno \(code))"
+    case EHOSTUNREACH, ENETUNREACH, ENETDOWN, EHOSTDOWN: "cannot be reached"
+    case ECONNRESET, EPIPE: "closed the connection before it responded"
+    default: "broke the connection (errno \(code))"
     }
   }
 }
 
 extension URL {
-  /// Host and port, for messages.
+  /// The host and port, for messages.
   var hostForPeople: String {
     guard let host = host(percentEncoded: false), !host.isEmpty else { return "the server" }
     return port.map { "\(host):\($0)" } ?? host

@@ -6,18 +6,18 @@ internal import NIOHTTP1
 internal import NIOHTTPCompression
 internal import Synchronization
 
-/// Carries requests to a CloudKit server over HTTP/1.1 or HTTP/2.
+/// Sends requests to a CloudKit server over HTTP/1.1 or HTTP/2.
 ///
-/// Limits: redirects are not followed (a signature covers one path on one host), an answer may have 64 MB after
-/// decompression, and a request ends after `timeout` at the latest, whatever it is waiting for. One transport keeps its
-/// own pool of connections; assets live on other hosts and need a transport of their own.
+/// Limits: redirects are not followed (a signature covers one path on one host), a response can have at most 64 MB
+/// after decompression, and every request ends after `timeout` at the latest. Each transport has its own connection
+/// pool. Assets are on other hosts and need a separate transport.
 public final class CKHTTPTransport: CKTransport {
-  /// Where Apple serves CloudKit Web Services.
+  /// The address of Apple's CloudKit Web Services.
   public static let appleURL = URL(string: "https://api.apple-cloudkit.com")!
 
-  /// The scheme, host and port that every request goes to.
+  /// The scheme, host and port of every request.
   public let baseURL: URL
-  /// The longest a whole request may take, from asking for a connection to the last byte of the answer.
+  /// The maximum time for a whole request, from requesting a connection to the last byte of the response.
   public let timeout: Duration
 
   private static let ports = 1...65535
@@ -25,12 +25,12 @@ public final class CKHTTPTransport: CKTransport {
   private let client: HTTPClient
   private let largestAnswer: Int
 
-  /// Makes a transport to a server. Nothing is connected before the first request.
+  /// Creates a transport to a server. It connects with the first request.
   ///
   /// - Parameters:
-  ///   - baseURL: Scheme, host and port alone. Anything else (a path, a user) makes each request fail as not sent, because
-  ///     the path is signed as CloudKit sees it.
-  ///   - timeout: The longest a whole request may take.
+  ///   - baseURL: Only a scheme, host and port. With anything else (a path, a user), every request fails as not sent,
+  ///     because the signature covers the path as CloudKit sees it.
+  ///   - timeout: The maximum time for a whole request.
   public convenience init(baseURL: URL = CKHTTPTransport.appleURL, timeout: Duration = .seconds(60)) {
     self.init(baseURL: baseURL, timeout: timeout, connectTimeout: .seconds(10), largestAnswer: 64 << 20)
   }
@@ -44,29 +44,29 @@ public final class CKHTTPTransport: CKTransport {
       timeout: .init(connect: TimeAmount(connectTimeout), read: TimeAmount(timeout), write: TimeAmount(timeout)),
       decompression: .enabled(limit: .size(largestAnswer))
     )
-    // A refused connection is the caller's to wait for: it knows what the request was, and shows the operator why.
+    // The caller waits after a refused connection: it knows the request, and shows the operator the reason.
     configuration.connectionPool.retryConnectionEstablishment = false
     client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
   }
 
   deinit {
-    // The client traps when it is dropped while open. It keeps itself alive until this has finished, and says that it is
-    // closed already where `shutdown()` came first.
+    // The client traps if it is released while open. It keeps itself alive until the shutdown has finished, and reports
+    // that it is already closed if `shutdown()` was called before.
     client.shutdown(queue: .global()) { _ in }
   }
 
-  /// Closes the connections. Requests under way fail, later ones are not sent. A second call does nothing.
+  /// Closes the connections. Running requests fail, and later ones are not sent. A second call does nothing.
   ///
-  /// Not needed for correctness: a transport closes its connections when it is released. A program that wants them closed
-  /// before it goes on calls this.
+  /// Calling it is optional: a transport closes its connections when it is released. Call it to close them at a defined
+  /// time.
   public func shutdown() async {
     try? await client.shutdown()
   }
 
-  /// Sends a request and returns the complete answer, whatever its HTTP status.
+  /// Sends a request and returns the complete response, whatever its HTTP status.
   ///
-  /// - Throws: `CKTransportError`: `notSent` when no connection was made (DNS, refused, TLS, connect and pool timeouts) or
-  ///   the body never started to leave; `cancelled` when the task was cancelled; `unknown` for everything later.
+  /// - Throws: `CKTransportError`: `notSent` if no connection was made (DNS, refused, TLS, connect and pool timeouts)
+  ///   or the body was never sent; `cancelled` if the task was cancelled; `unknown` for all later failures.
   public func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
     guard !Task.isCancelled else { throw CKTransportError(.cancelled, "The request was cancelled.") }
     let bodyLeft = Flag()
@@ -91,7 +91,7 @@ public final class CKHTTPTransport: CKTransport {
       throw HTTPFailure(error).transportError(bodyLeft: bodyLeft.isSet, hasBody: !request.body.isEmpty, to: baseURL)
     case nil:
       let delivery: CKTransportError.Delivery = request.body.isEmpty || bodyLeft.isSet ? .unknown : .notSent
-      throw CKTransportError(delivery, "No complete answer from \(baseURL.hostForPeople) within \(timeout).")
+      throw CKTransportError(delivery, "No complete response from \(baseURL.hostForPeople) within \(timeout).")
     }
   }
 
@@ -100,12 +100,12 @@ public final class CKHTTPTransport: CKTransport {
       let parts = URLComponents(url: baseURL, resolvingAgainstBaseURL: true),
       let scheme = parts.scheme, ["http", "https"].contains(scheme), let host = parts.percentEncodedHost, !host.isEmpty,
       ["", "/"].contains(parts.percentEncodedPath), parts.query == nil, parts.user == nil, parts.password == nil,
-      // The client traps for a number that is no port.
+      // The client traps for an invalid port number.
       parts.port.map(Self.ports.contains) ?? true
     else {
       throw CKTransportError(
         .notSent,
-        "The server's address has to be http or https, a host, and a port up to 65535 at most."
+        "The server address must consist of http or https, a host, and a port of at most 65535."
       )
     }
     let port = parts.port.map { ":\($0)" } ?? ""
@@ -113,7 +113,7 @@ public final class CKHTTPTransport: CKTransport {
     var outgoing = HTTPClientRequest(url: "\(scheme)://\(host)\(port)\(request.path)\(query)")
     outgoing.method = HTTPMethod(rawValue: request.method)
     for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }
-    // Within one machine, packing and unpacking an answer takes longer than moving it.
+    // On the same machine, compressing and decompressing a response takes longer than transferring it.
     if ["localhost", "127.0.0.1", "[::1]"].contains(host) {
       outgoing.headers.add(name: "Accept-Encoding", value: "identity")
     }
@@ -130,7 +130,7 @@ public final class CKHTTPTransport: CKTransport {
     do {
       let response = try await client.execute(request, deadline: .distantFuture)
       let body = try await response.body.collect(upTo: largestAnswer)
-      // A cancelled body ends early without an error: what was read so far is not the answer.
+      // A cancelled body ends early without an error, so a partial body must not be returned as the response.
       try Task.checkCancellation()
       let headers = response.headers.map { CKHTTPHeader($0.name, $0.value) }
       return .success(
@@ -142,10 +142,10 @@ public final class CKHTTPTransport: CKTransport {
   }
 }
 
-/// A body that notes when the connection first asks for it.
+/// A body that records when the client first requests it.
 ///
-/// The client asks only once a connection stands and the head is written, so a body that was never asked for proves that
-/// the server cannot have carried the request out, whichever error follows.
+/// The client requests it only after the connection is made and the head is written. A body that was never requested
+/// proves that the server cannot have executed the request, whatever error follows.
 private struct WatchedBody: AsyncSequence, Sendable {
   let bytes: ByteBuffer
   let left: Flag
@@ -163,7 +163,7 @@ private struct WatchedBody: AsyncSequence, Sendable {
   func makeAsyncIterator() -> AsyncIterator { AsyncIterator(remaining: bytes, left: left) }
 }
 
-/// A fact that turns true once, seen from several tasks.
+/// A flag that is set once and shared between tasks.
 private final class Flag: Sendable {
   private let value = Atomic(false)
 

@@ -2,29 +2,29 @@ internal import Foundation
 internal import NIOCore
 internal import NIOPosix
 
-/// An open file that is read or written piece by piece on threads that may wait for a disk.
+/// An open file that is read or written in chunks, on threads that may block on disk access.
 ///
-/// No more than one piece is in memory, whatever the file's size.
+/// At most one chunk is in memory, whatever the file's size.
 final class StreamedFile: Sendable {
-  /// What went wrong with the file, for people. It names the problem, never the file.
+  /// A problem with the file, for people. It never contains the file's name.
   struct Failure: Error {
     let message: String
   }
 
-  /// Bytes when the file was opened.
+  /// The size in bytes when the file was opened.
   let size: Int64
 
   private let descriptor: CInt
 
   private static let piece = 128 << 10
 
-  /// - Throws: `Failure` where the file cannot be opened or is no regular one.
+  /// - Throws: `Failure` if the file cannot be opened or is not a regular file.
   init(reading file: URL) throws(Failure) {
-    // Not blocking: opening a named pipe would otherwise wait for a writer for ever.
+    // Open without blocking: a named pipe would otherwise wait forever for a writer.
     (descriptor, size) = try Self.opened(file, O_RDONLY | O_NONBLOCK)
   }
 
-  /// Opens an existing file and empties it.
+  /// Opens an existing file and truncates it.
   init(overwriting file: URL) throws(Failure) {
     (descriptor, size) = try Self.opened(file, O_WRONLY | O_NONBLOCK | O_TRUNC)
   }
@@ -37,12 +37,12 @@ final class StreamedFile: Sendable {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       close(descriptor)
-      throw Failure(message: "is no regular file")
+      throw Failure(message: "is not a regular file")
     }
     return (descriptor, Int64(status.st_size))
   }
 
-  /// Adds bytes at the end of what was written before.
+  /// Appends bytes after the last written ones.
   func append(_ bytes: ByteBuffer) async throws {
     try await NIOThreadPool.singleton.runIfActive { [self] in
       try bytes.withUnsafeReadableBytes { bytes in
@@ -57,7 +57,7 @@ final class StreamedFile: Sendable {
     }
   }
 
-  /// The bytes from an offset on, up to a piece of them.
+  /// Returns the bytes at an offset, up to one chunk.
   private func bytes(at offset: Int64) async throws -> ByteBuffer {
     let wanted = Int(min(Int64(Self.piece), size - offset))
     return try await NIOThreadPool.singleton.runIfActive { [self] in
@@ -69,7 +69,7 @@ final class StreamedFile: Sendable {
           guard errno == EINTR else { throw Failure(message: "cannot be read: \(Self.words(errno))") }
         }
       }
-      guard count > 0 else { throw Failure(message: "became shorter while it was read") }
+      guard count > 0 else { throw Failure(message: "became shorter while being read") }
       return buffer
     }
   }
@@ -78,7 +78,7 @@ final class StreamedFile: Sendable {
 }
 
 extension StreamedFile {
-  /// The file from its beginning, read no faster than a connection on an event loop writes it.
+  /// The file's bytes from its start, read no faster than a connection on an event loop sends them.
   struct Pieces: AsyncSequence, Sendable {
     let file: StreamedFile
     let loop: any EventLoop
@@ -90,8 +90,8 @@ extension StreamedFile {
 
       mutating func next() async throws -> ByteBuffer? {
         guard offset < file.size else { return nil }
-        // The client hands pieces to the loop without waiting, and learns only there that the connection is busy: half a
-        // file can pile up while the loop does other things.
+        // The client passes chunks to the event loop without waiting and learns only there that the connection is busy:
+        // half a file can accumulate while the loop is busy.
         try await loop.submit {}.get()
         let bytes = try await file.bytes(at: offset)
         offset += Int64(bytes.readableBytes)

@@ -2,19 +2,19 @@ public import Foundation
 internal import Synchronization
 
 extension NSNotification.Name {
-  /// Posted by a container when its account changes: somebody signed in or out, the server refused the user's token, or
-  /// another user is behind it. Ask `CKContainer.accountStatus()` then.
+  /// Posted by a container when its account changes: a user signed in or out, the server refused the user's token, or
+  /// the user is another one. Call `CKContainer.accountStatus()` then.
   ///
-  /// Nothing watches the server by itself: a change is noticed by the call that meets it, and posted on its thread.
+  /// The server is not monitored. A change is noticed by the call that encounters it, and posted on that call's thread.
   public static let CKAccountChanged = NSNotification.Name("CKAccountChangedNotification")
 }
 
-/// What a container last knew of its account.
+/// The last known account status of a container.
 final class AccountWatch: Sendable {
   private struct State {
     var status: CKAccountStatus?
     var userRecordName: String?
-    /// The one who posts; it owns this object.
+    /// The container that posts the notification. It owns this object.
     weak var container: CKContainer?
   }
 
@@ -22,7 +22,8 @@ final class AccountWatch: Sendable {
 
   func belongs(to container: CKContainer) { state.withLock { $0.container = container } }
 
-  /// Takes note of what the server said. What is learnt first is no change.
+  /// Records the status that the server returned, and posts a notification if it changed. The first status is not a
+  /// change.
   func note(_ status: CKAccountStatus, user: String? = nil) {
     post(
       state.withLock { state in
@@ -36,7 +37,7 @@ final class AccountWatch: Sendable {
     )
   }
 
-  /// Takes note that the user's token is of no use any more.
+  /// Records that the user's token is no longer valid, and posts a notification unless the user was already signed out.
   func lost() {
     post(
       state.withLock { state in

@@ -1,41 +1,41 @@
 extension CKContainer {
-  /// What a program may ask a user for.
+  /// The permissions that an app can request from a user.
   public struct ApplicationPermissions: OptionSet, Sendable {
-    /// The bits.
+    /// The raw bits.
     public let rawValue: UInt
-    /// Makes a set of permissions from its bits.
+    /// Creates a set of permissions from raw bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
-    /// That others find the user by an address.
+    /// Allows other users to find the user by an address.
     public static let userDiscoverability = ApplicationPermissions(rawValue: 1 << 0)
   }
 
-  /// What a user answered, with Apple's numbers.
+  /// The user's decision about a permission. The raw values are Apple's.
   public enum ApplicationPermissionStatus: Int, Sendable {
-    /// Not asked yet.
+    /// The user has not been asked.
     case initialState = 0
-    /// Could not be asked.
+    /// The request could not be completed.
     case couldNotComplete = 1
-    /// Refused.
+    /// The user denied the permission.
     case denied = 2
-    /// Granted.
+    /// The user granted the permission.
     case granted = 3
   }
 
-  /// What the user answered.
+  /// Returns the user's decision about a permission.
   ///
-  /// Web Services ask on the page where the user signs in and tell nobody the answer, so this is `granted` for a signed-in
-  /// user. One who refused is not found by others, and shows no name.
+  /// Web Services ask for the permission on the sign-in page and do not report the decision, so this returns `granted`
+  /// for every signed-in user. A user who denied it cannot be found by others, and their name is not shown.
   ///
-  /// - Throws: `CKError.notAuthenticated` where there is no user.
+  /// - Throws: `CKError.notAuthenticated` if no user is signed in.
   public func applicationPermissionStatus(
     for applicationPermission: ApplicationPermissions
   ) async throws -> ApplicationPermissionStatus {
-    guard try client.get().isSignedIn else { throw CKError(.notAuthenticated, "Nobody is signed in.") }
+    guard try client.get().isSignedIn else { throw CKError(.notAuthenticated, "No user is signed in.") }
     return .granted
   }
 
-  /// The same as `applicationPermissionStatus(for:)`: a user is asked where they sign in and nowhere else.
+  /// Does the same as `applicationPermissionStatus(for:)`, because users are asked only on the sign-in page.
   @discardableResult
   public func requestApplicationPermission(
     _ applicationPermission: ApplicationPermissions

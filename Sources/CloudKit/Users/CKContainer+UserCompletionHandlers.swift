@@ -1,7 +1,7 @@
-// Each of these makes the `async` call of the same meaning and calls its handler once, on a thread of its own choice.
+// These methods call their `async` counterparts and call the handler once, on an unspecified thread.
 
 extension CKContainer {
-  /// Finds a user by an email address and calls back.
+  /// Finds a user by email address and calls the handler.
   @preconcurrency
   public func discoverUserIdentity(
     withEmailAddress email: String,
@@ -12,7 +12,7 @@ extension CKContainer {
     }
   }
 
-  /// Finds a user by a telephone number and calls back.
+  /// Finds a user by phone number and calls the handler.
   @preconcurrency
   public func discoverUserIdentity(
     withPhoneNumber phoneNumber: String,
@@ -23,7 +23,7 @@ extension CKContainer {
     }
   }
 
-  /// Finds a user by their record and calls back.
+  /// Finds a user by user record and calls the handler.
   @preconcurrency
   public func discoverUserIdentity(
     withUserRecordID userRecordID: CKRecord.ID,
@@ -34,7 +34,7 @@ extension CKContainer {
     }
   }
 
-  /// Finds users by email addresses and calls back.
+  /// Finds users by email address and calls the handler.
   @preconcurrency
   public func discoverUserIdentities(
     forEmailAddresses emails: [String],
@@ -43,7 +43,7 @@ extension CKContainer {
     settings.callBack(completionHandler) { try await self.userIdentities(forEmailAddresses: emails) }
   }
 
-  /// Finds users by telephone numbers and calls back.
+  /// Finds users by phone number and calls the handler.
   @preconcurrency
   public func discoverUserIdentities(
     forPhoneNumbers phoneNumbers: [String],
@@ -52,7 +52,7 @@ extension CKContainer {
     settings.callBack(completionHandler) { try await self.userIdentities(forPhoneNumbers: phoneNumbers) }
   }
 
-  /// Finds users by their records and calls back.
+  /// Finds users by user record and calls the handler.
   @preconcurrency
   public func discoverUserIdentities(
     forUserRecordIDs userRecordIDs: [CKRecord.ID],
@@ -61,7 +61,7 @@ extension CKContainer {
     settings.callBack(completionHandler) { try await self.userIdentities(forUserRecordIDs: userRecordIDs) }
   }
 
-  /// Finds those of the user's contacts who use the app and calls back.
+  /// Finds the user's contacts who use the app and calls the handler.
   @preconcurrency
   public func discoverAllIdentities(
     completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void
@@ -69,7 +69,7 @@ extension CKContainer {
     settings.callBack(completionHandler) { try await self.allUserIdentitiesFromContacts() }
   }
 
-  /// Tells what the user answered and calls back.
+  /// Returns the user's decision about a permission through the handler.
   @preconcurrency
   public func status(
     forApplicationPermission applicationPermission: ApplicationPermissions,
@@ -80,7 +80,8 @@ extension CKContainer {
     }
   }
 
-  /// Asks the user and calls back.
+  /// Does the same as `status(forApplicationPermission:completionHandler:)`, because users are asked only on the
+  /// sign-in page.
   @preconcurrency
   public func requestApplicationPermission(
     _ applicationPermission: ApplicationPermissions,

@@ -1,39 +1,41 @@
 extension CKContainer {
-  /// The user with an email address; nil where nobody has it or does not want to be found. Needs a signed-in user.
+  /// Returns the user with an email address; nil if there is none or they are not discoverable. Requires a signed-in
+  /// user.
   public func userIdentity(forEmailAddress email: String) async throws -> CKUserIdentity? {
     try await userIdentities(forEmailAddresses: [email])[email]
   }
 
-  /// The user with a telephone number; nil where nobody has it or does not want to be found. Needs a signed-in user.
+  /// Returns the user with a phone number; nil if there is none or they are not discoverable. Requires a signed-in
+  /// user.
   public func userIdentity(forPhoneNumber phoneNumber: String) async throws -> CKUserIdentity? {
     try await userIdentities(forPhoneNumbers: [phoneNumber])[phoneNumber]
   }
 
-  /// The user with a user record; nil where there is none or they do not want to be found. Needs a signed-in user.
+  /// Returns the user with a user record; nil if there is none or they are not discoverable. Requires a signed-in user.
   public func userIdentity(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKUserIdentity? {
     try await userIdentities(forUserRecordIDs: [userRecordID])[userRecordID]
   }
 
-  /// The users with email addresses, as far as they want to be found.
+  /// Returns the discoverable users with the email addresses.
   public func userIdentities(forEmailAddresses emails: [String]) async throws -> [String: CKUserIdentity] {
     try await identities(emails, by: CKUserIdentityLookupInfo.init(emailAddress:))
   }
 
-  /// The users with telephone numbers, as far as they want to be found.
+  /// Returns the discoverable users with the phone numbers.
   public func userIdentities(forPhoneNumbers phoneNumbers: [String]) async throws -> [String: CKUserIdentity] {
     try await identities(phoneNumbers, by: CKUserIdentityLookupInfo.init(phoneNumber:))
   }
 
-  /// The users with user records, as far as they want to be found.
+  /// Returns the discoverable users with the user records.
   public func userIdentities(
     forUserRecordIDs userRecordIDs: [CKRecord.ID]
   ) async throws -> [CKRecord.ID: CKUserIdentity] {
     try await identities(userRecordIDs, by: CKUserIdentityLookupInfo.init(userRecordID:))
   }
 
-  /// Those of the user's contacts who use the app.
+  /// Returns the user's contacts who use the app.
   ///
-  /// Apple's servers document this call and answer it with an error of their own (HTTP 500), which is thrown.
+  /// Apple documents this call, but its servers reply with an internal error (HTTP 500), which is thrown.
   public func allUserIdentitiesFromContacts() async throws -> [CKUserIdentity] {
     let users = try await perform(.read) { client throws(WebServicesError) in try await client.discoverAllUsers() }
     return users.map(CKUserIdentity.init(wire:))
@@ -48,7 +50,7 @@ extension CKContainer {
     return Dictionary(zip(keys, infos).compactMap { key, info in found[info].map { (key, $0) } }) { first, _ in first }
   }
 
-  /// Users by what is known of them; those who are not found are left out. One request for every 200.
+  /// Finds users by lookup info, with one request for every 200. Users who are not found are left out.
   func identities(
     for lookupInfos: [CKUserIdentityLookupInfo]
   ) async throws(CKError) -> [CKUserIdentityLookupInfo: CKUserIdentity] {
@@ -66,8 +68,8 @@ extension CKContainer {
 }
 
 extension WireUserIdentity {
-  /// Whether this is the user whom a lookup asks for. Answers repeat the lookup, but the server may spell it its own way:
-  /// addresses have no case, numbers have spaces and hyphens.
+  /// Whether this is the user of a lookup. Replies repeat the lookup, but the server may format it differently: email
+  /// addresses are case-insensitive, and phone numbers contain spaces and hyphens.
   fileprivate func answers(_ lookup: WireLookupInfo) -> Bool {
     if let name = lookup.userRecordName { return userRecordName == name || lookupInfo?.userRecordName == name }
     if let email = lookup.emailAddress { return lookupInfo?.emailAddress?.lowercased() == email.lowercased() }

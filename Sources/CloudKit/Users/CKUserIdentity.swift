@@ -1,30 +1,30 @@
 public import Foundation
 
-/// Somebody who uses the app, as far as they let themselves be known. Compared by value.
+/// A user of the app, with what the user agreed to share. Identities are compared by value.
 public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable {
-  /// How somebody is found.
+  /// The information used to find a user.
   public typealias LookupInfo = CKUserIdentityLookupInfo
 
   let wire: WireUserIdentity
 
   init(wire: WireUserIdentity) { self.wire = wire }
 
-  /// The user's record; nil for somebody who is known by an address alone.
+  /// The ID of the user's record; nil for a user known only by an address.
   public var userRecordID: CKRecordID? { wire.userRecordName.map { CKRecordID(recordName: $0) } }
 
-  /// How the user was found; nil where they were not looked for.
+  /// The lookup that found the user; nil if there was none.
   public var lookupInfo: CKUserIdentityLookupInfo? { wire.lookupInfo.map(CKUserIdentityLookupInfo.init(wire:)) }
 
-  /// The user's name; nil where they do not show it.
+  /// The user's name; nil if it is not shared.
   public var nameComponents: PersonNameComponents? { wire.nameComponents.map(PersonNameComponents.init(wire:)) }
 
-  /// Whether the server knows the user. False may also mean that they do not want to be found.
+  /// Whether the server knows the user. It is also false for users who are not discoverable.
   public var hasiCloudAccount: Bool { wire.userRecordName != nil }
 
-  /// Entries of the address book that match the user: none, since there is no address book here.
+  /// The user's entries in the address book. It is always empty, because there is no address book.
   public var contactIdentifiers: [String] { [] }
 
-  /// Reads an archived identity; nil where there is none.
+  /// Decodes an archived identity; nil if there is none.
   public init?(coder: NSCoder) {
     let own = coder.wire(WireUserIdentity.self, forKey: ArchiveKey.identity)
     guard let wire = own ?? WireUserIdentity(inAppleArchive: coder) else { return nil }
@@ -36,13 +36,13 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
-  /// The identity itself, which never changes.
+  /// Returns the identity itself, because it is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }
-  /// Whether the other object says the same of somebody.
+  /// Whether the other identity has equal values.
   public override func isEqual(_ object: Any?) -> Bool { (object as? CKUserIdentity)?.wire == wire }
-  /// Equal for equal identities.
+  /// A hash value that is equal for equal identities.
   public override var hash: Int { wire.hashValue }
-  /// The user's record; never a name or an address, which are private.
+  /// The name of the user record. It contains no personal name or address, because these are private.
   public override var description: String { "<CKUserIdentity \(wire.userRecordName ?? "without a record")>" }
 
   private enum ArchiveKey {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// How somebody is found: by an email address, a telephone number or a user record. Compared by value.
+/// The information used to find a user: an email address, a phone number or a user record. Compared by value.
 ///
 /// Use it by its name `CKUserIdentity.LookupInfo`.
 public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying, Sendable {
@@ -8,50 +8,50 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
 
   init(wire: WireLookupInfo) { self.wire = wire }
 
-  /// Finds somebody by an email address.
+  /// Creates a lookup by email address.
   public convenience init(emailAddress: String) {
     var wire = WireLookupInfo()
     wire.emailAddress = emailAddress
     self.init(wire: wire)
   }
 
-  /// Finds somebody by a telephone number.
+  /// Creates a lookup by phone number.
   public convenience init(phoneNumber: String) {
     var wire = WireLookupInfo()
     wire.phoneNumber = phoneNumber
     self.init(wire: wire)
   }
 
-  /// Finds somebody by their user record.
+  /// Creates a lookup by user record.
   public convenience init(userRecordID: CKRecordID) {
     var wire = WireLookupInfo()
     wire.userRecordName = userRecordID.recordName
     self.init(wire: wire)
   }
 
-  /// One lookup for each email address.
+  /// Returns a lookup for each email address.
   public class func lookupInfos(withEmails emails: [String]) -> [CKUserIdentityLookupInfo] {
     emails.map { CKUserIdentityLookupInfo(emailAddress: $0) }
   }
 
-  /// One lookup for each telephone number.
+  /// Returns a lookup for each phone number.
   public class func lookupInfos(withPhoneNumbers phoneNumbers: [String]) -> [CKUserIdentityLookupInfo] {
     phoneNumbers.map { CKUserIdentityLookupInfo(phoneNumber: $0) }
   }
 
-  /// One lookup for each user record.
+  /// Returns a lookup for each user record.
   public class func lookupInfos(with recordIDs: [CKRecordID]) -> [CKUserIdentityLookupInfo] {
     recordIDs.map { CKUserIdentityLookupInfo(userRecordID: $0) }
   }
 
-  /// The email address, where that is how.
+  /// The email address of a lookup by email address, otherwise nil.
   public var emailAddress: String? { wire.emailAddress }
-  /// The telephone number, where that is how.
+  /// The phone number of a lookup by phone number, otherwise nil.
   public var phoneNumber: String? { wire.phoneNumber }
-  /// The user record, where that is how.
+  /// The user record ID of a lookup by user record, otherwise nil.
   public var userRecordID: CKRecordID? { wire.userRecordName.map { CKRecordID(recordName: $0) } }
 
-  /// Reads an archived lookup; nil where there is none.
+  /// Decodes an archived lookup; nil if there is none.
   public init?(coder: NSCoder) {
     let own = coder.wire(WireLookupInfo.self, forKey: ArchiveKey.lookup)
     guard let wire = own ?? WireLookupInfo(inAppleArchive: coder) else { return nil }
@@ -63,11 +63,11 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
 
   /// Always true.
   public static var supportsSecureCoding: Bool { true }
-  /// The lookup itself, which never changes.
+  /// Returns the lookup itself, because it is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }
-  /// Whether the other object finds by the same.
+  /// Whether the other lookup is by the same value.
   public override func isEqual(_ object: Any?) -> Bool { (object as? CKUserIdentityLookupInfo)?.wire == wire }
-  /// Equal for equal lookups.
+  /// A hash value that is equal for equal lookups.
   public override var hash: Int { wire.hashValue }
 
   private enum ArchiveKey {
