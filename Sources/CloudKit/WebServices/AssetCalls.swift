@@ -1,4 +1,4 @@
-/// The calls about assets (reference 5.9). The bytes themselves go to other hosts.
+/// The asset calls of Web Services (reference 5.9). The bytes themselves are sent to other hosts.
 extension WebServicesClient {
   private struct UploadBody: Encodable, Sendable {
     var tokens: [WireAssetToken]
@@ -9,7 +9,7 @@ extension WebServicesClient {
     var tokens: [WireAssetAddress]
   }
 
-  /// Addresses for up to 200 uploads, one for each field or element of a list field. They live for 15 minutes.
+  /// Requests addresses for up to 200 uploads, one for each field or list element. They are valid for 15 minutes.
   package func assetAddresses(
     _ tokens: [WireAssetToken],
     zone: WireZoneID,
@@ -24,7 +24,7 @@ extension WebServicesClient {
     var zoneID: WireZoneID
   }
 
-  /// Descriptors with which up to 200 assets of a zone can be put into other fields of the same zone.
+  /// Requests descriptors that let up to 200 assets of a zone be saved in other fields of the same zone.
   package func rereferenceAssets(
     _ places: [WireAssetPlace],
     zone: WireZoneID,
@@ -35,7 +35,7 @@ extension WebServicesClient {
   }
 }
 
-/// A field that a file is to be uploaded for.
+/// A field to upload a file for.
 package struct WireAssetToken: Hashable, Sendable, Encodable {
   package var recordName: String
   package var recordType: String
@@ -48,24 +48,24 @@ package struct WireAssetToken: Hashable, Sendable, Encodable {
   }
 }
 
-/// Where a file for a field is to be posted.
+/// The address to post a field's file to.
 package struct WireAssetAddress: Hashable, Sendable, Decodable {
   package var recordName: String?
   package var fieldName: String?
   package var url: String
 
-  /// Whether this is the address that was asked for; the names have to fit where the server gives them.
+  /// Whether the address belongs to a token. Names must match if the server returns them.
   package func isFor(_ token: WireAssetToken) -> Bool {
     recordName ?? token.recordName == token.recordName && fieldName ?? token.fieldName == token.fieldName
   }
 }
 
-/// The answer of the host that keeps the bytes.
+/// The reply of the host that stores the bytes.
 struct WireUploadedFile: Decodable {
   var singleFile: WireAsset
 }
 
-/// A field that holds an asset.
+/// A field that contains an asset.
 package struct WireAssetPlace: Hashable, Sendable, Codable {
   package var recordName: String
   package var fieldName: String
@@ -76,7 +76,7 @@ package struct WireAssetPlace: Hashable, Sendable, Codable {
   }
 }
 
-/// An asset with its new receipt, and where it was, if the server says so.
+/// An asset with its new receipt, and its source field if the server returns it.
 package struct WireRereferencedAsset: Hashable, Sendable, Decodable {
   package var recordName: String?
   package var fieldName: String?
@@ -92,7 +92,8 @@ package struct WireRereferencedAsset: Hashable, Sendable, Decodable {
   }
 }
 
-/// The documentation shows an array and does not name what wraps it: taken bare, and under `assets` (reference 5.9).
+/// The reply to a rereference request. The documentation shows an array without naming its wrapper, so both a bare
+/// array and an `assets` key are accepted (reference 5.9).
 private struct WireRereferencedAssets: Decodable, Sendable {
   var assets: [WireRereferencedAsset]
 

@@ -2,14 +2,15 @@ import Foundation
 package import Logging
 internal import Metrics
 
-/// Tells what requests cost and how they end: to a log, silent unless the program gives one, and to the program's metrics.
+/// Records the cost and outcome of requests in a log and in the process's metrics. The log is silent unless the program
+/// sets a logger.
 ///
-/// Neither ever holds a credential, a field's value or a record's name. Text from the server is shortened and freed of
-/// control characters, as it may end up on a terminal.
+/// Neither contains credentials, field values or record names. Text from the server is shortened and stripped of
+/// control characters, because it may be shown on a terminal.
 ///
 /// | Metric | Kind | Dimensions |
 /// |---|---|---|
-/// | `cloudkit_requests_total` | counter | `operation`, `database`, `status` (of HTTP, or `none` without an answer) |
+/// | `cloudkit_requests_total` | counter | `operation`, `database`, `status` (of HTTP, or `none` without a reply) |
 /// | `cloudkit_request_duration_seconds` | timer | `operation`, `database` |
 /// | `cloudkit_sent_bytes_total`, `cloudkit_received_bytes_total` | counter | `operation`, `database` |
 package struct Instruments: Sendable {
@@ -19,7 +20,7 @@ package struct Instruments: Sendable {
 
   package init(_ logger: Logger) { self.logger = logger }
 
-  /// One request, from before it is sent to its end.
+  /// One request, from just before it is sent until it ends.
   struct Exchange: Sendable {
     fileprivate let operation: String
     fileprivate let database: String
@@ -36,7 +37,7 @@ package struct Instruments: Sendable {
       self.sent = sent
     }
 
-    /// - Parameter transfer: What is done with a file on the hosts that keep assets.
+    /// - Parameter transfer: The name of the operation on the asset hosts.
     init(transfer: String, sent: Int) {
       (operation, database) = (transfer, "none")
       self.sent = sent
@@ -46,20 +47,20 @@ package struct Instruments: Sendable {
   func answered(_ exchange: Exchange, with response: CKTransportResponse, refusal: () -> WebServicesError) {
     let duration = measure(exchange, status: String(response.status), received: response.body.count)
     let isRefusal = !(200..<300).contains(response.status)
-    // Every request comes here, and few programs listen.
+    // This runs for every request, and few programs use debug logging.
     guard logger.logLevel <= (isRefusal ? .warning : .debug) else { return }
     var metadata = metadata(exchange, duration)
     metadata["status"] = .stringConvertible(response.status)
     metadata["received"] = .stringConvertible(response.body.count)
     if let id = response.header("X-Apple-Request-UUID") { metadata["request"] = .string(Self.safe(id)) }
-    guard isRefusal else { return logger.debug("CloudKit answered.", metadata: metadata) }
+    guard isRefusal else { return logger.debug("CloudKit replied.", metadata: metadata) }
     let refusal = refusal()
     metadata["code"] = .string(Self.safe(refusal.code.name))
     metadata["reason"] = .string(Self.safe(refusal.reason))
-    logger.warning("CloudKit refused a request.", metadata: metadata)
+    logger.warning("CloudKit rejected a request.", metadata: metadata)
   }
 
-  /// The file of an asset was moved, or its host refused that.
+  /// Records the transfer of an asset's file, or its refusal by the host.
   func transferred(_ exchange: Exchange, status: Int, received: Int) {
     let duration = measure(exchange, status: String(status), received: received)
     var metadata = metadata(exchange, duration)
@@ -68,7 +69,7 @@ package struct Instruments: Sendable {
     let moved = (200..<300).contains(status)
     logger.log(
       level: moved ? .debug : .warning,
-      moved ? "An asset was moved." : "The host of an asset refused it.",
+      moved ? "Asset transferred." : "The asset host rejected a transfer.",
       metadata: metadata
     )
   }
@@ -79,19 +80,19 @@ package struct Instruments: Sendable {
     metadata["reason"] = .string(Self.safe(error.message))
     logger.log(
       level: error.delivery == .cancelled ? .debug : .warning,
-      "CloudKit gave no answer.",
+      "CloudKit did not reply.",
       metadata: metadata
     )
   }
 
   func signedAgain(offset: TimeInterval) {
     logger.notice(
-      "The clock of this machine differs from CloudKit's: the request is signed again by theirs.",
+      "The local clock differs from CloudKit's. The request is signed again with CloudKit's time.",
       metadata: ["seconds": .stringConvertible(offset.rounded())]
     )
   }
 
-  func adoptedToken() { logger.debug("CloudKit replaced the web-auth token.") }
+  func adoptedToken() { logger.debug("CloudKit replaced the web auth token.") }
 
   private func metadata(_ exchange: Exchange, _ duration: Duration) -> Logger.Metadata {
     [

@@ -1,14 +1,14 @@
 extension WebServicesClient {
-  /// The longest that a request of the present task may take; nil leaves it to the transport.
+  /// The maximum time for a request of the current task; nil leaves it to the transport.
   @TaskLocal static var timeout: Duration?
 
-  /// Makes a request that may take so long at most.
+  /// Makes a request with a maximum time.
   static func withTimeout<Answer: Sendable>(
     _ timeout: Duration?,
     _ client: WebServicesClient,
     _ request: (WebServicesClient) async throws(WebServicesError) -> Answer
   ) async throws(WebServicesError) -> Answer {
-    // `withValue` forgets which error is thrown.
+    // `withValue` does not preserve the error type.
     let result = await $timeout.withValue(timeout) { () async -> Result<Answer, WebServicesError> in
       do throws(WebServicesError) {
         return .success(try await request(client))

@@ -13,7 +13,7 @@ extension WebServicesClient {
     var results: [WireShareResult]
   }
 
-  /// Reads shares by their short GUIDs; changes nothing.
+  /// Fetches shares by their short GUIDs without changing anything.
   package func resolveShares(
     _ shortGUIDs: [String],
     shouldFetchRootRecord: Bool,
@@ -31,7 +31,7 @@ extension WebServicesClient {
     return try await call("records/resolve", in: .public, body, as: SharesAnswer.self).results
   }
 
-  /// Makes the caller take part in shares; afterwards their zones are in the shared database.
+  /// Accepts shares as the current user. Their zones then appear in the shared database.
   package func acceptShares(_ shortGUIDs: [String]) async throws(WebServicesError) -> [WireShareResult] {
     let body = SharesBody(shortGUIDs: shortGUIDs.map { .init(value: $0, shouldFetchRootRecord: false) })
     return try await call("records/accept", in: .public, body, as: SharesAnswer.self).results

@@ -6,7 +6,8 @@ extension WebServicesClient {
     var subscriptions: [WireSubscriptionResult]
   }
 
-  /// All subscriptions of the caller in a database. Sent as `POST {}`, which leaves no doubt about what is signed.
+  /// Fetches all of the caller's subscriptions in a database. Sent as `POST {}`, so that it is clear what the signature
+  /// covers.
   package func listSubscriptions(in database: DatabaseName) async throws(WebServicesError) -> [WireSubscriptionResult] {
     try await call("subscriptions/list", in: database, EmptyBody(), as: Subscriptions.self).subscriptions
   }
@@ -16,7 +17,7 @@ extension WebServicesClient {
     var subscriptions: [Element]
   }
 
-  /// Subscriptions by identifier; missing ones are `NOT_FOUND` elements.
+  /// Fetches subscriptions by identifier. Missing ones are returned as `NOT_FOUND` elements.
   package func lookupSubscriptions(
     _ subscriptionIDs: [String],
     in database: DatabaseName
@@ -27,7 +28,7 @@ extension WebServicesClient {
 
   /// One operation of `subscriptions/modify`.
   package struct SubscriptionOperation: Encodable, Sendable {
-    /// What to do with the subscription.
+    /// The action to apply to the subscription.
     package enum Kind: String, Encodable, Sendable { case create, update, delete }
 
     package var operationType: Kind

@@ -1,10 +1,10 @@
-/// The push token calls of Web Services, which lie beside the databases (reference 5.10, 0.2).
+/// The push token calls of Web Services, which are outside the databases (reference 5.10, 0.2).
 extension WebServicesClient {
   private struct CreateBody: Encodable, Sendable {
     var apnsEnvironment: String
   }
 
-  /// Makes a push token for a client without a push service of its own, with the URL where its pushes are collected.
+  /// Creates a push token, and the URL that delivers its pushes, for a client without a push service.
   package func createToken(apnsEnvironment: String) async throws(WebServicesError) -> WirePushToken {
     try await callDevice("tokens/create", CreateBody(apnsEnvironment: apnsEnvironment))
   }
@@ -14,7 +14,7 @@ extension WebServicesClient {
     var apnsToken: String
   }
 
-  /// Asks for pushes to a device token that Apple's push service gave out. The answer has no documented content.
+  /// Registers a device token of Apple's push service for pushes. The reply has no documented contents.
   package func registerToken(_ token: String, apnsEnvironment: String) async throws(WebServicesError) {
     try await sendDevice("tokens/register", RegisterBody(apnsEnvironment: apnsEnvironment, apnsToken: token))
   }

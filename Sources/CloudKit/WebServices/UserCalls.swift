@@ -7,12 +7,13 @@ extension WebServicesClient {
     var users: [WireUserIdentity]
   }
 
-  /// Users by what is known of them; those who do not want to be found are left out.
+  /// Finds users by lookup info. Users who are not discoverable are left out.
   package func discoverUsers(_ lookupInfos: [WireLookupInfo]) async throws(WebServicesError) -> [WireUserIdentity] {
     try await call("users/discover", in: .public, DiscoverBody(lookupInfos: lookupInfos), as: Users.self).users
   }
 
-  /// The caller's contacts who use the app. Documented; Apple's servers answer 500 (reference 0.2).
+  /// Fetches the caller's contacts who use the app. It is documented, but Apple's servers reply with 500 (reference
+  /// 0.2).
   package func discoverAllUsers() async throws(WebServicesError) -> [WireUserIdentity] {
     try await get("users/discover", in: .public, as: Users.self).users
   }

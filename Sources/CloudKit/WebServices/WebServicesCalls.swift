@@ -1,4 +1,4 @@
-/// The calls of Web Services that this library uses, typed. Bodies and paths follow section 5 of the protocol reference.
+/// The typed calls of Web Services. Bodies and paths follow section 5 of the protocol reference.
 extension WebServicesClient {
   private struct ModifyBody<Operation: JSONWritable & Sendable>: JSONWritable, Sendable {
     var operations: [Operation]
@@ -14,9 +14,9 @@ extension WebServicesClient {
     }
   }
 
-  /// Applies up to 200 operations to one zone. The answer has one element for each operation.
+  /// Applies up to 200 operations to one zone. The reply has one element for each operation.
   ///
-  /// - Parameter operations: Each a `WireRecordOperation`, or one that is written already.
+  /// - Parameter operations: `WireRecordOperation`s or operations that are already encoded.
   package func modify(
     _ operations: [some JSONWritable & Sendable],
     zone: WireZoneID,
@@ -41,7 +41,7 @@ extension WebServicesClient {
     }
   }
 
-  /// Reads up to 200 records of one zone by name; missing ones are `NOT_FOUND` elements.
+  /// Fetches up to 200 records of one zone by name. Missing ones are returned as `NOT_FOUND` elements.
   package func lookup(
     _ recordNames: [String],
     zone: WireZoneID,
@@ -76,7 +76,7 @@ extension WebServicesClient {
     }
   }
 
-  /// One page of a query; without a zone, all zones of the database.
+  /// Fetches one page of a query in a zone, or in all zones of the database if the zone is nil.
   package func query(
     _ query: WireQuery,
     zone: WireZoneID?,
@@ -102,7 +102,7 @@ extension WebServicesClient {
     var zones: [WireZoneResult]
   }
 
-  /// All zones of a database. Sent as `POST {}`, which leaves no doubt about what is signed (reference 1.5).
+  /// Fetches all zones of a database. Sent as `POST {}`, so that it is clear what the signature covers (reference 1.5).
   package func listZones(in database: DatabaseName) async throws(WebServicesError) -> [WireZoneResult] {
     try await call("zones/list", in: database, EmptyBody(), as: Zones.self).zones
   }
@@ -111,7 +111,7 @@ extension WebServicesClient {
     var zones: [WireZoneID]
   }
 
-  /// Zones by identifier; missing ones are `ZONE_NOT_FOUND` elements.
+  /// Fetches zones by identifier. Missing ones are returned as `ZONE_NOT_FOUND` elements.
   package func lookupZones(
     _ zones: [WireZoneID],
     in database: DatabaseName
@@ -123,7 +123,7 @@ extension WebServicesClient {
     var operations: [WireZoneOperation]
   }
 
-  /// Creates and deletes zones, in order, never atomically; private database only.
+  /// Creates and deletes zones in order, never atomically, in the private database only.
   package func modifyZones(
     _ operations: [WireZoneOperation],
     in database: DatabaseName
@@ -136,7 +136,7 @@ extension WebServicesClient {
     var resultsLimit: Int?
   }
 
-  /// Zones changed since a database token; private and shared only.
+  /// Fetches the zones changed since a database token, in the private and shared databases only.
   package func databaseChanges(
     since token: String?,
     resultsLimit: Int? = nil,
@@ -170,7 +170,7 @@ extension WebServicesClient {
     }
   }
 
-  /// One page of a zone's changes. Not for default zones, which have no feed.
+  /// Fetches one page of a zone's changes. Default zones have no change feed.
   package func zoneChanges(
     _ zone: WireZoneID,
     since token: String?,
@@ -181,12 +181,12 @@ extension WebServicesClient {
     let body = ZoneChangesBody(zoneID: zone, syncToken: token, desiredKeys: desiredKeys, resultsLimit: resultsLimit)
     let answer = try await call("changes/zone", in: database, body, as: WireZonesChanges.self)
     guard let page = answer.zones.first else {
-      throw WebServicesError(.unexpectedServerResponse, "the answer names no zone", effect: .unknown)
+      throw WebServicesError(.unexpectedServerResponse, "the reply names no zone", effect: .unknown)
     }
     return page
   }
 
-  /// Who we are; web-auth tokens only, always under the public database (reference 5.11).
+  /// Fetches the current user. Requires a web auth token; always under the public database (reference 5.11).
   package func caller() async throws(WebServicesError) -> WireCaller {
     try await get("users/caller", in: .public)
   }

@@ -1,29 +1,29 @@
 import Foundation
 import Synchronization
 
-/// Which of a container's three databases; spelt as in the URL.
+/// One of a container's three databases. The raw value is its name in URLs.
 package enum DatabaseName: String, Hashable, Sendable, CaseIterable, Codable {
   case `public`, `private`, shared
 }
 
-/// Carries typed calls to one container: encodes once, signs those bytes, sends, decodes, and turns every way to fail
-/// into one `WebServicesError`.
+/// Sends typed calls to one container: encodes once, signs those bytes, sends, decodes, and converts every failure into
+/// a `WebServicesError`.
 ///
-/// It does not retry, with two exceptions that cost nothing, since what was refused had no effect: a server-to-server
-/// request refused with 401 is signed again once by the server's own clock, since a skewed clock cannot be told from a
-/// wrong key (reference 7.10); and a request refused with a web-auth token that was replaced while it was under way goes
-/// out once more with the newest.
+/// It retries only in two cases, both after a refusal, which had no effect:
+/// - A server-to-server request refused with 401 is signed again once with the server's time, because a wrong clock
+///   cannot be distinguished from a wrong key (reference 7.10).
+/// - A request refused because its web auth token was replaced in the meantime is sent once more with the newest token.
 package final class WebServicesClient: Sendable {
-  /// What a client talks to and as whom.
+  /// The container, environment and credential of a client.
   package struct Configuration: Sendable {
     package var container: String
     package var environment: String
     package var credential: CKCredential?
     package var now: @Sendable () -> Date
-    /// Called with each replacement of the web-auth token, before the answer it came with is returned.
+    /// Called with each new web auth token, before its response is returned.
     package var tokenRotated: @Sendable (String) -> Void
-    /// Called with a web-auth token that is of no use any more, which is dropped. Without it, a refused token goes out with
-    /// the next request again.
+    /// Called with a web auth token that is no longer valid and was dropped. If it is nil, a refused token is sent
+    /// again with the next request.
     package var tokenRefused: (@Sendable (String) -> Void)?
     package var instruments: Instruments
 
@@ -49,9 +49,9 @@ package final class WebServicesClient: Sendable {
   package let configuration: Configuration
   private let transport: any CKTransport
   private let webAuth: WebAuthSession
-  /// The container and its environment, as paths name them.
+  /// The container and its environment, as in URL paths.
   private let place: String
-  /// Seconds to add to our clock, learnt from a refused signature.
+  /// The seconds to add to the local clock, known from a refused signature.
   private let clockOffset = Mutex<TimeInterval>(0)
 
   package init(_ configuration: Configuration, transport: any CKTransport) {
@@ -62,10 +62,10 @@ package final class WebServicesClient: Sendable {
     webAuth = WebAuthSession(token: token, rotated: configuration.tokenRotated, refused: configuration.tokenRefused)
   }
 
-  /// What moves the bytes of assets.
+  /// The transport for the bytes of assets.
   var assetTransport: any CKAssetTransport { transport as? any CKAssetTransport ?? CKHTTPAssetTransport() }
 
-  /// Whether people can sign in: with an API token.
+  /// Whether users can sign in, which requires an API token.
   var takesUsers: Bool {
     switch configuration.credential {
     case .apiToken, .webAuth: true
@@ -73,39 +73,39 @@ package final class WebServicesClient: Sendable {
     }
   }
 
-  /// Whether requests go out as a user who signed in.
+  /// Whether requests are sent as a signed-in user.
   package var isSignedIn: Bool { webAuth.current != nil }
 
-  /// As which sign-in requests are to go out, or not at all; nil: as whichever there is.
+  /// The sign-in that requests must be sent as; a request without it fails. Nil allows any sign-in.
   @TaskLocal package static var requiredSignIn: Int?
 
-  /// Rises with each sign-in and sign-out of a user: what was true of the one before need not be true of this one.
+  /// A number that increases with each sign-in and sign-out. Facts about one user may not apply to the next.
   package var signIn: Int { webAuth.signIn }
 
-  /// Whether the user signed out; a token that ended or was refused is no such thing.
+  /// Whether the user signed out. An expired or refused token does not count.
   package var hasSignedOut: Bool { webAuth.hasSignedOut }
 
-  /// The newest web-auth token, where it belongs to an API token.
+  /// Returns the newest web auth token if it belongs to an API token.
   func webAuthToken(for apiToken: String?) throws(WebServicesError) -> String {
     switch configuration.credential {
     case .apiToken(let own) where own == apiToken, .webAuth(let own, _) where own == apiToken:
       if let token = webAuth.current?.text { return token }
     default: break
     }
-    throw WebServicesError(.authenticationFailed, "nobody is signed in with this API token", effect: .notSent)
+    throw WebServicesError(.authenticationFailed, "no user is signed in with this API token", effect: .notSent)
   }
 
-  /// Works as the user of a web-auth token from now on; with nil, as nobody.
+  /// Sends later requests as the user of a web auth token, or anonymously if it is nil.
   func beginSession(with token: String?) { webAuth.begin(with: token) }
 
-  /// Where a person signs in: asks what only a user may ask, as nobody (reference 1.4).
+  /// Fetches the URL of the sign-in page, with an anonymous request that only a user may make (reference 1.4).
   func signInPage() async throws(WebServicesError) -> String {
     let failure = Self.refusal(try await send("GET", path(of: "users/caller", in: .public), Data(), as: nil))
     guard let page = failure.redirectURL else { throw failure }
     return page
   }
 
-  /// Posts a body to an operation of a database and decodes the answer.
+  /// Posts a body to an operation of a database and decodes the reply.
   package func call<Answer: Decodable & Sendable>(
     _ operation: String,
     in database: DatabaseName,
@@ -116,7 +116,8 @@ package final class WebServicesClient: Sendable {
     return try Self.decode(response)
   }
 
-  /// The same for the calls that carry records, which come by the hundred and are written and read straight as bytes.
+  /// Does the same for calls that carry records. There may be hundreds, so they are encoded and decoded directly as
+  /// bytes.
   package func call<Answer: JSONReadable & Sendable>(
     _ operation: String,
     in database: DatabaseName,
@@ -128,7 +129,7 @@ package final class WebServicesClient: Sendable {
     return try Self.decoded(response) { try Answer(json: $0) }
   }
 
-  /// Posts a body to an operation that belongs to a device and to no database (reference 5.10), and decodes the answer.
+  /// Posts a body to an operation of a device, not of a database (reference 5.10), and decodes the reply.
   package func callDevice<Answer: Decodable & Sendable>(
     _ operation: String,
     _ body: some Encodable & Sendable,
@@ -137,14 +138,14 @@ package final class WebServicesClient: Sendable {
     try Self.decode(try await exchange("POST", devicePath(of: operation), try Self.encode(body)))
   }
 
-  /// Posts a body to an operation that belongs to a device and answers with nothing that is documented.
+  /// Posts a body to an operation of a device whose reply has no documented contents.
   package func sendDevice(_ operation: String, _ body: some Encodable & Sendable) async throws(WebServicesError) {
     let response = try await exchange("POST", devicePath(of: operation), try Self.encode(body))
     guard (200..<300).contains(response.status) else { throw Self.refusal(response) }
   }
 
-  /// Gets an operation that takes no body. Only for calls that are never signed, since sources disagree about what a
-  /// signature covers where there is no body (reference 1.5).
+  /// Gets an operation that takes no body. Only for calls that are never signed, because sources disagree about what a
+  /// signature without a body covers (reference 1.5).
   package func get<Answer: Decodable & Sendable>(
     _ operation: String,
     in database: DatabaseName,
@@ -159,12 +160,12 @@ package final class WebServicesClient: Sendable {
 
   private func devicePath(of operation: String) -> String { "/device/1/\(place)/\(operation)" }
 
-  /// A transport to another server that an answer names.
+  /// Returns a transport to another server that a reply names.
   func transport(to origin: URL, timeout: Duration) -> any CKTransport {
     transport.transport(to: origin, timeout: timeout)
   }
 
-  // MARK: - One exchange
+  // MARK: - Exchanges
 
   private func exchange(
     _ method: String,
@@ -188,7 +189,7 @@ package final class WebServicesClient: Sendable {
     return try await send(method, path, body, as: nil)
   }
 
-  /// Whether an answer says that the user's token is of no use. A proxy's 401, or a 421 about the connection, does not.
+  /// Whether a response says that the user's token is invalid. A proxy's 401 and a 421 about the connection do not.
   private static func refusesUser(_ response: CKTransportResponse) -> Bool {
     guard [401, 421].contains(response.status) else { return false }
     let item = try? WireItemError(json: response.body)
@@ -231,7 +232,7 @@ package final class WebServicesClient: Sendable {
     }
   }
 
-  /// The newest token is taken from every answer, errors included (reference 1.4).
+  /// Adopts the newest token from a response. Every response can carry one, errors included (reference 1.4).
   private func adoptToken(from response: CKTransportResponse, to user: WebAuthSession.Token) {
     guard
       let token = response.header("X-Apple-CloudKit-Web-Auth-Token") ?? response.header("X-Apple-CloudKit-Session"),
@@ -253,7 +254,7 @@ package final class WebServicesClient: Sendable {
 
   private static func encode(_ body: some Encodable) throws(WebServicesError) -> Data {
     let encoder = JSONEncoder()
-    // Sorted keys make equal requests equal bytes, which recordings and simulations rely on.
+    // Sorted keys encode equal requests to equal bytes, which recordings and simulations require.
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return try encoded { try encoder.encode(body) }
   }
@@ -280,11 +281,11 @@ package final class WebServicesClient: Sendable {
     } catch {
       var failure = WebServicesError(
         .unexpectedServerResponse,
-        "the answer is not CloudKit's: \(response.body.count) bytes that do not decode",
+        "the reply is not CloudKit's: \(response.body.count) bytes could not be decoded",
         effect: .unknown,
         httpStatus: response.status
       )
-      if let error = error as? JSONError { failure.reason += " (\(error.reason), \(error.offset) bytes in)" }
+      if let error = error as? JSONError { failure.reason += " (\(error.reason) at byte \(error.offset))" }
       failure.response = excerpt(response.body)
       throw failure
     }
@@ -303,19 +304,19 @@ package final class WebServicesClient: Sendable {
     return failure
   }
 
-  /// What an answer without the protocol's envelope means: it comes from something between us and CloudKit
+  /// Creates the error for a response without the protocol's envelope. It comes from a proxy or gateway before CloudKit
   /// (reference 6.1).
   private static func envelopeless(_ response: CKTransportResponse) -> WebServicesError {
     let status = response.status
     switch status {
     case 401: return WebServicesError(.authenticationFailed, "refused with HTTP 401")
     case 403: return WebServicesError(.accessDenied, "refused with HTTP 403")
-    case 404: return WebServicesError(.notFound, "nothing answers at this URL (HTTP 404)")
+    case 404: return WebServicesError(.notFound, "nothing exists at this URL (HTTP 404)")
     case 413: return WebServicesError(.limitExceeded, "the request is too large for the server (HTTP 413)")
     case 421: return WebServicesError(.tryAgainLater, "misdirected connection (HTTP 421)")
     case 429: return WebServicesError(.throttled, "too many requests (HTTP 429)")
     case 502, 503, 504:
-      // A gateway may answer after the server behind it has committed.
+      // A gateway may reply after the server behind it has committed.
       return WebServicesError(.tryAgainLater, "the service is not reachable (HTTP \(status))", effect: .unknown)
     case 500...: return WebServicesError(.internalError, "the server failed (HTTP \(status))", effect: .unknown)
     default: return WebServicesError(.badRequest, "refused with HTTP \(status)")
@@ -334,8 +335,8 @@ package final class WebServicesClient: Sendable {
 }
 
 extension WebServicesError {
-  /// A request that belongs to somebody who is not signed in any more.
+  /// Creates the error for a request of a user who is no longer signed in.
   package static func otherSignIn(_ effect: Effect) -> WebServicesError {
-    WebServicesError(.authenticationRequired, "somebody signed in or out meanwhile", effect: effect)
+    WebServicesError(.authenticationRequired, "the signed-in user changed in the meantime", effect: effect)
   }
 }

@@ -1,29 +1,30 @@
 import Foundation
 
-/// The value of one record field, with the type that Web Services give it.
+/// The value of a record field, with its Web Services type.
 ///
-/// This is the value that the wire, the store and the merge share: comparable, hashable and free of classes. `CKRecord`
-/// holds the same values as `NSNumber`, `NSString` and so on, as Apple's does. The large cases lie behind a pointer, so that
-/// a page of texts and numbers takes a seventh of the room.
+/// The wire format, the store and merging share this type. It is comparable, hashable and free of classes. `CKRecord`
+/// stores the same values as `NSNumber`, `NSString` and so on, as Apple's class does. Large cases are stored behind a
+/// pointer, so that a page of strings and numbers needs a seventh of the memory.
 package enum FieldValue: Hashable, Sendable {
   case string(String)
   case int64(Int64)
   case double(Double)
   case bytes(Data)
-  /// Whole milliseconds since 1970; CloudKit refuses fractions.
+  /// Whole milliseconds since 1970. CloudKit refuses fractions.
   case timestamp(Int64)
   indirect case location(WireLocation)
   indirect case reference(WireReference)
   indirect case asset(WireAsset)
-  /// Elements all have the element type; an empty list keeps it too.
+  /// A list whose elements all have the element type. An empty list has an element type too.
   case list(FieldType, [FieldValue])
-  /// A value that CloudKit encrypts, of a field that the schema declares so.
+  /// A value that CloudKit encrypts, because the schema declares its field as encrypted.
   indirect case encrypted(FieldValue)
-  /// A type that this library does not know, or a value that is not of its type, kept as it came so that writing it back
+  /// A value of an unknown type, or one that does not match its type. It is kept unchanged, so that writing it back
   /// loses nothing.
   indirect case other(type: String, JSONValue)
 
-  /// Texts are equal where their bytes are: two spellings of one text, which Swift takes for equal, are two values.
+  /// Compares strings by their bytes. Swift treats canonically equivalent strings as equal, but they are different
+  /// values here.
   package static func == (left: FieldValue, right: FieldValue) -> Bool {
     switch (left, right) {
     case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
@@ -40,7 +41,7 @@ package enum FieldValue: Hashable, Sendable {
     }
   }
 
-  /// The wire's type tag, such as `STRING` or `REFERENCE_LIST`.
+  /// The type tag in the wire format, such as `STRING` or `REFERENCE_LIST`.
   package var wireType: String {
     switch self {
     case .string: FieldType.string.rawValue
@@ -65,7 +66,7 @@ package enum FieldValue: Hashable, Sendable {
     return false
   }
 
-  /// The references in this value: itself, or the elements of its list.
+  /// The references in this value: the value itself, or the elements of its list.
   package var references: [WireReference] {
     switch self {
     case .reference(let reference): [reference]
@@ -75,7 +76,7 @@ package enum FieldValue: Hashable, Sendable {
   }
 }
 
-/// A scalar field type by its wire name.
+/// A scalar field type. The raw value is its wire name.
 package enum FieldType: String, Hashable, Sendable, CaseIterable, Codable {
   case string = "STRING"
   case int64 = "INT64"
@@ -85,11 +86,11 @@ package enum FieldType: String, Hashable, Sendable, CaseIterable, Codable {
   case location = "LOCATION"
   case reference = "REFERENCE"
   case asset = "ASSETID"
-  /// An empty list whose element type the server does not know (`UNKNOWN_LIST`).
+  /// The element type of an empty list that the server has no type for (`UNKNOWN_LIST`).
   case unknown = "UNKNOWN"
 }
 
-/// A place as the wire spells it: degrees, metres, metres a second.
+/// A location in its wire encoding, in degrees, metres and metres per second.
 package struct WireLocation: Hashable, Sendable, Codable {
   package var latitude: Double
   package var longitude: Double
@@ -107,12 +108,12 @@ package struct WireLocation: Hashable, Sendable, Codable {
   }
 }
 
-/// A reference as the wire spells it.
+/// A reference in its wire encoding.
 package struct WireReference: Hashable, Sendable, Codable {
   package var recordName: String
-  /// Absent: the zone of the referring record.
+  /// The zone; nil for the zone of the referring record.
   package var zoneID: WireZoneID?
-  /// `NONE`, `DELETE_SELF` or `VALIDATE`; absent in filters. Kept as text because Apple's enum has no `VALIDATE`.
+  /// `NONE`, `DELETE_SELF` or `VALIDATE`; absent in filters. It is a string because Apple's enum has no `VALIDATE`.
   package var action: String?
 
   package init(recordName: String, zoneID: WireZoneID? = nil, action: String? = "NONE") {
@@ -122,7 +123,7 @@ package struct WireReference: Hashable, Sendable, Codable {
   }
 }
 
-/// An asset descriptor as the wire spells it.
+/// An asset descriptor in its wire encoding.
 package struct WireAsset: Hashable, Sendable, Codable {
   package var fileChecksum: String?
   package var size: Int64?
@@ -139,10 +140,10 @@ package struct WireAsset: Hashable, Sendable, Codable {
   }
 }
 
-/// A zone's name and, for zones of other users, its owner.
+/// The name of a zone and, for zones of other users, its owner.
 package struct WireZoneID: Hashable, Sendable, Codable {
   package var zoneName: String
-  /// Absent: the current user.
+  /// The owner; nil for the current user.
   package var ownerRecordName: String?
 
   package static let defaultZoneName = "_defaultZone"

@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// `{"value": …, "type": "…"}`: always written with its type, read leniently (numbers as text, type absent).
+/// The encoding `{"value": …, "type": "…"}`. It is always written with its type. Decoding is lenient: numbers may be
+/// strings, and the type may be missing.
 extension FieldValue: JSONReadable {
   package init(json: inout JSONReader) throws(JSONError) {
     let start = json.offset
@@ -8,7 +9,7 @@ extension FieldValue: JSONReadable {
     self = value
   }
 
-  /// The field, or nil where it is null in one of the server's ways: `null`, `{}`, `{"value": null}`.
+  /// Decodes a field; nil if it is null in one of the server's forms: `null`, `{}`, `{"value": null}`.
   static func present(_ json: inout JSONReader) throws(JSONError) -> FieldValue? {
     if try json.null() { return nil }
     var type: String?
@@ -28,7 +29,7 @@ extension FieldValue: JSONReadable {
       }
     }
     guard let value else { return nil }
-    // The type, which says how to read the value, may stand behind it.
+    // The value is decoded last, because its type may come after it.
     let end = json.offset
     json.offset = value
     let encrypted = type.flatMap { FieldType(wireTag: $0) == nil ? Self.encryptedType($0) : nil }
@@ -37,7 +38,8 @@ extension FieldValue: JSONReadable {
     return isEncrypted == true || encrypted != nil ? .encrypted(field) : field
   }
 
-  /// What `ENCRYPTED_BYTES` and its like encrypt; nil for other types. Most types are not tagged but have `isEncrypted`.
+  /// Returns the plain type of `ENCRYPTED_BYTES` and similar tags; nil for other types. Most encrypted types have no
+  /// such tag, but `isEncrypted`.
   private static func encryptedType(_ type: String) -> String? {
     guard type.hasPrefix(encryptedPrefix) else { return nil }
     let plain = String(type.dropFirst(encryptedPrefix.count))
@@ -49,7 +51,7 @@ extension FieldValue: JSONReadable {
     do throws(JSONError) {
       if let type, let value = try known(type, &json) { return value }
     } catch {
-      // A value that does not fit its type is kept as it came: one field must not cost a page of records.
+      // A value that does not match its type is kept unchanged, so that one field does not fail a page of records.
       json.offset = start
     }
     let value = try JSONValue(json: &json)
@@ -57,7 +59,7 @@ extension FieldValue: JSONReadable {
     return FieldValue(inferredFrom: value) ?? .other(type: type ?? FieldType.unknown.rawValue, value)
   }
 
-  /// The value of a type that this library knows; nil for other types, of which nothing is read.
+  /// Decodes the value of a known type; nil for an unknown type, without consuming anything.
   private static func known(_ type: String, _ json: inout JSONReader) throws(JSONError) -> FieldValue? {
     if let scalar = FieldType(wireTag: type) { return try scalar.value(&json) }
     guard type.hasSuffix("_LIST"), let element = FieldType(wireTag: String(type.dropLast(5))) else { return nil }
@@ -67,8 +69,8 @@ extension FieldValue: JSONReadable {
     return .list(element, elements)
   }
 
-  /// What the server infers from untagged JSON (reference 3.1): text, number, a list of one of those, an object by its
-  /// keys. Nil for what it would not know either.
+  /// Infers a type from untagged JSON as the server does (reference 3.1): a string, a number, a list of one of these,
+  /// or an object by its keys. Nil if the server could not infer it either.
   private init?(inferredFrom json: JSONValue) {
     switch json {
     case .string(let value): self = .string(value)
@@ -102,7 +104,7 @@ extension FieldValue: JSONReadable {
 }
 
 extension FieldType {
-  /// The scalar type of a tag. `ASSET` is the documentation's word for `ASSETID`.
+  /// Creates the scalar type of a tag. The documentation calls `ASSETID` `ASSET`.
   fileprivate init?(wireTag: String) {
     switch wireTag {
     case "ASSET": self = .asset
@@ -111,7 +113,7 @@ extension FieldType {
     }
   }
 
-  /// Reads a bare value of this type.
+  /// Decodes a value of this type without its tag.
   fileprivate func value(_ json: inout JSONReader) throws(JSONError) -> FieldValue {
     switch self {
     case .string: return .string(try json.string())
@@ -123,7 +125,7 @@ extension FieldType {
     case .asset: return .asset(try WireAsset(json: &json))
     case .bytes:
       let start = json.offset
-      guard let data = Data(base64Encoded: try json.string()) else { throw json.failure("no base64", at: start) }
+      guard let data = Data(base64Encoded: try json.string()) else { throw json.failure("invalid Base64", at: start) }
       return .bytes(data)
     case .unknown: throw json.failure("a type without values")
     }
@@ -134,7 +136,7 @@ extension FieldValue: JSONWritable {
   package func write(to json: inout JSONWriter) {
     json.beginObject()
     switch self {
-    // An empty list of unknown elements has a tag in answers only.
+    // The tag of an empty list of unknown elements is used only in replies.
     case .list(.unknown, _): break
     case .encrypted(.bytes): json.member("type", wireType)
     case .encrypted(let value):
@@ -148,7 +150,7 @@ extension FieldValue: JSONWritable {
     json.endObject()
   }
 
-  /// Writes the value without its type, as it stands inside `value` and inside lists.
+  /// Writes the value without its type, as in `value` and in lists.
   private func writeBare(to json: inout JSONWriter) {
     switch self {
     case .string(let value): json.string(value)
@@ -168,13 +170,13 @@ extension FieldValue: JSONWritable {
   }
 }
 
-/// By way of its own spelling, for types that are `Codable` and hold one field or two, such as subscriptions.
+/// `Codable` through its wire encoding, for types that are `Codable` and contain few fields, such as subscriptions.
 extension FieldValue: Codable {}
 
 extension Dictionary: JSONReadable where Key == String, Value == FieldValue {
-  /// Fields by name; those that are null count as absent, as the server means them.
+  /// Decodes fields by name. Null fields are treated as missing, as the server does.
   package init(json: inout JSONReader) throws(JSONError) {
-    // Growing from nothing takes longer than reading a field.
+    // Growing from an empty dictionary would take longer than decoding a field.
     self.init(minimumCapacity: 12)
     try json.enterObject()
     while let key = try json.nextKey() {

@@ -1,6 +1,6 @@
 internal import Foundation
 
-// What is read from bytes and written to them has one spelling, here and inside types that are `Codable`.
+// Types that are read from and written to JSON bytes have the same encoding there and inside `Codable` types.
 
 extension JSONReadable where Self: Decodable {
   package init(from decoder: any Decoder) throws {
@@ -15,17 +15,17 @@ extension JSONWritable where Self: Encodable {
 }
 
 extension JSONReader {
-  /// Reads what lies between a place noted before and here once more, as a type that is only `Decodable`: for what is rare.
+  /// Decodes the bytes from a noted offset up to here again, as a type that is only `Decodable`. For rare values only.
   func decode<Value: Decodable>(from start: Int, as type: Value.Type = Value.self) throws(JSONError) -> Value {
     do {
       return try JSONDecoder().decode(type, from: slice(from: start))
     } catch {
-      throw failure("no \(type)", at: start)
+      throw failure("invalid \(type)", at: start)
     }
   }
 }
 
-// MARK: - Swift's own types
+// MARK: - Standard library types
 
 extension String: JSONReadable, JSONWritable {
   package init(json: inout JSONReader) throws(JSONError) { self = try json.string() }

@@ -1,7 +1,7 @@
-/// The escapes inside the texts of JSON.
+/// Decodes the escapes in JSON strings.
 enum JSONEscapes {
-  /// What stands between the quotes of a text, escapes resolved; nil for an escape that does not exist, half of a surrogate
-  /// pair, and bytes that are no UTF-8.
+  /// Returns the contents of a string with its escapes resolved; nil for an invalid escape, an unpaired surrogate or
+  /// invalid UTF-8.
   static func resolved(_ raw: UnsafeRawBufferPointer) -> String? {
     var text: [UInt8] = []
     text.reserveCapacity(raw.count)
@@ -32,7 +32,7 @@ enum JSONEscapes {
     return String(validating: text, as: UTF8.self)
   }
 
-  /// The scalar whose four digits are next, with those of the second half where it takes two.
+  /// Returns the scalar of the next four hexadecimal digits, or of the next surrogate pair.
   private static func scalar(_ raw: UnsafeRawBufferPointer, _ at: inout Int) -> Unicode.Scalar? {
     guard let unit = unit(raw, &at) else { return nil }
     guard (0xD800..<0xDC00).contains(unit) else { return Unicode.Scalar(unit) }

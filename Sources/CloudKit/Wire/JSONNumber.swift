@@ -1,12 +1,12 @@
-/// A number as JSON spells it, not yet made into one of Swift's.
+/// A number in its JSON encoding, not converted to a Swift type yet.
 ///
 /// It borrows its bytes from the reader and must not outlive it.
 package struct JSONNumber {
   let bytes: UnsafeRawBufferPointer
-  /// Whether there is neither a fraction nor an exponent.
+  /// Whether the number has neither a fraction nor an exponent.
   let isPlain: Bool
 
-  /// The number that the bytes begin with, as far as it goes; nil where they begin with none.
+  /// Creates the number at the start of the bytes; nil if there is none.
   init?(startOf bytes: UnsafeRawBufferPointer) {
     var end = 0
     func digits() -> Bool {
@@ -38,7 +38,7 @@ package struct JSONNumber {
     self.isPlain = isPlain
   }
 
-  /// The number that the bytes are.
+  /// Creates the number that all of the bytes represent.
   init?(wholeOf bytes: UnsafeRawBufferPointer) {
     self.init(startOf: bytes)
     guard self.bytes.count == bytes.count else { return nil }
@@ -48,13 +48,13 @@ package struct JSONNumber {
 
   private var isNegative: Bool { bytes[0] == UInt8(ascii: "-") }
 
-  /// The number as it is written.
+  /// The number as written.
   var text: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// The number where it is a whole one of 64 bits, however it is written; never rounded.
+  /// The number as a 64-bit integer, in whatever form it is written; nil if it does not fit. It is never rounded.
   var int64: Int64? {
     if isPlain { return Self.int64(bytes[(isNegative ? 1 : 0)...], zeros: 0, isNegative: isNegative) }
-    // 12.50e1 is 125: the digits without the point and without zeros at either end, shifted by what is left.
+    // 12.50e1 is 125: the digits without the point and without zeros at either end, shifted by the remaining exponent.
     let exponentMark = bytes.firstIndex { $0 | 0x20 == UInt8(ascii: "e") } ?? bytes.count
     var digits = bytes[..<exponentMark].filter(Self.isDigit)
     var shift = Self.exponent(bytes[exponentMark...].dropFirst())
@@ -73,7 +73,7 @@ package struct JSONNumber {
     var value: Int64 = 0
     func append(_ digit: Int64) -> Bool {
       let (shifted, overflow) = value.multipliedReportingOverflow(by: 10)
-      // Counted downwards, since there is one negative number more.
+      // Count down, because there is one more negative number.
       let (sum, overflowed) = shifted.subtractingReportingOverflow(digit)
       value = sum
       return !overflow && !overflowed
@@ -84,25 +84,25 @@ package struct JSONNumber {
     return value == .min ? nil : -value
   }
 
-  /// An exponent with its sign. Beyond what any length of digits could make up for, more makes no difference.
+  /// Parses an exponent with its sign. It is capped at a value that no number of digits can compensate.
   private static func exponent(_ text: Slice<UnsafeRawBufferPointer>) -> Int {
     var value = 0
     for digit in text where isDigit(digit) { value = min(value * 10 + Int(digit - UInt8(ascii: "0")), 1 << 48) }
     return text.first == UInt8(ascii: "-") ? -value : value
   }
 
-  /// The nearest double; nil where the number is too large for any, or so small that nothing of it would be left.
+  /// The nearest double; nil if the number overflows, or is not zero but rounds to zero.
   var double: Double? {
     if let exact = shortDecimal { return exact }
-    // Zero is told apart from what is too small here, since both come out of `Double` as zero.
+    // Detect zero first: `Double` also returns zero for numbers that are too small.
     let mantissa = bytes.prefix { $0 | 0x20 != UInt8(ascii: "e") }
     if mantissa.allSatisfy({ !(UInt8(ascii: "1")...UInt8(ascii: "9")).contains($0) }) { return isNegative ? -0.0 : 0 }
     guard let value = Double(text), value.isFinite, value != 0 else { return nil }
     return value
   }
 
-  /// The double of up to 15 digits without an exponent: digits and power of ten are exact then, so that their quotient is
-  /// rounded once.
+  /// The double of at most 15 digits without an exponent. The digits and the power of ten are exact then, so that the
+  /// quotient is rounded only once.
   private var shortDecimal: Double? {
     guard bytes.count <= 16 else { return nil }
     var digits: Int64 = 0

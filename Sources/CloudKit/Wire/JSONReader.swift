@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// What can be read straight from the bytes of JSON.
+/// A type that can be decoded directly from JSON bytes.
 package protocol JSONReadable {
   /// Reads one value and leaves the reader behind it.
   init(json: inout JSONReader) throws(JSONError)
 }
 
 extension JSONReadable {
-  /// Reads a whole document, of which nothing may be left over.
+  /// Reads a whole document. Bytes after the value are an error.
   package init(json document: Data) throws(JSONError) {
     let result = document.withUnsafeBytes { bytes in
       Result { () throws(JSONError) in
@@ -21,29 +21,29 @@ extension JSONReadable {
   }
 }
 
-/// Why bytes are not the JSON that was expected.
+/// The reason that bytes are not the expected JSON.
 package struct JSONError: Error, Hashable, Sendable {
-  /// What is wrong; never a part of the document, which may be private.
+  /// The problem. It never contains parts of the document, which may be private.
   package let reason: String
-  /// How many bytes in.
+  /// The offset of the problem in bytes.
   package let offset: Int
 }
 
-/// Reads JSON in UTF-8 front to back: no tree is built, and a value costs only what the caller makes of it.
+/// Reads UTF-8 JSON sequentially. It builds no tree, so a value costs only what the caller creates from it.
 ///
-/// Answers come by the page, 200 records at a time, and `Decodable` takes several times as long over them. The grammar is
-/// RFC 8259's, strictly; of two members with one name the first counts, as with `JSONDecoder`. What is skipped is held to
-/// the grammar but for the insides of texts.
+/// Replies contain up to 200 records per page, and `Decodable` is several times slower. The grammar is strictly RFC
+/// 8259. If an object has two members with the same name, the first one counts, as with `JSONDecoder`. Skipped values
+/// are checked too, except for the contents of strings.
 ///
-/// The bytes are borrowed: a reader lives only inside `init(json document:)`, which is the one place that makes it.
+/// The bytes are borrowed: only `init(json document:)` creates a reader, which is valid only inside it.
 package struct JSONReader {
-  /// How deep arrays and objects of no known shape may nest. The protocol's own go 8 deep.
+  /// The maximum nesting depth of arbitrary arrays and objects. The protocol itself uses a depth of 8.
   static let largestDepth = 128
 
   private let bytes: UnsafeRawBufferPointer
-  /// Where the reader stands: what was noted can be returned to.
+  /// The current position, which callers can note and return to.
   package var offset = 0
-  /// Whether an object or array was just entered, so that no comma is due.
+  /// Whether an object or array was just entered, so that no comma is expected.
   private var isFirst = false
 
   fileprivate init(_ bytes: UnsafeRawBufferPointer) {
@@ -51,17 +51,17 @@ package struct JSONReader {
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { offset = 3 }
   }
 
-  /// The error for what stands here.
+  /// Creates an error for the current position.
   package func failure(_ reason: String, at offset: Int? = nil) -> JSONError {
     JSONError(reason: reason, offset: offset ?? self.offset)
   }
 
-  /// The bytes from a place noted before up to here.
+  /// Returns the bytes from a noted position up to here.
   func slice(from start: Int) -> Data { Data(bytes[start..<offset]) }
 
   // MARK: - Structure
 
-  /// The next byte that is no blank, without stepping over it; 0, which begins nothing, at the end.
+  /// Returns the next non-whitespace byte without consuming it; at the end 0, which starts no value.
   package mutating func peek() -> UInt8 {
     while offset < bytes.count {
       let byte = bytes[offset]
@@ -73,36 +73,36 @@ package struct JSONReader {
 
   fileprivate mutating func end() throws(JSONError) {
     _ = peek()
-    guard offset == bytes.count else { throw failure("something follows the document") }
+    guard offset == bytes.count else { throw failure("unexpected bytes after the document") }
   }
 
-  /// Steps into an object. `nextKey()` then leads from member to member and out of it.
+  /// Enters an object. `nextKey()` then advances through its members and leaves it.
   package mutating func enterObject() throws(JSONError) {
-    guard peek() == UInt8(ascii: "{") else { throw failure("no object") }
+    guard peek() == UInt8(ascii: "{") else { throw failure("expected an object") }
     offset += 1
     isFirst = true
   }
 
-  /// Steps to the next member, whose value has to be read or skipped; nil behind the object.
+  /// Advances to the next member, whose value must be read or skipped; nil at the end of the object.
   package mutating func nextKey() throws(JSONError) -> JSONKey? {
     guard try step(until: UInt8(ascii: "}")) else { return nil }
-    guard peek() == UInt8(ascii: "\"") else { throw failure("no key") }
+    guard peek() == UInt8(ascii: "\"") else { throw failure("expected a key") }
     let start = offset
     let (raw, isEscaped) = try scanText()
     let key = JSONKey(raw: raw, unescaped: isEscaped ? try unescape(raw, at: start) : nil, offset: start)
-    guard peek() == UInt8(ascii: ":") else { throw failure("no colon") }
+    guard peek() == UInt8(ascii: ":") else { throw failure("expected a colon") }
     offset += 1
     return key
   }
 
-  /// Steps into an array. `nextElement()` then leads from element to element and out of it.
+  /// Enters an array. `nextElement()` then advances through its elements and leaves it.
   package mutating func enterArray() throws(JSONError) {
-    guard peek() == UInt8(ascii: "[") else { throw failure("no array") }
+    guard peek() == UInt8(ascii: "[") else { throw failure("expected an array") }
     offset += 1
     isFirst = true
   }
 
-  /// Steps to the next element, which has to be read or skipped; false behind the array.
+  /// Advances to the next element, which must be read or skipped; false at the end of the array.
   package mutating func nextElement() throws(JSONError) -> Bool { try step(until: UInt8(ascii: "]")) }
 
   private mutating func step(until end: UInt8) throws(JSONError) -> Bool {
@@ -113,15 +113,15 @@ package struct JSONReader {
       return false
     }
     if isFirst { return true }
-    guard byte == UInt8(ascii: ",") else { throw failure("no comma") }
+    guard byte == UInt8(ascii: ",") else { throw failure("expected a comma") }
     offset += 1
-    guard peek() != end else { throw failure("nothing follows a comma") }
+    guard peek() != end else { throw failure("expected a value after the comma") }
     return true
   }
 
   // MARK: - Values
 
-  /// Steps over a `null` if there is one.
+  /// Consumes a `null` if there is one.
   package mutating func null() throws(JSONError) -> Bool {
     guard peek() == UInt8(ascii: "n") else { return false }
     try literal("null")
@@ -136,43 +136,43 @@ package struct JSONReader {
     case UInt8(ascii: "f"):
       try literal("false")
       return false
-    default: throw failure("neither true nor false")
+    default: throw failure("expected true or false")
     }
   }
 
   private mutating func literal(_ word: StaticString) throws(JSONError) {
     let expected = UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
-    guard bytes[offset...].starts(with: expected) else { throw failure("no value") }
+    guard bytes[offset...].starts(with: expected) else { throw failure("expected a value") }
     offset += expected.count
   }
 
-  /// A text. Half of a surrogate pair is refused: no text of Swift's can hold it.
+  /// Reads a string. Unpaired surrogates are refused, because Swift strings cannot contain them.
   package mutating func string() throws(JSONError) -> String {
-    guard peek() == UInt8(ascii: "\"") else { throw failure("no text") }
+    guard peek() == UInt8(ascii: "\"") else { throw failure("expected a string") }
     let start = offset
     let (raw, isEscaped) = try scanText()
     if isEscaped { return try unescape(raw, at: start) }
-    guard let text = String(utf8: raw) else { throw failure("no UTF-8", at: start) }
+    guard let text = String(utf8: raw) else { throw failure("invalid UTF-8", at: start) }
     return text
   }
 
-  /// A number of any size.
+  /// Reads a number of any size.
   package mutating func number() throws(JSONError) -> JSONNumber {
     let first = peek()
     guard first == UInt8(ascii: "-") || (first &- UInt8(ascii: "0")) < 10,
       let number = JSONNumber(startOf: UnsafeRawBufferPointer(rebasing: bytes[offset...]))
-    else { throw failure("no number") }
+    else { throw failure("expected a number") }
     offset += number.bytes.count
     return number
   }
 
-  /// A whole number, in any spelling that JSON has for it, as a number or as text.
-  package mutating func int64() throws(JSONError) -> Int64 { try numeric("no whole number of 64 bits") { $0.int64 } }
+  /// Reads an integer in any JSON form, as a number or a string.
+  package mutating func int64() throws(JSONError) -> Int64 { try numeric("expected a 64-bit integer") { $0.int64 } }
 
-  /// A number as a number or as text.
-  package mutating func double() throws(JSONError) -> Double { try numeric("no number that is a double") { $0.double } }
+  /// Reads a double, as a number or a string.
+  package mutating func double() throws(JSONError) -> Double { try numeric("expected a double") { $0.double } }
 
-  /// With `numbersAsStrings` numbers come as texts.
+  /// Reads a number. With `numbersAsStrings`, the server sends numbers as strings.
   private mutating func numeric<Value>(
     _ expectation: String,
     _ value: (JSONNumber) -> Value?
@@ -195,17 +195,17 @@ package struct JSONReader {
     return result
   }
 
-  /// Reads a member that may be absent or, which is the same, `null`. Where it was read before, this one is skipped.
+  /// Reads an optional member; `null` counts as missing. A member that was already read is skipped.
   package mutating func read<Value: JSONReadable>(into value: inout Value?) throws(JSONError) {
     if try null() { return }
     if value == nil { value = try Value(json: &self) } else { try skip() }
   }
 
-  /// Steps over a value.
+  /// Skips a value.
   package mutating func skip() throws(JSONError) { try skip(depth: 0) }
 
   private mutating func skip(depth: Int) throws(JSONError) {
-    guard depth < Self.largestDepth else { throw failure("nested too deep") }
+    guard depth < Self.largestDepth else { throw failure("nested too deeply") }
     switch peek() {
     case UInt8(ascii: "{"):
       try enterObject()
@@ -220,9 +220,9 @@ package struct JSONReader {
     }
   }
 
-  // MARK: - Texts
+  // MARK: - Strings
 
-  /// Steps over the text whose opening quote is here, and gives what stands between the quotes.
+  /// Skips the string whose opening quote is here and returns the bytes between the quotes.
   private mutating func scanText() throws(JSONError) -> (raw: UnsafeRawBufferPointer, isEscaped: Bool) {
     let start = offset + 1
     var end = start
@@ -233,47 +233,47 @@ package struct JSONReader {
         offset = end + 1
         return (UnsafeRawBufferPointer(rebasing: bytes[start..<end]), isEscaped)
       }
-      guard byte >= 0x20 else { throw failure("a control character in a text", at: end) }
+      guard byte >= 0x20 else { throw failure("a control character in a string", at: end) }
       if byte == UInt8(ascii: "\\") {
         isEscaped = true
         end += 1
       }
       end += 1
     }
-    throw failure("a text without end")
+    throw failure("an unterminated string")
   }
 
   private func unescape(_ raw: UnsafeRawBufferPointer, at start: Int) throws(JSONError) -> String {
-    guard let text = JSONEscapes.resolved(raw) else { throw failure("no text that Unicode has", at: start) }
+    guard let text = JSONEscapes.resolved(raw) else { throw failure("invalid characters in a string", at: start) }
     return text
   }
 }
 
-/// The name of a member, to be compared without making a `String` of it.
+/// The name of a member, which can be compared without creating a `String`.
 package struct JSONKey {
   fileprivate let raw: UnsafeRawBufferPointer
-  /// The name where it is written with escapes.
+  /// The decoded name, if it is written with escapes.
   fileprivate let unescaped: String?
   fileprivate let offset: Int
 
-  /// Lets keys be told apart by `switch`.
+  /// Matches keys in a `switch`.
   package static func ~= (name: StaticString, key: JSONKey) -> Bool {
     if let unescaped = key.unescaped { return unescaped == name.description }
     guard key.raw.count == name.utf8CodeUnitCount, let start = key.raw.baseAddress else { return false }
     return memcmp(start, name.utf8Start, key.raw.count) == 0
   }
 
-  /// The name as a text.
+  /// Returns the name as a string.
   package func string() throws(JSONError) -> String {
     if let unescaped { return unescaped }
-    guard let text = String(utf8: raw) else { throw JSONError(reason: "no UTF-8", offset: offset) }
+    guard let text = String(utf8: raw) else { throw JSONError(reason: "invalid UTF-8", offset: offset) }
     return text
   }
 }
 
 extension String {
-  /// The text that these bytes are; nil where they are no UTF-8. Most are ASCII, where the standard library's check takes
-  /// several times as long as the text itself.
+  /// Creates a string from UTF-8 bytes; nil if they are invalid. Most strings are ASCII, which the standard library
+  /// validates several times slower than it creates the string.
   fileprivate init?(utf8 bytes: UnsafeRawBufferPointer) {
     if bytes.allSatisfy({ $0 < 0x80 }) {
       self.init(decoding: bytes, as: UTF8.self)

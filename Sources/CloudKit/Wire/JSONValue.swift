@@ -1,18 +1,18 @@
 internal import Foundation
 
-/// A JSON value kept as it came, for what the protocol may hold and this library has no type for.
+/// A JSON value kept unchanged, for protocol values that this library has no type for.
 package enum JSONValue: Hashable, Sendable {
   case null
   case bool(Bool)
   case int(Int64)
   case double(Double)
-  /// A number that neither of them holds, as JSON spells it.
+  /// A number that neither type can represent, in its JSON form.
   case digits(String)
   case string(String)
   case array([JSONValue])
   case object([String: JSONValue])
 
-  /// Texts are equal where their bytes are, as those of ``FieldValue``.
+  /// Compares strings by their bytes, as ``FieldValue`` does.
   package static func == (left: JSONValue, right: JSONValue) -> Bool {
     switch (left, right) {
     case (.null, .null): true
@@ -32,7 +32,7 @@ extension JSONValue: JSONReadable {
   package init(json: inout JSONReader) throws(JSONError) { self = try Self.value(&json, depth: 0) }
 
   private static func value(_ json: inout JSONReader, depth: Int) throws(JSONError) -> JSONValue {
-    guard depth < JSONReader.largestDepth else { throw json.failure("nested too deep") }
+    guard depth < JSONReader.largestDepth else { throw json.failure("nested too deeply") }
     switch json.peek() {
     case UInt8(ascii: "{"):
       var members: [String: JSONValue] = [:]
@@ -61,7 +61,7 @@ extension JSONValue: JSONReadable {
     if let value = number.int64 {
       self = .int(value)
     } else if !number.isPlain, let value = number.double {
-      // 2.99999999999999999 is 3 to a double, and has to be what 3 is when it is read again.
+      // 2.99999999999999999 is the double 3, and must equal 3 when it is read again.
       self = Int64(exactly: value).map(JSONValue.int) ?? .double(value)
     } else {
       self = .digits(number.text)

@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// What can be written straight to the bytes of JSON.
+/// A type that can be encoded directly to JSON bytes.
 package protocol JSONWritable {
-  /// Writes one value. The keys of objects are written in order, so that equal values are equal bytes: recordings and
-  /// simulations rely on it.
+  /// Writes one value. The keys of objects are written in order, so that equal values have equal bytes. Recordings and
+  /// simulations depend on this.
   func write(to json: inout JSONWriter)
 }
 
 extension JSONWritable {
-  /// The value as a document.
+  /// Encodes the value as a document.
   ///
-  /// - Throws: `JSONError` for a number that is not finite, which JSON cannot spell.
+  /// - Throws: `JSONError` for a number that is not finite, which JSON cannot represent.
   package func json() throws(JSONError) -> Data {
     var writer = JSONWriter()
     write(to: &writer)
@@ -18,11 +18,11 @@ extension JSONWritable {
   }
 }
 
-/// A value that is written already, to be a part of a document.
+/// An encoded value, to be embedded in a document.
 package struct JSONFragment: JSONWritable, Sendable {
   fileprivate let bytes: [UInt8]
 
-  /// - Throws: `JSONError` for a number that is not finite, which JSON cannot spell.
+  /// - Throws: `JSONError` for a number that is not finite, which JSON cannot represent.
   package init(_ value: some JSONWritable) throws(JSONError) {
     var writer = JSONWriter()
     value.write(to: &writer)
@@ -30,17 +30,17 @@ package struct JSONFragment: JSONWritable, Sendable {
     bytes = writer.bytes
   }
 
-  /// How many bytes it takes.
+  /// The number of bytes.
   package var count: Int { bytes.count }
 
   package func write(to json: inout JSONWriter) { json.fragment(self) }
 }
 
-/// Writes JSON to bytes, without blanks. Commas come of themselves.
+/// Writes JSON without whitespace to bytes. Commas are added automatically.
 package struct JSONWriter {
   fileprivate private(set) var bytes: [UInt8] = []
   private var isCommaDue = false
-  /// Noted instead of thrown, so that writing needs no `try` at every value.
+  /// The first failure, stored instead of thrown so that writing needs no `try` at every value.
   fileprivate private(set) var failure: JSONError?
 
   package init() { bytes.reserveCapacity(1024) }
@@ -78,7 +78,7 @@ package struct JSONWriter {
     isCommaDue = true
   }
 
-  /// Begins a member whose name needs no escape. Its value has to follow.
+  /// Begins a member whose name needs no escapes. Its value must follow.
   package mutating func key(_ name: StaticString) {
     comma()
     bytes.append(UInt8(ascii: "\""))
@@ -88,26 +88,26 @@ package struct JSONWriter {
     isCommaDue = false
   }
 
-  /// Begins a member. Its value has to follow.
+  /// Begins a member. Its value must follow.
   package mutating func key(_ name: String) {
     string(name)
     bytes.append(UInt8(ascii: ":"))
     isCommaDue = false
   }
 
-  /// Writes a member, or nothing where it has no value.
+  /// Writes a member, or nothing if the value is nil.
   package mutating func member(_ name: StaticString, _ value: (some JSONWritable)?) {
     guard let value else { return }
     key(name)
     value.write(to: &self)
   }
 
-  /// Writes the members of an object that is only `Encodable`: for what is rare.
+  /// Writes the members of an object that is only `Encodable`. For rare values only.
   mutating func members(of object: some Encodable) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     guard let document = try? encoder.encode(object), document.first == UInt8(ascii: "{") else {
-      failure = JSONError(reason: "no \(type(of: object))", offset: bytes.count)
+      failure = JSONError(reason: "\(type(of: object)) could not be encoded", offset: bytes.count)
       return
     }
     guard document.count > 2 else { return }
@@ -121,18 +121,18 @@ package struct JSONWriter {
   package mutating func bool(_ value: Bool) { plain(value ? "true" : "false") }
   package mutating func int64(_ value: Int64) { plain(String(value)) }
 
-  /// Writes a number in the fewest digits that read as the same.
+  /// Writes a number in the fewest digits that are read as the same value.
   package mutating func double(_ value: Double) {
     guard value.isFinite else {
       failure = JSONError(reason: "a number that is not finite", offset: bytes.count)
       return null()
     }
     let text = value.description
-    // 3.0 is 3, as it always was in requests and stores.
+    // 3.0 is written as 3, as in all requests and stores so far.
     plain(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
   }
 
-  /// Writes what is JSON already and needs no quotes.
+  /// Writes bytes that are valid JSON and need no quotes.
   mutating func plain(_ text: String) {
     comma()
     bytes.append(contentsOf: text.utf8)

@@ -1,15 +1,15 @@
-/// An error code in the Web Services' own spelling, with the few that a client has to add.
+/// An error code of Web Services, or one of a few codes added by this client.
 ///
-/// Unknown codes are kept by name: an error is never lost for want of a case.
+/// Unknown codes are kept by name, so that no error is lost.
 package enum ServerErrorCode: Hashable, Sendable {
   case accessDenied, atomicError, authenticationFailed, authenticationRequired, badRequest, conflict, exists
   case internalError, notFound, quotaExceeded, throttled, tryAgainLater, validatingReferenceError, zoneNotFound
   case uniqueFieldError
-  /// The transport failed: nothing was sent, or the answer was lost.
+  /// The transport failed: nothing was sent, or the reply was lost.
   case networkError
-  /// An answer that is not the protocol's: HTML of a proxy, cut-off JSON.
+  /// A reply that does not follow the protocol, such as a proxy's HTML or truncated JSON.
   case unexpectedServerResponse
-  /// A 413 without the protocol's envelope: the request, not the account, is too large.
+  /// A 413 without the protocol's envelope: the request is too large, not the account.
   case limitExceeded
   case unknown(String)
 
@@ -27,40 +27,40 @@ package enum ServerErrorCode: Hashable, Sendable {
 
   package init(_ name: String) { self = Self.byName[name] ?? .unknown(name) }
 
-  /// The code as the wire and the command line spell it.
+  /// The code as in the wire format and on the command line.
   package var name: String {
     if case .unknown(let name) = self { return name }
     return Self.byCode[self] ?? ""
   }
 
-  /// Every code that has a name of its own.
+  /// All codes that have their own case.
   package static var allNamed: [ServerErrorCode] { named.map(\.0) }
 }
 
-/// A refusal by the server, or the failure to get an answer at all.
+/// An error from the server, or the failure to get a reply.
 package struct WebServicesError: Error, Hashable, Sendable {
-  /// What is known of the request's effect.
+  /// The known effect of the request.
   package enum Effect: Hashable, Sendable {
-    /// The server answered and refused.
+    /// The server refused the request.
     case refused
-    /// The request never left.
+    /// The request was not sent.
     case notSent
-    /// It may have taken effect: read back before repeating a write.
+    /// The request may have taken effect. Fetch the result before repeating a write.
     case unknown
   }
 
   package var code: ServerErrorCode
   package var reason: String
-  /// Seconds the server asks to wait: a number from 0 to ten years, or nil where what it wrote is none.
+  /// The wait that the server asked for, in seconds from 0 to ten years; nil if there is none or it is invalid.
   package var retryAfter: Double? {
     didSet { retryAfter = Self.sound(retryAfter) }
   }
   package var effect: Effect
   package var httpStatus: Int?
-  /// Where a person signs in (421 only).
+  /// The URL of the sign-in page (421 only).
   package var redirectURL: String?
   package var uuid: String?
-  /// The raw answer or element, cut to 4 KB, for the operator's eyes.
+  /// The raw reply or element, truncated to 4 KB, for operators.
   package var response: String?
 
   package init(
@@ -77,7 +77,7 @@ package struct WebServicesError: Error, Hashable, Sendable {
     self.httpStatus = httpStatus
   }
 
-  /// Headers and bodies are anybody's: `nan`, `inf` and numbers below zero are no time to wait for.
+  /// Replies may contain anything: `nan`, `inf` and negative numbers are not valid wait times.
   private static func sound(_ seconds: Double?) -> Double? {
     guard let seconds, seconds.isFinite, seconds >= 0 else { return nil }
     return min(seconds, 315_576_000)

@@ -1,11 +1,11 @@
-/// One element of `records[]`: a record, the fact of a deletion, or a refusal.
+/// One element of `records[]`: a record, a deletion, or an error.
 package enum WireRecordResult: Hashable, Sendable {
   case record(WireRecord)
   case deleted(recordName: String)
-  /// The name is absent where the server never assigned one; then the element's index tells.
+  /// An error. The name is missing if the server never assigned one; then the element's index identifies the record.
   case failure(recordName: String?, WebServicesError)
 
-  /// The record's name, where known.
+  /// The record's name, if known.
   package var recordName: String? {
     switch self {
     case .record(let record): record.recordName
@@ -28,7 +28,7 @@ extension WireRecordResult: JSONReadable {
   }
 }
 
-/// A zone with its state, or why it could not be had.
+/// A zone with its state, or an error.
 package enum WireZoneResult: Hashable, Sendable {
   case zone(WireZone)
   case failure(WireZoneID?, WebServicesError)
@@ -62,7 +62,7 @@ package struct WireZoneChanges: Hashable, Sendable {
   package var moreComing: Bool
 }
 
-/// A zone's page, or why it could not be had.
+/// A page of a zone's changes, or an error.
 package enum WireZoneChangesResult: Hashable, Sendable {
   case changes(WireZoneChanges)
   case failure(WireZoneID?, WebServicesError)
@@ -93,7 +93,7 @@ extension WireZoneChangesResult: JSONReadable {
       self = .failure(failure.zoneID, failure.error)
       return
     }
-    guard let zoneID else { throw json.failure("changes without a zone", at: start) }
+    guard let zoneID else { throw json.failure("zone changes without a zone", at: start) }
     // `moreComing` may be null, which means false (reference 5.7).
     self = .changes(
       WireZoneChanges(zoneID: zoneID, records: records ?? [], syncToken: syncToken, moreComing: moreComing ?? false)
@@ -101,7 +101,7 @@ extension WireZoneChangesResult: JSONReadable {
   }
 }
 
-/// The pages of the zones that were asked for.
+/// The pages of the requested zones.
 package struct WireZonesChanges: Hashable, Sendable, JSONReadable {
   package var zones: [WireZoneChangesResult]
 
@@ -115,7 +115,7 @@ package struct WireZonesChanges: Hashable, Sendable, JSONReadable {
       default: try json.skip()
       }
     }
-    guard let zones else { throw json.failure("an answer without zones", at: start) }
+    guard let zones else { throw json.failure("a reply without zones", at: start) }
     self.zones = zones
   }
 }
@@ -136,7 +136,7 @@ package struct WireRecords: Hashable, Sendable, JSONReadable {
       default: try json.skip()
       }
     }
-    guard let records else { throw json.failure("an answer without records", at: start) }
+    guard let records else { throw json.failure("a reply without records", at: start) }
     self.records = records
   }
 }
@@ -159,7 +159,7 @@ extension WireDatabaseChanges: Decodable {
   }
 }
 
-/// Who the server says we are. Two shapes are in use: flat, and wrapped in `users` (reference 0.2).
+/// The current user according to the server. Two forms are in use: flat, and wrapped in `users` (reference 0.2).
 package struct WireCaller: Hashable, Sendable, Decodable {
   package var userRecordName: String
 
@@ -177,7 +177,7 @@ package struct WireCaller: Hashable, Sendable, Decodable {
   }
 }
 
-/// An error dictionary, per item or for the whole request.
+/// An error dictionary, for one item or for the whole request.
 struct WireItemError: JSONReadable, Decodable {
   var recordName: String?
   var zoneID: WireZoneID?
@@ -208,7 +208,7 @@ struct WireItemError: JSONReadable, Decodable {
 
   private enum Key: String, CodingKey { case serverErrorCode }
 
-  /// Nil where the element is no error.
+  /// Nil if the element is not an error.
   init?(ifPresentIn decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     guard try container.decodeIfPresent(String.self, forKey: .serverErrorCode) != nil else { return nil }

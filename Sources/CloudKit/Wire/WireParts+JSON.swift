@@ -1,4 +1,4 @@
-// The objects that stand inside of fields and records.
+// The objects inside fields and records.
 
 extension WireZoneID: JSONReadable, JSONWritable {
   package init(json: inout JSONReader) throws(JSONError) {
@@ -73,7 +73,7 @@ extension WireLocation: JSONReadable, JSONWritable {
       default: try json.skip()
       }
     }
-    guard let latitude, let longitude else { throw json.failure("a place without coordinates", at: start) }
+    guard let latitude, let longitude else { throw json.failure("a location without coordinates", at: start) }
     (location.latitude, location.longitude) = (latitude, longitude)
     self = location
   }
@@ -148,7 +148,7 @@ extension WireStamp: JSONReadable {
       default: try json.skip()
       }
     }
-    guard let timestamp else { throw json.failure("a stamp without a time", at: start) }
+    guard let timestamp else { throw json.failure("a record stamp without a timestamp", at: start) }
     self.init(timestamp: timestamp, userRecordName: userRecordName)
     self.deviceID = deviceID
   }

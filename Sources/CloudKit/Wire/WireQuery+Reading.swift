@@ -1,4 +1,4 @@
-// Queries are read where one was archived.
+// Queries are decoded only from archives.
 
 extension WireQuery: JSONReadable {
   package init(json: inout JSONReader) throws(JSONError) {
@@ -37,7 +37,7 @@ extension WireFilter: JSONReadable {
       default: try json.skip()
       }
     }
-    guard let comparator, let value else { throw json.failure("a filter that does not compare", at: start) }
+    guard let comparator, let value else { throw json.failure("a filter without a comparator or value", at: start) }
     self.init(WireFieldName(field: field, system: system), comparator, value, distance: distance)
   }
 }

@@ -1,19 +1,19 @@
-/// A record as Web Services spell it, in answers (everything) and in requests (name, type, tag, fields).
+/// A record in its wire encoding. Replies contain all keys; requests only the name, type, tag and fields.
 package struct WireRecord: Hashable, Sendable {
   package var recordName: String
-  /// Absent on tombstones and sparse records.
+  /// The record type; missing on tombstones and sparse records.
   package var recordType: String?
   package var recordChangeTag: String?
   package var fields: [String: FieldValue]
-  /// Fields written as explicit nulls; never filled by an answer, where null and absent are the same.
+  /// The fields to write as explicit nulls. Decoding never fills it, because null and missing are the same in replies.
   package var clearedFields: Set<String>
-  /// The zone, where the answer names it; else that of the request.
+  /// The zone, if the reply names it; otherwise it is the zone of the request.
   package var zoneID: WireZoneID?
   package var created: WireStamp?
   package var modified: WireStamp?
   package var deleted: Bool
   package var parent: WireRecordName?
-  /// Whether the parent is written as an explicit null, which detaches the record; never filled by an answer.
+  /// Whether the parent is written as an explicit null, which detaches the record. Decoding never sets it.
   package var clearsParent = false
   package var shortGUID: String?
   package var share: WireReference?
@@ -37,14 +37,14 @@ package struct WireRecord: Hashable, Sendable {
   }
 }
 
-/// `{"recordName": …}`, as parents are spelt.
+/// The encoding `{"recordName": …}` of parents.
 package struct WireRecordName: Hashable, Sendable, Codable {
   package var recordName: String
 
   package init(recordName: String) { self.recordName = recordName }
 }
 
-/// When and by whom a record was created or modified.
+/// The time and user of a record's creation or modification.
 package struct WireStamp: Hashable, Sendable {
   /// Milliseconds since 1970.
   package var timestamp: Int64
@@ -60,11 +60,13 @@ package struct WireStamp: Hashable, Sendable {
 extension WireRecord: JSONReadable {
   package init(json: inout JSONReader) throws(JSONError) {
     let start = json.offset
-    guard let record = try Self.unlessFailure(&json) else { throw json.failure("an error, no record", at: start) }
+    guard let record = try Self.unlessFailure(&json) else {
+      throw json.failure("an error instead of a record", at: start)
+    }
     self = record
   }
 
-  /// The record that stands here; nil where it is an error, as anything with `serverErrorCode` is (reference 2.5).
+  /// Decodes a record; nil if it is an error, which is any object with `serverErrorCode` (reference 2.5).
   static func unlessFailure(_ json: inout JSONReader) throws(JSONError) -> WireRecord? {
     let start = json.offset
     var record = WireRecord(recordName: "")

@@ -23,7 +23,7 @@ extension WireRecordOperation: JSONWritable {
   }
 }
 
-/// A query: one record type, filters that all hold, sort keys in order.
+/// A query: a record type, filters that must all match, and sort keys in order.
 package struct WireQuery: Hashable, Sendable {
   package var recordType: String
   package var filterBy: [WireFilter]
@@ -46,21 +46,21 @@ extension WireQuery: JSONWritable {
   }
 }
 
-/// A field of the record's own, or one that the system keeps.
+/// A custom field or a system field.
 package enum WireFieldName: Hashable, Sendable {
   case field(String)
   /// `recordName`, `createdTimestamp`, `modifiedTimestamp`, `createdUserRecordName`, `modifiedUserRecordName`, …
   case system(String)
-  /// All fields that hold text, in a filter for tokens: it names none.
+  /// All text fields, in a token filter, which names no field.
   case wholeRecord
 }
 
-/// One filter; a query's filters are ANDed, there is no OR.
+/// A filter of a query. Filters are joined with AND; there is no OR.
 package struct WireFilter: Hashable, Sendable {
   package var comparator: String
   package var name: WireFieldName
   package var value: FieldValue
-  /// Metres, with `NEAR`.
+  /// The radius in metres, for `NEAR`.
   package var distance: Double?
 
   package init(_ name: WireFieldName, _ comparator: String, _ value: FieldValue, distance: Double? = nil) {
@@ -87,7 +87,7 @@ extension WireFilter: JSONWritable {
 package struct WireSort: Hashable, Sendable {
   package var name: WireFieldName
   package var ascending: Bool
-  /// Where a LOCATION field sorts by its distance from here.
+  /// The location from which a LOCATION field's distance is sorted.
   package var relativeLocation: WireLocation?
 
   package init(_ name: WireFieldName, ascending: Bool) {
@@ -109,7 +109,7 @@ extension WireSort: JSONWritable {
 
 /// Creates or deletes a zone.
 package struct WireZoneOperation: Hashable, Sendable, Encodable {
-  /// What to do with the zone.
+  /// The action to apply to the zone.
   package enum Kind: String, Hashable, Sendable, Encodable { case create, delete }
 
   package var operationType: Kind

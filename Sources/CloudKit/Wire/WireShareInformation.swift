@@ -1,4 +1,4 @@
-/// What is told of a share by its short GUID (reference 5.4).
+/// The information about a share, fetched by its short GUID (reference 5.4).
 package struct WireShareInformation: Hashable, Sendable {
   package var shortGUID: String
   package var containerIdentifier: String?
@@ -14,14 +14,14 @@ package struct WireShareInformation: Hashable, Sendable {
   package var participantStatus: String?
 }
 
-/// One element of `results[]`: a share, or why it could not be had.
+/// One element of `results[]`: a share, or an error.
 package enum WireShareResult: Hashable, Sendable {
   case share(WireShareInformation)
-  /// The caller may be one of several who were invited, and has to say which.
+  /// The caller may be one of several invited people and must verify which.
   case verificationNeeded(shortGUID: String?)
   case failure(shortGUID: String?, WebServicesError)
 
-  /// What names the share, where the element says.
+  /// The short GUID of the share, if the element contains it.
   package var shortGUID: String? {
     switch self {
     case .share(let information): information.shortGUID
@@ -30,7 +30,7 @@ package enum WireShareResult: Hashable, Sendable {
   }
 }
 
-// Read from bytes elsewhere; here they lie in what is told of a share.
+// Elsewhere records are decoded from bytes. Share information decodes them with `Decodable`.
 extension WireRecord: Decodable {}
 extension WireRecordResult: Decodable {}
 
@@ -40,7 +40,7 @@ extension WireShareResult: Decodable {
     case participantType, participantPermission, participantStatus, potentialMatchList
   }
 
-  /// The GUID as the request had it, in an object; errors name it alone.
+  /// The GUID: an object as in the request, or a string in errors.
   private struct ShortGUID: Decodable {
     var value: String?
 
@@ -70,12 +70,12 @@ extension WireShareResult: Decodable {
       return
     }
     guard let share = try container.decodeIfPresent(WireRecord.self, forKey: .share) else {
-      let error = WebServicesError(.unexpectedServerResponse, "the answer has no share", effect: .unknown)
+      let error = WebServicesError(.unexpectedServerResponse, "the reply has no share", effect: .unknown)
       self = .failure(shortGUID: shortGUID, error)
       return
     }
     var rootRecord: WireRecord?
-    // The root may be an error of its own, which says no more than its absence.
+    // The root may be an error, which is treated like a missing root.
     if case .record(let record)? = try container.decodeIfPresent(WireRecordResult.self, forKey: .rootRecord) {
       rootRecord = record
     }

@@ -1,33 +1,33 @@
-/// What a record carries about sharing besides its fields: the keys of a share, and those with which one is asked for
-/// (reference 2.3, 2.4, 2.6). They lie flat among the other keys of the record.
+/// The sharing keys of a record: those of a share, and those that request a share (reference 2.3, 2.4, 2.6). They are
+/// on the same level as the other keys of the record.
 package struct WireSharing: Hashable, Sendable, Codable {
   /// `NONE`, `READ_ONLY`, `READ_WRITE`, or `UNKNOWN`; shares only.
   package var publicPermission: String?
-  /// Everybody who takes part, the owner too; shares only.
+  /// The participants, including the owner; shares only.
   package var participants: [WireParticipant]?
-  /// Who owns the share; answers only.
+  /// The owner of the share; replies only.
   package var owner: WireParticipant?
-  /// The caller among the participants; answers only.
+  /// The caller's participant; replies only.
   package var currentUserParticipant: WireParticipant?
-  /// The root that a new share is for; requests only.
+  /// The root of a new share; requests only.
   package var forRecord: WireShareRoot?
-  /// Asks for the short GUID that a share's URL is made of; requests only.
+  /// Requests the short GUID that a share's URL consists of; requests only.
   package var createShortGUID: Bool?
 
   package init() {}
 
-  /// What the root of a share says for itself.
+  /// The keys that request a short GUID for the root of a share.
   package static var askingForShortGUID: WireSharing {
     var sharing = WireSharing()
     sharing.createShortGUID = true
     return sharing
   }
 
-  /// Whether nothing is said about sharing.
+  /// Whether no sharing key is set.
   package var isEmpty: Bool { self == WireSharing() }
 }
 
-/// The saved root of a hierarchy, in the version that a share is made for.
+/// The saved root of a hierarchy, with the change tag that a share is created for.
 package struct WireShareRoot: Hashable, Sendable, Codable {
   package var recordName: String
   package var recordChangeTag: String
@@ -38,21 +38,21 @@ package struct WireShareRoot: Hashable, Sendable, Codable {
   }
 }
 
-/// One who takes part in a share. Words are kept as sent: the server has more of them than are documented.
+/// A participant of a share. Names are kept as received, because the server uses more than are documented.
 package struct WireParticipant: Hashable, Sendable, Codable {
   package var participantId: String?
   /// `OWNER`, `ADMINISTRATOR`, `USER`, `PUBLIC_USER`, `UNKNOWN`.
   package var type: String?
   /// `NONE`, `READ_ONLY`, `READ_WRITE`, `UNKNOWN`.
   package var permission: String?
-  /// `INVITED` (also spelt `PENDING`), `ACCEPTED`, `REMOVED`, `UNKNOWN`.
+  /// `INVITED` (also `PENDING`), `ACCEPTED`, `REMOVED`, `UNKNOWN`.
   package var acceptanceStatus: String?
   package var userIdentity: WireUserIdentity?
 
   package init() {}
 }
 
-/// Somebody, as far as the server tells.
+/// A user, with what the server returns about them.
 package struct WireUserIdentity: Hashable, Sendable, Codable {
   package var userRecordName: String?
   package var lookupInfo: WireLookupInfo?
@@ -61,7 +61,7 @@ package struct WireUserIdentity: Hashable, Sendable, Codable {
   package init() {}
 }
 
-/// How somebody is found: exactly one of the three.
+/// The information used to find a user. Exactly one value is set.
 package struct WireLookupInfo: Hashable, Sendable, Codable {
   package var emailAddress: String?
   package var phoneNumber: String?
@@ -70,7 +70,7 @@ package struct WireLookupInfo: Hashable, Sendable, Codable {
   package init() {}
 }
 
-/// The parts of a name.
+/// The components of a person's name.
 package struct WireNameComponents: Hashable, Sendable, Codable {
   package var namePrefix: String?
   package var givenName: String?

@@ -1,4 +1,4 @@
-/// A subscription as Web Services spell it (reference 5.8). Words are kept as sent.
+/// A subscription in its wire encoding (reference 5.8). Names are kept as received.
 package struct WireSubscription: Hashable, Sendable, Codable {
   package var subscriptionID: String
   /// `query`, `zone` or `database`.
@@ -15,7 +15,7 @@ package struct WireSubscription: Hashable, Sendable, Codable {
   package init(subscriptionID: String) { self.subscriptionID = subscriptionID }
 }
 
-/// The records that a query subscription watches: like a query, without an order.
+/// The records of a query subscription: a query without an order.
 package struct WireSubscribedQuery: Hashable, Sendable, Codable {
   package var recordType: String
   package var filterBy: [WireSubscribedFilter]?
@@ -26,7 +26,7 @@ package struct WireSubscribedQuery: Hashable, Sendable, Codable {
   }
 }
 
-/// A filter that can be read back, since a subscription comes back from the server with its query.
+/// A filter that can also be decoded, because the server returns a subscription's query.
 package struct WireSubscribedFilter: Hashable, Sendable, Codable {
   package var comparator: String
   package var fieldName: String?
@@ -46,7 +46,7 @@ package struct WireSubscribedFilter: Hashable, Sendable, Codable {
   }
 }
 
-/// What a push says and does.
+/// The contents and behavior of a push.
 package struct WireNotificationInfo: Hashable, Sendable, Codable {
   package var alertBody: String?
   package var alertLocalizationKey: String?
@@ -70,7 +70,7 @@ package struct WireNotificationInfo: Hashable, Sendable, Codable {
   package init() {}
 }
 
-/// A subscription, the fact of its deletion, or why it could not be had.
+/// A subscription, its deletion, or an error.
 package enum WireSubscriptionResult: Hashable, Sendable, Decodable {
   case subscription(WireSubscription)
   case deleted(subscriptionID: String)
