@@ -2,11 +2,12 @@ internal import SwiftDiagnostics
 public import SwiftSyntax
 public import SwiftSyntaxMacros
 
-/// `@CKField`: makes nothing. `@CKModel` reads it; here it is only told off where nobody would.
+/// The `@CKField` macro. It generates nothing; `@CKModel` reads the attribute. It only diagnoses uses that have no
+/// effect.
 public protocol FieldMacro: PeerMacro {}
 
 extension FieldMacro {
-  /// Tells what is wrong.
+  /// Diagnoses an attribute that has no effect.
   public static func expansion(
     of node: AttributeSyntax,
     providingPeersOf declaration: some DeclSyntaxProtocol,
@@ -15,9 +16,9 @@ extension FieldMacro {
     let stored = declaration.as(VariableDeclSyntax.self).map(StoredProperty.all) ?? []
     let type = context.lexicalContext.first?.asProtocol((any WithAttributesSyntax).self)
     if stored.isEmpty {
-      diagnose(node, "@CKField names the field of a stored property.", context)
+      diagnose(node, "@CKField can only be applied to a stored property.", context)
     } else if type?.attribute(named: "CKModel") == nil {
-      diagnose(node, "@CKField means something in a type with @CKModel only.", context)
+      diagnose(node, "@CKField can only be used inside a type marked @CKModel.", context)
     }
     return []
   }

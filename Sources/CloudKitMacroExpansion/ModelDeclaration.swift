@@ -1,34 +1,35 @@
 internal import SwiftSyntax
 
-/// A type as a model of records: what an expansion is written from.
+/// The description of a model type, from which its expansion is generated.
 struct ModelDeclaration {
-  /// One key of the model and what it is called in a record.
+  /// A coding key of the model with its name in records.
   struct Key {
     let property: StoredProperty
     let fieldName: String
   }
 
-  /// The modifier that members need to be as accessible as the type, with a space after it.
+  /// The access modifier for generated members, followed by a space; empty if none is needed.
   var access = ""
   var isClass = false
-  /// The record type as a literal; nil where the type declares it.
+  /// The record type as a literal; nil if the type declares it.
   var recordType: String?
-  /// The stored identity; nil where it is computed.
+  /// The stored identity; nil if it is computed.
   var identity: Key?
-  /// Whether the identity is called `id`.
+  /// Whether the identity is named `id`.
   var isIdentifiable = false
-  /// One for each field of the record.
+  /// The fields of the record.
   var fields: [Key] = []
-  /// Whether coding keys are to be made, rather than taken from the type.
+  /// Whether to generate coding keys, because the type has none.
   var makesCodingKeys = true
   var isDecodable = true
   var isEncodable = true
-  /// Whether `init(from:)` and `encode(to:)` are to be made.
+  /// Whether to generate `init(from:)` and `encode(to:)`.
   var makesDecoding = true
   var makesEncoding = true
-  /// Whether an initializer without arguments, which a class has as long as it has no other, would be lost.
+  /// Whether to generate an initializer without arguments, because a class loses its implicit one when others are
+  /// added.
   var makesEmptyInitializer = false
 
-  /// Everything that is coded.
+  /// The identity and the fields.
   var keys: [Key] { (identity.map { [$0] } ?? []) + fields }
 }

@@ -1,9 +1,9 @@
 internal import SwiftSyntax
 internal import SwiftSyntaxBuilder
 
-/// The source that makes a type a model. Names of other modules are written out: the type may have members called alike.
+/// The generated source. Names of other modules are qualified, because the type may have members of the same name.
 extension ModelDeclaration {
-  /// The extension with the conformances that the type lacks.
+  /// Returns the extension with the conformances that the type lacks.
   func extended(_ type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax]) throws -> ExtensionDeclSyntax {
     let conformances = protocols.filter { conformance in
       switch conformance.lastName {
@@ -39,7 +39,8 @@ extension ModelDeclaration {
     block("private enum CodingKeys: Swift.String, Swift.CodingKey", keys.map(\.asCase))
   }
 
-  /// Reads each property; one with a default value keeps it where the record has no such field.
+  /// The initializer that decodes each property. A property with a default value keeps it if the record lacks the
+  /// field.
   var decoding: String {
     let lines = keys.map { key in
       let property = key.property
@@ -54,7 +55,7 @@ extension ModelDeclaration {
   }
 
   private var encoding: String {
-    // A value that is not optional is one that is present.
+    // `encodeIfPresent` also accepts values that are not optional.
     let lines = keys.map { key in
       "try container.encodeIfPresent(self.\(key.property.written), forKey: .\(key.property.written))"
     }

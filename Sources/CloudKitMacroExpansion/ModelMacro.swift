@@ -2,14 +2,15 @@ public import SwiftSyntax
 internal import SwiftSyntaxBuilder
 public import SwiftSyntaxMacros
 
-/// `@CKModel`: makes a type a model of records.
+/// The `@CKModel` macro, which makes a type a record model.
 ///
-/// Nearly everything is made in an extension, so that a struct keeps its memberwise initializer. A class's initializers
-/// cannot stand there: they are made as members. That role is silent, since the other one tells what is wrong.
+/// Nearly all members are generated in an extension, so that a struct keeps its memberwise initializer. The
+/// initializers of a class are not allowed there and are generated as members. Only the extension role reports
+/// problems.
 public protocol ModelMacro: ExtensionMacro, MemberMacro {}
 
 extension ModelMacro {
-  /// Makes the extension, or tells what is wrong.
+  /// Generates the extension, or reports problems.
   public static func expansion(
     of node: AttributeSyntax,
     attachedTo declaration: some DeclGroupSyntax,
@@ -25,7 +26,7 @@ extension ModelMacro {
     return [try reader.model.extended(type, conformingTo: protocols)]
   }
 
-  /// Makes a class's initializers.
+  /// Generates the initializers of a class.
   public static func expansion(
     of node: AttributeSyntax,
     providingMembersOf declaration: some DeclGroupSyntax,

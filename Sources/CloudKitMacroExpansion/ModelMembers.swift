@@ -1,16 +1,16 @@
 internal import SwiftSyntax
 internal import SwiftSyntaxMacros
 
-/// The members of a type that matter to a model.
+/// The members of a type that are relevant for a model.
 struct ModelMembers {
   private(set) var stored: [StoredProperty] = []
   private(set) var computed: [String] = []
-  /// Stored properties whose names or presence the source does not tell.
+  /// Stored properties whose names or presence cannot be read from the source.
   private(set) var unreadable: [Syntax] = []
   private(set) var codingKeys: EnumDeclSyntax?
   /// The type's own `recordType`.
   private(set) var recordType: DeclSyntax?
-  /// Members that have names of what an expansion makes.
+  /// Declarations with the names of generated members.
   private(set) var generated: [String: DeclSyntax] = [:]
   private(set) var hasInitializer = false
   private(set) var hasDecoding = false
@@ -59,13 +59,13 @@ struct ModelMembers {
 }
 
 extension DeclGroupSyntax {
-  /// The name of the type that is declared.
+  /// The name of the declared type.
   var typeName: TokenSyntax? { asProtocol((any NamedDeclSyntax).self)?.name }
 
-  /// The modifier that members need to be as accessible as the type, with a space after it; none up to `internal`.
+  /// Returns the access modifier for generated members, followed by a space; empty up to `internal`.
   func accessForMembers(in context: some MacroExpansionContext) -> String {
     if let own = modifiers.accessLevel { return Self.spelled(own) }
-    // A type within `public extension` is public without saying so.
+    // A type in a `public extension` is public without a modifier of its own.
     let enclosing = context.lexicalContext.first?.as(ExtensionDeclSyntax.self)
     return enclosing?.modifiers.accessLevel.map(Self.spelled) ?? ""
   }
@@ -80,7 +80,7 @@ extension DeclGroupSyntax {
 }
 
 extension DeclModifierListSyntax {
-  /// The keyword of the access level, where there is one; `private(set)` is none.
+  /// The keyword of the access level, if there is one. `private(set)` does not count.
   fileprivate var accessLevel: Keyword? {
     for modifier in self where modifier.detail == nil {
       guard case .keyword(let keyword) = modifier.name.tokenKind else { continue }

@@ -2,12 +2,12 @@ internal import SwiftDiagnostics
 internal import SwiftSyntax
 internal import SwiftSyntaxMacros
 
-/// Reads a model off a type's source and finds whatever keeps it from being one.
+/// Reads a model from the source of a type and collects the problems that prevent it from being one.
 struct ModelReader {
   private(set) var problems: [Diagnostic] = []
   private(set) var model = ModelDeclaration()
   private var members = ModelMembers()
-  /// Names on the server that are taken, and by what.
+  /// The names that are already used in the record, with their declarations.
   private var taken: [String: Syntax] = [:]
 
   init(
@@ -18,19 +18,19 @@ struct ModelReader {
     guard readKind(of: declaration, attribute) else { return }
     let isNested = context.lexicalContext.first?.asProtocol((any DeclGroupSyntax).self) != nil
     if isNested, let modifier = declaration.modifiers.first(where: { $0.name.tokenKind == .keyword(.private) }) {
-      // An expansion lies outside of all types.
-      report(modifier, "A nested type with @CKModel cannot be private. Make it fileprivate.")
+      // The extension is generated at file level.
+      report(modifier, "A nested type marked @CKModel cannot be private. Make it fileprivate.")
     }
     model.access = declaration.accessForMembers(in: context)
     members = ModelMembers(of: declaration)
     for node in members.unreadable {
-      report(node, "A stored property of a model is one name by itself, outside of #if: a record always has its field.")
+      report(node, "A stored property of a model must have a single name and cannot be inside #if.")
     }
     readRecordType(attribute, of: declaration)
     readIdentity(attribute)
     if let codingKeys = members.codingKeys { readFields(from: codingKeys) } else { readFields() }
     if model.fields.isEmpty, problems.isEmpty {
-      report(attribute, "A model has at least one stored property besides its identity.")
+      report(attribute, "A model needs at least one stored property besides its identity.")
     }
     readCoding(of: declaration)
   }
@@ -41,12 +41,12 @@ struct ModelReader {
     )
   }
 
-  // MARK: - The type
+  // MARK: - Type
 
   private mutating func readKind(of declaration: some DeclGroupSyntax, _ attribute: AttributeSyntax) -> Bool {
     if declaration.is(StructDeclSyntax.self) { return true }
     guard let type = declaration.as(ClassDeclSyntax.self) else {
-      report(attribute, "@CKModel is for structs and final classes.")
+      report(attribute, "@CKModel can only be applied to structs and final classes.")
       return false
     }
     model.isClass = true
@@ -68,7 +68,7 @@ struct ModelReader {
         )
       ]
     )
-    report(type.classKeyword, "A class with @CKModel has to be final.", fixIts: [change])
+    report(type.classKeyword, "A class marked @CKModel must be final.", fixIts: [change])
     return false
   }
 
@@ -76,20 +76,20 @@ struct ModelReader {
     let argument = attribute.arguments?.as(LabeledExprListSyntax.self)?.first?.expression
     if let own = members.recordType {
       if let argument {
-        let note = Note(node: Syntax(own), message: MacroExpansionNoteMessage("It is declared here."))
-        report(argument, "The record type is given twice.", notes: [note])
+        let note = Note(node: Syntax(own), message: MacroExpansionNoteMessage("The type declares it here."))
+        report(argument, "The record type is declared twice.", notes: [note])
       }
       return
     }
     let node = argument.map { Syntax($0) } ?? declaration.typeName.map { Syntax($0) } ?? Syntax(attribute)
     guard let name = argument.map(\.literalText) ?? declaration.typeName?.plainName else {
-      return report(node, "The record type has to be a plain string literal. To compute it, declare `recordType`.")
+      return report(node, "The record type must be a plain string literal. To compute it, declare `recordType`.")
     }
     guard FieldName.isValid(name) else {
       return report(
         node,
-        "'\(name)' is no record type: that is a letter of A to Z first, then letters, digits and underscores. "
-          + "Name it by @CKModel(recordType:)."
+        "'\(name)' is not a valid record type: it must start with a letter (A–Z), followed by letters, digits and "
+          + "underscores. Set it with @CKModel(recordType:)."
       )
     }
     model.recordType = name
@@ -104,14 +104,14 @@ struct ModelReader {
     guard let name = stored?.name ?? computed else {
       return report(
         attribute,
-        "A model has an identity: a property `id` of type String, UUID or integer, or a String `recordName`."
+        "A model needs an identity: a property `id` of type String, UUID or integer, or a String `recordName`."
       )
     }
     model.isIdentifiable = name == "id"
     guard let stored else { return }
     check(stored)
     if let attribute = stored.fieldAttribute {
-      report(attribute, "The identity '\(name)' is the record's name and no field.")
+      report(attribute, "The identity '\(name)' is the record name and cannot be a field.")
     }
     model.identity = ModelDeclaration.Key(property: stored, fieldName: name)
   }
@@ -124,18 +124,18 @@ struct ModelReader {
       check(property)
       let argument = property.fieldAttribute?.fieldNameArgument
       guard let name = argument.map(\.literalText) ?? property.name else {
-        report(argument.map { Syntax($0) } ?? property.node, "A field's name has to be a plain string literal.")
+        report(argument.map { Syntax($0) } ?? property.node, "A field name must be a plain string literal.")
         continue
       }
       let node = argument.map { Syntax($0) } ?? property.node
       if FieldName.system.contains(name) {
-        report(node, "'\(name)' is a name that queries take for the system's own. Name the field by @CKField.")
+        report(node, "Queries use '\(name)' for a system field. Set another field name with @CKField.")
       }
       add(property, as: name, at: node)
     }
   }
 
-  /// Names are the author's own here; even those of the system, which a schema may have used.
+  /// Reads the fields from coding keys. System names are allowed here, because the schema may already use them.
   private mutating func readFields(from codingKeys: EnumDeclSyntax) {
     model.makesCodingKeys = false
     let cases = codingKeys.memberBlock.members.flatMap {
@@ -149,7 +149,7 @@ struct ModelReader {
       }
       check(property)
       guard let name = element.rawValue.map(\.value.literalText) ?? element.name.plainName else {
-        report(node, "A coding key's name has to be a plain string literal.")
+        report(node, "The raw value of a coding key must be a plain string literal.")
         continue
       }
       if property.name == model.identity?.property.name {
@@ -162,12 +162,12 @@ struct ModelReader {
     let coded = Set(cases.map(\.name.plainName))
     for property in members.stored {
       if let attribute = property.fieldAttribute {
-        report(attribute, "The type has CodingKeys of its own: they name its fields.")
+        report(attribute, "@CKField has no effect in a type with its own CodingKeys.")
       }
       let isIdentity = property.name == model.identity?.property.name
       if !coded.contains(property.name), isIdentity || !property.hasDefault {
         let reason = isIdentity ? "is the identity" : "has no default value"
-        report(property.node, "'\(property.name)' \(reason), so CodingKeys has to have a case for it.")
+        report(property.node, "'\(property.name)' \(reason), so CodingKeys must have a case for it.")
       }
     }
   }
@@ -176,18 +176,19 @@ struct ModelReader {
     guard FieldName.isValid(name) else {
       return report(
         node,
-        "'\(name)' is no field name: that is a letter of A to Z first, then letters, digits and underscores."
+        "'\(name)' is not a valid field name: it must start with a letter (A–Z), followed by letters, digits and "
+          + "underscores."
       )
     }
     if let other = taken[name] {
-      let note = Note(node: other, message: MacroExpansionNoteMessage("It is taken here."))
-      return report(node, "There is a field '\(name)' already.", notes: [note])
+      let note = Note(node: other, message: MacroExpansionNoteMessage("The name is already used here."))
+      return report(node, "The name '\(name)' is already used.", notes: [note])
     }
     taken[name] = node
     model.fields.append(ModelDeclaration.Key(property: property, fieldName: name))
   }
 
-  /// What can be written but never be read back is a slip of the pen.
+  /// Reports a constant with an initial value, which could be written but never read back.
   private mutating func check(_ property: StoredProperty) {
     guard let keyword = property.letKeyword, property.initialValue != nil else { return }
     let variable = TokenSyntax.keyword(
@@ -202,7 +203,8 @@ struct ModelReader {
     )
     report(
       property.node,
-      "'\(property.name)' is a constant with a value, which no record can set. A constant of the type is static.",
+      "'\(property.name)' is a constant with a value, which cannot be read from a record. "
+        + "Make it a variable or static.",
       fixIts: [change]
     )
   }
@@ -212,10 +214,10 @@ struct ModelReader {
   private mutating func readCoding(of declaration: some DeclGroupSyntax) {
     for name in ["Fields", "recordNameKey"] {
       guard let own = members.generated[name] else { continue }
-      report(own, "@CKModel makes '\(name)': the type cannot have one of its own.")
+      report(own, "@CKModel generates '\(name)', so the type cannot declare it.")
     }
     if let alias = members.generated["CodingKeys"] {
-      report(alias, "@CKModel reads CodingKeys where they are an enum in the type itself.")
+      report(alias, "CodingKeys must be an enum declared in the type marked @CKModel.")
     }
     let inherited = Set(declaration.inheritanceClause?.inheritedTypes.map(\.type.lastName) ?? [])
     model.isDecodable = !inherited.contains("Encodable") || inherited.contains("Decodable")

@@ -1,29 +1,29 @@
 internal import SwiftSyntax
 
-/// A stored property of a type, as far as its source tells. What its type is, nobody needs to know.
+/// A stored property of a type, as far as it can be read from the source. Its type is not needed.
 struct StoredProperty {
-  /// The name as it is written, with backticks where it is a keyword.
+  /// The name as written, with backticks if it is a keyword.
   let written: String
-  /// The name itself.
+  /// The name without backticks.
   let name: String
-  /// Where to point in a diagnostic about the property.
+  /// The node that diagnostics about the property point to.
   let node: Syntax
-  /// The `let` that makes it one that cannot be set again.
+  /// The `let` keyword, if the property is a constant.
   let letKeyword: TokenSyntax?
   let initialValue: ExprSyntax?
-  /// Whether its type is spelled as an optional.
+  /// Whether its type is written as an optional.
   let isOptional: Bool
-  /// The attribute that names its field.
+  /// The attribute that sets its field name.
   let fieldAttribute: AttributeSyntax?
 
   /// Whether it has a value before an initializer sets one.
   var hasDefault: Bool { initialValue != nil || (isOptional && letKeyword == nil) }
 
-  /// The stored properties that a declaration makes: none where they are computed, static or lazy.
+  /// Returns the stored properties of a declaration. Computed, static and lazy ones are left out.
   static func all(of variable: VariableDeclSyntax) -> [StoredProperty] {
     guard !variable.isStatic, !variable.isLazy else { return [] }
     let isLet = variable.bindingSpecifier.tokenKind == .keyword(.let)
-    // In `let a, b: String` the type follows the last of those that have it.
+    // In `let a, b: String`, the type is written only after the last name.
     var type: TypeSyntax?
     return variable.bindings.reversed().compactMap { binding in
       type = binding.typeAnnotation?.type ?? (binding.initializer == nil ? type : nil)
@@ -42,7 +42,7 @@ struct StoredProperty {
 }
 
 extension VariableDeclSyntax {
-  /// Whether it belongs to the type rather than to its values.
+  /// Whether it belongs to the type, not to its instances.
   var isStatic: Bool { has(.static) || has(.class) }
   var isLazy: Bool { has(.lazy) }
 
@@ -50,12 +50,12 @@ extension VariableDeclSyntax {
     modifiers.contains { $0.name.tokenKind == .keyword(keyword) }
   }
 
-  /// The names that it declares, stored or computed.
+  /// The names of the declared properties, stored or computed.
   var names: [String] { bindings.compactMap { $0.pattern.as(IdentifierPatternSyntax.self)?.identifier.plainName } }
 }
 
 extension PatternBindingSyntax {
-  /// Whether it is computed: observers alone leave it stored.
+  /// Whether it is computed. A property with only observers is stored.
   var isComputed: Bool {
     switch accessorBlock?.accessors {
     case nil: false
@@ -67,7 +67,7 @@ extension PatternBindingSyntax {
 }
 
 extension WithAttributesSyntax {
-  /// The first attribute of that name, with or without its module.
+  /// Returns the first attribute with a name, with or without its module.
   func attribute(named name: String) -> AttributeSyntax? {
     attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }.first { $0.attributeName.lastName == name }
   }
@@ -78,19 +78,19 @@ extension TypeSyntaxProtocol {
     `is`(OptionalTypeSyntax.self) || `is`(ImplicitlyUnwrappedOptionalTypeSyntax.self) || lastName == "Optional"
   }
 
-  /// The type's name without what it lies in.
+  /// The type's name without the types and modules that contain it.
   var lastName: String {
     self.as(MemberTypeSyntax.self)?.name.text ?? self.as(IdentifierTypeSyntax.self)?.name.text ?? trimmedDescription
   }
 }
 
 extension TokenSyntax {
-  /// The text without backticks.
+  /// The name without backticks.
   var plainName: String { identifier?.name ?? text }
 }
 
 extension ExprSyntaxProtocol {
-  /// The text of a plain string literal as it is spelled; names on the server have nothing to be escaped.
+  /// The text of a plain string literal as written. Names on the server need no escapes.
   var literalText: String? {
     guard let literal = self.as(StringLiteralExprSyntax.self), literal.segments.count == 1 else { return nil }
     return literal.segments.first?.as(StringSegmentSyntax.self)?.content.text

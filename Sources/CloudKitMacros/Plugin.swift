@@ -2,10 +2,10 @@ internal import CloudKitMacroExpansion
 internal import SwiftCompilerPlugin
 internal import SwiftSyntaxMacros
 
-/// What the compiler starts to expand the macros of `CloudKitModelMacros`.
+/// The compiler plugin that expands the macros of `CloudKitModelMacros`.
 ///
-/// There is nothing else here: as soon as a test depends on such a target, SwiftPM compiles all tests, and all that they
-/// depend on, a second time.
+/// It contains nothing else: if a test depends on a plugin target, SwiftPM compiles all tests and their dependencies
+/// twice.
 @main
 struct Plugin: CompilerPlugin {
   let providingMacros: [any Macro.Type] = [CKModelMacro.self, CKFieldMacro.self]

@@ -1,6 +1,7 @@
 @_exported public import CloudKitModels
 
-/// Makes a struct or a final class a model of records: `CKRecordModel` and `Codable`, with a typed list of its fields.
+/// Makes a struct or a final class a record model: adds `CKRecordModel` and `Codable` conformance and a typed list of
+/// its fields.
 ///
 /// ```swift
 /// @CKModel
@@ -12,19 +13,21 @@
 /// }
 /// ```
 ///
-/// - The record type is the type's name, spelled out in the expansion; give another by `recordType:`, or declare
-///   `static let recordType`. Name it before you rename a type whose records are on the server.
-/// - The identity is a stored `recordName`, else a stored `id` of type `String`, `UUID` or integer, else a computed one of
-///   these. A stored identity is the record's name and no field. `id` also makes the type `Identifiable`.
-/// - Every other stored property is a field, except for `lazy` ones, with its own name or that of `@CKField`. A property
-///   with a default value keeps it where the record has no such field, so that a new one can be added to a model
-///   whose records are older. Nothing is what nil and an empty list are written as: that is what they read as.
-/// - `Fields` has one case for each field; its raw value is the field's name on the server.
-/// - A type with `CodingKeys` of its own keeps them: they choose and name the fields, which is the way to leave a
-///   property out. `init(from:)` and `encode(to:)` of the type's own are kept, too, and a type that declares just one of
-///   `Encodable` and `Decodable` is made nothing more.
+/// - The record type is the type's name, written as a literal in the expansion. To use another, pass `recordType:` or
+///   declare `static let recordType`. Set it before you rename a type whose records are on the server.
+/// - The identity is a stored `recordName`; otherwise a stored `id` of type `String`, `UUID` or integer; otherwise a
+///   computed property of one of these names. A stored identity is the record name, not a field. With `id`, the type
+///   also conforms to `Identifiable`.
+/// - Every other stored property is a field, except `lazy` ones. The field has the property's name or the one set with
+///   `@CKField`. A property with a default value keeps it if the record lacks the field, so that properties can be
+///   added to a model that has older records. Nil and empty lists are stored as a missing value, so optional properties
+///   and lists read a missing value as nil or empty instead of their default.
+/// - `Fields` has one case for each field. Its raw value is the field's name on the server.
+/// - A type with its own `CodingKeys` keeps them. They select and name the fields, so a property without a case is not
+///   stored. The type's own `init(from:)` and `encode(to:)` are kept too. A type that declares only one of `Encodable`
+///   and `Decodable` gets no conformance to the other.
 ///
-/// What is made is as accessible as the type.
+/// The generated members have the access level of the type.
 ///
 /// - Parameter recordType: The record type, as a literal.
 @attached(
@@ -43,8 +46,8 @@
 @attached(member, names: named(init()), named(init(from:)))
 public macro CKModel(recordType: String? = nil) = #externalMacro(module: "CloudKitMacros", type: "CKModelMacro")
 
-/// Names the field of a property of a `@CKModel` type, where it is not called like the property.
+/// Sets the field name of a property in a `@CKModel` type, if it differs from the property's name.
 ///
-/// - Parameter name: The field's name on the server, as a literal: a letter first, then letters, digits and underscores.
+/// - Parameter name: The field's name on the server, as a literal: a letter, then letters, digits and underscores.
 @attached(peer)
 public macro CKField(_ name: String) = #externalMacro(module: "CloudKitMacros", type: "CKFieldMacro")

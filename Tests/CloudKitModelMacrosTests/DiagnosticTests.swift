@@ -1,6 +1,8 @@
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
+private let nameForm = "it must start with a letter (A–Z), followed by letters, digits and underscores."
+
 @Suite(.serialized) struct DiagnosticTests {
   @Test(arguments: ["enum", "actor", "protocol"])
   func `only structs and classes are models`(kind: String) {
@@ -10,7 +12,7 @@ import Testing
         \(kind) Note {
         }
         """,
-      DiagnosticSpec(message: "@CKModel is for structs and final classes.", line: 1, column: 1)
+      DiagnosticSpec(message: "@CKModel can only be applied to structs and final classes.", line: 1, column: 1)
     )
   }
 
@@ -23,7 +25,7 @@ import Testing
         }
         """,
       DiagnosticSpec(
-        message: "A class with @CKModel has to be final.",
+        message: "A class marked @CKModel must be final.",
         line: 2,
         column: 8,
         fixIts: [FixItSpec(message: "Make it final")]
@@ -48,7 +50,7 @@ import Testing
         }
         """,
       DiagnosticSpec(
-        message: "A nested type with @CKModel cannot be private. Make it fileprivate.",
+        message: "A nested type marked @CKModel cannot be private. Make it fileprivate.",
         line: 2,
         column: 12
       )
@@ -56,7 +58,8 @@ import Testing
   }
 
   @Test func `an identity and a field are needed`() {
-    let missing = "A model has an identity: a property `id` of type String, UUID or integer, or a String `recordName`."
+    let missing =
+      "A model needs an identity: a property `id` of type String, UUID or integer, or a String `recordName`."
     expectRefusal(
       of: """
         @CKModel struct Note {
@@ -81,7 +84,7 @@ import Testing
         }
         """,
       DiagnosticSpec(
-        message: "A model has at least one stored property besides its identity.",
+        message: "A model needs at least one stored property besides its identity.",
         line: 1,
         column: 1
       )
@@ -96,7 +99,7 @@ import Testing
           var title: String
         }
         """,
-      DiagnosticSpec(message: "The identity 'id' is the record's name and no field.", line: 2, column: 3)
+      DiagnosticSpec(message: "The identity 'id' is the record name and cannot be a field.", line: 2, column: 3)
     )
   }
 
@@ -109,7 +112,7 @@ import Testing
         }
         """,
       DiagnosticSpec(
-        message: "'id' is a constant with a value, which no record can set. A constant of the type is static.",
+        message: "'id' is a constant with a value, which cannot be read from a record. Make it a variable or static.",
         line: 2,
         column: 7,
         fixIts: [FixItSpec(message: "Make it a variable")]
@@ -134,23 +137,23 @@ import Testing
         }
         """,
       DiagnosticSpec(
-        message: "There is a field 'title' already.",
+        message: "The name 'title' is already used.",
         line: 4,
         column: 12,
-        notes: [NoteSpec(message: "It is taken here.", line: 3, column: 7)]
+        notes: [NoteSpec(message: "The name is already used here.", line: 3, column: 7)]
       ),
       DiagnosticSpec(
-        message: "There is a field 'id' already.",
+        message: "The name 'id' is already used.",
         line: 5,
         column: 12,
-        notes: [NoteSpec(message: "It is taken here.", line: 2, column: 7)]
+        notes: [NoteSpec(message: "The name is already used here.", line: 2, column: 7)]
       )
     )
   }
 
   @Test func `names of the system are not for fields`() {
     func system(_ name: String, line: Int, column: Int) -> DiagnosticSpec {
-      let text = "'\(name)' is a name that queries take for the system's own. Name the field by @CKField."
+      let text = "Queries use '\(name)' for a system field. Set another field name with @CKField."
       return DiagnosticSpec(message: text, line: line, column: column)
     }
     expectRefusal(
@@ -176,8 +179,7 @@ import Testing
         }
         """,
       DiagnosticSpec(
-        message:
-          "'\(name)' is no field name: that is a letter of A to Z first, then letters, digits and underscores.",
+        message: "'\(name)' is not a valid field name: \(nameForm)",
         line: 3,
         column: 12
       )
@@ -193,7 +195,7 @@ import Testing
         }
         """,
       DiagnosticSpec(
-        message: "'größe' is no field name: that is a letter of A to Z first, then letters, digits and underscores.",
+        message: "'größe' is not a valid field name: \(nameForm)",
         line: 3,
         column: 7
       )
@@ -208,7 +210,7 @@ import Testing
           @CKField(name) var title: String
         }
         """,
-      DiagnosticSpec(message: "A field's name has to be a plain string literal.", line: 3, column: 12)
+      DiagnosticSpec(message: "A field name must be a plain string literal.", line: 3, column: 12)
     )
     expectRefusal(
       of: """
@@ -218,7 +220,7 @@ import Testing
         }
         """,
       DiagnosticSpec(
-        message: "The record type has to be a plain string literal. To compute it, declare `recordType`.",
+        message: "The record type must be a plain string literal. To compute it, declare `recordType`.",
         line: 1,
         column: 22
       )
@@ -226,8 +228,7 @@ import Testing
   }
 
   @Test func `a record type has the form of one and is given once`() {
-    let form =
-      "that is a letter of A to Z first, then letters, digits and underscores. Name it by @CKModel(recordType:)."
+    let form = "\(nameForm) Set it with @CKModel(recordType:)."
     expectRefusal(
       of: """
         @CKModel struct Größe {
@@ -235,7 +236,7 @@ import Testing
           var title: String
         }
         """,
-      DiagnosticSpec(message: "'Größe' is no record type: \(form)", line: 1, column: 17)
+      DiagnosticSpec(message: "'Größe' is not a valid record type: \(form)", line: 1, column: 17)
     )
     expectRefusal(
       of: """
@@ -244,7 +245,7 @@ import Testing
           var title: String
         }
         """,
-      DiagnosticSpec(message: "'' is no record type: \(form)", line: 1, column: 22)
+      DiagnosticSpec(message: "'' is not a valid record type: \(form)", line: 1, column: 22)
     )
     expectRefusal(
       of: """
@@ -255,16 +256,16 @@ import Testing
         }
         """,
       DiagnosticSpec(
-        message: "The record type is given twice.",
+        message: "The record type is declared twice.",
         line: 1,
         column: 22,
-        notes: [NoteSpec(message: "It is declared here.", line: 2, column: 3)]
+        notes: [NoteSpec(message: "The type declares it here.", line: 2, column: 3)]
       )
     )
   }
 
   @Test func `tuples and conditional properties have no field`() {
-    let text = "A stored property of a model is one name by itself, outside of #if: a record always has its field."
+    let text = "A stored property of a model must have a single name and cannot be inside #if."
     expectRefusal(
       of: """
         @CKModel struct Note {
@@ -295,18 +296,18 @@ import Testing
         }
         """,
       DiagnosticSpec(
-        message: "'1' is no field name: that is a letter of A to Z first, then letters, digits and underscores.",
+        message: "'1' is not a valid field name: \(nameForm)",
         line: 6,
         column: 17
       ),
       DiagnosticSpec(message: "There is no stored property 'gone' for this coding key.", line: 6, column: 22),
-      DiagnosticSpec(message: "'id' is the identity, so CodingKeys has to have a case for it.", line: 2, column: 7),
+      DiagnosticSpec(message: "'id' is the identity, so CodingKeys must have a case for it.", line: 2, column: 7),
       DiagnosticSpec(
-        message: "'title' has no default value, so CodingKeys has to have a case for it.",
+        message: "'title' has no default value, so CodingKeys must have a case for it.",
         line: 3,
         column: 7
       ),
-      DiagnosticSpec(message: "The type has CodingKeys of its own: they name its fields.", line: 4, column: 3)
+      DiagnosticSpec(message: "@CKField has no effect in a type with its own CodingKeys.", line: 4, column: 3)
     )
   }
 
@@ -322,17 +323,17 @@ import Testing
         }
         """,
       DiagnosticSpec(
-        message: "@CKModel makes 'Fields': the type cannot have one of its own.",
+        message: "@CKModel generates 'Fields', so the type cannot declare it.",
         line: 5,
         column: 3
       ),
       DiagnosticSpec(
-        message: "@CKModel makes 'recordNameKey': the type cannot have one of its own.",
+        message: "@CKModel generates 'recordNameKey', so the type cannot declare it.",
         line: 2,
         column: 3
       ),
       DiagnosticSpec(
-        message: "@CKModel reads CodingKeys where they are an enum in the type itself.",
+        message: "CodingKeys must be an enum declared in the type marked @CKModel.",
         line: 6,
         column: 3
       )
@@ -349,8 +350,8 @@ import Testing
           @CKField("f") func f() {}
         }
         """,
-      DiagnosticSpec(message: "@CKField names the field of a stored property.", line: 4, column: 3),
-      DiagnosticSpec(message: "@CKField names the field of a stored property.", line: 5, column: 3)
+      DiagnosticSpec(message: "@CKField can only be applied to a stored property.", line: 4, column: 3),
+      DiagnosticSpec(message: "@CKField can only be applied to a stored property.", line: 5, column: 3)
     )
     expectRefusal(
       of: """
@@ -358,7 +359,7 @@ import Testing
           @CKField("t") var text: String
         }
         """,
-      DiagnosticSpec(message: "@CKField means something in a type with @CKModel only.", line: 2, column: 3)
+      DiagnosticSpec(message: "@CKField can only be used inside a type marked @CKModel.", line: 2, column: 3)
     )
   }
 }
