@@ -1,4 +1,4 @@
-/// Reads the properties of a model one after the other: for an `init(from:)` that has to tell a missing field from others.
+/// Reads the properties of a model one by one, for an `init(from:)` that distinguishes missing fields from others.
 ///
 /// ```swift
 /// init(from decoder: any Decoder) throws {
@@ -10,30 +10,32 @@
 public struct CKFieldReader<Key: CodingKey> {
   private let container: KeyedDecodingContainer<Key>
 
-  /// Reads what a decoder has under these keys.
+  /// Creates a reader for the keyed values of a decoder.
   public init(_ decoder: any Decoder, keyedBy: Key.Type) throws {
     container = try decoder.container(keyedBy: Key.self)
   }
 
-  // An optional property is to get the other method, which would be no better a fit.
+  // Disfavored, so that an optional property uses the overload that returns an optional. Both would fit equally well.
 
-  /// The value of a field; throws `DecodingError` where there is none.
+  /// Returns the value of a field; throws `DecodingError` if it is missing.
   @_disfavoredOverload
   public func value<Value: Decodable>(_ key: Key) throws -> Value { try container.decode(Value.self, forKey: key) }
 
-  /// The value of a field, or nil where there is none.
+  /// Returns the value of a field; nil if it is missing.
   public func value<Value: Decodable>(_ key: Key) throws -> Value? {
     try container.decodeIfPresent(Value.self, forKey: key)
   }
 
-  /// The value of a field, or the given one where there is none. A list that is missing is an empty one.
+  /// Returns the value of a field, or the default if it is missing. A missing list is read as empty, not as the
+  /// default.
   @_disfavoredOverload
   public func value<Value: Decodable>(_ key: Key, default value: @autoclosure () -> Value) throws -> Value {
     guard container.contains(key) || Value.self is any FieldList.Type else { return value() }
     return try container.decode(Value.self, forKey: key)
   }
 
-  /// The value of a field, or nil where there is none: that is how nil is written, whatever the default.
+  /// Returns the value of a field; nil if it is missing. The default is never used, because nil is stored as a missing
+  /// field.
   public func value<Value: Decodable>(_ key: Key, default value: @autoclosure () -> Value?) throws -> Value? {
     try container.decodeIfPresent(Value.self, forKey: key)
   }

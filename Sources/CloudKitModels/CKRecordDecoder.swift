@@ -1,30 +1,32 @@
 public import CloudKit
 
-/// Turns records into models.
+/// Decodes models from records.
 ///
 /// ```swift
 /// let record = try await database.record(for: recordID)
 /// let note = try CKRecordDecoder().decode(Note.self, from: record)
 /// ```
 ///
-/// It reads what `CKRecordEncoder` writes; see there for the types. Fields that the model does not know are skipped.
-/// A field that is missing or does not fit throws `DecodingError` with the field in its coding path.
-/// A value of this type can be used by any number of tasks at once.
+/// It reads what `CKRecordEncoder` writes; see there for the supported types. Fields that the model does not declare
+/// are ignored. A field that is missing or does not match throws `DecodingError` with the field in its coding path. A
+/// decoder can be used by several tasks at the same time.
 public struct CKRecordDecoder: Sendable {
-  /// Makes a decoder.
+  /// Creates a decoder.
   public init() {}
 
-  /// The model that a record holds.
+  /// Returns the model stored in a record.
   ///
-  /// - Throws: `DecodingError`, also where the model that was read names another record: saving it would make a duplicate.
+  /// - Throws: `DecodingError`, also if the decoded model has another record name, because saving it would create a
+  ///   duplicate.
   public func decode<Model: CKRecordModel & Decodable>(_ type: Model.Type, from record: CKRecord) throws -> Model {
     guard record.recordType == Model.recordType else {
-      let reason = "The record is a \(record.recordType), the model a \(Model.recordType)."
+      let reason = "The record has type \(record.recordType), but the model has type \(Model.recordType)."
       throw DecodingError.typeMismatch(type, .init(codingPath: [], debugDescription: reason))
     }
     let model = try Model(from: ModelDecoder(record: record, recordNameKey: Model.recordNameKey))
     guard model.recordName == record.recordID.recordName else {
-      let reason = "The model does not keep the record's name. An identity of type String keeps any name."
+      let reason =
+        "The model does not preserve the record name. A String identity preserves any name."
       let path = [FieldKey(Model.recordNameKey)]
       throw DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: reason))
     }

@@ -1,43 +1,43 @@
 public import CloudKit
 internal import Foundation
 
-/// Turns models into records.
+/// Encodes models as records.
 ///
 /// ```swift
 /// let encoder = CKRecordEncoder(zoneID: notesZone.zoneID)
 /// try await database.save(encoder.encode(note))
 ///
-/// // Later: what differs is set, what is nil is cleared, and fields of other apps and versions stay as they are.
+/// // Later: changed values are set, nil clears a field, and fields of other apps and versions are kept.
 /// let record = try await database.record(for: recordID)
 /// try encoder.encode(editedNote, onto: record)
 /// try await database.save(record)
 /// ```
 ///
-/// | A property of type | is in the record |
+/// | Property type | Record field |
 /// |---|---|
-/// | `String`, `Date`, `Data` | the same; dates lose what lies below a millisecond |
+/// | `String`, `Date`, `Data` | the same; dates are truncated to milliseconds |
 /// | `Bool`, every integer | INT64; `Bool` is 0 or 1 |
 /// | `Double`, `Float` | DOUBLE |
-/// | `URL`, `UUID` | STRING; a file URL is refused |
+/// | `URL`, `UUID` | STRING; file URLs are refused |
 /// | `CKRecord.Reference` | REFERENCE |
-/// | an enum with a raw value, a wrapper that codes as one value | that value |
-/// | an array or set of these | a list; an empty one is no value and reads as empty, or as nil if optional |
+/// | an enum with a raw value, a wrapper that encodes a single value | that value |
+/// | an array or set of these | a list; an empty one has no value and is read as empty, or as nil if optional |
 /// | any other `Codable` | BYTES with JSON, keys sorted |
 /// | nil | no value |
 ///
-/// What a record cannot hold throws `EncodingError` with the field in its coding path, and leaves the record untouched.
-/// A value of this type can be used by any number of tasks at once.
+/// A value that a record cannot store throws `EncodingError` with the field in its coding path, and the record is not
+/// changed. An encoder can be used by several tasks at the same time.
 public struct CKRecordEncoder: Sendable {
-  /// The zone that new records lie in.
+  /// The zone of new records.
   public var zoneID: CKRecordZone.ID
 
-  /// Makes an encoder for records of one zone.
+  /// Creates an encoder for records of one zone.
   public init(zoneID: CKRecordZone.ID = .default) { self.zoneID = zoneID }
 
-  /// A new record with the model's fields.
+  /// Returns a new record with the model's fields.
   ///
-  /// Fields whose property is nil count as cleared, so that they are also cleared on the server if the record turns out
-  /// to be there and is overwritten.
+  /// Fields whose property is nil count as cleared, so that they are also cleared on the server if the record already
+  /// exists and is overwritten.
   public func encode<Model: CKRecordModel & Encodable>(_ model: Model) throws -> CKRecord {
     let record = CKRecord(
       recordType: Model.recordType,
@@ -49,19 +49,19 @@ public struct CKRecordEncoder: Sendable {
     return record
   }
 
-  /// Brings a record up to date with the model: sets what differs, clears what is nil, leaves other fields alone.
+  /// Updates a record with the model: sets fields that differ, clears fields that are nil, and keeps all other fields.
   ///
-  /// The record keeps its zone, whatever the encoder's is.
+  /// The record keeps its zone, whatever the encoder's zone is.
   ///
-  /// - Throws: `EncodingError`, also where the record is not the model's by its type and name.
+  /// - Throws: `EncodingError`, also if the record's type or name differs from the model's.
   public func encode<Model: CKRecordModel & Encodable>(_ model: Model, onto record: CKRecord) throws {
     guard record.recordType == Model.recordType else {
-      throw Self.refusal(of: model, "The record is a \(record.recordType), the model a \(Model.recordType).")
+      throw Self.refusal(of: model, "The record has type \(record.recordType), the model \(Model.recordType).")
     }
     guard record.recordID.recordName == model.recordName else {
-      throw Self.refusal(of: model, "The record is another one than the model names.")
+      throw Self.refusal(of: model, "The record and the model have different record names.")
     }
-    // Both sides of the comparison are read from a record, so both have lost what a record does not keep.
+    // Compare two records, so that both sides have the precision that records keep.
     let current = try encode(model)
     try RecordSize(of: record).replacing(with: current).check(model)
     record.adopt(current)
@@ -73,7 +73,7 @@ public struct CKRecordEncoder: Sendable {
 }
 
 extension CKRecord {
-  /// Takes over every field that a record made of a model sets or clears, where it differs.
+  /// Copies every field that a model's record sets or clears, if it differs.
   func adopt(_ fresh: CKRecord) {
     for key in fresh.changedKeys() where !FieldContent.isSame(fresh[key], self[key]) { self[key] = fresh[key] }
   }

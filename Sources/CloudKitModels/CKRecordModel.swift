@@ -1,10 +1,10 @@
 public import CloudKit
 public import CloudSync
 
-/// A Swift type whose values are records: `CKRecordEncoder` and `CKRecordDecoder` turn one into the other.
+/// A Swift type whose values are stored as records, converted by `CKRecordEncoder` and `CKRecordDecoder`.
 ///
-/// The identity is the model's own, so that a save that is tried again writes the same record. A model that is
-/// `Identifiable` by a `String`, `UUID` or integer has nothing to add:
+/// The model itself has the identity, so that a repeated save writes the same record. A model that is `Identifiable` by
+/// a `String`, `UUID` or integer needs nothing else:
 ///
 /// ```swift
 /// struct Note: Codable, Identifiable, CKRecordModel {
@@ -16,42 +16,42 @@ public import CloudSync
 /// }
 /// ```
 ///
-/// Others declare `recordName`. `@CKModel` of the product `CloudKitModelMacros` writes all of this and a list of the fields.
-/// The identity is never a field of the record: reading takes it from the record's name.
+/// Other types declare `recordName`. The macro `@CKModel` of the product `CloudKitModelMacros` generates all of this
+/// and a list of the fields. The identity is never a field of the record: it is decoded from the record name.
 public protocol CKRecordModel {
-  /// The record type; unless declared, the name of the Swift type without those around it.
+  /// The record type. The default is the unqualified name of the Swift type.
   ///
   /// Declare it before you rename a type whose records are on the server, and for generic types.
   static var recordType: CKRecord.RecordType { get }
 
-  /// The coding key that holds the identity: `id` for `Identifiable` models, otherwise `recordName`.
+  /// The coding key of the identity: `id` for `Identifiable` models, otherwise `recordName`.
   ///
-  /// Declare it where your `CodingKeys` call the identity something else.
+  /// Declare it if your `CodingKeys` use another name for the identity.
   static var recordNameKey: String { get }
 
-  /// How fields come out that two devices changed at the same time, by their names; unless declared, one of the two values
-  /// wins as a whole.
+  /// The merge rules, by field name, for fields that two devices changed at the same time. By default, one of the two
+  /// values wins as a whole.
   ///
   /// ```swift
   /// static let mergeRules: [String: MergeRule] = ["likes": .counter, "tags": .elements]
   /// ```
   static var mergeRules: [String: MergeRule] { get }
 
-  /// The record's name, unique within its zone and the same for as long as the model lives.
+  /// The record name, unique within its zone and constant for the lifetime of the model.
   var recordName: String { get }
 }
 
 extension CKRecordModel {
   /// The name of the Swift type.
   public static var recordType: CKRecord.RecordType { String(describing: Self.self) }
-  /// The key of a property called `recordName`.
+  /// The key of a property named `recordName`.
   public static var recordNameKey: String { "recordName" }
-  /// None: every field is merged as a value.
+  /// No rules: every field is merged as a whole value.
   public static var mergeRules: [String: MergeRule] { [:] }
 }
 
 extension CKRecordModel where Self: Identifiable {
-  /// The key of the property that `Identifiable` asks for.
+  /// The key of the property that `Identifiable` requires.
   public static var recordNameKey: String { "id" }
 }
 
@@ -61,11 +61,11 @@ extension CKRecordModel where Self: Identifiable, ID == String {
 }
 
 extension CKRecordModel where Self: Identifiable, ID == UUID {
-  /// The model's `id` in the usual spelling, in capitals.
+  /// The model's `id` in its standard form, in upper case.
   public var recordName: String { id.uuidString }
 }
 
 extension CKRecordModel where Self: Identifiable, ID: FixedWidthInteger {
-  /// The model's `id` in decimal digits.
+  /// The model's `id` in decimal.
   public var recordName: String { String(id) }
 }

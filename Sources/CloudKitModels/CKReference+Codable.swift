@@ -1,14 +1,15 @@
 public import CloudKit
 
-/// A property of type `CKRecord.Reference`, or a list of them, is a native reference in the record.
+/// Properties of type `CKRecord.Reference`, or lists of them, are stored as native references.
 ///
-/// Only a reference within a nested value, which is kept as JSON, is spelled out; the server does not follow that one.
+/// This encoding is used only for references inside nested values, which are stored as JSON. The server does not follow
+/// those.
 extension CKReference: Codable {
   private enum CodingKeys: String, CodingKey {
     case recordName, zoneName, ownerName, deletesWithTarget
   }
 
-  /// Writes the target and the action.
+  /// Encodes the target and the action.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(recordID.recordName, forKey: .recordName)
@@ -17,7 +18,7 @@ extension CKReference: Codable {
     try container.encode(action == .deleteSelf, forKey: .deletesWithTarget)
   }
 
-  /// Reads the target and the action.
+  /// Decodes the target and the action.
   public convenience init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let zoneID = CKRecordZoneID(

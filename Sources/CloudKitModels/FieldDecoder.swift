@@ -1,14 +1,14 @@
 internal import CloudKit
 internal import Foundation
 
-/// Reads one field: a plain value, a native list, or JSON for a type that asks for more than a plain value.
+/// Decodes one field: a scalar, a native list, or JSON for a type that needs more than a scalar.
 final class FieldDecoder: Decoder, SingleValueDecodingContainer {
   let field: (any CKRecordValue)?
   let codingPath: [any CodingKey]
   let userInfo: [CodingUserInfoKey: Any] = [:]
-  /// Whether this is no field but the record's name, which may spell a number.
+  /// Whether this is the record name instead of a field. It may contain an integer.
   private let isRecordName: Bool
-  /// Whether the type that is being read looks for an inside in what is bytes.
+  /// Whether the decoded type requested a container, although the field contains bytes, which are then JSON.
   private var asksForJSON = false
 
   init(field: (any CKRecordValue)?, codingPath: [any CodingKey], isRecordName: Bool = false) {
@@ -22,7 +22,7 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
       guard let value = try read(scalar) as? Value else { throw mismatch(type) }
       return value
     }
-    // No list is how an empty one is written.
+    // An empty list is stored as a missing value.
     let value = field ?? (type is any FieldList.Type ? NSArray() : nil)
     let decoder = FieldDecoder(field: value, codingPath: codingPath, isRecordName: isRecordName)
     let outcome = Result { try Value(from: decoder) }
@@ -33,7 +33,9 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
   private func read<Scalar: FieldScalar>(_ type: Scalar.Type) throws -> Scalar? {
     guard let field else { throw absent(type) }
     if isRecordName, let name = field as? String, let integer = type as? any FixedWidthInteger.Type {
-      guard let number = integer.init(name) as? Scalar else { throw corrupted("The record's name is no \(type).") }
+      guard let number = integer.init(name) as? Scalar else {
+        throw corrupted("The record name is not a valid \(type).")
+      }
       return number
     }
     do throws(Unfit) {
@@ -62,7 +64,7 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
   }
 
   private func mismatch(_ type: Any.Type) -> DecodingError {
-    let reason = "The model has a \(type) here, the record \(field.map { Self.kind(of: $0) } ?? "nothing")."
+    let reason = "The model has a \(type) here, but the record has \(field.map { Self.kind(of: $0) } ?? "no value")."
     return .typeMismatch(type, .init(codingPath: codingPath, debugDescription: reason))
   }
 
@@ -72,20 +74,20 @@ final class FieldDecoder: Decoder, SingleValueDecodingContainer {
 
   private static func kind(of field: any CKRecordValue) -> String {
     switch field {
-    case is NSString: "a text"
+    case is NSString: "a string"
     case is NSNumber: "a number"
     case is NSDate: "a date"
     case is NSData: "bytes"
     case is NSArray: "a list"
     case is CKReference: "a reference"
     case is CKAsset: "an asset"
-    case is CLLocation: "a place"
-    default: "a value of a type that this version does not know"
+    case is CLLocation: "a location"
+    default: "a value of an unknown type"
     }
   }
 }
 
-/// The elements of a native list, one after the other.
+/// The elements of a native list, in order.
 private struct ListDecoder: UnkeyedDecodingContainer {
   let elements: [any CKRecordValue]
   let codingPath: [any CodingKey]
@@ -116,7 +118,7 @@ private struct ListDecoder: UnkeyedDecodingContainer {
   func superDecoder() throws -> any Decoder { throw nesting }
 
   private var nesting: DecodingError {
-    let reason = "A list in a record holds plain values: give what is nested here a Codable type."
+    let reason = "A list in a record can contain only scalars. Use a Codable type for nested values."
     return .typeMismatch([String: Any].self, .init(codingPath: path, debugDescription: reason))
   }
 }

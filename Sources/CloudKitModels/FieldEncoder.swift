@@ -1,13 +1,13 @@
 internal import CloudKit
 internal import Foundation
 
-/// What one value of a model becomes in a record.
+/// The encoded form of a model's value.
 enum FieldContent {
   /// The value is nil.
   case none
   case scalar(any CKRecordValue)
   case list([any CKRecordValue])
-  /// The value has an inside of its own.
+  /// The value needs a container, so it is encoded as JSON.
   case nested
 
   init(_ value: some Encodable, at path: [any CodingKey]) throws {
@@ -21,7 +21,7 @@ enum FieldContent {
     case let value as any FieldList:
       self = try FieldContent(list: value, at: path)
     default:
-      // Raw-value enums and wrappers say only here that they are one plain value.
+      // Raw-value enums and wrappers show only while encoding that they are a single scalar.
       let encoder = FieldEncoder(codingPath: path)
       let outcome = Result { try value.encode(to: encoder) }
       if case .nested = encoder.content { self = .nested } else { self = try outcome.map { encoder.content }.get() }
@@ -38,13 +38,13 @@ enum FieldContent {
       }
       let content = try (element as? any Encodable).map { try FieldContent($0, at: path) } ?? .none
       switch content {
-      case .none: throw refuse("A list in a record cannot hold nil.")
+      case .none: throw refuse("A list in a record cannot contain nil.")
       case .scalar(let value): scalars.append(value)
       case .list, .nested: nestedCount += 1
       }
-      // A field has one type for good: a list must not be native today and JSON tomorrow.
+      // The type of a field never changes, so a list must not be native for some values and JSON for others.
       let isOfOneKind = scalars.isEmpty || (nestedCount == 0 && type(of: scalars[0]) == type(of: scalars[index]))
-      guard isOfOneKind else { throw refuse("A list in a record holds values of one type.") }
+      guard isOfOneKind else { throw refuse("All values in a list must have the same type.") }
     }
     if nestedCount > 0 {
       self = .nested
@@ -53,9 +53,9 @@ enum FieldContent {
     }
   }
 
-  /// The field's value; nil where the field is to be cleared.
+  /// Returns the field's value; nil if the field is to be cleared.
   ///
-  /// An empty list is no value: the server refuses one for a field whose type it has not learnt yet.
+  /// An empty list has no value, because the server refuses one for a field whose type it does not know yet.
   static func recordValue(of value: some Encodable, at path: [any CodingKey]) throws -> (any CKRecordValue)? {
     switch try FieldContent(value, at: path) {
     case .none: nil
@@ -65,19 +65,19 @@ enum FieldContent {
     }
   }
 
-  /// Whether a field that a model made holds what another field does.
+  /// Whether a field encoded from a model has the same contents as another field.
   static func isSame(_ made: (any CKRecordValue)?, _ other: (any CKRecordValue)?) -> Bool {
     switch (made as? NSObject, other as? NSObject) {
     case (nil, nil): true
     case (let left?, let right?): left.isEqual(right)
-    // An empty list on the server is what the model wrote as no value.
+    // An empty list on the server equals a missing value from the model.
     case (nil, let right?): (right as? NSArray)?.count == 0
     case (_?, nil): false
     }
   }
 }
 
-/// Finds out what one value is: it takes a plain value, and notes when the value asks for more than that.
+/// Determines the form of one value: it accepts a scalar, and notes if the value requests a container.
 final class FieldEncoder: Encoder, SingleValueEncodingContainer {
   let codingPath: [any CodingKey]
   let userInfo: [CodingUserInfoKey: Any] = [:]
@@ -97,7 +97,7 @@ final class FieldEncoder: Encoder, SingleValueEncodingContainer {
 
   private func nested() -> RefusingEncoder {
     content = .nested
-    let context = EncodingError.Context(codingPath: codingPath, debugDescription: "A nested value is written as JSON.")
+    let context = EncodingError.Context(codingPath: codingPath, debugDescription: "A nested value is encoded as JSON.")
     return RefusingEncoder(codingPath: codingPath, error: .invalidValue(self, context))
   }
 }

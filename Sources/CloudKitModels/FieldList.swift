@@ -1,11 +1,11 @@
 internal import CloudKit
 internal import Foundation
 
-/// A collection that a field keeps as a native list, as far as its elements are scalars.
+/// A collection that is stored as a native list if its elements are scalars.
 protocol FieldList {
-  /// The elements as they come.
+  /// The elements in their current order.
   var elements: [Any] { get }
-  /// Whether their order means something. If not, they are written in one that every process chooses alike.
+  /// Whether the order is significant. If not, the elements are written in an order that is the same in every process.
   static var isOrdered: Bool { get }
 }
 
@@ -20,7 +20,7 @@ extension Set: FieldList {
 }
 
 extension [any CKRecordValue] {
-  /// The scalars of one type in ascending order, so that an equal set is an equal list and is not saved again.
+  /// Sorts scalars of one type in ascending order, so that equal sets are equal lists and are not saved again.
   func inStableOrder() -> Self {
     sorted { left, right in
       switch (left, right) {
@@ -35,7 +35,7 @@ extension [any CKRecordValue] {
   }
 }
 
-/// The place of an element in a list, for the coding path of an error.
+/// The index of a list element, for the coding path of an error.
 struct ListIndex: CodingKey {
   let intValue: Int?
   var stringValue: String { "Index \(intValue ?? 0)" }

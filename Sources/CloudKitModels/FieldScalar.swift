@@ -1,16 +1,17 @@
 internal import CloudKit
 internal import Foundation
 
-/// A type whose values are one native value of a field: how it is written, and beside it how it is read.
+/// A type that is stored as a single native field value, with its encoding and decoding.
 protocol FieldScalar {
-  /// The value that the field holds.
+  /// Returns the field value.
   func fieldValue() throws(Unfit) -> any CKRecordValue
 
-  /// The value in a field; nil where the field holds something of another kind.
+  /// Returns the value of a field; nil if the field has another type.
   static func read(_ field: any CKRecordValue) throws(Unfit) -> Self?
 }
 
-/// A value of the right kind that cannot be carried over. The reason names no value: those are private to the user.
+/// The error for a value of the right type that cannot be converted. The reason never contains the value, which may be
+/// private.
 struct Unfit: Error {
   let reason: String
 }
@@ -28,7 +29,7 @@ extension Bool: FieldScalar {
     switch number as? Int64 {
     case 0: return false
     case 1: return true
-    default: throw Unfit(reason: "The number is neither 0 nor 1, so it is no Bool.")
+    default: throw Unfit(reason: "The number is neither 0 nor 1, so it is not a Bool.")
     }
   }
 }
@@ -36,7 +37,7 @@ extension Bool: FieldScalar {
 extension FieldScalar where Self: FixedWidthInteger {
   func fieldValue() throws(Unfit) -> any CKRecordValue {
     guard let number = Int64(exactly: self) else {
-      throw Unfit(reason: "The number does not fit into 64 bits with a sign, which is what CloudKit keeps.")
+      throw Unfit(reason: "The number does not fit into a signed integer of 64 bits, as CloudKit requires.")
     }
     return number
   }
@@ -63,7 +64,7 @@ extension UInt64: FieldScalar {}
 
 extension Double: FieldScalar {
   func fieldValue() throws(Unfit) -> any CKRecordValue {
-    guard isFinite else { throw Unfit(reason: "CloudKit keeps finite numbers only.") }
+    guard isFinite else { throw Unfit(reason: "CloudKit supports only finite numbers.") }
     return self
   }
 
@@ -79,7 +80,7 @@ extension Float: FieldScalar {
 
   static func read(_ field: any CKRecordValue) throws(Unfit) -> Float? {
     guard let number = try Double.read(field) else { return nil }
-    // Fewer digits are what a Float is for; a number beyond its range is another number.
+    // Losing precision is expected of a Float, but infinity would be another number.
     guard Float(number).isFinite else { throw Unfit(reason: "The number does not fit into Float.") }
     return Float(number)
   }
@@ -102,14 +103,14 @@ extension Data: FieldScalar {
 extension URL: FieldScalar {
   func fieldValue() throws(Unfit) -> any CKRecordValue {
     guard !isFileURL else {
-      throw Unfit(reason: "A path means nothing on another machine: set the file as a CKAsset on the record instead.")
+      throw Unfit(reason: "File URLs are not valid on other machines. Set a CKAsset on the record instead.")
     }
     return absoluteString
   }
 
   static func read(_ field: any CKRecordValue) throws(Unfit) -> URL? {
     guard let text = field as? String else { return nil }
-    guard let url = URL(string: text) else { throw Unfit(reason: "The text is no URL.") }
+    guard let url = URL(string: text) else { throw Unfit(reason: "The string is not a URL.") }
     return url
   }
 }
@@ -119,7 +120,7 @@ extension UUID: FieldScalar {
 
   static func read(_ field: any CKRecordValue) throws(Unfit) -> UUID? {
     guard let text = field as? String else { return nil }
-    guard let uuid = UUID(uuidString: text) else { throw Unfit(reason: "The text is no UUID.") }
+    guard let uuid = UUID(uuidString: text) else { throw Unfit(reason: "The string is not a UUID.") }
     return uuid
   }
 }

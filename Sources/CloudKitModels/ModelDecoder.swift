@@ -1,6 +1,6 @@
 internal import CloudKit
 
-/// Hands a model the fields of a record, and the record's name for the key of its identity.
+/// Decodes a model from the fields of a record, with the record name for the identity's key.
 struct ModelDecoder: Decoder {
   let record: CKRecord
   let recordNameKey: String
@@ -58,13 +58,15 @@ struct ModelDecoder: Decoder {
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer { throw nesting(key) }
 
     func superDecoder() throws -> any Decoder {
-      throw ModelDecoder.refusal("A record has one level of fields: call super.init(from: decoder) with the decoder.")
+      throw ModelDecoder.refusal(
+        "Record fields cannot be nested. Call super.init(from: decoder) with the same decoder."
+      )
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder { throw nesting(key) }
 
     private func nesting(_ key: Key) -> DecodingError {
-      ModelDecoder.refusal("A record has one level of fields: give what is nested here a Codable type.", path: [key])
+      ModelDecoder.refusal("Record fields cannot be nested. Use a Codable type for the nested values.", path: [key])
     }
   }
 }

@@ -1,13 +1,13 @@
 internal import CloudKit
 
-/// Collects what a model writes: a value for each field, nil for those to be cleared.
+/// Collects the values that a model encodes: one for each field, nil for fields to clear.
 final class ModelEncoder: Encoder {
   let codingPath: [any CodingKey] = []
   let userInfo: [CodingUserInfoKey: Any] = [:]
   private(set) var fields: [String: (any CKRecordValue)?] = [:]
   private let recordName: String
   private let recordNameKey: String
-  /// The first shape that was asked for and that a record does not have, in case the model swallows the error.
+  /// The first container requested that records do not support, in case the model ignores the error.
   private var refusal: EncodingError?
 
   private init<Model: CKRecordModel>(_ model: Model) {
@@ -15,7 +15,7 @@ final class ModelEncoder: Encoder {
     recordNameKey = Model.recordNameKey
   }
 
-  /// The fields of a model.
+  /// Returns the fields of a model.
   static func fields<Model: CKRecordModel & Encodable>(of model: Model) throws -> [String: (any CKRecordValue)?] {
     let encoder = ModelEncoder(model)
     try model.encode(to: encoder)
@@ -48,11 +48,12 @@ final class ModelEncoder: Encoder {
     fields.updateValue(field, forKey: key.stringValue)
   }
 
-  /// Reading gives the record's name for this key, so nothing else may stand here.
+  /// Checks the value encoded for the identity. Decoding uses the record name for this key, so no other value is
+  /// allowed.
   private func checkName(_ field: (any CKRecordValue)?, key: any CodingKey) throws {
     let name = (field as? Int64).map { String($0) } ?? field as? String
     guard name == recordName else {
-      let reason = "The identity under this key is not the model's recordName. Declare recordNameKey if it is a field."
+      let reason = "The identity for this key differs from the recordName. Declare recordNameKey if it is a field."
       throw EncodingError.invalidValue(recordName, .init(codingPath: [key], debugDescription: reason))
     }
   }
@@ -64,8 +65,8 @@ final class ModelEncoder: Encoder {
     func encodeNil(forKey key: Key) throws { try encoder.write(String?.none, forKey: key) }
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { try encoder.write(value, forKey: key) }
 
-    // The standard library's own would leave a nil out, and the server would keep the old value. It has one for each of
-    // these types, which would be preferred to the generic method.
+    // The standard library's default would skip nil, and the server would keep the old value. It has an overload for
+    // each of these types, which would take precedence over the generic method.
     func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
       try encoder.write(value, forKey: key)
     }
@@ -94,13 +95,13 @@ final class ModelEncoder: Encoder {
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { refuseNesting(key) }
 
     func superEncoder() -> any Encoder {
-      encoder.refuse("A record has one level of fields: call super.encode(to: encoder) rather than superEncoder().")
+      encoder.refuse("Record fields cannot be nested. Call super.encode(to: encoder) instead of superEncoder().")
     }
 
     func superEncoder(forKey key: Key) -> any Encoder { refuseNesting(key) }
 
     private func refuseNesting(_ key: Key) -> RefusingEncoder {
-      encoder.refuse("A record has one level of fields: give what is nested here a Codable type.", key: key)
+      encoder.refuse("Record fields cannot be nested. Use a Codable type for the nested values.", key: key)
     }
   }
 }

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Values with an inside of their own, which a field keeps as JSON.
+/// Encodes values with containers, which a field stores as JSON.
 enum NestedJSON {
-  /// The JSON with its keys in order, so that an equal value is equal bytes and is not saved again.
+  /// Encodes JSON with sorted keys, so that equal values are equal bytes and are not saved again.
   static func encode(_ value: some Encodable, at path: [any CodingKey]) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -23,7 +23,7 @@ enum NestedJSON {
 }
 
 extension EncodingError {
-  /// The same error, told from the root of the record rather than from the root of the JSON.
+  /// Returns the error with its coding path from the root of the record instead of the JSON.
   fileprivate func within(_ path: [any CodingKey]) -> EncodingError {
     switch self {
     case .invalidValue(let value, let context): .invalidValue(value, context.within(path))

@@ -1,9 +1,9 @@
 internal import CloudKit
 internal import Foundation
 
-/// How many bytes each field of a record takes, about; files of assets do not count.
+/// The approximate size of each field of a record in bytes, without asset files.
 struct RecordSize {
-  /// The largest record that the server takes.
+  /// The maximum size of a record on the server.
   static let limit = 1_000_000
 
   private var bytes: [String: Int] = [:]
@@ -12,7 +12,7 @@ struct RecordSize {
     for key in record.allKeys() { bytes[key] = key.utf8.count + Self.bytes(of: record[key]) }
   }
 
-  /// The sizes after the fields that another record has set or cleared are taken over.
+  /// Returns the sizes after applying the fields that another record has set or cleared.
   func replacing(with other: CKRecord) -> RecordSize {
     var result = self
     let sizes = RecordSize(of: other)
@@ -20,13 +20,13 @@ struct RecordSize {
     return result
   }
 
-  /// Throws where the whole is too large, naming the largest field.
+  /// Throws if the record is too large, and names the largest field.
   func check(_ model: Any) throws {
     let total = bytes.values.reduce(0, +)
     guard total > Self.limit, let largest = bytes.max(by: { $0.value < $1.value }) else { return }
     let reason = """
-      The record would take \(total) bytes and may take \(Self.limit). Its largest field is "\(largest.key)" with \
-      \(largest.value): a CKAsset holds more.
+      The record would have \(total) bytes, but the limit is \(Self.limit). Its largest field is "\(largest.key)" with \
+      \(largest.value) bytes. Use a CKAsset for large data.
       """
     throw EncodingError.invalidValue(model, .init(codingPath: [FieldKey(largest.key)], debugDescription: reason))
   }
@@ -42,7 +42,7 @@ struct RecordSize {
   }
 }
 
-/// The name of a field, for the coding path of an error.
+/// A field name, for the coding path of an error.
 struct FieldKey: CodingKey {
   let stringValue: String
   var intValue: Int? { nil }

@@ -1,4 +1,5 @@
-/// Throws at whatever is written to it: for shapes that a record does not have, where `Encoder` leaves no room to throw.
+/// An encoder that throws an error for every value. It is used for containers that records do not support, in methods
+/// of `Encoder` that cannot throw.
 struct RefusingEncoder: Encoder, SingleValueEncodingContainer, UnkeyedEncodingContainer {
   let codingPath: [any CodingKey]
   let error: EncodingError

@@ -1,7 +1,7 @@
 public import CloudKit
 internal import CloudSync
 
-/// Models to be saved and deleted together: a store accepts them in one transaction, all or none.
+/// Models to save and delete together. A store accepts them in one transaction, all or none.
 ///
 /// ```swift
 /// var changes = CKModelChanges(in: notesZone.zoneID)
@@ -11,44 +11,45 @@ internal import CloudSync
 /// try await store.enqueue(changes, atomically: true)
 /// ```
 public struct CKModelChanges: Sendable {
-  /// One change, with the model turned into a record already.
+  /// One change, with the model already encoded as a record.
   enum Step: Sendable {
-    /// Every field becomes what the model has.
+    /// Sets every field to the model's value.
     case save(CKRecord, rules: [String: MergeRule])
-    /// Just what differs between the two is done.
+    /// Applies only the differences between the edited and the original record.
     case edit(CKRecord, original: CKRecord, rules: [String: MergeRule])
     case delete(CKRecord.ID)
   }
 
   private(set) var steps: [Step] = []
-  /// The zone of the models, as asked for; nil: the one that the store has for changes without one.
+  /// The requested zone; nil for the store's zone for changes without one.
   let zoneID: CKRecordZone.ID?
 
-  /// Begins with nothing to do.
+  /// Creates an empty set of changes.
   ///
-  /// - Parameter zoneID: The zone that the models lie in. Without one it is the store's own: `cktop` in a private
-  ///   database, since the default zone there has no change feed, and the default zone in others.
+  /// - Parameter zoneID: The zone of the models. If it is nil, the store's zone is used: `cktop` in a private database,
+  ///   because the default zone there has no change feed, and the default zone in other databases.
   public init(in zoneID: CKRecordZone.ID? = nil) { self.zoneID = zoneID }
 
-  /// References to the zone that a model itself lies in name none on the wire.
+  /// References within the model's own zone do not name it on the wire.
   private var encoder: CKRecordEncoder { CKRecordEncoder(zoneID: zoneID ?? .default) }
 
-  /// Saves a model: every field becomes what the model has, nil clears, and fields that the model does not know stay.
+  /// Saves a model: sets every field to the model's value, clears fields that are nil, and keeps fields that the model
+  /// does not declare.
   ///
-  /// - Throws: `EncodingError` for what a record cannot hold.
+  /// - Throws: `EncodingError` for a value that a record cannot store.
   public mutating func save<Model: CKRecordModel & Encodable>(_ model: Model) throws {
     steps.append(.save(try encoder.encode(model), rules: Model.mergeRules))
   }
 
-  /// Saves what differs between a model and the same one before it was edited, and leaves what others have made of the
-  /// other fields meanwhile. What they have made of these very fields since the original was read is a conflict, which the
-  /// fields' merge rules settle, or the engine's policy.
+  /// Saves the differences between a model and its original before the edit. Changes that others made to other fields
+  /// in the meantime are kept. A field that others have also changed since the original was read is a conflict, which
+  /// is resolved by the field's merge rule or the engine's policy.
   ///
-  /// - Throws: `EncodingError` for what a record cannot hold, and where the two have different names.
+  /// - Throws: `EncodingError` for a value that a record cannot store, or if the two have different record names.
   public mutating func save<Model: CKRecordModel & Encodable>(_ model: Model, changedFrom original: Model) throws {
     let edited = try encoder.encode(model)
     guard model.recordName == original.recordName else {
-      let reason = "The model and the one it was changed from have different names."
+      let reason = "The model and its original have different record names."
       throw EncodingError.invalidValue(model, .init(codingPath: [], debugDescription: reason))
     }
     steps.append(.edit(edited, original: try encoder.encode(original), rules: Model.mergeRules))

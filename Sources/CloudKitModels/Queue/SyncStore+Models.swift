@@ -2,38 +2,39 @@ public import CloudKit
 public import CloudSync
 internal import Foundation
 
-/// Models through the durable queue: on disk when a call returns, sent by whoever drives the store.
+/// Saves models through the durable queue. A change is on disk when a call returns, and is sent by the store's syncing
+/// process.
 ///
-/// The store works off the caller's actor.
+/// The work does not run on the caller's actor.
 extension SyncStore {
-  /// Accepts changes of models in one transaction, all or none. What was accepted survives a power cut.
+  /// Accepts changes to models in one transaction, all or none. Accepted changes survive a power failure.
   ///
-  /// - Parameter atomically: Whether they are also sent in one request, of which the server does all or nothing. That
-  ///   takes a custom zone, and at most 200 records.
-  /// - Throws: `StoreError` where the store cannot take them, or one of them can never be sent.
+  /// - Parameter atomically: Whether the changes are also sent in one atomic request. This requires a custom zone and
+  ///   at most 200 records.
+  /// - Throws: `StoreError` if the store cannot accept the changes, or one of them can never be sent.
   public func enqueue(_ changes: CKModelChanges, atomically: Bool = false) async throws {
     try await accept(changes, group: atomically ? UUID().uuidString : nil)
   }
 
-  /// Accepts a model to be saved: every field becomes what the model has, nil clears, and fields that the model does not
-  /// know stay. Only what differs from what this machine knows is sent. Where it does not know the server's record yet,
-  /// the two are merged once they meet.
+  /// Accepts a model to save: sets every field to the model's value, clears fields that are nil, and keeps fields that
+  /// the model does not declare. Only differences from the local copy are sent. If the local copy does not contain the
+  /// server's record yet, both are merged when the record is fetched.
   ///
-  /// A model that was read a while ago also undoes what others have done to its fields since. Where that matters, use
-  /// `save(_:changedFrom:in:)`.
+  /// Saving a model that was read a while ago also reverts changes that others have made to its fields since. To avoid
+  /// this, use `save(_:changedFrom:in:)`.
   ///
-  /// - Parameter zoneID: As `CKModelChanges` has it.
-  /// - Throws: `EncodingError` for what a record cannot hold; `StoreError` where the store cannot take it, or it can never
-  ///   be sent.
+  /// - Parameter zoneID: The zone, as for `CKModelChanges`.
+  /// - Throws: `EncodingError` for a value that a record cannot store; `StoreError` if the store cannot accept the
+  ///   change, or it can never be sent.
   public func save<Model: CKRecordModel & Encodable>(_ model: Model, in zoneID: CKRecordZone.ID? = nil) async throws {
     var changes = CKModelChanges(in: zoneID)
     try changes.save(model)
     try await accept(changes)
   }
 
-  /// Accepts what differs between a model and the same one before it was edited.
+  /// Accepts the differences between a model and its original before the edit.
   ///
-  /// - Throws: As `save(_:in:)`.
+  /// - Throws: The same errors as `save(_:in:)`.
   public func save<Model: CKRecordModel & Encodable>(
     _ model: Model,
     changedFrom original: Model,
@@ -46,17 +47,17 @@ extension SyncStore {
 
   /// Accepts the deletion of a model's record.
   ///
-  /// - Throws: `StoreError` where the store cannot take it.
+  /// - Throws: `StoreError` if the store cannot accept the change.
   public func delete(_ model: some CKRecordModel, in zoneID: CKRecordZone.ID? = nil) async throws {
     var changes = CKModelChanges(in: zoneID)
     changes.delete(model)
     try await accept(changes)
   }
 
-  /// The model of this name as this machine has it: the server's record with the queued changes laid over it; nil where
-  /// there is none, or where it is to be deleted.
+  /// Returns the local model with a record name: the server's record with the queued changes applied; nil if there is
+  /// none or its deletion is queued.
   ///
-  /// - Throws: `DecodingError` where the record does not fit the model, `StoreError` where the store cannot be read.
+  /// - Throws: `DecodingError` if the record does not match the model; `StoreError` if the store cannot be read.
   public func model<Model: CKRecordModel & Decodable>(
     _ type: Model.Type,
     named recordName: String,
@@ -67,7 +68,7 @@ extension SyncStore {
     return try CKRecordDecoder().decode(type, from: record)
   }
 
-  // MARK: - The store's own words
+  // MARK: - Conversion to store types
 
   private func zoneKey(_ zoneID: CKRecordZone.ID?) -> ZoneKey {
     guard let zoneID else { return scope.zoneForChangesWithoutOne }
@@ -88,7 +89,7 @@ extension SyncStore {
 
   @concurrent private func accept(_ changes: CKModelChanges, group: String? = nil) async throws {
     let zone = zoneKey(changes.zoneID)
-    // What the steps so far have made of a record is what the next one finds.
+    // Later steps build on the records that earlier steps changed.
     var records: [CKRecord.ID: CKRecord?] = [:]
     let accepted = try changes.steps.map { step in
       let id = step.recordID
@@ -117,7 +118,7 @@ extension CKModelChanges.Step {
     }
   }
 
-  /// The type of the model; nil where its record is deleted.
+  /// The type of the model; nil for a deletion.
   var recordType: CKRecord.RecordType? {
     switch self {
     case .save(let model, _), .edit(let model, _, _): model.recordType
@@ -132,13 +133,13 @@ extension CKModelChanges.Step {
     }
   }
 
-  /// All fields as they were before the edit, where that is known.
+  /// Returns all fields as they were before the edit, if known.
   func fieldsRead() throws -> [String: FieldValue]? {
     guard case .edit(_, let original, _) = self else { return nil }
     return try original.changedFields().set
   }
 
-  /// What becomes of a record that is known, or not; nil where it is deleted.
+  /// Returns the record after the step; nil if the step deletes it.
   func applied(to known: CKRecord?) -> CKRecord? {
     switch self {
     case .delete: return nil
