@@ -1,1 +1,1 @@
-// Nothing: the target is its module map.
+// Empty. The target consists of its module map.

@@ -1,35 +1,35 @@
 import Foundation
 
-/// Something under way that can be called off.
+/// An activity that can be cancelled.
 public protocol Cancellable {
-  /// Calls it off. Calling it again does nothing.
+  /// Cancels the activity. Further calls do nothing.
   func cancel()
 }
 
 extension Cancellable {
-  /// Keeps it in a set, for as long as the set lives.
+  /// Stores the object in a set, which keeps it alive.
   public func store(in set: inout Set<AnyCancellable>) { set.insert(AnyCancellable(self)) }
 
-  /// Keeps it in a collection, for as long as the collection lives.
+  /// Stores the object in a collection, which keeps it alive.
   public func store<Bag: RangeReplaceableCollection>(in collection: inout Bag) where Bag.Element == AnyCancellable {
     collection.append(AnyCancellable(self))
   }
 }
 
-/// A subscription, which ends when this object goes away.
+/// A subscription that is cancelled when this object is released.
 public final class AnyCancellable: Cancellable, Hashable {
   private let lock = NSLock()
   private var end: (() -> Void)?
 
-  /// Makes one of the code that calls it off.
+  /// Creates an object from a closure that cancels the activity.
   public init(_ cancel: @escaping () -> Void) { end = cancel }
 
-  /// Makes one of another.
+  /// Creates an object that cancels another.
   public init(_ canceller: some Cancellable) { end = { canceller.cancel() } }
 
   deinit { cancel() }
 
-  /// Calls it off. Calling it again does nothing.
+  /// Cancels the activity. Further calls do nothing.
   public func cancel() {
     let end = lock.withLock { () -> (() -> Void)? in
       defer { self.end = nil }
@@ -41,6 +41,6 @@ public final class AnyCancellable: Cancellable, Hashable {
   /// Whether both are the same object.
   public static func == (one: AnyCancellable, other: AnyCancellable) -> Bool { one === other }
 
-  /// Hashes the object's identity.
+  /// Hashes the identity of the object.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

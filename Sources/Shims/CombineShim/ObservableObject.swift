@@ -1,15 +1,16 @@
-/// A class whose `@Published` properties tell before they change.
+/// A class that publishes before its `@Published` properties change.
 public protocol ObservableObject: AnyObject {
-  /// The kind of publisher that tells.
+  /// The type of the publisher.
   associatedtype ObjectWillChangePublisher: Publisher = ObservableObjectPublisher
   where ObjectWillChangePublisher.Failure == Never
 
-  /// Tells that a property is about to change, not which.
+  /// Publishes before any property changes, without naming it.
   var objectWillChange: ObjectWillChangePublisher { get }
 }
 
 extension ObservableObject where ObjectWillChangePublisher == ObservableObjectPublisher {
-  /// Tells that a `@Published` property is about to change, not which. A class without any has to declare its own.
+  /// Publishes before any `@Published` property changes, without naming it. A class without such properties must
+  /// declare its own publisher.
   public var objectWillChange: ObservableObjectPublisher {
     var properties: [any PublishedProperty] = []
     var mirror: Mirror? = Mirror(reflecting: self)
@@ -23,22 +24,22 @@ extension ObservableObject where ObjectWillChangePublisher == ObservableObjectPu
   }
 }
 
-/// Tells that an object is about to change.
+/// A publisher that publishes before an object changes.
 public final class ObservableObjectPublisher: Publisher {
-  /// There is nothing to say but that.
+  /// The publisher sends no value.
   public typealias Output = Void
-  /// It cannot fail.
+  /// The publisher cannot fail.
   public typealias Failure = Never
 
   private let receivers = Receivers<Void, Never>()
 
-  /// Makes a publisher without receivers.
+  /// Creates a publisher without subscribers.
   public init() {}
 
-  /// Tells everybody who has subscribed.
+  /// Sends to all subscribers.
   public func send() { receivers.send(()) }
 
-  /// Tells of the changes from now on.
+  /// Subscribes to changes from now on.
   public func sink(
     receiveCompletion: @escaping (Subscribers.Completion<Never>) -> Void,
     receiveValue: @escaping (Output) -> Void

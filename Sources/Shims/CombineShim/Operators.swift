@@ -2,25 +2,25 @@ public import Dispatch
 public import Foundation
 
 extension Publisher {
-  /// The same values, without the publisher's type.
+  /// Publishes the same values, with the publisher's type erased.
   public func eraseToAnyPublisher() -> AnyPublisher<Output, Failure> { AnyPublisher(self) }
 
-  /// What a closure makes of each value.
+  /// Publishes the closure's result for each value.
   public func map<Result>(_ transform: @escaping (Output) -> Result) -> AnyPublisher<Result, Failure> {
     AnyPublisher { completion, value in sink(receiveCompletion: completion) { value(transform($0)) } }
   }
 
-  /// What a closure makes of each value, without nil.
+  /// Publishes the closure's result for each value, except nil.
   public func compactMap<Result>(_ transform: @escaping (Output) -> Result?) -> AnyPublisher<Result, Failure> {
     AnyPublisher { completion, value in sink(receiveCompletion: completion) { transform($0).map(value) } }
   }
 
-  /// The values that a closure lets through.
+  /// Publishes the values for which a closure returns true.
   public func filter(_ isIncluded: @escaping (Output) -> Bool) -> AnyPublisher<Output, Failure> {
     compactMap { isIncluded($0) ? $0 : nil }
   }
 
-  /// The values after the first few.
+  /// Publishes all values after the first `count`.
   public func dropFirst(_ count: Int = 1) -> AnyPublisher<Output, Failure> {
     stateful(count) { left, value in
       defer { left -= left > 0 ? 1 : 0 }
@@ -28,7 +28,7 @@ extension Publisher {
     }
   }
 
-  /// The values that differ from the one before, by a closure's judgement.
+  /// Publishes the values that differ from the previous one according to a closure.
   public func removeDuplicates(
     by isDuplicate: @escaping (Output, Output) -> Bool
   ) -> AnyPublisher<Output, Failure> {
@@ -39,7 +39,8 @@ extension Publisher {
     }
   }
 
-  /// The values of both, as they come; the end when both have ended.
+  /// Publishes the values of both publishers as they arrive. It finishes when both have finished, or fails when one
+  /// fails.
   public func merge(with other: some Publisher<Output, Failure>) -> AnyPublisher<Output, Failure> {
     AnyPublisher { completion, value in
       let open = Locked(2)
@@ -59,7 +60,7 @@ extension Publisher {
     }
   }
 
-  /// The latest values of both, once each has one.
+  /// Publishes the latest values of both publishers, once each has published one.
   public func combineLatest<Other: Publisher>(
     _ other: Other
   ) -> AnyPublisher<(Output, Other.Output), Failure> where Other.Failure == Failure {
@@ -82,9 +83,9 @@ extension Publisher {
     }
   }
 
-  /// The same values, handed over on a queue.
+  /// Publishes the same values on a dispatch queue.
   public func receive(on queue: DispatchQueue) -> AnyPublisher<Output, Failure> {
-    // The queue runs one after another what this hands over, and nobody else holds it.
+    // Work items run one after another, and nothing else holds them.
     func hop(_ work: @escaping () -> Void) {
       nonisolated(unsafe) let work = work
       queue.async { work() }
@@ -94,7 +95,7 @@ extension Publisher {
     }
   }
 
-  /// The same values, handed over on the main queue.
+  /// Publishes the same values on the main queue.
   public func receive(on _: RunLoop) -> AnyPublisher<Output, Failure> { receive(on: DispatchQueue.main) }
 
   private func stateful<State>(
@@ -109,12 +110,12 @@ extension Publisher {
 }
 
 extension Publisher where Output: Equatable {
-  /// The values that differ from the one before.
+  /// Publishes the values that differ from the previous one.
   public func removeDuplicates() -> AnyPublisher<Output, Failure> { removeDuplicates(by: ==) }
 }
 
 extension NotificationCenter {
-  /// The notifications of a name, as a publisher.
+  /// Publishes the notifications with a name.
   public func publisher(for name: Notification.Name, object: AnyObject? = nil) -> AnyPublisher<Notification, Never> {
     AnyPublisher { _, value in
       nonisolated(unsafe) let value = value
@@ -124,7 +125,7 @@ extension NotificationCenter {
   }
 }
 
-/// A value behind a lock. It takes any value, as publishers do, which `Synchronization.Mutex` does not.
+/// A value protected by a lock. Unlike `Synchronization.Mutex`, it accepts any value, as publishers do.
 final class Locked<Value> {
   private let lock = NSLock()
   private var value: Value

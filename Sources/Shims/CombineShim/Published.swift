@@ -1,17 +1,17 @@
-/// A property of a class that tells its value, and everything that it is set to.
+/// A property of a class that publishes its current value and every new value.
 ///
-/// As on Apple's systems, subscribers hear of a value before the property has it.
+/// As on Apple's systems, subscribers receive a new value before the property changes.
 @propertyWrapper
 public struct Published<Value> {
   private let storage: Storage
 
-  /// Makes a property with a value.
+  /// Creates a property with a value.
   public init(wrappedValue: Value) { storage = Storage(wrappedValue) }
 
-  /// Makes a property with a value.
+  /// Creates a property with a value.
   public init(initialValue: Value) { self.init(wrappedValue: initialValue) }
 
-  /// Reads and sets the property of an object. The compiler calls this.
+  /// The value of the property of an object. The compiler uses this subscript.
   public static subscript<Object: AnyObject>(
     _enclosingInstance object: Object,
     wrapped wrapped: ReferenceWritableKeyPath<Object, Value>,
@@ -21,26 +21,26 @@ public struct Published<Value> {
     set { object[keyPath: storage].storage.set(newValue) }
   }
 
-  /// Never called: the property of an object is reached with the object.
-  @available(*, unavailable, message: "@Published is for properties of classes.")
+  /// Unavailable: the property is accessed through its object.
+  @available(*, unavailable, message: "@Published can only be applied to properties of classes.")
   public var wrappedValue: Value {
     get { storage.current }
     nonmutating set { storage.set(newValue) }
   }
 
-  /// The property as a publisher: its value, then every value that it is about to have.
+  /// A publisher of the current value and every new value, before the property changes.
   public var projectedValue: Publisher { Publisher(storage: storage) }
 
-  /// A published property as a publisher.
+  /// The publisher of a published property.
   public struct Publisher: CombineShim.Publisher {
-    /// What the property holds.
+    /// The property's type.
     public typealias Output = Value
-    /// It cannot fail.
+    /// The publisher cannot fail.
     public typealias Failure = Never
 
     fileprivate let storage: Storage
 
-    /// Hands over the value, then every value that the property is about to have.
+    /// Publishes the current value, then every new value before the property changes.
     public func sink(
       receiveCompletion: @escaping (Subscribers.Completion<Never>) -> Void,
       receiveValue: @escaping (Value) -> Void
@@ -49,7 +49,7 @@ public struct Published<Value> {
     }
   }
 
-  /// The value and who listens: shared by all copies of the wrapper, as the property is one.
+  /// The value and its subscribers, shared by all copies of the wrapper.
   fileprivate final class Storage {
     let receivers = Receivers<Value, Never>()
     let willChange = Locked<ObservableObjectPublisher?>(nil)
@@ -69,7 +69,7 @@ public struct Published<Value> {
 
 /// A published property of any type, as `ObservableObject` finds it in an object.
 protocol PublishedProperty {
-  /// The publisher of the object that it belongs to, once somebody has asked for it.
+  /// The publisher of the property's object, once it has been requested.
   var willChange: ObservableObjectPublisher? { get nonmutating set }
 }
 

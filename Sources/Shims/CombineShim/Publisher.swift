@@ -1,16 +1,16 @@
-/// Values over time, and perhaps an end.
+/// A source of values over time, which may end.
 ///
-/// On Apple's systems a publisher answers a subscriber's demand; here it hands over everything, at once. What it requires
-/// is `sink` itself, so publishers of one's own are made with `AnyPublisher`.
+/// On Apple's systems publishers serve the demand of a subscriber. Here they publish every value immediately. The only
+/// requirement is `sink`; use `AnyPublisher` to create custom publishers.
 public protocol Publisher<Output, Failure> {
-  /// The kind of value.
+  /// The type of the values.
   associatedtype Output
-  /// The kind of failure; `Never` for one that cannot fail.
+  /// The type of the failure; `Never` if the publisher cannot fail.
   associatedtype Failure: Error
 
-  /// Hands over the values from now on, then the end if there is one.
+  /// Subscribes to the values from now on and to the completion.
   ///
-  /// - Returns: What keeps the subscription: it ends with this object.
+  /// - Returns: The subscription, which is cancelled when this object is released.
   func sink(
     receiveCompletion: @escaping (Subscribers.Completion<Failure>) -> Void,
     receiveValue: @escaping (Output) -> Void
@@ -18,24 +18,24 @@ public protocol Publisher<Output, Failure> {
 }
 
 extension Publisher where Failure == Never {
-  /// Hands over the values from now on.
+  /// Subscribes to the values from now on.
   public func sink(receiveValue: @escaping (Output) -> Void) -> AnyCancellable {
     sink(receiveCompletion: { _ in }, receiveValue: receiveValue)
   }
 
-  /// Writes every value into a property.
+  /// Assigns every value to a property.
   public func assign<Root>(to keyPath: ReferenceWritableKeyPath<Root, Output>, on object: Root) -> AnyCancellable {
     sink { object[keyPath: keyPath] = $0 }
   }
 }
 
-/// Where the names of subscribers' types live.
+/// A namespace for types of subscribers.
 public enum Subscribers {
-  /// How a publisher ended.
+  /// The completion of a publisher.
   public enum Completion<Failure: Error> {
-    /// By itself.
+    /// The publisher finished normally.
     case finished
-    /// With a failure.
+    /// The publisher failed.
     case failure(Failure)
   }
 }
@@ -44,24 +44,24 @@ extension Subscribers.Completion: Sendable {}
 extension Subscribers.Completion: Equatable where Failure: Equatable {}
 extension Subscribers.Completion: Hashable where Failure: Hashable {}
 
-/// A publisher of which nothing but its values is known.
+/// A publisher with its type erased.
 public struct AnyPublisher<Output, Failure: Error>: Publisher {
-  /// What happens when somebody subscribes.
+  /// The closure that is called for each subscription.
   public typealias Subscribe = (
     _ completion: @escaping (Subscribers.Completion<Failure>) -> Void, _ value: @escaping (Output) -> Void
   ) -> AnyCancellable
 
   private let subscribe: Subscribe
 
-  /// Makes a publisher of what happens when somebody subscribes.
+  /// Creates a publisher from a closure that is called for each subscription.
   public init(subscribe: @escaping Subscribe) { self.subscribe = subscribe }
 
-  /// Makes a publisher of another.
+  /// Creates a publisher that wraps another.
   public init(_ publisher: some Publisher<Output, Failure>) {
     self.init { publisher.sink(receiveCompletion: $0, receiveValue: $1) }
   }
 
-  /// Hands over the values from now on, then the end if there is one.
+  /// Subscribes to the values from now on and to the completion.
   public func sink(
     receiveCompletion: @escaping (Subscribers.Completion<Failure>) -> Void,
     receiveValue: @escaping (Output) -> Void
@@ -72,15 +72,15 @@ public struct AnyPublisher<Output, Failure: Error>: Publisher {
 
 /// A publisher of one value.
 public struct Just<Output>: Publisher {
-  /// It cannot fail.
+  /// The publisher cannot fail.
   public typealias Failure = Never
 
   private let output: Output
 
-  /// Makes a publisher of a value.
+  /// Creates a publisher of a value.
   public init(_ output: Output) { self.output = output }
 
-  /// Hands over the value, then the end.
+  /// Publishes the value, then finishes.
   public func sink(
     receiveCompletion: @escaping (Subscribers.Completion<Never>) -> Void,
     receiveValue: @escaping (Output) -> Void

@@ -1,30 +1,30 @@
-/// A publisher whose values come from outside.
+/// A publisher whose values are sent from outside.
 public protocol Subject<Output, Failure>: AnyObject, Publisher {
-  /// Hands a value to everybody who has subscribed.
+  /// Sends a value to all subscribers.
   func send(_ value: Output)
-  /// Tells everybody the end. Nothing is handed over after it.
+  /// Sends the completion to all subscribers. No value is sent after it.
   func send(completion: Subscribers.Completion<Failure>)
 }
 
 extension Subject where Output == Void {
-  /// Hands a signal to everybody who has subscribed.
+  /// Sends a signal to all subscribers.
   public func send() { send(()) }
 }
 
-/// A subject that keeps nothing: who subscribes gets what is sent from then on.
+/// A subject that stores no value. Subscribers receive the values sent after they subscribe.
 public final class PassthroughSubject<Output, Failure: Error>: Subject {
   private let receivers = Receivers<Output, Failure>()
 
-  /// Makes a subject without receivers.
+  /// Creates a subject without subscribers.
   public init() {}
 
-  /// Hands a value to everybody who has subscribed.
+  /// Sends a value to all subscribers.
   public func send(_ value: Output) { receivers.send(value) }
 
-  /// Tells everybody the end. Nothing is handed over after it.
+  /// Sends the completion to all subscribers. No value is sent after it.
   public func send(completion: Subscribers.Completion<Failure>) { receivers.send(completion: completion) }
 
-  /// Hands over the values from now on, then the end if there is one.
+  /// Subscribes to the values from now on and to the completion.
   public func sink(
     receiveCompletion: @escaping (Subscribers.Completion<Failure>) -> Void,
     receiveValue: @escaping (Output) -> Void
@@ -33,30 +33,30 @@ public final class PassthroughSubject<Output, Failure: Error>: Subject {
   }
 }
 
-/// A subject that keeps its latest value: who subscribes gets it first.
+/// A subject that stores its latest value. Subscribers receive it first.
 public final class CurrentValueSubject<Output, Failure: Error>: Subject {
   private let receivers = Receivers<Output, Failure>()
   private let latest: Locked<Output>
 
-  /// Makes a subject with a value.
+  /// Creates a subject with a value.
   public init(_ value: Output) { latest = Locked(value) }
 
-  /// The latest value. Setting it sends it.
+  /// The latest value. Setting it sends it to all subscribers.
   public var value: Output {
     get { latest.change { $0 } }
     set { send(newValue) }
   }
 
-  /// Keeps a value and hands it to everybody who has subscribed.
+  /// Stores a value and sends it to all subscribers.
   public func send(_ value: Output) {
     latest.change { $0 = value }
     receivers.send(value)
   }
 
-  /// Tells everybody the end. Nothing is handed over after it.
+  /// Sends the completion to all subscribers. No value is sent after it.
   public func send(completion: Subscribers.Completion<Failure>) { receivers.send(completion: completion) }
 
-  /// Hands over the latest value, the values from now on, then the end if there is one.
+  /// Subscribes to the latest value, the values from now on, and the completion.
   public func sink(
     receiveCompletion: @escaping (Subscribers.Completion<Failure>) -> Void,
     receiveValue: @escaping (Output) -> Void
@@ -65,7 +65,7 @@ public final class CurrentValueSubject<Output, Failure: Error>: Subject {
   }
 }
 
-/// Who has subscribed, in the order in which they came.
+/// The subscribers, in the order of their subscriptions.
 final class Receivers<Output, Failure: Error> {
   private typealias Receiver = (
     id: Int, completion: (Subscribers.Completion<Failure>) -> Void, value: (Output) -> Void
@@ -79,7 +79,8 @@ final class Receivers<Output, Failure: Error> {
 
   private let state = Locked(State())
 
-  /// Takes a receiver in; `welcome` runs before anything else reaches it, unless the end has come already.
+  /// Adds a subscriber. Unless the completion was already sent, `welcome` runs before the subscriber receives anything
+  /// else.
   func add(
     _ completion: @escaping (Subscribers.Completion<Failure>) -> Void,
     _ value: @escaping (Output) -> Void,

@@ -1,4 +1,4 @@
-// A record's places are CloudKit's own on Linux; this hands them to code that imports CoreLocation.
+// CloudKit declares the location types on Linux. This exports them to code that imports CoreLocation.
 @_exported public import class CloudKit.CLLocation
 @_exported public import typealias CloudKit.CLLocationAccuracy
 @_exported public import struct CloudKit.CLLocationCoordinate2D

@@ -1,26 +1,27 @@
 import Glibc
 
-/// What the network can do at a moment.
+/// The state of the network at one moment.
 public struct NWPath: Hashable, Sendable {
-  /// Whether connections can be made.
+  /// The availability of connections.
   public enum Status: Hashable, Sendable {
-    /// They can.
+    /// Connections can be made.
     case satisfied
-    /// They cannot.
+    /// Connections cannot be made.
     case unsatisfied
-    /// They could, once something is brought up. Linux never says so.
+    /// Connections could be made after an interface is activated. Never used on Linux.
     case requiresConnection
   }
 
-  /// Whether connections can be made: some interface beside loopback is up, running and has an address of its own.
+  /// The availability of connections. It is satisfied if an interface other than loopback is up and running and has an
+  /// address that is not link-local.
   public let status: Status
-  /// Whether an interface has an IPv4 address.
+  /// Whether such an interface has an IPv4 address that is not link-local.
   public let supportsIPv4: Bool
-  /// Whether an interface has an IPv6 address that reaches beyond its link.
+  /// Whether such an interface has an IPv6 address that is not link-local.
   public let supportsIPv6: Bool
-  /// Whether traffic costs money. Linux does not know: false.
+  /// Whether traffic is expensive. Linux does not know, so it is always false.
   public var isExpensive: Bool { false }
-  /// Whether the user wants little traffic. Linux does not know: false.
+  /// Whether the user wants to limit traffic. Linux does not know, so it is always false.
   public var isConstrained: Bool { false }
 
   init(supportsIPv4: Bool, supportsIPv6: Bool) {
@@ -29,7 +30,7 @@ public struct NWPath: Hashable, Sendable {
     status = supportsIPv4 || supportsIPv6 ? .satisfied : .unsatisfied
   }
 
-  /// The path as the interfaces of this machine are now.
+  /// The path for the current state of the machine's interfaces.
   static var current: NWPath {
     var list: UnsafeMutablePointer<ifaddrs>?
     guard getifaddrs(&list) == 0 else { return NWPath(supportsIPv4: false, supportsIPv6: false) }
@@ -52,7 +53,7 @@ public struct NWPath: Hashable, Sendable {
 }
 
 extension UnsafeMutablePointer<sockaddr> {
-  /// Whether the address reaches no further than the cable: 169.254.0.0/16, fe80::/10.
+  /// Whether the address is link-local: 169.254.0.0/16 or fe80::/10.
   fileprivate var isLinkLocal: Bool {
     let raw = UnsafeRawPointer(self)
     switch Int32(pointee.sa_family) {

@@ -2,9 +2,9 @@ public import Dispatch
 import Glibc
 import Synchronization
 
-/// Tells when the network comes and goes.
+/// Monitors the availability of the network.
 ///
-/// It wakes when the kernel reports a change of a link or an address, and at no other time.
+/// It runs only when the kernel reports a change of a link or an address.
 public final class NWPathMonitor: Sendable {
   private struct State {
     var handler: (@Sendable (NWPath) -> Void)?
@@ -16,29 +16,29 @@ public final class NWPathMonitor: Sendable {
 
   private let state = Mutex(State())
 
-  /// Makes a monitor that does nothing before it is started.
+  /// Creates a monitor. Call `start(queue:)` to start it.
   public init() {}
 
   deinit { cancel() }
 
-  /// The path as it is now.
+  /// The current path.
   public var currentPath: NWPath { .current }
 
   /// The queue that the monitor was started on.
   public var queue: DispatchQueue? { state.withLock { $0.queue } }
 
-  /// What is told of the path once after the start, then after every change.
+  /// The handler, called with the path after the start and after every change.
   public var pathUpdateHandler: (@Sendable (NWPath) -> Void)? {
     get { state.withLock { $0.handler } }
     set { state.withLock { $0.handler = newValue } }
   }
 
-  /// Begins to watch and to tell, on a queue. A monitor is started once; one that was cancelled stays so.
+  /// Starts monitoring on a queue. A monitor can be started only once, and not after it was cancelled.
   public func start(queue: DispatchQueue) {
     let isNew = state.withLock { state in
       guard state.queue == nil, !state.isCancelled else { return false }
       state.queue = queue
-      // Without a socket the path is told once and watched no further: the machine may forbid them.
+      // If sockets are not permitted, the path is reported once and not monitored further.
       state.source = LinkSocket.open().map { LinkSocket.source($0, on: queue) { [weak self] in self?.tell() } }
       state.source?.activate()
       return true
@@ -46,7 +46,7 @@ public final class NWPathMonitor: Sendable {
     if isNew { queue.async { [weak self] in self?.tell() } }
   }
 
-  /// Stops watching and telling, for good.
+  /// Stops monitoring permanently.
   public func cancel() {
     let source = state.withLock { state in
       defer { state.source = nil }
@@ -70,7 +70,7 @@ public final class NWPathMonitor: Sendable {
 
 /// A socket on which the kernel reports changes of links and addresses (`man 7 rtnetlink`).
 private enum LinkSocket {
-  /// `RTMGRP_LINK`, `RTMGRP_IPV4_IFADDR` and `RTMGRP_IPV6_IFADDR`, which Glibc's module lacks.
+  /// `RTMGRP_LINK`, `RTMGRP_IPV4_IFADDR` and `RTMGRP_IPV6_IFADDR`, which are missing in the Glibc module.
   private static let groups: UInt32 = 0x1 | 0x10 | 0x100
 
   static func open() -> Int32? {
@@ -97,7 +97,7 @@ private enum LinkSocket {
   ) -> any DispatchSourceRead {
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     source.setEventHandler {
-      // What the reports say is of no interest: the interfaces are read anew.
+      // The contents of the reports are not needed: the interfaces are read again.
       var buffer = [UInt8](repeating: 0, count: 8192)
       while recv(descriptor, &buffer, buffer.count, 0) > 0 {}
       changed()

@@ -1,69 +1,69 @@
-/// Logs the messages of a part of a program: on Linux, through swift-log.
+/// A logger for a part of a program. On Linux it writes to swift-log.
 public struct Logger: Sendable {
   private let log: OSLog
 
-  /// Makes a logger for messages that belong nowhere else.
+  /// Creates a logger for messages without a subsystem.
   public init() { log = .default }
-  /// Makes a logger of a log.
+  /// Creates a logger that writes to a log.
   public init(_ log: OSLog) { self.log = log }
-  /// Makes a logger for a part of a program.
+  /// Creates a logger for a subsystem and category.
   public init(subsystem: String, category: String) { log = OSLog(subsystem: subsystem, category: category) }
 
-  /// Logs a message of a type.
+  /// Logs a message with a level.
   public func log(level: OSLogType, _ message: OSLogMessage) { log.write(message.text, level) }
-  /// Logs a message worth keeping.
+  /// Logs a message at the default level.
   public func log(_ message: OSLogMessage) { log.write(message.text, .default) }
-  /// Logs a message for developers.
+  /// Logs a message at the debug level.
   public func trace(_ message: OSLogMessage) { log.write(message.text, .debug) }
-  /// Logs a message for developers.
+  /// Logs a message at the debug level.
   public func debug(_ message: OSLogMessage) { log.write(message.text, .debug) }
-  /// Logs a helpful message.
+  /// Logs a message at the info level.
   public func info(_ message: OSLogMessage) { log.write(message.text, .info) }
-  /// Logs a message worth keeping.
+  /// Logs a message at the default level.
   public func notice(_ message: OSLogMessage) { log.write(message.text, .default) }
-  /// Logs a failure.
+  /// Logs a message at the error level.
   public func warning(_ message: OSLogMessage) { log.write(message.text, .error) }
-  /// Logs a failure.
+  /// Logs a message at the error level.
   public func error(_ message: OSLogMessage) { log.write(message.text, .error) }
-  /// Logs a mistake in the program or the system.
+  /// Logs a message at the fault level.
   public func critical(_ message: OSLogMessage) { log.write(message.text, .fault) }
-  /// Logs a mistake in the program or the system.
+  /// Logs a message at the fault level.
   public func fault(_ message: OSLogMessage) { log.write(message.text, .fault) }
 }
 
-/// Who may read a value in a log.
+/// The visibility of a value in a log.
 public struct OSLogPrivacy: Sendable {
   enum Reader { case everybody, nobody, byType }
   let reader: Reader
 
-  /// Everybody.
+  /// The value is visible.
   public static let `public` = OSLogPrivacy(reader: .everybody)
-  /// Nobody: it is shown as `<private>`.
+  /// The value is shown as `<private>`.
   public static let `private` = OSLogPrivacy(reader: .nobody)
-  /// Nobody: it is shown as `<private>`.
+  /// The value is shown as `<private>`.
   public static let sensitive = OSLogPrivacy(reader: .nobody)
-  /// Everybody for numbers and truth values, nobody for anything else.
+  /// Numbers and Booleans are visible; other values are shown as `<private>`.
   public static let auto = OSLogPrivacy(reader: .byType)
 }
 
-/// A message whose values are private unless they are numbers, or say otherwise.
+/// A log message. Values other than numbers are private unless stated otherwise.
 public struct OSLogMessage: ExpressibleByStringInterpolation, Sendable {
   let text: String
 
-  /// Makes a message without values.
+  /// Creates a message without values.
   public init(stringLiteral value: String) { text = value }
-  /// Makes a message with values.
+  /// Creates a message with values.
   public init(stringInterpolation: Interpolation) { text = stringInterpolation.text }
 
-  /// Collects a message's parts. The compiler calls this.
+  /// Collects the parts of a message. The compiler uses this type.
   public struct Interpolation: StringInterpolationProtocol {
     var text = ""
 
-    /// Begins a message.
+    /// Creates an empty message.
     public init(literalCapacity: Int, interpolationCount: Int) { text.reserveCapacity(literalCapacity) }
-    /// Adds text of the program's own.
+    /// Appends literal text.
     public mutating func appendLiteral(_ literal: String) { text += literal }
-    /// Adds a value.
+    /// Appends a value.
     public mutating func appendInterpolation<Value>(_ value: Value, privacy: OSLogPrivacy = .auto) {
       let isShown =
         switch privacy.reader {

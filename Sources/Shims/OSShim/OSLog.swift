@@ -2,22 +2,22 @@ import Foundation
 package import Logging
 @_exported public import OSShim
 
-/// How much a message matters.
+/// The level of a log message.
 public struct OSLogType: RawRepresentable, Hashable, Sendable {
-  /// Apple's number.
+  /// The raw value, as on Apple's systems.
   public let rawValue: UInt8
-  /// Makes a type of Apple's number.
+  /// Creates a level from a raw value.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Worth keeping.
+  /// The default level, for messages worth keeping.
   public static let `default` = OSLogType(rawValue: 0)
-  /// Helpful, not essential.
+  /// The info level, for helpful but not essential messages.
   public static let info = OSLogType(rawValue: 1)
-  /// For developers.
+  /// The debug level, for developers.
   public static let debug = OSLogType(rawValue: 2)
-  /// Something failed.
+  /// The error level, for failures.
   public static let error = OSLogType(rawValue: 16)
-  /// A mistake in the program or the system.
+  /// The fault level, for bugs in the program or the system.
   public static let fault = OSLogType(rawValue: 17)
 
   var level: Logging.Logger.Level {
@@ -31,9 +31,9 @@ public struct OSLogType: RawRepresentable, Hashable, Sendable {
   }
 }
 
-/// Where messages go: on Linux, to a swift-log logger labelled `subsystem.category`.
+/// The destination of log messages. On Linux it is a swift-log logger with the label `subsystem.category`.
 public final class OSLog: Sendable {
-  /// The log of messages that belong nowhere else.
+  /// The log for messages without a subsystem.
   public static let `default` = OSLog(Logging.Logger(label: "default"))
   /// A log that drops its messages.
   public static let disabled = OSLog(nil)
@@ -42,7 +42,7 @@ public final class OSLog: Sendable {
 
   package init(_ logger: Logging.Logger?) { self.logger = logger }
 
-  /// Makes a log for a part of a program.
+  /// Creates a log for a subsystem and category.
   public convenience init(subsystem: String, category: String) {
     self.init(Logging.Logger(label: "\(subsystem).\(category)"))
   }
@@ -52,19 +52,19 @@ public final class OSLog: Sendable {
   }
 }
 
-/// Logs a message with C's placeholders. What stands for `%@`, `%s` or `%{private}…` is shown as `<private>` unless the
-/// placeholder says `%{public}`, as on Apple's systems.
+/// Logs a message with C format placeholders. As on Apple's systems, arguments for `%@`, `%s` and `%{private}…` are
+/// shown as `<private>` unless the placeholder contains `%{public}`.
 public func os_log(_ message: StaticString, log: OSLog = .default, type: OSLogType = .default, _ arguments: Any...) {
   log.write(FormattedMessage.text(message.description, arguments), type)
 }
 
-/// Logs a message with C's placeholders.
+/// Logs a message with C format placeholders.
 public func os_log(_ type: OSLogType, log: OSLog = .default, _ message: StaticString, _ arguments: Any...) {
   log.write(FormattedMessage.text(message.description, arguments), type)
 }
 
 private enum FormattedMessage {
-  /// Puts the arguments, in their own words, where the placeholders stand.
+  /// Replaces the placeholders with the descriptions of the arguments.
   static func text(_ format: String, _ arguments: [Any]) -> String {
     var arguments = arguments[...]
     return format.replacing(/%(?:\{([^}]*)\})?[-+ #0]*[0-9.*]*(?:hh|h|ll|l|q|z|t|j)?([@a-zA-Z%])/) { match in

@@ -6,6 +6,6 @@ extension URLResourceKey {
 }
 
 extension URLResourceValues {
-  /// The file's type: always nil, as file systems of Linux keep none. Code falls back on what it expects.
+  /// The file's type. It is always nil, because Linux file systems do not store it, so code uses its fallback.
   public var contentType: UTType? { allValues[.contentTypeKey] as? UTType }
 }

@@ -1,17 +1,18 @@
-/// A type of data, by its identifier.
+/// A type of data, identified by its uniform type identifier.
 public struct UTType: Hashable, Sendable, Codable, CustomStringConvertible {
   /// The identifier, such as `public.json`.
   public let identifier: String
 
   private init(known identifier: String) { self.identifier = identifier }
 
-  /// The type of an identifier; nil for one that this table does not have.
+  /// Creates the type of an identifier; nil if it is not in the table.
   public init?(_ identifier: String) {
     guard Self.table[identifier] != nil else { return nil }
     self.init(known: identifier)
   }
 
-  /// The type of a file name's extension. One that this table does not have gives a dynamic type, as on Apple's systems.
+  /// Creates the type of a file name extension; nil if it is empty. An extension that is not in the table gets a
+  /// dynamic type, as on Apple's systems.
   public init?(filenameExtension: String, conformingTo supertype: UTType = .data) {
     guard !filenameExtension.isEmpty else { return nil }
     let name = filenameExtension.lowercased()
@@ -19,27 +20,27 @@ public struct UTType: Hashable, Sendable, Codable, CustomStringConvertible {
     self = known.flatMap { $0.conforms(to: supertype) ? $0 : nil } ?? UTType(known: Self.dynamicPrefix + name)
   }
 
-  /// The type of a MIME type; nil for one that this table does not have.
+  /// Creates the type of a MIME type; nil if it is not in the table.
   public init?(mimeType: String) {
     guard let known = Self.table.first(where: { $0.value.mime == mimeType.lowercased() }) else { return nil }
     self.init(known: known.key)
   }
 
-  /// The extension that files of this type should have, without its dot.
+  /// The preferred file name extension, without its dot; nil if there is none.
   public var preferredFilenameExtension: String? {
     isDynamic ? String(identifier.dropFirst(Self.dynamicPrefix.count)) : Self.table[identifier]?.extensions.first
   }
 
-  /// The MIME type.
+  /// The preferred MIME type; nil if there is none.
   public var preferredMIMEType: String? { Self.table[identifier]?.mime }
 
-  /// Whether the type is known by nothing but a file name's extension.
+  /// Whether the type is defined only by a file name extension.
   public var isDynamic: Bool { identifier.hasPrefix(Self.dynamicPrefix) }
 
-  /// Whether data of this type are data of the other type too.
+  /// Whether the type is equal to another or a subtype of it.
   public func conforms(to type: UTType) -> Bool { self == type || isSubtype(of: type) }
 
-  /// Whether this type is a narrower one than the other.
+  /// Whether the type is a subtype of another.
   public func isSubtype(of type: UTType) -> Bool {
     let parents = isDynamic ? [Self.data.identifier] : Self.table[identifier]?.parents ?? []
     return parents.contains { UTType(known: $0).conforms(to: type) }
@@ -52,11 +53,11 @@ public struct UTType: Hashable, Sendable, Codable, CustomStringConvertible {
 }
 
 extension UTType {
-  /// Anything.
+  /// Any item.
   public static let item = UTType(known: "public.item")
   /// A stream of bytes.
   public static let data = UTType(known: "public.data")
-  /// Something that a person reads, sees or hears.
+  /// Content that people read, see or hear.
   public static let content = UTType(known: "public.content")
   /// Text of any kind.
   public static let text = UTType(known: "public.text")
@@ -64,23 +65,23 @@ extension UTType {
   public static let plainText = UTType(known: "public.plain-text")
   /// Text without markup, in UTF-8.
   public static let utf8PlainText = UTType(known: "public.utf8-plain-text")
-  /// Values with commas between them.
+  /// Comma-separated values.
   public static let commaSeparatedText = UTType(known: "public.comma-separated-values-text")
   /// JSON.
   public static let json = UTType(known: "public.json")
   /// XML.
   public static let xml = UTType(known: "public.xml")
-  /// A property list of any form.
+  /// A property list in any format.
   public static let propertyList = UTType(known: "com.apple.property-list")
-  /// A property list in XML.
+  /// A property list in XML format.
   public static let xmlPropertyList = UTType(known: "com.apple.xml-property-list")
-  /// A property list in binary.
+  /// A property list in binary format.
   public static let binaryPropertyList = UTType(known: "com.apple.binary-property-list")
-  /// A picture of any form.
+  /// An image in any format.
   public static let image = UTType(known: "public.image")
-  /// A JPEG picture.
+  /// A JPEG image.
   public static let jpeg = UTType(known: "public.jpeg")
-  /// A PNG picture.
+  /// A PNG image.
   public static let png = UTType(known: "public.png")
   /// A PDF document.
   public static let pdf = UTType(known: "com.adobe.pdf")
