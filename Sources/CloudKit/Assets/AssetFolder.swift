@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// The folder is created with the first such file and removed with the last. A process that crashes leaves its folder
 /// behind; the next process that creates a folder in the same place removes it. Each process holds a file lock on its
-/// folder, which the kernel releases when the process dies, so that folders in use can be told from abandoned ones.
+/// folder, which the kernel releases when the process dies, so that abandoned folders can be detected.
 final class AssetFolder: Sendable {
   /// The directory that contains the folders of all processes, and the grace period for handed-out files.
   struct Place: Hashable, Sendable {

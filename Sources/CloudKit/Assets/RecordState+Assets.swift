@@ -52,7 +52,7 @@ extension RecordState {
   /// All assets in the record.
   var assets: [CKAsset] { fields.values.flatMap(\.assets) }
 
-  /// Tells the assets that came from the server which field they were read from.
+  /// Records in each asset from the server the field that it was read from.
   func noteOrigins(recordName: String, zoneID: CKRecordZoneID) {
     for (key, field) in fields where field.wire?.assets != nil {
       let origin = CKAsset.Origin(recordID: CKRecordID(recordName: recordName, zoneID: zoneID), key: key)

@@ -33,7 +33,7 @@ struct PredicateParser {
 
   // MARK: - Compound conditions
 
-  /// The contents of parentheses. Only the token after them tells a condition from a value.
+  /// The contents of parentheses. Only the token after them distinguishes a condition from a value.
   private enum Piece {
     case predicate(PredicateNode)
     case operand(PredicateComparison.Operand)
