@@ -1,5 +1,5 @@
-/// Members that may be left out, and have to be of their kind where they are not: what cannot be read would otherwise widen
-/// an answer without a word. [E]
+/// Reads optional members that must have the right type if present. An invalid member is rejected, because ignoring it
+/// could widen the result. [E]
 extension JSONObject {
   func list(_ key: String) throws(ServerError) -> [JSON]? {
     guard let json = self[key], json != .null else { return nil }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Reads one JSON document from untrusted bytes: strict grammar, valid UTF-8, bounded depth, never a trap.
+/// Parses one JSON document from untrusted bytes. The grammar is strict, the text must be valid UTF-8, nesting is
+/// limited to `depthLimit`, and no input traps.
 struct JSONParser {
   struct Failure: Error {
     var reason: String
@@ -186,7 +187,7 @@ extension JSONParser {
   private mutating func unicodeEscape() throws(Failure) -> Unicode.Scalar {
     let first = try hexadecimal()
     if let scalar = Unicode.Scalar(first) { return scalar }
-    // What is no scalar is half of a surrogate pair; a lone half is not text.
+    // A value that is not a scalar must be the first half of a surrogate pair.
     guard (0xD800..<0xDC00).contains(first), position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"),
       bytes[position + 1] == UInt8(ascii: "u")
     else { throw failure("Lone surrogate") }

@@ -1,4 +1,4 @@
-/// A JSON value whose integers stay integers, so that no INT64 passes through a Double.
+/// A JSON value that keeps integers as integers, so that no INT64 is converted to a Double.
 enum JSON: Sendable, Hashable {
   case null
   case bool(Bool)
@@ -24,7 +24,7 @@ enum JSON: Sendable, Hashable {
     if case .object(let object) = self { object } else { nil }
   }
 
-  /// A whole number, also one that is spelled as a string, as `numbersAsStrings` asks clients to expect it.
+  /// The whole number, if this is one. Accepts strings too, because `numbersAsStrings` makes clients expect them.
   var integer: Int64? {
     switch self {
     case .int(let number): number
@@ -34,7 +34,7 @@ enum JSON: Sendable, Hashable {
     }
   }
 
-  /// A finite number, also one that is spelled as a string.
+  /// The finite number, if this is one. Accepts strings too.
   var number: Double? {
     switch self {
     case .int(let number): Double(number)
@@ -47,7 +47,7 @@ enum JSON: Sendable, Hashable {
   var isNull: Bool { self == .null }
 }
 
-/// The members of a JSON object in the order they were written; of a repeated key the last one counts.
+/// The members of a JSON object in their original order. If a key repeats, the last one counts.
 struct JSONObject: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   struct Member: Sendable, Hashable {
     var key: String
@@ -62,7 +62,8 @@ struct JSONObject: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     members = elements.map { Member(key: $0.0, value: $0.1) }
   }
 
-  /// The value of a key, `nil` where the key is absent or null: CloudKit tells the two apart nowhere but in `fields`.
+  /// Returns the value of a key, or `nil` if the key is absent or null. CloudKit distinguishes the two only in
+  /// `fields`.
   subscript(key: String) -> JSON? {
     guard let value = members.last(where: { $0.key == key })?.value, value != .null else { return nil }
     return value

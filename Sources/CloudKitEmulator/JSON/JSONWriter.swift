@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes JSON values as UTF-8 bytes, equal values as equal bytes.
+/// Writes JSON values as UTF-8. Equal values have equal bytes.
 struct JSONWriter {
   private(set) var bytes: [UInt8] = []
 
@@ -50,7 +50,7 @@ struct JSONWriter {
     var text = text
     bytes.append(UInt8(ascii: "\""))
     text.withUTF8 { buffer in
-      // Most texts hold nothing to be escaped, and are taken over at once.
+      // Most strings need no escaping and are copied at once.
       var start = 0
       for index in buffer.indices {
         let byte = buffer[index]
