@@ -1,14 +1,14 @@
 import Crypto
 import Foundation
 
-/// A file in a record's field: what identifies its bytes, which the emulator keeps elsewhere.
+/// A file in a field of a record. Identifies the bytes, which the emulator stores separately.
 public struct EmulatorAsset: Sendable, Hashable {
-  /// Base64 of 21 bytes: `0x01` and the SHA-1 of the content. The real digest is not published. [E]
+  /// Base64 of 21 bytes: `0x01` and the SHA-1 of the content. Apple has not published the real digest. [E]
   public let fileChecksum: String
-  /// Bytes.
+  /// The size in bytes.
   public let size: Int
 
-  /// Names the stored bytes: each upload has its own, also where contents are equal.
+  /// Identifies the stored bytes. Each upload has its own ID, even if the contents are equal.
   let id: String
 
   init(fileChecksum: String, size: Int, id: String) {
@@ -19,7 +19,7 @@ public struct EmulatorAsset: Sendable, Hashable {
 
   /// Describes uploaded bytes.
   ///
-  /// - Parameter upload: The upload they came by, unique among all.
+  /// - Parameter upload: The ID of the upload, unique among all uploads.
   init(_ content: AssetContent, upload: String) throws(Spool.Failure) {
     var hash = Insecure.SHA1()
     for number in 0..<content.pieces { hash.update(data: try content.piece(number)) }
@@ -31,7 +31,7 @@ public struct EmulatorAsset: Sendable, Hashable {
     (Data([1]) + digest).base64EncodedString()
   }
 
-  /// The asset dictionary of 5.9 without what depends on the occasion: neither `receipt` nor `downloadURL`. [D]
+  /// The asset dictionary of section 5.9, without the keys that depend on the request: `receipt` and `downloadURL`. [D]
   var json: JSONObject {
     let wrappingKey = Data(Insecure.SHA1.hash(data: Data("wrappingKey/\(id)".utf8)).prefix(16))
     return [

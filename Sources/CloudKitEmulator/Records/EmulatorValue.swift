@@ -1,27 +1,27 @@
 public import Foundation
 
-/// One value of a record's field, as the emulator stores it.
+/// A field value as the emulator stores it.
 public enum EmulatorValue: Sendable, Hashable {
-  /// Text.
+  /// A text.
   case string(String)
-  /// A whole number; booleans are 0 and 1.
+  /// A whole number. Booleans are 0 and 1.
   case int64(Int64)
   /// A floating point number.
   case double(Double)
-  /// Bytes, base64 on the wire.
+  /// Bytes; base64 on the wire.
   case bytes(Data)
-  /// Milliseconds since 1970, UTC.
+  /// A time in milliseconds since 1970, UTC.
   case timestamp(Int64)
-  /// A place on Earth.
+  /// A location on Earth.
   case location(EmulatorLocation)
-  /// A reference to another record of the same zone.
+  /// A reference to another record in the same zone.
   case reference(EmulatorReference)
-  /// A file, whose bytes have been uploaded before.
+  /// A file whose bytes have been uploaded.
   case asset(EmulatorAsset)
-  /// Values of one scalar type; the type is `nil` only for an empty list that was sent without one.
+  /// A list of values of one scalar type. The type is `nil` only for an empty list that was sent without a type.
   case list(EmulatorValueType?, [EmulatorValue])
 
-  /// The type a scalar has on the wire; `nil` for a list.
+  /// The wire type of a scalar; `nil` for a list.
   var scalarType: EmulatorValueType? {
     switch self {
     case .string: .string
@@ -36,7 +36,7 @@ public enum EmulatorValue: Sendable, Hashable {
     }
   }
 
-  /// About how many bytes the value takes of the record size limit, which leaves files out. [D]
+  /// The approximate number of bytes that count against the record size limit. Files do not count. [D]
   var size: Int {
     switch self {
     case .string(let text): text.utf8.count
@@ -49,9 +49,9 @@ public enum EmulatorValue: Sendable, Hashable {
   }
 }
 
-/// The wire name of a scalar field type; a list of it appends `_LIST`. [D]
+/// The wire name of a scalar field type. The list type appends `_LIST`. [D]
 public enum EmulatorValueType: String, Sendable, Hashable, CaseIterable {
-  /// Text.
+  /// A text.
   case string = "STRING"
   /// A whole number.
   case int64 = "INT64"
@@ -59,9 +59,9 @@ public enum EmulatorValueType: String, Sendable, Hashable, CaseIterable {
   case double = "DOUBLE"
   /// Bytes.
   case bytes = "BYTES"
-  /// Milliseconds since 1970.
+  /// A time in milliseconds since 1970.
   case timestamp = "TIMESTAMP"
-  /// A place on Earth.
+  /// A location on Earth.
   case location = "LOCATION"
   /// A reference to another record.
   case reference = "REFERENCE"
@@ -69,23 +69,24 @@ public enum EmulatorValueType: String, Sendable, Hashable, CaseIterable {
   case asset = "ASSETID"
 }
 
-/// A place on Earth with what else a position fix may tell; units as in CLLocation, the timestamp in milliseconds.
+/// A location on Earth with optional details of the position fix. Units are those of CLLocation; the timestamp is in
+/// milliseconds.
 public struct EmulatorLocation: Sendable, Hashable {
   /// Degrees north.
   public var latitude: Double
   /// Degrees east.
   public var longitude: Double
-  /// The optional wire keys (`altitude`, `speed`, …) that were sent.
+  /// The optional details that were sent (`altitude`, `speed`, …), by wire key.
   public var details: [String: Double]
 
-  /// Makes a location.
+  /// Creates a location.
   public init(latitude: Double, longitude: Double, details: [String: Double] = [:]) {
     self.latitude = latitude
     self.longitude = longitude
     self.details = details
   }
 
-  /// Metres along the surface of a sphere.
+  /// Returns the distance in metres along the surface of a sphere.
   func distance(to other: EmulatorLocation) -> Double {
     let radians = Double.pi / 180
     let north = (other.latitude - latitude) * radians
@@ -97,24 +98,24 @@ public struct EmulatorLocation: Sendable, Hashable {
   }
 }
 
-/// A reference to a record of the same zone, and what deleting that record does.
+/// A reference to a record in the same zone, with the action that applies when that record is deleted.
 public struct EmulatorReference: Sendable, Hashable {
-  /// What a reference means for its target. [D]
+  /// The effect of a reference on its target. [D]
   public enum Action: String, Sendable, Hashable {
-    /// Nothing; the reference may dangle.
+    /// No effect. The reference may dangle.
     case none = "NONE"
-    /// Deleting the target deletes the record that holds the reference.
+    /// Deleting the target also deletes the record that holds the reference.
     case deleteSelf = "DELETE_SELF"
-    /// The target must exist and cannot be deleted while it is referred to.
+    /// The target must exist and cannot be deleted while the reference exists.
     case validate = "VALIDATE"
   }
 
-  /// The target's record name.
+  /// The record name of the target.
   public var recordName: String
-  /// What the reference means for its target.
+  /// The effect of the reference on its target.
   public var action: Action
 
-  /// Makes a reference.
+  /// Creates a reference.
   public init(recordName: String, action: Action = .none) {
     self.recordName = recordName
     self.action = action

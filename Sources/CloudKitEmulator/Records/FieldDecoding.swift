@@ -1,20 +1,20 @@
 import Foundation
 
-/// A field value of a request, checked against its tag and the schema, or an order to clear the field.
+/// A field of a request after validation: either a value to set, or a request to clear the field.
 enum IncomingField {
   case clear
   case set(EmulatorValue, Schema.FieldType?)
 }
 
-/// Reads field values of requests: the tag decides the type, without one the JSON does, and the schema has the last
-/// word. (3.1) [D]
+/// Decodes the field values of requests. The type comes from the type tag, or from the JSON if there is no tag, and
+/// must agree with the schema. (3.1) [D]
 enum FieldDecoding {
-  /// Turns an asset dictionary into the file it speaks of.
+  /// Turns an asset dictionary into the file that it refers to.
   typealias AssetReader = (JSONObject) throws(ServerError) -> EmulatorAsset
 
-  /// Reads one entry of a record's `fields`.
+  /// Decodes one entry of a record's `fields`.
   ///
-  /// - Throws: `BAD_REQUEST` that names the field and the types.
+  /// - Throws: `BAD_REQUEST` with the name of the field and the types.
   static func field(
     _ name: String,
     _ json: JSON,
@@ -34,7 +34,7 @@ enum FieldDecoding {
     return .set(try value(raw, type ?? given, asset), type)
   }
 
-  /// Reads the operand of a filter. `IN` and its like need the list tag. [L3]
+  /// Decodes the operand of a filter. `IN` and similar comparators need the list tag. [L3]
   static func operand(_ json: JSON?, needsListTag: Bool) throws(ServerError) -> EmulatorValue {
     guard let object = json?.object, let raw = object["value"] else {
       throw .badRequest("BadRequestException: Unexpected input")
@@ -47,9 +47,9 @@ enum FieldDecoding {
     }
   }
 
-  /// The type a value goes by: the one it has itself, which must be the schema's. (3.1, 3.5)
+  /// Returns the type of a value after checking it against the schema. (3.1, 3.5)
   ///
-  /// - Parameter given: `nil` for an empty list without a type.
+  /// - Parameter given: The value's own type; `nil` for an empty list without a type.
   private static func check(
     _ name: String,
     _ given: Schema.FieldType?,
@@ -61,7 +61,7 @@ enum FieldDecoding {
       guard type.isList else { throw mismatch(name, "UNKNOWN_LIST", type) }
       return type
     }
-    // The words were seen for both directions. [L3]
+    // Observed wording, for both directions. [L3]
     if given.isEncrypted, !type.isEncrypted {
       throw .badRequest("Attempt to save encrypted data in non encrypted field type for field '\(name)'")
     }
@@ -79,8 +79,7 @@ enum FieldDecoding {
     return try inferred(json, field: field)
   }
 
-  /// What an untagged value is taken for (3.1): an integral number is INT64 even where the field wants a DOUBLE.
-  /// [D][C]
+  /// Returns the type of an untagged value (3.1). An integral number is INT64 even if the field is a DOUBLE. [D][C]
   private static func inferred(_ json: JSON, field name: String) throws(ServerError) -> Schema.FieldType {
     switch json {
     case .string: return Schema.FieldType(.string)
@@ -129,7 +128,7 @@ enum FieldDecoding {
     case .bytes:
       if let text = json.string, let data = Data(base64Encoded: text) { return .bytes(data) }
     case .timestamp:
-      // A fraction of a millisecond is refused, not rounded. [L3]
+      // A fraction of a millisecond is rejected, not rounded. [L3]
       if let milliseconds = json.integer { return .timestamp(milliseconds) }
     case .location:
       if let object = json.object, let location = location(object) { return .location(location) }
@@ -142,7 +141,7 @@ enum FieldDecoding {
   }
 
   private static func location(_ object: JSONObject) -> EmulatorLocation? {
-    // [D]; the bounds are those of the planet. [E]
+    // [D]; the bounds are those of the Earth. [E]
     guard let latitude = object["latitude"]?.number, let longitude = object["longitude"]?.number,
       abs(latitude) <= 90, abs(longitude) <= 180
     else { return nil }
@@ -161,7 +160,7 @@ enum FieldDecoding {
     guard let name = object["recordName"]?.string, Schema.isRecordName(name) else {
       throw .badRequest("Invalid value, expected type REFERENCE.")
     }
-    // Filters have none [D]; a field that has none is let pass. [E]
+    // References in filters have no action [D]; a field without one is accepted. [E]
     let action = object["action"]?.string ?? "NONE"
     guard let action = EmulatorReference.Action(rawValue: action) else {
       throw .badRequest("Unknown reference action '\(action)'")
@@ -186,21 +185,21 @@ private struct Tag {
       guard isEncrypted else { return nil }
       throw .badRequest("An encrypted value needs a type for field '\(field)'")
     }
-    // How an empty list comes back where its type is not known, and so it may be sent. [C]
+    // The server returns an empty list of unknown type like this, so clients may send it too. [C]
     if name == "UNKNOWN_LIST" {
       guard object["value"]?.array?.isEmpty == true else { throw .badRequest("Unexpected input for field '\(field)'") }
       (type, isList) = (nil, false)
     } else if name == "ENCRYPTED_BYTES" {
       (type, isList, isEncrypted) = (.bytes, false, true)
     } else if name == "ASSET" || name == "ASSET_LIST" {
-      // The documentation's spelling. [D]
+      // The documented name. [D]
       (type, isList) = (.asset, name == "ASSET_LIST")
     } else if let known = Schema.FieldType(name: name), !known.isEncrypted {
       (type, isList) = (known.scalar, known.isList)
     } else {
       throw .badRequest("Unknown type '\(name)' of field '\(field)'")
     }
-    // Neither has an encrypted form in the schema language. [FW]
+    // Neither type has an encrypted form in the schema language. [FW]
     if isEncrypted, let type, [.reference, .asset].contains(type) {
       throw .badRequest("Type '\(name)' of field '\(field)' cannot be encrypted")
     }

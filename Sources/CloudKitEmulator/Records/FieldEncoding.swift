@@ -1,10 +1,10 @@
 import Foundation
 
-/// Spells stored values the way responses do: every value with its type. [D]
+/// Encodes stored values as in responses: each value with its type. [D]
 struct FieldEncoding {
-  /// Whether INT64, DOUBLE [D] and TIMESTAMP [E] values are strings, for readers whose numbers are doubles.
+  /// Whether INT64, DOUBLE [D] and TIMESTAMP [E] values are encoded as strings, for clients whose numbers are doubles.
   var numbersAsStrings = false
-  /// Spells a file; answers add where it can be read.
+  /// Encodes a file. Responses add its download URL.
   var asset: (EmulatorAsset) -> JSONObject = { $0.json }
 
   func field(_ value: EmulatorValue, isEncrypted: Bool) -> JSON {

@@ -1,5 +1,5 @@
-/// The values of a record by the names of their fields, in the order of the names. Records have so few fields that finding
-/// one takes no hash, and that order makes equal contents equal bytes.
+/// The field values of a record, sorted by field name. Records have few fields, so a binary search is fast enough, and
+/// the order gives equal contents equal bytes.
 struct RecordFields: Sendable, Hashable, Sequence {
   struct Member: Sendable, Hashable {
     var name: String
@@ -10,7 +10,7 @@ struct RecordFields: Sendable, Hashable, Sequence {
 
   init() {}
 
-  /// Takes members that are in order.
+  /// Takes members that are already sorted.
   init(sorted members: [Member]) {
     self.members = members
   }
@@ -38,7 +38,7 @@ struct RecordFields: Sendable, Hashable, Sequence {
   private func holds(_ name: String, at place: Int) -> Bool { place < members.count && members[place].name == name }
 
   private func place(of name: String) -> Int {
-    // Requests tend to name fields in order.
+    // Requests often list fields in order.
     guard let last = members.last, !(last.name < name) else { return members.count }
     var (low, high) = (0, members.count)
     while low < high {

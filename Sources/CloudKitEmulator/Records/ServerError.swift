@@ -1,13 +1,13 @@
-/// A refusal in the words of the wire: of a whole request, or of one item inside an HTTP 200.
+/// An error in the server's format, for a whole request or for one item of an HTTP 200 response.
 struct ServerError: Error, Sendable, Hashable {
-  /// The server's codes with their HTTP statuses. [D]
+  /// The server's error codes and their HTTP statuses. [D]
   enum Code: String, Sendable {
     case accessDenied = "ACCESS_DENIED"
     case atomicError = "ATOMIC_ERROR"
     case authenticationFailed = "AUTHENTICATION_FAILED"
     case authenticationRequired = "AUTHENTICATION_REQUIRED"
     case badRequest = "BAD_REQUEST"
-    /// Only community code has it. [C] (Question 13)
+    /// Found only in community code. [C] (Question 13)
     case changeTokenExpired = "CHANGE_TOKEN_EXPIRED"
     case conflict = "CONFLICT"
     case exists = "EXISTS"
@@ -40,7 +40,7 @@ struct ServerError: Error, Sendable, Hashable {
   var reason: String
   var retryAfter: Double?
   var redirectURL: String?
-  /// What only the log of this machine may tell.
+  /// Details for the local log only; never sent to a client.
   var detail: String?
 
   init(
@@ -61,7 +61,7 @@ struct ServerError: Error, Sendable, Hashable {
     ServerError(.badRequest, reason)
   }
 
-  /// The keys that every kind of error dictionary shares, after the one that identifies the item. [D]
+  /// Returns the members that every error dictionary has, after those that identify the item. [D]
   func members(after identity: JSONObject = [:]) -> JSONObject {
     var object = identity
     object.append("serverErrorCode", .string(code.rawValue))

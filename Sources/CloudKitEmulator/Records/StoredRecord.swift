@@ -1,29 +1,29 @@
-/// One committed version of a record. Versions never change: a write replaces the whole object.
+/// One committed version of a record. Versions are immutable: a write replaces the whole object.
 final class StoredRecord: Sendable {
-  /// Who wrote, and when.
+  /// The time of a write and its user.
   struct Stamp: Sendable, Hashable {
     var milliseconds: Int64
     var userRecordName: String
   }
 
-  /// The part of a record that a client decides; what the server adds comes with the commit.
+  /// The part of a record that the client sets. The server adds the rest at the commit.
   struct Content: Sendable {
     var name: String
     var type: String
     var fields = RecordFields()
     var parent: String?
     var shortGUID: String?
-    /// Of a shared root, the name of its share.
+    /// The name of the record's share, if the record is the root of one.
     var share: String?
-    /// Of a share, who takes part.
+    /// The share's state, if the record is a share.
     var sharing: ShareState?
 
-    /// Bytes counted against the record size limit; how the real service counts is not known. [E]
+    /// The number of bytes that count against the record size limit. How the real service counts is unknown. [E]
     var size: Int {
       fields.reduce(name.utf8.count + type.utf8.count) { $0 + $1.name.utf8.count + $1.value.size }
     }
 
-    /// The references of all fields, lists included.
+    /// The references in all fields, including lists.
     var references: [EmulatorReference] {
       var found: [EmulatorReference] = []
       for field in fields {
@@ -44,7 +44,7 @@ final class StoredRecord: Sendable {
   let sequence: Int64
   let created: Stamp
   let modified: Stamp
-  /// The share the record belonged to before, whose participants have to be told that it is gone for them.
+  /// The share that the record last left. Its participants must be told that the record is gone for them.
   let left: String?
 
   var name: String { content.name }
@@ -59,8 +59,8 @@ final class StoredRecord: Sendable {
     self.left = left
   }
 
-  /// The record dictionary of a response (2.4) [D], with what was seen besides [L3]. Fields come sorted by name so that
-  /// equal states give equal bytes.
+  /// Returns the record dictionary of a response (section 2.4) [D], with the keys observed in addition [L3]. Fields are
+  /// sorted by name, so that equal states give equal bytes.
   func json(keys: Set<String>?, zoneID: JSON, schema: Schema.RecordType?, encoding: FieldEncoding) -> JSONObject {
     var fields = JSONObject()
     for field in content.fields where keys?.contains(field.name) ?? true {
