@@ -1,21 +1,22 @@
 import Synchronization
 
-/// Schemas in CloudKit's own language, as `cktool` and CloudKit Console import and export them.
+/// Import, export and deployment of schemas in CloudKit's schema language, as used by `cktool` and CloudKit Console.
 extension Emulator {
   /// Replaces the schema of a container with one in Apple's schema language (`.ckdb`).
   ///
-  /// As at the real service, nothing that is in production may be lost or change its type; in development everything
-  /// else may be removed. Records keep what they hold in fields that are gone. The real service imports into
-  /// development alone, and production gets its schema by a deployment: importing into production stands for both here.
+  /// As at the real service, the new schema must keep all types and fields that are in production, and their types; in
+  /// development, everything else may be removed. Records keep the values of removed fields. The real service imports
+  /// only into development, and production gets its schema by deployment. Here, importing into production does both.
   ///
   /// - Parameters:
-  ///   - text: At most 4 MB, beginning with `DEFINE SCHEMA`.
+  /// - text: The schema, at most 4 MB, beginning with `DEFINE SCHEMA`.
   ///   - container: The container's identifier, e.g. `iCloud.com.example.notes`.
   ///   - environment: `development` or `production`.
-  /// - Throws: `SchemaError` with line and column; `EmulatorError` where the data file cannot be written.
+  /// - Throws: `SchemaError` with line and column; `EmulatorError` if the container or environment is invalid or the
+  ///   data file cannot be written.
   public func importSchema(_ text: String, container: String, environment: String = "development") throws {
     guard text.utf8.count <= SchemaParser.sizeLimit else {
-      throw SchemaError("More than \(SchemaParser.sizeLimit) bytes", at: SchemaPlace())
+      throw SchemaError("The schema has more than \(SchemaParser.sizeLimit) bytes", at: SchemaPlace())
     }
     try Self.check(container, environment)
     let parsed = try SchemaParser(text)
@@ -38,19 +39,18 @@ extension Emulator {
     }
   }
 
-  /// The schema of a container in Apple's schema language, in one spelling: equal schemas give equal texts.
+  /// Returns the schema of a container in Apple's schema language. Equal schemas give equal texts.
   ///
-  /// It holds what was imported and, in development, what writes have added since.
+  /// The text has the imported schema and, in development, what writes have added since.
   public func exportSchema(container: String, environment: String = "development") -> String {
     let key = DatabaseKey(container: container, environment: environment, owner: nil)
     return SchemaWriter.text(core.withLock { $0.schemas[key.schema] ?? Schema() })
   }
 
-  /// Deploys the schema of a container: merges record types, fields, indexes, grants and roles of development into
-  /// production, where writes may not add to them.
+  /// Deploys the schema of a container: merges the record types, fields, indexes, grants and roles of development into
+  /// production, where writes cannot add to them.
   ///
-  /// - Throws: `EmulatorError` where a field of production has another type in development, or the data file cannot be
-  ///   written.
+  /// - Throws: `EmulatorError` if a field has another type in production, or if the data file cannot be written.
   public func deploySchema(of container: String) throws(EmulatorError) {
     try Self.check(container, "production")
     try core.withLock { core throws(EmulatorError) in

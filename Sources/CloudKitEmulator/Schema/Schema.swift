@@ -1,12 +1,12 @@
-/// The record types and roles of one container and environment: what Apple's schema language says of them.
+/// The record types and roles of one container and environment, as Apple's schema language describes them.
 struct Schema: Sendable, Hashable {
-  /// The type of a field's values. Once deployed, it never changes.
+  /// The type of a field's values. It never changes once deployed.
   struct FieldType: Sendable, Hashable {
     var scalar: EmulatorValueType
     var isList: Bool
     var isEncrypted: Bool
 
-    /// The spelling of sections 3.1 and 3.5, e.g. `INT64_LIST` or `ENCRYPTED_STRING`. [D][L3]
+    /// The name in sections 3.1 and 3.5, e.g. `INT64_LIST` or `ENCRYPTED_STRING`. [D][L3]
     var name: String {
       (isEncrypted ? "ENCRYPTED_" : "") + scalar.rawValue + (isList ? "_LIST" : "")
     }
@@ -26,11 +26,11 @@ struct Schema: Sendable, Hashable {
     }
   }
 
-  /// How a field declared as `NUMBER` stands to its type. [FW]
+  /// The kind of a field declared as `NUMBER`. [FW]
   enum Number: Sendable, Hashable {
-    /// Nobody has said which: it is served as DOUBLE and takes whole numbers too. [E]
+    /// `NUMBER` without `PREFERRED AS`: the field is a DOUBLE that also accepts whole numbers. [E]
     case undecided
-    /// `PREFERRED AS` the field's type.
+    /// `NUMBER PREFERRED AS` the field's type.
     case preferred
   }
 
@@ -40,7 +40,7 @@ struct Schema: Sendable, Hashable {
     var number: Number?
   }
 
-  /// The fields that every type has. Nothing but their indexes is a schema's to say. [FW]
+  /// The fields that every type has. A schema can set only their indexes. [FW]
   enum SystemField: String, Sendable, CaseIterable {
     case createTime = "___createTime"
     case createdBy = "___createdBy"
@@ -59,17 +59,17 @@ struct Schema: Sendable, Hashable {
   }
 
   struct RecordType: Sendable, Hashable {
-    /// The fields that somebody declared or saved; the system's are not among them.
+    /// The declared and learned fields, without the system fields.
     var fields: [String: Field] = [:]
-    /// The indexes of system fields that have any.
+    /// The indexes of the system fields that have any.
     var systemIndexes: [SystemField: SchemaIndexes] = [:]
     var grants: SchemaGrants = [:]
   }
 
-  /// Custom roles. The three that every container has are not among them.
+  /// The custom roles, without the three predefined ones.
   var roles: Set<String> = []
-  /// `Users` is predefined [D], with the grants that exported schemas show [C]; so are shares [FW], whose declaration
-  /// the server completes to these fields [C].
+  /// The record types by name. `Users` is predefined [D], with the grants that exported schemas show [C]. Shares are
+  /// predefined too [FW]; the server adds these fields to their declaration [C].
   var types: [String: RecordType] = [usersType: users, ShareState.recordType: shares]
 
   static let usersType = "Users"
@@ -89,7 +89,7 @@ struct Schema: Sendable, Hashable {
 
   subscript(type: String) -> RecordType? { types[type] }
 
-  /// What predefined types are where a schema does not speak of them: it can neither remove them nor their fields. [E]
+  /// Adds the predefined types and fields that the schema does not declare. A schema cannot remove them. [E]
   mutating func completePredefinedTypes() {
     for (name, type) in Schema().types {
       types[name, default: type].fields.merge(type.fields) { given, _ in given }
@@ -98,8 +98,8 @@ struct Schema: Sendable, Hashable {
 }
 
 extension Schema {
-  /// The type and its fields as the first save makes them: with every index that fits, as exported schemas of apps that
-  /// never declared one show [C], and with the grants that the Console gives a new type [FW].
+  /// Adds a type and its fields as the first save does: with every index that fits, as the exported schemas of apps
+  /// without a declared schema show [C], and with the grants that the Console gives a new type [FW].
   mutating func learn(type: String, fields: [String: FieldType], indexesSystemFields: Bool) {
     var known = types[type] ?? RecordType(grants: SchemaRole.defaultGrants)
     if types[type] == nil, indexesSystemFields {
@@ -114,23 +114,25 @@ extension Schema {
   }
 }
 
-/// What names may look like.
+/// Rules for names.
 extension Schema {
-  /// A letter first, then letters, digits and `_`. [FW]
+  /// Whether the name is a letter followed by letters, digits and `_`, at most 255 bytes. [FW]
   static func isName(_ name: String) -> Bool {
     guard let first = name.utf8.first, name.utf8.count <= 255 else { return false }
     return isLetter(first) && name.utf8.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
   }
 
-  /// Whether a record of a type may have a field of that name: shares have some that no other type can have. [FW]
+  /// Whether a record of the type may have a field of that name. Shares have `cloudkit.` fields that no other type can
+  /// have. [FW]
   static func isField(_ name: String, of type: String) -> Bool {
     guard name.utf8.count <= 255 else { return false }
     return isName(name)
       || type == ShareState.recordType && name.hasPrefix("cloudkit.") && isName(String(name.dropFirst(9)))
   }
 
-  /// At most 255 ASCII characters, none of them a control character: the framework's rule for record and zone names,
-  /// enforced here because it also makes binary comparison and Swift's string comparison agree. [E]
+  /// Whether the name has 1 to 255 ASCII characters and no control characters. This is the framework's rule for record
+  /// and zone names. The emulator enforces it because it makes binary comparison and Swift's string comparison agree.
+  /// [E]
   static func isRecordName(_ name: String) -> Bool {
     !name.isEmpty && name.utf8.count <= 255 && name.utf8.allSatisfy { $0 > 0x1F && $0 < 0x7F }
   }

@@ -1,10 +1,10 @@
-/// Why a text is no schema, or none that can replace the one there is.
+/// The reason why a schema text is invalid, or cannot replace the current schema.
 public struct SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The line of what is wrong, from 1.
+  /// The line of the error, from 1.
   public let line: Int
-  /// The column, from 1, in characters.
+  /// The column of the error in characters, from 1.
   public let column: Int
-  /// What is wrong, with its place, in the words of the service where they are known:
+  /// The error and its position, in the service's wording where it is known:
   /// `Encountered "." at line 433, column 25. Was expecting "("`. [C]
   public let reason: String
 
@@ -19,7 +19,7 @@ public struct SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String { reason }
 }
 
-/// A place in a text, from 1.
+/// A position in a text, from line 1, column 1.
 struct SchemaPlace: Sendable, Hashable {
   var line = 1
   var column = 1

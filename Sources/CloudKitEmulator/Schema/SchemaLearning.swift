@@ -1,11 +1,12 @@
-/// Types and fields that writes bring along.
+/// Record types and fields that writes add to the schema.
 extension EmulatorCore {
-  /// Whether writes may add to the schema: in development, never in production. [D] (Question 15)
+  /// Whether writes may add to the schema. In production they never may. [D] (Question 15)
   func learnsSchema(_ call: Call) -> Bool {
     call.route.environment == "development" && configuration.assumptions.developmentLearnsSchema
   }
 
-  /// A schema with what a batch was the first to use; `nil` where there is nothing new, which is nearly always.
+  /// Returns the schema with the types and fields that a batch uses first, or `nil` if there is nothing new, which is
+  /// the usual case.
   func schema(_ name: String, with learnt: [String: [String: Schema.FieldType]]) -> Schema? {
     let known = schemas[name]
     let isNew = learnt.contains { type, fields in

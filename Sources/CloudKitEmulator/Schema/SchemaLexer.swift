@@ -1,4 +1,4 @@
-/// Cuts the text of a schema into words, quoted identifiers and punctuation, and leaves out its comments. [FW]
+/// Splits a schema text into words, quoted identifiers and punctuation, and skips comments. [FW]
 struct SchemaLexer {
   enum Kind: Equatable {
     case word(String)
@@ -11,7 +11,7 @@ struct SchemaLexer {
     var kind: Kind
     var place: SchemaPlace
 
-    /// How a complaint names it; nothing of a hostile text reaches a terminal but printable ASCII.
+    /// The token as error messages show it: only printable ASCII, so that a hostile text cannot control a terminal.
     var text: String {
       switch kind {
       case .word(let text): "\"\(text.prefix(40))\""
@@ -21,8 +21,8 @@ struct SchemaLexer {
       }
     }
 
-    /// Whether it is that keyword. The grammar prints keywords in capitals and reserved words in small letters: case is
-    /// of no account. [E]
+    /// Whether the token is the keyword. Case is ignored, because the grammar prints keywords in capitals and reserved
+    /// words in lower case. [E]
     func `is`(_ keyword: String) -> Bool {
       if case .word(let text) = kind { text.uppercased() == keyword } else { false }
     }
@@ -56,7 +56,7 @@ struct SchemaLexer {
 
   private static let marks = Set("(),;<>.".utf8)
 
-  /// There is no escape, so that a quoted identifier ends with the next quotation mark, and with its line. [E]
+  /// Reads a quoted identifier. There is no escape: it ends at the next quotation mark and cannot span lines. [E]
   private mutating func quoted(from start: SchemaPlace) throws(SchemaError) -> String {
     advance()
     let text = take { $0 > 0x1F && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
@@ -119,7 +119,7 @@ struct SchemaLexer {
       place.line += 1
       place.column = 1
     } else if byte & 0xC0 != 0x80 {
-      // The bytes after the first of a character are none of their own.
+      // Continuation bytes of a UTF-8 character do not advance the column.
       place.column += 1
     }
   }

@@ -1,4 +1,4 @@
-/// Reads Apple's schema language, from the grammar of "Integrating a Text-Based Schema into Your Workflow". [FW]
+/// Parses Apple's schema language, by the grammar in "Integrating a Text-Based Schema into Your Workflow". [FW]
 ///
 ///     create-schema: DEFINE SCHEMA [ { create-role | record-type } ";" ] ...
 ///     create-role:   CREATE ROLE %role-name%
@@ -7,19 +7,20 @@
 ///     field-options: QUERYABLE | SORTABLE | SEARCHABLE
 ///     data-type:     primitive-type | LIST "<" primitive-type ">"
 ///
-/// The grammar does not nest, so that no text can exhaust the stack.
+/// The grammar does not nest, so no text can exhaust the stack.
 struct SchemaParser {
-  /// Far more than any schema has; the bytes of a longer text are not looked at. [E]
+  /// The maximum size of a schema text in bytes, far more than any schema needs. Longer texts are rejected unread. [E]
   static let sizeLimit = 4_000_000
 
   private var lexer: SchemaLexer
   private var token: SchemaLexer.Token
   private var grants: [(role: String, place: SchemaPlace)] = []
   private(set) var schema = Schema(roles: [], types: [:])
-  /// Where types (`Note`) and fields (`Note.title`) are declared, for what is wrong only in comparison.
+  /// The positions of type (`Note`) and field (`Note.title`) declarations, for errors found in the comparison with
+  /// another schema.
   private(set) var places: [String: SchemaPlace] = [:]
 
-  /// Reads a text, whole.
+  /// Parses a whole text.
   init(_ text: String) throws(SchemaError) {
     lexer = SchemaLexer(text)
     token = try lexer.next()
@@ -46,7 +47,7 @@ struct SchemaParser {
     try expect("ROLE")
     let place = token.place
     let name = try identifier()
-    // What begins with an underscore is the system's. [FW]
+    // Names that begin with an underscore are reserved for the system. [FW]
     guard !name.hasPrefix("_") else { throw SchemaError("Invalid role name '\(name)'", at: place) }
     guard schema.roles.insert(name).inserted else { throw SchemaError("Duplicate role '\(name)'", at: place) }
   }
@@ -155,7 +156,7 @@ struct SchemaParser {
 }
 
 extension SchemaParser {
-  /// A name: quoted, or a word that is not reserved. [FW]
+  /// Reads a name: a quoted identifier, or a word that is not reserved. [FW]
   fileprivate mutating func identifier() throws(SchemaError) -> String {
     let name: String
     switch token.kind {

@@ -1,14 +1,15 @@
-/// What a schema may become: additions always, removals only of what production does not have. [FW]
+/// The rules for replacing a schema: additions are always allowed, removals only for what production does not have.
+/// [FW]
 struct SchemaUpdate {
   let parsed: SchemaParser
-  /// The schema that the new one takes the place of.
+  /// The schema to be replaced.
   let current: Schema
-  /// The schema in production, of which nothing may be lost.
+  /// The schema in production, from which nothing may be removed.
   let deployed: Schema
 
   /// Checks the new schema as `validate-schema` does.
   ///
-  /// - Throws: the first objection in the order of the names.
+  /// - Throws: The first violation, by name.
   func validate() throws(SchemaError) {
     for (name, type) in deployed.types.sorted(by: { $0.key < $1.key }) {
       guard let new = parsed.schema.types[name] else {
@@ -25,7 +26,7 @@ struct SchemaUpdate {
     try validateNumbers()
   }
 
-  /// A number that has been decided stays so, in development too. [FW]
+  /// Checks that numbers with a preferred type keep it, in development too. [FW]
   private func validateNumbers() throws(SchemaError) {
     for (name, type) in current.types.sorted(by: { $0.key < $1.key }) {
       for (field, old) in type.fields.sorted(by: { $0.key < $1.key }) where old.number == .preferred {
@@ -44,8 +45,8 @@ struct SchemaUpdate {
 }
 
 extension Schema.Field {
-  /// Whether a deployed field may be declared like that from now on: its type never changes, except that `NUMBER` may
-  /// be decided. [FW]
+  /// Whether a deployed field may be redeclared like this. A type never changes, except that a plain `NUMBER` may
+  /// become INT64 or DOUBLE. [FW]
   func mayBecome(_ new: Schema.Field) -> Bool {
     guard number == .undecided else { return type == new.type && new.number != .undecided }
     return [.int64, .double].map { Schema.FieldType($0, isList: type.isList) }.contains(new.type)
@@ -53,8 +54,8 @@ extension Schema.Field {
 }
 
 extension Schema {
-  /// What production becomes when this schema is deployed: indexes, grants and roles are those of development, and
-  /// nothing goes. [FW]
+  /// Returns the schema of production after this one is deployed: indexes, grants and roles come from development, and
+  /// nothing is removed. [FW]
   func deployed(over production: Schema) throws(ServerError) -> Schema {
     var merged = self
     for (name, type) in production.types.sorted(by: { $0.key < $1.key }) {

@@ -1,7 +1,8 @@
-/// Prints schemas as the service exports them: types, fields and roles by name, types in a column, the permissions and
-/// indexes in a fixed order. Equal schemas give equal texts, and a text that is read and printed stays as it is. [C]
+/// Prints schemas as the service exports them: types, fields and roles sorted by name, types aligned in a column,
+/// permissions and indexes in a fixed order. Equal schemas give equal texts, and parsing and printing a printed text
+/// does not change it. [C]
 enum SchemaWriter {
-  /// Words that are identifiers only between quotation marks. [FW]
+  /// Words that are valid identifiers only in quotation marks. [FW]
   static let reserved: Set<String> = ["grant", "preferred", "queryable", "sortable", "searchable"]
 
   static func text(_ schema: Schema) -> String {
