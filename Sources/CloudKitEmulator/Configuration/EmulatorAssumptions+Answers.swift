@@ -1,24 +1,24 @@
-/// The positions of the switches that have names.
+/// The values of the switches that have named values.
 extension EmulatorAssumptions {
-  /// What is signed for a request without a body.
+  /// The string signed in place of the body hash for a request without a body.
   public enum EmptyBodySignature: String, Sendable, Hashable, CaseIterable {
-    /// Both of the others.
+    /// Either of the other two.
     case either
-    /// Nothing stands where the hash would.
+    /// The empty string.
     case emptyText
     /// The hash of zero bytes.
     case hashOfNothing
   }
 
-  /// What a request without any credentials is answered.
+  /// The response to a request without credentials.
   public enum MissingCredentials: String, Sendable, Hashable, CaseIterable {
-    /// 400.
+    /// HTTP 400 `BAD_REQUEST`.
     case badRequest
-    /// 401.
+    /// HTTP 401 `AUTHENTICATION_FAILED`.
     case authenticationFailed
   }
 
-  /// The shape of a failed atomic batch.
+  /// The format of a failed atomic batch.
   public enum AtomicFailure: String, Sendable, Hashable, CaseIterable {
     /// HTTP 200 with an error for each record.
     case failsEachRecord
@@ -26,7 +26,7 @@ extension EmulatorAssumptions {
     case refusesRequest
   }
 
-  /// An update without a change tag.
+  /// The error for an update without a change tag.
   public enum UpdateWithoutTag: String, Sendable, Hashable, CaseIterable {
     /// `BAD_REQUEST`.
     case badRequest
@@ -34,7 +34,7 @@ extension EmulatorAssumptions {
     case conflict
   }
 
-  /// An update of a record that does not exist.
+  /// The error for an update of a record that does not exist.
   public enum MissingUpdate: String, Sendable, Hashable, CaseIterable {
     /// `NOT_FOUND`.
     case notFound
@@ -42,7 +42,7 @@ extension EmulatorAssumptions {
     case conflict
   }
 
-  /// A deletion without a change tag.
+  /// The result of a deletion without a change tag.
   public enum DeletionWithoutTag: String, Sendable, Hashable, CaseIterable {
     /// The record is deleted.
     case isForced
@@ -50,23 +50,23 @@ extension EmulatorAssumptions {
     case badRequest
   }
 
-  /// A forced deletion of a record that does not exist.
+  /// The result of a forced deletion of a record that does not exist.
   public enum MissingForceDelete: String, Sendable, Hashable, CaseIterable {
-    /// Answered as if it had been there.
+    /// Success, as if the record had existed.
     case succeeds
     /// `NOT_FOUND`.
     case notFound
   }
 
-  /// Two operations on one record.
+  /// The result of two operations on one record.
   public enum RepeatedRecord: String, Sendable, Hashable, CaseIterable {
     /// `BAD_REQUEST` for the request.
     case refusesRequest
-    /// `BAD_REQUEST` for the later operation alone.
+    /// `BAD_REQUEST` for the later operation only.
     case failsAlone
   }
 
-  /// A limit that a request exceeds.
+  /// The error for a request that exceeds a limit.
   public enum ExceededLimit: String, Sendable, Hashable, CaseIterable {
     /// `BAD_REQUEST`.
     case badRequest
@@ -74,7 +74,7 @@ extension EmulatorAssumptions {
     case quotaExceeded
   }
 
-  /// A name that the schema does not know.
+  /// The error for a name that the schema does not have.
   public enum Refusal: String, Sendable, Hashable, CaseIterable {
     /// `BAD_REQUEST`.
     case badRequest
@@ -82,7 +82,7 @@ extension EmulatorAssumptions {
     case notFound
   }
 
-  /// The order of a query that asks for none.
+  /// The order of a query without sort descriptors.
   public enum UnsortedOrder: String, Sendable, Hashable, CaseIterable {
     /// By record name.
     case recordName
@@ -98,51 +98,51 @@ extension EmulatorAssumptions {
     case recordName
   }
 
-  /// An empty sync token.
+  /// The result of an empty sync token.
   public enum EmptySyncToken: String, Sendable, Hashable, CaseIterable {
-    /// A token like any other that is broken.
+    /// Rejected like any other invalid token.
     case isRefused
-    /// No token: everything comes again.
+    /// Treated as no token: the feed starts over.
     case startsOver
   }
 
-  /// The refusal of a sync token.
+  /// The error for an expired sync token.
   public enum ExpiredSyncToken: String, Sendable, Hashable, CaseIterable {
-    /// `BAD_REQUEST` in the zone's element.
+    /// `BAD_REQUEST` for the zone.
     case badRequest
-    /// `BAD_REQUEST` for the request, whatever else it asked for.
+    /// `BAD_REQUEST` for the whole request, including its other zones.
     case refusesRequest
-    /// `CHANGE_TOKEN_EXPIRED` in the zone's element, a code that only community code has.
+    /// `CHANGE_TOKEN_EXPIRED` for the zone, a code that is found only in community code.
     case changeTokenExpired
   }
 
-  /// The answer of `users/caller`.
+  /// The format of the response of `users/caller`.
   public enum CallerEnvelope: String, Sendable, Hashable, CaseIterable {
-    /// The identity, and a list with it.
+    /// The identity and a list that contains it.
     case both
-    /// The list alone, as documented.
+    /// The list only, as documented.
     case list
-    /// The identity alone, as clients decode it.
+    /// The identity only, as clients decode it.
     case identity
   }
 
-  /// Creating a zone that exists.
+  /// The result of creating a zone that exists.
   public enum ExistingZone: String, Sendable, Hashable, CaseIterable {
-    /// Answered as if it were new.
+    /// Success, as if the zone were new.
     case succeeds
     /// `EXISTS`.
     case exists
   }
 
-  /// Deleting a zone that does not exist.
+  /// The result of deleting a zone that does not exist.
   public enum MissingZone: String, Sendable, Hashable, CaseIterable {
     /// `ZONE_NOT_FOUND`.
     case zoneNotFound
-    /// Answered as if it had been there.
+    /// Success, as if the zone had existed.
     case succeeds
   }
 
-  /// Deleting the default zone.
+  /// The error for deleting the default zone.
   public enum DefaultZoneDeletion: String, Sendable, Hashable, CaseIterable {
     /// `BAD_REQUEST`.
     case badRequest
@@ -150,9 +150,9 @@ extension EmulatorAssumptions {
     case accessDenied
   }
 
-  /// A share whose caller is not invited.
+  /// The error for resolving or accepting a share without an invitation.
   public enum Uninvited: String, Sendable, Hashable, CaseIterable {
-    /// `NOT_FOUND`, as if there were none.
+    /// `NOT_FOUND`, as if the share did not exist.
     case notFound
     /// `ACCESS_DENIED`.
     case accessDenied
