@@ -1,34 +1,34 @@
 import Foundation
 
-/// Whose bytes are kept, and why: a record refers to them, or a receipt for them is still good.
+/// The stored assets and why they are kept: a record refers to them, or an upload receipt is still valid.
 struct AssetShelf {
   private struct Entry {
     var references = 0
-    /// Bytes, as far as they are known: those of files that come in.
+    /// The size in bytes; 0 for an asset loaded from a data file.
     var size = 0
-    /// Until when the bytes stay although no record refers to them, in milliseconds since 1970.
+    /// The time until which unreferenced bytes are kept, in milliseconds since 1970.
     var keptUntil: Int64
   }
 
   private var entries: [String: Entry] = [:]
   private var unreferenced: Set<String> = []
-  /// The file that each upload address has brought in and no record has come to use.
+  /// The unreferenced file of each upload URL.
   private var uploads: [String: String] = [:]
 
   var count: Int { entries.count }
 
-  /// All that is kept, with the time until when it is kept without a record.
+  /// All stored assets, with the time until which they are kept unreferenced.
   var kept: [(id: String, until: Int64)] { entries.map { ($0.key, $0.value.keptUntil) } }
 
   func holds(_ id: String) -> Bool { entries[id] != nil }
 
-  /// What those weigh that no record refers to.
+  /// The total weight of the unreferenced assets, in bytes.
   var unusedBytes: Int { unreferenced.reduce(0) { $0 + Self.weight(entries[$1]?.size ?? 0) } }
 
-  /// Each file takes some room besides its bytes.
+  /// Returns the weight of a file. A file counts as at least 4 kB.
   static func weight(_ size: Int) -> Int { max(size, 4096) }
 
-  /// Takes bytes in, or keeps those that are there for longer.
+  /// Adds an asset, or extends the time for which it is kept.
   mutating func keep(_ id: String, size: Int = 0, until time: Int64, upload: String? = nil) {
     entries[id, default: Entry(keptUntil: time)].keptUntil = max(time, entries[id]?.keptUntil ?? time)
     if size > 0 { entries[id]?.size = size }
@@ -36,20 +36,20 @@ struct AssetShelf {
     if entries[id]?.references == 0 { unreferenced.insert(id) }
   }
 
-  /// Lets go of what the same address has brought before: it is good for one file. [E]
+  /// Releases the previous file of the same upload URL. A URL is valid for one file. [E]
   mutating func makeRoom(for id: String, upload: String) {
     guard let old = uploads[upload], old != id else { return }
     entries[old]?.keptUntil = 0
   }
 
-  /// Notes that one version of a record takes the place of another.
+  /// Updates the reference counts after a new version of a record.
   mutating func replace(_ old: StoredRecord?, with new: StoredRecord?) {
     for id in new?.content.assets ?? [] { refer(to: id) }
     for id in old?.content.assets ?? [] { release(id) }
   }
 
-  /// Notes that one more record refers to an asset. The first one uses the receipt of the upload up: from then on
-  /// references alone keep the bytes.
+  /// Counts more records that refer to an asset. The first reference uses up the upload receipt: from then on only
+  /// references keep the bytes.
   mutating func refer(to id: String, records: Int = 1) {
     guard records > 0 else { return }
     entries[id]?.references += records
@@ -57,13 +57,13 @@ struct AssetShelf {
     if unreferenced.remove(id) != nil { forgetUploads(of: [id]) }
   }
 
-  /// Notes that one record less refers to an asset.
+  /// Counts one record less that refers to an asset.
   mutating func release(_ id: String) {
     entries[id]?.references -= 1
     if entries[id]?.references == 0 { unreferenced.insert(id) }
   }
 
-  /// Forgets what nothing keeps any more, and returns it.
+  /// Removes the assets that nothing keeps, and returns their IDs.
   mutating func collect(at time: Int64) -> [String] {
     guard !unreferenced.isEmpty else { return [] }
     let garbage = unreferenced.filter { (entries[$0]?.keptUntil ?? 0) <= time }
@@ -79,7 +79,7 @@ struct AssetShelf {
 }
 
 extension StoredRecord.Content {
-  /// The stored bytes that the fields refer to.
+  /// The IDs of the assets that the fields refer to.
   var assets: Set<String> {
     var found: Set<String> = []
     for field in fields {
@@ -95,7 +95,7 @@ extension StoredRecord.Content {
 }
 
 extension EmulatorCore {
-  /// Keeps bytes until a time, or longer where a record comes to refer to them.
+  /// Stores the bytes of an asset until a time, or for longer if a record refers to it.
   func keep(
     _ content: AssetContent,
     as asset: EmulatorAsset,
@@ -110,15 +110,15 @@ extension EmulatorCore {
     assets.keep(asset.id, size: asset.size, until: time, upload: upload)
   }
 
-  /// A piece of the bytes, as `AssetContent` counts them or larger.
+  /// Returns a piece of the bytes, as numbered by `AssetContent`.
   func piece(_ number: Int, ofAsset id: String) -> Data? {
     assets.holds(id) ? store.piece(number, ofAsset: id) : nil
   }
 
-  /// Drops the bytes that nothing refers to.
+  /// Deletes the assets that nothing keeps.
   func collectAssets(at time: Int64) {
     let garbage = assets.collect(at: time)
-    // What stays in the file after a failure goes when the file is next opened.
+    // If the deletion fails, the bytes stay in the file until it is opened again.
     if !garbage.isEmpty { try? store.delete(assets: garbage) }
   }
 }

@@ -1,18 +1,18 @@
-/// Names one database: the public one of a container and environment, or somebody's private one.
+/// Identifies a database: the public database of a container and environment, or the private database of a user.
 public struct EmulatorDatabase: Sendable, Hashable {
-  /// The identifier, e.g. `iCloud.com.example.notes`.
+  /// The container's identifier, e.g. `iCloud.com.example.notes`.
   public var container: String
   /// `development` or `production`.
   public var environment: String
-  /// The name of the user whose private database it is; `nil` means the public database.
+  /// The name of the user who owns the private database; `nil` for the public database.
   public var user: String?
 
-  /// The public database of a container.
+  /// Returns the public database of a container.
   public static func `public`(_ container: String, environment: String = "development") -> EmulatorDatabase {
     EmulatorDatabase(container: container, environment: environment, user: nil)
   }
 
-  /// The private database of the user of that name, as a web-auth token names them.
+  /// Returns the private database of a user. The name is the one in the web auth token.
   public static func `private`(
     of user: String,
     _ container: String,
@@ -22,11 +22,11 @@ public struct EmulatorDatabase: Sendable, Hashable {
   }
 }
 
-/// Identifies a database inside the emulator by the owner's record name, in a form that also names it in the file.
+/// Identifies a database inside the emulator by its owner's record name. Its path identifies it in the data file.
 struct DatabaseKey: Sendable, Hashable {
   var container: String
   var environment: String
-  /// `nil` for the public database.
+  /// The record name of the owner; `nil` for the public database.
   var owner: String?
 
   var schema: String { "\(container)/\(environment)" }
@@ -38,7 +38,7 @@ struct DatabaseKey: Sendable, Hashable {
     self.owner = owner
   }
 
-  /// Reads `path` back. Containers hold no slash, since they arrive as one path segment.
+  /// Parses `path`. Container names have no slash.
   init?(path: String) {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     guard parts.count >= 3 else { return nil }
@@ -46,16 +46,16 @@ struct DatabaseKey: Sendable, Hashable {
   }
 }
 
-/// One database: its zones, the zones it has lost, and the counters from which tags and tokens are made.
+/// One database: its zones, its deleted zones, and the counters behind change tags and sync tokens.
 final class DatabaseState {
   let key: DatabaseKey
-  /// Counts every committed write in all zones; tags are made of it, so none comes back after a zone is recreated.
-  /// Tags are short and look like base 36. [L3]
+  /// A counter of committed writes in all zones. Change tags are made from it, so no tag repeats after a zone is
+  /// recreated. Tags are short and look like base 36. [L3]
   var counter: Int64
-  /// Counts changes to zones; database tokens are made of it.
+  /// A counter of zone changes. Database sync tokens are made from it.
   var sequence: Int64
   var zones: [String: ZoneState] = [:]
-  /// Deleted custom zones with the sequence of their deletion.
+  /// The deleted custom zones, with the sequence number of their deletion.
   var deletedZones: [String: Int64] = [:]
 
   init(key: DatabaseKey, store: any EmulatorStore, seed: UInt64) {
@@ -85,11 +85,11 @@ final class DatabaseState {
     zones[row.name] = ZoneState(row, owner: owner, records: records)
   }
 
-  /// The record name in zone IDs: the user's own, or a made-up constant of the public database.
+  /// The owner's record name in zone IDs; in the public database, a made-up constant.
   var owner: String { key.owner ?? "_" + Derived.hexadecimal(key.path) }
 
-  /// That of its default zone, which is never deleted: databases of other servers, or of a history that was given up, have
-  /// another one.
+  /// The identity of the database in sync tokens, derived from its default zone, which is never deleted. It differs
+  /// between servers, and changes after a restore.
   var identity: UInt64 { Derived.number("database/\(zones[ZoneState.defaultName]?.identity ?? 0)") }
 
   var token: SyncToken { SyncToken(kind: .database, identity: identity, sequence: sequence) }

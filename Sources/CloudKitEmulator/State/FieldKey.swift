@@ -1,13 +1,13 @@
 import Foundation
 
-/// What filters and sorts speak about: a field of the schema or one of the fields every record has. (3.4) [D]
+/// The field that a filter or sort descriptor names: a field of the schema or one of the system fields. (3.4) [D]
 enum FieldKey: Sendable, Hashable {
   case field(String)
   case system(System)
-  /// All fields that hold text and are not encrypted, for a filter for tokens that names none. [C]
+  /// All searchable fields, for a token filter without a field name. [C]
   case wholeRecord(fields: Set<String>)
 
-  /// System fields by their wire name.
+  /// The system fields by their wire name.
   enum System: String, Sendable, CaseIterable {
     case recordName
     case createdTimestamp
@@ -17,7 +17,7 @@ enum FieldKey: Sendable, Hashable {
     case parent
     case share
 
-    /// The spelling of the schema, which some clients use as a `fieldName`. [C]
+    /// The name in the schema language, which some clients send as `fieldName`. [C]
     var schemaName: String {
       switch self {
       case .recordName: "___recordID"
@@ -30,7 +30,7 @@ enum FieldKey: Sendable, Hashable {
       }
     }
 
-    /// The type a filter's value must have; record names are also compared as STRING.
+    /// The type that a filter's value must have. Record names are also compared with STRING.
     var type: EmulatorValueType {
       switch self {
       case .recordName, .createdUserRecordName, .modifiedUserRecordName, .parent, .share: .reference
@@ -39,7 +39,7 @@ enum FieldKey: Sendable, Hashable {
     }
   }
 
-  /// The name a refusal uses.
+  /// The name in error messages.
   var name: String {
     switch self {
     case .field(let name): name
@@ -89,7 +89,7 @@ extension StoredRecord {
 }
 
 extension EmulatorValue {
-  /// The value's texts: itself, or those of a list.
+  /// The strings of the value: itself, or those of a list.
   fileprivate var texts: [String] {
     switch self {
     case .string(let text): [text]
@@ -98,12 +98,12 @@ extension EmulatorValue {
     }
   }
 
-  /// How the value sorts; `null` for what has no order (lists, places and files).
+  /// The sort key of the value; `null` for values without an order: lists, locations and files.
   var sortKey: SortKey {
     switch self {
     case .string(let text): .string(text)
     case .int64(let number), .timestamp(let number): .int(number)
-    // What is no number has no order either.
+    // NaN has no order.
     case .double(let number): number.isNaN ? .null : .double(number)
     case .bytes(let data): .string(data.base64EncodedString())
     case .reference(let reference): .string(reference.recordName)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value as far as it can be compared; records without the field come first. [E]
+/// The comparable form of a value. Records without the field come first. [E]
 enum SortKey: Sendable, Hashable, Comparable {
   case null
   case int(Int64)
@@ -10,9 +10,10 @@ enum SortKey: Sendable, Hashable, Comparable {
   static func == (left: SortKey, right: SortKey) -> Bool { left.difference(from: right) == 0 }
   static func < (left: SortKey, right: SortKey) -> Bool { left.difference(from: right) < 0 }
 
-  /// Below zero where this key comes first, above zero where it comes later.
+  /// Returns a negative number if this key comes first, a positive number if it comes later, otherwise 0.
   ///
-  /// Texts go byte by byte: Swift's own order would take composed and decomposed letters for the same. [E]
+  /// Strings are compared byte by byte, because Swift's own comparison treats composed and decomposed letters as equal.
+  /// [E]
   func difference(from other: SortKey) -> Int {
     switch (self, other) {
     case (.int(let left), .int(let right)): left < right ? -1 : left == right ? 0 : 1
@@ -39,13 +40,13 @@ enum SortKey: Sendable, Hashable, Comparable {
   }
 }
 
-/// Names the order of the records of one type by one field.
+/// Identifies the index of one field over the records of one type.
 struct IndexName: Hashable {
   var type: String
   var key: FieldKey
 }
 
-/// Where an index has a record.
+/// The position of a record in an index.
 struct IndexEntry: Sendable, Comparable {
   var key: SortKey
   var name: String
@@ -56,12 +57,12 @@ struct IndexEntry: Sendable, Comparable {
   }
 }
 
-/// The part of an index between two keys, both included.
+/// A range of an index between two keys, inclusive.
 struct KeyRange {
   var lower = SortKey.null
   var upper: SortKey?
 
-  /// Whether all records in it have the same key.
+  /// Whether all records in the range have the same key.
   var isPoint: Bool { upper == lower }
 
   /// The least key of a record that has the field.

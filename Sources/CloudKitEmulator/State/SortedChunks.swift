@@ -1,7 +1,7 @@
-/// Values in ascending order, each once. They lie in chunks, so that a change moves few of them, and copies only one chunk
-/// where a snapshot holds the others.
+/// A sorted set of values, stored in chunks. A change moves few elements, and copies only one chunk if a snapshot
+/// shares the others.
 struct SortedChunks<Element: Comparable> {
-  /// A place between elements; chunks are never empty.
+  /// The position of an element, or the end. Chunks are never empty.
   struct Position: Comparable {
     var chunk: Int
     var offset: Int
@@ -39,13 +39,13 @@ struct SortedChunks<Element: Comparable> {
       : Position(chunk: position.chunk - 1, offset: chunks[position.chunk - 1].count - 1)
   }
 
-  /// How many elements lie between two places.
+  /// Returns the number of elements between two positions.
   func count(_ range: Range<Position>) -> Int {
     let whole = chunks[range.lowerBound.chunk..<range.upperBound.chunk].reduce(0) { $0 + $1.count }
     return whole + range.upperBound.offset - range.lowerBound.offset
   }
 
-  /// The first place for whose element the condition holds; it must hold for all elements after.
+  /// Returns the first position whose element meets the condition. All later elements must meet it too.
   func first(where isReached: (Element) -> Bool) -> Position {
     let chunk = Self.first(chunks.count) { isReached(chunks[$0][chunks[$0].count - 1]) }
     guard chunk < chunks.count else { return end }

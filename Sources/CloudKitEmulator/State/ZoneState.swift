@@ -1,29 +1,28 @@
-/// What remains of a deleted record: enough to tell other devices.
+/// The remains of a deleted record that other devices need to learn of its deletion.
 struct Tombstone: Sendable {
   var name: String
   var type: String
   var sequence: Int64
   var tag: String
-  /// The shares it belonged to.
+  /// The shares that the record belonged to.
   var shares: [String] = []
-  /// Whether the feed keeps quiet about it. (Question 24)
+  /// Whether the change feed omits the tombstone. (Question 24)
   var isSilent = false
 }
 
-/// One zone: its counters, and the way to its records.
+/// One zone: its counters and its records.
 final class ZoneState {
   static let defaultName = "_defaultZone"
 
   let name: String
   let owner: String
-  /// Differs between a zone and its namesake created after a deletion, so that old tokens are strangers to it.
-  /// [E]
+  /// Differs between a zone and a later zone of the same name, so that old tokens are rejected. [E]
   var identity: UInt64
-  /// Counts commits in this zone; tokens and the feed are made of it.
+  /// The number of record changes in this zone. Sync tokens and the order of the change feed are made from it.
   var sequence: Int64
-  /// The database's counter when this zone last changed.
+  /// The database's zone change counter when this zone last changed.
   var changed: Int64
-  /// The records of type `cloudkit.share`.
+  /// The names of the records of type `cloudkit.share`.
   var shares: Set<String> = []
   let records: any ZoneRecords
 
@@ -38,7 +37,7 @@ final class ZoneState {
 
   var row: Commit.ZoneRow { Commit.ZoneRow(name: name, identity: identity, sequence: sequence, changed: changed) }
 
-  /// Only custom zones have atomic batches and a change feed. [D]
+  /// Whether the zone is a custom zone. Only custom zones have atomic batches and a change feed. [D]
   var isCustom: Bool { name != Self.defaultName }
 
   var zoneID: JSON {
@@ -59,7 +58,7 @@ final class ZoneState {
     return .object(object)
   }
 
-  /// The records that refer to a target in a way that matters when it is deleted, in order.
+  /// Returns the names of the records that refer to a target with an action other than NONE, sorted.
   func referrers(of target: String, _ action: EmulatorReference.Action) -> [String] {
     switch action {
     case .none: []
@@ -68,6 +67,6 @@ final class ZoneState {
     }
   }
 
-  /// The records that have a parent, in order.
+  /// Returns the names of the records whose parent is the given record, sorted.
   func children(of parent: String) -> [String] { records.sources(of: RecordLink(kind: .parent, target: parent)) }
 }
