@@ -18,7 +18,7 @@ final class ZoneState {
   let owner: String
   /// Differs between a zone and a later zone of the same name, so that old tokens are rejected. [E]
   var identity: UInt64
-  /// The number of record changes in this zone. Sync tokens and the order of the change feed are made from it.
+  /// A counter of record changes in this zone. Sync tokens and the order of the change feed are made from it.
   var sequence: Int64
   /// The database's zone change counter when this zone last changed.
   var changed: Int64
