@@ -1,9 +1,9 @@
-/// Everything one request changes in one database: written to the store all at once, then applied to the core.
+/// All changes of one request in one database. Written to the store at once, then applied to the core.
 struct Commit {
   enum Change {
-    /// A new version of a record, and the one it takes the place of.
+    /// A new version of a record, and the version that it replaces.
     case saved(zone: String, StoredRecord, over: StoredRecord?)
-    /// The remains of a record, and its last version.
+    /// The tombstone of a record, and the record's last version.
     case buried(zone: String, Tombstone, over: StoredRecord?)
     case zoneCreated(ZoneRow)
     case zoneChanged(ZoneRow)
@@ -16,7 +16,7 @@ struct Commit {
     case tokenDropped(String)
   }
 
-  /// A zone without its records.
+  /// The state of a zone, without its records.
   struct ZoneRow {
     var name: String
     var identity: UInt64
@@ -31,14 +31,14 @@ struct Commit {
 }
 
 extension EmulatorCore {
-  /// Makes a commit durable and then visible. Nothing is visible that is not in the store.
+  /// Writes a commit to the store and then makes it visible.
   ///
-  /// - Throws: `INTERNAL_ERROR` where the file cannot be read or written; then nothing has changed.
+  /// - Throws: `INTERNAL_ERROR` if the file cannot be read or written. In that case nothing has changed.
   func commit(_ commit: Commit) throws(ServerError) {
     guard !commit.changes.isEmpty else { return }
     let (events, audience) = (recordEvents(of: commit), audience(of: commit))
     let released = assetsReleased(by: commit)
-    // What was decided on a read that failed must not be written.
+    // A decision based on a failed read must not be written.
     try requireIntactReads()
     do {
       try store.write(commit)
@@ -50,13 +50,13 @@ extension EmulatorCore {
     notify(of: commit, events, audience: audience)
   }
 
-  /// Commits changes that leave the counters of the database alone.
+  /// Commits changes that leave the database's counters unchanged.
   func commit(_ changes: [Commit.Change], to key: DatabaseKey) throws(ServerError) {
     let database = database(key)
     try commit(Commit(database: key, counter: database.counter, sequence: database.sequence, changes: changes))
   }
 
-  /// Refuses to go on after a read that failed, and may have found too little.
+  /// Throws if a read has failed since the last check, because it may have returned too little.
   func requireIntactReads() throws(ServerError) {
     guard let failure = store.takeFailure() else { return }
     throw ServerError(.internalError, "The data file could not be read", detail: "\(failure)")
@@ -69,7 +69,7 @@ extension EmulatorCore {
     return released
   }
 
-  /// Takes over what the core itself knows of a commit; the store has the records.
+  /// Applies a commit to the state in memory. The store already has the records.
   func apply(_ commit: Commit) {
     let database = database(commit.database)
     databases[commit.database] = database

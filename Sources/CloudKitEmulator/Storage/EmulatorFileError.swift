@@ -1,26 +1,26 @@
 import GRDB
 
-/// Why a data file cannot be used.
+/// The reason why a data file cannot be used.
 public struct EmulatorFileError: Error, CustomStringConvertible {
-  /// What is wrong with the file.
+  /// The kind of problem.
   public enum Reason: Sendable {
-    /// Another emulator has it open.
+    /// Another emulator has the file open.
     case inUse
-    /// It is something else than an emulator's file.
+    /// The file was not written by an emulator.
     case foreign
-    /// A newer version wrote it.
+    /// The file was written by a newer version.
     case newer
-    /// It is damaged.
+    /// The file is damaged.
     case damaged
-    /// It, or its folder, cannot be opened or written.
+    /// The file or its folder cannot be opened or written.
     case inaccessible
-    /// Something else, which the description tells.
+    /// Another problem; see the description.
     case other
   }
 
-  /// What is wrong with the file.
+  /// The kind of problem.
   public let reason: Reason
-  /// The same in words.
+  /// A description of the problem.
   public let description: String
 
   init(_ error: any Error) {
@@ -30,7 +30,7 @@ public struct EmulatorFileError: Error, CustomStringConvertible {
     case FileSchema.Refusal.notOurs: reason = .foreign
     case is FileStore.UnsafeFileSystem: reason = .inaccessible
     case is DamagedBytes, is JSONParser.Failure, is ServerError:
-      // What a row says is read as a request is; how it fails would tell nobody more.
+      // Rows are parsed like requests; details of the failure would not help.
       (reason, description) = (.damaged, "The data file is damaged.")
       return
     default: reason = .other

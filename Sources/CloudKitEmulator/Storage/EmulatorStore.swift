@@ -1,14 +1,14 @@
 import Foundation
 
-/// Where an emulator keeps what grows: records, and the bytes of assets. There is one in memory and one in a file.
+/// The storage for records and the bytes of assets. There is one in memory and one in a file.
 ///
-/// Reads do not throw: where one fails, it finds nothing, and the store remembers. Nothing is answered and nothing is
-/// committed before somebody has asked for the failure.
+/// Reads do not throw. A read that fails returns nothing, and the store remembers the failure. Callers must check
+/// `takeFailure()` before they reply or commit.
 protocol EmulatorStore: AnyObject {
-  /// The records of a zone; none where the zone is new.
+  /// Returns the records of a zone; a new zone has none.
   func records(in zone: Place.Key) -> any ZoneRecords
 
-  /// Carries out all of a commit or nothing.
+  /// Writes a commit, all or nothing.
   func write(_ commit: Commit) throws
 
   func write(_ content: AssetContent, asset id: String, until time: Int64) throws
@@ -16,17 +16,17 @@ protocol EmulatorStore: AnyObject {
   func piece(_ number: Int, ofAsset id: String) -> Data?
   func delete(assets ids: [String]) throws
 
-  /// A store of the same kind with the same content, which changes apart from this one.
+  /// Returns an independent store of the same kind with the same content.
   func copy() throws -> any EmulatorStore
 
-  /// Takes over the content of a core's store, all of it or nothing.
+  /// Replaces the content with that of a core's store, all or nothing.
   func replace(by core: EmulatorCore) throws
 
-  /// Why a read since the last call may have found too little.
+  /// Returns and clears the failure of a read since the last call. That read may have returned too little.
   func takeFailure() -> (any Error)?
 }
 
-/// What a zone asks of its records.
+/// The records of one zone.
 protocol ZoneRecords: AnyObject {
   var count: Int { get }
 
@@ -35,26 +35,26 @@ protocol ZoneRecords: AnyObject {
 
   func tombstone(of name: String) -> Tombstone?
 
-  /// Names of records and tombstones in the order of their last changes, each once.
+  /// Returns the names of changed records and tombstones, each once, in the order of their last change.
   func changes(after sequence: Int64, limit: Int) -> [(sequence: Int64, name: String)]
 
-  /// All names of records or of tombstones, in order.
+  /// Returns all names of records or of tombstones, sorted.
   func names(deleted: Bool) -> [String]
 
-  /// The names of the records that are linked to a target, in order.
+  /// Returns the names of the records that have a link to the target, sorted.
   func sources(of link: RecordLink) -> [String]
 
-  /// The assets that records refer to, once for each of the records.
+  /// Returns the IDs of the assets that records refer to, once per referring record.
   func assets() -> [String]
 
-  /// The number of records in a part of an index, as far as a limit; nobody needs to know more exactly.
+  /// Returns the number of records in a range of an index, counting up to a limit.
   func count(_ range: KeyRange, in index: IndexName, limit: Int) -> Int
 
-  /// Records in the order of an index, from an entry on, which is included.
+  /// Returns records in the order of an index, starting at an entry, inclusive.
   func page(_ range: KeyRange, of index: IndexName, from: IndexEntry?, ascending: Bool, limit: Int) -> [StoredRecord]
 }
 
-/// How one record holds on to another, or to an asset.
+/// A reference from a record to another record or to an asset.
 struct RecordLink: Sendable, Hashable {
   enum Kind: Int64 {
     case parent = 1
@@ -68,7 +68,7 @@ struct RecordLink: Sendable, Hashable {
 }
 
 extension StoredRecord.Content {
-  /// What the record holds on to. VALIDATE is the stronger promise where it refers to a target both ways.
+  /// The record's links. If it refers to a target both ways, VALIDATE replaces DELETE_SELF.
   var links: Set<RecordLink> {
     var links: Set<RecordLink> = []
     if let parent { links.insert(RecordLink(kind: .parent, target: parent)) }

@@ -1,12 +1,12 @@
 import Foundation
 import GRDB
 
-/// The order of one type's records by one field, as rows that each commit keeps up.
+/// An index of one type's records by one field, stored in rows that each commit updates.
 struct FileIndex {
   let id: Int64
   let name: IndexName
 
-  /// All that there are, by the IDs of their zones.
+  /// Returns all indexes by the ID of their zone.
   static func all(_ db: Database) throws -> [Int64: [FileIndex]] {
     var found: [Int64: [FileIndex]] = [:]
     for row in try Row.fetchAll(db, sql: "SELECT * FROM fieldIndex ORDER BY id") {
@@ -16,7 +16,7 @@ struct FileIndex {
     return found
   }
 
-  /// Makes an index over the records that are there. SQLite sorts, in no more memory than it is given.
+  /// Creates an index over the existing records. SQLite sorts them within its memory limit.
   static func make(_ name: IndexName, zone: Int64, _ db: Database) throws -> FileIndex {
     try db.run("INSERT INTO fieldIndex (zone, type, field) VALUES (?, ?, ?)", [zone, name.type, name.key.schemaName])
     let index = FileIndex(id: db.lastInsertedRowID, name: name)
@@ -28,7 +28,7 @@ struct FileIndex {
     }
     db.add(function: key)
     defer { db.remove(function: key) }
-    // By the rows' own order: that of their names would jump through the file.
+    // Scans in row order, because name order would jump around in the file.
     try db.execute(
       sql: """
         INSERT INTO entry
@@ -66,7 +66,7 @@ struct FileIndex {
     return found
   }
 
-  /// One bound on each side: of two, SQLite might walk from the one that is farther away.
+  /// Uses one bound per side, because with two SQLite may start at the farther one.
   private func condition(
     _ range: KeyRange,
     from: IndexEntry? = nil,
@@ -92,13 +92,13 @@ struct FileIndex {
 }
 
 extension SortKey {
-  /// A spelling whose bytes sort as the keys do. Files have it: it never changes.
+  /// An encoding whose bytes sort like the keys. Data files contain it, so it must never change.
   var bytes: Data {
     switch self {
     case .null: Data([0])
     case .int(let number): Data([1]) + Self.bigEndian(UInt64(bitPattern: number) ^ 1 << 63)
     case .double(let number):
-      // Zero has two signs and one place; what is below it sorts the other way round.
+      // Both signs of zero get the same encoding. Negative numbers are inverted to sort correctly.
       Data([2]) + Self.bigEndian(Self.ordered((number == 0 ? 0 : number).bitPattern))
     case .string(let text): Data([3]) + Data(text.utf8)
     }
@@ -110,12 +110,12 @@ extension SortKey {
 }
 
 extension FieldKey {
-  /// How the schema spells it: no field has the name of a system field.
+  /// The name in the schema language. No field has the name of a system field.
   fileprivate var schemaName: String {
     switch self {
     case .field(let name): name
     case .system(let system): system.schemaName
-    case .wholeRecord: preconditionFailure("A whole record has no order.")
+    case .wholeRecord: preconditionFailure("A whole record has no index.")
     }
   }
 

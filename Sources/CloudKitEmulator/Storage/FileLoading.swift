@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 
 extension FileStore {
-  /// Reads into an empty core what it keeps at hand: everything but records and the bytes of assets.
+  /// Loads the state that an empty core keeps in memory: everything except records and the bytes of assets.
   func load(into core: EmulatorCore) throws {
     try queue.inDatabase { db in
       for commit in try Self.databases(db) { core.apply(commit) }
@@ -46,7 +46,7 @@ extension FileStore {
     return key
   }
 
-  /// Reads the rows of a table, and sorts them by their databases.
+  /// Reads the rows of a table, grouped by database.
   private static func changes(
     _ db: Database,
     _ table: String,

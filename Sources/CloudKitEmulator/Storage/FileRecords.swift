@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// The records of one zone in a file, as they are asked for.
+/// The records of one zone in a file, read on demand.
 final class FileRecords: ZoneRecords {
   private let store: FileStore
   private let key: Place.Key
@@ -12,7 +12,7 @@ final class FileRecords: ZoneRecords {
     self.key = key
   }
 
-  /// The zone's ID in the file; `nil` before the first commit.
+  /// The zone's row ID; `nil` before the first commit.
   var id: Int64? {
     if let knownID { return knownID }
     knownID = store.read(otherwise: nil) { try FileStore.knownID(of: key.zone, key.database.path, $0) }
@@ -42,7 +42,7 @@ final class FileRecords: ZoneRecords {
   }
 
   private func row<Value>(_ name: String, deleted: Bool, _ body: (Row) throws -> Value) -> Value? {
-    // SQLite would be handed the name as far as its first NUL.
+    // SQLite would cut the name at its first NUL.
     guard Schema.isRecordName(name) else { return nil }
     return read(otherwise: nil) { db, id in
       let sql = "SELECT sequence, body FROM record WHERE zone = ? AND name = ? AND deleted = ?"
@@ -92,7 +92,7 @@ final class FileRecords: ZoneRecords {
   }
 }
 
-/// The rows of one zone's records inside a transaction.
+/// The rows of one zone's records, for use in a transaction.
 struct RecordTable {
   let db: Database
   let zone: Int64
@@ -116,12 +116,12 @@ struct RecordTable {
     var writer = PackedWriter()
     writer.add(tombstone.type)
     writer.add(tombstone.tag)
-    // No share has an empty name.
+    // An empty name marks a silent tombstone; no share has an empty name.
     for share in (tombstone.isSilent ? [""] : []) + tombstone.shares { writer.add(share) }
     try put(tombstone.name, tombstone.sequence, deleted: true, writer.bytes)
   }
 
-  /// Writes a row, and returns its ID.
+  /// Writes a row and returns its ID.
   @discardableResult
   private func put(
     _ name: String,
@@ -140,7 +140,7 @@ struct RecordTable {
     return try Int64.fetchAll(db.cachedStatement(sql: sql), arguments: arguments).first
   }
 
-  /// Takes out what leads to the last version of a record.
+  /// Deletes the links and index entries of the last version of a record.
   private func unlink(_ old: StoredRecord?) throws {
     guard let old else { return }
     for link in old.content.links {
@@ -157,7 +157,7 @@ struct RecordTable {
     }
   }
 
-  /// Takes out everything.
+  /// Deletes all records, links and indexes of the zone.
   func clear() throws {
     try db.run("DELETE FROM record WHERE zone = ?", [zone])
     try db.run("DELETE FROM link WHERE zone = ?", [zone])

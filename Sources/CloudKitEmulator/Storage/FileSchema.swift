@@ -2,12 +2,12 @@ import GRDB
 
 /// The tables of a data file.
 enum FileSchema {
-  /// What `PRAGMA user_version` says.
+  /// The value of `PRAGMA user_version`.
   static let version = 3
-  /// What `PRAGMA application_id` says, in letters `ckem`. Older files say nothing.
+  /// The value of `PRAGMA application_id`, `ckem` in ASCII. It is 0 in older files.
   private static let identity = 0x636B_656D
 
-  /// Why a file is not opened.
+  /// The reason why a file is not opened.
   enum Refusal: Error, CustomStringConvertible {
     case newer
     case older
@@ -16,22 +16,22 @@ enum FileSchema {
     var description: String {
       switch self {
       case .newer: "The data file was written by a newer version of this program."
-      case .older: "The data file was written by an earlier version of this program, which this one cannot read."
-      case .notOurs: "The file is an SQLite database, but not one of this program."
+      case .older: "The data file was written by an earlier version of this program, which this version cannot read."
+      case .notOurs: "The file is an SQLite database, but was not written by this program."
       }
     }
   }
 
-  /// Whose tables a file has.
+  /// The version of the tables in a file.
   enum Content {
     case nothing
     case firstVersion
     case thisVersion
   }
 
-  /// Finds out what a file is, and changes nothing.
+  /// Identifies the content of a file without changing it.
   ///
-  /// - Throws: `Refusal` for what is not this program's, or not this version's.
+  /// - Throws: `Refusal` if the file was not written by this program or has an unsupported version.
   static func content(_ db: Database) throws -> Content {
     let (found, owner) = (try number("user_version", db), try number("application_id", db))
     guard owner == 0 || owner == identity else { throw Refusal.notOurs }
@@ -52,7 +52,7 @@ enum FileSchema {
     try Int.fetchOne(db, sql: "PRAGMA \(pragma)") ?? 0
   }
 
-  /// Makes the tables where they are missing, and those of an older version into these.
+  /// Creates missing tables and migrates older ones.
   static func prepare(_ db: Database) throws {
     let content = try content(db)
     if content == .firstVersion { try FirstVersion.setAside(db) }
@@ -67,18 +67,18 @@ enum FileSchema {
     CREATE TABLE zone (
       id INTEGER PRIMARY KEY, database TEXT NOT NULL, name TEXT NOT NULL, identity INTEGER NOT NULL,
       sequence INTEGER NOT NULL, changed INTEGER NOT NULL, deleted INTEGER NOT NULL, UNIQUE (database, name));
-    -- Tombstones are rows too: a name is either a record's or a tombstone's.
+    -- Tombstones are rows too: each name belongs to a record or a tombstone.
     CREATE TABLE record (
       id INTEGER PRIMARY KEY, zone INTEGER NOT NULL, name TEXT NOT NULL, sequence INTEGER NOT NULL,
       deleted INTEGER NOT NULL, isShare INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (zone, name));
     CREATE UNIQUE INDEX recordBySequence ON record (zone, sequence);
     CREATE INDEX share ON record (zone, name) WHERE isShare;
-    -- Who holds on to whom: the kinds are those of RecordLink.
+    -- References between records and to assets. The kinds are those of RecordLink.
     CREATE TABLE link (
       kind INTEGER NOT NULL, target TEXT NOT NULL, zone INTEGER NOT NULL, source TEXT NOT NULL,
       PRIMARY KEY (kind, target, zone, source)) WITHOUT ROWID;
-    -- The orders that queries have asked for. A key is a value in a spelling whose bytes sort as the values do; the
-    -- record is the ID of its row.
+    -- The indexes that queries have used. A key is encoded so that its bytes sort like the values. The column record
+    -- has the row ID.
     CREATE TABLE fieldIndex (
       id INTEGER PRIMARY KEY, zone INTEGER NOT NULL, type TEXT NOT NULL, field TEXT NOT NULL, UNIQUE (zone, type, field));
     CREATE TABLE entry (
@@ -90,9 +90,9 @@ enum FileSchema {
       PRIMARY KEY (database, scope, owner, id)) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS pushToken (
       token TEXT PRIMARY KEY, database TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID;
-    -- Apart from their bytes, assets are few and small, and are read at the start.
+    -- Assets without their bytes are few and small. They are loaded at the start.
     CREATE TABLE asset (id TEXT PRIMARY KEY, kept INTEGER NOT NULL) WITHOUT ROWID;
-    -- In Apple's language, by container and environment.
+    -- Schemas in Apple's schema language, by container and environment.
     CREATE TABLE schema (name TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE content (asset TEXT NOT NULL, piece INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (asset, piece));
     """

@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
 
-/// Takes over the files of the first version, in which a record was JSON and nothing led to it but its name.
+/// Migrates files of the first version, in which records were JSON and were found only by name.
 enum FirstVersion {
-  /// Gets the tables out of the way that have changed.
+  /// Renames the tables whose format has changed.
   static func setAside(_ db: Database) throws {
     for table in ["zone", "record", "asset"] { try db.execute(sql: "ALTER TABLE \(table) RENAME TO old_\(table)") }
   }
@@ -42,13 +42,13 @@ enum FirstVersion {
     try takeOverSchemas(db)
   }
 
-  /// Schemas knew the types of fields, and neither indexes nor grants.
+  /// Schemas of the first version had the types of fields, but no indexes and grants.
   private static func takeOverSchemas(_ db: Database) throws {
     var schemas: [String: Schema] = [:]
     for row in try Row.fetchAll(db, sql: "SELECT * FROM field") {
       let (schema, type, name): (String, String, String) = (row["schema"], row["type"], row["name"])
       var fields: [String: Schema.FieldType] = [:]
-      // The empty name kept a type without fields.
+      // An empty name marked a type without fields.
       if Schema.isField(name, of: type) { fields[name] = Schema.FieldType(name: row["kind"]) }
       schemas[schema, default: Schema()].learn(type: type, fields: fields, indexesSystemFields: true)
     }

@@ -1,6 +1,6 @@
-/// The records of one zone in memory, packed, with the orders in which they are asked for.
+/// The records of one zone in memory, packed, with their indexes.
 final class MemoryRecords: ZoneRecords {
-  /// One version of a record. Its bytes take a third of what its values would.
+  /// One version of a record. Its packed bytes take a third of the memory of its values.
   private struct Packed {
     var sequence: Int64
     var bytes: [UInt8]
@@ -18,14 +18,14 @@ final class MemoryRecords: ZoneRecords {
   private var tombstones: [String: Tombstone] = [:]
   private var feed = SortedChunks<Change>()
   private var sources: [RecordLink: Set<String>] = [:]
-  /// The orders that queries have asked for; from then on each write keeps them up.
+  /// The indexes that queries have used. Each write updates them.
   private var indexes: [IndexName: SortedChunks<IndexEntry>] = [:]
-  /// What `indexes` has for each type: writes go through this list, since going through the indexes would copy them.
+  /// The indexed fields by record type. Writes iterate over these, because iterating over `indexes` would copy them.
   private var keys: [String: [FieldKey]] = [:]
 
   init() {}
 
-  /// The same records, which lie where they are until one of the two changes.
+  /// Returns a copy that shares its storage until one of the two changes.
   func copy() -> MemoryRecords {
     let copy = MemoryRecords()
     (copy.records, copy.tombstones, copy.feed) = (records, tombstones, feed)
@@ -40,7 +40,7 @@ final class MemoryRecords: ZoneRecords {
   private static func unpack(_ packed: Packed, name: String) -> StoredRecord {
     packed.bytes.withUnsafeBytes { bytes in
       guard let record = try? PackedRecord.record(bytes, name: name, sequence: packed.sequence) else {
-        preconditionFailure("A record in memory cannot be read.")
+        preconditionFailure("A packed record in memory is unreadable.")
       }
       return record
     }
@@ -65,7 +65,7 @@ final class MemoryRecords: ZoneRecords {
     feed.insert(Change(sequence: tombstone.sequence, name: tombstone.name))
   }
 
-  /// Takes out all that leads to a record or a tombstone.
+  /// Removes a record or tombstone and every entry that refers to it.
   private func forget(_ name: String, _ old: StoredRecord?) {
     if let tombstone = tombstones.removeValue(forKey: name) {
       feed.remove(Change(sequence: tombstone.sequence, name: name))
@@ -136,7 +136,7 @@ extension MemoryRecords {
     while !slice.isEmpty, found.count < limit {
       let position = ascending ? slice.lowerBound : index.position(before: slice.upperBound)
       let name = index[position].name
-      guard let packed = records[name] else { preconditionFailure("An index names a record that is not there.") }
+      guard let packed = records[name] else { preconditionFailure("An index refers to a missing record.") }
       found.append(Self.unpack(packed, name: name))
       slice = ascending ? index.position(after: position)..<slice.upperBound : slice.lowerBound..<position
     }

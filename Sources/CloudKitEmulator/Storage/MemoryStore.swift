@@ -1,11 +1,11 @@
 import Foundation
 
-/// Keeps everything as long as the process lives.
+/// Stores everything in memory for the life of the process.
 final class MemoryStore: EmulatorStore {
   private var zones: [Place.Key: MemoryRecords] = [:]
   private var contents: [String: Data] = [:]
 
-  /// The records of the zone that was asked for last of those that no commit has made, as `EmulatorCore.asked`.
+  /// The last requested zone that has no commit yet, as `EmulatorCore.asked`.
   private var asked: (zone: Place.Key, records: MemoryRecords)?
 
   func records(in zone: Place.Key) -> any ZoneRecords { known(zone) }

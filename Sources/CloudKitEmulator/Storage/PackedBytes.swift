@@ -1,9 +1,9 @@
 import Foundation
 
-/// Bytes that cannot be what this code has written.
+/// Thrown for bytes that this code cannot have written.
 struct DamagedBytes: Error {}
 
-/// Writes numbers and texts one after the other, small numbers in few bytes.
+/// Writes numbers and texts in sequence. Small numbers take few bytes.
 struct PackedWriter {
   private(set) var bytes: [UInt8] = []
 
@@ -20,7 +20,7 @@ struct PackedWriter {
     bytes.append(UInt8(truncatingIfNeeded: rest))
   }
 
-  /// Near zero on both sides means few bytes.
+  /// Numbers near zero take few bytes, whatever their sign.
   mutating func add(signed number: Int64) { add(Int(truncatingIfNeeded: number << 1 ^ number >> 63)) }
 
   mutating func add(_ number: Double) {
@@ -41,7 +41,7 @@ struct PackedWriter {
     bytes.append(contentsOf: buffer)
   }
 
-  /// Puts a part in, preceded by its length, so that a reader can leap over it.
+  /// Writes a part preceded by its length, so that a reader can skip it.
   mutating func add(part: (inout PackedWriter) -> Void) {
     let start = bytes.count
     bytes.append(0)
@@ -54,7 +54,7 @@ struct PackedWriter {
   }
 }
 
-/// Reads what `PackedWriter` wrote. The bytes may come from a damaged file: nothing is taken for granted.
+/// Reads what `PackedWriter` wrote. The bytes may come from a damaged file, so everything is checked.
 struct PackedReader {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0
@@ -95,7 +95,7 @@ struct PackedReader {
 
   mutating func data() throws(DamagedBytes) -> Data { Data(try part()) }
 
-  /// The bytes of a text or of a part, which begin with their number.
+  /// Reads the bytes of a text or part, which start with their length.
   mutating func part() throws(DamagedBytes) -> UnsafeRawBufferPointer { try part(try number()) }
 
   private mutating func part(_ length: Int) throws(DamagedBytes) -> UnsafeRawBufferPointer {

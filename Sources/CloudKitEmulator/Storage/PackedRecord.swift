@@ -1,7 +1,7 @@
 import Foundation
 
-/// Spells a record as bytes, a fraction of what its values take: the form in which memory and file keep it. The name and
-/// the sequence stay outside, since records are found by them.
+/// Encodes a record as bytes, much smaller than its values, for memory and file. The name and the sequence are stored
+/// outside, because they are search keys.
 enum PackedRecord {
   static func bytes(_ record: StoredRecord) -> [UInt8] {
     let content = record.content
@@ -24,7 +24,7 @@ enum PackedRecord {
       writer.add(member.name)
       writer.add { $0.add(member.value) }
     }
-    // No room for more: there may be a million of them.
+    // Allocates no spare capacity: there may be a million of these arrays.
     return Array(unsafeUninitializedCapacity: writer.bytes.count) { buffer, count in
       count = writer.bytes.count
       _ = buffer.initialize(from: writer.bytes)
@@ -73,7 +73,7 @@ enum PackedRecord {
     )
   }
 
-  /// What a record of a type is sorted by, without reading more than that; `nil` for records of other types.
+  /// Returns a record's sort key in an index, reading as little as possible; `nil` if the record has another type.
   static func sortKey(
     _ bytes: UnsafeRawBufferPointer,
     name: String,
@@ -106,7 +106,7 @@ enum PackedRecord {
 }
 
 extension PackedWriter {
-  /// A value with its type before it.
+  /// Writes a value preceded by its type.
   fileprivate mutating func add(_ value: EmulatorValue) {
     guard case .list(let type, let elements) = value else {
       add(byte: value.scalarType?.number ?? 0)
@@ -137,7 +137,7 @@ extension PackedWriter {
       add(asset.fileChecksum)
       add(asset.size)
       add(asset.id)
-    case .list: preconditionFailure("A list holds no lists.")
+    case .list: preconditionFailure("A list cannot contain lists.")
     }
   }
 }
@@ -178,7 +178,7 @@ extension PackedReader {
     }
   }
 
-  /// A number of things that each take a byte at least.
+  /// Reads a count of elements that take at least one byte each, at most 65,535.
   private mutating func count() throws(DamagedBytes) -> Int {
     let count = try number()
     guard (0...Int(UInt16.max)).contains(count) else { throw DamagedBytes() }
@@ -187,13 +187,13 @@ extension PackedReader {
 }
 
 extension PackedRecord {
-  /// Marks the type byte of a list, whose lower bits are the type of the elements.
+  /// The flag for a list in the type byte. The lower bits are the element type.
   fileprivate static let list: UInt8 = 0x80
-  /// In place of the element type of an empty list that came without one.
+  /// The element type of an empty list that was sent without a type.
   fileprivate static let untyped: UInt8 = 0x7F
 }
 
-// The numbers are in files: none changes its meaning.
+// Data files contain these numbers, so they must never change.
 extension EmulatorValueType {
   fileprivate var number: UInt8 {
     switch self {

@@ -1,11 +1,11 @@
-/// Collects what a request changes in one zone, with the changes that follow from it, and makes a commit of it all.
+/// Collects the changes of a request in one zone, adds the changes that follow from them, and makes a commit.
 struct ZoneWriter {
   let zone: ZoneState
   private let stamp: StoredRecord.Stamp
   private(set) var commit: Commit
   private var sequence: Int64
   private var order: [String] = []
-  /// The new versions, those included that go with a deletion of the same request.
+  /// The new versions, including those of records that the same request deletes.
   private(set) var saved: [String: StoredRecord] = [:]
   private(set) var buried: [String: Tombstone] = [:]
   private var before: [String: StoredRecord] = [:]
@@ -17,12 +17,12 @@ struct ZoneWriter {
     sequence = zone.sequence
   }
 
-  /// The content of a record as it will be.
+  /// Returns the content that a record will have.
   func content(_ name: String) -> StoredRecord.Content? {
     buried[name] == nil ? (saved[name] ?? zone.records[name])?.content : nil
   }
 
-  /// A new version. Saving twice in a request changes the first one.
+  /// Saves a new version. Saving a record twice in a request replaces the first version.
   mutating func save(_ content: StoredRecord.Content) {
     let previous = previous(content.name)
     let (tag, sequence) = next(content.name)
@@ -52,7 +52,7 @@ struct ZoneWriter {
     )
   }
 
-  /// Makes a record appear in the change feed without a new version: who may see it changes, not what it is. [E]
+  /// Makes a record appear in the change feed without a new version, because access to it has changed. [E]
   mutating func announce(_ name: String, left: String?) {
     guard saved[name] == nil, buried[name] == nil, let record = previous(name) else { return }
     let (_, sequence) = next(name)
@@ -66,7 +66,7 @@ struct ZoneWriter {
     )
   }
 
-  /// The version before the request.
+  /// Returns the version before the request.
   private mutating func previous(_ name: String) -> StoredRecord? {
     if let known = before[name] { return known }
     let record = zone.records[name]
@@ -81,7 +81,7 @@ struct ZoneWriter {
     return (String(commit.counter, radix: 36), sequence)
   }
 
-  /// The commit, or nothing where nothing changes.
+  /// Returns the commit, or `nil` if nothing changes.
   mutating func finish() -> Commit? {
     guard !order.isEmpty else { return nil }
     followHierarchy()
@@ -100,7 +100,7 @@ struct ZoneWriter {
     return commit
   }
 
-  /// Notes which records have come to another share or left theirs, those below the changed ones included.
+  /// Finds the records that joined or left a share, including descendants of the changed records.
   private mutating func followHierarchy() {
     guard !zone.shares.isEmpty else { return }
     for name in order {
