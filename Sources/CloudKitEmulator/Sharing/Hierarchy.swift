@@ -1,9 +1,9 @@
-/// Which share a record belongs to: the one of its nearest ancestor that is a root. [D]
+/// Finds the share that a record belongs to: the share of its nearest ancestor that is a root. [D]
 enum Hierarchy {
-  /// Longer chains of parents are not followed; they may run in a circle. [E]
+  /// The maximum number of ancestors. Longer chains are not followed, because they may be cycles. [E]
   static let depthLimit = 1000
 
-  /// Walks up from a record; a share's own record belongs to itself.
+  /// Returns the share of a record by walking up its ancestors. A share's own record belongs to itself.
   static func share(of name: String, in contents: (String) -> StoredRecord.Content?) -> String? {
     var next: String? = name
     for _ in 0..<depthLimit {
@@ -17,7 +17,7 @@ enum Hierarchy {
 }
 
 extension ZoneState {
-  /// The share a record belongs to, before that of the whole zone.
+  /// Returns the share that a record belongs to, without regard to a share of the whole zone.
   func share(of name: String) -> String? {
     shares.isEmpty ? nil : Hierarchy.share(of: name) { records[$0]?.content }
   }
@@ -25,7 +25,7 @@ extension ZoneState {
   /// The share of the whole zone, if there is one.
   var zoneShare: ShareState? { records[ShareState.zoneShareName]?.content.sharing }
 
-  /// Everything below a record.
+  /// Returns all descendants of a record.
   func descendants(of name: String) -> Set<String> {
     var found: Set<String> = []
     var open = [name]
@@ -36,15 +36,15 @@ extension ZoneState {
   }
 }
 
-/// What one participant sees of somebody else's zone. [FW]
+/// The access of one participant to another user's zone. [FW]
 struct SharedAccess {
   let user: String
-  /// The permissions by share; empty for the owner of nothing here.
+  /// The permissions by share.
   private let permissions: [String: SharePermission]
   private let former: Set<String>
   private let zone: ZoneState
 
-  /// `nil` for somebody who takes part in none of the zone's shares.
+  /// Fails for a user who participates in none of the zone's shares.
   init?(of user: String, in zone: ZoneState) {
     self.user = user
     self.zone = zone
@@ -62,11 +62,11 @@ struct SharedAccess {
 
   var shares: Set<String> { Set(permissions.keys) }
 
-  /// Whether anything at all may be written.
+  /// Whether the user may write any records.
   var mayWrite: Bool { permissions.values.contains(.readWrite) }
 
-  /// What the user may do with a record of a share; `nil` means that it is not there for them. Of two shares the better
-  /// permission holds. [E]
+  /// Returns the user's permission for records of a share; `nil` if the user cannot see them. If both the share and the
+  /// zone share give a permission, the higher one applies. [E]
   func permission(in share: String?) -> SharePermission? {
     let own = share.flatMap { permissions[$0] }
     guard let whole = permissions[ShareState.zoneShareName] else { return own }
@@ -75,8 +75,8 @@ struct SharedAccess {
 
   func sees(_ name: String) -> Bool { permission(in: zone.share(of: name)) != nil }
 
-  /// Whether the user's devices may hold a record that is out of sight now: it left a share of theirs, they left its
-  /// share, or that share ended. [E]
+  /// Whether the user's devices may have a record that is no longer visible: it left one of their shares, they left its
+  /// share, or that share was deleted. [E]
   func mayKnow(_ shares: [String]) -> Bool {
     permissions[ShareState.zoneShareName] != nil
       || shares.contains { permissions[$0] != nil || former.contains($0) || zone.records[$0] == nil }

@@ -2,13 +2,13 @@
 struct Place {
   let database: DatabaseState
   let zone: ZoneState
-  /// What the caller may do in somebody else's zone; `nil` in a database of their own and in the public one.
+  /// The caller's access to another user's zone; `nil` in the caller's own databases and in the public one.
   var access: SharedAccess?
 
-  /// Tells zones of the same name apart.
+  /// Distinguishes zones of the same name.
   var path: String { access == nil ? zone.name : "\(zone.owner)/\(zone.name)" }
 
-  /// Names a zone among all of the emulator.
+  /// Identifies a zone among all zones of the emulator.
   struct Key: Hashable, Comparable {
     var database: DatabaseKey
     var zone: String
@@ -20,8 +20,8 @@ struct Place {
 }
 
 extension EmulatorCore {
-  /// The zone a call names; without a zone ID the default zone. (2.1) The shared database has the zones that others
-  /// share with the caller, each under its owner's name. [D]
+  /// Returns the zone that a call names, or the default zone without a zone ID. (2.1) The shared database has the zones
+  /// that others share with the caller, each under its owner's name. [D]
   func place(_ zoneID: JSON?, for call: Call) throws(ServerError) -> Place {
     guard call.route.scope == .shared else {
       let database = database(for: call)
@@ -36,7 +36,7 @@ extension EmulatorCore {
     return place
   }
 
-  /// All zones of the call's database: by name, and in the shared one by owner first.
+  /// Returns all zones of the call's database, sorted by name; in the shared database by owner first.
   func places(for call: Call) -> [Place] {
     guard call.route.scope == .shared else {
       let database = database(for: call)
@@ -53,7 +53,7 @@ extension EmulatorCore {
     return Place(database: database, zone: zone, access: access)
   }
 
-  /// The version of a record a caller meets. Everybody's own `Users` record is there from the start. [D]
+  /// Returns the version of a record that the caller sees. Each user's own `Users` record always exists. [D]
   func record(_ name: String, in place: Place, for caller: Caller) -> StoredRecord? {
     if let record = place.zone.records[name] { return place.access?.sees(name) ?? true ? record : nil }
     guard case .user = caller, place.database.key.owner == nil, name == caller.recordName else { return nil }
@@ -64,6 +64,6 @@ extension EmulatorCore {
 }
 
 extension Route {
-  /// The container and environment, as in `DatabaseKey.schema`.
+  /// The container and environment, in the format of `DatabaseKey.schema`.
   var schema: String { "\(container)/\(environment)" }
 }

@@ -1,9 +1,9 @@
-/// The words about sharing in answers (2.4, 2.6). [D]
+/// The sharing keys of responses (2.4, 2.6). [D]
 extension EmulatorCore {
-  /// What a record's dictionary says beyond what the record itself knows.
+  /// Returns the keys that sharing adds to a record's dictionary.
   func sharingMembers(of record: StoredRecord, in zone: ZoneState, for caller: Caller) -> JSONObject {
     var object = JSONObject()
-    // In a zone that is shared as a whole, every record says so. [E]
+    // In a zone that is shared as a whole, every record has the key. [E]
     let share =
       record.content.share ?? (zone.zoneShare != nil && record.content.sharing == nil ? ShareState.zoneShareName : nil)
     if let share { object.append("share", .object(["recordName": .string(share), "zoneID": zone.zoneID])) }
@@ -20,7 +20,7 @@ extension EmulatorCore {
   }
 
   private func participant(_ one: ShareParticipant) -> JSONObject {
-    // The identifier was seen on first-party hosts. [L1]
+    // The participant ID was observed on first-party hosts. [L1]
     [
       "participantId": .string(one.id), "type": .string(one.role.rawValue),
       "permission": .string(one.permission.rawValue),
@@ -47,6 +47,6 @@ extension ShareState {
 }
 
 extension ShareParticipant {
-  /// `INVITED` is the documentation's word, which some clients call `PENDING`. [D]
+  /// The acceptance status. `INVITED` is the documented value; some clients call it `PENDING`. [D]
   var status: String { hasAccepted ? "ACCEPTED" : "INVITED" }
 }

@@ -1,13 +1,13 @@
-/// Reads what a request says about a share.
+/// Applies a request's description of a share.
 struct ShareReader {
-  /// Finds the user whom a lookup info means, if the emulator knows one.
+  /// Finds the record name of the user that a lookup info identifies, if the emulator knows one.
   let user: (JSONObject) -> String?
   /// The owner's record name.
   let owner: String
-  /// Unique to the share, for the IDs of participants.
+  /// A string unique to the share, from which participant IDs are made.
   let origin: String
 
-  /// A share nobody but its owner takes part in.
+  /// Returns a share whose only participant is its owner.
   func new(root: String?) -> ShareState {
     let owner = ShareParticipant(
       id: Derived.uuid("\(origin)/owner"),
@@ -20,8 +20,8 @@ struct ShareReader {
     return ShareState(root: root, participants: [owner])
   }
 
-  /// Changes a share to what a request says. Participants that are there keep their status, since nobody accepts for
-  /// somebody else; those that are not mentioned any more are out. [E]
+  /// Updates a share from a request. Existing participants keep their status, because nobody can accept for another
+  /// user. Participants that the request omits are removed. [E]
   func apply(_ json: JSONObject, to share: inout ShareState) throws(ServerError) {
     if let word = json["publicPermission"]?.string {
       guard let permission = SharePermission(rawValue: word) else { throw .badRequest("Unknown 'publicPermission'") }
@@ -43,7 +43,7 @@ struct ShareReader {
       guard let object = element.object else { throw .badRequest("Unexpected input in 'participants'") }
       guard object["type"]?.string != "OWNER", object["acceptanceStatus"]?.string != "REMOVED" else { continue }
       let new = try participant(object, among: share.participants)
-      // Naming the owner among the invited changes nothing. [E]
+      // Listing the owner as a participant has no effect. [E]
       guard !participants.contains(where: { $0.isSamePerson(as: new) }) else { continue }
       participants.append(new)
     }
@@ -68,7 +68,7 @@ struct ShareReader {
     guard let role = ShareParticipant.Role(rawValue: object["type"]?.string ?? old?.role.rawValue ?? "USER") else {
       throw .badRequest("Unknown 'type' of a participant")
     }
-    // Whoever is invited without a word may read. [E]
+    // An invitation without a permission is read-only. [E]
     let word = object["permission"]?.string ?? old?.permission.rawValue ?? SharePermission.readOnly.rawValue
     guard let permission = SharePermission(rawValue: word) else {
       throw .badRequest("Unknown 'permission' of a participant")

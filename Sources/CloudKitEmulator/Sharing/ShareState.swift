@@ -1,4 +1,4 @@
-/// What somebody may do with shared records. [D]
+/// The permission of a participant for shared records. [D]
 enum SharePermission: String, Sendable, Comparable {
   case none = "NONE"
   case readOnly = "READ_ONLY"
@@ -15,13 +15,13 @@ enum SharePermission: String, Sendable, Comparable {
   static func < (left: SharePermission, right: SharePermission) -> Bool { left.rank < right.rank }
 }
 
-/// One who takes part in a share, or is invited to. (2.6) [D]
+/// A participant of a share, or a user invited to one. (2.6) [D]
 struct ShareParticipant: Sendable, Hashable {
   enum Role: String, Sendable {
     case owner = "OWNER"
     case administrator = "ADMINISTRATOR"
     case user = "USER"
-    /// Came by the URL of a share that is open to everybody.
+    /// A user who joined through the URL of a public share.
     case publicUser = "PUBLIC_USER"
   }
 
@@ -29,42 +29,42 @@ struct ShareParticipant: Sendable, Hashable {
   var role: Role
   var permission: SharePermission
   var hasAccepted: Bool
-  /// How the owner named them: an address, a number or a record name.
+  /// The owner's identification of the participant: an email address, a phone number or a record name.
   var lookupInfo: JSONObject
-  /// Known once somebody has accepted, and before where the lookup info tells.
+  /// The user's record name; `nil` until the invitation is accepted if the lookup info does not identify a user.
   var userRecordName: String?
 }
 
-/// What a record of type `cloudkit.share` holds besides its fields.
+/// The state of a `cloudkit.share` record besides its fields.
 struct ShareState: Sendable, Hashable {
-  /// The type's name; the documentation's spelling with a capital K does not work. [L3]
+  /// The record type. The documented name with a capital K does not work. [L3]
   static let recordType = "cloudkit.share"
-  /// The name of the record that shares a zone as a whole. [FW]
+  /// The name of the record that shares a whole zone. [FW]
   static let zoneShareName = "cloudkit.zoneshare"
-  /// A number of the framework's documentation. [FW]
+  /// The maximum number of participants without the owner, from the framework's documentation. [FW]
   static let participantLimit = 100
 
-  /// The record at the top of what is shared; `nil` for a whole zone.
+  /// The name of the root record; `nil` for a whole zone.
   var root: String?
   var publicPermission = SharePermission.none
-  /// Everybody, the owner first.
+  /// All participants, the owner first.
   var participants: [ShareParticipant]
-  /// Users who took part once. Their devices still have to be told what is gone.
+  /// The record names of former participants, whose devices must be told which records are gone.
   var former: [String] = []
 
-  /// The permission of somebody who takes part; `nil` for everybody else, the owner too, whose records these are.
+  /// Returns the permission of a participant; `nil` for the owner, who needs none, and for everyone else.
   func permission(of user: String) -> SharePermission? {
     let own = participants.first { $0.userRecordName == user && $0.role != .owner && $0.hasAccepted }
     guard let permission = own?.permission, permission != .none else { return nil }
     return permission
   }
 
-  /// Those who take part, without the owner.
+  /// The record names of the participants without the owner.
   var members: [String] {
     participants.compactMap { $0.userRecordName }.filter { permission(of: $0) != nil }
   }
 
-  /// Takes somebody out, and remembers it.
+  /// Removes a participant and remembers it.
   mutating func remove(_ user: String) {
     participants.removeAll { $0.userRecordName == user && $0.role != .owner }
     if !former.contains(user) { former.append(user) }

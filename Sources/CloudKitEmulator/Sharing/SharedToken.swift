@@ -1,7 +1,7 @@
 import Foundation
 
-/// A point in the history of a user's shared database, which has no history of its own: the zones that were there, each
-/// at its point. What is missing later has been taken away. [E]
+/// A sync token of a user's shared database. The shared database has no history of its own, so the token lists its
+/// zones with their change counters. A zone that is missing later was removed. [E]
 struct SharedToken {
   private(set) var zones: [String: Int64] = [:]
 
@@ -19,17 +19,17 @@ struct SharedToken {
     zones[key] = nil
   }
 
-  /// Whether a zone has changed since.
+  /// Whether the zone has changed since the token.
   func isBehind(_ place: Place) -> Bool {
     zones[Self.key(place)].map { $0 < place.zone.changed } ?? true
   }
 
-  /// A zone by its owner and name; its namesake after a deletion is another one.
+  /// Returns the key of a zone: its owner, name and identity. A zone that is recreated has another key.
   static func key(_ place: Place) -> String {
     "\(place.zone.owner)/\(place.zone.name)/\(String(place.zone.identity, radix: 36))"
   }
 
-  /// The zone ID of a zone that is out of sight.
+  /// Returns the zone ID of a zone that the caller can no longer see.
   static func zoneID(_ key: String) -> JSON {
     let parts = key.split(separator: "/", omittingEmptySubsequences: false)
     let name = parts.dropFirst().dropLast().joined(separator: "/")
@@ -42,9 +42,9 @@ struct SharedToken {
     return JSONWriter.data(.object(["shared": .object(object)])).base64EncodedString()
   }
 
-  /// Reads a token that a client sent back.
+  /// Decodes a token that a client sent.
   ///
-  /// - Throws: the refusals of `SyncToken`.
+  /// - Throws: The errors of `SyncToken`.
   init(_ json: JSON, assumptions: EmulatorAssumptions) throws(ServerError) {
     if json == .string(""), assumptions.emptySyncToken == .startsOver { return }
     guard let data = json.string.flatMap({ Data(base64Encoded: $0) }) else {
@@ -58,7 +58,8 @@ struct SharedToken {
 }
 
 extension EmulatorCore {
-  /// `changes/database` of the shared database: zones that came, changed and went. [D]
+  /// Returns the response of `changes/database` in the shared database: the zones that were added, changed or removed.
+  /// [D]
   func sharedChanges(_ call: Call) throws(ServerError) -> JSONObject {
     let assumptions = configuration.assumptions
     if call.faults.expiresTokens, call.body["syncToken"] != nil { throw SyncToken.expired(assumptions) }
