@@ -1,24 +1,24 @@
 import Foundation
 
-/// A device as far as pushes are concerned.
+/// A push token: the address of a device for notifications.
 struct PushToken {
-  /// Twelve hours. [L3]
+  /// The lifetime in milliseconds: twelve hours. [L3]
   static let lifetime: Int64 = 43_200_000
-  /// How many one user may have in a container. [E]
+  /// The maximum number of tokens of one user in a container. [E]
   static let limit = 100
-  /// The path of the long poll, as at the real host. [L3]
+  /// The path of the long poll, as on the real host. [L3]
   static let path = "/aps"
 
   var text: String
-  /// The private database of the user who is told.
+  /// The private database of the user who receives the notifications.
   var owner: DatabaseKey
-  /// Milliseconds since 1970.
+  /// The time of expiry in milliseconds since 1970.
   var expires: Int64
 }
 
-/// The long poll of one token: the notifications that wait for it, or the one poll that waits for a notification. [L3]
+/// The long poll of one token: its queued notifications, or the poll that waits for one. [L3]
 struct Courier {
-  /// Pushes are hints; of too many the oldest are dropped, as APNs does. [E]
+  /// The maximum number of queued notifications. Beyond it, the oldest are dropped, as APNs does. [E]
   static let limit = 100
 
   struct Waiter {
@@ -38,7 +38,7 @@ struct Courier {
 }
 
 extension EmulatorCore {
-  /// Answers a poll at once where something waits for it; otherwise it is held. [L3]
+  /// Answers a poll at once if a notification is queued; otherwise holds it. [L3]
   func poll(_ exchange: Exchange) -> EmulatorReply {
     if isOffline { return offline(exchange) }
     var exchange = exchange
@@ -63,7 +63,7 @@ extension EmulatorCore {
     return couriers[token]?.notifications.removeFirst()
   }
 
-  /// Puts a notification into the queues of all of a user's tokens. [E]
+  /// Queues a notification for all tokens of a user. [E]
   func push(_ notification: Data, to owner: DatabaseKey) {
     for token in pushTokens[owner] ?? [] {
       couriers[token]?.enqueue(notification)
@@ -71,7 +71,7 @@ extension EmulatorCore {
     }
   }
 
-  /// Answers the poll that waits for a token, if both a poll and a notification are there.
+  /// Answers a token's waiting poll if there is a notification.
   private func deliver(_ token: String) {
     guard let waiter = couriers[token]?.waiter, let notification = takeNotification(of: token) else { return }
     couriers[token]?.waiter = nil
@@ -79,7 +79,7 @@ extension EmulatorCore {
     afterwards.append { waiter.resume(reply) }
   }
 
-  /// Lets a held poll wait. A poll of the same token that waits already ends as after its keep-alive. [E]
+  /// Registers a held poll. An earlier waiting poll of the same token ends as if its keep-alive time were over. [E]
   func wait(for hold: EmulatorHold, _ resume: @escaping @Sendable (EmulatorReply) -> Void) -> UInt64 {
     waiters += 1
     guard couriers[hold.token] != nil else {
@@ -98,7 +98,7 @@ extension EmulatorCore {
     return waiters
   }
 
-  /// Answers the poll that waits for a token with nothing; with an ID only that one.
+  /// Answers a token's waiting poll with an empty response. With an ID, only that poll.
   func release(_ token: String, id: UInt64? = nil) {
     guard let waiter = couriers[token]?.waiter, id == nil || id == waiter.id else { return }
     couriers[token]?.waiter = nil
@@ -106,7 +106,7 @@ extension EmulatorCore {
     afterwards.append { waiter.resume(reply) }
   }
 
-  /// Cuts the connections of all polls.
+  /// Closes the connections of all waiting polls.
   func dropPolls() {
     for token in couriers.keys.sorted() {
       guard let waiter = couriers[token]?.waiter else { continue }

@@ -1,29 +1,29 @@
 import Synchronization
 
-/// A request whose answer is not there yet: a long poll that waits for a notification.
+/// A request whose response is pending: a long poll that waits for a notification.
 public struct EmulatorHold: Sendable {
-  /// How long to wait before the poll is answered with nothing.
+  /// The time until the poll gets an empty response.
   public let keepAlive: Duration
   let token: String
   let exchange: Exchange
 }
 
 extension Emulator {
-  /// Calls back once with the reply to a held request, on whichever thread causes it; it must not block.
+  /// Calls `resume` once with the reply to a held request, on any thread. The callback must not block.
   ///
-  /// - Returns: What `release` needs.
+  /// - Returns: The ID for `release`.
   func wait(for hold: EmulatorHold, _ resume: @escaping @Sendable (EmulatorReply) -> Void) -> UInt64 {
     withCore { $0.wait(for: hold, resume) }
   }
 
-  /// Ends a wait with the empty reply of a keep-alive, unless it has been called back.
+  /// Ends a wait with the empty keep-alive response, unless the callback has already been called.
   func release(_ hold: EmulatorHold, id: UInt64) {
     withCore { $0.release(hold.token, id: id) }
   }
 
-  /// Waits for the reply to a held request. A cancelled task gets the empty reply of a keep-alive at once.
+  /// Waits for the reply to a held request. If the task is cancelled, returns the empty keep-alive response at once.
   public func reply(to hold: EmulatorHold) async -> EmulatorReply {
-    // The callback may come before the wait has a number, and a cancellation before either.
+    // The callback may come before the wait has an ID, and a cancellation before both.
     let state = Mutex<(id: UInt64?, isCancelled: Bool)>((nil, false))
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

@@ -1,22 +1,22 @@
 import Foundation
 
-/// What a push says, in the shape that the web courier delivers. (5.10) [C]
+/// The content of a push notification, in the format of the web courier. (5.10) [C]
 struct Notification {
   var subscription: Subscription
   var container: String
   var environment: String
   var id: String
-  /// `qry`, `fet` or `met`, and its content besides the subscription and the database.
+  /// The key of the content besides the subscription and the database: `qry`, `fet` or `met`.
   var kind: String
   var details: JSONObject
-  /// The record a query notification is about.
+  /// The record of a query notification.
   var record: StoredRecord?
 
-  /// What APNs carries at most, in bytes. [FW]
+  /// The maximum size of an APNs payload in bytes. [FW]
   static let sizeLimit = 4096
 
-  /// The whole payload; one that is too long loses what is there to be shown, and says so. Which parts the real service
-  /// takes away is not known. [E]
+  /// The encoded payload. If it exceeds the size limit, `aps` is reduced to `content-available`, the additional fields are
+  /// removed, and the payload is marked as pruned. Which parts the real service removes is unknown. [E]
   var payload: Data {
     let whole = JSONWriter.data(.object(["aps": .object(aps), "ck": .object(ck(isPruned: false))]))
     guard whole.count > Self.sizeLimit else { return whole }
@@ -38,7 +38,7 @@ struct Notification {
     }
     var ck: JSONObject = [
       "cid": .string(container), "nid": .string(id), "ckuserid": .string(subscription.key.owner),
-      // Taken for the number of the environment. [E]
+      // Assumed to be the number of the environment. [E]
       "ce": .int(environment == "production" ? 1 : 2),
       kind: .object(content),
     ]
@@ -46,7 +46,7 @@ struct Notification {
     return ck
   }
 
-  /// The part that APNs reads, with only the keys that were asked for. [D]
+  /// The part for APNs, with only the requested keys. [D]
   private var aps: JSONObject {
     let info = subscription.notificationInfo
     var alert = JSONObject()
@@ -74,7 +74,7 @@ struct Notification {
 }
 
 extension Route.Scope {
-  /// The number of a database in a notification's `dbs`. [C]
+  /// The number of the database in the notification's `dbs`. [C]
   fileprivate var number: Int64 {
     switch self {
     case .public: 1

@@ -1,21 +1,22 @@
-/// What a commit does to one record, in the words of query subscriptions.
+/// The change of one record by a commit, as query subscriptions see it.
 struct RecordEvent {
   var firing: Subscription.Firing
   var zone: String
-  /// The new version; of a deletion the last one there was.
+  /// The new version; for a deletion, the last version.
   var record: StoredRecord
 }
 
-/// Notifications are made with each commit, whoever wrote. The framework spares the device that wrote; the wire does
-/// not tell devices apart, so that the writer's other devices would miss out if the writer were spared. [E]
+/// Each commit creates notifications for all subscribers, including the writer. The framework does not notify the
+/// device that wrote, but the protocol does not distinguish devices, so excluding the writer would exclude the writer's
+/// other devices too. [E]
 extension EmulatorCore {
-  /// Reads off a commit, before it is applied, what it does to records that somebody may have subscribed to.
+  /// Returns the record changes of a commit that subscriptions may match. Call it before the commit is applied.
   func recordEvents(of commit: Commit) -> [RecordEvent] {
     guard subscriptions[commit.database]?.isEmpty == false else { return [] }
     return commit.changes.compactMap { change in
       switch change {
       case .saved(let zone, let record, let old):
-        // A version that is only announced anew is no update.
+        // A version that only reappears in the change feed is not an update.
         guard old?.tag != record.tag else { return nil }
         return RecordEvent(firing: old == nil ? .create : .update, zone: zone, record: record)
       case .buried(let zone, _, let old):
@@ -25,9 +26,9 @@ extension EmulatorCore {
     }
   }
 
-  /// Tells those who have subscribed to what a commit did.
+  /// Notifies the subscribers of a commit.
   ///
-  /// - Parameter audience: Who took part in what the commit changed before it did.
+  /// - Parameter audience: The participants of the affected shares before the commit.
   func notify(of commit: Commit, _ events: [RecordEvent], audience: Set<String>) {
     guard !subscriptions.isEmpty, let database = databases[commit.database] else { return }
     let zones = commit.zones
@@ -44,7 +45,7 @@ extension EmulatorCore {
     }
   }
 
-  /// The users who take part in a share of the records that a commit changes.
+  /// Returns the users who participate in the shares of the records that a commit changes.
   func audience(of commit: Commit) -> Set<String> {
     guard !subscriptions.isEmpty, !sharedZones.isEmpty, let database = databases[commit.database] else { return [] }
     var users: Set<String> = []
@@ -65,7 +66,7 @@ extension EmulatorCore {
     return users
   }
 
-  /// Tells the subscribers to one database of one user, or of all users to the public one.
+  /// Notifies the subscribers of one user's database, or of the public database.
   private func tell(
     _ home: DatabaseKey,
     _ scope: Route.Scope,
@@ -84,17 +85,17 @@ extension EmulatorCore {
         let recordType = schemas[database.key.schema]?[type] ?? Schema.RecordType()
         for event in events where event.record.type == type && subscription.covers(event, in: database) {
           let isMatch = filters.allSatisfy { filter in
-            // A filter on a field that nobody has saved yet matches nothing.
+            // A filter on a field that no write has added yet matches nothing.
             (try? QueryFilter(filter, type: recordType, assumptions: configuration.assumptions))?.matches(event.record)
               ?? false
           }
-          // Nobody is told of what they may not read. [E]
+          // Users are not notified of records that they may not read. [E]
           guard isMatch, scope != .public || guards(of: subscription.key.owner).mayRead(event.record, recordType) else {
             continue
           }
           push(subscription, event, in: database)
           guard subscription.firesOnce else { continue }
-          // Should the file refuse, it fires once more: a hint too many does no harm.
+          // If the commit fails, the subscription fires once more, which is harmless.
           try? commit([.unsubscribed(subscription.key)], to: home)
           break
         }
@@ -142,7 +143,7 @@ extension Subscription {
 }
 
 extension Commit {
-  /// The zones whose content or existence changes.
+  /// The names of the zones whose content or existence changes.
   fileprivate var zones: Set<String> {
     var names = Set<String>()
     for change in changes {

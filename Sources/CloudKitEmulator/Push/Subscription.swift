@@ -1,6 +1,6 @@
-/// What somebody wants to be told about in one of their databases. (5.8) [D]
+/// A subscription to changes in one database of a user. (5.8) [D]
 struct Subscription {
-  /// What happened to a record; the number is the one of a notification's `fo`. [C]
+  /// The change of a record that fires a subscription. The number is the notification's `fo`. [C]
   enum Firing: String, CaseIterable {
     case create, update, delete
 
@@ -19,7 +19,7 @@ struct Subscription {
     case database
   }
 
-  /// Subscriptions are told apart by their owner, who sees no others, and by the database. [L3]
+  /// Identifies a subscription by database, owner and ID. Users see only their own subscriptions. [L3]
   struct Key: Hashable, Comparable {
     var scope: Route.Scope
     var owner: String
@@ -32,19 +32,19 @@ struct Subscription {
 
   let key: Key
   let kind: Kind
-  /// The one zone it is about; `nil` for a query over the default zone or over all, and for databases.
+  /// The zone of the subscription; `nil` for databases, and for queries over all zones or the default zone.
   let zone: (name: String, owner: String)?
   let isZoneWide: Bool
   let firesOn: Set<Firing>
   let firesOnce: Bool
   let notificationInfo: JSONObject
-  /// The subscription as answers spell it.
+  /// The subscription as in responses.
   let json: JSONObject
 
-  /// Reads a subscription.
+  /// Decodes a subscription.
   ///
-  /// - Parameter owner: Whose zones a zone ID without an owner means.
-  /// - Throws: `BAD_REQUEST` for what the database does not offer, or a missing part.
+  /// - Parameter owner: The owner of the zone if the zone ID does not name one.
+  /// - Throws: `BAD_REQUEST` if a part is missing or the database does not support the subscription.
   init(
     _ object: JSONObject,
     key: Key,
@@ -76,7 +76,7 @@ struct Subscription {
         throw .badRequest("A query subscription needs a 'query' with a 'recordType'")
       }
       kind = .query(type: type, filters: (query["filterBy"]?.array ?? []).compactMap(\.object))
-      // Two of Apple's pages disagree about the default. [D][JS] (Question 23)
+      // Two of Apple's pages give different defaults. [D][JS] (Question 23)
       isZoneWide = object["zoneWide"]?.bool ?? isZoneWideByDefault
       let words = object["firesOn"]?.array?.compactMap { $0.string.flatMap(Firing.init(rawValue:)) } ?? []
       guard !words.isEmpty else { throw .badRequest("A query subscription needs 'firesOn'") }
@@ -103,7 +103,7 @@ struct Subscription {
     self.json = json
   }
 
-  /// Whether a new subscription would be the same as this one in the eyes of the service: filters take no part. [L3]
+  /// Whether the service treats a new subscription as a duplicate of this one. Filters are ignored. [L3]
   func collides(with other: Subscription) -> Bool {
     guard case .query(let type, _) = kind, case .query(let otherType, _) = other.kind else { return false }
     return key.scope == other.key.scope && key.owner == other.key.owner && key.id != other.key.id && type == otherType
