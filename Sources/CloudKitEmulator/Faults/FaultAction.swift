@@ -1,51 +1,52 @@
-/// What a fault does to a request.
+/// The effect of a fault on a request.
 ///
-/// Coded as its name (`"offline"`), or as a keyed value with the name under `action` and its parameters beside it:
+/// Encoded as its name (`"offline"`), or as a keyed value with the name in `action` and its parameters beside it:
 /// `{"action": "throttled", "retryAfter": 3}`, `{"action": "delay", "milliseconds": 250}`.
 public enum FaultAction: Sendable, Hashable {
-  /// There is no connection: nothing of the request arrives.
+  /// There is no connection; the request does not arrive.
   case offline
   /// The request arrives, and the connection closes before anything takes effect.
   case dropBeforeCommit
-  /// The request takes effect and its answer is lost.
+  /// The request takes effect and its reply is lost.
   case dropAfterCommit
-  /// The request takes effect, and the connection closes in the middle of its answer.
+  /// The request takes effect, and the connection closes in the middle of the reply.
   case truncateAnswer
-  /// 429 `THROTTLED`, with the seconds to wait (parameter `retryAfter`) where given.
+  /// 429 `THROTTLED`, with the seconds to wait if given (parameter `retryAfter`).
   case throttled(retryAfter: Double?)
-  /// 503 `TRY_AGAIN_LATER`, with the seconds to wait (parameter `retryAfter`) where given.
+  /// 503 `TRY_AGAIN_LATER`, with the seconds to wait if given (parameter `retryAfter`).
   case tryAgainLater(retryAfter: Double?)
   /// 500 `INTERNAL_ERROR`.
   case internalError
-  /// 502, or another status from 500 to 599 (parameter `status`), with a page of HTML, as a proxy answers.
+  /// 502, or another status from 500 to 599 (parameter `status`), with an HTML page, as from a proxy.
   case badGateway(status: Int = 502)
-  /// 413 with a page of HTML, as a proxy answers a body that is too long for it.
+  /// 413 with an HTML page, as from a proxy that rejects a long body.
   case tooLarge
   /// 413 `QUOTA_EXCEEDED`.
   case quotaExceeded
-  /// The credential is no longer good: 421 `AUTHENTICATION_REQUIRED`, of a server-to-server key 401.
+  /// The credential has expired: 421 `AUTHENTICATION_REQUIRED`; for a server-to-server key, 401.
   case authExpired
-  /// Somebody else has signed in: the request and those that carry its new token are that user's (parameter `user`).
+  /// Another user has signed in. The request and later requests with its new token belong to that user (parameter
+  /// `user`).
   case accountSwitched(user: String = "another")
-  /// The answer comes later, by the parameter `milliseconds`, an hour at most.
+  /// The reply is delayed (parameter `milliseconds`, at most one hour).
   case delay(milliseconds: Int)
-  /// The record named in the condition, or every record, is refused with `BAD_REQUEST`.
+  /// The record named in the condition, or every record, is rejected with `BAD_REQUEST`.
   case poison
-  /// A page without records says that more is coming. Limit it, or a reader never reaches the end.
+  /// An empty page says that more is coming. Set a limit, or a reader never reaches the end.
   case emptyPageMoreComing
-  /// A page says that more is coming, behind the marker or token that the request came with. Limit it as well.
+  /// A page returns the marker or token that was sent and says that more is coming. Set a limit here too.
   case stalledMarker
-  /// The tokens sent are refused as unknown.
+  /// The sync tokens sent are rejected as unknown.
   case expiredToken
-  /// A query does not see what was written in the last `milliseconds`, an hour at most.
+  /// A query does not see the writes of the last `milliseconds`, at most one hour.
   case indexDelay(milliseconds: Int)
-  /// The custom zones of the private database that the request speaks of are deleted before it is carried out, as by a
-  /// user who clears the app's data; with a zone in the condition only that one.
+  /// The custom zones of the private database that the request names are deleted first, as if the user had cleared the
+  /// app's data. With a zone in the condition, only that zone.
   case zonePurged
 }
 
 extension FaultAction {
-  /// The name that plans and logs use.
+  /// The name in plans and logs.
   public var name: String {
     switch self {
     case .offline: "offline"
@@ -70,7 +71,7 @@ extension FaultAction {
     }
   }
 
-  /// Each action once, with the parameters that it has where none are given.
+  /// All actions, with default parameters.
   private static let all: [FaultAction] = [
     .offline, .dropBeforeCommit, .dropAfterCommit, .truncateAnswer, .throttled(retryAfter: nil),
     .tryAgainLater(retryAfter: nil), .internalError, .badGateway(), .tooLarge, .quotaExceeded, .authExpired,
@@ -84,9 +85,9 @@ extension FaultAction: Codable {
     case action, retryAfter, milliseconds, status, user
   }
 
-  /// Reads a name, or a keyed value with parameters.
+  /// Decodes a name, or a keyed value with parameters.
   ///
-  /// - Throws: `DecodingError` for an unknown name or parameter, a missing one, or a number out of its range.
+  /// - Throws: `DecodingError` for an unknown name or parameter, a missing parameter, or a number out of range.
   public init(from decoder: any Decoder) throws {
     if let name = try? decoder.singleValueContainer().decode(String.self) {
       switch try Self.named(name, decoder) {
@@ -146,7 +147,7 @@ extension FaultAction: Codable {
     return milliseconds
   }
 
-  /// Writes the keyed form.
+  /// Encodes the keyed form.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(name, forKey: .action)

@@ -1,20 +1,20 @@
 import Foundation
 
-/// What the faults of a plan amount to for one request.
+/// The combined effects of a plan's faults on one request.
 struct FaultEffects: Sendable {
-  /// How the request ends otherwise than it would.
+  /// The forced end of a request.
   enum Ending: Sendable {
     case unreachable
     case dropped
     case answerLost
     case answerTruncated
     case refused(ServerError)
-    /// By something in front of the service.
+    /// A page from a proxy in front of the service.
     case page(status: Int, title: String)
     case signedOut
   }
 
-  /// Milliseconds of one hour: whoever asks for more has mistaken the unit.
+  /// The maximum delay in milliseconds: one hour. Longer delays are probably a wrong unit.
   static let longestDelay = 3_600_000
 
   var ending: Ending?
@@ -24,11 +24,11 @@ struct FaultEffects: Sendable {
   var emptiesPages = false
   var stallsMarkers = false
   var expiresTokens = false
-  /// What was written in these last milliseconds, queries do not see.
+  /// The number of milliseconds for which new writes are invisible to queries.
   var indexDelay = 0
   var newUser: String?
   var purgedZones: Set<String> = []
-  /// What struck, for the log.
+  /// The rules that applied, for the log.
   var names: [String] = []
 
   func isPoisoned(_ name: String) -> Bool {
@@ -36,9 +36,9 @@ struct FaultEffects: Sendable {
   }
 }
 
-/// Applies a plan, counting for each rule how often it matched and struck.
+/// Applies a fault plan, and counts for each rule how often it matched and applied.
 struct FaultInjector {
-  /// What a condition can speak about.
+  /// The properties of a request that a condition can test.
   struct Subject {
     var operation: String
     var database: String
@@ -61,7 +61,7 @@ struct FaultInjector {
     var effects = FaultEffects()
     for (index, rule) in plan.rules.enumerated() where matches(index, subject) {
       let ending = Self.ending(rule.then)
-      // A rule that comes too late to decide how a request ends has not struck.
+      // A later rule that cannot decide the end of the request does not count as applied.
       guard ending == nil || effects.ending == nil, strikes(index) else { continue }
       effects.names.append("rule \(index + 1): \(rule.then.name)")
       effects.ending = effects.ending ?? ending
@@ -82,7 +82,7 @@ struct FaultInjector {
     return effects
   }
 
-  /// How an action has a request end; `nil` where it leaves that open.
+  /// Returns the end that an action forces; `nil` if it does not force one.
   private static func ending(_ action: FaultAction) -> FaultEffects.Ending? {
     switch action {
     case .offline: .unreachable
@@ -134,7 +134,7 @@ struct FaultInjector {
     return true
   }
 
-  /// A number from 0 up to 1 (SplitMix64).
+  /// Returns a random number from 0 up to 1 (SplitMix64).
   private mutating func nextFraction(_ index: Int) -> Double {
     randomStates[index] &+= 0x9E37_79B9_7F4A_7C15
     let state = randomStates[index]
@@ -145,7 +145,7 @@ struct FaultInjector {
 }
 
 extension FaultInjector.Subject {
-  /// A request outside the databases.
+  /// Describes a request outside the databases.
   init(operation: String) {
     self.init(operation: operation, database: "", records: [], zones: [])
   }

@@ -1,19 +1,19 @@
 public import Foundation
 
 extension FaultPlan {
-  /// Why a plan cannot be used, in one line that names the place.
+  /// The reason why a plan is invalid, in one line with the position.
   public struct Invalid: Error, CustomStringConvertible {
-    /// The place and what is wrong there, e.g. `rules[2].when: there is no 'evry'; it takes after, every, …`.
+    /// The position and the error, e.g. `rules[2].when: there is no 'evry'; it takes after, every, …`.
     public let description: String
   }
 
-  /// Reads a plan from JSON. A key or a name that means nothing is refused: a slip of the pen would be a fault that
-  /// never strikes.
+  /// Decodes a plan from JSON. Unknown keys and names are rejected, because a misspelled one would make a fault that
+  /// never applies.
   ///
   /// - Throws: `Invalid`.
   public init(json: Data) throws(Invalid) {
     do throws(JSONParser.Failure) {
-      // The decoder does not say where a document breaks off.
+      // The decoder does not report where a document is malformed.
       _ = try JSONParser.parse(json)
     } catch {
       throw Invalid(description: error.reason)
@@ -28,7 +28,7 @@ extension FaultPlan {
   }
 }
 
-/// Any key at all, so that those nobody expects are seen.
+/// A coding key of any name, to find unknown keys.
 private struct AnyKey: CodingKey {
   let stringValue: String
   var intValue: Int? { nil }
@@ -38,7 +38,7 @@ private struct AnyKey: CodingKey {
 }
 
 extension Decoder {
-  /// Refuses every key but these.
+  /// Throws an error if there is a key other than these.
   func allow(_ known: [String]) throws {
     let keys = try container(keyedBy: AnyKey.self).allKeys.map(\.stringValue).sorted()
     guard let stranger = keys.first(where: { !known.contains($0) }) else { return }
@@ -51,7 +51,7 @@ extension Decoder {
 }
 
 extension DecodingError {
-  /// The place, counted from one as people do, and what is wrong there.
+  /// The position, counted from one, and the error.
   fileprivate var line: String {
     let context: Context
     var what: String

@@ -1,26 +1,26 @@
-/// What goes wrong, and when: rules tried in order on each request, replayed exactly by an equal seed.
+/// A plan of faults: rules tried in order on each request. The same seed replays a plan exactly.
 ///
-/// As JSON or any other keyed format, every key but `then` may be left out:
+/// In JSON or any other keyed format, every key but `then` is optional:
 ///
 ///     {"seed": 7, "rules": [
 ///       {"when": {"operation": "records/modify", "every": 5}, "then": {"action": "throttled", "retryAfter": 3}},
 ///       {"when": {"recordName": "note-13"}, "then": "poison"}]}
 public struct FaultPlan: Codable, Sendable, Hashable {
-  /// Seeds the rules that have a probability.
+  /// The seed for rules with a probability.
   public var seed: UInt64
-  /// The rules. Those that change how a request is carried out or when it is answered add up; of those that decide how
-  /// it ends (dropped, lost, refused) the first that strikes is the only one.
+  /// The rules. The effects of rules that change or delay a request add up. Of the rules that force its end (dropped,
+  /// lost, rejected), only the first that applies takes effect.
   public var rules: [FaultRule]
 
-  /// Makes a plan.
+  /// Creates a plan.
   public init(seed: UInt64 = 1, rules: [FaultRule] = []) {
     self.seed = seed
     self.rules = rules
   }
 
-  /// Reads a plan; both keys may be absent.
+  /// Decodes a plan; both keys are optional.
   ///
-  /// - Throws: `DecodingError` for a rule that cannot be read, or a key that means nothing.
+  /// - Throws: `DecodingError` for an invalid rule or an unknown key.
   public init(from decoder: any Decoder) throws {
     try decoder.allow(["seed", "rules"])
     let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -29,20 +29,20 @@ public struct FaultPlan: Codable, Sendable, Hashable {
   }
 }
 
-/// One rule of a plan: when it matches, and what happens then.
+/// A rule of a plan: a condition and an action.
 public struct FaultRule: Codable, Sendable, Hashable {
-  /// When the rule matches.
+  /// The condition under which the rule applies.
   public var when: FaultCondition
-  /// What happens then.
+  /// The action of the rule.
   public var then: FaultAction
 
-  /// Makes a rule.
+  /// Creates a rule.
   public init(when: FaultCondition = FaultCondition(), then: FaultAction) {
     self.when = when
     self.then = then
   }
 
-  /// Reads a rule; without `when` it matches every request.
+  /// Decodes a rule. Without `when`, it matches every request.
   ///
   /// - Throws: `DecodingError` for an unknown action or key.
   public init(from decoder: any Decoder) throws {
@@ -53,28 +53,28 @@ public struct FaultRule: Codable, Sendable, Hashable {
   }
 }
 
-/// Which requests a rule is about. All that is given must hold; what is absent always holds.
+/// The requests that a rule applies to. All given conditions must hold; an omitted one always holds.
 public struct FaultCondition: Codable, Sendable, Hashable {
-  /// The operation, e.g. `records/modify`; `upload` and `download` of files, and `poll` for notifications.
+  /// The operation, e.g. `records/modify`; also `upload` and `download` of files, and `poll` for notifications.
   public var operation: String?
-  /// The name of a record the request carries.
+  /// The name of a record that the request carries.
   public var recordName: String?
-  /// The name of a zone the request speaks of; `_defaultZone` where it names none.
+  /// The name of a zone in the request; `_defaultZone` if it names none.
   public var zone: String?
   /// `public`, `private` or `shared`.
   public var database: String?
-  /// The name of the user whose web-auth token the request carries.
+  /// The name of the user of the request's web auth token.
   public var user: String?
-  /// Let this many matching requests pass first.
+  /// The number of matching requests to skip first.
   public var after: Int?
-  /// Of the matching requests only every Nth: the Nth, the 2Nth and so on.
+  /// Applies the rule only to every Nth matching request: the Nth, the 2Nth and so on.
   public var every: Int?
-  /// How often the rule strikes at most.
+  /// The maximum number of times that the rule applies.
   public var limit: Int?
-  /// The chance, from 0 to 1, that a matching request is struck.
+  /// The probability, from 0 to 1, that the rule applies to a matching request.
   public var probability: Double?
 
-  /// Makes a condition.
+  /// Creates a condition.
   public init(
     operation: String? = nil,
     recordName: String? = nil,
@@ -102,9 +102,9 @@ public struct FaultCondition: Codable, Sendable, Hashable {
   ]
   private static let operations = Route.Operation.allCases.map(\.rawValue) + ["upload", "download", "poll"]
 
-  /// Reads a condition.
+  /// Decodes a condition.
   ///
-  /// - Throws: `DecodingError` for an unknown key, operation or database, and for a number out of its range.
+  /// - Throws: `DecodingError` for an unknown key, operation or database, or a number out of range.
   public init(from decoder: any Decoder) throws {
     try decoder.allow(Self.keys)
     let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -131,10 +131,10 @@ public struct FaultCondition: Codable, Sendable, Hashable {
   }
 }
 
-/// How often a rule of a plan was looked at and used.
+/// The number of times that a rule matched and applied.
 public struct FaultCount: Codable, Sendable, Hashable {
-  /// The requests that met the rule's condition, whatever its `after`, `every`, `limit` and `probability` made of them.
+  /// The number of requests that met the rule's condition, before `after`, `every`, `limit` and `probability`.
   public var matched = 0
-  /// The requests that met with the rule's action.
+  /// The number of requests that the rule's action applied to.
   public var struck = 0
 }
