@@ -133,21 +133,21 @@ import Testing
 
   @Test(arguments: [
     (
-      #"{"rules": [{"then": "offline"}, {"when": {"evry": 2}, "then": "poison"}]}"#, "rules[2].when: there is no 'evry'"
+      #"{"rules": [{"then": "offline"}, {"when": {"evry": 2}, "then": "poison"}]}"#, "rules[2].when: unknown key 'evry'"
     ),
-    (#"{"rules": [{"then": "explode"}]}"#, "rules[1].then: there is no action 'explode'; there are accountSwitched"),
+    (#"{"rules": [{"then": "explode"}]}"#, "rules[1].then: unknown action 'explode'; known actions: accountSwitched"),
     (#"{"rules": [{"then": "delay"}]}"#, "rules[1].then: 'delay' needs a table with action and milliseconds"),
-    (#"{"rules": [{"then": {"action": "poison", "retryAfter": 3}}]}"#, "rules[1].then: there is no 'retryAfter'"),
+    (#"{"rules": [{"then": {"action": "poison", "retryAfter": 3}}]}"#, "rules[1].then: unknown key 'retryAfter'"),
     (#"{"rules": [{"then": {"action": "delay", "milliseconds": -1}}]}"#, "milliseconds must be between 0 and 3600000"),
     (
       #"{"rules": [{"when": {"operation": "records/modfy"}, "then": "poison"}]}"#,
-      "there is no operation 'records/modfy'"
+      "unknown operation 'records/modfy'"
     ),
     (#"{"rules": [{"when": {"every": 0}, "then": "poison"}]}"#, "rules[1].when: every must be 1 or more"),
     (#"{"rules": [{"when": {"probability": 7}, "then": "poison"}]}"#, "rules[1].when: probability must be from 0 to 1"),
     (#"{"rules": [{"when": {"limit": "two"}, "then": "poison"}]}"#, "rules[1].when.limit: expected a number"),
     (#"{"rules": [{"when": {}}]}"#, "rules[1]: 'then' is missing"),
-    (#"{"rulez": []}"#, "there is no 'rulez'; it takes rules, seed"),
+    (#"{"rulez": []}"#, "unknown key 'rulez'; known keys: rules, seed"),
     (#"{"rules": ["#, "at byte 11"),
     ("[]", "expected a table"),
   ])

@@ -122,7 +122,7 @@ extension FaultAction: Codable {
   private static func named(_ name: String, _ decoder: any Decoder) throws -> FaultAction {
     if let action = all.first(where: { $0.name == name }) { return action }
     let names = all.map(\.name).sorted().joined(separator: ", ")
-    throw decoder.failure("there is no action '\(name)'; there are \(names)")
+    throw decoder.failure("unknown action '\(name)'; known actions: \(names)")
   }
 
   private static func seconds(

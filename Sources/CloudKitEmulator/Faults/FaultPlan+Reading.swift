@@ -3,7 +3,7 @@ public import Foundation
 extension FaultPlan {
   /// The reason why a plan is invalid, in one line with the position.
   public struct Invalid: Error, CustomStringConvertible {
-    /// The position and the error, e.g. `rules[2].when: there is no 'evry'; it takes after, every, …`.
+    /// The position and the error, e.g. `rules[2].when: unknown key 'evry'; known keys: after, …`.
     public let description: String
   }
 
@@ -41,8 +41,8 @@ extension Decoder {
   /// Throws an error if there is a key other than these.
   func allow(_ known: [String]) throws {
     let keys = try container(keyedBy: AnyKey.self).allKeys.map(\.stringValue).sorted()
-    guard let stranger = keys.first(where: { !known.contains($0) }) else { return }
-    throw failure("there is no '\(stranger)'; it takes \(known.sorted().joined(separator: ", "))")
+    guard let unknown = keys.first(where: { !known.contains($0) }) else { return }
+    throw failure("unknown key '\(unknown)'; known keys: \(known.sorted().joined(separator: ", "))")
   }
 
   func failure(_ text: String) -> DecodingError {
@@ -60,7 +60,7 @@ extension DecodingError {
     case .typeMismatch(let type, let found): (context, what) = (found, "expected \(Self.name(of: type))")
     case .valueNotFound(let type, let found): (context, what) = (found, "expected \(Self.name(of: type)), not null")
     case .dataCorrupted(let found): (context, what) = (found, found.debugDescription)
-    @unknown default: return "the plan cannot be read"
+    @unknown default: return "the plan is unreadable"
     }
     if what.hasSuffix(".") { what.removeLast() }
     var path = ""

@@ -119,7 +119,7 @@ public struct FaultCondition: Codable, Sendable, Hashable {
     probability = try container.decodeIfPresent(Double.self, forKey: .probability)
     if let operation, !Self.operations.contains(operation) {
       let operations = Self.operations.joined(separator: ", ")
-      throw decoder.failure("there is no operation '\(operation)'; there are \(operations)")
+      throw decoder.failure("unknown operation '\(operation)'; known operations: \(operations)")
     }
     if let database, Route.Scope(rawValue: database) == nil {
       throw decoder.failure("database must be public, private or shared")

@@ -15,8 +15,8 @@ struct Notification {
   /// The maximum size of an APNs payload in bytes. [FW]
   static let sizeLimit = 4096
 
-  /// The encoded payload. If it exceeds the size limit, `aps` is reduced to `content-available`, the additional fields are
-  /// removed, and the payload is marked as pruned. Which parts the real service removes is unknown. [E]
+  /// The encoded payload. If it exceeds the size limit, `aps` is reduced to `content-available`, the additional fields
+  /// are removed, and the payload is marked as pruned. Which parts the real service removes is unknown. [E]
   var payload: Data {
     let whole = JSONWriter.data(.object(["aps": .object(aps), "ck": .object(ck(isPruned: false))]))
     guard whole.count > Self.sizeLimit else { return whole }
