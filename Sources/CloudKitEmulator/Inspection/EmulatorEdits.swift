@@ -1,7 +1,7 @@
 public import Foundation
 import Synchronization
 
-/// Why the emulator refused a direct edit, in the words of the wire.
+/// An error of a direct edit, with the server's code and reason.
 public struct EmulatorError: Error, Sendable, Hashable {
   /// The server's code, e.g. `CONFLICT`.
   public var code: String
@@ -14,36 +14,38 @@ public struct EmulatorError: Error, Sendable, Hashable {
   }
 }
 
-/// A record as the server holds it.
+/// A record as stored on the server.
 public struct EmulatorRecord: Sendable, Hashable {
   /// The record's name.
   public var recordName: String
   /// The record's type.
   public var recordType: String
-  /// The tag of this version.
+  /// The change tag of this version.
   public var changeTag: String
   /// The fields that have a value.
   public var fields: [String: EmulatorValue]
-  /// Milliseconds since 1970 of the last change.
+  /// The time of the last change, in milliseconds since 1970.
   public var modified: Int64
-  /// The record name of the user who changed it last.
+  /// The record name of the user who made the last change.
   public var modifiedBy: String
 }
 
-/// Edits as another device makes them. They obey the rules of `records/modify` but meet no faults and no limits of rate,
-/// and are not counted as requests.
+/// Edits like those of another device. They obey the rules of `records/modify`, but faults and rate limits do not
+/// apply, and they do not count as requests.
 extension Emulator {
-  /// Saves fields of a record over what is there (`forceUpdate`), creating it where it is not; `nil` clears a field.
+  /// Saves fields of a record (`forceUpdate`). Creates the record if it does not exist.
   ///
   /// - Parameters:
-  ///   - database: The public database of a container, or somebody's private one.
-  ///   - zone: The zone's name; a custom zone has to be there.
-  ///   - user: Who writes; in a private database by default its owner, in the public one a name is needed.
+  /// - database: The public database of a container, or the private database of a user.
+  /// - zone: The zone's name. A custom zone must exist.
+  /// - user: The name of the user who writes. In a private database the default is its owner; in the public database a
+  ///   name is required.
   ///   - recordType: The record's type.
   ///   - recordName: The record's name.
-  ///   - fields: The fields to set or, with `nil`, to clear; the others stay.
-  ///   - time: When it happens, for the record's stamps.
-  /// - Throws: `EmulatorError`, e.g. `ZONE_NOT_FOUND`, or `BAD_REQUEST` for a value of another type than the field's.
+  /// - fields: The fields to set, or to clear if `nil`. Other fields do not change.
+  /// - time: The time of the edit, for the record's timestamps.
+  /// - Throws: `EmulatorError`, e.g. `ZONE_NOT_FOUND`, or `BAD_REQUEST` for a value that does not have the field's
+  ///   type.
   @discardableResult
   public func save(
     in database: EmulatorDatabase,
@@ -64,12 +66,12 @@ extension Emulator {
     ]
     try edit("forceUpdate", record, in: database, zone: zone, user: user, at: time)
     guard let saved = self.record(recordName, in: database, zone: zone) else {
-      throw EmulatorError(ServerError(.internalError, "Another edit deleted the record at once"))
+      throw EmulatorError(ServerError(.internalError, "Another edit deleted the record immediately"))
     }
     return saved
   }
 
-  /// Deletes a record, if it is there (`forceDelete`).
+  /// Deletes a record (`forceDelete`). Succeeds if it does not exist.
   ///
   /// - Throws: `EmulatorError`, e.g. `VALIDATING_REFERENCE_ERROR`.
   public func delete(
@@ -82,7 +84,7 @@ extension Emulator {
     try edit("forceDelete", ["recordName": .string(recordName)], in: database, zone: zone, user: user, at: time)
   }
 
-  /// Creates a custom zone of a private database; succeeds where it exists.
+  /// Creates a custom zone in a private database. Succeeds if it exists.
   ///
   /// - Throws: `EmulatorError`, e.g. for a public database.
   public func createZone(_ name: String, in database: EmulatorDatabase, at time: Date) throws(EmulatorError) {
@@ -96,12 +98,12 @@ extension Emulator {
     try modifyZone("delete", name, in: database, at: time)
   }
 
-  /// One record as it is now; `nil` also where the data file cannot be read.
+  /// Returns a record, or `nil` if it does not exist or the data file cannot be read.
   public func record(_ name: String, in database: EmulatorDatabase, zone: String = "_defaultZone") -> EmulatorRecord? {
     look { $0.databases[database.key]?.zones[zone]?.records[name].map(EmulatorRecord.init) }.found
   }
 
-  /// All records of a zone by name, as far as the data file can be read.
+  /// Returns all records of a zone, sorted by name. Records that the data file cannot return are missing.
   public func records(in database: EmulatorDatabase, zone: String = "_defaultZone") -> [EmulatorRecord] {
     look { core in
       guard let records = core.databases[database.key]?.zones[zone]?.records else { return [] }
@@ -110,7 +112,7 @@ extension Emulator {
     .found
   }
 
-  /// Spells files as an upload does.
+  /// Returns an encoding of assets that includes an upload receipt.
   private func receipts(
     in database: EmulatorDatabase,
     zone: String,

@@ -1,11 +1,11 @@
 public import Foundation
 import Synchronization
 
-/// Files as another device brings them along.
+/// Uploads and downloads of files, as by another device.
 extension Emulator {
-  /// Keeps bytes for a record that is saved through `save` within the next hour.
+  /// Uploads bytes for a record that is saved with `save` within one hour.
   ///
-  /// - Throws: `EmulatorError` where the data file cannot be written.
+  /// - Throws: `EmulatorError` if the data file cannot be written.
   public func upload(_ bytes: Data, at time: Date) throws(EmulatorError) -> EmulatorAsset {
     try core.withLock { core throws(EmulatorError) in
       core.uploads += 1
@@ -13,7 +13,7 @@ extension Emulator {
       do throws(ServerError) {
         let upload = "\(core.seed)/\(core.uploads)/\(time)"
         guard let asset = try? EmulatorAsset(content, upload: upload) else {
-          throw ServerError(.internalError, "The bytes cannot be read")
+          throw ServerError(.internalError, "The uploaded bytes cannot be read")
         }
         try core.keep(content, as: asset, until: Timestamps.milliseconds(time) + AssetReceipt.lifetime)
         return asset
@@ -23,7 +23,7 @@ extension Emulator {
     }
   }
 
-  /// The bytes of a file that a record refers to.
+  /// Returns the bytes of an asset, or `nil` if they are not stored.
   public func bytes(of asset: EmulatorAsset) -> Data? {
     bytes(of: StoredAsset(id: asset.id, size: asset.size))
   }
@@ -42,6 +42,6 @@ extension Emulator {
     return failure == nil ? piece : nil
   }
 
-  /// The number of files whose bytes are kept: those in records, and uploads no older than an hour.
+  /// The number of stored files: those that records refer to, and uploads from the last hour.
   public var assetCount: Int { core.withLock { $0.assets.count } }
 }

@@ -1,18 +1,19 @@
 import Foundation
 import Synchronization
 
-/// All that an emulator holds at one moment: databases, schemas, users, subscriptions, push tokens and assets.
+/// The whole state of an emulator at one moment: databases, schemas, users, subscriptions, push tokens and assets.
 ///
 ///     let beginning = try emulator.snapshot()
 ///     // … a test that changes everything …
 ///     try emulator.restore(beginning)
 ///
-/// A snapshot of an emulator in memory shares what it holds until one of the two changes, and costs next to nothing. One
-/// of an emulator with a file is a copy of that file in the temporary directory, deleted with its last owner.
+/// A snapshot of an emulator in memory shares its data until one of the two changes, and costs almost nothing. A
+/// snapshot of an emulator with a data file is a copy of that file in the temporary directory, deleted with the last
+/// reference to the snapshot.
 ///
-/// What the emulator does is no part of it: faults, `isOffline`, `throttle`, and what has been counted.
+/// Faults, `isOffline`, `throttle` and statistics are not part of a snapshot.
 public struct EmulatorSnapshot: Sendable {
-  /// A core that nobody changes any more. It was made of copies, which the compiler cannot know; reads take turns.
+  /// A core that is never changed. It is made of copies, which the compiler cannot check; reads are serialized.
   private final class Frozen: @unchecked Sendable {
     private let core: EmulatorCore
     private let turn = Mutex(())
@@ -28,10 +29,10 @@ public struct EmulatorSnapshot: Sendable {
 
   fileprivate init(_ core: EmulatorCore) { frozen = Frozen(core) }
 
-  /// Reads a data file, which may be one that `write` has made, and leaves it as it is.
+  /// Reads a data file without changing it. The file may be one that `write` created.
   ///
-  /// - Throws: `EmulatorFileError` where the file cannot be opened, is damaged, or is in use by an emulator; `CocoaError`
-  ///   where there is none.
+  /// - Throws: `EmulatorFileError` if the file cannot be opened, is damaged, or is in use by an emulator; `CocoaError`
+  ///   if it does not exist.
   public init(reading path: String) throws {
     guard FileManager.default.fileExists(atPath: path) else { throw CocoaError(.fileNoSuchFile) }
     do {
@@ -44,9 +45,9 @@ public struct EmulatorSnapshot: Sendable {
     }
   }
 
-  /// Makes a data file, which `Emulator(path:)` opens: a whole one, or none.
+  /// Creates a data file for `Emulator(path:)`. On failure no file is created.
   ///
-  /// - Throws: an error where there is a file already, or none can be written.
+  /// - Throws: An error if the file exists or cannot be written.
   public func write(to path: String) throws {
     guard !FileManager.default.fileExists(atPath: path) else { throw CocoaError(.fileWriteFileExists) }
     let draft = "\(path).\(UUID().uuidString)"
@@ -69,9 +70,9 @@ public struct EmulatorSnapshot: Sendable {
 }
 
 extension Emulator {
-  /// Keeps the whole state for later.
+  /// Returns a snapshot of the whole state.
   ///
-  /// - Throws: an error where the file of an emulator that has one cannot be copied.
+  /// - Throws: An error if the data file cannot be copied.
   public func snapshot() throws -> EmulatorSnapshot {
     try core.withLock { core in
       let copy = EmulatorCore(configuration: core.configuration, store: try core.store.copy())
@@ -80,10 +81,10 @@ extension Emulator {
     }
   }
 
-  /// Puts a state back, of this emulator or of another one. Long polls that wait are answered with nothing, and change
-  /// tokens from before are refused, so that clients read everything anew: what they stand for may never have happened.
+  /// Restores a snapshot of this or another emulator. Waiting long polls get an empty response. Earlier sync tokens are
+  /// rejected, so that clients fetch everything again, because the changes they stand for may no longer exist.
   ///
-  /// - Throws: an error where the file of an emulator that has one cannot be written; then nothing has changed.
+  /// - Throws: An error if the data file cannot be written. In that case nothing has changed.
   public func restore(_ snapshot: EmulatorSnapshot) throws {
     try withCore { core in
       try snapshot.withCore { other in
@@ -98,7 +99,7 @@ extension Emulator {
 }
 
 extension EmulatorCore {
-  /// Takes over what another core has at hand; the store has the rest already.
+  /// Copies the state in memory of another core. The store already has the rest.
   fileprivate func adopt(_ other: EmulatorCore) {
     databases = other.databases.mapValues { DatabaseState(copying: $0, store: store) }
     (schemas, users, lastTokens) = (other.schemas, other.users, other.lastTokens)
@@ -108,7 +109,8 @@ extension EmulatorCore {
     couriers = other.couriers.mapValues { Courier(token: $0.token, notifications: $0.notifications) }
   }
 
-  /// Makes the tokens of what was given up strangers, and no tag come twice with another content.
+  /// Changes the zone identities and advances the counters, so that earlier sync tokens are rejected and no change tag
+  /// repeats with other content.
   fileprivate func beginHistories(after counters: [DatabaseKey: Int64]) throws(ServerError) {
     for key in Set(counters.keys).union(databases.keys).sorted(by: { $0.path < $1.path }) {
       let database = database(key)
@@ -126,7 +128,7 @@ extension EmulatorCore {
     for token in couriers.keys.sorted() { release(token) }
   }
 
-  /// Writes everything into an empty store, by commits like those of requests.
+  /// Writes everything into an empty store, in commits like those of requests.
   func write(into store: any EmulatorStore) throws {
     for database in databases.values.sorted(by: { $0.key.path < $1.key.path }) {
       var commit = Commit(database: database.key, counter: database.counter, sequence: database.sequence)

@@ -1,30 +1,31 @@
 import Synchronization
 
-/// What an emulator has done since it started.
+/// Counts of an emulator's work since it started.
 public struct EmulatorStatistics: Sendable, Hashable {
-  /// Requests handled, dropped ones included.
+  /// The number of requests handled, including dropped ones.
   public internal(set) var requests = 0
-  /// Requests by operation, e.g. `records/modify`; `unknown` counts paths that lead nowhere.
+  /// The number of requests by operation, e.g. `records/modify`. `unknown` counts requests with an unknown path.
   public internal(set) var requestsByOperation: [String: Int] = [:]
-  /// Requests by how they ended: `200`, `429 THROTTLED`, `dropped after commit`, …
+  /// The number of requests by result: `200`, `429 THROTTLED`, `dropped after commit`, …
   public internal(set) var outcomes: [String: Int] = [:]
-  /// Errors of single items inside answers with status 200.
+  /// The number of errors of single items in responses with status 200.
   public internal(set) var itemErrors = 0
-  /// Atomic batches rolled back.
+  /// The number of atomic batches that were rolled back.
   public internal(set) var atomicFailures = 0
-  /// Record versions committed.
+  /// The number of committed record versions.
   public internal(set) var recordsSaved = 0
-  /// Records deleted, cascades included.
+  /// The number of deleted records, including those deleted by cascades.
   public internal(set) var recordsDeleted = 0
 }
 
 extension Emulator {
-  /// What the emulator has done since it started.
+  /// The counts since the emulator started.
   public var statistics: EmulatorStatistics {
     core.withLock { $0.statistics }
   }
 
-  /// The number of live records, in all databases or in one, as far as the data file can be read.
+  /// Returns the number of records in all databases or in one. Records that the data file cannot return are not
+  /// counted.
   public func recordCount(in database: EmulatorDatabase? = nil) -> Int {
     look { core in
       core.databases.values.filter { database == nil || $0.key == database?.key }
@@ -33,18 +34,18 @@ extension Emulator {
     .found
   }
 
-  /// Reads as no request does, and takes a failure of its own out of the way of the next request.
+  /// Reads outside a request. Takes a read failure along, so that it does not affect the next request.
   func look<Value: Sendable>(_ body: (EmulatorCore) -> Value) -> (found: Value, failure: (any Error)?) {
     core.withLock { core in (body(core), core.store.takeFailure()) }
   }
 
-  /// The number of long polls that wait for a notification.
+  /// The number of long polls that are waiting for a notification.
   public var waitingPolls: Int {
     core.withLock { $0.couriers.values.count { $0.waiter != nil } }
   }
 
-  /// All databases, zones, records and tombstones as text: equal states give equal texts. Where the data file cannot be
-  /// read, the last line says so.
+  /// Returns all databases, zones, records and tombstones as text. Equal states give equal texts. If the data file
+  /// cannot be read, the last line says so.
   public func dump() -> String {
     let (text, failure) = look { core in
       core.databases.values.sorted { $0.key.path < $1.key.path }.map(\.dump).joined()
@@ -54,7 +55,7 @@ extension Emulator {
 }
 
 extension DatabaseState {
-  /// Nothing where it holds nothing: then it is no different from one that nobody has asked for.
+  /// The database as text; empty if the database is empty, like one that was never used.
   fileprivate var dump: String {
     var text = ""
     for zone in zones.values.sorted(by: { $0.name < $1.name }) {
