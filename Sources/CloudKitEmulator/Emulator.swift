@@ -1,7 +1,7 @@
 public import Foundation
 import Synchronization
 
-/// A CloudKit Web Services server as a function: a request and the time go in, a reply comes out.
+/// A CloudKit Web Services server as a function: it takes a request and the time, and returns a reply.
 ///
 /// The same core serves an in-process transport and an HTTP server. It reads no clock, and draws random numbers only at its
 /// start if the configuration has no seed: with the same seed, equal requests at equal times give equal replies, byte for
@@ -12,19 +12,19 @@ import Synchronization
 ///     let reply = emulator.handle(
 ///       EmulatorRequest(method: "GET", path: path, query: "ckAPIToken=any&ckWebAuthToken=ana"), at: Date())
 public final class Emulator: Sendable {
-  /// What the emulator enforces and whom it knows.
+  /// The limits and users of the emulator.
   public let configuration: EmulatorConfiguration
   let core: Mutex<EmulatorCore>
   let ahead = Mutex(Duration.zero)
-  /// Where its file lies.
+  /// The folder of the data file; `nil` for an emulator in memory.
   let folder: String?
 
-  /// Makes an emulator, in memory or kept in a file.
+  /// Creates an emulator, in memory or with a data file.
   ///
   /// - Parameters:
-  ///   - configuration: What it enforces and whom it knows.
-  ///   - path: The SQLite file to keep everything in; every answered write is on disk, whenever the process dies.
-  /// - Throws: `EmulatorFileError` where the file cannot be opened, is damaged, or is in use by another emulator.
+  /// - configuration: The limits and users of the emulator.
+  /// - path: The SQLite data file. Every acknowledged write is on disk, even if the process is killed.
+  /// - Throws: `EmulatorFileError` if the file cannot be opened, is damaged, or is in use by another emulator.
   public init(configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
     folder = path.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }
     guard let path else {
@@ -45,16 +45,16 @@ public final class Emulator: Sendable {
     }
   }
 
-  /// The faults to inject. Setting them starts their counts anew.
+  /// The faults to inject. Setting a plan resets the counts.
   public var faults: FaultPlan {
     get { core.withLock { $0.injector.plan } }
     set { core.withLock { $0.injector = FaultInjector(plan: newValue) } }
   }
 
-  /// How often each rule of `faults` matched and struck, in their order.
+  /// How often each rule of `faults` matched and applied, in the order of the rules.
   public var faultCounts: [FaultCount] { core.withLock { $0.injector.counts } }
 
-  /// Whether every connection closes unanswered, as if the network were gone.
+  /// Whether every connection closes without a reply, as if the network were down.
   public var isOffline: Bool {
     get { core.withLock { $0.isOffline } }
     set {
@@ -65,13 +65,13 @@ public final class Emulator: Sendable {
     }
   }
 
-  /// Answers every request 429 `THROTTLED`, with the seconds that remain, until a time; `nil` ends it.
+  /// Rejects every request with 429 `THROTTLED` and the remaining seconds until a time; `nil` ends it.
   public func throttle(until time: Date?) {
     core.withLock { $0.throttledUntil = time }
   }
 
-  /// How many bytes the body of a request may have; a longer one is refused, so that its end need not be read. That of
-  /// an upload which is refused anyway is not read at all.
+  /// Returns the maximum size of a request's body. Longer bodies are rejected, so their rest need not be read. It is 0
+  /// for an upload that will be rejected anyway.
   func bodyLimit(_ request: EmulatorRequest, at time: Date) -> Int {
     if AdminEndpoint.has(path: request.path) { return max(AdminEndpoint.bodyLimit, configuration.bodySizeLimit) }
     guard request.path.hasPrefix(AssetPath.upload) else { return configuration.bodySizeLimit }
@@ -80,7 +80,7 @@ public final class Emulator: Sendable {
     return configuration.assetSizeLimit + AssetTransfer.wrapping
   }
 
-  /// Works on the core, and when it is free again calls back those whose wait the work has ended.
+  /// Runs a closure with the core, then calls the callbacks of the waits that it ended, after the core is unlocked.
   func withCore<Value: Sendable, Failure>(
     _ body: (EmulatorCore) throws(Failure) -> Value
   ) throws(Failure) -> Value {
@@ -97,12 +97,12 @@ public final class Emulator: Sendable {
     return try result.get()
   }
 
-  /// Carries out one request.
+  /// Handles one request.
   public func handle(_ request: EmulatorRequest, at time: Date) -> EmulatorReply {
     var reply = answer(request, at: time)
-    // Whoever calls this has no other way to the bytes of a file.
+    // Includes the bytes of a file, because callers of this method cannot get them in another way.
     if case .respond(var response) = reply.outcome, let asset = response.asset {
-      // A server would have begun to answer, and breaks off.
+      // A server would have started its response, and closes the connection.
       guard let body = bytes(of: asset) else {
         reply.outcome = .drop(committed: false)
         return reply
@@ -124,7 +124,7 @@ public final class Emulator: Sendable {
     core.withLock { $0.respond(Exchange(request, at: time), status: status, html: title, detail: detail) }
   }
 
-  /// Carries out one request; the bytes of a file stay where they are.
+  /// Handles one request, without loading the bytes of a file.
   func answer(_ request: EmulatorRequest, at time: Date) -> EmulatorReply {
     var exchange = Exchange(request, at: time)
     guard request.method != "OPTIONS" else {
@@ -142,14 +142,14 @@ public final class Emulator: Sendable {
       exchange.operation = transfer.name
       return core.withLock { $0.answer(exchange, transfer) }
     }
-    // The words were seen. [L3]
+    // Observed wording. [L3]
     guard let route = Route(path: request.path) else {
       let error = ServerError(.notFound, "No handler found for endpoint")
       return core.withLock { $0.isOffline ? $0.offline(exchange) : $0.refuse(exchange, error) }
     }
     exchange.route = route
     exchange.operation = route.operation.rawValue
-    // Signatures and JSON are the costly part, and need no lock.
+    // Verifying signatures and parsing JSON is expensive and needs no lock.
     let authentication = Authentication(request, route: route, configuration: configuration, at: time)
     exchange.nextToken = authentication.nextToken
     if request.body.count <= configuration.bodySizeLimit { exchange.readBody() }
@@ -158,15 +158,16 @@ public final class Emulator: Sendable {
 }
 
 extension Emulator {
-  /// Reads a signed-in user's request, and returns what is left to do: from parsed JSON to the answer's JSON.
+  /// Prepares a signed-in user's request and returns the rest of its work: from the parsed JSON to the JSON of the
+  /// response.
   @_spi(Benchmarks) public func prepared(_ request: EmulatorRequest, at time: Date) -> () -> Void {
     var exchange = Exchange(request, at: time)
-    guard let route = Route(path: request.path) else { preconditionFailure("A benchmark knows its paths.") }
+    guard let route = Route(path: request.path) else { preconditionFailure("The path of a benchmark must be valid.") }
     exchange.route = route
     exchange.readBody()
     let authentication = Authentication(request, route: route, configuration: configuration, at: time)
     guard let caller = try? authentication.caller.get(), let body = try? exchange.body.get() else {
-      preconditionFailure("A benchmark's requests are in order.")
+      preconditionFailure("The request of a benchmark must be valid.")
     }
     let call = Call(route: route, caller: caller, body: body, time: time)
     return { [self] in core.withLock { _ = try? $0.perform(call) } }

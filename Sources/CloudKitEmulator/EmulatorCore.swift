@@ -1,20 +1,20 @@
 import Foundation
 
-/// A request that passed the door: known operation, known caller, readable body.
+/// A request with a known operation, an authenticated caller and a parsed body.
 struct Call {
   var route: Route
   var caller: Caller
   var body: JSONObject
   var time: Date
-  /// What URLs in the answer begin with.
+  /// The base of the URLs in the response.
   var baseURL = "http://emulator.invalid"
   var faults = FaultEffects()
-  /// Whether the answer of a call about records is to tell the zone's sync token.
+  /// Whether the response of a record operation includes the zone's sync token.
   var wantsSyncToken = false
 
   var milliseconds: Int64 { Timestamps.milliseconds(time) }
 
-  /// Whether numbers are to be strings; both spellings of the documentation are understood. [D]
+  /// The encoding of field values. Both documented spellings of `numbersAsStrings` are accepted. [D]
   var encoding: FieldEncoding { Self.encoding(body) ?? FieldEncoding() }
 
   static func encoding(_ object: JSONObject) -> FieldEncoding? {
@@ -22,22 +22,22 @@ struct Call {
   }
 }
 
-/// The whole state of an emulator, and the operations on it. Lives behind the lock of `Emulator`.
+/// The whole state of an emulator and the operations on it. Protected by the lock of `Emulator`.
 ///
-/// Rules carry a tag that tells where they come from. [D] is Apple's archived reference of CloudKit Web Services, [JS]
-/// that of CloudKit JS, [FW] that of the framework and of the schema language. [L3] was seen live at containers of
-/// third parties, [L1] at Apple's own. [C] is what working clients send and what exports show, [2nd] what others have
-/// written. [E] was decided here, where nothing else tells; (Question n) has a switch in `EmulatorAssumptions`. Numbers
-/// as in (5.3) are sections of the reference that all this was collected in; the article Sources of the documentation
-/// tells their titles.
+/// Comments on rules have a tag for the source of the rule. [D] is Apple's archived reference of CloudKit Web Services,
+/// [JS] that of CloudKit JS, [FW] that of the framework and the schema language. [L3] was observed live at containers
+/// of third parties, [L1] at Apple's own. [C] is what working clients send and what exports show, [2nd] what others
+/// have written. [E] is a decision of this project where no source exists; (Question n) has a switch in
+/// `EmulatorAssumptions`. Numbers such as (5.3) are sections of the project's protocol reference; the documentation
+/// article Sources lists them.
 final class EmulatorCore {
   let configuration: EmulatorConfiguration
   let store: any EmulatorStore
   var databases: [DatabaseKey: DatabaseState] = [:]
-  /// The database that was asked for last of those that nothing is known of; a request that writes has it at hand.
+  /// The last requested database that has no commit yet, so that a request that writes uses the same object.
   var asked: DatabaseState?
   var schemas: [String: Schema] = [:]
-  /// Names of the users seen so far, by user record name.
+  /// The names of all known users, by record name.
   var users: [String: String] = [:]
   let seal: AssetSeal
   /// The number from which identifiers are made.
@@ -45,23 +45,23 @@ final class EmulatorCore {
   /// How often the last web-auth token of each user was renewed.
   var lastTokens: [String: UInt64] = [:]
   var assets = AssetShelf()
-  /// The zones that hold shares.
+  /// The zones with shares.
   var sharedZones: Set<Place.Key> = []
-  /// How many upload URLs were handed out since the start.
+  /// The number of upload URLs created since the start.
   var uploads = 0
   var subscriptions: [DatabaseKey: [Subscription.Key: Subscription]] = [:]
-  /// The push tokens of users, by their private databases.
+  /// The push tokens of users, by their private database.
   var pushTokens: [DatabaseKey: [String]] = [:]
   var couriers: [String: Courier] = [:]
-  /// How many notifications were made, and how many polls waited, since the start.
+  /// The numbers of notifications sent and polls held since the start.
   var pushes = 0
   var waiters: UInt64 = 0
-  /// What is to be called when the core is free again.
+  /// The callbacks to call after the core is unlocked.
   var afterwards: [@Sendable () -> Void] = []
   var injector = FaultInjector(plan: FaultPlan())
   var isOffline = false
   var throttledUntil: Date?
-  /// The requests of each caller within one second, counted only where there is a limit.
+  /// The number of requests of each caller in one second, counted only if there is a limit.
   var rates: (second: Int64, requests: [String: Int]) = (0, [:])
   var statistics = EmulatorStatistics()
 
@@ -72,12 +72,12 @@ final class EmulatorCore {
     knowAdmitted()
   }
 
-  /// Users of the configuration are known before they are seen, and whatever a state tells that is put in place.
+  /// Adds the users of the configuration to the known users.
   func knowAdmitted() {
     for name in configuration.admitted { users[WebAuthToken.recordName(of: name)] = name }
   }
 
-  /// A database: it is there for everybody who asks, and is kept from its first commit on.
+  /// Returns a database. Every database exists for callers, but is stored only after its first commit.
   func database(_ key: DatabaseKey) -> DatabaseState {
     if let database = databases[key] { return database }
     if let asked, asked.key == key { return asked }
@@ -93,13 +93,13 @@ final class EmulatorCore {
     } catch {
       outcome = .failure(error)
     }
-    // Not even a refusal can be trusted that rests on a read that failed.
+    // After a failed read, even an error may be wrong.
     try requireIntactReads()
     return try outcome.get()
   }
 
   private func carryOut(_ call: Call) throws(ServerError) -> JSONObject {
-    // The words were seen. [L3]
+    // Observed wording. [L3]
     guard call.route.operation.scopes.contains(call.route.scope) else {
       throw .badRequest("endpoint not applicable in the database type '\(call.route.scope.rawValue)db'")
     }
@@ -132,22 +132,23 @@ final class EmulatorCore {
     }
   }
 
-  /// Adds where the zone's history stands, for clients of first-party hosts that ask for it in the query. [L1]
+  /// Adds the zone's sync token, for clients of first-party hosts that request it in the query. [L1]
   private func withSyncToken(_ answer: JSONObject, _ call: Call) -> JSONObject {
-    // To who has just left a share, its zone is gone.
+    // A caller who has just left a share can no longer see the zone.
     guard call.wantsSyncToken, let zone = try? place(call.body["zoneID"], for: call).zone, zone.isCustom else {
       return answer
     }
     return .joining(answer, ["syncToken": .string(zone.token.text)])
   }
 
-  /// The database a call is about. The shared one has no state of its own: its zones lie in other users' databases. [D]
+  /// Returns the database of a call. The shared database has no state of its own: its zones are in the databases of
+  /// other users. [D]
   func database(for call: Call) -> DatabaseState {
     let owner = call.route.scope == .public ? nil : call.caller.recordName ?? ""
     return database(DatabaseKey(container: call.route.container, environment: call.route.environment, owner: owner))
   }
 
-  /// The zone of a database that a zone ID names; without one the default zone. (2.1) [D]
+  /// Returns the zone of a database that a zone ID names, or the default zone without one. (2.1) [D]
   func zone(_ zoneID: JSON?, in database: DatabaseState) throws(ServerError) -> ZoneState {
     let (name, owner) = try Self.zoneName(zoneID)
     guard owner == nil || owner == database.owner, let zone = database.zones[name] else {
@@ -156,7 +157,7 @@ final class EmulatorCore {
     return zone
   }
 
-  /// Notes of some clients spell the owner's key `ownerName`. [C]
+  /// Returns the name and owner in a zone ID. Some clients name the owner's key `ownerName`. [C]
   static func zoneName(_ zoneID: JSON?) throws(ServerError) -> (name: String, owner: String?) {
     guard let zoneID else { return (ZoneState.defaultName, nil) }
     guard let object = zoneID.object, let name = object["zoneName"]?.string else {
@@ -165,8 +166,8 @@ final class EmulatorCore {
     return (name, (object["ownerRecordName"] ?? object["ownerName"])?.string)
   }
 
-  /// The elements of a list a request must have, within the limit of a request: 200 operations are documented [D], and
-  /// taken for the limit of every list. [E]
+  /// Returns the elements of a required list, within the operation limit. 200 operations are documented [D]; the
+  /// emulator applies the limit to every list. [E]
   func items(_ key: String, of body: JSONObject) throws(ServerError) -> [JSONObject] {
     guard let array = body[key]?.array else { throw .badRequest("Missing or invalid '\(key)'") }
     guard array.count <= configuration.operationLimit else {
@@ -182,16 +183,16 @@ final class EmulatorCore {
     return objects
   }
 
-  /// A larger limit is cut. [L1]
+  /// Returns the page size. Larger values are reduced to the maximum. [L1]
   func pageLimit(_ object: JSONObject, otherwise: JSONObject = [:]) throws(ServerError) -> Int {
-    // No page comes near it, and sums with it stay numbers.
+    // Limited so that sums cannot overflow.
     let most = min(max(configuration.pageLimit, 1), 1_000_000)
     guard let json = object["resultsLimit"] ?? otherwise["resultsLimit"] else { return most }
     guard let limit = json.integer, limit > 0 else { throw .badRequest("Invalid 'resultsLimit'") }
     return Int(min(limit, Int64(most)))
   }
 
-  /// A list of field names; `nil` means all, an empty list none. [C]
+  /// Returns a set of field names; `nil` means all fields, an empty list none. [C]
   static func names(_ json: JSON?) -> Set<String>? {
     json?.array.map { Set($0.compactMap(\.string)) }
   }

@@ -1,21 +1,21 @@
 public import Foundation
 
-/// One HTTP request as the emulator sees it.
+/// An HTTP request to the emulator.
 public struct EmulatorRequest: Sendable {
   /// `GET`, `POST` or `OPTIONS`.
   public var method: String
-  /// The path as received, still percent-encoded, without the query.
+  /// The path as received, percent-encoded, without the query.
   public var path: String
-  /// The query as received, without its question mark. May hold secrets.
+  /// The query as received, without the question mark. May contain secrets.
   public var query: String
-  /// Header fields; names are compared without regard to case.
+  /// The header fields. Names are compared without regard to case.
   public var headers: [EmulatorHeader]
-  /// The body as received: signatures are checked over these bytes.
+  /// The body as received. Signatures are verified over these bytes.
   public var body: Data
-  /// What holds the body instead, where it is a file on its way into the emulator's own file.
+  /// The file that has the body instead, if an upload is being streamed to the data file.
   var spool: Spool?
 
-  /// Makes a request.
+  /// Creates a request.
   public init(
     method: String = "POST",
     path: String,
@@ -34,8 +34,8 @@ public struct EmulatorRequest: Sendable {
     headers.first { $0.name.lowercased() == name }?.value
   }
 
-  /// Where the caller reached the emulator, so that URLs in answers lead back to it; a host that does not exist where
-  /// the request came without sockets.
+  /// The base of the URLs in the response, from the request's `Host`. An invalid host if the request was not made
+  /// through a socket.
   var baseURL: String {
     guard let host = header("host"), !host.isEmpty, host.utf8.count <= 255, host.utf8.allSatisfy(Self.isHostByte)
     else { return "http://emulator.invalid" }
@@ -53,58 +53,58 @@ public struct EmulatorRequest: Sendable {
   }
 }
 
-/// One HTTP header field.
+/// An HTTP header field.
 public struct EmulatorHeader: Sendable, Hashable {
   /// The name.
   public var name: String
   /// The value.
   public var value: String
 
-  /// Makes a header field.
+  /// Creates a header field.
   public init(_ name: String, _ value: String) {
     self.name = name
     self.value = value
   }
 }
 
-/// What becomes of a request.
+/// The emulator's reply to a request.
 public struct EmulatorReply: Sendable {
-  /// How the exchange ends.
+  /// The end of an exchange.
   public enum Outcome: Sendable {
-    /// An HTTP answer.
+    /// The server sends an HTTP response.
     case respond(EmulatorResponse)
-    /// The connection closes in the middle of the body of this answer.
+    /// The connection closes in the middle of the body of this response.
     case truncate(EmulatorResponse)
-    /// There is no connection: the request never arrived.
+    /// There is no connection; the request did not arrive.
     case offline
-    /// The connection closes unanswered; the flag tells whether the request had taken effect by then.
+    /// The connection closes without a response. The flag says whether the request had taken effect.
     case drop(committed: Bool)
-    /// The answer is not there yet: `Emulator.reply(to:)` waits for it.
+    /// The response is pending. `Emulator.reply(to:)` waits for it.
     case hold(EmulatorHold)
   }
 
-  /// How the exchange ends.
+  /// The end of the exchange.
   public var outcome: Outcome
-  /// How long to hold the outcome back.
+  /// The time to wait before the outcome happens.
   public var delay: Duration
-  /// What a request log may print; holds no secrets.
+  /// The log entry of the request, without secrets.
   public var summary: EmulatorSummary
 
-  /// The answer, where there is one.
+  /// The response, if there is one.
   public var response: EmulatorResponse? {
     if case .respond(let response) = outcome { response } else { nil }
   }
 }
 
-/// An HTTP answer.
+/// An HTTP response.
 public struct EmulatorResponse: Sendable {
   /// The HTTP status code.
   public var status: Int
-  /// Header fields in order.
+  /// The header fields in order.
   public var headers: [EmulatorHeader]
   /// The body.
   public var body: Data
-  /// The file that is the body, while its bytes are still where they are kept.
+  /// The file whose bytes are the body but are not loaded yet.
   var asset: StoredAsset?
 
   var bodyCount: Int { asset?.size ?? body.count }
@@ -116,35 +116,35 @@ public struct EmulatorResponse: Sendable {
     self.asset = asset
   }
 
-  /// The first value of a header field, its name compared without regard to case.
+  /// Returns the first value of a header field. The name is compared without regard to case.
   public func header(_ name: String) -> String? {
     headers.first { $0.name.lowercased() == name.lowercased() }?.value
   }
 }
 
-/// Bytes that the emulator keeps.
+/// A stored file.
 struct StoredAsset: Sendable {
   var id: String
   var size: Int
 }
 
-/// One line of a request log.
+/// The log entry of a request.
 public struct EmulatorSummary: Sendable, Hashable {
   /// The HTTP method.
   public var method: String
-  /// The path without its query, in which tokens travel.
+  /// The path without the query, because the query contains tokens.
   public var path: String
-  /// E.g. `records/modify`; `sign-in`, `poll`, `upload`, `download` and `admin` outside the service's own paths, and
-  /// `unknown` for a path that leads nowhere.
+  /// The operation, e.g. `records/modify`; `sign-in`, `poll`, `upload`, `download` and `admin` for other paths of the
+  /// server; `unknown` for an unknown path.
   public var operation: String
-  /// `public`, `private` or `shared`; empty for an unknown path.
+  /// `public`, `private` or `shared`; empty outside the databases.
   public var database: String
-  /// How many items the request carried (operations, records or zones).
+  /// The number of items in the request, such as operations, records or zones.
   public var items: Int
-  /// `200`, `200 (3 errors)`, `429 THROTTLED`, `dropped`, `dropped after commit`, `offline`, `200 truncated`; of a poll
-  /// also `held` and, when its time is over, `200 keep-alive`; `500 INTERNAL_ERROR (…)` with what is wrong with the data
-  /// file.
+  /// The result: `200`, `200 (3 errors)`, `429 THROTTLED`, `dropped`, `dropped after commit`, `offline`,
+  /// `200 truncated`; for a poll also `held` and, at its end without a notification, `200 keep-alive`;
+  /// `500 INTERNAL_ERROR (…)` with the problem of the data file.
   public var result: String
-  /// The faults that struck, e.g. `rule 2: throttled`.
+  /// The fault rules that applied, e.g. `rule 2: throttled`.
   public var faults: [String]
 }

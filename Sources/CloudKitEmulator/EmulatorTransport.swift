@@ -1,18 +1,18 @@
 public import CloudKit
 import Foundation
 
-/// Carries requests to an emulator in the same process, without sockets and without serving them over HTTP.
+/// A transport that sends requests to an emulator in the same process, without sockets.
 public struct EmulatorTransport: CKTransport {
   private let emulator: Emulator
   private let now: @Sendable () -> Date
   private let sleep: @Sendable (Duration) async throws -> Void
 
-  /// Makes a transport.
+  /// Creates a transport.
   ///
-  /// - Parameters:
+  /// - emulator: The emulator that handles the requests.
   ///   - emulator: Whom the requests go to.
-  ///   - now: The clock the emulator sees, ahead of which `Emulator.advance(by:)` may have taken it.
-  ///   - sleep: Waits where a fault delays an answer; by default real time.
+  /// - now: The clock, to which the shift of `Emulator.advance(by:)` is added.
+  /// - sleep: Waits for delays from faults and for the keep-alive time of polls; by default in real time.
   public init(
     _ emulator: Emulator,
     now: @escaping @Sendable () -> Date,
@@ -23,9 +23,10 @@ public struct EmulatorTransport: CKTransport {
     self.sleep = sleep
   }
 
-  /// Hands the request to the emulator and returns its answer.
+  /// Sends the request to the emulator and returns its response.
   ///
-  /// - Throws: `CKTransportError`: `notSent` while the emulator is offline, `unknown` where it drops a single request.
+  /// - Throws: `CKTransportError`: `notSent` if the emulator is offline, `unknown` if it drops the request or its reply
+  ///   is late, `cancelled` if the task is cancelled.
   public func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
     guard !Task.isCancelled else { throw CKTransportError(.cancelled, "The request was cancelled.") }
     var reply = emulator.handle(
@@ -45,11 +46,11 @@ public struct EmulatorTransport: CKTransport {
       } catch {
         throw CKTransportError(.cancelled, "The request was cancelled.")
       }
-      guard patience == reply.delay else { throw CKTransportError(.unknown, "No answer came in time.") }
+      guard patience == reply.delay else { throw CKTransportError(.unknown, "The request timed out.") }
     }
     if case .hold(let hold) = reply.outcome {
       let late = await self.reply(to: hold)
-      // A poll that ends with its task has nothing to say.
+      // The response of a poll that ends with its task is discarded.
       guard !Task.isCancelled, let late else { throw CKTransportError(.cancelled, "The request was cancelled.") }
       reply = late
     }
@@ -58,14 +59,14 @@ public struct EmulatorTransport: CKTransport {
       let headers = response.headers.map { CKHTTPHeader($0.name, $0.value) }
       return CKTransportResponse(status: response.status, headers: headers, body: response.body)
     case .offline: throw CKTransportError(.notSent, "The emulator is offline.")
-    case .drop, .truncate, .hold: throw CKTransportError(.unknown, "The connection closed before an answer came.")
+    case .drop, .truncate, .hold: throw CKTransportError(.unknown, "The connection closed before the response.")
     }
   }
 
-  /// Itself: in process, whatever server an answer names is the same emulator.
+  /// Returns this transport: in process, every server in a response is the same emulator.
   public func transport(to origin: URL, timeout: Duration) -> any CKTransport { self }
 
-  /// Waits for a notification or for the keep-alive, whichever comes first.
+  /// Waits for a notification or for the end of the keep-alive time.
   private func reply(to hold: EmulatorHold) async -> EmulatorReply? {
     await withTaskGroup(of: EmulatorReply?.self) { [emulator, sleep] group in
       group.addTask { await emulator.reply(to: hold) }
@@ -76,7 +77,7 @@ public struct EmulatorTransport: CKTransport {
       var reply: EmulatorReply?
       for await outcome in group {
         if let outcome { reply = outcome }
-        // The one that is left comes to its end at once; a poll that has been called back meanwhile keeps its answer.
+        // Cancelling ends the other task at once. A poll that already has its reply keeps it.
         group.cancelAll()
       }
       return reply
@@ -84,9 +85,9 @@ public struct EmulatorTransport: CKTransport {
   }
 }
 
-/// In process, the addresses of assets lead to the same emulator.
+/// In process, asset URLs lead to the same emulator.
 extension EmulatorTransport: CKAssetTransport {
-  /// Hands the bytes of a file to the emulator and returns its answer.
+  /// Uploads the bytes of a file to the emulator and returns its response.
   public func upload(file: URL, to address: URL) async throws(CKTransportError) -> CKTransportResponse {
     guard let bytes = try? Data(contentsOf: file) else {
       throw CKTransportError(.notSent, "The file cannot be read.")
@@ -97,7 +98,7 @@ extension EmulatorTransport: CKAssetTransport {
     return try await send(request)
   }
 
-  /// Writes the bytes that the emulator has at an address over a file.
+  /// Downloads the bytes at a URL and overwrites a file with them.
   public func download(
     from address: URL,
     to file: URL,
@@ -105,7 +106,7 @@ extension EmulatorTransport: CKAssetTransport {
   ) async throws(CKTransportError) -> CKTransportResponse {
     var answer = try await send(try Self.request("GET", address))
     guard (200..<300).contains(answer.status) else { return answer }
-    guard answer.body.count <= limit else { throw CKTransportError(.unknown, "The asset is larger than was said.") }
+    guard answer.body.count <= limit else { throw CKTransportError(.unknown, "The asset exceeds its declared size.") }
     do {
       let handle = try FileHandle(forWritingTo: file)
       try handle.truncate(atOffset: 0)
@@ -120,7 +121,7 @@ extension EmulatorTransport: CKAssetTransport {
 
   private static func request(_ method: String, _ address: URL) throws(CKTransportError) -> CKTransportRequest {
     guard let parts = URLComponents(url: address, resolvingAgainstBaseURL: true) else {
-      throw CKTransportError(.notSent, "The address is none.")
+      throw CKTransportError(.notSent, "The address is not a valid URL.")
     }
     return CKTransportRequest(method: method, path: parts.percentEncodedPath, query: parts.percentEncodedQuery ?? "")
   }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// A request with what is found out about it on the way to its answer.
+/// A request and the data collected while it is handled.
 struct Exchange: Sendable {
   let request: EmulatorRequest
   let time: Date
   var route: Route?
   var nextToken: String?
   var body: Result<JSONObject, ServerError> = .success([:])
-  /// What logs, statistics and faults call the request.
+  /// The name of the request's operation in logs, statistics and faults.
   var operation = "unknown"
-  /// The faults that struck the request.
+  /// The faults that apply to the request.
   var faults = FaultEffects()
 
   init(_ request: EmulatorRequest, at time: Date) {
@@ -18,8 +18,8 @@ struct Exchange: Sendable {
   }
 
   mutating func readBody() {
-    // The lists take a POST without a body [E] as well as one with `{}`. [L1] What the body calls itself does not
-    // matter: Apple's samples say text/plain. [D]
+    // List operations accept a POST without a body [E] or with `{}`. [L1] The content type is ignored: Apple's samples
+    // send text/plain. [D]
     guard request.method != "GET", !(request.body.isEmpty && route?.operation.isList == true) else {
       return
     }
@@ -31,7 +31,7 @@ struct Exchange: Sendable {
     }
   }
 
-  /// How many operations, records or zones the request carries.
+  /// The number of items in the request, such as operations, records or zones.
   var items: Int {
     guard case .success(let body) = body else { return 0 }
     return Self.lists.reduce(0) { $0 + (body[$1]?.array?.count ?? 0) }
@@ -44,9 +44,9 @@ struct Exchange: Sendable {
 
 extension EmulatorCore {
   func answer(_ exchange: Exchange, _ authentication: Authentication) -> EmulatorReply {
-    guard let route = exchange.route else { preconditionFailure("An exchange without a route cannot be answered.") }
+    guard let route = exchange.route else { preconditionFailure("The exchange has no route.") }
     if isOffline { return offline(exchange) }
-    // Seen for one path [L3], taken for the rule [E].
+    // Observed for one path [L3] and assumed for all [E].
     let methods = route.operation.methods(configuration.assumptions)
     guard methods.contains(exchange.request.method) else {
       var reply = refuse(exchange, .badRequest("Method not allowed"), status: 405)
@@ -54,7 +54,7 @@ extension EmulatorCore {
       return reply
     }
     guard exchange.request.body.count <= configuration.bodySizeLimit else {
-      // A limit of a proxy, not of the service: no envelope. [E]
+      // This limit belongs to a proxy, not to the service, so the response is not JSON. [E]
       return respond(exchange, status: 413, html: "Request Entity Too Large")
     }
     if let throttledUntil, throttledUntil > exchange.time {
@@ -77,7 +77,7 @@ extension EmulatorCore {
     return reply
   }
 
-  /// Bytes come and go by plain HTTP, so that a fault is a bare status here. [L3]
+  /// Answers an upload or download. Assets use plain HTTP, so faults are bare statuses here. [L3]
   func answer(_ exchange: Exchange, _ transfer: AssetTransfer) -> EmulatorReply {
     if isOffline { return offline(exchange) }
     var exchange = exchange
@@ -88,12 +88,12 @@ extension EmulatorCore {
     return reply
   }
 
-  /// Finds out which faults strike.
+  /// Returns the faults that apply to a request.
   func faults(on subject: @autoclosure () -> FaultInjector.Subject) -> FaultEffects {
     injector.plan.rules.isEmpty ? FaultEffects() : injector.effects(on: subject())
   }
 
-  /// The reply to what is not carried out, where the envelope of the service is unknown.
+  /// Returns the reply that a fault forces, as a bare status where the service's error format is unknown.
   func plainEnding(_ exchange: Exchange) -> EmulatorReply? {
     switch exchange.faults.ending {
     case nil, .answerLost, .answerTruncated: nil
@@ -131,7 +131,7 @@ extension EmulatorCore {
     }
   }
 
-  /// Deletes the zones that a fault takes away; what cannot be deleted stays.
+  /// Deletes the zones that a fault purges. Zones that cannot be deleted stay.
   private func purgeZones(_ call: Call) {
     guard call.route.scope == .private else { return }
     for name in call.faults.purgedZones.sorted() {
@@ -139,7 +139,7 @@ extension EmulatorCore {
     }
   }
 
-  /// Counts by whole seconds of the requests' own time. [E] (Question 22)
+  /// Enforces the limit of requests per second, by the time of the requests. [E] (Question 22)
   private func limitRate(of caller: Caller, at time: Date) throws(ServerError) {
     guard let limit = configuration.assumptions.requestsPerSecond else { return }
     let second = Timestamps.milliseconds(time) / 1000
@@ -151,10 +151,10 @@ extension EmulatorCore {
     }
   }
 
-  /// Keeps the name of a user met for the first time, for `users/discover`.
+  /// Stores the name of a new user, for `users/discover`.
   private func remember(_ caller: Caller, _ route: Route) throws(ServerError) {
     guard case .user(let name, _) = caller, let recordName = caller.recordName, users[recordName] == nil else { return }
-    // Names are kept as text, which a control character may end. [E]
+    // Names are stored as text, which a control character may end. [E]
     guard name.utf8.allSatisfy({ $0 > 0x1F && $0 != 0x7F }) else {
       throw ServerError(.authenticationFailed, "Authentication failed")
     }

@@ -1,17 +1,17 @@
-/// The keys that some documentation knows for the body of a request.
+/// The documented keys of request bodies.
 ///
-/// The service ignores all others, so that a misspelt key silently becomes no key [L3]; `rejectsUnknownKeys` finds it.
+/// The service ignores all other keys, so a misspelled key has no effect [L3]. `rejectsUnknownKeys` finds such keys.
 /// (7.7)
 enum RequestKeys {
   private indirect enum Shape: Sendable {
     case any
     case object([String: Shape])
     case list(Shape)
-    /// An object whose keys are names.
+    /// An object whose keys are arbitrary names.
     case named(Shape)
   }
 
-  /// Refuses the first key that nobody knows. [E]
+  /// Rejects a body with an unknown key, and names the first. [E]
   static func check(_ body: JSONObject, of operation: Route.Operation) throws(ServerError) {
     guard let shape = shapes[operation] else { return }
     if let key = unknownKey(in: .object(body), shape) { throw .badRequest("Unknown key '\(key)'") }
@@ -54,7 +54,7 @@ enum RequestKeys {
       "sortBy": .list(object("fieldName", "systemFieldName", "ascending", "relativeLocation")),
     ]
   )
-  /// With the keys of answers, as some clients send back what they have read.
+  /// Includes the keys of responses, because some clients send back records that they have read.
   private static let record = object(
     "recordName",
     "recordType",

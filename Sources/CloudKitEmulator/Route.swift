@@ -1,5 +1,5 @@
-/// Where a path leads: `/database/1/{container}/{environment}/{database}/{operation}` [D], and for push tokens, which
-/// belong to no database, `/device/1/{container}/{environment}/{operation}` [L3].
+/// The parsed path of a request: `/database/1/{container}/{environment}/{database}/{operation}` [D], or, for push
+/// tokens, which belong to no database, `/device/1/{container}/{environment}/{operation}` [L3].
 struct Route: Sendable {
   enum Scope: String, Sendable {
     case `public`
@@ -7,7 +7,7 @@ struct Route: Sendable {
     case shared
   }
 
-  /// The operations this server has; paths of all others are unknown to it.
+  /// The operations that this server supports.
   enum Operation: String, Sendable, CaseIterable {
     case recordsQuery = "records/query"
     case recordsLookup = "records/lookup"
@@ -35,7 +35,8 @@ struct Route: Sendable {
     case usersLookupID = "users/lookup/id"
     case usersLookupContacts = "users/lookup/contacts"
 
-    /// What is documented for GET also takes `POST {}`. [L1] (Question 3) Discovery has its own meaning for POST. [D]
+    /// Returns the HTTP methods of the operation. Operations documented for GET also accept `POST {}`. [L1] (Question
+    /// 3) For discovery, POST has its own meaning. [D]
     func methods(_ assumptions: EmulatorAssumptions) -> [String] {
       switch self {
       case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent:
@@ -45,7 +46,7 @@ struct Route: Sendable {
       }
     }
 
-    /// The table of section 5. [D]
+    /// The databases that have the operation, from the table in section 5. [D]
     var scopes: [Scope] {
       switch self {
       case .recordsQuery, .recordsLookup, .recordsModify, .zonesList, .zonesLookup, .assetsUpload, .assetsRereference,
@@ -59,14 +60,14 @@ struct Route: Sendable {
       }
     }
 
-    /// Whether a body may be missing. [E]
+    /// Whether the request may have no body. [E]
     var isList: Bool {
       [.zonesList, .subscriptionsList, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupContacts].contains(self)
     }
 
     var isAboutUsers: Bool { rawValue.hasPrefix("users/") }
 
-    /// Whether the operation needs somebody who is more than an API token: the matrix of 1.3. [D][E]
+    /// Whether an API token alone is not enough, from the matrix in section 1.3. [D][E]
     var needsUser: Bool {
       isAboutUsers || self == .recordsAccept || rawValue.hasPrefix("subscriptions/") || rawValue.hasPrefix("tokens/")
     }
@@ -77,7 +78,8 @@ struct Route: Sendable {
   var scope: Scope
   var operation: Operation
 
-  /// Containers are a part of keys and paths, so that nothing may be in their names that could end either. [E]
+  /// Whether the name is a valid container. Containers are part of keys and paths, so their names must not contain
+  /// separators. [E]
   static func isContainer(_ name: String) -> Bool {
     name.hasPrefix("iCloud.") && name.utf8.count <= 255
       && name.utf8.allSatisfy { Schema.isLetter($0) || Schema.isDigit($0) || [0x2D, 0x2E, 0x5F].contains($0) }
@@ -96,7 +98,7 @@ struct Route: Sendable {
     let scope = parts[0] == "database" ? parts[4].flatMap(Scope.init(rawValue:)) : nil
     let words = parts.dropFirst(scope == nil ? 4 : 5)
     guard let operation = Operation(rawValue: words.map { $0 ?? "" }.joined(separator: "/")),
-      // The documentation has the token calls under `/database`, the server under `/device`: both are served. [D][L3]
+      // The token calls are documented under `/database` and served under `/device`; the emulator accepts both. [D][L3]
       scope != nil || operation == .tokensCreate || operation == .tokensRegister
     else { return nil }
     self.scope = scope ?? .public
@@ -104,9 +106,10 @@ struct Route: Sendable {
   }
 }
 
-/// Reads query strings and percent-encoding.
+/// Parses query strings and percent-encoding.
 enum QueryString {
-  /// The last value of each key. An unencoded `+` is a space, which is what ruins careless web-auth tokens. [D]
+  /// Returns the last value of each key. An unencoded `+` is a space, which breaks web auth tokens that are not
+  /// encoded. [D]
   static func values(_ query: String) -> [String: String] {
     var values: [String: String] = [:]
     for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
@@ -117,7 +120,7 @@ enum QueryString {
     return values
   }
 
-  /// Undoes percent-encoding; `nil` where the result is not UTF-8 or an escape is broken.
+  /// Decodes percent-encoding. Returns `nil` if an escape is invalid or the result is not UTF-8.
   static func decode(_ text: Substring.UTF8View, plusIsSpace: Bool = true) -> String? {
     let isPlain = !text.contains { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }
     if isPlain { return String(Substring(text)) }
@@ -126,7 +129,7 @@ enum QueryString {
     while let byte = rest.popFirst() {
       if byte == UInt8(ascii: "%") {
         let digits = rest.prefix(2)
-        // A number, but no escape, may have a sign.
+        // `UInt8` accepts a sign, but an escape cannot have one.
         guard digits.count == 2, digits.first != UInt8(ascii: "+"),
           let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
         else { return nil }
