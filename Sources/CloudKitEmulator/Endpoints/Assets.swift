@@ -1,15 +1,15 @@
 /// `assets/upload` and `assets/rereference` (5.9). [D]
 extension EmulatorCore {
-  /// Hands out one URL per token, in their order. [C]
+  /// Returns one upload URL per token, in the order of the tokens. [C]
   func uploadAssets(_ call: Call) throws(ServerError) -> JSONObject {
     let place = try place(call.body["zoneID"], for: call)
     let zone = place.zone
-    // Whoever may write nothing may upload nothing. [E]
+    // Callers without any write access cannot upload. [E]
     if place.access?.mayWrite == false { throw SchemaPermission.write.refusal }
     let guards = guards(call)
     var tokens: [JSON] = []
     for token in try items("tokens", of: call.body) {
-      // A record name that is not given is made up. [D]
+      // A missing record name is generated. [D]
       guard let type = token["recordType"]?.string, Schema.isName(type), let field = token["fieldName"]?.string,
         Schema.isName(field)
       else { throw .badRequest("A token needs a 'recordType' and a 'fieldName'") }
@@ -33,8 +33,8 @@ extension EmulatorCore {
     return ["tokens": .array(tokens)]
   }
 
-  /// Receipts for files that are here already, good for any record of the same zone. The name of the answer's wrapper
-  /// is not documented. [E] (Question 10)
+  /// Returns receipts for stored files, valid for any record of the same zone. The name of the response's wrapper is
+  /// not documented. [E] (Question 10)
   func rereferenceAssets(_ call: Call) throws(ServerError) -> JSONObject {
     let place = try place(call.body["zoneID"], for: call)
     var answers: [JSON] = []
@@ -52,7 +52,7 @@ extension EmulatorCore {
         answers.append(.object(ServerError(.notFound, "Asset not found").members(after: identity)))
         continue
       }
-      // One dictionary for each element of a list. [E]
+      // The response has one dictionary per element of a list. [E]
       for case .asset(let asset) in found {
         let expires = call.milliseconds + AssetReceipt.lifetime
         let receipt = AssetReceipt(asset, zone: place.zone.identity, target: nil, expires: expires)
@@ -65,7 +65,7 @@ extension EmulatorCore {
     return answer
   }
 
-  /// The asset a field value speaks of: proven by a receipt for this field of this record. [D]
+  /// Returns the asset of a field value, which needs a valid receipt for this field of this record. [D]
   func asset(
     _ object: JSONObject,
     for record: String,
@@ -73,7 +73,7 @@ extension EmulatorCore {
     in zone: ZoneState,
     at time: Int64
   ) throws(ServerError) -> EmulatorAsset {
-    // A descriptor read from a record has no receipt and cannot be written back. [C]
+    // A dictionary read from a record has no receipt, so it cannot be written back. [C]
     guard let text = object["receipt"]?.string else { throw .badRequest("Missing asset receipt in field '\(field)'") }
     guard let receipt = AssetReceipt(text, seal: seal), receipt.zone == zone.identity,
       receipt.target.map({ $0.record == record && $0.field == field }) ?? true, time < receipt.expires,

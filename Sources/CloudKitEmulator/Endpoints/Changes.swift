@@ -25,9 +25,10 @@ extension EmulatorCore {
     return try changes(in: try place(call.body["zoneID"], for: call), call.body, call, &room)
   }
 
-  /// One page of a zone's history: each record once, in its latest state, ordered by last change. [E] (Question 16)
+  /// Returns one page of a zone's history: each record once, in its latest state, in order of the last change. [E]
+  /// (Question 16)
   ///
-  /// - Parameter room: Bytes of records that the answer still has room for; an empty answer takes any record.
+  /// - Parameter room: The remaining bytes for records in the response. An empty response accepts any record.
   private func changes(
     in place: Place,
     _ request: JSONObject,
@@ -35,7 +36,7 @@ extension EmulatorCore {
     _ room: inout Int
   ) throws(ServerError) -> JSONObject {
     let zone = place.zone
-    // The words were seen. [L3]
+    // Observed wording. [L3]
     guard zone.isCustom else { throw .badRequest("cannot get changes in default zone") }
     if call.faults.expiresTokens, request["syncToken"] != nil { throw SyncToken.expired(configuration.assumptions) }
     let start = try SyncToken.sequence(
@@ -52,7 +53,7 @@ extension EmulatorCore {
       return ["records": .array([]), "syncToken": token(start), "moreComing": .bool(true)]
     }
     let limit = try pageLimit(request, otherwise: call.body)
-    // A zone's own words go before those of the request. [D]
+    // The keys of a zone override those of the request. [D]
     let keys = Self.names(request["desiredKeys"] ?? call.body["desiredKeys"])
     let types = Self.names(request["desiredRecordTypes"] ?? call.body["desiredRecordTypes"])
     let isReverse = (request["reverse"] ?? call.body["reverse"])?.bool ?? false
@@ -64,11 +65,11 @@ extension EmulatorCore {
     var records: [JSON] = []
     var reached = start
     var moreComing = false
-    // Newest first is served as one page. [E]
+    // In reverse order, there is only one page. [E]
     let feed = zone.records.changes(after: start, limit: isReverse ? .max : limit + 1)
     for change in isReverse ? feed.reversed() : feed {
       guard records.count < limit else {
-        // A reverse page is the only one: tokens do not run backwards.
+        // There is no further page in reverse order, because tokens only move forward.
         moreComing = !isReverse
         break
       }
@@ -85,7 +86,8 @@ extension EmulatorCore {
         } else if types?.contains(record.type) ?? true {
           records.append(json(record, in: place, keys: keys, itemCall))
         }
-        // A narrowing by type lets tombstones through: the real one does not narrow reliably either. [L1]
+        // Tombstones are included even if `desiredRecordTypes` is set: the real service does not filter reliably
+        // either. [L1]
       } else if let tombstone = zone.records.tombstone(of: change.name), !tombstone.isSilent,
         place.access?.mayKnow(tombstone.shares) ?? true
       {
@@ -105,10 +107,10 @@ extension EmulatorCore {
     call.route.scope == .shared ? try sharedChanges(call) : try databasePage(call, tokenKey: "syncToken")
   }
 
-  /// A `syncToken` is not the key here and therefore ignored. [L3]
+  /// Returns the response of `zones/changes`. It uses `metaSyncToken` and ignores `syncToken`. [L3]
   func legacyZoneChanges(_ call: Call) throws(ServerError) -> JSONObject {
     let database = database(for: call)
-    // 400 was seen where there is nothing but the default zone; the words are those of records/changes. [L3]
+    // A 400 was observed if there is only the default zone; the wording is that of records/changes. [L3]
     guard database.zones.count > 1 || !database.deletedZones.isEmpty else {
       throw .badRequest("cannot get changes in default zone")
     }
@@ -155,24 +157,24 @@ extension JSON {
 }
 
 extension ServerError {
-  /// Reasons about tokens have no code of their own. [L1]
+  /// Whether the error is about a sync token. Such errors have no code of their own. [L1]
   fileprivate var isAboutToken: Bool { reason.contains("continuation") }
 }
 
 extension StoredRecord {
-  /// The shares that the record belongs to or belonged to last.
+  /// Returns the shares that the record belongs to or last belonged to.
   fileprivate func shares(in zone: ZoneState) -> [String] {
     [zone.share(of: name), left].compactMap(\.self)
   }
 }
 
 extension Tombstone {
-  /// How a record looks to those from whom it is taken away.
+  /// The tombstone that users see when a record is removed from their view.
   fileprivate init(_ record: StoredRecord) {
     self.init(name: record.name, type: record.type, sequence: record.sequence, tag: record.tag)
   }
 
-  /// Without fields; what else it tells was seen on first-party hosts. [L1]
+  /// Returns the dictionary, without fields. The other keys were observed on first-party hosts. [L1]
   fileprivate func json(zoneID: JSON) -> JSON {
     .object([
       "recordName": .string(name), "recordType": .null, "recordChangeTag": .string(tag), "deleted": .bool(true),

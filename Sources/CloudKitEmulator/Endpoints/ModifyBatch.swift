@@ -1,19 +1,19 @@
 import Foundation
 
-/// The operations of one `records/modify`, decided one after the other against the zone as it was before them. The
-/// table of 5.3 tells what each does with a record that exists, that has changed, and that is not there. [D]
+/// The operations of one `records/modify`. Each is decided against the zone as it was before the request. The table in
+/// section 5.3 gives the effect of each operation on a record that exists, has changed, or does not exist. [D]
 struct ModifyBatch {
-  /// What an operation will do if the batch goes through.
+  /// The effect of an operation if the batch succeeds.
   enum Effect {
     case save(StoredRecord.Content, previous: StoredRecord?, learning: [String: Schema.FieldType])
     case delete
-    /// A participant ends taking part; the share stays, without them.
+    /// A participant leaves a share; the share stays.
     case leave(StoredRecord.Content)
-    /// A forced deletion of what is not there.
+    /// A forced deletion of a record that does not exist.
     case nothing
   }
 
-  /// One operation and how it fares.
+  /// An operation and its outcome.
   struct Step {
     var name: String?
     var keys: Set<String>?
@@ -21,27 +21,27 @@ struct ModifyBatch {
   }
 
   let zone: ZoneState
-  /// What the schema grants in the public database; `nil` elsewhere.
+  /// The caller's permissions by the schema in the public database; `nil` elsewhere.
   let guards: SchemaGuard?
-  /// What the caller may do in somebody else's zone.
+  /// The caller's access to another user's zone; `nil` in the caller's own.
   let access: SharedAccess?
   let configuration: EmulatorConfiguration
   let allowsNewSchema: Bool
   let schema: Schema
-  /// Reads the version of a record before the batch.
+  /// Returns the version of a record before the batch.
   let existing: (String) -> StoredRecord?
   let isPoisoned: (String) -> Bool
-  /// The record name of the user whom a lookup info means.
+  /// Finds the record name of the user that a lookup info identifies.
   let user: (JSONObject) -> String?
-  /// Finds the file that a field value of a record speaks of.
+  /// Finds the file that a field value refers to.
   let asset: (JSONObject, _ record: String, _ field: String) throws(ServerError) -> EmulatorAsset
 
   var steps: [Step] = []
-  /// Types and fields that operations of this batch are the first to use, also such as have failed since: to all of them
-  /// a field has one type.
+  /// The types and fields that operations of this batch add, including operations that failed later. Within a batch, a
+  /// field has one type.
   private(set) var used: [String: [String: Schema.FieldType]] = [:]
 
-  /// Of those, what the steps that stand use.
+  /// The types and fields that the successful steps add.
   var learnt: [String: [String: Schema.FieldType]] {
     steps.reduce(into: [:]) { learnt, step in
       guard case .success(.save(let content, _, let fields)) = step.outcome else { return }
@@ -49,7 +49,7 @@ struct ModifyBatch {
     }
   }
 
-  /// Decides one operation.
+  /// Decides one operation and appends its step.
   mutating func add(_ type: OperationType, _ record: JSONObject, name: String?, keys: Set<String>?) {
     do throws(ServerError) {
       let effect = try decide(type, record, name: name)
@@ -70,7 +70,7 @@ struct ModifyBatch {
     let tag = json["recordChangeTag"]?.string
     switch type {
     case .create:
-      // The words are those of native logs. [2nd]
+      // The wording is that of native logs. [2nd]
       if old != nil { throw ServerError(.exists, "record to insert already exists") }
       return try save(json, name: name, over: nil, keepingFields: false)
     case .update, .replace:
@@ -88,7 +88,7 @@ struct ModifyBatch {
       guard let old else { throw Self.notFound }
       if let end = try leave(old) { return end }
       try requireWrite(old)
-      // Without a tag a deletion counts as forced: the documentation contradicts itself. [E] (Question 5)
+      // The documentation is contradictory; by default, a deletion without a tag is forced. [E] (Question 5)
       if tag == nil, assumptions.deletionWithoutTag == .badRequest { throw Self.noTag }
       if let tag, tag != old.tag { throw Self.conflict }
       return try delete(old)
@@ -104,7 +104,7 @@ struct ModifyBatch {
     }
   }
 
-  /// The words are those of native logs. [2nd]
+  /// The wording is that of native logs. [2nd]
   static let conflict = ServerError(.conflict, "record to update already exists with a different change tag")
 
   private static let notFound = ServerError(.notFound, "Record not found")
@@ -116,7 +116,8 @@ struct ModifyBatch {
   private var missing: ServerError { assumptions.missingUpdate == .notFound ? Self.notFound : Self.conflict }
   private var missingTag: ServerError { assumptions.updateWithoutTag == .badRequest ? Self.noTag : Self.conflict }
 
-  /// A participant leaves by deleting the share from the shared database, whatever their permission. [E] (Question 19)
+  /// Returns the effect of a participant who deletes the share in the shared database: the participant leaves, whatever
+  /// their permission. [E] (Question 19)
   private func leave(_ record: StoredRecord) throws(ServerError) -> Effect? {
     guard let access, record.content.sharing != nil else { return nil }
     guard assumptions.participantsLeaveByDeletingShares else { throw SchemaPermission.write.refusal }
@@ -131,7 +132,7 @@ struct ModifyBatch {
     return .delete
   }
 
-  /// A record's own zone ID may repeat the request's, which governs; a different one is a mistake worth reporting. [E]
+  /// Rejects a record whose zone ID differs from the request's. Repeating the request's zone ID is allowed. [E]
   private func requireSameZone(_ json: JSONObject) throws(ServerError) {
     guard let zoneID = json["zoneID"] else { return }
     guard try EmulatorCore.zoneName(zoneID).name == zone.name else {
@@ -160,7 +161,7 @@ struct ModifyBatch {
   ) throws(ServerError) -> Effect {
     guard let type = json["recordType"]?.string ?? old?.type else { throw .badRequest("Missing 'recordType'") }
     if let old {
-      // Names are unique across types. [E]
+      // Record names are unique across types. [E]
       guard old.type == type else { throw .badRequest("Record '\(name)' has type '\(old.type)', not '\(type)'") }
     } else {
       try requireCreate(type)
@@ -170,7 +171,7 @@ struct ModifyBatch {
     try requireType(type)
     var content = StoredRecord.Content(name: name, type: type)
     if let old, keepingFields { content = old.content }
-    // What a server adds to a record is not a client's to change. [E]
+    // A client cannot change the keys that the server adds. [E]
     content.share = old?.content.share
     content.shortGUID = content.shortGUID ?? old?.content.shortGUID
     let fields = try apply(json["fields"], to: &content)
@@ -185,7 +186,7 @@ struct ModifyBatch {
 
   private func requireType(_ type: String) throws(ServerError) {
     guard type != ShareState.recordType else { return }
-    // The documentation's spelling fails like this. [L3]
+    // The documented name fails with this error. [L3]
     guard type != "cloudKit.share" else { throw Self.noRoot }
     guard Schema.isName(type) else { throw .badRequest("Invalid record type '\(type)'") }
     if schema[type] == nil, !allowsNewSchema {
@@ -193,7 +194,7 @@ struct ModifyBatch {
     }
   }
 
-  /// Reasons of native logs; the code is a guess. [2nd] (Question 14)
+  /// The reason comes from native logs; the code is a guess. [2nd] (Question 14)
   private func unknownField(_ name: String, of type: String) -> ServerError {
     refusal("Cannot create or modify field '\(name)' in record '\(type)' in production schema")
   }
@@ -202,7 +203,8 @@ struct ModifyBatch {
     ServerError(assumptions.unknownField == .badRequest ? .badRequest : .notFound, reason)
   }
 
-  /// Sets and clears fields, and returns those the schema has not heard of. `null` clears as no value does. [C]
+  /// Sets and clears fields, and returns the fields that are not in the schema. `null` clears a field, like a missing
+  /// value. [C]
   private func apply(
     _ json: JSON?,
     to content: inout StoredRecord.Content
@@ -211,11 +213,11 @@ struct ModifyBatch {
     guard let fields = json.object else { throw .badRequest("Unexpected input in 'fields'") }
     try checkFieldCount(fields.members.count)
     var unknown: [String: Schema.FieldType] = [:]
-    // Once for all fields: whatever mentions `self` in the loop copies it.
+    // Read once for all fields, because each use of `self` in the loop would copy it.
     let (type, record, asset) = (content.type, content.name, asset)
     let (inSchema, inBatch) = (schema[type]?.fields ?? [:], used[type] ?? [:])
     content.fields.reserveCapacity(fields.members.count)
-    // In the order that the record keeps them in, each finds its place at the end.
+    // The fields are sorted as in the record, so each one is appended at the end.
     for member in fields.members.sorted(by: { $0.key < $1.key }) {
       let name = member.key
       guard Schema.isField(name, of: type) else { throw .badRequest("Invalid field name '\(name)'") }
@@ -253,7 +255,7 @@ struct ModifyBatch {
   }
 
   private func applyHierarchy(_ json: JSONObject, to content: inout StoredRecord.Content) throws(ServerError) {
-    // `null` detaches. [E]
+    // `null` removes the parent. [E]
     if let parent = json["parent"] {
       guard let name = parent.object?["recordName"]?.string, Schema.isRecordName(name) else {
         throw .badRequest("Invalid 'parent'")

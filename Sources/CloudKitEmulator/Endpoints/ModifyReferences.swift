@@ -1,6 +1,6 @@
-/// What references demand of a batch, judged when all its operations are known, so that their order is free. [E]
+/// Checks of references after all operations of a batch are known, so that their order does not matter. [E]
 extension ModifyBatch {
-  /// Fails the operations that break a reference; a failure can break another one, so this repeats until all is quiet.
+  /// Fails the operations that break a reference. Repeats until nothing changes, because one failure can cause another.
   mutating func settleReferences() {
     var isSettled = false
     while !isSettled {
@@ -14,7 +14,7 @@ extension ModifyBatch {
     }
   }
 
-  /// The records that go with the deleted ones, in the order of their discovery. [D]
+  /// Returns the records that the deletions cascade to, in the order of discovery. [D]
   func cascades() -> [String] {
     let view = ReferenceView(self)
     var found: [String] = []
@@ -29,7 +29,7 @@ extension ModifyBatch {
   }
 }
 
-/// Who would refer to whom once the steps that stand have been carried out.
+/// The references as they would be after the successful steps.
 private struct ReferenceView {
   let batch: ModifyBatch
   private(set) var saves: [String: StoredRecord.Content] = [:]
@@ -58,7 +58,7 @@ private struct ReferenceView {
     switch effect {
     case .leave, .nothing: return nil
     case .save(let content, _, _):
-      // The three actions and the limit of DELETE_SELF. [D]
+      // The three actions, and the limit of DELETE_SELF. [D]
       for reference in content.references {
         let target = reference.recordName
         if reference.action == .validate, !exists(target) {
@@ -70,7 +70,7 @@ private struct ReferenceView {
         }
       }
       return nil
-    // A target stays while a VALIDATE reference holds it. [D]
+    // A target cannot be deleted while a VALIDATE reference to it exists. [D]
     case .delete:
       let victims = Set(cascade(of: name)).union([name])
       for victim in victims {
@@ -83,7 +83,7 @@ private struct ReferenceView {
     }
   }
 
-  /// Everything a deletion takes with it, the record itself excepted.
+  /// Returns the records that a deletion cascades to, without the record itself.
   func cascade(of name: String) -> [String] {
     var found: [String] = []
     var seen: Set<String> = [name]

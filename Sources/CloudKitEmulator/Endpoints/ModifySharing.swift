@@ -1,6 +1,6 @@
-/// Shares in `records/modify` (5.3), and what their participants may write. [D]
+/// Shares in `records/modify` (5.3), and the write access of their participants. [D]
 extension ModifyBatch {
-  /// Reads what an operation says about a share into its record.
+  /// Applies the sharing keys of an operation to a share record.
   func applyShare(
     _ json: JSONObject,
     to content: inout StoredRecord.Content,
@@ -10,7 +10,7 @@ extension ModifyBatch {
     // [D]
     guard guards == nil, zone.isCustom else { throw .badRequest("Only records of custom zones can be shared") }
     let reader = ShareReader(user: user, owner: zone.owner, origin: "\(zone.identity)/\(content.name)")
-    // Sharing is no field, so that replacing all fields leaves it alone. [E]
+    // Sharing is not a field, so replacing all fields does not change it. [E]
     var share: ShareState
     if let known = old?.content.sharing {
       share = known
@@ -27,7 +27,8 @@ extension ModifyBatch {
     content.sharing = share
   }
 
-  /// The record a new share is for: saved before, and in the version that the request knows. [D]
+  /// Returns the root record of a new share. It must already be saved, and the request must have its current change
+  /// tag. [D]
   private func sharedRoot(_ json: JSONObject) throws(ServerError) -> StoredRecord {
     guard let root = json["forRecord"]?.object, let name = root["recordName"]?.string, let record = existing(name)
     else {
@@ -41,16 +42,16 @@ extension ModifyBatch {
     return record
   }
 
-  /// The reason was seen; the code is a guess. [L3]
+  /// Observed reason; the code is a guess. [L3]
   static let noRoot = ServerError(.badRequest, "Cannot share - no such record exists to share")
 
-  /// Short GUIDs are opaque. [D]
+  /// Returns the short GUID of a record. Short GUIDs are opaque. [D]
   static func shortGUID(_ name: String, in zone: ZoneState) -> String {
     String(Derived.hexadecimal("\(zone.identity)/\(name)").prefix(22))
   }
 
-  /// Fails what the batch as a whole does not allow: shares of roots that it deletes or shares twice, and writes of a
-  /// participant that do not end up where the participant may write. [E]
+  /// Fails operations that are invalid in the batch as a whole: shares of roots that the batch deletes or shares twice,
+  /// and writes of a participant to records that the participant may not write afterwards. [E]
   mutating func settleSharing() {
     let deleted = Set(steps.compactMap { step in if case .success(.delete) = step.outcome { step.name } else { nil } })
     var roots: Set<String> = []
@@ -75,8 +76,8 @@ extension ModifyBatch {
 }
 
 extension EmulatorCore {
-  /// Carries a change of shares on to their roots: a new share marks its root, a deleted one releases it, and a deleted
-  /// root takes its share along. [E]
+  /// Updates the roots of changed shares: a new share marks its root, deleting a share unmarks its root, and deleting a
+  /// root deletes its share. [E]
   func followShares(_ writer: inout ZoneWriter) {
     let zone = writer.zone
     for content in writer.saved.values.map(\.content).sorted(by: { $0.name < $1.name })
@@ -95,7 +96,7 @@ extension EmulatorCore {
       root.share = nil
       writer.save(root)
     }
-    // Who is out of one share and still in another of the zone is told by the zone's feed.
+    // Users who leave one share and remain in another of the zone learn of it from the zone's change feed.
     for record in writer.saved.values.sorted(by: { $0.name < $1.name }) {
       guard let old = zone.records[record.name]?.content.sharing, let new = record.content.sharing,
         new.former.contains(where: { !old.former.contains($0) })

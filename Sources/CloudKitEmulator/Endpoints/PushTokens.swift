@@ -1,6 +1,6 @@
 /// `tokens/create` and `tokens/register` (5.10). [D]
 extension EmulatorCore {
-  /// A token for a client without APNs, with the address of its long poll. [D][L3]
+  /// Creates a token for a client without APNs, and returns the URL of its long poll. [D][L3]
   func createToken(_ call: Call) throws(ServerError) -> JSONObject {
     let environment = try apnsEnvironment(call)
     let home = tokenHome(of: call)
@@ -12,7 +12,7 @@ extension EmulatorCore {
     ]
   }
 
-  /// A token that nobody has, also none from before a restart, and that nobody may guess: whoever has it reads the
+  /// Returns an unused token, also unused before a restart. It cannot be guessed, because it gives access to the
   /// notifications.
   private func freeToken(_ home: DatabaseKey, _ call: Call) -> String {
     var number = pushTokens[home]?.count ?? 0
@@ -24,8 +24,8 @@ extension EmulatorCore {
     }
   }
 
-  /// A token that a device got from APNs. Nothing leads from here to a device: what would be pushed waits to be polled.
-  /// [E]
+  /// Registers a token that a device got from APNs. The emulator cannot reach devices, so notifications wait to be
+  /// polled. [E]
   func registerToken(_ call: Call) throws(ServerError) -> JSONObject {
     _ = try apnsEnvironment(call)
     guard let text = call.body["apnsToken"]?.string, Schema.isRecordName(text) else {
@@ -46,7 +46,7 @@ extension EmulatorCore {
     return DatabaseKey(container: container, environment: environment, owner: call.caller.recordName ?? "")
   }
 
-  /// Takes a token in, and lets go of the owner's that have run out or are too many. [E]
+  /// Adds a token, and removes the owner's expired and excess tokens. [E]
   private func add(_ token: PushToken, _ call: Call) throws(ServerError) {
     let old = (pushTokens[token.owner] ?? []).filter { $0 != token.text }
     let live = old.filter { couriers[$0].map { $0.token.expires > call.milliseconds } ?? false }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// One condition of a query, checked against the schema. Conditions are ANDed; a null or missing field meets none. [E]
+/// One filter of a query, checked against the schema. All filters must match; a null or missing field matches none by
+/// default. [E]
 struct QueryFilter {
   /// [D], [JS] for LIST_CONTAINS_ANY, [C] for CONTAINS_ANY.
   enum Comparator: String {
@@ -32,18 +33,19 @@ struct QueryFilter {
   let comparator: Comparator
   let operand: EmulatorValue
   let distance: Double?
-  /// Whether texts differ by more than their case. (Question 17)
+  /// Whether string comparisons ignore case. (Question 17)
   let ignoresCase: Bool
   private let matchesNull: Bool
-  /// The operand's elements, made comparable once instead of for each record.
+  /// The operand's elements, prepared once for all records.
   private let elements: [EmulatorValue]
   private let tokens: Set<String>
 
-  /// Reads a filter.
+  /// Decodes a filter.
   ///
-  /// - Throws: `BAD_REQUEST` for an unknown comparator, an operand of the wrong type, or a field without an index.
+  /// - Throws: `BAD_REQUEST` for an unknown comparator, an operand of the wrong type, or a field without the right
+  ///   index.
   init(_ json: JSONObject, type: Schema.RecordType, assumptions: EmulatorAssumptions) throws(ServerError) {
-    // The real service may drop what it cannot read, and return everything [L3]; here it is refused. [E]
+    // The real service may ignore a filter that it cannot read and return everything [L3]; the emulator rejects it. [E]
     guard let comparator = json["comparator"]?.string.flatMap(Comparator.init(rawValue:)) else {
       throw .badRequest("Unknown comparator '\(json["comparator"]?.string ?? "")'")
     }
@@ -65,7 +67,7 @@ struct QueryFilter {
     case .wholeRecord: try checkOperand(Schema.FieldType(.string))
     case .field(let name):
       if let field = type.fields[name]?.type {
-        // Which type it is was named, and the filter's. [L3]
+        // The error was observed to name the types of the field and of the filter. [L3]
         guard !field.isEncrypted else {
           throw .badRequest("Field '\(name)' of type \(field.name) cannot be filtered with \(operandTypeName)")
         }
@@ -83,7 +85,7 @@ struct QueryFilter {
   private func checkOperand(_ field: Schema.FieldType) throws(ServerError) {
     let given: EmulatorValueType?
     if case .list(let element, _) = operand { given = element } else { given = operand.scalarType }
-    // A record name is compared as the reference it is, or as plain text. [C]
+    // A record name is compared as a reference or as a string. [C]
     let isRecordNameAsText = field.scalar == .reference && given == .string
     guard given == nil || given == field.scalar || isRecordNameAsText,
       comparator.wantsListField == field.isList,
@@ -117,7 +119,7 @@ struct QueryFilter {
     case .notListContains, .notListContainsAll: return !elements.allSatisfy { contains(list(value), $0) }
     case .listContainsAny, .containsAny: return elements.contains { contains(list(value), $0) }
     case .notListContainsAny: return !elements.contains { contains(list(value), $0) }
-    // Any member; the documentation speaks of the first. [E]
+    // Matches any member; the documentation mentions only the first. [E]
     case .listMemberBeginsWith: return list(value).contains { begins($0) }
     case .notListMemberBeginsWith: return !list(value).contains { begins($0) }
     }
@@ -150,7 +152,7 @@ struct QueryFilter {
     return .string(text.lowercased())
   }
 
-  /// Binary equality: Swift alone would call composed and decomposed letters equal. [E]
+  /// Compares strings byte by byte, because Swift's equality treats composed and decomposed letters as equal. [E]
   private func areEqual(_ left: EmulatorValue, _ right: EmulatorValue) -> Bool {
     switch (left, right) {
     case (.string(let left), .string(let right)):
@@ -163,7 +165,7 @@ struct QueryFilter {
     }
   }
 
-  /// Words, without regard to case and accents. [E]
+  /// Splits a text into words, without regard to case and accents. [E]
   private static func tokens(_ text: String) -> Set<String> {
     let folded = text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
     return Set(folded.split { !$0.isLetter && !$0.isNumber }.map(String.init))
@@ -171,7 +173,7 @@ struct QueryFilter {
 }
 
 extension QueryFilter.Comparator {
-  /// Whether the operand must carry a list's type tag. [L3]
+  /// Whether the operand must have a list type tag. [L3]
   var takesList: Bool {
     switch self {
     case .isIn, .notIn, .listContainsAll, .notListContainsAll, .listContainsAny, .notListContainsAny, .containsAny: true
@@ -179,16 +181,17 @@ extension QueryFilter.Comparator {
     }
   }
 
-  /// Whether the comparator compares words.
+  /// Whether the comparator matches words.
   var searchesTokens: Bool { self == .containsAllTokens || self == .containsAnyTokens }
 
-  /// Whether the comparator is about list fields.
+  /// Whether the comparator applies to list fields.
   var wantsListField: Bool { rawValue.contains("LIST") || self == .containsAny }
 
-  /// Whether it holds where another comparator does not.
+  /// Whether the comparator is the negation of another.
   var isNegation: Bool { rawValue.hasPrefix("NOT_") }
 
-  /// The index the comparator needs; of several, one. (5.1) [D] Which one BEGINS_WITH needs is not known. [E]
+  /// The index that the comparator needs; any one of them if there are several. (5.1) [D] Which one BEGINS_WITH needs
+  /// is unknown. [E]
   var index: SchemaIndexes {
     switch self {
     case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals: .sortable
@@ -198,7 +201,7 @@ extension QueryFilter.Comparator {
     }
   }
 
-  /// Whether the table of comparators (5.1) allows the field's element type. [D]
+  /// Whether the comparator may be used for the field's element type, by the table in section 5.1. [D]
   func accepts(_ type: EmulatorValueType) -> Bool {
     switch self {
     case .near: type == .location

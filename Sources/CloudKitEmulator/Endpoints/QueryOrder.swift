@@ -1,16 +1,16 @@
 import Foundation
 
-/// The order of a query's answer: its sort descriptors, then the record name, then the zone. [E] (Question 16)
+/// The order of a query's results: by its sort descriptors, then by record name, then by zone. [E] (Question 16)
 struct QueryOrder {
   struct Descriptor {
     var key: FieldKey
     var isAscending: Bool
-    /// Where given, a LOCATION field sorts by its distance from here. [D]
+    /// The location for sorting a LOCATION field by distance. [D]
     var center: EmulatorLocation?
   }
 
-  /// A place in the order, and thereby the whole content of a continuation marker: it stays valid whatever is written
-  /// meanwhile, because it names a position instead of counting records. [E]
+  /// A position in the order, which is the whole content of a continuation marker. It stays valid after writes, because
+  /// it does not count records. [E]
   struct Position: Hashable {
     var keys: [SortKey]
     var name: String
@@ -19,18 +19,18 @@ struct QueryOrder {
 
   let descriptors: [Descriptor]
 
-  /// Names run in the direction of the first descriptor, so that an index can be walked backwards.
+  /// Whether record names ascend. They follow the first descriptor, so that an index can be walked backwards.
   var isAscending: Bool { descriptors.first?.isAscending ?? true }
 
-  /// The index whose order is the query's; `nil` where several keys or distances decide.
+  /// The index that has the query's order; `nil` if the order has several keys or a distance.
   var indexKey: FieldKey? {
     guard let first = descriptors.first else { return FieldKey(system: .recordName) }
     return descriptors.count == 1 && first.center == nil ? first.key : nil
   }
 
-  /// Reads `sortBy`.
+  /// Decodes `sortBy`.
   ///
-  /// - Throws: `BAD_REQUEST` for a field that is unknown, unordered or without an index.
+  /// - Throws: `BAD_REQUEST` for a field that is unknown, has no order, or has no index.
   init(_ elements: [JSON], type: Schema.RecordType, assumptions: EmulatorAssumptions) throws(ServerError) {
     var descriptors: [Descriptor] = []
     for element in elements {
@@ -49,7 +49,7 @@ struct QueryOrder {
         else {
           throw .badRequest("Field '\(name)' is not marked sortable")
         }
-        // Encrypted fields cannot have an index, and yet sorting by them was seen to be accepted. [L3]
+        // Encrypted fields cannot have an index, but the service was observed to accept sorting by them. [L3]
         if !field.isEncrypted { try key.require(center == nil ? .sortable : [.queryable, .sortable], of: type) }
       } else {
         try key.require(.sortable, of: type)
@@ -81,11 +81,11 @@ struct QueryOrder {
   }
 }
 
-/// Spells a position, bound to its query, as a continuation marker.
+/// A position encoded as a continuation marker, bound to its query.
 struct ContinuationMarker {
-  /// A hash of the query; a marker continues no other one. [E]
+  /// A hash of the query. A marker is valid only for its own query. [E]
   var query: UInt64
-  /// `nil` for the very beginning.
+  /// The position; `nil` for the start.
   var position: QueryOrder.Position?
 
   var text: String {
@@ -103,9 +103,9 @@ struct ContinuationMarker {
     self.position = position
   }
 
-  /// Reads a marker.
+  /// Decodes a marker.
   ///
-  /// - Throws: `BAD_REQUEST` where it is damaged or belongs to another query.
+  /// - Throws: `BAD_REQUEST` if it is damaged or belongs to another query.
   init(_ text: String, query: UInt64) throws(ServerError) {
     guard let data = Data(base64Encoded: text), let object = (try? JSONParser.parse(data))?.object,
       object["q"]?.string == String(query, radix: 36)

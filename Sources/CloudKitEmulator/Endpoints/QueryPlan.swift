@@ -1,15 +1,15 @@
 import Foundation
 
-/// Finds one page of matching records of one type in one zone without looking at more records than it must.
+/// Finds one page of matching records of one type in one zone, reading as few records as possible.
 struct QueryPlan {
   let type: String
   let filters: [QueryFilter]
   let order: QueryOrder
   let after: QueryOrder.Position?
   let limit: Int
-  /// Whose records alone may be found.
+  /// The user whose records alone are visible; `nil` for all users.
   let creator: String?
-  /// Records created later than this are not indexed yet. [L3]
+  /// The newest creation time that is indexed; later records are not found. [L3]
   let newestVisible: Int64
 
   struct Found {
@@ -18,18 +18,18 @@ struct QueryPlan {
     var place: Place
   }
 
-  /// A part of an index that has all records a filter lets through.
+  /// A range of an index that contains all records that match a filter.
   private struct Candidates {
     var index: IndexName
     var range: KeyRange
-    /// How many there are, as far as `countLimit`.
+    /// The number of entries, counted up to `countLimit`.
     var count: Int
   }
 
-  /// Counting further costs more than a better choice saves.
+  /// The limit for counting entries; counting further costs more than it saves.
   private static let countLimit = 10_000
 
-  /// Up to `limit + 1` records after the marker, in order; the one too many tells that there is a next page.
+  /// Returns up to `limit + 1` records after the marker, in order. The extra record shows that there is another page.
   func page(in place: Place) -> [Found] {
     let records = place.zone.records
     let best = filters.compactMap { filter in
@@ -43,15 +43,15 @@ struct QueryPlan {
       }
     }
     .min { $0.count < $1.count }
-    // Records with equal keys lie in the order of their names, which is the query's where it names none.
+    // Records with equal keys are sorted by name, which is the order of a query without sort descriptors.
     if let best, best.range.isPoint, order.descriptors.isEmpty { return walk(place, best.index, best.range) }
     guard let key = order.indexKey else {
       let index = best?.index ?? IndexName(type: type, key: FieldKey(system: .recordName))
       return gather(place, index, best?.range ?? KeyRange())
     }
     let index = IndexName(type: type, key: key)
-    // Walking the index of the order touches each record once over all pages; gathering by the best filter touches its
-    // records once per page, which pays where they are few.
+    // Walking the index of the order reads each record once over all pages. Gathering by the best filter reads its
+    // records once per page, which is cheaper if there are few.
     if let best, best.index != index, best.count < Self.countLimit {
       let price = best.count * max(1, best.count / limit)
       if price < records.count(KeyRange(), in: index, limit: price + 1) { return gather(place, best.index, best.range) }
@@ -69,20 +69,20 @@ struct QueryPlan {
     return found
   }
 
-  /// Keeps the first of what has been found.
+  /// Keeps only the first `limit + 1` records.
   private func cut(_ found: inout [Found]) {
     found.sort { order.precedes($0.position, $1.position) }
     found.removeLast(max(0, found.count - limit - 1))
   }
 
   private func walk(_ place: Place, _ index: IndexName, _ range: KeyRange) -> [Found] {
-    // The marker's own entry stays in: it may lie in a later zone.
+    // The marker's own entry is included, because the record may be in a later zone.
     let mark = after.map { after in
       IndexEntry(key: after.keys.first ?? (range.isPoint ? range.lower : .string(after.name)), name: after.name)
     }
     var found: [Found] = []
     let records = place.zone.records
-    // One page will do where the range is all there is to ask, and the marker's own record falls out.
+    // One fetch is enough if only the range filters records. The extra entry replaces the marker's own record.
     for record in IndexWalk(records, index, range, from: mark, ascending: order.isAscending, size: limit + 2) {
       if let match = match(record, place) { found.append(match) }
       if found.count > limit { break }
@@ -101,7 +101,7 @@ struct QueryPlan {
   }
 }
 
-/// The records of a part of an index one by one, fetched some at a time.
+/// Iterates over the records in a range of an index, fetching a page at a time.
 private struct IndexWalk: Sequence, IteratorProtocol {
   private let records: any ZoneRecords
   private let index: IndexName
@@ -134,7 +134,7 @@ private struct IndexWalk: Sequence, IteratorProtocol {
   }
 
   private mutating func fetch() {
-    // One more than wanted tells where the next page begins.
+    // The extra record is the start of the next page.
     let found = records.page(range, of: index, from: from, ascending: ascending, limit: size + 1)
     isAtEnd = found.count <= size
     page = found.prefix(size)
@@ -144,10 +144,10 @@ private struct IndexWalk: Sequence, IteratorProtocol {
 }
 
 extension KeyRange {
-  /// The keys a filter leaves of an index; the filter still judges each record.
+  /// The keys in an index that can match a filter; `nil` if an index does not help. Each record must still be checked.
   init?(_ filter: QueryFilter) {
     let key = filter.operand.sortKey
-    // Texts that differ in case lie apart in an index.
+    // Strings that differ only in case are not adjacent in an index.
     guard key != .null, !filter.ignoresCase else { return nil }
     switch filter.comparator {
     case .equals: self.init(lower: key, upper: key)

@@ -1,4 +1,4 @@
-/// `records/lookup` (5.2): sees every committed write at once. [L3]
+/// `records/lookup` (5.2). It returns every committed write at once. [L3]
 extension EmulatorCore {
   func lookup(_ call: Call) throws(ServerError) -> JSONObject {
     let items = try items("records", of: call.body)
@@ -13,7 +13,7 @@ extension EmulatorCore {
           results.append(.object(SchemaPermission.read.refusal.members(after: ["recordName": .string(name)])))
           continue
         }
-        // How the real service limits an answer is not known. [E]
+        // How the real service limits the size of a response is unknown. [E]
         guard record.content.fits(&room, of: configuration) else {
           let reason = "The answer would have more than \(configuration.answerSizeLimit) bytes: ask for this one again"
           results.append(.object(configuration.exceeded(reason).members(after: ["recordName": .string(name)])))

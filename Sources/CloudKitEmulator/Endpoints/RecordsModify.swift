@@ -1,6 +1,6 @@
 import Foundation
 
-/// `records/modify` (5.3): all operations are decided first, then the ones that stand are committed together. [D]
+/// `records/modify` (5.3). All operations are decided first; the successful ones are then committed together. [D]
 extension EmulatorCore {
   func modify(_ call: Call) throws(ServerError) -> JSONObject {
     let operations = try items("operations", of: call.body)
@@ -26,14 +26,14 @@ extension EmulatorCore {
       guard let type = operation["operationType"]?.string.flatMap(OperationType.init(rawValue:)),
         let record = operation["record"]?.object
       else { throw .badRequest("Missing or unknown 'operationType', or missing 'record'") }
-      // A create without a name gets one. [D]
+      // A create without a name gets a generated one. [D]
       var name = record["recordName"]?.string
       if name == nil, type == .create {
         name = Derived.uuid(
           "\(seed)/\(database.key.path)/\(database.counter)/\(index)/\(call.milliseconds)"
         )
       }
-      // One operation per record. [E] (Question 7)
+      // Only one operation per record is allowed. [E] (Question 7)
       if let name, !names.insert(name).inserted {
         let error = ServerError.badRequest("Record '\(name)' appears in more than one operation")
         guard configuration.assumptions.repeatedRecord == .failsAlone else { throw error }
@@ -44,7 +44,7 @@ extension EmulatorCore {
     }
     batch.settleSharing()
     batch.settleReferences()
-    // By default, and in custom zones alone. [D]
+    // Atomic is the default, but applies only in custom zones. [D]
     let isAtomic = try (call.body.flag("atomic") ?? true) && zone.isCustom
     if isAtomic, batch.steps.contains(where: \.hasFailed) {
       statistics.atomicFailures += 1
@@ -56,7 +56,7 @@ extension EmulatorCore {
       case .failure(let error): step.json(error)
       case .success(.save):
         saved[step.name ?? ""].map { json($0, in: place, keys: step.keys, call) } ?? .null
-      // Nothing but the name. [L1]
+      // Only the name and the deletion mark. [L1]
       case .success(.delete), .success(.leave), .success(.nothing):
         JSON.object(["recordName": .string(step.name ?? ""), "deleted": .bool(true)])
       }
@@ -64,8 +64,8 @@ extension EmulatorCore {
     return ["records": .array(results)]
   }
 
-  /// The culprits keep their codes, everything else is `ATOMIC_ERROR`; or the other shape that is conceivable. [E]
-  /// (Question 1)
+  /// Returns the response of a failed atomic batch: the failed records keep their errors and all others get
+  /// `ATOMIC_ERROR`, or the whole request is rejected. [E] (Question 1)
   private func atomicFailure(_ batch: ModifyBatch) throws(ServerError) -> JSONObject {
     let sibling = ServerError(.atomicError, "Atomic failure")
     if configuration.assumptions.atomicFailure == .refusesRequest { throw sibling }
@@ -75,7 +75,7 @@ extension EmulatorCore {
     return ["records": .array(results)]
   }
 
-  /// Commits the steps that stand and returns the new versions by name.
+  /// Commits the successful steps and returns the new versions by name.
   private func commit(
     _ batch: ModifyBatch,
     in database: DatabaseState,
@@ -91,7 +91,7 @@ extension EmulatorCore {
       case .success(.nothing), .failure: break
       }
     }
-    // Referrers go in the same transaction, one tombstone each. [E] (Question 24)
+    // Referring records are deleted in the same transaction, with one tombstone each. [E] (Question 24)
     for name in batch.cascades() { writer.bury(name, isSilent: !configuration.assumptions.cascadesLeaveTombstones) }
     followShares(&writer)
     guard var commit = writer.finish() else { return [:] }

@@ -20,7 +20,7 @@ extension EmulatorCore {
       guard let object = filter.object else { throw .badRequest("BadRequestException: Unexpected input") }
       filters.append(try QueryFilter(object, type: recordType, assumptions: configuration.assumptions))
     }
-    // A query without filters finds records by their names. [L3]
+    // A query without filters uses the index of record names. [L3]
     if filters.isEmpty { try FieldKey(system: .recordName).require(.queryable, of: recordType) }
     let order = try QueryOrder(try query.list("sortBy") ?? [], type: recordType, assumptions: configuration.assumptions)
     let hash = Derived.number(JSONWriter.text(.object(query)) + places.map(\.path).joined(separator: "/"))
@@ -59,7 +59,7 @@ extension EmulatorCore {
     return answer
   }
 
-  /// Ends a page where the answer is full, and tells whether there was more.
+  /// Cuts a page at its limit or at the size limit of the response, and returns whether there was more.
   private func cut(_ page: inout [QueryPlan.Found], _ limit: Int) -> Bool {
     var room = configuration.answerSizeLimit
     let kept = page.prefix(limit).prefix { $0.record.content.fits(&room, of: configuration) }.count
@@ -67,21 +67,22 @@ extension EmulatorCore {
     return page.count > kept
   }
 
-  /// Native logs have the reason; the code is a guess. [2nd] (Question 14)
+  /// Returns the error for an unknown record type. The reason comes from native logs; the code is a guess. [2nd]
+  /// (Question 14)
   func unknownType(_ name: String) -> ServerError {
     let isBadRequest = configuration.assumptions.unknownRecordType == .badRequest
     return ServerError(isBadRequest ? .badRequest : .notFound, "Did not find record type: \(name)")
   }
 
-  /// Whose records alone the caller may read; `nil` for everybody's. A query is refused where it could find nothing.
-  /// [E]
+  /// Returns the user whose records alone the caller may read; `nil` for all records. A query that could find nothing
+  /// is rejected. [E]
   private func readableCreator(_ type: Schema.RecordType, _ call: Call) throws(ServerError) -> String? {
     guard let guards = guards(call), !guards.may(.read, type) else { return nil }
     guard guards.mayAsCreator(.read, type) else { throw SchemaPermission.read.refusal }
     return guards.user
   }
 
-  /// `zoneWide` means all zones, and nothing next to a `zoneID`. [D]
+  /// Returns the zones of a query. `zoneWide` means all zones, and is ignored if there is a `zoneID`. [D]
   private func queriedPlaces(_ call: Call) throws(ServerError) -> [Place] {
     guard call.body["zoneID"] == nil, try call.body.flag("zoneWide") == true else {
       return [try place(call.body["zoneID"], for: call)]
@@ -91,7 +92,7 @@ extension EmulatorCore {
 }
 
 extension StoredRecord.Content {
-  /// Takes the record's bytes from the room that an answer has left. A record larger than an answer fits an empty one.
+  /// Subtracts the record's size from the remaining room, if it fits. An empty response accepts a record of any size.
   func fits(_ room: inout Int, of configuration: EmulatorConfiguration) -> Bool {
     let size = size
     guard size <= room || room == configuration.answerSizeLimit else { return false }
@@ -101,7 +102,7 @@ extension StoredRecord.Content {
 }
 
 extension Duration {
-  /// Whole milliseconds, cut off.
+  /// The duration in whole milliseconds, truncated.
   var milliseconds: Int64 {
     components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
   }

@@ -4,7 +4,7 @@ extension EmulatorCore {
     try shares(call) { (invitation) throws(ServerError) in invitation }
   }
 
-  /// Makes the caller a participant; accepting once more changes nothing. [E]
+  /// Makes the caller a participant. Accepting again has no effect. [E]
   func acceptShares(_ call: Call) throws(ServerError) -> JSONObject {
     try shares(call) { [self] (invitation) throws(ServerError) in
       guard let user = call.caller.recordName, user != invitation.place.zone.owner,
@@ -16,13 +16,13 @@ extension EmulatorCore {
     }
   }
 
-  /// A share as one caller comes upon it by its short GUID.
+  /// A share that a caller looks up by its short GUID.
   private struct Invitation {
     var guid: String
     var place: Place
     var record: StoredRecord
     var sharing: ShareState
-    /// The caller among the participants, or as one they may become.
+    /// The caller's participant entry, existing or potential.
     var participant: ShareParticipant
   }
 
@@ -36,12 +36,12 @@ extension EmulatorCore {
     _ call: Call,
     _ act: (Invitation) throws(ServerError) -> Invitation
   ) throws(ServerError) -> JSONObject {
-    // Keys have no part in sharing. [E]
+    // Server-to-server keys cannot use sharing. [E]
     if case .server = call.caller { throw ServerError(.authenticationFailed, "Authentication failed") }
     var results: [JSON] = []
     for item in try items("shortGUIDs", of: call.body) {
       do throws(ServerError) {
-        // Whoever is not invited learns nothing, not even that there is a share. [E] (Question 19)
+        // Users who are not invited cannot tell whether the share exists. [E] (Question 19)
         guard let guid = item["value"]?.string, let found = invitation(to: guid, call) else { throw uninvited }
         results.append(.object(result(try act(found), item, call)))
       } catch {
@@ -72,7 +72,7 @@ extension EmulatorCore {
       if one.userRecordName == person.recordName { return one }
       if one.userRecordName == nil, person.matches(one.lookupInfo) { return one }
     }
-    // Whoever has the URL of a share that is open to everybody may join. [FW]
+    // Anyone with the URL of a public share may join. [FW]
     guard sharing.publicPermission != .none else { return nil }
     return ShareParticipant(
       id: Derived.uuid("\(record.name)/\(record.content.shortGUID ?? "")/\(person?.recordName ?? "")"),
@@ -84,8 +84,8 @@ extension EmulatorCore {
     )
   }
 
-  /// Several invitations may mean the caller: they are told apart by how each was addressed. [D] Which invitations the
-  /// real service lists is not known; here those that the caller's own address or number answers to. [E]
+  /// Returns the invitations that may match the caller, with the address or number of each, if there are several. [D]
+  /// Which ones the real service lists is unknown; here, those that match the caller's address or number. [E]
   private func potentialMatches(_ caller: Caller, _ sharing: ShareState) -> JSON? {
     guard let person = caller.recordName.flatMap({ user(recordName: $0) }) else { return nil }
     let matches = sharing.participants.filter { $0.userRecordName == nil && person.matches($0.lookupInfo) }
@@ -114,7 +114,7 @@ extension EmulatorCore {
     let stamp = StoredRecord.Stamp(milliseconds: call.milliseconds, userRecordName: user)
     var writer = ZoneWriter(invitation.place.database, zone, stamp: stamp)
     writer.save(content)
-    // Somebody who follows this zone already would not hear of records that have not changed lately.
+    // A participant who already follows the zone would not receive records that have not changed since.
     if wasHere { writer.announce(share: content) }
     if let commit = writer.finish() { try self.commit(commit) }
   }
@@ -145,7 +145,7 @@ extension EmulatorCore {
 }
 
 extension ZoneWriter {
-  /// Announces everything that a share covers.
+  /// Announces all records of a share.
   mutating func announce(share: StoredRecord.Content) {
     for name in zone.members(of: share.name, root: share.sharing?.root) {
       announce(name, left: zone.records[name]?.left)
@@ -154,7 +154,7 @@ extension ZoneWriter {
 }
 
 extension ZoneState {
-  /// The records of a share, its own excepted.
+  /// Returns the names of the records in a share, without the share's own record.
   func members(of share: String, root: String?) -> [String] {
     guard let root else { return records.names(deleted: false).filter { $0 != share } }
     return ([root] + descendants(of: root)).filter { self.share(of: $0) == share }.sorted()

@@ -21,7 +21,7 @@ extension EmulatorCore {
     return ["subscriptions": .array(results)]
   }
 
-  /// Operations run in order, each on its own. [D]
+  /// Performs the operations in order, each on its own. [D]
   func modifySubscriptions(_ call: Call) throws(ServerError) -> JSONObject {
     let operations = try items("operations", of: call.body).map { (item) throws(ServerError) in
       guard let type = item["operationType"]?.string, let object = item["subscription"]?.object else {
@@ -52,7 +52,7 @@ extension EmulatorCore {
     return ["subscriptions": .array(results)]
   }
 
-  /// An ID that the owner has no subscription of, also none from before a restart.
+  /// Returns an ID that the owner does not use, including IDs from before a restart.
   private func freeID(_ call: Call) -> String {
     let origin = "\(seed)/subscription/\(home(of: call).path)/\(call.route.scope)/\(call.milliseconds)"
     var number = own(call).count
@@ -63,13 +63,14 @@ extension EmulatorCore {
     }
   }
 
-  /// Creating an ID once more replaces it. [L3]
+  /// Creates or replaces a subscription. Creating an existing ID replaces it. [L3]
   private func subscribe(_ object: JSONObject, _ id: String, _ call: Call) throws(ServerError) -> JSONObject {
     let key = Subscription.Key(scope: call.route.scope, owner: owner(call), id: id)
     let owner = key.scope == .public ? database(for: call).owner : key.owner
     let isZoneWide = assumptions.subscriptionsAreZoneWide
     let new = try Subscription(object, key: key, zonesOf: owner, isZoneWideByDefault: isZoneWide)
-    // The framework's other two kinds are for it; what Web Services say is not known. [FW] (Question 18)
+    // The framework has the other two kinds for the shared database; whether Web Services do is unknown. [FW] (Question
+    // 18)
     guard key.scope != .shared || assumptions.acceptsSharedSubscriptions else {
       throw .badRequest("subscriptions are not applicable in the shared database")
     }
@@ -92,8 +93,8 @@ extension EmulatorCore {
     return new.json
   }
 
-  /// Filters obey the rules of queries; those on a type that nobody has saved yet wait for it where the schema is
-  /// learnt from writes. [E]
+  /// Checks filters by the rules of queries. Where writes extend the schema, filters on a type that does not exist yet
+  /// are accepted. [E]
   private func checkFilters(_ filters: [JSONObject], _ type: String, _ call: Call) throws(ServerError) {
     guard type != Schema.usersType else { throw .badRequest("Records of type 'Users' cannot be queried") }
     guard let recordType = schemas[call.route.schema]?[type] else {
@@ -111,7 +112,8 @@ extension EmulatorCore {
 
   private func owner(_ call: Call) -> String { call.caller.recordName ?? "" }
 
-  /// The database whose row in the file a subscription belongs to: the shared one of a user has none of its own.
+  /// Returns the database that stores the subscriptions of a call. The shared database has no state of its own, so the
+  /// user's private database stores them.
   private func home(of call: Call) -> DatabaseKey {
     let owner = call.route.scope == .public ? nil : owner(call)
     return DatabaseKey(container: call.route.container, environment: call.route.environment, owner: owner)

@@ -1,6 +1,7 @@
-/// `users/caller` and `users/discover` (5.11), and the deprecated calls that came before them (5.12). [D]
+/// `users/caller` and `users/discover` (5.11), and their deprecated predecessors (5.12). [D]
 extension EmulatorCore {
-  /// Documentation wraps the identity in `users` [D], clients read it flat [C]: this answer is both. [E] (Question 9)
+  /// Returns the caller's identity. The documentation wraps it in `users` [D], and clients read it directly [C]; by
+  /// default the response has both. [E] (Question 9)
   func caller(_ call: Call) throws(ServerError) -> JSONObject {
     let identity = try user(of: call).identity()
     let list: JSONObject = ["users": .array([.object(identity)])]
@@ -12,11 +13,11 @@ extension EmulatorCore {
   }
 
   func discoverUsers(_ call: Call) throws(ServerError) -> JSONObject {
-    // Discovering all users answers 500 at the real service. [L3]
+    // The real service fails with 500 if asked to discover all users. [L3]
     guard call.body["lookupInfos"] != nil else { throw ServerError(.internalError, "Internal error") }
     var found: [JSON] = []
     for info in try items("lookupInfos", of: call.body) {
-      // Misses are left out. [E]
+      // Users who are not found are omitted. [E]
       guard let user = user(info), user.isDiscoverable else { continue }
       found.append(.object(user.identity(lookupInfo: info)))
     }
@@ -27,25 +28,25 @@ extension EmulatorCore {
     try user(of: call).legacy
   }
 
-  /// By address or by record name: the two calls differ only in the key that is asked with. [D]
+  /// Looks up users by email address or record name. The two calls differ only in the key of the request. [D]
   func lookupUsers(_ call: Call) throws(ServerError) -> JSONObject {
     let found = try items("users", of: call.body).compactMap { user($0) }.filter(\.isDiscoverable)
     return ["users": .array(found.map { .object($0.legacy) })]
   }
 
-  /// Everybody the directory tells of has everybody else in their contacts. [E]
+  /// Returns the caller's contacts: all other discoverable users of the directory. [E]
   func lookupContacts(_ call: Call) throws(ServerError) -> JSONObject {
     let caller = try user(of: call)
     let others = configuration.directory.filter { $0.name != caller.name && $0.isDiscoverable }
     return ["users": .array(others.map { .object($0.legacy) })]
   }
 
-  /// The user with that record name, as far as one has been seen; others are strangers without a name.
+  /// Returns the user with the record name, if the emulator knows one.
   func user(recordName: String) -> EmulatorUser? {
     users[recordName].map(person)
   }
 
-  /// The user a lookup info means: exactly one of an address, a number and a record name. [D]
+  /// Returns the user that a lookup info identifies by an email address, a phone number or a record name. [D]
   func user(_ info: JSONObject) -> EmulatorUser? {
     if let user = configuration.directory.first(where: { $0.matches(info) }) { return user }
     let recordName = info["userRecordName"]?.string ?? info["emailAddress"]?.string.map(WebAuthToken.recordName(of:))
@@ -54,7 +55,7 @@ extension EmulatorCore {
   }
 
   private func user(of call: Call) throws(ServerError) -> EmulatorUser {
-    // Server-to-server keys are refused. [L3]
+    // Server-to-server keys are rejected. [L3]
     guard case .user(let name, _) = call.caller else {
       throw ServerError(.authenticationFailed, "Authentication failed")
     }

@@ -1,7 +1,7 @@
 /// `zones/list`, `zones/lookup` and `zones/modify` (5.5). [D]
 extension EmulatorCore {
-  /// Which zones the public and the shared database list is not documented [E]; what else the answer tells was seen.
-  /// [L1]
+  /// Lists zones. Which zones the public and the shared database list is not documented [E]; the other keys of the
+  /// response were observed. [L1]
   func listZones(_ call: Call) -> JSONObject {
     let places = places(for: call)
     let token = call.route.scope == .shared ? SharedToken(places).text : database(for: call).token.text
@@ -13,17 +13,17 @@ extension EmulatorCore {
   func lookupZones(_ call: Call) throws(ServerError) -> JSONObject {
     var results: [JSON] = []
     for item in try items("zones", of: call.body) {
-      // Zone IDs are bare here, and wrapped only in zones/modify; the wrapper is understood in both. [E]
+      // Zone IDs are bare here and wrapped in an object only in zones/modify. Both forms are accepted. [E]
       let zoneID = item["zoneID"] ?? .object(item)
       results.append(try result(zoneID) { () throws(ServerError) in try place(zoneID, for: call).zone.json })
     }
     return ["zones": .array(results)]
   }
 
-  /// Operations run in order, each on its own: zones are never atomic. [D]
+  /// Performs the operations in order, each on its own; zone operations are never atomic. [D]
   func modifyZones(_ call: Call) throws(ServerError) -> JSONObject {
     let database = database(for: call)
-    // A request with a mistake does nothing, neither before the mistake nor after it.
+    // A request with an invalid operation does nothing.
     let operations = try items("operations", of: call.body).map { (item) throws(ServerError) in
       guard let type = item["operationType"]?.string, ["create", "delete"].contains(type),
         let zoneID = item["zone"]?.object?["zoneID"]
@@ -51,7 +51,7 @@ extension EmulatorCore {
     }
   }
 
-  /// Creating a zone that exists succeeds and changes nothing. [E] (Question 11)
+  /// Creates a zone. By default, creating a zone that exists succeeds and changes nothing. [E] (Question 11)
   private func createZone(_ zoneID: JSON, in database: DatabaseState, _ call: Call) throws(ServerError) -> JSON {
     let (name, owner) = try Self.zoneName(zoneID)
     // [E]
@@ -63,7 +63,7 @@ extension EmulatorCore {
       return zone.json
     }
     guard Schema.isRecordName(name), !name.hasPrefix("_") else { throw .badRequest("Invalid zone name") }
-    // Counts the default zone out. [E] (Question 22)
+    // The limit does not count the default zone. [E] (Question 22)
     if let limit = assumptions.zoneLimit, database.zones.count > limit {
       throw ServerError(.quotaExceeded, "Too many zones")
     }
@@ -77,7 +77,7 @@ extension EmulatorCore {
 
   private var assumptions: EmulatorAssumptions { configuration.assumptions }
 
-  /// The code for a zone that is not there is as little documented as the one for the default zone. [E] (Question 11)
+  /// Deletes a zone. The error codes for missing zones and for the default zone are not documented. [E] (Question 11)
   func deleteZone(_ zoneID: JSON, in database: DatabaseState) throws(ServerError) -> JSON {
     let (name, _) = try Self.zoneName(zoneID)
     if assumptions.missingZone == .succeeds, database.zones[name] == nil {
