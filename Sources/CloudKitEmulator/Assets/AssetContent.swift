@@ -1,8 +1,8 @@
 import Foundation
 
-/// The bytes of a file, read piece by piece so that not all of them have to be in memory.
+/// The bytes of a file, read in pieces so that they need not all be in memory.
 struct AssetContent: Sendable {
-  /// Bytes of one piece; the last one may be shorter.
+  /// The size of a piece in bytes; the last piece may be shorter.
   static let pieceSize = 1 << 20
 
   private enum Source: Sendable {
@@ -17,7 +17,7 @@ struct AssetContent: Sendable {
     self.init(.memory(bytes), 0..<bytes.count)
   }
 
-  /// The body of a request.
+  /// Reads the body of a request.
   init(_ request: EmulatorRequest) {
     if let spool = request.spool {
       self.init(.spool(spool), 0..<spool.count)
@@ -46,7 +46,7 @@ struct AssetContent: Sendable {
     }
   }
 
-  /// The content of the part of a form; `nil` where the form has none of that name.
+  /// Returns the content of a part of a form; `nil` if the form has no such part.
   func part(named name: String, of form: MultipartForm) throws(Spool.Failure) -> AssetContent? {
     let whole: Data
     switch source {

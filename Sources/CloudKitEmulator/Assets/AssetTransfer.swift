@@ -1,8 +1,9 @@
 import Foundation
 
-/// One file on its way in or out by plain HTTP: no credentials, and failures without the service's envelope. (5.9) [L3]
+/// The upload or download of one file over plain HTTP, without credentials and without the service's error format.
+/// (5.9) [L3]
 enum AssetTransfer {
-  /// What the wrapping of `multipart/form-data` may add to the bytes of a file.
+  /// The maximum number of bytes that `multipart/form-data` may add to a file.
   static let wrapping = 64 * 1024
 
   case upload(AssetUpload)
@@ -52,7 +53,7 @@ enum AssetTransfer {
     }
   }
 
-  /// The body itself, or the part named `files` of a form; `nil` for a form without one. [C]
+  /// Returns the body, or the part named `files` of a form; `nil` for a form without it. [C]
   private static func content(
     _ body: AssetContent,
     of request: EmulatorRequest
@@ -64,13 +65,13 @@ enum AssetTransfer {
   }
 }
 
-/// What has come to an upload URL.
+/// The data received at an upload URL.
 struct AssetUpload {
   var ticket: UploadTicket?
   var content: AssetContent?
   var asset: EmulatorAsset?
   var isTooLarge = false
-  /// Whether the bytes were here and cannot be read again.
+  /// Whether the received bytes cannot be read again.
   var isUnreadable = false
 }
 
@@ -98,7 +99,7 @@ extension EmulatorCore {
 
   private func take(_ upload: AssetUpload, _ exchange: Exchange) -> EmulatorReply {
     guard !upload.isTooLarge else { return respond(exchange, status: 413, html: "Request Entity Too Large") }
-    // Which statuses the real host has is not known. [E]
+    // The statuses of the real host are unknown. [E]
     guard let ticket = upload.ticket else { return respond(exchange, status: 403, html: "Forbidden") }
     let time = Timestamps.milliseconds(exchange.time)
     guard time < ticket.expires else { return respond(exchange, status: 410, html: "Gone") }
@@ -128,7 +129,7 @@ extension EmulatorCore {
 }
 
 extension AssetReceipt {
-  /// The dictionary that goes into the field as it is.
+  /// Returns the dictionary that the client stores in the field.
   func json(_ seal: AssetSeal) -> JSONObject {
     var object = asset.json
     object.append("receipt", .string(text(seal)))

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads one part out of a `multipart/form-data` body without copying the others.
+/// Finds one part of a `multipart/form-data` body without copying the others.
 struct MultipartForm {
   private let delimiter: [UInt8]
 
@@ -12,10 +12,10 @@ struct MultipartForm {
     delimiter = Array("\r\n--\(boundary)".utf8)
   }
 
-  /// The content of the first part of that name; `nil` where there is none, or where its end is missing.
+  /// Returns the content of the first part with the name; `nil` if it is missing or incomplete.
   func part(named name: String, of body: Data) -> Data? {
     body.withUnsafeBytes { bytes in
-      // The first delimiter stands at the very beginning, without its line break.
+      // The first delimiter is at the very start, without a line break.
       let opening = delimiter.dropFirst(2)
       guard bytes.starts(with: opening) else { return nil }
       var position = opening.count

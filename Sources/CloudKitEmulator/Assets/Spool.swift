@@ -8,14 +8,14 @@ import Foundation
   import Darwin
 #endif
 
-/// A nameless file that holds an upload on its way in. The kernel removes it with the process, however that ends.
+/// An unlinked temporary file for an incoming upload. The kernel removes it when the process ends, however it ends.
 final class Spool: Sendable {
-  /// The file could not be made, written or read.
+  /// The file could not be created, written or read.
   struct Failure: Error {}
 
   private let descriptor: Int32
 
-  /// Makes an empty one beside the emulator's own file, where the bytes will have to find room anyway.
+  /// Creates an empty file in the folder of the data file, whose file system must have room for the bytes anyway.
   init(folder: String) throws(Failure) {
     var template = Array("\(folder)/upload-XXXXXX".utf8CString)
     descriptor = mkstemp(&template)
@@ -44,7 +44,7 @@ final class Spool: Sendable {
     return data
   }
 
-  /// The whole content, which the kernel brings in where it is looked at.
+  /// Returns the whole content, memory-mapped.
   func mapped() throws(Failure) -> Data {
     let count = count
     guard count > 0 else { return Data() }
