@@ -1,32 +1,32 @@
 import Foundation
 import Synchronization
 
-/// Looks inside an emulator and interferes with it, over HTTP: what the Swift API does, for programs in any language.
+/// The admin endpoint: inspects and controls an emulator over HTTP, like the Swift API, for programs in any language.
 struct AdminEndpoint: Sendable {
   static let path = "/emulator"
-  /// Bytes of a body: a schema as long as they may be.
+  /// The maximum size of a body in bytes; the same as that of a schema.
   static let bodyLimit = SchemaParser.sizeLimit
 
   private static let overview = """
     GET  /emulator/state       all databases, zones and records as text
-    GET  /emulator/statistics  requests, outcomes, records, and how often each rule of faults struck
-    GET  /emulator/faults      the plan of faults
+    GET  /emulator/statistics  requests, outcomes, records, and how often each fault rule applied
+    GET  /emulator/faults      the fault plan
     PUT  /emulator/faults      {"rules": [{"when": {"operation": "records/modify"}, "then": "offline"}]}
-    POST /emulator/advance     {"seconds": 3600} lets time pass
-    POST /emulator/offline     {"offline": true} takes the network away, false gives it back
-    POST /emulator/throttle    {"seconds": 15} answers THROTTLED for so long, 0 ends it
-    GET  /emulator/schema?container=iCloud.…  the schema in CloudKit's language; environment=production for that one
+    POST /emulator/advance     {"seconds": 3600} moves the clock 1 h ahead
+    POST /emulator/offline     {"offline": true} closes every connection without a reply; false ends it
+    POST /emulator/throttle    {"seconds": 15} answers THROTTLED for that long; 0 ends it
+    GET  /emulator/schema?container=iCloud.…  the schema in CloudKit's language; &environment=production
     PUT  /emulator/schema?container=iCloud.…  replaces it with a .ckdb file
-    POST /emulator/deploy?container=iCloud.…  deploys the schema of development to production
-    POST /emulator/snapshot    {"name": "empty"} keeps the whole state under a name
-    POST /emulator/restore     {"name": "empty"} puts it back
-    DELETE /emulator/snapshot?name=empty  forgets it
+    POST /emulator/deploy?container=iCloud.…  deploys the development schema to production
+    POST /emulator/snapshot    {"name": "empty"} saves the whole state under a name
+    POST /emulator/restore     {"name": "empty"} restores it
+    DELETE /emulator/snapshot?name=empty  deletes it
 
     """
 
   let emulator: Emulator
   let access: AdminAccess
-  /// The emulator's time.
+  /// The emulator's clock.
   let now: @Sendable () -> Date
   private let snapshots = Snapshots()
 
@@ -34,7 +34,7 @@ struct AdminEndpoint: Sendable {
     (self.emulator, self.access, self.now) = (emulator, access, now)
   }
 
-  /// The states that were kept, by their names. They end with the server.
+  /// The named snapshots, kept until the server ends.
   private final class Snapshots: Sendable {
     static let limit = 20
     let byName = Mutex<[String: EmulatorSnapshot]>([:])
@@ -44,7 +44,7 @@ struct AdminEndpoint: Sendable {
     path == Self.path || path.hasPrefix(Self.path + "/")
   }
 
-  /// Why something was not done, in one line.
+  /// The reason why a request failed, in one line.
   private struct Failure: Error {
     var status = 400
     var reason: String
@@ -55,7 +55,7 @@ struct AdminEndpoint: Sendable {
     do throws(Failure) {
       if let refusal = access.refusal(request) { throw Failure(status: refusal.status, reason: refusal.reason) }
       guard request.body.count <= Self.bodyLimit else {
-        throw Failure(status: 413, reason: "the body has more than \(Self.bodyLimit) bytes")
+        throw Failure(status: 413, reason: "the body exceeds \(Self.bodyLimit) bytes")
       }
       response = try answer(request)
     } catch {
@@ -104,7 +104,7 @@ struct AdminEndpoint: Sendable {
     case ("POST", "snapshot"):
       let name = try self.name(request)
       guard snapshots.byName.withLock({ $0[name] != nil || $0.count < Snapshots.limit }) else {
-        throw Failure(reason: "\(Snapshots.limit) snapshots are kept at most; delete one, or take its name again")
+        throw Failure(reason: "the limit is \(Snapshots.limit) snapshots; delete one, or reuse its name")
       }
       let snapshot = try attempt("the state cannot be copied") { try emulator.snapshot() }
       snapshots.byName.withLock { $0[name] = snapshot }
@@ -120,20 +120,20 @@ struct AdminEndpoint: Sendable {
       guard let snapshot = snapshots.byName.withLock({ $0[name] }) else {
         throw Self.noSnapshot(name)
       }
-      try attempt("the state cannot be put back") { try emulator.restore(snapshot) }
+      try attempt("the state cannot be restored") { try emulator.restore(snapshot) }
       return Self.json(["name": .string(name)])
     default:
-      throw Failure(status: 404, reason: "there is no \(request.method) \(request.path); GET /emulator lists all")
+      throw Failure(status: 404, reason: "unknown request \(request.method) \(request.path); GET /emulator lists all")
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     guard let plan = try? encoder.encode(emulator.faults) else {
-      throw Failure(status: 500, reason: "the plan cannot be written")
+      throw Failure(status: 500, reason: "the plan cannot be encoded")
     }
     return Self.response(200, "application/json; charset=UTF-8", plan + Data("\n".utf8))
   }
 
-  /// Imports or deploys a schema where the request is to, and returns the one there is then.
+  /// Imports or deploys a schema if the method asks for it, and returns the resulting schema.
   private func schema(_ request: EmulatorRequest) throws(Failure) -> String {
     let query = QueryString.values(request.query)
     guard let container = query["container"] else {
@@ -165,7 +165,7 @@ struct AdminEndpoint: Sendable {
       }
       return object
     } catch {
-      throw Failure(reason: "the body is no JSON object: \(error.reason)")
+      throw Failure(reason: "the body is not a JSON object: \(error.reason)")
     }
   }
 
@@ -177,7 +177,7 @@ struct AdminEndpoint: Sendable {
   }
 
   private static func noSnapshot(_ name: String) -> Failure {
-    Failure(status: 404, reason: "there is no snapshot '\(name)'; POST /emulator/snapshot takes one")
+    Failure(status: 404, reason: "there is no snapshot '\(name)'; create it with POST /emulator/snapshot")
   }
 
   private func attempt<Value>(_ reason: String, _ body: () throws -> Value) throws(Failure) -> Value {
@@ -190,7 +190,7 @@ struct AdminEndpoint: Sendable {
 
   private func number(_ key: String, _ request: EmulatorRequest, upTo limit: Double) throws(Failure) -> Double {
     guard let number = try body(request)[key]?.number, (0...limit).contains(number) else {
-      throw Failure(reason: "the body must be {\"\(key)\": N}, N a number from 0")
+      throw Failure(reason: "the body must be {\"\(key)\": N} with a number N of 0 or more")
     }
     return number
   }
