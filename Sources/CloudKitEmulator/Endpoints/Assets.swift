@@ -80,7 +80,7 @@ extension EmulatorCore {
       assets.holds(receipt.asset.id)
     else { throw .badRequest("Unknown asset receipt in field '\(field)'") }
     if let checksum = object["fileChecksum"]?.string, checksum != receipt.asset.fileChecksum {
-      throw .badRequest("The checksum in field '\(field)' is not the one of the receipt")
+      throw .badRequest("The checksum in field '\(field)' does not match the receipt")
     }
     return receipt.asset
   }

@@ -8,7 +8,7 @@ extension EmulatorCore {
       guard let zoneID = item["zoneID"] else { throw .badRequest("Missing 'zoneID'") }
       do throws(ServerError) {
         let place = try place(zoneID, for: call)
-        guard zones.insert(place.path).inserted else { throw ServerError.badRequest("The zone is named twice") }
+        guard zones.insert(place.path).inserted else { throw ServerError.badRequest("The zone appears more than once") }
         var page: JSONObject = ["zoneID": place.zone.zoneID]
         for member in try changes(in: place, item, call, &room).members { page.append(member.key, member.value) }
         results.append(.object(page))

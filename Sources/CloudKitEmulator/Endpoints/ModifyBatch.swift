@@ -136,7 +136,7 @@ struct ModifyBatch {
   private func requireSameZone(_ json: JSONObject) throws(ServerError) {
     guard let zoneID = json["zoneID"] else { return }
     guard try EmulatorCore.zoneName(zoneID).name == zone.name else {
-      throw .badRequest("The record's zone is not the zone of the request")
+      throw .badRequest("The record's zone differs from the zone of the request")
     }
   }
 

@@ -62,7 +62,7 @@ private struct ReferenceView {
       for reference in content.references {
         let target = reference.recordName
         if reference.action == .validate, !exists(target) {
-          return ServerError(.validatingReferenceError, "The record '\(target)' that is referred to does not exist")
+          return ServerError(.validatingReferenceError, "The referenced record '\(target)' does not exist")
         }
         if reference.action == .deleteSelf, referrers(of: target, .deleteSelf).count > batch.configuration.referrerLimit
         {
@@ -76,7 +76,7 @@ private struct ReferenceView {
       for victim in victims {
         let holders = referrers(of: victim, .validate).filter { !victims.contains($0) && !deletes.contains($0) }
         if let holder = holders.min() {
-          return ServerError(.validatingReferenceError, "The record '\(victim)' is referred to by '\(holder)'")
+          return ServerError(.validatingReferenceError, "The record '\(victim)' is referenced by '\(holder)'")
         }
       }
       return nil

@@ -18,7 +18,7 @@ extension ModifyBatch {
     } else {
       let root = content.name == ShareState.zoneShareName ? nil : try sharedRoot(json)
       if root == nil, !zone.shares.isEmpty || zone.zoneShare != nil {
-        throw .badRequest("Records of the zone are shared already")
+        throw .badRequest("Records of the zone are already shared")
       }
       share = reader.new(root: root?.name)
       content.shortGUID = root?.content.shortGUID ?? Self.shortGUID(root?.name ?? content.name, in: zone)
@@ -37,7 +37,7 @@ extension ModifyBatch {
     guard let tag = root["recordChangeTag"]?.string else { throw .badRequest("Missing 'recordChangeTag' of the root") }
     guard tag == record.tag else { throw Self.conflict }
     guard zone.zoneShare == nil, zone.share(of: name) == nil, record.type != Schema.usersType else {
-      throw .badRequest("The record is shared already")
+      throw .badRequest("The record is already shared")
     }
     return record
   }

@@ -15,7 +15,7 @@ extension EmulatorCore {
         }
         // How the real service limits the size of a response is unknown. [E]
         guard record.content.fits(&room, of: configuration) else {
-          let reason = "The answer would have more than \(configuration.answerSizeLimit) bytes: ask for this one again"
+          let reason = "The response would exceed \(configuration.answerSizeLimit) bytes; request this record again"
           results.append(.object(configuration.exceeded(reason).members(after: ["recordName": .string(name)])))
           continue
         }

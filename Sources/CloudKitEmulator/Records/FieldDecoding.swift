@@ -43,7 +43,7 @@ enum FieldDecoding {
     if needsListTag, tag?.isList != true { throw .badRequest("BadRequestException: Unexpected input") }
     if let tag, tag.type == nil { return .list(nil, []) }
     return try value(raw, try type(of: raw, tag, field: "fieldValue")) { (_) throws(ServerError) in
-      throw .badRequest("Files cannot be compared")
+      throw .badRequest("Assets cannot be compared")
     }
   }
 

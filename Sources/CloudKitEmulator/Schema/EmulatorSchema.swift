@@ -35,7 +35,7 @@ extension Emulator {
 
   static func check(_ container: String, _ environment: String) throws(EmulatorError) {
     guard Route.isContainer(container), ["development", "production"].contains(environment) else {
-      throw EmulatorError(.badRequest("There is no container '\(container)' with environment '\(environment)'"))
+      throw EmulatorError(.badRequest("Invalid container '\(container)' or environment '\(environment)'"))
     }
   }
 
