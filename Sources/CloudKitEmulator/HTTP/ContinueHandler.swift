@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// Tells a client that asks beforehand to go on with its body. It stands in front of the compressor, which takes every
-/// answer it sees for the one answer to a request, with a body that it may write anew: who asks for a head alone gets it
-/// as it is.
+/// Sends 100 Continue to a client that asks for it. Must come before the compressor, which would take that for the
+/// response to the request. For HEAD requests it removes `Accept-Encoding`, because the compressor would otherwise
+/// replace the body of the response.
 final class ContinueHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
@@ -27,7 +27,7 @@ final class ContinueHandler: ChannelInboundHandler {
 }
 
 extension HTTPResponseHead {
-  /// Text of some length; files are what they are.
+  /// Whether the response is text of at least 1 kB. Files are not compressed.
   var isWorthCompressing: Bool {
     guard let length = headers.first(name: "content-length").flatMap({ Int($0) }), length >= 1024 else { return false }
     let type = headers.first(name: "content-type") ?? ""

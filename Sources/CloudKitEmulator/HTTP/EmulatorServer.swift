@@ -5,31 +5,31 @@ import NIOHTTPCompression
 import NIOPosix
 import Synchronization
 
-/// Serves an emulator over HTTP, on the loopback interface unless told otherwise.
+/// Serves an emulator over HTTP, on the loopback interface by default.
 ///
 ///     let server = EmulatorServer(emulator)
 ///     let port = try await server.start()
 ///     // … http://127.0.0.1:<port>
 ///     try await server.stop()
 public final class EmulatorServer: Sendable {
-  /// One line of the request log.
+  /// An entry of the request log.
   public struct LogEntry: Sendable {
-    /// What was asked and how it ended; without secrets.
+    /// The request and its result, without secrets.
     public var summary: EmulatorSummary
-    /// From the last byte of the request to the first of the answer.
+    /// The time from the last byte of the request to the first byte of the response.
     public var milliseconds: Double
   }
 
-  /// Why a server does not start.
+  /// The reason why a server does not start.
   public enum StartError: Error {
-    /// The address is not this machine's own, and the emulator believes everybody: from outside only an emulator with
-    /// `strictAuth` and an API token, a user or a key may be reached, and its admin endpoint only with a token.
+    /// The address is not a loopback address. Other machines may reach only an emulator with `strictAuth` and an API
+    /// token, a user or a key, and its admin endpoint only with a token.
     case notLoopback(String)
     /// Other machines can connect, and a `seed` without a `secret` makes the keys predictable.
     case predictable(String)
     /// The server has been started before, or was stopped on its way.
     case alreadyStarted
-    /// The system does not let it listen there, for instance because the port is taken; with the system's reason.
+    /// The system cannot listen at the address, e.g. because the port is in use. The text is the system's reason.
     case cannotListen(String)
   }
 
@@ -48,14 +48,14 @@ public final class EmulatorServer: Sendable {
   private let stage = Mutex(Stage.new)
   private let connections = OpenConnections()
 
-  /// Makes a server; it listens after `start`.
+  /// Creates a server. It listens after `start`.
   ///
   /// - Parameters:
-  ///   - emulator: What answers; several servers may share one.
-  ///   - now: The clock the emulator sees, ahead of which `Emulator.advance(by:)` may have taken it.
-  ///   - delay: Added to every answer.
-  ///   - admin: Who may look inside and interfere under `/emulator`; `nil` nobody.
-  ///   - log: Called once for each request, on an event loop: it must not block.
+  /// - emulator: The emulator that handles the requests. Servers may share one.
+  /// - now: The clock, to which the shift of `Emulator.advance(by:)` is added.
+  /// - delay: The time added to every response.
+  /// - admin: The access to the admin endpoint under `/emulator`; `nil` disables the endpoint.
+  /// - log: Called once per request, on an event loop; it must not block.
   public init(
     _ emulator: Emulator,
     now: @escaping @Sendable () -> Date = { Date() },
@@ -70,12 +70,12 @@ public final class EmulatorServer: Sendable {
     self.log = log
   }
 
-  /// Listens, and returns the port; 0 picks a free one.
+  /// Starts listening and returns the port.
   ///
   /// - Parameters:
-  ///   - host: The address to listen at. One that others can reach is refused where the emulator would let anybody in.
-  ///   - port: The port to listen at.
-  /// - Throws: `StartError`.
+  /// - host: The address to listen at. An address that is not loopback is rejected if the emulator would accept anyone.
+  /// - port: The port to listen at; 0 picks a free one.
+  /// - Throws: `StartError`, or the underlying error if listening fails without a system error code.
   @discardableResult
   public func start(host: String = "127.0.0.1", port: Int = 0) async throws -> Int {
     let isGuarded = emulator.configuration.isGuarded && admin.map { $0.token != nil } ?? true
@@ -133,11 +133,11 @@ public final class EmulatorServer: Sendable {
           }
           let patience = TimeAmount(configuration.idleTimeout)
           try pipeline.addHandler(IdleStateHandler(readTimeout: patience, writeTimeout: patience))
-          // The decoder's limits, 80 kB a header and 2 MB of all, are far above the several kB that a web-auth token in a
-          // URL needs. [L3]
+          // The decoder limits a header to 80 kB and all headers to 2 MB, far more than the several kB that a web auth
+          // token in a URL needs. [L3]
           try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
           try pipeline.addHandler(ContinueHandler())
-          // No body may be longer than that of an upload; a shorter limit is that of its path.
+          // The largest bodies are uploads; other paths have lower limits.
           let limit = configuration.assetSizeLimit + AssetTransfer.wrapping
           try pipeline.addHandler(NIOHTTPRequestDecompressor(limit: .size(limit)))
           try pipeline.addHandler(
@@ -150,15 +150,15 @@ public final class EmulatorServer: Sendable {
       .get()
   }
 
-  /// Stops listening, lets requests under way finish their answers, and closes the connections.
+  /// Stops listening, finishes the responses in progress, and closes the connections.
   ///
-  /// - Parameter grace: How long an unfinished request may hold this up.
+  /// - Parameter grace: The maximum time to wait for unfinished requests.
   public func stop(grace: Duration = .seconds(2)) async throws {
     let channel = stage.withLock { stage -> (any Channel)? in
       switch stage {
       case .new, .stopped: return nil
       case .starting:
-        // Whoever starts it closes it.
+        // The task that is starting the server closes it.
         stage = .stopped
         return nil
       case .running(let channel):

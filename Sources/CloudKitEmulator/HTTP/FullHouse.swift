@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Turns a connection away that is one too many.
+/// Rejects a connection beyond the connection limit.
 final class FullHouse: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -8,7 +8,7 @@ final class FullHouse: ChannelInboundHandler {
   func channelActive(context: ChannelHandlerContext) {
     let answer = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n"
     context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
-    // Closed at once, the connection would be reset by what the client has sent, and the answer lost.
+    // Waits before closing: unread data from the client would reset the connection and lose the response.
     context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(500)) { context.close(promise: nil) }
   }
 

@@ -4,7 +4,7 @@ import NIOHTTP1
 import NIOHTTPCompression
 import NIOPosix
 
-/// What a connection needs to turn a request into a reply.
+/// The dependencies of a connection.
 struct HTTPExchange: Sendable {
   let emulator: Emulator
   let now: @Sendable () -> Date
@@ -29,8 +29,8 @@ struct HTTPExchange: Sendable {
   }
 }
 
-/// One connection: collects a request, asks the emulator, and writes the answer after its delay. Requests of one
-/// connection are answered one after the other; the pipelining handler before this one sees to it.
+/// Handles one connection: collects a request, passes it to the emulator, and writes the response after its delay. The
+/// pipelining handler before this one serializes the requests of a connection.
 final class HTTPHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
@@ -39,14 +39,14 @@ final class HTTPHandler: ChannelInboundHandler {
   private var head: HTTPRequestHead?
   private var body: RequestBody?
   private var isAnswering = false
-  /// Whether the request under way wants no body.
+  /// Whether the current request is a HEAD request, whose response has no body.
   private var isHead = false
-  /// How many answers are on their way whose ends have not left yet.
+  /// The number of responses that are not completely sent.
   private var unsent = 0
-  /// Whether nothing of them has left for as long as a connection may be silent.
+  /// Whether nothing was sent for one idle timeout.
   private var isStuck = false
   private var isQuiescing = false
-  /// The long poll under way.
+  /// The current long poll.
   private var poll: (hold: EmulatorHold, id: UInt64)?
 
   init(exchange: HTTPExchange) {
@@ -76,7 +76,7 @@ final class HTTPHandler: ChannelInboundHandler {
     } else if case .read? = event as? IdleStateHandler.IdleStateEvent, !isAnswering {
       giveUp(408, "Request Timeout", context)
     } else if case .write? = event as? IdleStateHandler.IdleStateEvent {
-      // The first silence may be that before the answer.
+      // The first idle timeout may include the time before the response.
       if isStuck { context.close(promise: nil) }
       isStuck = unsent > 0
     }
@@ -92,14 +92,14 @@ final class HTTPHandler: ChannelInboundHandler {
     switch error as? NIOHTTPDecompression.DecompressionError {
     case .limit: giveUp(413, "Request Entity Too Large", context)
     case .some: giveUp(400, "Bad Request", context)
-    // What is not HTTP at all has been answered, or is no longer there to be answered.
+    // Invalid HTTP already has a response, or the connection is closed.
     case nil:
       error is NIOHTTPDecompression.ExtraDecompressionError
         ? giveUp(400, "Bad Request", context) : context.close(promise: nil)
     }
   }
 
-  /// Refuses a request that will not come to its end, and closes the connection; without a request it only closes.
+  /// Rejects an incomplete request and closes the connection. Without a request, only closes the connection.
   private func giveUp(_ status: Int, _ title: String, _ context: ChannelHandlerContext) {
     guard let head, !isAnswering else { return context.close(promise: nil) }
     (self.head, body, isAnswering) = (nil, nil, true)
@@ -107,7 +107,7 @@ final class HTTPHandler: ChannelInboundHandler {
     finish(reply, false, .now, context)
   }
 
-  /// A request as the emulator sees it, as far as its body has come.
+  /// Makes a request for the emulator, with the part of the body received so far.
   private func request(_ head: HTTPRequestHead, _ body: RequestBody?) -> EmulatorRequest {
     let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     var request = EmulatorRequest(
@@ -141,7 +141,7 @@ final class HTTPHandler: ChannelInboundHandler {
     }
   }
 
-  /// Answers, or waits for what a long poll is answered with: a notification, or nothing when its time is over.
+  /// Writes the response. For a long poll, waits for a notification or for the end of its keep-alive time.
   private func proceed(
     _ reply: EmulatorReply,
     _ keepsAlive: Bool,
@@ -184,7 +184,7 @@ final class HTTPHandler: ChannelInboundHandler {
     }
   }
 
-  /// Writes an answer, or the beginning of one.
+  /// Writes a response or the beginning of one.
   private func write(
     _ response: EmulatorResponse,
     upTo count: Int,
@@ -207,7 +207,7 @@ final class HTTPHandler: ChannelInboundHandler {
     end(count == response.bodyCount, closing: closing, context)
   }
 
-  /// Writes a file, a piece at a time: the next one when the one before has left.
+  /// Writes a file in pieces, each after the previous one has been sent.
   private func write(
     _ asset: StoredAsset,
     from number: Int,
@@ -217,7 +217,7 @@ final class HTTPHandler: ChannelInboundHandler {
     _ context: ChannelHandlerContext
   ) {
     guard sent < count else { return end(count == asset.size, closing: closing, context) }
-    // The record may have gone meanwhile, and the file with it.
+    // The file may have been deleted with its record in the meantime.
     guard let piece = exchange.emulator.piece(number, of: asset)?.prefix(count - sent), !piece.isEmpty else {
       return end(false, closing: true, context)
     }
@@ -229,7 +229,7 @@ final class HTTPHandler: ChannelInboundHandler {
     context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: piece)))), promise: written)
   }
 
-  /// Ends an answer, or closes the connection before its end.
+  /// Ends a response, or closes the connection if it is incomplete.
   private func end(_ isWhole: Bool, closing: Bool, _ context: ChannelHandlerContext) {
     isAnswering = false
     guard isWhole else {

@@ -1,10 +1,10 @@
 import NIOCore
 import Synchronization
 
-/// Asks a connection to answer the long poll it holds. The request to close alone would wait for that answer.
+/// Asks a connection to answer its long poll. A request to close alone would wait for that response.
 struct EndOfPolls {}
 
-/// The connections a server has open, so that it can end them.
+/// The open connections of a server.
 final class OpenConnections: Sendable {
   private struct State {
     var channels: [ObjectIdentifier: any Channel] = [:]
@@ -13,7 +13,7 @@ final class OpenConnections: Sendable {
 
   private let state = Mutex(State())
 
-  /// Takes a new connection in, unless there are too many; one that slipped in while the server stops is closed at once.
+  /// Adds a connection if the limit allows it. A connection made while the server stops is closed at once.
   func add(_ channel: any Channel, limit: Int) -> Bool {
     let (isWelcome, isClosing) = state.withLock { state in
       guard !state.isClosing, state.channels.count < limit else { return (false, state.isClosing) }
@@ -28,7 +28,7 @@ final class OpenConnections: Sendable {
     return true
   }
 
-  /// Asks each connection to close when its answer is out, waits for all of them, and cuts off what takes too long.
+  /// Asks all connections to close after their responses, waits for them, and closes those that take too long.
   func closeAll(within grace: Duration) async {
     let channels = state.withLock { state in
       state.isClosing = true
@@ -40,7 +40,7 @@ final class OpenConnections: Sendable {
       channel.eventLoop.scheduleTask(in: TimeAmount(grace)) { channel.close(promise: nil) }
     }
     for channel in channels {
-      // Only a connection that broke meanwhile ends with an error, and it is gone all the same.
+      // An error means that the connection broke, so it is closed too.
       try? await channel.closeFuture.get()
     }
   }

@@ -1,18 +1,18 @@
 import Foundation
 import NIOCore
 
-/// The body of a request on its way in, up to a limit: in memory, or for a file's upload in a spool.
+/// The incoming body of a request, up to a limit; in memory, or in a spool for an upload.
 struct RequestBody {
   private(set) var data = Data()
   private(set) var spool: Spool?
-  /// Whether the spool could not take all of it.
+  /// Whether writing to the spool failed.
   private(set) var hasFailed = false
   private var room: Int
 
   /// - Parameter request: The request without its body.
   init(_ request: EmulatorRequest, emulator: Emulator, at time: Date) {
     let limit = emulator.bodyLimit(request, at: time)
-    // One byte over the limit is enough to refuse; the rest is read and thrown away.
+    // One byte more than the limit is enough to reject the body; the rest is discarded.
     room = limit == 0 ? 0 : limit + 1
     guard room > 0, request.path.hasPrefix(AssetPath.upload), let folder = emulator.folder else { return }
     spool = try? Spool(folder: folder)
