@@ -1,15 +1,15 @@
 import Foundation
 
-/// Who sent a request.
+/// The sender of a request.
 enum Caller: Sendable, Hashable {
-  /// An API token and nobody behind it. [D]
+  /// An anonymous caller: an API token without a user. [D]
   case world
-  /// Somebody signed in, by the name the web-auth token carries. [D]
+  /// A signed-in user, by the name in the web auth token. [D]
   case user(name: String, nextToken: String)
-  /// A server-to-server key, which acts as a user of its own. [L3]
+  /// A server-to-server key, which acts as its own user. [L3]
   case server(keyID: String)
 
-  /// The caller's user record name, `nil` for the world.
+  /// The caller's user record name; `nil` if anonymous.
   var recordName: String? {
     switch self {
     case .world: nil
@@ -19,13 +19,14 @@ enum Caller: Sendable, Hashable {
   }
 }
 
-/// What a request's credentials amount to: a caller, or the refusal to send, which may still renew a web-auth token.
+/// The result of checking a request's credentials: a caller or an error.
 struct Authentication: Sendable {
   var caller: Result<Caller, ServerError>
-  /// An option of the query, where credentials are read too; unknown ones are ignored. [L1]
+  /// Whether the query requests the sync token; it is parsed here with the credentials. Unknown options are ignored.
+  /// [L1]
   let wantsSyncToken: Bool
 
-  /// The replacement token each authenticated answer carries, also an error. [L3]
+  /// The replacement for the web auth token, sent with each authenticated response, including errors. [L3]
   var nextToken: String? {
     if case .success(.user(_, let token)) = caller { token } else { nil }
   }
@@ -50,7 +51,7 @@ struct Authentication: Sendable {
     if ServerSignature.isClaimed(by: request) {
       return try ServerSignature.verify(request, route: route, configuration: configuration, at: time)
     }
-    // No credentials at all: 400 [2nd] (Question 21); a wrong API token: 401. [E]
+    // No credentials: 400 [2nd] (Question 21). A wrong API token: 401. [E]
     guard let apiToken = query["ckAPIToken"], !apiToken.isEmpty else {
       let isBadRequest = configuration.assumptions.missingCredentials == .badRequest
       throw ServerError(isBadRequest ? .badRequest : .authenticationFailed, "request carries no credentials")
@@ -72,14 +73,14 @@ struct Authentication: Sendable {
     return .user(name: token.name, nextToken: token.next(at: time, configuration).text(configuration))
   }
 
-  /// How a credential is refused that was good before.
+  /// Returns the error for a credential that has expired.
   func expiry(_ exchange: Exchange) -> ServerError {
     if case .success(.server) = caller { return ServerError(.authenticationFailed, "Authentication failed") }
     guard let route = exchange.route else { return ServerError(.authenticationRequired, "request needs authorization") }
     return Self.signInNeeded(exchange.request, route)
   }
 
-  /// Sends the user to the server's own sign-in page. [E]
+  /// Returns an error with the URL of the server's own sign-in page. [E]
   static func signInNeeded(_ request: EmulatorRequest, _ route: Route) -> ServerError {
     let container = SignInPage.encode(route.container)
     let url = "\(request.baseURL)\(SignInPage.path)?container=\(container)&environment=\(route.environment)"
@@ -88,7 +89,7 @@ struct Authentication: Sendable {
 }
 
 extension EmulatorConfiguration {
-  /// The users who are known by name.
+  /// The names of all configured users.
   var admitted: Set<String> { users.union(directory.map(\.name)) }
 
   func admits(_ name: String) -> Bool { !strictAuth || admitted.contains(name) }

@@ -1,19 +1,19 @@
-/// A user whom the emulator knows more of than the name: how they are found, and what they are called.
+/// A user with more data than a name: contact details, name components and roles.
 public struct EmulatorUser: Sendable, Hashable {
-  /// The name that a web-auth token carries; it makes the user record name.
+  /// The name in the user's web auth token. The user record name is derived from it.
   public var name: String
-  /// The address they are found by.
+  /// The email address by which others find the user.
   public var emailAddress: String?
-  /// The number they are found by, however it is spaced.
+  /// The phone number by which others find the user. Only its digits are compared.
   public var phoneNumber: String?
-  /// The parts of the name by their keys on the wire: `givenName`, `familyName`, `nickname`, …
+  /// The parts of the user's name by their wire keys: `givenName`, `familyName`, `nickname`, …
   public var nameComponents: [String: String]
-  /// Whether others find this user, and whether answers tell the name.
+  /// Whether others can find this user, and whether responses contain the name.
   public var isDiscoverable: Bool
-  /// The custom roles of the schema that they have been given, as in CloudKit Console. [FW]
+  /// The user's custom roles in the schema, as assigned in CloudKit Console. [FW]
   public var roles: Set<String>
 
-  /// Makes a user.
+  /// Creates a user.
   public init(
     name: String,
     emailAddress: String? = nil,
@@ -30,15 +30,15 @@ public struct EmulatorUser: Sendable, Hashable {
     self.roles = roles
   }
 
-  /// Somebody of whom nothing but the name is known.
+  /// Creates a user of whom only the name is known.
   init(_ name: String) {
     self.init(name: name, emailAddress: name.contains("@") ? name : nil, nameComponents: ["givenName": name])
   }
 
   var recordName: String { WebAuthToken.recordName(of: name) }
 
-  /// Whether a lookup info means this user. Case in addresses and everything but digits in numbers is of no account.
-  /// [E]
+  /// Whether a lookup info identifies this user. Email addresses are compared without regard to case, phone numbers
+  /// only by their digits. [E]
   func matches(_ info: JSONObject) -> Bool {
     if let text = info["userRecordName"]?.string { return text == recordName }
     if let text = info["emailAddress"]?.string { return text.lowercased() == emailAddress?.lowercased() }
@@ -46,9 +46,10 @@ public struct EmulatorUser: Sendable, Hashable {
     return !text.filter(\.isNumber).isEmpty && text.filter(\.isNumber) == phoneNumber.filter(\.isNumber)
   }
 
-  /// The identity dictionary of 2.6, with a name only if the user allows it. [D]
+  /// Returns the identity dictionary of section 2.6. It contains the name only if the user is discoverable. [D]
   ///
-  /// - Parameter lookupInfo: What the user was found by; the address, the number or the record name by default.
+  /// - Parameter lookupInfo: The lookup info that found the user. By default, the email address, the phone number or
+  ///   the record name.
   func identity(lookupInfo: JSONObject? = nil) -> JSONObject {
     var own = JSONObject()
     if let emailAddress {
@@ -67,7 +68,7 @@ public struct EmulatorUser: Sendable, Hashable {
     return object
   }
 
-  /// The older dictionary, which has but two names. (2.6) [D]
+  /// The older dictionary, which has only a first and a last name. (2.6) [D]
   var legacy: JSONObject {
     var object: JSONObject = [
       "userRecordName": .string(recordName), "firstName": .string(nameComponents["givenName"] ?? ""),

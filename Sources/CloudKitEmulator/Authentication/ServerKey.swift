@@ -1,23 +1,23 @@
 import Crypto
 import Foundation
 
-/// A registered server-to-server key: the public half, and the ID requests name it by.
+/// A registered server-to-server key: the public key and its ID.
 public struct ServerKey: Sendable {
-  /// The lowercase hexadecimal SHA-256 of the key's DER (SubjectPublicKeyInfo): 64 digits, as real ones have [C], which
-  /// are made up otherwise. [E]
+  /// The key ID: the lowercase hexadecimal SHA-256 of the key's DER (SubjectPublicKeyInfo). Real key IDs also have 64
+  /// digits [C], but are generated differently. [E]
   public let keyID: String
 
   let publicKey: P256.Signing.PublicKey
 
-  /// Why a text is no key.
+  /// The reason why a text is not a valid key.
   public enum Invalid: Error {
-    /// It has no `BEGIN PUBLIC KEY` block; a private key, for one, must not be registered.
+    /// It has no `BEGIN PUBLIC KEY` block. For example, it is a private key, which must not be registered.
     case noPublicKey
-    /// The block holds no P-256 key.
+    /// The block does not contain a P-256 key.
     case notP256
   }
 
-  /// Reads a P-256 public key in PEM (`BEGIN PUBLIC KEY`), however its lines are broken.
+  /// Parses a P-256 public key in PEM (`BEGIN PUBLIC KEY`) with any line breaks.
   ///
   /// - Throws: `Invalid`.
   public init(_ pem: String) throws(Invalid) {
@@ -33,7 +33,7 @@ public struct ServerKey: Sendable {
   }
 }
 
-/// Checks server-to-server signatures in the order of section 1.5; every cause of failure looks the same. [L3]
+/// Verifies server-to-server signatures in the order of section 1.5. All failures have the same error. [L3]
 enum ServerSignature {
   private static let names = (
     key: "x-apple-cloudkit-request-keyid", date: "x-apple-cloudkit-request-iso8601date",
@@ -65,14 +65,16 @@ enum ServerSignature {
     return .server(keyID: keyID)
   }
 
-  /// Signatures end after ten minutes [2nd] (Question 26), and may lie as far ahead [E] (Question 20).
+  /// Whether the date of a signature is valid: by default at most ten minutes old [2nd] (Question 26), and at most ten
+  /// minutes ahead [E] (Question 20).
   private static func isTimely(_ age: TimeInterval, _ assumptions: EmulatorAssumptions) -> Bool {
     let milliseconds = Int64((age * 1000).rounded())
     return milliseconds <= assumptions.signatureLifetime.milliseconds
       && -milliseconds <= assumptions.futureSkew.milliseconds
   }
 
-  /// For a request without a body some clients sign the hash of nothing and some sign nothing. [C] (Question 2)
+  /// Returns the accepted body hashes. Without a body, some clients sign the hash of zero bytes and some the empty
+  /// string. [C] (Question 2)
   private static func bodyHashes(_ body: Data, _ assumptions: EmulatorAssumptions) -> [String] {
     let hash = Data(SHA256.hash(data: body)).base64EncodedString()
     guard body.isEmpty else { return [hash] }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// The pages a `redirectURL` leads to: a list of users to be, and what hands the token over. (1.4) [E]
+/// The sign-in pages that a `redirectURL` leads to: a list of users, and a page that passes on the token. (1.4) [E]
 enum SignInPage {
   static let path = "/sign-in"
 
-  /// Lists users; whoever is not on the list signs in by name. Of the request it shows nothing.
+  /// Returns the page with the list of users and a form for other names. It shows nothing from the request.
   ///
-  /// - Parameter tokensEnd: Whether there is a difference between signing in and staying signed in.
+  /// - Parameter tokensEnd: Whether tokens expire, so that the page offers to stay signed in for two weeks.
   static func list(_ names: [String], allowsOthers: Bool, tokensEnd: Bool) -> String {
     let links = names.map { name in
       let address = "\(path)?user=\(encode(name))"
@@ -20,14 +20,14 @@ enum SignInPage {
       """
       <h1>Sign in</h1>
       <ul>\(links.joined())</ul>
-      \(allowsOthers ? "<p>Or as anybody else:</p>\(form)" : "")
+      \(allowsOthers ? "<p>Or as another user:</p>\(form)" : "")
       <p>You get a ckWebAuthToken for the program that sent you here.</p>
       """
     )
   }
 
-  /// Hands the token to the window that opened this one, and shows it. A token is made of characters that mean nothing
-  /// to HTML and JavaScript once they are percent-encoded.
+  /// Returns the page that passes the token to the window that opened it, and shows it. A percent-encoded token has no
+  /// special characters of HTML and JavaScript.
   static func done(_ token: String) -> String {
     page(
       """
@@ -75,7 +75,7 @@ enum SignInPage {
 }
 
 extension EmulatorCore {
-  /// Shows the list, or signs a user in and sends the browser back.
+  /// Shows the list, or signs in a user and redirects the browser.
   func signIn(_ exchange: Exchange) -> EmulatorReply {
     if isOffline { return offline(exchange) }
     let query = QueryString.values(exchange.request.query)
@@ -97,7 +97,7 @@ extension EmulatorCore {
     return reply
   }
 
-  /// A token that no earlier one of the user is equal to.
+  /// Returns a token that differs from all earlier tokens of the user, under `strictWebAuth`.
   private func newToken(for token: WebAuthToken) -> WebAuthToken {
     guard configuration.strictWebAuth else { return token }
     var new = token
@@ -106,15 +106,15 @@ extension EmulatorCore {
     return new
   }
 
-  /// Puts another user in the place of the one who signed in; a key's user stays who it is.
+  /// Replaces the signed-in user with another one. Server-to-server keys are not affected.
   func switchAccount(to name: String, _ authentication: inout Authentication, _ exchange: inout Exchange) {
     guard case .success(.user) = authentication.caller, let token = WebAuthToken(name) else { return }
     authentication.caller = .success(.user(name: token.name, nextToken: newToken(for: token).text(configuration)))
     exchange.nextToken = authentication.nextToken
   }
 
-  /// The documented rule, under which a token is good for one round trip [D]: only the last one issued is accepted. The
-  /// first token of a user that this process sees counts as issued. [E]
+  /// Enforces `strictWebAuth`: as documented, a token is valid for one round trip [D], so only the last one issued is
+  /// accepted. The first token of a user that this process sees counts as issued. [E]
   func renew(_ authentication: inout Authentication, _ exchange: inout Exchange) {
     guard configuration.strictWebAuth, case .success(.user(let name, let next)) = authentication.caller,
       let token = WebAuthToken(next, configuration), let route = exchange.route

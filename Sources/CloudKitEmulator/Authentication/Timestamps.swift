@@ -1,13 +1,13 @@
 import Foundation
 
-/// Dates in the two spellings HTTP and request signing use, by calendar arithmetic instead of formatters.
+/// Dates in the formats of HTTP and of request signing, by calendar arithmetic instead of formatters.
 enum Timestamps {
-  /// Whole milliseconds since 1970, cut off.
+  /// Returns whole milliseconds since 1970, rounded down.
   static func milliseconds(_ date: Date) -> Int64 {
     Int64((date.timeIntervalSince1970 * 1000).rounded(.down))
   }
 
-  /// Reads exactly `YYYY-MM-DDThh:mm:ssZ`, the only form that may be signed. [D]
+  /// Parses exactly `YYYY-MM-DDThh:mm:ssZ`, the only format that may be signed. [D]
   static func date(fromISO8601 text: String) -> Date? {
     let bytes = Array(text.utf8)
     guard bytes.count == 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
@@ -26,7 +26,7 @@ enum Timestamps {
     return Date(timeIntervalSince1970: Double(((days * 24 + numbers[3]) * 60 + numbers[4]) * 60 + numbers[5]))
   }
 
-  /// The value of a `Date` header, e.g. `Fri, 02 Jan 2026 03:04:05 GMT`.
+  /// Returns the value of a `Date` header, e.g. `Fri, 02 Jan 2026 03:04:05 GMT`.
   static func httpDate(_ date: Date) -> String {
     let seconds = Int(date.timeIntervalSince1970.rounded(.down))
     let (days, second) = (Int((Double(seconds) / 86400).rounded(.down)), ((seconds % 86400) + 86400) % 86400)
@@ -41,7 +41,7 @@ enum Timestamps {
     (number < 10 ? "0" : "") + String(number)
   }
 
-  /// Days since 1970 of a Gregorian date, counting years from March so that the leap day comes last.
+  /// Returns the days since 1970 of a Gregorian date. Years start in March, so that the leap day is the last day.
   private static func days(year: Int, month: Int, day: Int) -> Int {
     let shifted = month <= 2 ? year - 1 : year
     let era = (shifted >= 0 ? shifted : shifted - 399) / 400

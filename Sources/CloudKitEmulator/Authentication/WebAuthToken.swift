@@ -1,20 +1,20 @@
 import Foundation
 
-/// A web-auth token of this server: the user's name, how often it was renewed, and where tokens end, when.
+/// A web auth token of this server: the user's name, the number of renewals, and the time of expiry if there is one.
 ///
 /// `ana` alone is a token, `ana~3` is its third renewal, and `ana~3~1767322800000` ends at that millisecond. Under
 /// `strictAuth` a signature follows, after a full stop, and no token without it is accepted. Real tokens are opaque. [L3]
 /// Old ones keep working, as they do at the real service [L3], unless the configuration is
 /// strict about them.
 struct WebAuthToken: Sendable, Hashable {
-  /// What the real service gives to who ticks "Keep me signed in". [D]
+  /// The lifetime of a token with "Keep me signed in" at the real service. [D]
   static let keptLifetime: Duration = .seconds(14 * 24 * 60 * 60)
 
   var name: String
   var renewals: UInt64
-  /// Milliseconds since 1970; `nil` for ever.
+  /// The time of expiry in milliseconds since 1970; `nil` if the token does not expire.
   var end: Int64?
-  /// Whether its renewals live as long as those of somebody who stays signed in.
+  /// Whether renewals have the lifetime of "Keep me signed in".
   var isKept = false
 
   init?(_ text: String) {
@@ -29,7 +29,7 @@ struct WebAuthToken: Sendable, Hashable {
       parts.removeLast()
     }
     name = parts.joined(separator: "~")
-    // It goes back in a header, which has no room for control characters.
+    // The token is sent back in a header, which cannot contain control characters.
     guard !name.isEmpty, name.utf8.count <= 255, name.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
   }
 
@@ -60,14 +60,14 @@ struct WebAuthToken: Sendable, Hashable {
 
   func isGood(at time: Date) -> Bool { end.map { Timestamps.milliseconds(time) < $0 } ?? true }
 
-  /// The token that takes this one's place, with a life of its own.
+  /// Returns the replacement for this token, with its own lifetime.
   func next(at time: Date, _ configuration: EmulatorConfiguration) -> WebAuthToken {
     var token = issued(at: time, configuration, isKept: isKept)
     token.renewals &+= 1
     return token
   }
 
-  /// The token with the life that the configuration gives those issued now.
+  /// Returns the token with the lifetime of tokens issued now.
   func issued(at time: Date, _ configuration: EmulatorConfiguration, isKept: Bool) -> WebAuthToken {
     var token = self
     token.isKept = isKept
@@ -77,7 +77,7 @@ struct WebAuthToken: Sendable, Hashable {
     return token
   }
 
-  /// The user record name: `_` and 32 lowercase hexadecimal digits, always the same for a name. [L3]
+  /// Returns the user record name: `_` and 32 lowercase hexadecimal digits, derived from the name. [L3]
   static func recordName(of name: String) -> String {
     "_" + Derived.hexadecimal("user/\(name)")
   }
