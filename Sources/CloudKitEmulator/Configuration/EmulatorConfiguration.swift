@@ -3,60 +3,63 @@ import Foundation
 
 /// What an emulator enforces and whom it knows. The defaults are the real service's limits and a trusting door.
 public struct EmulatorConfiguration: Sendable {
-  /// Operations accepted in one `records/modify`, and items in every other list of a request.
+  /// The maximum number of operations in one `records/modify`, and of items in every other list of a request.
   public var operationLimit = 200
-  /// Records or zones in one answer, whatever `resultsLimit` asks for.
+  /// The maximum number of records or zones in a response, even if `resultsLimit` is larger.
   public var pageLimit = 200
-  /// Bytes of one record's fields.
+  /// The maximum size of a record's fields in bytes.
   public var recordSizeLimit = 1_000_000
-  /// Fields of one record. No source has a number: this one keeps the schema, which learns the names, from growing without
-  /// end. [E]
+  /// The maximum number of fields of a record. No source has a number; the limit keeps a schema that learns field names
+  /// from growing without end. [E]
   public var fieldLimit = 1_000
-  /// Bytes of a request body; a longer one is answered 413 without JSON, as a proxy would.
+  /// The maximum size of a request body in bytes. A longer body is rejected with 413 without JSON, as by a proxy.
   public var bodySizeLimit = 2_000_000
-  /// Bytes of one uploaded file: 50 MB, the larger of the two numbers that are documented.
+  /// The maximum size of an uploaded file in bytes: 50 MB, the larger of the two documented numbers.
   public var assetSizeLimit = 50 * 1024 * 1024
-  /// Bytes of uploaded files that no record refers to yet; an upload beyond them is answered 503 without JSON. A small
-  /// file counts as 4 kB.
+  /// The maximum size in bytes of all uploaded files that no record refers to. Beyond it, uploads are rejected with 503
+  /// without JSON. A small file counts as 4 kB.
   public var unusedAssetLimit = 1_000_000_000
-  /// Bytes of the records in one answer. A page ends there and says that more is coming; a lookup refuses the rest.
+  /// The maximum size in bytes of the records in a response. A page ends there and says that more is coming; a lookup
+  /// rejects the remaining records.
   public var answerSizeLimit = 20_000_000
-  /// How long a long poll waits for a notification before it is answered with nothing.
+  /// The time after which a long poll without a notification gets an empty response.
   public var courierKeepAlive: Duration = .seconds(30)
-  /// Long polls that may wait at a time; more are answered 503.
+  /// The maximum number of waiting long polls; more are rejected with 503.
   public var openPollLimit = 1000
-  /// Connections that a server holds open at a time; more are answered 503.
+  /// The maximum number of open connections of a server; more are rejected with 503.
   public var connectionLimit = 1000
-  /// How long a connection may be silent in the middle of a request (then 408) or between two. An answer that nobody
-  /// reads is given up after twice as long.
+  /// The maximum silence of a connection in a request (then 408) or between requests (then it closes). A connection
+  /// that does not read its response is closed after twice this time.
   public var idleTimeout: Duration = .seconds(60)
-  /// Records that may refer to one target with `DELETE_SELF`.
+  /// The maximum number of records that may refer to one target with `DELETE_SELF`.
   public var referrerLimit = 750
-  /// How long a new record stays invisible to `records/query`; lookups and change feeds see it at once.
+  /// The time for which a new record is invisible to `records/query`. Lookups and change feeds return it at once.
   public var indexDelay: Duration = .zero
-  /// What is assumed where no source tells how the real service behaves.
+  /// The behaviour where that of the real service is unknown.
   public var assumptions = EmulatorAssumptions()
-  /// Refuse requests with a key that no documentation has, to find misspelt ones; the real service ignores them. [L3]
+  /// Whether to reject requests with undocumented keys, to find misspelled ones. The real service ignores such keys.
+  /// [L3]
   public var rejectsUnknownKeys = false
-  /// Accept only `apiTokens`, `users` and those in `directory`, instead of any token and a user for every name.
+  /// Whether to accept only `apiTokens`, `users` and the users of `directory`. Otherwise any API token is accepted, and
+  /// any name is a user.
   public var strictAuth = false
-  /// Accept of a user's web-auth tokens only the last one issued, as documented; the real service is lenient.
+  /// Whether to accept only the last web auth token issued to a user, as documented. The real service is lenient.
   public var strictWebAuth = false
-  /// How long a web-auth token is good, by the time of the request that brings it: 30 minutes at the real service, and
-  /// two weeks for who ticks "Keep me signed in". [D] `nil` is for ever. A name alone, which no sign-in has issued, has
-  /// no end.
+  /// The lifetime of web auth tokens; `nil` means no limit. At the real service it is 30 minutes, or two weeks with
+  /// "Keep me signed in". [D] A plain name as a token, which no sign-in has issued, does not expire.
   public var webAuthTokenLifetime: Duration?
-  /// Where the sign-in page sends the browser with the token, as is set up for an API token in CloudKit Console; `nil`
-  /// hands the token to the window that opened the page.
+  /// The URL to which the sign-in page redirects with the token, as configured for an API token in CloudKit Console.
+  /// `nil` passes the token to the window that opened the page.
   public var signInCallback: String?
-  /// The query key of the token in the callback: `ckWebAuthToken`, or `ckSession` as some clients have seen it.
+  /// The query key of the token in the callback URL: `ckWebAuthToken`, or `ckSession`, which some clients have
+  /// observed.
   public var signInCallbackKey = "ckWebAuthToken"
-  /// The API tokens accepted under `strictAuth`.
+  /// The API tokens that `strictAuth` accepts.
   public var apiTokens: Set<String> = []
-  /// The names of the users accepted under `strictAuth`, and known to `users/discover` from the start.
+  /// The names of the users that `strictAuth` accepts. `users/discover` finds them before their first request.
   public var users: Set<String> = []
-  /// Users of whom more is known than a name. They may sign in under `strictAuth`, are found from the start by their
-  /// addresses and numbers, and are each other's contacts.
+  /// Users with more data than a name. `strictAuth` accepts them, they can be found by email address and phone number
+  /// before their first request, and they are each other's contacts.
   public var directory: [EmulatorUser] = []
   /// The registered server-to-server keys.
   public var serverKeys: [ServerKey] = []
@@ -70,10 +73,10 @@ public struct EmulatorConfiguration: Sendable {
   /// (loopback) and of the server itself always may.
   public var allowedOrigins: Set<String> = []
 
-  /// Makes the default configuration.
+  /// Creates the default configuration.
   public init() {}
 
-  /// Whether strangers are kept out.
+  /// Whether only known callers are accepted.
   var isGuarded: Bool {
     strictAuth && !(apiTokens.isEmpty && users.isEmpty && directory.isEmpty && serverKeys.isEmpty)
   }
