@@ -1,14 +1,14 @@
 import Foundation
 
-/// Turns what an operation says into an HTTP answer with the headers of section 1.2 [L3], and counts it. The UUID of an
-/// error is that of the header. [E]
+/// Encodes results as HTTP responses with the headers of section 1.2 [L3], and counts them. The UUID in an error is
+/// that of the header. [E]
 extension EmulatorCore {
   func respond(_ exchange: Exchange, status: Int, json: JSONObject, error: ServerError? = nil) -> EmulatorReply {
     let uuid = nextRequestUUID()
     var object = json
     if error != nil { object = JSONObject.joining(["uuid": .string(uuid)], json) }
     var headers = standardHeaders(exchange, uuid: uuid, contentType: "application/json; charset=UTF-8")
-    // The documented place is the body; some clients read the header, so both are sent. [E] (Question 25)
+    // The documented place is the body, but some clients read the header, so both are sent. [E] (Question 25)
     if configuration.assumptions.sendsRetryAfterHeader,
       let seconds = (error?.retryAfter).flatMap({ Int(exactly: $0.rounded(.up)) })
     {
@@ -30,7 +30,7 @@ extension EmulatorCore {
     respond(exchange, status: status ?? error.code.status, json: error.members(), error: error)
   }
 
-  /// An answer from somewhere before the service, which knows nothing of its envelope.
+  /// Returns the response of a component in front of the service, such as a proxy, which has no JSON.
   func respond(_ exchange: Exchange, status: Int, html title: String, detail: String? = nil) -> EmulatorReply {
     let headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "text/html")
     let body = Data("<html><head><title>\(title)</title></head><body><h1>\(status) \(title)</h1></body></html>".utf8)
@@ -41,21 +41,21 @@ extension EmulatorCore {
     )
   }
 
-  /// The content of a file, whose bytes are fetched as they are sent.
+  /// Returns the content of a file. Its bytes are loaded while they are sent.
   func respond(_ exchange: Exchange, asset: StoredAsset) -> EmulatorReply {
     let headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "application/octet-stream")
     let response = EmulatorResponse(status: 200, headers: headers, body: Data(), asset: asset)
     return finish(exchange, .respond(response), "200")
   }
 
-  /// One notification, or nothing to keep the line alive. [L3]
+  /// Returns a notification, or the empty keep-alive response. [L3]
   func respond(_ exchange: Exchange, notification: Data?) -> EmulatorReply {
     let headers = standardHeaders(exchange, uuid: nextRequestUUID(), contentType: "application/json; charset=UTF-8")
     let response = EmulatorResponse(status: 200, headers: headers, body: notification ?? Data())
     return finish(exchange, .respond(response), notification == nil ? "200 keep-alive" : "200")
   }
 
-  /// A poll that is answered later, and counted then.
+  /// Holds a poll. It is counted when it is answered.
   func hold(_ exchange: Exchange, _ hold: EmulatorHold) -> EmulatorReply {
     EmulatorReply(outcome: .hold(hold), delay: .zero, summary: summary(exchange, "held"))
   }
@@ -66,7 +66,7 @@ extension EmulatorCore {
     return finish(exchange, .respond(response), "200")
   }
 
-  /// Closes the connection before anything has taken effect.
+  /// Closes the connection before anything takes effect.
   func drop(_ exchange: Exchange) -> EmulatorReply {
     finish(exchange, .drop(committed: false), "dropped")
   }
@@ -97,7 +97,7 @@ extension EmulatorCore {
     }
     statistics.requests += 1
     statistics.requestsByOperation[exchange.operation, default: 0] += 1
-    // Without what is said in brackets, and the space before it.
+    // Statistics omit the details in parentheses.
     let bracket = result.utf8.firstIndex(of: UInt8(ascii: "("))
     statistics.outcomes[bracket.map { String(result[..<$0].dropLast()) } ?? result, default: 0] += 1
     return EmulatorReply(outcome: outcome, delay: .zero, summary: summary(exchange, result))
@@ -159,7 +159,7 @@ extension JSONObject {
     return object
   }
 
-  /// The elements of the answer that are errors although the answer is a success.
+  /// The number of item errors in a successful response.
   fileprivate var failedItems: Int {
     (self["records"] ?? self["zones"] ?? self["assets"] ?? self["subscriptions"] ?? self["results"])?.array?.count {
       $0.object?["serverErrorCode"] != nil

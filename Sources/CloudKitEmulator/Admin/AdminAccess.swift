@@ -1,9 +1,9 @@
 import Foundation
 
-/// Who may use a server's admin endpoint, under `/emulator`.
+/// The access rules of a server's admin endpoint under `/emulator`.
 public struct AdminAccess: Sendable {
-  /// What a request has to carry as `Authorization: Bearer …`. Without one only programs on this machine get in, and no
-  /// page that a browser shows.
+  /// The token that requests must send as `Authorization: Bearer …`. Without one, only programs on this machine have
+  /// access, and no web page does.
   public var token: String?
 
   /// Opens the endpoint.
@@ -11,7 +11,7 @@ public struct AdminAccess: Sendable {
     self.token = token
   }
 
-  /// Why a request is not let in; `nil` lets it in.
+  /// Returns the status and reason for rejecting a request, or `nil` to accept it.
   func refusal(_ request: EmulatorRequest) -> (status: Int, reason: String)? {
     if let token {
       let given = request.header("authorization") ?? ""

@@ -1,12 +1,13 @@
 import Crypto
 import Foundation
 
-/// Statements that leave the emulator and come back: sealed, so that none can be made up and nothing has to be
-/// remembered. Clients take them for opaque. [D]
+/// Signs data that clients return later, so that it cannot be forged and the emulator need not store it. The data is
+/// opaque to clients. [D]
 struct AssetSeal {
   private let key: SymmetricKey
 
-  /// Where strangers are kept out, none of them can guess the key: the configuration's secret sees to it, or its tokens.
+  /// Derives the key from the seed, the secret and, under `strictAuth`, the API tokens. If other machines can reach the
+  /// emulator, the secret or the tokens must be unguessable.
   init(_ configuration: EmulatorConfiguration) {
     let tokens = configuration.strictAuth ? configuration.apiTokens.sorted().joined(separator: "/") : ""
     let origin = "asset seal/\(configuration.seed ?? 0)/\(configuration.secret)/\(tokens)"
@@ -48,7 +49,7 @@ func areEqual(_ first: String, _ second: String) -> Bool {
 struct UploadTicket: Hashable {
   static let lifetime: Int64 = 15 * 60 * 1000
 
-  /// Unique among all uploads.
+  /// The ID of the upload, unique among all uploads.
   var id: String
   /// The identity of the record's zone.
   var zone: UInt64
@@ -67,7 +68,7 @@ struct UploadTicket: Hashable {
     self.init(id: id, zone: UInt64(bitPattern: zone), record: record, field: field, expires: expires)
   }
 
-  /// The ticket of a request to the address that it came in.
+  /// Reads the ticket of an upload request. Fails if it does not belong to the request's path.
   init?(_ request: EmulatorRequest, seal: AssetSeal) {
     self.init(QueryString.values(request.query)["ticket"] ?? "", seal: seal)
     guard request.path == AssetPath.upload + id else { return nil }
@@ -81,14 +82,14 @@ struct UploadTicket: Hashable {
   }
 }
 
-/// Proof that bytes are here and may go into a field. [D]
+/// Proof that a file was uploaded and may be stored in a field: the upload receipt. [D]
 struct AssetReceipt {
-  /// An upload that no record has come to use is dropped after an hour. [E]
+  /// The lifetime in milliseconds. An unreferenced upload is deleted after one hour. [E]
   static let lifetime: Int64 = 60 * 60 * 1000
 
   var asset: EmulatorAsset
   var zone: UInt64
-  /// The record and field it is good for; `nil` after `assets/rereference`, which is for any of the zone.
+  /// The record and field of the upload; `nil` after `assets/rereference`, which is valid for any field of the zone.
   var target: (record: String, field: String)?
   var expires: Int64
 
@@ -117,11 +118,12 @@ struct AssetReceipt {
   }
 }
 
-/// Where stored bytes are read, without credentials. The URL works for an hour; the record tells a fresh one. [C]
+/// The download URL of a file. It needs no credentials and is valid for one hour; reading the record gives a new one.
+/// [C]
 struct DownloadAddress {
   static let lifetime: Int64 = 60 * 60 * 1000
 
-  /// The address, with a literal `${f}` where the reader puts a file name. [C]
+  /// Returns the URL, with a literal `${f}` in place of a file name. [C]
   static func text(of asset: EmulatorAsset, base: String, at time: Int64, seal: AssetSeal) -> String {
     let expires = (time + lifetime) / 1000
     let signature = seal.signature(of: "\(asset.id)/\(expires)")
@@ -129,7 +131,8 @@ struct DownloadAddress {
   }
 }
 
-/// The paths where bytes come and go. They lie outside `/database`, as the real host for them is another one. [L3]
+/// The paths for uploads and downloads. They are outside `/database`, because the real service uses another host for
+/// them. [L3]
 enum AssetPath {
   static let upload = "/assets/upload/"
   static let download = "/assets/download/"

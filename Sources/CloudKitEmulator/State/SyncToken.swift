@@ -1,8 +1,8 @@
 import Foundation
 
-/// A point in the history of a zone or of a database: an identity and a counter. Opaque to clients. [E]
+/// A point in the history of a zone or database: its identity and a counter. Opaque to clients. [E]
 struct SyncToken: Hashable {
-  /// Zone and database tokens are not interchangeable. [D]
+  /// Zone tokens and database tokens are not interchangeable. [D]
   enum Kind: UInt8 {
     case zone = 1
     case database = 2
@@ -25,9 +25,9 @@ struct SyncToken: Hashable {
     self.sequence = sequence
   }
 
-  /// Reads a token that a client sent back.
+  /// Decodes the sequence number from a client's token. Returns 0 without a token.
   ///
-  /// - Throws: the two refusals a real server gave for a broken and for a foreign token. [L1]
+  /// - Throws: The errors that a real server returned for a malformed and for a foreign token. [L1]
   static func sequence(
     in json: JSON?,
     kind: Kind,
@@ -36,7 +36,7 @@ struct SyncToken: Hashable {
     assumptions: EmulatorAssumptions
   ) throws(ServerError) -> Int64 {
     guard let json else { return 0 }
-    // Of two observations one had the feed start over and one an error. [L1] (Question 12)
+    // In one of two observations the feed started over, in the other there was an error. [L1] (Question 12)
     if json == .string(""), assumptions.emptySyncToken == .startsOver { return 0 }
     guard let text = json.string, let bytes = Data(base64Encoded: text), bytes.count == 17 else {
       throw refusal("Invalid continuation format", assumptions)
@@ -53,15 +53,15 @@ struct SyncToken: Hashable {
     refusal("Unknown sync continuation type", assumptions)
   }
 
-  /// The code is the one that was seen on first-party hosts. [L1] (Question 13)
+  /// Returns the error for an invalid token. The code was observed on first-party hosts. [L1] (Question 13)
   static func refusal(_ reason: String, _ assumptions: EmulatorAssumptions) -> ServerError {
     ServerError(assumptions.expiredSyncToken == .changeTokenExpired ? .changeTokenExpired : .badRequest, reason)
   }
 }
 
-/// Numbers and names that look random and are not: equal inputs give equal outputs, so simulations replay.
+/// Numbers and names that look random but are derived from the input, so that simulations replay.
 enum Derived {
-  /// A hash that mixes every byte of the text (FNV-1a with a final avalanche).
+  /// Returns a hash of the text (FNV-1a with a final avalanche).
   static func number(_ text: String) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -70,19 +70,19 @@ enum Derived {
     return hash ^ (hash >> 31)
   }
 
-  /// 32 lowercase hexadecimal digits.
+  /// Returns 32 lowercase hexadecimal digits.
   static func hexadecimal(_ text: String) -> String {
     String(decoding: digits(text, ten: UInt8(ascii: "a")), as: UTF8.self)
   }
 
-  /// An identifier in the spelling of a UUID, in capitals as record names made by the server are.
+  /// Returns an identifier in the format of a UUID in capitals, like record names made by the server.
   static func uuid(_ text: String) -> String {
     var digits = digits(text, ten: UInt8(ascii: "A"))
     for place in [20, 16, 12, 8] { digits.insert(UInt8(ascii: "-"), at: place) }
     return String(decoding: digits, as: UTF8.self)
   }
 
-  /// 32 of them, the first that is a letter as given.
+  /// Returns 32 hexadecimal digits. `ten` is the digit for 10.
   private static func digits(_ text: String, ten: UInt8) -> [UInt8] {
     [number(text), number("\(text)/2")].flatMap { number in
       stride(from: 60, through: 0, by: -4).map { shift in

@@ -1,36 +1,36 @@
 import Foundation
 import GRDB
 
-/// Keeps everything in one SQLite file. Each commit is one transaction, on disk before the answer goes out; records are
-/// read when they are asked for, so that neither the start nor the memory grows with them.
+/// Stores everything in one SQLite file. Each commit is one transaction, and is on disk before the response is sent.
+/// Records are read on demand, so startup time and memory do not grow with their number.
 final class FileStore: EmulatorStore {
-  /// The file system offers no write-ahead log, or not the care that it needs.
+  /// The file system does not support write-ahead logging with full synchronization.
   struct UnsafeFileSystem: Error, CustomStringConvertible {
     var description: String { "The data file cannot be kept safely on its file system." }
   }
 
-  /// How much of the file SQLite keeps at hand, in KB.
+  /// The size of SQLite's page cache in KB.
   private static let cacheSize = 4096
 
   let queue: DatabaseQueue
   private var failure: (any Error)?
-  /// The indexes there are, by the IDs of their zones.
+  /// The existing indexes by the ID of their zone.
   private var indexes: [Int64: [FileIndex]]
 
-  /// A file that goes when the store does.
+  /// The path of a temporary file, which is deleted with the store.
   private let temporaryPath: String?
   private var origin: EmulatorConfiguration.Origin?
 
-  /// Opens or creates the file and locks it against a second emulator.
+  /// Opens or creates the file, and locks it for this process.
   init(path: String, isTemporary: Bool = false) throws {
     temporaryPath = isTemporary ? path : nil
     var configuration = Configuration()
     configuration.prepareDatabase { db in
-      // One process owns the file for as long as it lives; the kernel drops the lock at its death.
+      // The process owns the file as long as it runs. The kernel releases the lock when it ends.
       try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -\(Self.cacheSize)")
-      // Nobody would look for a temporary file after a crash.
+      // A temporary file is useless after a crash.
       guard !isTemporary else { return try db.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF") }
-      // The journal mode is written into the file, which must be known not to be somebody else's before that.
+      // The journal mode is written to the file, so check first that the file is ours.
       _ = try FileSchema.content(db)
       let journal = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
       try db.execute(sql: "PRAGMA synchronous = FULL")
@@ -98,11 +98,11 @@ final class FileStore: EmulatorStore {
     return copy
   }
 
-  /// A copy of a file that stays as it is, with the tables of this version.
+  /// Returns a temporary copy of a file, migrated to this version. The file itself does not change.
   static func copy(of path: String) throws -> FileStore {
     var configuration = Configuration()
     configuration.readonly = true
-    // Without a log beside it, nobody writes to the file, and it need not even lie where one could be made.
+    // Without a log beside the file, nobody is writing to it. Opening it as immutable also works in a read-only folder.
     let name = URL(fileURLWithPath: path).absoluteString + "?immutable=1"
     let hasLog = FileManager.default.fileExists(atPath: path + "-wal")
     let lone = try? hasLog ? nil : DatabaseQueue(path: name, configuration: configuration)
@@ -117,7 +117,7 @@ final class FileStore: EmulatorStore {
     return copy
   }
 
-  /// Writes all that is in the log into the file, and lets go of it.
+  /// Writes the log into the file and closes it.
   func close() throws { try queue.close() }
 
   func replace(by core: EmulatorCore) throws {
@@ -151,7 +151,7 @@ final class FileStore: EmulatorStore {
     return failure
   }
 
-  /// Reads, and remembers a failure to.
+  /// Reads from the file. On failure, stores the error and returns `nothing`.
   func read<Value>(otherwise nothing: Value, _ body: (Database) throws -> Value) -> Value {
     do {
       return try queue.inDatabase(body)
@@ -161,7 +161,7 @@ final class FileStore: EmulatorStore {
     }
   }
 
-  /// The index of that name, which is made the first time.
+  /// Returns the index with the name, and creates it if it does not exist.
   func index(_ name: IndexName, zone: Int64) -> FileIndex? {
     if let known = indexes[zone]?.first(where: { $0.name == name }) { return known }
     do {
@@ -175,7 +175,7 @@ final class FileStore: EmulatorStore {
   }
 
   func write(_ commit: Commit) throws {
-    // A later zone of that name has the same ID, and no index.
+    // A zone that is recreated has the same ID, and no indexes.
     var cleared: [Int64] = []
     try queue.write { db in
       let path = commit.database.path
@@ -193,7 +193,7 @@ final class FileStore: EmulatorStore {
         case .saved(let zone, let record, let old): try records(zone).save(record, over: old)
         case .buried(let zone, let tombstone, let old): try records(zone).bury(tombstone, over: old)
         case .zoneDeleted(let name, let sequence):
-          // A state that is copied has zones that were deleted before they came here.
+          // A restored state may contain deleted zones that this file never had.
           if let id = try Self.knownID(of: name, path, db) {
             try records(name).clear()
             cleared.append(id)
@@ -212,7 +212,7 @@ final class FileStore: EmulatorStore {
   }
 
   private static func id(of zone: String, _ path: String, _ db: Database) throws -> Int64 {
-    guard let id = try knownID(of: zone, path, db) else { throw DatabaseError(message: "A commit names no zone.") }
+    guard let id = try knownID(of: zone, path, db) else { throw DatabaseError(message: "The commit's zone is unknown.") }
     return id
   }
 
@@ -252,7 +252,7 @@ final class FileStore: EmulatorStore {
     }
   }
 
-  /// In pieces, so that neither the bytes nor the transaction have to be in memory as a whole.
+  /// Writes in pieces, so that neither the bytes nor the transaction must fit in memory.
   func write(_ content: AssetContent, asset id: String, until time: Int64) throws {
     try queue.write { db in
       try db.run("INSERT OR REPLACE INTO asset VALUES (?, ?)", [id, time])
@@ -284,7 +284,7 @@ final class FileStore: EmulatorStore {
 }
 
 extension Database {
-  /// Runs a statement that is run again and again.
+  /// Runs a statement that is reused, from the statement cache.
   func run(_ sql: String, _ arguments: StatementArguments) throws {
     try cachedStatement(sql: sql).execute(arguments: arguments)
   }
