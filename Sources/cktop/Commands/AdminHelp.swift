@@ -9,7 +9,7 @@ struct AdminHelp: AsyncParsableCommand {
     discussion: """
       With U for the URL that cktop serve prints:
 
-        curl $U/emulator                 lists all of this
+        curl $U/emulator                 lists all requests
         curl $U/emulator/state           all databases, zones and records as text: equal states give equal texts
         curl $U/emulator/statistics      requests, outcomes, records, and how often each fault rule applied
         curl $U/emulator/faults          the fault plan as JSON (see cktop help faults)
@@ -24,7 +24,7 @@ struct AdminHelp: AsyncParsableCommand {
         curl $U/emulator/restore -d '{"name": "empty"}'      restores it
         curl -X DELETE "$U/emulator/snapshot?name=empty"     deletes the snapshot
 
-      Errors are answered with {"error": "..."} on one line.
+      An error is returned as {"error": "..."} on one line.
 
       Without a token, only programs on this machine have access, and no web page does. If CKTOP_ADMIN_TOKEN is set \
       when cktop serve starts, every request needs the header "Authorization: Bearer TOKEN"; with --host it must be set.

@@ -2,7 +2,7 @@ import CloudKitEmulator
 import Foundation
 import TOMLKit
 
-/// Fault plans in TOML.
+/// Reading fault plans from TOML.
 extension FaultPlan {
   init(tomlFile path: String) throws(CommandFailure) {
     guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {

@@ -4,22 +4,22 @@ import Dispatch
 import Facts
 import Foundation
 
-/// The log of a syncing process that runs without a terminal. One line for each event of the store, each error that
-/// is retried, each change of the syncing process and each change of the verdict.
+/// The log of a syncing process that runs without a terminal. It has one line for each event of the store, each error
+/// that is retried, each change of the syncing process and each change of the verdict.
 struct Journal {
   private let process: Int64
   private let format: Format
   private(set) var lastEvent: Int64
   private var lastState = ""
   private var troubledAt: Int64 = 0
-  /// Errors that operations back off after, since the last success.
+  /// The error codes of operations in back-off that were logged since the last success.
   private var backedOff: Set<String> = []
   /// The process that syncs instead of this one.
   private var otherDriver: Int64?
 
   /// - Parameters:
-  ///   - lastEvent: the newest event that is not to be logged; 0: log all.
-  ///   - process: this process's ID.
+  ///   - lastEvent: The ID of the newest event that is not logged; 0 logs all events.
+  ///   - process: The ID of this process.
   init(after lastEvent: Int64, process: Int64, format: Format = Format()) {
     self.format = format
     self.lastEvent = lastEvent
@@ -29,8 +29,8 @@ struct Journal {
   /// Returns the lines for what is new.
   ///
   /// - Parameters:
-  ///   - events: the latest events, newest first.
-  ///   - waiting: operations in their own back-off.
+  ///   - events: The latest events, newest first.
+  ///   - waiting: The operations in back-off.
   mutating func lines(
     _ status: StoreStatus,
     _ events: [EventRow],
@@ -45,7 +45,7 @@ struct Journal {
     switch status.state {
     case .sending, .fetching: return lines
     case .idle where status.queue.pending + status.queue.inFlight > 0: return lines
-    // Trouble is over once a sync has succeeded, not when the next attempt begins.
+    // A problem is over when a sync succeeds, not when the next attempt begins.
     case .idle where (status.lastSuccessAt ?? 0) < troubledAt: return lines
     case .idle, .paused:
       troubledAt = 0
@@ -61,7 +61,7 @@ struct Journal {
     return lines
   }
 
-  /// Logs one operation per error code, once: the store has every attempt.
+  /// Returns a line for one operation per new error code; the store has every attempt.
   private mutating func backOffLines(_ waiting: [QueueRow], _ now: Int64) -> [String] {
     let byError = Dictionary(grouping: waiting) { $0.errorCode ?? "no reply" }
     let new = byError.filter { !backedOff.contains($0.key) }.sorted { $0.key < $1.key }
@@ -105,7 +105,7 @@ final class JournalWriter: Sendable {
     changes = continuation
     Self.write("start", "process \(getpid()) started syncing \(store.path)")
     task = Task {
-      // Polls if the system has no file watches left.
+      // Polls every second if the system has no file watches left.
       let beat = watcher == nil ? Task { while await Self.pause(1000) { continuation.yield() } } : nil
       defer { beat?.cancel() }
       var journal = Journal(after: (try? store.events(limit: 1))?.first?.id ?? 0, process: Int64(getpid()))
@@ -140,7 +140,7 @@ final class JournalWriter: Sendable {
     (try? await Task.sleep(for: .milliseconds(milliseconds))) != nil
   }
 
-  /// Stops, after a last read.
+  /// Logs what is new, then stops.
   func stop() async {
     changes.yield()
     changes.finish()

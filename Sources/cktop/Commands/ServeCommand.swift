@@ -4,7 +4,7 @@ import CloudSync
 import Dispatch
 import Foundation
 
-/// `cktop serve`.
+/// `cktop serve`: runs the emulator as an HTTP server.
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
@@ -14,8 +14,8 @@ struct ServeCommand: AsyncParsableCommand {
       API token is accepted and any web auth token is the user of that name. With it, web auth tokens come from the \
       sign-in page, http://…/sign-in. Requests of web pages are refused unless they come from this machine. SIGINT and SIGTERM stop the server cleanly.
 
-      With --data, everything that was answered is on disk, even if the process is killed. Without it, all data is \
-      lost at the end, and a new server rejects the sync tokens of the previous one, so clients fetch everything again.
+      With --data, every acknowledged write is on disk, even if the process is killed. Without it, all data is lost \
+      when the server stops. The next server rejects the old sync tokens, so clients fetch everything again.
 
       --host opens the server to other machines. It requires --strict-auth and at least one --api-token, --user or \
       --server-key. Traffic is not encrypted: use a TLS proxy on networks that you do not trust.
@@ -92,7 +92,8 @@ struct ServeCommand: AsyncParsableCommand {
     if !(0...600_000).contains(delay) { throw ValidationError("--delay must be between 0 and 600000 milliseconds") }
   }
 
-  /// The token that the admin endpoint requires. From the environment, because other users see the command line.
+  /// The token that the admin endpoint requires. It comes from the environment, because other users can see command
+  /// lines.
   private static var adminToken: String? {
     ProcessInfo.processInfo.environment["CKTOP_ADMIN_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
   }
@@ -136,7 +137,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  /// The message for a data file that cannot be used.
+  /// Returns the message for a data file that cannot be used.
   static func refusal(of path: String, _ error: any Error) -> String {
     switch (error as? EmulatorFileError)?.reason {
     case .inUse?: "\(path) is in use by another server; stop that one, or choose another --data"
