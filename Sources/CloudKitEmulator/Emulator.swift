@@ -22,8 +22,8 @@ public final class Emulator: Sendable {
   /// Creates an emulator, in memory or with a data file.
   ///
   /// - Parameters:
-  /// - configuration: The limits and users of the emulator.
-  /// - path: The SQLite data file. Every acknowledged write is on disk, even if the process is killed.
+  ///   - configuration: The limits and users of the emulator.
+  ///   - path: The SQLite data file. Every acknowledged write is on disk, even if the process is killed.
   /// - Throws: `EmulatorFileError` if the file cannot be opened, is damaged, or is in use by another emulator.
   public init(configuration: EmulatorConfiguration = EmulatorConfiguration(), path: String? = nil) throws {
     folder = path.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }

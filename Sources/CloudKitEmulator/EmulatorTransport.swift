@@ -9,10 +9,10 @@ public struct EmulatorTransport: CKTransport {
 
   /// Creates a transport.
   ///
-  /// - emulator: The emulator that handles the requests.
-  ///   - emulator: Whom the requests go to.
-  /// - now: The clock, to which the shift of `Emulator.advance(by:)` is added.
-  /// - sleep: Waits for delays from faults and for the keep-alive time of polls; by default in real time.
+  /// - Parameters:
+  ///   - emulator: The emulator that handles the requests.
+  ///   - now: The clock, to which the shift of `Emulator.advance(by:)` is added.
+  ///   - sleep: Waits for delays from faults and for the keep-alive time of polls; by default in real time.
   public init(
     _ emulator: Emulator,
     now: @escaping @Sendable () -> Date,

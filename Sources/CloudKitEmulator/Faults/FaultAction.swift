@@ -34,7 +34,7 @@ public enum FaultAction: Sendable, Hashable {
   case poison
   /// An empty page says that more is coming. Set a limit, or a reader never reaches the end.
   case emptyPageMoreComing
-  /// A page returns the marker or token that was sent and says that more is coming. Set a limit here too.
+  /// A page returns the marker or token that was sent and says that more is coming. Set a limit.
   case stalledMarker
   /// The sync tokens sent are rejected as unknown.
   case expiredToken

@@ -51,11 +51,11 @@ public final class EmulatorServer: Sendable {
   /// Creates a server. It listens after `start`.
   ///
   /// - Parameters:
-  /// - emulator: The emulator that handles the requests. Servers may share one.
-  /// - now: The clock, to which the shift of `Emulator.advance(by:)` is added.
-  /// - delay: The time added to every response.
-  /// - admin: The access to the admin endpoint under `/emulator`; `nil` disables the endpoint.
-  /// - log: Called once per request, on an event loop; it must not block.
+  ///   - emulator: The emulator that handles the requests. Servers may share one.
+  ///   - now: The clock, to which the shift of `Emulator.advance(by:)` is added.
+  ///   - delay: The time added to every response.
+  ///   - admin: The access to the admin endpoint under `/emulator`; `nil` disables the endpoint.
+  ///   - log: Called once per request, on an event loop; it must not block.
   public init(
     _ emulator: Emulator,
     now: @escaping @Sendable () -> Date = { Date() },
@@ -73,8 +73,9 @@ public final class EmulatorServer: Sendable {
   /// Starts listening and returns the port.
   ///
   /// - Parameters:
-  /// - host: The address to listen at. An address that is not loopback is rejected if the emulator would accept anyone.
-  /// - port: The port to listen at; 0 picks a free one.
+  ///   - host: The address to listen at. An address that is not loopback is rejected if the emulator would accept
+  ///     anyone.
+  ///   - port: The port to listen at; 0 picks a free one.
   /// - Throws: `StartError`, or the underlying error if listening fails without a system error code.
   @discardableResult
   public func start(host: String = "127.0.0.1", port: Int = 0) async throws -> Int {

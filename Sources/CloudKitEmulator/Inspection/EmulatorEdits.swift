@@ -36,14 +36,14 @@ extension Emulator {
   /// Saves fields of a record (`forceUpdate`). Creates the record if it does not exist.
   ///
   /// - Parameters:
-  /// - database: The public database of a container, or the private database of a user.
-  /// - zone: The zone's name. A custom zone must exist.
-  /// - user: The name of the user who writes. In a private database the default is its owner; in the public database a
-  ///   name is required.
+  ///   - database: The public database of a container, or the private database of a user.
+  ///   - zone: The zone's name. A custom zone must exist.
+  ///   - user: The name of the user who writes. In a private database the default is its owner; in the public database
+  ///     a name is required.
   ///   - recordType: The record's type.
   ///   - recordName: The record's name.
-  /// - fields: The fields to set, or to clear if `nil`. Other fields do not change.
-  /// - time: The time of the edit, for the record's timestamps.
+  ///   - fields: The fields to set, or to clear if `nil`. Other fields do not change.
+  ///   - time: The time of the edit, for the record's timestamps.
   /// - Throws: `EmulatorError`, e.g. `ZONE_NOT_FOUND`, or `BAD_REQUEST` for a value that does not have the field's
   ///   type.
   @discardableResult

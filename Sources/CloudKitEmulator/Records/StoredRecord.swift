@@ -44,7 +44,7 @@ final class StoredRecord: Sendable {
   let sequence: Int64
   let created: Stamp
   let modified: Stamp
-  /// The share that the record last left. Its participants must be told that the record is gone for them.
+  /// The share that the record last left. Its participants must learn that they can no longer see the record.
   let left: String?
 
   var name: String { content.name }

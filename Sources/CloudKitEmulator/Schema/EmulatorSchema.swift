@@ -9,7 +9,7 @@ extension Emulator {
   /// only into development, and production gets its schema by deployment. Here, importing into production does both.
   ///
   /// - Parameters:
-  /// - text: The schema, at most 4 MB, beginning with `DEFINE SCHEMA`.
+  ///   - text: The schema, at most 4 MB, beginning with `DEFINE SCHEMA`.
   ///   - container: The container's identifier, e.g. `iCloud.com.example.notes`.
   ///   - environment: `development` or `production`.
   /// - Throws: `SchemaError` with line and column; `EmulatorError` if the container or environment is invalid or the

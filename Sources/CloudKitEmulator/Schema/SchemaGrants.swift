@@ -32,8 +32,8 @@ struct SchemaGuard {
   let user: String?
 
   /// - Parameters:
-  /// - user: The caller's record name; `nil` if anonymous.
-  /// - custom: The custom roles assigned to the user. Server-to-server keys have none. [E]
+  ///   - user: The caller's record name; `nil` if anonymous.
+  ///   - custom: The custom roles assigned to the user. Server-to-server keys have none. [E]
   init(user: String?, custom: Set<String>) {
     self.user = user
     roles = user == nil ? [SchemaRole.world] : custom.union([SchemaRole.world, SchemaRole.authenticated])

@@ -49,7 +49,7 @@ struct ShareState: Sendable, Hashable {
   var publicPermission = SharePermission.none
   /// All participants, the owner first.
   var participants: [ShareParticipant]
-  /// The record names of former participants, whose devices must be told which records are gone.
+  /// The record names of former participants, whose devices must still learn which records are gone.
   var former: [String] = []
 
   /// Returns the permission of a participant; `nil` for the owner, who needs none, and for everyone else.
