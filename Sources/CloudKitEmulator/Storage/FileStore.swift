@@ -212,7 +212,7 @@ final class FileStore: EmulatorStore {
   }
 
   private static func id(of zone: String, _ path: String, _ db: Database) throws -> Int64 {
-    guard let id = try knownID(of: zone, path, db) else { throw DatabaseError(message: "The commit's zone is unknown.") }
+    guard let id = try knownID(of: zone, path, db) else { throw DatabaseError(message: "The zone is unknown.") }
     return id
   }
 
