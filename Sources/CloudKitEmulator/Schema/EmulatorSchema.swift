@@ -50,7 +50,8 @@ extension Emulator {
   /// Deploys the schema of a container: merges the record types, fields, indexes, grants and roles of development into
   /// production, where writes cannot add to them.
   ///
-  /// - Throws: `EmulatorError` if a field has another type in production, or if the data file cannot be written.
+  /// - Throws: `EmulatorError` if the container is invalid, a field has another type in production, or the data file
+  ///   cannot be written.
   public func deploySchema(of container: String) throws(EmulatorError) {
     try Self.check(container, "production")
     try core.withLock { core throws(EmulatorError) in
