@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// The same core serves an in-process transport and an HTTP server. It reads no clock, and draws random numbers only at its
 /// start if the configuration has no seed: with the same seed, equal requests at equal times give equal replies, byte for
-/// byte. Containers, databases and users appear at first use.
+/// byte. Containers, databases and users are created on first use.
 ///
 ///     let emulator = try Emulator()
 ///     let path = "/database/1/iCloud.test/development/private/zones/list"
@@ -113,7 +113,7 @@ public final class Emulator: Sendable {
     return reply
   }
 
-  /// Refuses what something before the service has given up.
+  /// Rejects a request on behalf of a component in front of the service, such as a proxy.
   func refuse(
     _ request: EmulatorRequest,
     status: Int,

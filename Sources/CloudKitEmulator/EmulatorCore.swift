@@ -42,7 +42,7 @@ final class EmulatorCore {
   let seal: AssetSeal
   /// The number from which identifiers are made.
   var seed: UInt64 { configuration.seed ?? 0 }
-  /// How often the last web-auth token of each user was renewed.
+  /// The number of renewals of the last web auth token of each user, under `strictWebAuth`.
   var lastTokens: [String: UInt64] = [:]
   var assets = AssetShelf()
   /// The zones with shares.

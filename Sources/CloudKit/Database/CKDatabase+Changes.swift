@@ -121,21 +121,43 @@ extension CKDatabase {
     let moreComing: Bool
   }
 
+  /// A zone to fetch changes of.
+  struct Feed: Sendable {
+    var zoneID: CKRecordZone.ID
+    var token: CKServerChangeToken?
+    var desiredKeys: [CKRecord.FieldKey]?
+
+    var wire: WebServicesClient.ZoneFeed {
+      WebServicesClient.ZoneFeed(zoneID.wire, since: token?.wire, desiredKeys: desiredKeys)
+    }
+  }
+
   func changesPage(
     of zoneID: CKRecordZone.ID,
     since previousServerChangeToken: CKServerChangeToken?,
     desiredKeys: [CKRecord.FieldKey]?,
     resultsLimit: Int?
   ) async throws -> ChangesPage {
-    let answer = try await perform(.changes) { client throws(WebServicesError) in
-      try await client.zoneChanges(
-        zoneID.wire,
-        since: previousServerChangeToken?.wire,
-        desiredKeys: desiredKeys,
-        resultsLimit: resultsLimit,
-        in: name
-      )
+    let feed = Feed(zoneID: zoneID, token: previousServerChangeToken, desiredKeys: desiredKeys)
+    return try await changesPages(of: [feed], resultsLimit: resultsLimit)[0].get()
+  }
+
+  /// Fetches one page of each zone in one request, and returns the pages in the order of the feeds.
+  ///
+  /// - Throws: `CKError` if the whole request failed.
+  func changesPages(of feeds: [Feed], resultsLimit: Int?) async throws -> [Result<ChangesPage, any Error>] {
+    let answers = try await perform(.changes) { client throws(WebServicesError) in
+      try await client.zoneChanges(feeds.map(\.wire), resultsLimit: resultsLimit, in: name)
     }
+    var pages: [Result<ChangesPage, any Error>] = []
+    for (feed, answer) in zip(feeds, answers) {
+      do { pages.append(.success(try await page(of: feed, answer))) } catch { pages.append(.failure(error)) }
+    }
+    return pages
+  }
+
+  private func page(of feed: Feed, _ answer: WireZoneChangesResult) async throws -> ChangesPage {
+    let (zoneID, previousServerChangeToken) = (feed.zoneID, feed.token)
     let changes: WireZoneChanges
     switch answer {
     case .changes(let answered): changes = answered

@@ -4,7 +4,7 @@ extension CKDatabase {
   /// Saves and deletes several records, each with its own result. Updates the saved instances.
   ///
   /// Changes are grouped by zone and sent in requests of at most 200 changes, four requests at a time. A request whose
-  /// records refer to records of another request waits for it, and deletions wait for earlier saves. A new share is
+  /// records have a parent or a `VALIDATE` reference in another request waits for it, and deletions wait for saves. A new share is
   /// saved in its own request after its root and belongs to no atomic group: if it fails, the root stays saved and is
   /// not shared.
   ///
@@ -146,8 +146,7 @@ struct ModifyOutcome: Sendable {
   var stopped: CKError?
 
   mutating func fail(_ change: ModifyPlan.Change, _ error: CKError) {
-    let isDelete = if case .delete = change.kind { true } else { false }
-    fail(change.id, isDelete: isDelete, error)
+    fail(change.id, isDelete: change.isDelete, error)
   }
 
   mutating func fail(_ id: CKRecord.ID, isDelete: Bool, _ error: CKError) {

@@ -18,7 +18,8 @@ struct ModifyPlan {
     let operation: WireRecordOperation
     /// The encoded operation. It is encoded once, because it is measured before it is sent.
     let json: JSONFragment
-    /// The names of the records it refers to, in any zone.
+    /// The names of the records that must exist before it is saved, in any zone: its parent, and the targets of `VALIDATE`
+    /// references. The server accepts other references in any order.
     let targets: [String]
 
     init(id: CKRecordID, kind: Kind, operation: WireRecordOperation) throws(CKError) {
@@ -27,7 +28,8 @@ struct ModifyPlan {
       self.operation = operation
       let record = operation.record
       targets =
-        record.fields.values.flatMap(\.references).map(\.recordName) + (record.parent.map { [$0.recordName] } ?? [])
+        record.fields.values.flatMap(\.references).filter { $0.action == "VALIDATE" }.map(\.recordName)
+        + (record.parent.map { [$0.recordName] } ?? [])
       do {
         json = try JSONFragment(operation)
       } catch {
@@ -102,7 +104,11 @@ struct ModifyPlan {
         }
         continue
       }
-      let cut = Self.cut(changes)
+      var cut = Self.cut(changes)
+      // Deletions wait for saves, so requests for both would wait for each other.
+      if !atomic, cut.count > 1 {
+        cut = Self.cut(changes.filter { !$0.isDelete }) + Self.cut(changes.filter(\.isDelete))
+      }
       guard !atomic || cut.count <= 1 else {
         throw CKError(
           .limitExceeded,
@@ -117,21 +123,34 @@ struct ModifyPlan {
 
   /// Takes the requests in waves. The requests of a wave can be sent together; each wave waits for the previous one.
   ///
-  /// A request comes after those that save the records it refers to. A request that deletes or creates a share comes
-  /// after all earlier ones.
+  /// A request comes after those that save the parents and `VALIDATE` targets of its records, wherever they are in the
+  /// call. Requests that delete come after those that only save, and new shares come last.
   mutating func takeWaves() -> [[Request]] {
     defer { requests = [] }
-    var waves: [[Request]] = []
-    var saved: Set<String> = []
-    for request in requests {
-      if waves.isEmpty || request.makesShare || request.deletes || request.refers(to: saved) {
-        waves.append([])
-        saved = []
+    let savers = requests.indices.reduce(into: [String: [Int]]()) { savers, index in
+      for change in requests[index].changes where !change.isDelete {
+        savers[change.id.recordName, default: []].append(index)
       }
-      waves[waves.count - 1].append(request)
-      saved.formUnion(request.changes.map(\.id.recordName))
     }
-    return waves
+    var levels: [Int?] = requests.map { _ in nil }
+    var isVisited = requests.map { _ in false }
+    func level(of index: Int) -> Int {
+      if let level = levels[index] { return level }
+      // Requests that wait for each other are sent in the caller's order.
+      guard !isVisited[index] else { return -1 }
+      isVisited[index] = true
+      var needed = Set(requests[index].changes.flatMap(\.targets).flatMap { savers[$0] ?? [] })
+      if requests[index].makesShare {
+        needed.formUnion(requests.indices.filter { !requests[$0].makesShare })
+      } else if requests[index].deletes {
+        needed.formUnion(requests.indices.filter { !requests[$0].makesShare && !requests[$0].deletes })
+      }
+      let level = needed.subtracting([index]).sorted().map(level).max().map { $0 + 1 } ?? 0
+      levels[index] = level
+      return level
+    }
+    let waves = Dictionary(grouping: requests.indices, by: level)
+    return waves.sorted { $0.key < $1.key }.map { $0.value.sorted().map { requests[$0] } }
   }
 
   /// Encodes the changes that save records, in parallel.
@@ -169,15 +188,9 @@ struct ModifyPlan {
 }
 
 extension ModifyPlan.Request {
-  fileprivate var deletes: Bool {
-    changes.contains { change in
-      if case .delete = change.kind { true } else { false }
-    }
-  }
+  fileprivate var deletes: Bool { changes.contains(where: \.isDelete) }
+}
 
-  /// Whether a saved record refers to one of these names, in any zone.
-  fileprivate func refers(to names: Set<String>) -> Bool {
-    guard !names.isEmpty else { return false }
-    return changes.contains { $0.targets.contains(where: names.contains) }
-  }
+extension ModifyPlan.Change {
+  var isDelete: Bool { if case .delete = kind { true } else { false } }
 }

@@ -67,25 +67,45 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
   override func run() async {
     let parameters = parameters.value
     let database = begin()
+    var feeds = (parameters.recordZoneIDs?.withoutRepetition ?? []).map { zoneID in
+      let configuration = parameters.configurations?[zoneID] ?? ZoneConfiguration()
+      return Feed(
+        page: CKDatabase.Feed(
+          zoneID: zoneID,
+          token: configuration.previousServerChangeToken,
+          desiredKeys: configuration.desiredKeys
+        ),
+        resultsLimit: configuration.resultsLimit > 0 ? configuration.resultsLimit : nil
+      )
+    }
     var errors: [AnyHashable: any Error] = [:]
     var whole: Result<Void, any Error> = .success(())
-    for zoneID in parameters.recordZoneIDs?.withoutRepetition ?? [] {
-      let answer: Result<ZoneEnd, any Error>
-      if let failure = whole.failure {
-        answer = .failure(failure)
-      } else {
-        let configuration = parameters.configurations?[zoneID] ?? ZoneConfiguration()
-        answer = await attempt { try await readPages(of: zoneID, configuration, parameters.fetchAllChanges, database) }
-      }
-      if let failure = answer.failure {
-        errors[zoneID] = failure
-        if (failure as? CKError)?.concernsZoneOnly != true { whole = .failure(failure) }
-      }
-      await call { [blocks] in
-        let blocks = blocks.value
-        blocks.zoneResult?(zoneID, answer)
-        let end = try? answer.get()
-        blocks.zoneCompletion?(zoneID, end?.serverChangeToken, nil, end?.moreComing ?? false, answer.failure)
+    while let first = feeds.first {
+      // The limit is one of the request. After an error that concerns all zones, the rest get it too.
+      let batch = feeds.filter { $0.resultsLimit == first.resultsLimit }.prefix(CKDatabase.largestBatch)
+      let pages: [Result<CKDatabase.ChangesPage, any Error>] =
+        switch whole {
+        case .success: await fetch(Array(batch), database)
+        case .failure(let error): batch.map { _ in .failure(error) }
+        }
+      for (feed, page) in zip(batch, pages) {
+        let zoneID = feed.page.zoneID
+        guard let answer = await take(page, of: feed, fetchesAll: parameters.fetchAllChanges) else {
+          let token = try? page.get().changeToken
+          if let index = feeds.firstIndex(where: { $0.page.zoneID == zoneID }) { feeds[index].page.token = token }
+          continue
+        }
+        feeds.removeAll { $0.page.zoneID == zoneID }
+        if let failure = answer.failure {
+          errors[zoneID] = failure
+          if (failure as? CKError)?.concernsZoneOnly != true { whole = .failure(failure) }
+        }
+        await call { [blocks] in
+          let blocks = blocks.value
+          blocks.zoneResult?(zoneID, answer)
+          let end = try? answer.get()
+          blocks.zoneCompletion?(zoneID, end?.serverChangeToken, nil, end?.moreComing ?? false, answer.failure)
+        }
       }
     }
     let outcome = outcome(whole, itemErrors: errors)
@@ -95,22 +115,44 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
   }
 
-  private func readPages(
-    of zoneID: CKRecordZone.ID,
-    _ configuration: ZoneConfiguration,
-    _ fetchesAll: Bool,
+  /// A zone whose changes have not all been fetched.
+  private struct Feed: Sendable {
+    var page: CKDatabase.Feed
+    var resultsLimit: Int?
+  }
+
+  /// Fetches a page of each zone in one request. Zones are fetched one by one if the server rejected the request for what
+  /// one of them asks.
+  private func fetch(
+    _ feeds: [Feed],
     _ database: CKDatabase
-  ) async throws -> ZoneEnd {
-    let limit = configuration.resultsLimit > 0 ? configuration.resultsLimit : nil
-    let keys = configuration.desiredKeys
-    var token = configuration.previousServerChangeToken
-    while true {
-      let page = try await database.changesPage(of: zoneID, since: token, desiredKeys: keys, resultsLimit: limit)
-      await call { [self] in deliver(page, of: zoneID) }
-      guard !isCancelled else { throw Self.cancellation }
-      guard page.moreComing, fetchesAll else { return (page.changeToken, nil, page.moreComing) }
-      guard page.changeToken != token else { throw CKError.stalledFeed }
-      token = page.changeToken
+  ) async -> [Result<CKDatabase.ChangesPage, any Error>] {
+    let pages = await attempt {
+      try await database.changesPages(of: feeds.map(\.page), resultsLimit: feeds[0].resultsLimit)
+    }
+    switch pages {
+    case .success(let pages): return pages
+    case .failure(let error as CKError) where error.concernsZoneOnly && feeds.count > 1:
+      var pages: [Result<CKDatabase.ChangesPage, any Error>] = []
+      for feed in feeds { pages += await fetch([feed], database) }
+      return pages
+    case .failure(let error): return feeds.map { _ in .failure(error) }
+    }
+  }
+
+  /// Delivers a page. Returns the end of its zone; nil if there is more to fetch.
+  private func take(
+    _ page: Result<CKDatabase.ChangesPage, any Error>,
+    of feed: Feed,
+    fetchesAll: Bool
+  ) async -> Result<ZoneEnd, any Error>? {
+    switch page {
+    case .failure(let error): return .failure(error)
+    case .success(let page):
+      await call { [self] in deliver(page, of: feed.page.zoneID) }
+      guard !isCancelled else { return .failure(Self.cancellation) }
+      guard page.moreComing, fetchesAll else { return .success((page.changeToken, nil, page.moreComing)) }
+      return page.changeToken == feed.page.token ? .failure(CKError.stalledFeed) : nil
     }
   }
 

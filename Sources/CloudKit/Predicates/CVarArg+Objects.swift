@@ -10,8 +10,8 @@ extension CKFormatArgument {
   /// The description, because formats on Linux support no objects other than strings.
   public var _cVarArgObject: any CVarArg { NSString(string: String(describing: self)) }
 
-  /// Traps. Formats never call it; they use the object instead.
-  public var _cVarArgEncoding: [Int] { preconditionFailure("Objects in formats are encoded as their descriptions.") }
+  /// A null pointer, for formats that wrongly expect a number or a C string. `%@` uses the object instead.
+  public var _cVarArgEncoding: [Int] { [0] }
 }
 
 extension NSNumber: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
@@ -23,13 +23,12 @@ extension NSOrderedSet: @retroactive CVarArg, @retroactive _CVarArgObject, CKFor
 extension NSNull: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
 extension NSUUID: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
 
+// On Apple's systems these are bridged to objects, so that published code passes them as `date as CVarArg`. Without bridging
+// that needs a conformance.
 extension Date: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
 extension Data: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
 extension UUID: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
-extension Decimal: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
-extension Substring: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
 extension Array: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
-extension Set: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
 
 extension CKRecord: CKFormatArgument {}
 extension CKRecordID: CKFormatArgument {}

@@ -2,8 +2,9 @@ public import Foundation
 
 /// A request with its outcome. A recording stores one exchange per line, as JSON.
 ///
-/// Credentials are left out: the query and headers of the request, and tokens and cookies in the response headers.
-/// Bodies are stored completely, so a recording is as private as its records.
+/// Credentials are left out: the query and headers of the request, and tokens and cookies in the response headers. So are
+/// push tokens, sign-in URLs, and the signed URLs of assets and of the web courier. The rest of the bodies is stored, so a
+/// recording is as private as its records.
 public struct CKExchange: Sendable, Hashable, Codable {
   /// `GET` or `POST`.
   public var method: String
@@ -26,13 +27,36 @@ public struct CKExchange: Sendable, Hashable, Codable {
   public init(_ request: CKTransportRequest, _ outcome: Outcome) {
     method = request.method
     path = request.path
-    body = request.body
+    body = Self.redacted(request.body)
     switch outcome {
     case .response(var response):
+      response.body = Self.redacted(response.body, isUpload: request.path.hasSuffix("/assets/upload"))
       response.headers.removeAll { Self.secretHeaders.contains($0.name.lowercased()) }
       self.outcome = .response(response)
     case .failure: self.outcome = outcome
     }
+  }
+
+  /// Members whose values give access to something by themselves.
+  private static let secretMembers = ["apnsToken", "webcourierURL", "redirectURL", "downloadURL"]
+
+  /// Returns a body of JSON with other values for secrets; URLs stay URLs, so that a replayed body can be decoded.
+  static func redacted(_ body: Data, isUpload: Bool = false) -> Data {
+    let members = secretMembers + (isUpload ? ["url"] : [])
+    guard members.contains(where: { body.range(of: Data("\"\($0)\"".utf8)) != nil }) else { return body }
+    guard let text = String(validating: body, as: UTF8.self) else { return body }
+    var parts = text[...]
+    var result = ""
+    while let match = parts.firstMatch(
+      of: /"(apnsToken|webcourierURL|redirectURL|downloadURL|url)"\s*:\s*"(?:[^"\\]|\\.)*"/
+    ) {
+      result += parts[..<match.range.lowerBound]
+      let name = String(match.output.1)
+      let value = name == "apnsToken" ? "redacted" : "https://redacted.invalid/"
+      result += members.contains(name) ? "\"\(name)\":\"\(value)\"" : parts[match.range]
+      parts = parts[match.range.upperBound...]
+    }
+    return Data((result + parts).utf8)
   }
 
   private static let secretHeaders: Set<String> = [

@@ -8,8 +8,8 @@ internal import Synchronization
 /// let container = CKContainer(identifier: "iCloud.org.example.shop", credential: credential, transport: recorder)
 /// ```
 ///
-/// The file contains one `CKExchange` per line and can be read only by its owner: it holds no credentials, but the
-/// records themselves. An exchange is written before its response is returned. A full disk does not fail requests;
+/// The file contains one `CKExchange` per line and can be read only by its owner: it holds no credentials, push tokens or
+/// signed URLs, but the records themselves. A symbolic link is not followed. An exchange is written before its response is returned. A full disk does not fail requests;
 /// exchanges that could not be written are counted in `lost`.
 public final class CKRecordingTransport: CKTransport {
   private let transport: any CKTransport
@@ -54,11 +54,15 @@ private final class Recording: Sendable {
   let lost = Mutex(0)
 
   init(_ url: URL) throws {
-    let descriptor = open(url.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    let descriptor = open(url.path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {
       throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path])
     }
-    file = Mutex(FileHandle(fileDescriptor: descriptor, closeOnDealloc: true))
+    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    // An existing file may have been readable by others.
+    guard fchmod(descriptor, 0o600) == 0 else { throw CocoaError(.fileWriteNoPermission) }
+    try handle.truncate(atOffset: 0)
+    file = Mutex(handle)
   }
 
   func note(_ exchange: CKExchange) {

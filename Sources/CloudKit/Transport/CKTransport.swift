@@ -13,19 +13,17 @@ public protocol CKTransport: Sendable {
 
   /// Returns a transport to another server that CloudKit names in a response, such as the web courier for pushes.
   ///
-  /// The default is HTTP with separate connections. An in-process transport returns itself.
+  /// By default it is the transport itself, so that a transport in a test never reaches the network.
   ///
   /// - Parameters:
   ///   - origin: Scheme, host and port.
-  /// - timeout: The maximum time for a request.
+  ///   - timeout: The maximum time for a request.
   func transport(to origin: URL, timeout: Duration) -> any CKTransport
 }
 
 extension CKTransport {
-  /// Returns a transport to another server over HTTP, with separate connections.
-  public func transport(to origin: URL, timeout: Duration) -> any CKTransport {
-    CKHTTPTransport(baseURL: origin, timeout: timeout)
-  }
+  /// Returns the transport itself.
+  public func transport(to origin: URL, timeout: Duration) -> any CKTransport { self }
 }
 
 /// An HTTP request to CloudKit Web Services, including its body, ready to be sent byte for byte.

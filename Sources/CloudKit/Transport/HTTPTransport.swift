@@ -24,6 +24,7 @@ public final class CKHTTPTransport: CKTransport {
 
   private let client: HTTPClient
   private let largestAnswer: Int
+  private let allowsHTTP: Bool
 
   /// Creates a transport to a server. It connects with the first request.
   ///
@@ -31,12 +32,31 @@ public final class CKHTTPTransport: CKTransport {
   ///   - baseURL: Only a scheme, host and port. With anything else (a path, a user), every request fails as not sent,
   ///     because the signature covers the path as CloudKit sees it.
   ///   - timeout: The maximum time for a whole request.
-  public convenience init(baseURL: URL = CKHTTPTransport.appleURL, timeout: Duration = .seconds(60)) {
-    self.init(baseURL: baseURL, timeout: timeout, connectTimeout: .seconds(10), largestAnswer: 64 << 20)
+  ///   - allowsHTTP: Whether requests may go to other machines over `http`, which anybody on the way can read. Otherwise
+  ///     they fail as not sent, because they carry credentials. Requests to this machine (loopback) always may.
+  public convenience init(
+    baseURL: URL = CKHTTPTransport.appleURL,
+    timeout: Duration = .seconds(60),
+    allowsHTTP: Bool = false
+  ) {
+    self.init(
+      baseURL: baseURL,
+      timeout: timeout,
+      connectTimeout: .seconds(10),
+      largestAnswer: 64 << 20,
+      allowsHTTP: allowsHTTP
+    )
   }
 
-  package init(baseURL: URL, timeout: Duration, connectTimeout: Duration, largestAnswer: Int) {
+  package init(
+    baseURL: URL,
+    timeout: Duration,
+    connectTimeout: Duration,
+    largestAnswer: Int,
+    allowsHTTP: Bool = false
+  ) {
     self.baseURL = baseURL
+    self.allowsHTTP = allowsHTTP
     self.timeout = timeout
     self.largestAnswer = largestAnswer
     var configuration = HTTPClient.Configuration(
@@ -61,6 +81,19 @@ public final class CKHTTPTransport: CKTransport {
   /// time.
   public func shutdown() async {
     try? await client.shutdown()
+  }
+
+  /// Returns a transport to another server over HTTP, with separate connections.
+  public func transport(to origin: URL, timeout: Duration) -> any CKTransport {
+    CKHTTPTransport(baseURL: origin, timeout: timeout, allowsHTTP: allowsHTTP)
+  }
+
+  /// Whether requests to a URL can be read on the way: it is `http`, and the server is not this machine.
+  package static func isOpen(_ url: URL) -> Bool {
+    guard url.scheme?.lowercased() == "http", let host = url.host(percentEncoded: false)?.lowercased() else {
+      return false
+    }
+    return !["localhost", "127.0.0.1", "::1", "[::1]"].contains(host)
   }
 
   /// Sends a request and returns the complete response, whatever its HTTP status.
@@ -106,6 +139,12 @@ public final class CKHTTPTransport: CKTransport {
       throw CKTransportError(
         .notSent,
         "The server address must consist of http or https, a host, and a port of at most 65535."
+      )
+    }
+    guard allowsHTTP || !Self.isOpen(baseURL) else {
+      throw CKTransportError(
+        .notSent,
+        "Credentials are not sent to \(host) over http, where they can be read on the way. Use https."
       )
     }
     let port = parts.port.map { ":\($0)" } ?? ""

@@ -149,10 +149,20 @@ extension WebServicesClient {
     )
   }
 
+  /// A zone to fetch changes of.
+  package struct ZoneFeed: Sendable {
+    package var zone: WireZoneID
+    /// The token of the previous page; nil starts from the beginning.
+    package var token: String?
+    package var desiredKeys: [String]?
+
+    package init(_ zone: WireZoneID, since token: String?, desiredKeys: [String]? = nil) {
+      (self.zone, self.token, self.desiredKeys) = (zone, token, desiredKeys)
+    }
+  }
+
   private struct ZoneChangesBody: JSONWritable, Sendable {
-    var zoneID: WireZoneID
-    var syncToken: String?
-    var desiredKeys: [String]?
+    var feeds: [ZoneFeed]
     var resultsLimit: Int?
 
     func write(to json: inout JSONWriter) {
@@ -160,11 +170,13 @@ extension WebServicesClient {
       json.member("resultsLimit", resultsLimit.map(Int64.init))
       json.key("zones")
       json.beginArray()
-      json.beginObject()
-      json.member("desiredKeys", desiredKeys)
-      json.member("syncToken", syncToken)
-      json.member("zoneID", zoneID)
-      json.endObject()
+      for feed in feeds {
+        json.beginObject()
+        json.member("desiredKeys", feed.desiredKeys)
+        json.member("syncToken", feed.token)
+        json.member("zoneID", feed.zone)
+        json.endObject()
+      }
       json.endArray()
       json.endObject()
     }
@@ -178,12 +190,28 @@ extension WebServicesClient {
     resultsLimit: Int? = nil,
     in database: DatabaseName
   ) async throws(WebServicesError) -> WireZoneChangesResult {
-    let body = ZoneChangesBody(zoneID: zone, syncToken: token, desiredKeys: desiredKeys, resultsLimit: resultsLimit)
+    let feed = ZoneFeed(zone, since: token, desiredKeys: desiredKeys)
+    return try await zoneChanges([feed], resultsLimit: resultsLimit, in: database)[0]
+  }
+
+  /// Fetches one page of the changes of each zone in one request. Returns the pages in the order of the feeds.
+  package func zoneChanges(
+    _ feeds: [ZoneFeed],
+    resultsLimit: Int? = nil,
+    in database: DatabaseName
+  ) async throws(WebServicesError) -> [WireZoneChangesResult] {
+    let body = ZoneChangesBody(feeds: feeds, resultsLimit: resultsLimit)
     let answer = try await call("changes/zone", in: database, body, as: WireZonesChanges.self)
-    guard let page = answer.zones.first else {
-      throw WebServicesError(.unexpectedServerResponse, "the reply names no zone", effect: .unknown)
+    // The only zone of a request may be called by another owner name in the reply.
+    if feeds.count == 1, let page = answer.zones.first { return [page] }
+    var pages = answer.zones
+    return feeds.map { feed in
+      if let index = pages.firstIndex(where: { $0.isPage(of: feed.zone) }) { return pages.remove(at: index) }
+      return .failure(
+        feed.zone,
+        WebServicesError(.unexpectedServerResponse, "the reply names no zone", effect: .unknown)
+      )
     }
-    return page
   }
 
   /// Fetches the current user. Requires a web auth token; always under the public database (reference 5.11).

@@ -101,6 +101,19 @@ extension WireZoneChangesResult: JSONReadable {
   }
 }
 
+extension WireZoneChangesResult {
+  /// Whether it is that of a zone. In the private database the reply may name the owner where the request does not.
+  func isPage(of zone: WireZoneID) -> Bool {
+    let id: WireZoneID? =
+      switch self {
+      case .changes(let page): page.zoneID
+      case .failure(let id, _): id
+      }
+    return id.map { $0.zoneName == zone.zoneName && (zone.ownerRecordName ?? $0.ownerRecordName) == $0.ownerRecordName }
+      ?? false
+  }
+}
+
 /// The pages of the requested zones.
 package struct WireZonesChanges: Hashable, Sendable, JSONReadable {
   package var zones: [WireZoneChangesResult]

@@ -6,7 +6,7 @@ public struct AdminAccess: Sendable {
   /// access, and no web page does.
   public var token: String?
 
-  /// Opens the endpoint.
+  /// Creates access rules.
   public init(token: String? = nil) {
     self.token = token
   }
@@ -17,9 +17,9 @@ public struct AdminAccess: Sendable {
       let given = request.header("authorization") ?? ""
       return areEqual(given, "Bearer \(token)") ? nil : (401, "the admin token is missing or wrong")
     }
-    // A page from elsewhere names its origin, or reaches us by a name of its own that leads here.
+    // A web page from another host sends its origin, or uses its own host name that resolves to this machine.
     guard request.header("origin") == nil, WebAccess.isLoopback(request.hostName ?? "") else {
-      return (403, "only programs on this machine may do this; start the server with an admin token for others")
+      return (403, "only programs on this machine have access; set an admin token to allow others")
     }
     return nil
   }

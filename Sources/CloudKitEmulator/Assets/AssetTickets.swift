@@ -45,7 +45,7 @@ func areEqual(_ first: String, _ second: String) -> Bool {
   return zip(first, second).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
 }
 
-/// Leave to upload one file for one field of one record, for 15 minutes. [D]
+/// A permission to upload one file for one field of one record, valid for 15 minutes. [D]
 struct UploadTicket: Hashable {
   static let lifetime: Int64 = 15 * 60 * 1000
 

@@ -64,7 +64,7 @@ struct Authentication: Sendable {
       guard needsUser else { return .world }
       throw signInNeeded(request, route)
     }
-    // What cannot be a token was never one. [E]
+    // A malformed token was never valid. [E]
     guard let token = WebAuthToken(text, configuration) else {
       throw configuration.strictAuth
         ? signInNeeded(request, route) : ServerError(.authenticationFailed, "Authentication failed")

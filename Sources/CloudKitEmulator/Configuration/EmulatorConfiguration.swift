@@ -1,7 +1,8 @@
 import Crypto
 import Foundation
 
-/// What an emulator enforces and whom it knows. The defaults are the real service's limits and a trusting door.
+/// The limits and users of an emulator. By default, the limits are those of the real service, and all users are
+/// accepted.
 public struct EmulatorConfiguration: Sendable {
   /// The maximum number of operations in one `records/modify`, and of items in every other list of a request.
   public var operationLimit = 200
@@ -102,7 +103,7 @@ extension EmulatorConfiguration {
     return configuration
   }
 
-  /// A limit is exceeded. [E] (Question 8)
+  /// Returns the error for an exceeded limit. [E] (Question 8)
   func exceeded(_ reason: String) -> ServerError {
     ServerError(assumptions.exceededLimit == .badRequest ? .badRequest : .quotaExceeded, reason)
   }

@@ -27,7 +27,7 @@ public final class EmulatorServer: Sendable {
     case notLoopback(String)
     /// Other machines can connect, and a `seed` without a `secret` makes the keys predictable.
     case predictable(String)
-    /// The server has been started before, or was stopped on its way.
+    /// The server was started before, or was stopped while it started.
     case alreadyStarted
     /// The system cannot listen at the address, e.g. because the port is in use. The text is the system's reason.
     case cannotListen(String)

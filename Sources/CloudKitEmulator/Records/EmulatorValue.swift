@@ -94,7 +94,7 @@ public struct EmulatorLocation: Sendable, Hashable {
     let haversine =
       sin(north / 2) * sin(north / 2)
       + cos(latitude * radians) * cos(other.latitude * radians) * sin(east / 2) * sin(east / 2)
-    return 2 * 6_371_000 * asin(min(1, haversine.squareRoot()))
+    return 2 * 6_371_009 * asin(min(1, haversine.squareRoot()))
   }
 }
 

@@ -282,6 +282,13 @@ struct Session: Sendable {
   /// A client of the configured server, with the credential and its saved token.
   func client(_ scope: SyncStore.Scope) throws -> WebServicesClient {
     let kept = kept
+    let url = settings.url.value
+    guard settings.allowsHTTP.value || !CKHTTPTransport.isOpen(url) else {
+      throw CommandFailure.usage(
+        "\(url.absoluteString) (\(settings.url.source.place(of: .url))) is not encrypted, so credentials could be read on "
+          + "the way; use https, or --allow-http"
+      )
+    }
     let credential: CKCredential
     switch try settings.credential() {
     case .serverToServer(let keyID, let file):
@@ -311,7 +318,7 @@ struct Session: Sendable {
         credential: credential,
         tokenRotated: { [kept] token in kept?.keep(token) }
       ),
-      transport: CKHTTPTransport(baseURL: settings.url.value)
+      transport: CKHTTPTransport(baseURL: url, allowsHTTP: settings.allowsHTTP.value)
     )
   }
 

@@ -90,7 +90,7 @@ struct ConfigurationFile: Hashable, Sendable {
         "\(path): \(prefix)\(key) does not belong in a file; set \(setting.variable ?? "") in the environment"
       )
     }
-    if setting == .readOnly {
+    if setting.isFlag {
       guard let flag = value.bool else {
         throw .usage("\(path): \(prefix)\(key) must be true or false, without quotes")
       }

@@ -2,6 +2,7 @@
 enum SettingKey: String, CaseIterable, Hashable, Sendable {
   case profile, container, environment, database, url, store, policy
   case readOnly = "read-only"
+  case allowHTTP = "allow-http"
   case theme
   case keyID = "key-id"
   case keyFile = "key-file"
@@ -11,7 +12,8 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
   /// The option for the setting. Credentials have none, because other users can read a command line.
   var option: String? {
     switch self {
-    case .profile, .container, .environment, .database, .url, .store, .policy, .readOnly, .theme: "--" + rawValue
+    case .profile, .container, .environment, .database, .url, .store, .policy, .readOnly, .allowHTTP, .theme:
+      "--" + rawValue
     case .keyID, .keyFile, .apiToken, .webAuthToken: nil
     }
   }
@@ -26,6 +28,7 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
     case .store: "CKTOP_STORE"
     case .policy: "CKTOP_POLICY"
     case .readOnly: "CKTOP_READ_ONLY"
+    case .allowHTTP: "CKTOP_ALLOW_HTTP"
     case .theme: "CKTOP_THEME"
     case .keyID: "CLOUDKIT_KEY_ID"
     case .keyFile: "CLOUDKIT_KEY_FILE"
@@ -36,6 +39,9 @@ enum SettingKey: String, CaseIterable, Hashable, Sendable {
 
   /// Whether the setting must not be in a file, because people copy, share and commit files. A key file is only named.
   var isSecret: Bool { self == .apiToken || self == .webAuthToken }
+
+  /// Whether it is on or off.
+  var isFlag: Bool { self == .readOnly || self == .allowHTTP }
 
   var isPath: Bool { self == .store || self == .keyFile }
 }

@@ -25,6 +25,8 @@ struct Settings: Equatable, Sendable {
   /// The conflict policy as given, not validated: most verbs ignore it.
   let policyName: Sourced<String>?
   let isReadOnly: Sourced<Bool>
+  /// Whether credentials may go to another machine over `http`.
+  let allowsHTTP: Sourced<Bool>
   /// Nil: the default theme.
   let theme: Sourced<String>?
   let keyID: Sourced<String>?
@@ -51,6 +53,7 @@ struct Settings: Equatable, Sendable {
     url = try resolver.url() ?? Sourced(Self.appleURL, .standard)
     policyName = try resolver.text(.policy)
     isReadOnly = try resolver.flag(.readOnly) ?? Sourced(false, .standard)
+    allowsHTTP = try resolver.flag(.allowHTTP) ?? Sourced(false, .standard)
     theme = try resolver.text(.theme)
     keyID = try resolver.text(.keyID)
     keyFile = try resolver.text(.keyFile)

@@ -22,6 +22,7 @@ extension Settings {
       line(.store, store),
       line(.policy, policyName),
       line(.readOnly, Sourced(isReadOnly.value ? "true" : "false", isReadOnly.source)),
+      line(.allowHTTP, Sourced(allowsHTTP.value ? "true" : "false", allowsHTTP.source)),
       line(.theme, theme),
       line(.keyID, keyID),
       line(.keyFile, keyFile),

@@ -38,6 +38,12 @@ struct StoreOptions: ParsableArguments {
   @Flag(help: "Refuse every verb that changes anything.")
   var readOnly = false
 
+  @Flag(
+    name: .customLong("allow-http"),
+    help: "Send credentials to another machine over http, where they can be read on the way."
+  )
+  var allowHTTP = false
+
   /// The values given, for `Settings`.
   var settings: SettingOptions {
     var values: [SettingKey: String] = [:]
@@ -49,6 +55,7 @@ struct StoreOptions: ParsableArguments {
     values[.url] = url
     values[.policy] = policy
     if readOnly { values[.readOnly] = "true" }
+    if allowHTTP { values[.allowHTTP] = "true" }
     return SettingOptions(values: values)
   }
 }

@@ -136,6 +136,33 @@ import Testing
     )
   }
 
+  @Test func `the changes of many zones are one request, and each further page of all of them one more`() async throws {
+    let zones = (0..<5).map { zone("z\($0)") }
+    for zone in zones {
+      try await bench.database.save(CKRecordZone(zoneID: zone))
+      for name in ["a", "b", "c"] {
+        try await bench.database.save(CKRecord(recordType: "Note", recordID: .init(recordName: name, zoneID: zone)))
+      }
+    }
+    for (limit, requests) in [(0, 1), (2, 2)] {
+      let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration(resultsLimit: limit)
+      let operation = CKFetchRecordZoneChangesOperation(
+        recordZoneIDs: zones,
+        configurationsByRecordZoneID: Dictionary(uniqueKeysWithValues: zones.map { ($0, configuration) })
+      )
+      var changed = 0
+      var ended: [String] = []
+      operation.recordWasChangedBlock = { _, _ in changed += 1 }
+      operation.recordZoneFetchResultBlock = { zone, result in ended.append("\(zone.zoneName) \(told(result))") }
+      let before = bench.gate.count
+
+      await bench.run(operation)
+
+      #expect(bench.gate.count - before == requests)
+      #expect(changed == 15 && ended == zones.map { "\($0.zoneName) ok" })
+    }
+  }
+
   @Test func `an expired token fails its zone, and the network all that follow`() async throws {
     try await bench.database.save(bench.note("a"))
     let token = try await bench.database.recordZoneChanges(inZoneWith: bench.zoneID, since: nil).changeToken

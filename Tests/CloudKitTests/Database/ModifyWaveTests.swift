@@ -61,16 +61,29 @@ import Testing
     let (parents, children) = (notes(400, "p"), notes(200, "c"))
     #expect(try await waves(parents + children) == [3])
 
+    // The server accepts plain references in any order.
     children[7]["list"] = [CKRecord.Reference(record: parents[3], action: .none)]
-    #expect(try await waves(parents + children) == [2, 1])
-    #expect(try await waves(children + parents) == [3])
-    children[7]["list"] = nil
+    #expect(try await waves(parents + children) == [3])
     children[7].setParent(parents[399])
     #expect(try await waves(parents + children) == [2, 1])
+    // Also where the parent comes later in the call.
+    #expect(try await waves(children + parents) == [2, 1])
+    parents[399].setParent(parents[0])
+    #expect(try await waves(children + parents) == [1, 1, 1])
   }
 
-  @Test func `deletions wait for what is saved before them`() async throws {
-    #expect(try await waves(notes(400, "n"), deleting: notes(300, "d").map(\.recordID)) == [2, 1, 1])
+  @Test func `requests that wait for each other are sent all the same`() async throws {
+    let (left, right) = (notes(200, "l"), notes(200, "r"))
+    left[0].setParent(right[0])
+    right[1].setParent(left[1])
+    #expect(try await waves(left + right).reduce(0, +) == 2)
+  }
+
+  @Test func `deletions wait for all saves, and go together`() async throws {
+    #expect(try await waves(notes(400, "n"), deleting: notes(300, "d").map(\.recordID)) == [2, 2])
+    #expect(try await waves(notes(3, "n"), deleting: notes(3, "d").map(\.recordID)) == [1])
+    // 50 requests, four at a time: 13 round trips.
+    #expect(try await waves([], deleting: notes(10_000, "d").map(\.recordID)) == [50])
   }
 
   @Test func `once the network is gone nothing more is sent, and what was answered stands`() async throws {

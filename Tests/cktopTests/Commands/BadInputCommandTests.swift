@@ -91,6 +91,14 @@ import Testing
     #expect(try bare.object()["container"] as? String == Machine.container)
   }
 
+  @Test func `credentials go to another machine over http only if that is allowed`() async throws {
+    let machine = try Machine(["CLOUDKIT_API_TOKEN": "t", "CLOUDKIT_WEB_AUTH_TOKEN": "w"])
+    for verb in ["sync", "account"] {
+      let line = try await machine.fail(2, verb, "--url", "http://sync.example.org")
+      #expect(line.contains("http://sync.example.org") && line.contains("--allow-http"))
+    }
+  }
+
   @Test func `read-only accepts no verb that changes anything, wherever it is said`() async throws {
     let machine = try Machine(Self.settings)
     let changing = [

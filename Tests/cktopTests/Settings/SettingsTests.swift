@@ -67,14 +67,15 @@ import Testing
   @Test func `every option, every variable and every key reaches its setting`() throws {
     let options = try settings([
       "--store", "s", "--container", "c", "--environment", "production", "--database", "shared", "--url",
-      "http://localhost:1", "--policy", "newest", "--read-only",
+      "http://localhost:1", "--policy", "newest", "--read-only", "--allow-http",
     ])
     let environment = try settings(
       [],
       [
         "CKTOP_STORE": "s", "CLOUDKIT_CONTAINER": "c", "CLOUDKIT_ENVIRONMENT": "production",
         "CLOUDKIT_DATABASE": "shared",
-        "CLOUDKIT_URL": "http://localhost:1", "CKTOP_POLICY": "newest", "CKTOP_READ_ONLY": "1", "CLOUDKIT_KEY_ID": "k",
+        "CLOUDKIT_URL": "http://localhost:1", "CKTOP_POLICY": "newest", "CKTOP_READ_ONLY": "1",
+        "CKTOP_ALLOW_HTTP": "true", "CLOUDKIT_KEY_ID": "k",
         "CLOUDKIT_KEY_FILE": "f", "CLOUDKIT_API_TOKEN": "a\n", "CLOUDKIT_WEB_AUTH_TOKEN": "w",
       ]
     )
@@ -90,6 +91,7 @@ import Testing
         url = "http://localhost:1"
         policy = "newest"
         read-only = true
+        allow-http = true
         theme = "dusk"
         key-id = "k"
         key-file = "~/key.pem"
@@ -102,7 +104,7 @@ import Testing
       #expect(settings.database.value == .shared)
       #expect(settings.url.value.absoluteString == "http://localhost:1")
       #expect(try settings.policy()?.value == .newest)
-      #expect(settings.isReadOnly.value)
+      #expect(settings.isReadOnly.value && settings.allowsHTTP.value)
     }
     #expect(options.store?.value == "s")
     #expect(environment.store?.value == "s")
@@ -190,12 +192,12 @@ import Testing
     (
       [], [:], "containre = \"x\"",
       "\(path): there is no setting 'containre'; the settings are profile, container, environment, database, url, "
-        + "store, policy, read-only, theme, key-id, key-file, [profiles.NAME] and [dashboard]"
+        + "store, policy, read-only, allow-http, theme, key-id, key-file, [profiles.NAME] and [dashboard]"
     ),
     (
       [], [:], "[profiles.a]\nkeyid = \"x\"",
       "\(path): there is no setting 'profiles.a.keyid'; the settings are profile, container, environment, database, "
-        + "url, store, policy, read-only, theme, key-id, key-file, [profiles.NAME] and [dashboard]"
+        + "url, store, policy, read-only, allow-http, theme, key-id, key-file, [profiles.NAME] and [dashboard]"
     ),
     (
       [], [:], "api-token = \"geheim\"",
