@@ -4,7 +4,9 @@ import PackageDescription
 
 // How clients reach the stand-ins for Apple's frameworks; here, the tests that are written as clients are.
 let shims = SwiftSetting.unsafeFlags(
-  ["Combine", "CoreLocation", "Network", "UniformTypeIdentifiers"].flatMap { ["-module-alias", "\($0)=\($0)Shim"] }
+  ["Combine", "CoreLocation", "Network", "OSLog", "UniformTypeIdentifiers"].flatMap {
+    ["-module-alias", "\($0)=\($0)Shim"]
+  }
     + ["-module-alias", "os=OSShim"]
 )
 
@@ -15,6 +17,7 @@ let package = Package(
     .library(name: "CombineShim", targets: ["CombineShim"]),
     .library(name: "CoreLocationShim", targets: ["CoreLocationShim"]),
     .library(name: "NetworkShim", targets: ["NetworkShim"]),
+    .library(name: "OSLogShim", targets: ["OSLogShim"]),
     .library(name: "OSShim", targets: ["OSShim"]),
     .library(name: "UniformTypeIdentifiersShim", targets: ["UniformTypeIdentifiersShim"]),
     .library(name: "CloudKitEmulator", targets: ["CloudKitEmulator"]),
@@ -35,13 +38,22 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+    .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
   ],
   targets: [
     // Empty Clang submodules of CloudKit, and what has to happen before a program's first line.
     .target(name: "CCloudKit"),
     // Stand-ins for Apple's frameworks. None bears a framework's name: `canImport` would turn true in our dependencies.
-    .target(name: "CombineShim", path: "Sources/Shims/CombineShim"),
+    .target(
+      name: "CombineShim",
+      dependencies: [
+        .product(name: "OpenCombine", package: "OpenCombine"),
+        .product(name: "OpenCombineDispatch", package: "OpenCombine"),
+        .product(name: "OpenCombineFoundation", package: "OpenCombine"),
+      ],
+      path: "Sources/Shims/CombineShim"
+    ),
     .target(name: "CoreLocationShim", dependencies: ["CloudKit"], path: "Sources/Shims/CoreLocationShim"),
     .target(name: "NetworkShim", path: "Sources/Shims/NetworkShim"),
     .target(name: "COSShim", path: "Sources/Shims/COSShim"),
@@ -50,11 +62,13 @@ let package = Package(
       dependencies: ["COSShim", .product(name: "Logging", package: "swift-log")],
       path: "Sources/Shims/OSShim"
     ),
+    // A module of its own: two aliases cannot name one module.
+    .target(name: "OSLogShim", dependencies: ["OSShim"], path: "Sources/Shims/OSLogShim"),
     .target(name: "UniformTypeIdentifiersShim", path: "Sources/Shims/UniformTypeIdentifiersShim"),
     .target(
       name: "CloudKit",
       dependencies: [
-        "CCloudKit", "CombineShim",
+        "CCloudKit",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOFoundationCompat", package: "swift-nio"),
@@ -64,6 +78,7 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
     .target(
@@ -240,7 +255,7 @@ let package = Package(
     .testTarget(
       name: "Swift6CompatibilityTests",
       dependencies: [
-        "CloudKit", "CloudKitEmulator", "CombineShim", "CoreLocationShim", "NetworkShim", "OSShim",
+        "CloudKit", "CloudKitEmulator", "CombineShim", "CoreLocationShim", "NetworkShim", "OSLogShim", "OSShim",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/CompatibilityTests/Swift6",

@@ -11,13 +11,14 @@ import Testing
   private static let arrows: [String: Set<String>] = [
     // `import CloudKit` in CloudKit is the Clang module of the same name, with empty submodules.
     "CloudKit": [
-      "AsyncHTTPClient", "CloudKit", "CombineShim", "Crypto", "Logging", "Metrics", "NIOCore", "NIOFoundationCompat",
-      "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",
+      "AsyncHTTPClient", "CloudKit", "Crypto", "Logging", "Metrics", "NIOCore", "NIOFoundationCompat", "NIOHTTP1",
+      "NIOHTTPCompression", "NIOPosix", "OpenCombine",
     ],
     "CloudKitEmulator": ["CloudKit", "Crypto", "GRDB", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix"],
-    "Shims/CombineShim": [],
+    "Shims/CombineShim": ["OpenCombine", "OpenCombineDispatch", "OpenCombineFoundation"],
     "Shims/CoreLocationShim": ["CloudKit"],
     "Shims/NetworkShim": [],
+    "Shims/OSLogShim": ["OSShim"],
     "Shims/OSShim": ["Logging", "OSShim"],
     "Shims/UniformTypeIdentifiersShim": [],
     "CloudKitModels": ["CloudKit", "CloudSync"],

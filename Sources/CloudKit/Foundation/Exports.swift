@@ -2,5 +2,5 @@
 @_exported public import CloudKit
 @_exported public import Foundation
 
-@_exported public import protocol CombineShim.ObservableObject
-@_exported public import struct CombineShim.Published
+@_exported public import protocol OpenCombine.ObservableObject
+@_exported public import struct OpenCombine.Published

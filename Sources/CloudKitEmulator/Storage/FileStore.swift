@@ -55,7 +55,7 @@ final class FileStore: EmulatorStore {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor < 0 else { return _ = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true) }
     guard errno != EEXIST || access(path, F_OK) != 0 else { return }
-    throw CocoaError(.fileWriteNoPermission)
+    throw DatabaseError(resultCode: .SQLITE_CANTOPEN)
   }
 
   /// Returns the origin that the file keeps, or draws one and keeps it.

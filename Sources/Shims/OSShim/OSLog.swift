@@ -63,6 +63,20 @@ public func os_log(_ type: OSLogType, log: OSLog = .default, _ message: StaticSt
   log.write(FormattedMessage.text(message.description, arguments), type)
 }
 
+/// Logs a message with values at the default level.
+@_disfavoredOverload
+public func os_log(_ message: OSLogMessage) { OSLog.default.write(message.text, .default) }
+
+/// Logs a message with values to a log.
+@_disfavoredOverload
+public func os_log(_ message: OSLogMessage, log: OSLog = .default, type: OSLogType = .default) {
+  log.write(message.text, type)
+}
+
+/// Logs a message with values at a level.
+@_disfavoredOverload
+public func os_log(_ type: OSLogType, log: OSLog = .default, _ message: OSLogMessage) { log.write(message.text, type) }
+
 private enum FormattedMessage {
   /// Replaces the placeholders with the descriptions of the arguments.
   static func text(_ format: String, _ arguments: [Any]) -> String {

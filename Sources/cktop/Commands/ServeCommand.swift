@@ -11,8 +11,9 @@ struct ServeCommand: AsyncParsableCommand {
     abstract: "Run a CloudKit server on this machine, over HTTP on loopback.",
     discussion: """
       The URL is the first line on standard output; the request log goes to standard error. Without --strict-auth, any \
-      API token is accepted and any web auth token is the user of that name. With it, web auth tokens come from the \
-      sign-in page, http://…/sign-in. Requests of web pages are refused unless they come from this machine. SIGINT and SIGTERM stop the server cleanly.
+      API token is accepted and any web auth token is the user of that name. With it, the sign-in page \
+      http://…/sign-in?user=NAME shows the web auth token of a user. Requests of web pages are refused unless they come \
+      from this machine or from an --allow-origin. SIGINT and SIGTERM stop the server cleanly.
 
       With --data, every acknowledged write is on disk, even if the process is killed. Without it, all data is lost \
       when the server stops. The next server rejects the old sync tokens, so clients fetch everything again.

@@ -1,4 +1,5 @@
 import Logging
+import OSLog
 import Synchronization
 import Testing
 import os
@@ -33,12 +34,15 @@ import os
     logger.error("failed")
     os_log("Saved %d in %@, %{public}@ (100%%)", log: log, type: .fault, 7, "secret", "open")
     os_log(.debug, log: .disabled, "nobody reads this")
+    os_log("Saved \(7) in \("secret")", log: log, type: .error)
+    os_log(.info, log: log, "to \("Ana", privacy: .public)")
+    os_log("nobody reads \("this")")
     os.Logger(subsystem: "org.example", category: "sync").trace("nor this")
 
     #expect(
       lines.text.withLock { $0 } == [
         "info: sent 3 of <private> for Ana", "error: failed",
-        "critical: Saved 7 in <private>, open (100%)",
+        "critical: Saved 7 in <private>, open (100%)", "error: Saved 7 in <private>", "info: to Ana",
       ]
     )
   }

@@ -94,7 +94,14 @@ import Testing
   @Test func `credentials go to another machine over http only if that is allowed`() async throws {
     let machine = try Machine(["CLOUDKIT_API_TOKEN": "t", "CLOUDKIT_WEB_AUTH_TOKEN": "w"])
     for verb in ["sync", "account"] {
-      let line = try await machine.fail(2, verb, "--url", "http://sync.example.org")
+      let line = try await machine.fail(
+        2,
+        verb,
+        "--container",
+        "iCloud.org.example.a",
+        "--url",
+        "http://sync.example.org"
+      )
       #expect(line.contains("http://sync.example.org") && line.contains("--allow-http"))
     }
   }

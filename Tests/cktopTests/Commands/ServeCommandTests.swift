@@ -101,9 +101,18 @@ import Testing
   @Test func `a strict server lets in only whom it knows`() async throws {
     let cloud = try await Cloud("--strict-auth", "--api-token", "right", "--user", "ana")
     let machine = try Machine(cloud)
+    let transport = CKHTTPTransport(baseURL: try #require(URL(string: cloud.url)))
+    func page(_ user: String) async throws -> CKTransportResponse {
+      try await transport.send(CKTransportRequest(method: "GET", path: "/sign-in", query: "user=\(user)"))
+    }
+    let signedIn = String(decoding: try await page("ana").body, as: UTF8.self)
+    let token = String(try #require(signedIn.firstMatch(of: /<code>(.*)<\/code>/)?.1))
+    #expect(try await page("bob").status == 403)
 
+    // A name is no token here.
     try await machine.fail(3, "account")
-    let known = try await machine.run("account", "--json", settings: ["CLOUDKIT_API_TOKEN": "right"])
+    let settings = ["CLOUDKIT_API_TOKEN": "right", "CLOUDKIT_WEB_AUTH_TOKEN": token]
+    let known = try await machine.run("account", "--json", settings: settings)
     let stranger = try await machine.run(
       "account",
       "--json",
