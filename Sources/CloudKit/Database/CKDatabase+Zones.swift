@@ -21,7 +21,7 @@ extension CKDatabase {
     return try result.get()
   }
 
-  /// Fetches several zones, each with its own result.
+  /// Fetches several zones with their shares, each with its own result. The share of each custom zone is one more request.
   public func recordZones(
     for ids: [CKRecordZone.ID]
   ) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
@@ -32,7 +32,36 @@ extension CKDatabase {
       }
       for (id, element) in match(answer, to: Array(chunk)) { results[id] = element.map { CKRecordZone(zoneID: $0) } }
     }
+    let found = results.values.compactMap { try? $0.get().zoneID }.filter { !$0.isDefault }
+    for (id, share) in try await zoneShares(of: found) {
+      results[id] = share.map { CKRecordZone(zoneID: id, share: $0) }
+    }
     return results
+  }
+
+  /// Looks up the shares of whole zones, four at a time.
+  private func zoneShares(
+    of zones: [CKRecordZone.ID]
+  ) async throws -> [(CKRecordZone.ID, Result<CKRecord.Reference?, any Error>)] {
+    guard databaseScope != .public else { return [] }
+    var shares: [(CKRecordZone.ID, Result<CKRecord.Reference?, any Error>)] = []
+    for chunk in zones.chunks(of: 4) {
+      shares += try await withThrowingTaskGroup { group in
+        for zone in chunk {
+          let id = CKRecordID(recordName: CKRecordNameZoneWideShare, zoneID: zone)
+          group.addTask { [self] in (id, try await readRecords(for: [id])[id]) }
+        }
+        return try await group.reduce(into: []) { shares, answer in
+          let (id, record) = answer
+          switch record {
+          case .success: shares.append((id.zoneID, .success(CKRecord.Reference(recordID: id, action: .none))))
+          case .failure(CKError.unknownItem), nil: break
+          case .failure(let error): shares.append((id.zoneID, .failure(error)))
+          }
+        }
+      }
+    }
+    return shares
   }
 
   /// Creates a zone. Succeeds if it already exists. Private database only.

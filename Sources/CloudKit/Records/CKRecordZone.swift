@@ -1,4 +1,5 @@
 public import Foundation
+internal import Synchronization
 
 /// A part of a database. The records of a zone can be saved atomically, shared and fetched by changes.
 public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
@@ -30,15 +31,37 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     zoneID.isDefault ? [] : [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
   }
 
-  /// Always nil, because Web Services do not report a zone's share. Fetch the zone's record `CKRecordNameZoneWideShare`
-  /// instead.
-  public var share: CKRecord.Reference? { nil }
+  /// A reference to the share of the whole zone; nil if there is none. It is known of zones that were fetched by their IDs:
+  /// Web Services do not report it, so its record is looked up for each of them.
+  public let share: CKRecord.Reference?
+
+  /// The scope of the keys for encrypted fields.
+  public enum EncryptionScope: Int, Sendable {
+    /// Each record has its own keys.
+    case perRecord = 0
+    /// All records of the zone share their keys.
+    case perZone = 1
+  }
+
+  /// The scope of the keys for encrypted fields; `perRecord` by default. Web Services cannot set or report it, so it is only
+  /// kept in this object.
+  public var encryptionScope: EncryptionScope {
+    get { scope.withLock { $0 } }
+    set { scope.withLock { $0 = newValue } }
+  }
+
+  private let scope = Mutex(EncryptionScope.perRecord)
 
   /// Makes a zone of the current user. It does not exist on the server until it is saved.
   public convenience init(zoneName: String) { self.init(zoneID: CKRecordZoneID(zoneName: zoneName)) }
 
   /// Makes a zone. It does not exist on the server until it is saved.
-  public init(zoneID: CKRecordZoneID) { self.zoneID = zoneID }
+  public convenience init(zoneID: CKRecordZoneID) { self.init(zoneID: zoneID, share: nil) }
+
+  init(zoneID: CKRecordZoneID, share: CKRecord.Reference?) {
+    self.zoneID = zoneID
+    self.share = share
+  }
 
   /// Returns the default zone.
   public class func `default`() -> CKRecordZone { CKRecordZone(zoneID: .default) }
@@ -47,6 +70,7 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
   public init?(coder: NSCoder) {
     guard let zoneID = coder.object(CKRecordZoneID.self, forKey: "ZoneID") else { return nil }
     self.zoneID = zoneID
+    share = nil
   }
 
   /// Archives the identifier.

@@ -136,6 +136,17 @@ import Testing
     )
   }
 
+  @Test func `a zone that was fetched by its ID knows its share`() async throws {
+    let database = bench.database
+    #expect(try await database.recordZone(for: bench.zoneID).share == nil)
+    let share = CKShare(recordZoneID: bench.zoneID)
+    _ = try await database.modifyRecords(saving: [share], deleting: [])
+    let zone = try await database.recordZone(for: bench.zoneID)
+    #expect(zone.share?.recordID == share.recordID)
+    #expect(zone.encryptionScope == .perRecord)
+    #expect(try await database.recordZone(for: .default).share == nil)
+  }
+
   @Test func `the changes of many zones are one request, and each further page of all of them one more`() async throws {
     let zones = (0..<5).map { zone("z\($0)") }
     for zone in zones {

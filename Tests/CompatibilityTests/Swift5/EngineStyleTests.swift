@@ -257,6 +257,22 @@ final class Engine: ObservableObject {
     _ = accept
   }
 
+  @Test func `older constants and the options of a sharing interface are there`() throws {
+    #expect(CKRecordTypeUserRecord == "Users" && CKQueryOperationMaximumResults == 0)
+    #expect(CKRecordParentKey == "parent" && CKRecordShareKey == "share")
+    let options = CKAllowedSharingOptions(
+      allowedParticipantPermissionOptions: .readOnly,
+      allowedParticipantAccessOptions: .specifiedRecipientsOnly
+    )
+    options.allowsParticipantsToInviteOthers = true
+    let archived = try NSKeyedArchiver.archivedData(withRootObject: options, requiringSecureCoding: true)
+    let copy = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKAllowedSharingOptions.self, from: archived)
+    #expect(copy?.allowedParticipantPermissionOptions == .readOnly)
+    #expect(copy?.allowedParticipantAccessOptions == .specifiedRecipientsOnly)
+    #expect(copy?.allowsParticipantsToInviteOthers == true && copy?.allowsAccessRequests == false)
+    #expect(CKAllowedSharingOptions.standard.allowedParticipantAccessOptions == .any)
+  }
+
   @Test func `a group's folder is made once and is the same again`() throws {
     let group = "group.org.example.\(UUID().uuidString)"
     let folder = try #require(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: group))
