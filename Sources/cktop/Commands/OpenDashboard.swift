@@ -63,6 +63,9 @@ struct OpenDashboard: AsyncParsableCommand {
       },
       reader: { try session.reader() }
     )
+    #if canImport(Glibc)
+      StartupMemory.release()
+    #endif
     try await Dashboard(service: service, setting: setting).run().leave()
   }
 }
