@@ -129,7 +129,7 @@ extension EmulatorCore {
     if let token = exchange.nextToken { headers.append(EmulatorHeader("X-Apple-CloudKit-Web-Auth-Token", token)) }
     // An allowed origin is echoed, as the service does for the origins of an API token. [L3]
     if let origin = exchange.request.header("origin"), origin.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
-      WebAccess.admits(origin, of: exchange.request, configuration)
+      WebAccess.admits(origin, configuration)
     {
       headers += [
         EmulatorHeader("Access-Control-Allow-Origin", origin),

@@ -68,6 +68,19 @@ struct IdentityTests {
     }
   }
 
+  @Test func `a file of an earlier version is closed to others, and a secret is drawn once where none was kept`()
+    async throws
+  {
+    try await withTemporaryDirectory { directory in
+      let path = directory.appendingPathComponent("data.sqlite").path
+      _ = try Self.emulator(3, path: path)
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+      let secrets = try (0..<2).map { _ in try Self.emulator(nil, path: path).configuration.secret }
+      #expect(secrets[0] == secrets[1] && !secrets[0].isEmpty)
+      #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+    }
+  }
+
   @Test func `a data file is not created through a link`() async throws {
     try await withTemporaryDirectory { directory in
       let (link, target) = (directory.appendingPathComponent("link"), directory.appendingPathComponent("target"))

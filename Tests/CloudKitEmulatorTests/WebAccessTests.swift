@@ -19,7 +19,7 @@ struct WebAccessTests {
       let wire = try Wire(port: port)
       let admitted = [
         "http://localhost", "http://localhost:3000", "https://127.0.0.1:8443", "http://[::1]:5173",
-        "http://127.0.0.1:\(port)", "https://app.example.org",
+        "http://127.0.0.1:\(port)", "https://app.example.org", "https://APP.example.org:443",
       ]
       for origin in admitted {
         let answer = try await Self.ask(wire, ["Host: 127.0.0.1:\(port)", "Origin: \(origin)"])
@@ -51,6 +51,31 @@ struct WebAccessTests {
       // With authentication, a foreign name leads no further than any other.
       let answer = try await Self.ask(Wire(port: port), ["Host: sync.example.org"])
       #expect(answer.status == "401")
+    }
+  }
+
+  @Test func `links and windows of other pages are refused, and the sign-in page has only known host names`()
+    async throws
+  {
+    try await Fixture.serve({ configuration in
+      configuration.strictAuth = true
+      configuration.users = ["ana"]
+      configuration.allowedOrigins = ["https://sync.example.org"]
+    }) { _, port in
+      let wire = try Wire(port: port)
+      for (headers, status) in [
+        (["Host: 127.0.0.1"], "200"), (["Host: 127.0.0.1", "Sec-Fetch-Site: none"], "200"),
+        (["Host: 127.0.0.1", "Sec-Fetch-Site: same-origin"], "200"),
+        (["Host: 127.0.0.1", "Sec-Fetch-Site: cross-site"], "403"),
+        (["Host: 127.0.0.1", "Sec-Fetch-Site: cross-site", "Referer: https://evil.example/a"], "403"),
+        (["Host: 127.0.0.1", "Sec-Fetch-Site: cross-site", "Referer: http://localhost:3000/a?b"], "200"),
+        (["Host: evil.example"], "403"), (["Host: 10.0.2.2:\(port)"], "200"), (["Host: sync.example.org"], "200"),
+      ] {
+        let lines = headers.map { "\($0)\r\n" }.joined()
+        wire.send("GET /sign-in?user=ana HTTP/1.1\r\n\(lines)\r\n")
+        let head = try #require(await wire.receive()).head
+        #expect(head.split(separator: " ")[1] == status, "\(headers)")
+      }
     }
   }
 

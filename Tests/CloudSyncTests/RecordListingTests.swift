@@ -26,7 +26,8 @@ struct RecordListingTests {
               "title": .string("Buy \(number % 5 == 0 ? "Milk" : "bread") \(number)"), "note": .string(#"say "hi""#),
               "due": .timestamp(1_767_225_600_000), "done": .int64(Int64(number % 2)),
             ],
-            modifiedAt: number % 10 == 0 ? nil : Int64(number * 37 % 50)
+            modifiedAt: number % 10 == 0 ? nil : Int64(number * 37 % 50),
+            modifiedBy: number % 3 == 0 ? "_12fadeb" : nil
           ),
           epoch: 0
         )
@@ -85,7 +86,8 @@ struct RecordListingTests {
     ("title=milk", { $0.text("title").lowercased().contains("milk") }),
     ("TITLE=buy r1", { $0.text("title").hasPrefix("Buy") && $0.record.key.name.contains("r1") }),
     ("note=buy", { _ in false }),
-    (#"note="hi""#, { !$0.text("note").isEmpty }),
+    ("note=hi", { !$0.text("note").isEmpty }),
+    ("done=1", { $0.record.fields["done"] == .int64(1) || $0.record.key.name.contains("done=1") }),
     ("task", { $0.record.type == "Task" }),
     ("due=2026-01", { $0.record.fields["due"] != nil }),
     (
@@ -109,6 +111,8 @@ struct RecordListingTests {
     ("due<2026-01-01T00:00:01", { $0.record.fields["due"] != nil }),
     ("type=Note", { $0.record.type == "Note" }),
     ("changed>=1970-01-01T00:00:00.040Z", { $0.record.modifiedAt ?? 0 >= 40 }),
+    ("by=fade", { $0.record.modifiedBy != nil }),
+    ("a<b@x>", { _ in false }),
     ("title!=", { $0.record.fields["title"] == nil }),
   ]
 

@@ -152,6 +152,7 @@ final class World: Sendable {
     _ change: (inout EmulatorConfiguration) -> Void = { _ in }
   ) throws {
     var configuration = EmulatorConfiguration()
+    configuration.seed = 0
     change(&configuration)
     emulator = try Emulator(configuration: configuration)
     self.database = database

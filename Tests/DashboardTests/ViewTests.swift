@@ -97,6 +97,19 @@ struct ViewTests {
     )
   }
 
+  @Test func `a marked event stays marked when it leaves the newest events`() {
+    var session = Self.onEvents()
+    session.type("G")
+    session.type(" ")
+    var data = session.world.data
+    let new = EventRow(id: 10, at: Sample.now, event: .merged(record: "new"), operation: 20)
+    let window = Window(total: 2, offset: 0, rows: [new, Self.events[0]])
+    data.events = ListPage(EventListing(), window, isCounted: false)
+    session.show(data)
+    session.type("x")
+    #expect(session.app.notice?.isError == true && session.effects.isEmpty)
+  }
+
   @Test func `a zone that is not up to date says what is to be fetched, and how far it is`() {
     for (isOfAll, fetched, text) in [
       (true, 12_400, "fetching all, 12,400 so far"), (false, 0, "fetching changes"),

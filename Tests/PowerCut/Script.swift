@@ -31,11 +31,18 @@ final class Script {
   private var number: Int64 = 0
 
   /// - Parameter synchronous: the value of the pragma on the writing connection.
+  /// Runs are repeated, with the same tokens and tags.
+  private static func emulator() throws -> Emulator {
+    var configuration = EmulatorConfiguration()
+    configuration.seed = 0
+    return try Emulator(configuration: configuration)
+  }
+
   init(seed: UInt64, synchronous: String = "FULL", disk: Disk) throws {
     random = SplitMix64(seed: seed)
     self.disk = disk
     self.synchronous = synchronous
-    emulator = try Emulator()
+    emulator = try Self.emulator()
     wire = ScriptWire(emulator, clock, disk)
     (file, store, engine) = try Self.open(disk, synchronous, clock, wire)
   }
@@ -194,7 +201,7 @@ final class Script {
     asked: Int,
     requests: [(CKTransportRequest, Date)]
   ) async throws -> String? {
-    let emulator = try Emulator()
+    let emulator = try Self.emulator()
     for (request, time) in requests {
       _ = try? await EmulatorTransport(emulator, now: { time }, sleep: { _ in }).send(request)
     }

@@ -45,6 +45,7 @@ final class SimulatedWorld {
     random = SplitMix64(seed: seed)
     folder = StorageFolder(seed: seed)
     var configuration = EmulatorConfiguration()
+    configuration.seed = seed
     configuration.pageLimit = 2 + random.below(6)
     emulator = try Emulator(configuration: configuration)
     let database: DatabaseName = random.below(5) == 0 ? .public : .private

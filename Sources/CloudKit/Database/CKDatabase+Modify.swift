@@ -37,8 +37,11 @@ extension CKDatabase {
     for (id, error) in plan.unsendable { outcome.fail(id, isDelete: deletes.contains(id), error) }
     let newShares = plan.requests.filter(\.makesShare)
     // Each wave is removed as it is sent, so that its memory is released while the rest is sent.
+    let deleting = plan.requests.filter { $0.deletes && !$0.atomic }
     var waves = plan.takeWaves()
     while !waves.isEmpty { try await send(waves.removeFirst(), &outcome) }
+    // Requests that delete are sent together, so a target may have been deleted before a record that refers to it.
+    if deleting.count > 1 { try await send(deleting.compactMap { $0.refused(in: outcome) }, &outcome) }
     await refreshRoots(of: newShares, outcome)
     await explainConflicts(&outcome)
     return (outcome.saves, outcome.deletes)

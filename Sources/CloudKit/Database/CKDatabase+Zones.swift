@@ -11,17 +11,22 @@ extension CKDatabase {
     }
   }
 
-  /// Fetches a zone.
+  /// Fetches a zone, and its share with one more request.
   ///
   /// - Throws: `CKError.zoneNotFound` if it does not exist, or another error if it could not be fetched.
   public func recordZone(for zoneID: CKRecordZone.ID) async throws -> CKRecordZone {
     guard let result = try await recordZones(for: [zoneID])[zoneID] else {
       throw CKError(.internalError, "The reply does not include the zone.")
     }
-    return try result.get()
+    let zone = try result.get()
+    guard databaseScope != .public, !zoneID.isDefault else { return zone }
+    let share = CKRecordID(recordName: CKRecordNameZoneWideShare, zoneID: zoneID)
+    // The zone is there, whether or not its share can be fetched.
+    guard (try? await readRecords(for: [share])[share]?.get()) != nil else { return zone }
+    return CKRecordZone(zoneID: zone.zoneID, share: CKRecord.Reference(recordID: share, action: .none))
   }
 
-  /// Fetches several zones with their shares, each with its own result. The share of each custom zone is one more request.
+  /// Fetches several zones without their shares, each with its own result.
   public func recordZones(
     for ids: [CKRecordZone.ID]
   ) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
@@ -32,36 +37,7 @@ extension CKDatabase {
       }
       for (id, element) in match(answer, to: Array(chunk)) { results[id] = element.map { CKRecordZone(zoneID: $0) } }
     }
-    let found = results.values.compactMap { try? $0.get().zoneID }.filter { !$0.isDefault }
-    for (id, share) in try await zoneShares(of: found) {
-      results[id] = share.map { CKRecordZone(zoneID: id, share: $0) }
-    }
     return results
-  }
-
-  /// Looks up the shares of whole zones, four at a time.
-  private func zoneShares(
-    of zones: [CKRecordZone.ID]
-  ) async throws -> [(CKRecordZone.ID, Result<CKRecord.Reference?, any Error>)] {
-    guard databaseScope != .public else { return [] }
-    var shares: [(CKRecordZone.ID, Result<CKRecord.Reference?, any Error>)] = []
-    for chunk in zones.chunks(of: 4) {
-      shares += try await withThrowingTaskGroup { group in
-        for zone in chunk {
-          let id = CKRecordID(recordName: CKRecordNameZoneWideShare, zoneID: zone)
-          group.addTask { [self] in (id, try await readRecords(for: [id])[id]) }
-        }
-        return try await group.reduce(into: []) { shares, answer in
-          let (id, record) = answer
-          switch record {
-          case .success: shares.append((id.zoneID, .success(CKRecord.Reference(recordID: id, action: .none))))
-          case .failure(CKError.unknownItem), nil: break
-          case .failure(let error): shares.append((id.zoneID, .failure(error)))
-          }
-        }
-      }
-    }
-    return shares
   }
 
   /// Creates a zone. Succeeds if it already exists. Private database only.

@@ -107,7 +107,7 @@ struct ModifyPlan {
       var cut = Self.cut(changes)
       // Deletions wait for saves, so requests for both would wait for each other.
       if !atomic, cut.count > 1 {
-        cut = Self.cut(changes.filter { !$0.isDelete }) + Self.cut(changes.filter(\.isDelete))
+        cut = Self.cut(Self.ordered(changes.filter { !$0.isDelete })) + Self.cut(changes.filter(\.isDelete))
       }
       guard !atomic || cut.count <= 1 else {
         throw CKError(
@@ -123,34 +123,55 @@ struct ModifyPlan {
 
   /// Takes the requests in waves. The requests of a wave can be sent together; each wave waits for the previous one.
   ///
-  /// A request comes after those that save the parents and `VALIDATE` targets of its records, wherever they are in the
-  /// call. Requests that delete come after those that only save, and new shares come last.
+  /// A request comes after those that save the parents and `VALIDATE` targets of its records. Requests that delete come
+  /// after those that only save, and new shares come last.
   mutating func takeWaves() -> [[Request]] {
     defer { requests = [] }
-    let savers = requests.indices.reduce(into: [String: [Int]]()) { savers, index in
-      for change in requests[index].changes where !change.isDelete {
-        savers[change.id.recordName, default: []].append(index)
+    var levels = requests.map { _ in 0 }
+    // The changes of a zone are in order, so only earlier requests save what a request needs.
+    var savedIn: [CKRecordID: Int] = [:]
+    for index in requests.indices where !requests[index].deletes && !requests[index].makesShare {
+      for change in requests[index].changes {
+        for target in change.targets {
+          guard let earlier = savedIn[CKRecordID(recordName: target, zoneID: change.id.zoneID)], earlier != index else {
+            continue
+          }
+          levels[index] = max(levels[index], levels[earlier] + 1)
+        }
       }
+      for change in requests[index].changes { savedIn[change.id] = index }
     }
-    var levels: [Int?] = requests.map { _ in nil }
-    var isVisited = requests.map { _ in false }
-    func level(of index: Int) -> Int {
-      if let level = levels[index] { return level }
-      // Requests that wait for each other are sent in the caller's order.
-      guard !isVisited[index] else { return -1 }
-      isVisited[index] = true
-      var needed = Set(requests[index].changes.flatMap(\.targets).flatMap { savers[$0] ?? [] })
-      if requests[index].makesShare {
-        needed.formUnion(requests.indices.filter { !requests[$0].makesShare })
-      } else if requests[index].deletes {
-        needed.formUnion(requests.indices.filter { !requests[$0].makesShare && !requests[$0].deletes })
+    var last = levels.max() ?? 0
+    if requests.contains(where: { !$0.deletes && !$0.makesShare }) { last += 1 }
+    for index in requests.indices where requests[index].deletes { levels[index] = last }
+    for index in requests.indices where requests[index].makesShare { levels[index] = last + 1 }
+    return Dictionary(grouping: requests.indices) { levels[$0] }.sorted { $0.key < $1.key }
+      .map { $0.value.map { requests[$0] } }
+  }
+
+  /// Orders the saves of a zone: each comes after those of its parent and `VALIDATE` targets, wherever they are in the call.
+  /// Others, and those that need each other, stay in the caller's order.
+  private static func ordered(_ changes: [Change]) -> [Change] {
+    let places = Dictionary(changes.enumerated().map { ($1.id.recordName, $0) }) { first, _ in first }
+    var waiting = changes.map { Set($0.targets.compactMap { places[$0] }) }
+    for index in waiting.indices { waiting[index].remove(index) }
+    var dependents: [Int: [Int]] = [:]
+    for (index, needed) in waiting.enumerated() { for other in needed { dependents[other, default: []].append(index) } }
+    var depths = changes.map { _ in Int.max }
+    var ready = changes.indices.filter { waiting[$0].isEmpty }
+    var depth = 0
+    while !ready.isEmpty {
+      var next: [Int] = []
+      for index in ready {
+        depths[index] = depth
+        for dependent in dependents[index] ?? [] {
+          waiting[dependent].remove(index)
+          if waiting[dependent].isEmpty { next.append(dependent) }
+        }
       }
-      let level = needed.subtracting([index]).sorted().map(level).max().map { $0 + 1 } ?? 0
-      levels[index] = level
-      return level
+      (ready, depth) = (next, depth + 1)
     }
-    let waves = Dictionary(grouping: requests.indices, by: level)
-    return waves.sorted { $0.key < $1.key }.map { $0.value.sorted().map { requests[$0] } }
+    return changes.indices.sorted { (depths[$0], $0) < (depths[$1], $1) }.map { changes[$0] }
   }
 
   /// Encodes the changes that save records, in parallel.
@@ -188,7 +209,17 @@ struct ModifyPlan {
 }
 
 extension ModifyPlan.Request {
-  fileprivate var deletes: Bool { changes.contains(where: \.isDelete) }
+  var deletes: Bool { changes.contains(where: \.isDelete) }
+
+  /// A request for the deletions that the server rejected because other records refer to them; nil if there are none.
+  func refused(in outcome: ModifyOutcome) -> ModifyPlan.Request? {
+    var request = self
+    request.changes = changes.filter { change in
+      guard change.isDelete, case .failure(let error as CKError)? = outcome.deletes[change.id] else { return false }
+      return error.code == .referenceViolation
+    }
+    return request.changes.isEmpty ? nil : request
+  }
 }
 
 extension ModifyPlan.Change {

@@ -82,20 +82,29 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     var whole: Result<Void, any Error> = .success(())
     while let first = feeds.first {
       // The limit is one of the request. After an error that concerns all zones, the rest get it too.
-      let batch = feeds.filter { $0.resultsLimit == first.resultsLimit }.prefix(CKDatabase.largestBatch)
-      let pages: [Result<CKDatabase.ChangesPage, any Error>] =
+      let batch =
+        first.isAlone
+        ? [first][...]
+        : feeds.filter { !$0.isAlone && $0.resultsLimit == first.resultsLimit }.prefix(CKDatabase.largestBatch)
+      let pages: [Result<CKDatabase.ChangesPage, any Error>?] =
         switch whole {
         case .success: await fetch(Array(batch), database)
         case .failure(let error): batch.map { _ in .failure(error) }
         }
       for (feed, page) in zip(batch, pages) {
         let zoneID = feed.page.zoneID
-        guard let answer = await take(page, of: feed, fetchesAll: parameters.fetchAllChanges) else {
-          let token = try? page.get().changeToken
-          if let index = feeds.firstIndex(where: { $0.page.zoneID == zoneID }) { feeds[index].page.token = token }
+        guard let place = feeds.firstIndex(where: { $0.page.zoneID == zoneID }) else { continue }
+        let answer: Result<ZoneEnd, any Error>
+        switch await take(page, of: feed, fetchesAll: parameters.fetchAllChanges) {
+        case .more(let token):
+          feeds[place].page.token = token
           continue
+        case .alone:
+          feeds[place].isAlone = true
+          continue
+        case .end(let end): answer = end
         }
-        feeds.removeAll { $0.page.zoneID == zoneID }
+        feeds.remove(at: place)
         if let failure = answer.failure {
           errors[zoneID] = failure
           if (failure as? CKError)?.concernsZoneOnly != true { whole = .failure(failure) }
@@ -119,40 +128,51 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
   private struct Feed: Sendable {
     var page: CKDatabase.Feed
     var resultsLimit: Int?
+    /// Whether it is fetched in requests of its own.
+    var isAlone = false
   }
 
-  /// Fetches a page of each zone in one request. Zones are fetched one by one if the server rejected the request for what
-  /// one of them asks.
+  /// The next step for a zone after a page of it.
+  private enum Step {
+    case more(CKServerChangeToken)
+    case alone
+    case end(Result<ZoneEnd, any Error>)
+  }
+
+  /// Fetches a page of each zone in one request; nil for each if the server rejected the request for what one of them asks.
   private func fetch(
     _ feeds: [Feed],
     _ database: CKDatabase
-  ) async -> [Result<CKDatabase.ChangesPage, any Error>] {
+  ) async -> [Result<CKDatabase.ChangesPage, any Error>?] {
     let pages = await attempt {
       try await database.changesPages(of: feeds.map(\.page), resultsLimit: feeds[0].resultsLimit)
     }
     switch pages {
+    // Errors of elements concern their zones; each is fetched again alone, so that its own error counts.
+    case .success(let pages) where feeds.count > 1:
+      return pages.map { ($0.failure as? CKError)?.isOfRequest == true ? nil : $0 }
     case .success(let pages): return pages
-    case .failure(let error as CKError) where error.concernsZoneOnly && feeds.count > 1:
-      var pages: [Result<CKDatabase.ChangesPage, any Error>] = []
-      for feed in feeds { pages += await fetch([feed], database) }
-      return pages
+    case .failure(let error as CKError) where error.concernsZoneOnly && feeds.count > 1: return feeds.map { _ in nil }
     case .failure(let error): return feeds.map { _ in .failure(error) }
     }
   }
 
-  /// Delivers a page. Returns the end of its zone; nil if there is more to fetch.
+  /// Delivers a page.
   private func take(
-    _ page: Result<CKDatabase.ChangesPage, any Error>,
+    _ page: Result<CKDatabase.ChangesPage, any Error>?,
     of feed: Feed,
     fetchesAll: Bool
-  ) async -> Result<ZoneEnd, any Error>? {
+  ) async -> Step {
     switch page {
-    case .failure(let error): return .failure(error)
+    case nil: return .alone
+    case .failure(let error): return .end(.failure(error))
     case .success(let page):
       await call { [self] in deliver(page, of: feed.page.zoneID) }
-      guard !isCancelled else { return .failure(Self.cancellation) }
-      guard page.moreComing, fetchesAll else { return .success((page.changeToken, nil, page.moreComing)) }
-      return page.changeToken == feed.page.token ? .failure(CKError.stalledFeed) : nil
+      guard !isCancelled else { return .end(.failure(Self.cancellation)) }
+      guard page.moreComing, fetchesAll else { return .end(.success((page.changeToken, nil, page.moreComing))) }
+      // A zone that had no room in a reply for several zones gets one of its own.
+      guard page.changeToken == feed.page.token else { return .more(page.changeToken) }
+      return feed.isAlone ? .end(.failure(CKError.stalledFeed)) : .alone
     }
   }
 
@@ -171,6 +191,9 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 }
 
 extension CKError {
+  /// Whether the error may concern a whole request, not only the zone that it is reported for.
+  fileprivate var isOfRequest: Bool { !concernsZoneOnly }
+
   /// Whether the error concerns only its zone, not the next zones.
   fileprivate var concernsZoneOnly: Bool {
     switch code {

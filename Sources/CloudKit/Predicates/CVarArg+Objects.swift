@@ -28,6 +28,8 @@ extension NSUUID: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArg
 extension Date: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
 extension Data: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
 extension UUID: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
+extension Decimal: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
+extension Set: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
 extension Array: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
 
 extension CKRecord: CKFormatArgument {}

@@ -31,8 +31,8 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     zoneID.isDefault ? [] : [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
   }
 
-  /// A reference to the share of the whole zone; nil if there is none. It is known of zones that were fetched by their IDs:
-  /// Web Services do not report it, so its record is looked up for each of them.
+  /// A reference to the share of the whole zone; nil if there is none or it is not known. Only `CKDatabase.recordZone(for:)`
+  /// fetches it, because Web Services do not report it with the zone.
   public let share: CKRecord.Reference?
 
   /// The scope of the keys for encrypted fields.

@@ -57,16 +57,16 @@ public final class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying 
 
   /// Decodes archived options.
   public init?(coder: NSCoder) {
-    allowedParticipantPermissionOptions = .init(rawValue: UInt(coder.decodeInteger(forKey: "Permissions")))
-    allowedParticipantAccessOptions = .init(rawValue: UInt(coder.decodeInteger(forKey: "Access")))
+    allowedParticipantPermissionOptions = .init(rawValue: UInt(bitPattern: coder.decodeInteger(forKey: "Permissions")))
+    allowedParticipantAccessOptions = .init(rawValue: UInt(bitPattern: coder.decodeInteger(forKey: "Access")))
     allowsParticipantsToInviteOthers = coder.decodeBool(forKey: "InviteOthers")
     allowsAccessRequests = coder.decodeBool(forKey: "AccessRequests")
   }
 
   /// Archives the options.
   public func encode(with coder: NSCoder) {
-    coder.encode(Int(allowedParticipantPermissionOptions.rawValue), forKey: "Permissions")
-    coder.encode(Int(allowedParticipantAccessOptions.rawValue), forKey: "Access")
+    coder.encode(Int(bitPattern: allowedParticipantPermissionOptions.rawValue), forKey: "Permissions")
+    coder.encode(Int(bitPattern: allowedParticipantAccessOptions.rawValue), forKey: "Access")
     coder.encode(allowsParticipantsToInviteOthers, forKey: "InviteOthers")
     coder.encode(allowsAccessRequests, forKey: "AccessRequests")
   }

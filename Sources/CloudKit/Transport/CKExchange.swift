@@ -2,9 +2,9 @@ public import Foundation
 
 /// A request with its outcome. A recording stores one exchange per line, as JSON.
 ///
-/// Credentials are left out: the query and headers of the request, and tokens and cookies in the response headers. So are
-/// push tokens, sign-in URLs, and the signed URLs of assets and of the web courier. The rest of the bodies is stored, so a
-/// recording is as private as its records.
+/// Credentials are left out: the query and headers of the request, tokens and cookies in the response headers, push tokens,
+/// and the queries of sign-in URLs and of the signed URLs of assets and of the web courier. The rest of the bodies is
+/// stored, so a recording is as private as its records.
 public struct CKExchange: Sendable, Hashable, Codable {
   /// `GET` or `POST`.
   public var method: String
@@ -40,7 +40,7 @@ public struct CKExchange: Sendable, Hashable, Codable {
   /// Members whose values give access to something by themselves.
   private static let secretMembers = ["apnsToken", "webcourierURL", "redirectURL", "downloadURL"]
 
-  /// Returns a body of JSON with other values for secrets; URLs stay URLs, so that a replayed body can be decoded.
+  /// Returns a body of JSON without its secrets. URLs keep their host and path, so that a replayed request is found.
   static func redacted(_ body: Data, isUpload: Bool = false) -> Data {
     let members = secretMembers + (isUpload ? ["url"] : [])
     guard members.contains(where: { body.range(of: Data("\"\($0)\"".utf8)) != nil }) else { return body }
@@ -48,11 +48,13 @@ public struct CKExchange: Sendable, Hashable, Codable {
     var parts = text[...]
     var result = ""
     while let match = parts.firstMatch(
-      of: /"(apnsToken|webcourierURL|redirectURL|downloadURL|url)"\s*:\s*"(?:[^"\\]|\\.)*"/
+      of: /"(apnsToken|webcourierURL|redirectURL|downloadURL|url)"\s*:\s*"((?:[^"\\]|\\.)*)"/
     ) {
       result += parts[..<match.range.lowerBound]
       let name = String(match.output.1)
-      let value = name == "apnsToken" ? "redacted" : "https://redacted.invalid/"
+      let url = match.output.2
+      let value =
+        name == "apnsToken" ? "redacted" : url.contains("?") ? "\(url.prefix { $0 != "?" })?redacted" : String(url)
       result += members.contains(name) ? "\"\(name)\":\"\(value)\"" : parts[match.range]
       parts = parts[match.range.upperBound...]
     }

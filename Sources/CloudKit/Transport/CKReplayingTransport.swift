@@ -22,7 +22,7 @@ public final class CKReplayingTransport: CKTransport {
     var answers: [Question: [CKExchange.Outcome]] = [:]
     // Each list is reversed, so that responses are taken from its end.
     for exchange in exchanges.reversed() {
-      let question = Question(method: exchange.method, path: exchange.path, body: exchange.body)
+      let question = Question(method: exchange.method, path: exchange.path, body: CKExchange.redacted(exchange.body))
       answers[question, default: []].append(exchange.outcome)
     }
     self.answers = Mutex(answers)

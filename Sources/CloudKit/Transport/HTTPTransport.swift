@@ -32,7 +32,7 @@ public final class CKHTTPTransport: CKTransport {
   ///   - baseURL: Only a scheme, host and port. With anything else (a path, a user), every request fails as not sent,
   ///     because the signature covers the path as CloudKit sees it.
   ///   - timeout: The maximum time for a whole request.
-  ///   - allowsHTTP: Whether requests may go to other machines over `http`, which anybody on the way can read. Otherwise
+  ///   - allowsHTTP: Whether requests may go to other machines over `http`, where they can be read on the way. Otherwise
   ///     they fail as not sent, because they carry credentials. Requests to this machine (loopback) always may.
   public convenience init(
     baseURL: URL = CKHTTPTransport.appleURL,
@@ -144,7 +144,7 @@ public final class CKHTTPTransport: CKTransport {
     guard allowsHTTP || !Self.isOpen(baseURL) else {
       throw CKTransportError(
         .notSent,
-        "Credentials are not sent to \(host) over http, where they can be read on the way. Use https."
+        "Credentials are not sent to \(host) over http, where they can be read on the way. Use https, or allow it with allowsHTTP."
       )
     }
     let port = parts.port.map { ":\($0)" } ?? ""

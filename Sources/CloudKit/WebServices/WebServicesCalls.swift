@@ -202,15 +202,15 @@ extension WebServicesClient {
   ) async throws(WebServicesError) -> [WireZoneChangesResult] {
     let body = ZoneChangesBody(feeds: feeds, resultsLimit: resultsLimit)
     let answer = try await call("changes/zone", in: database, body, as: WireZonesChanges.self)
-    // The only zone of a request may be called by another owner name in the reply.
-    if feeds.count == 1, let page = answer.zones.first { return [page] }
     var pages = answer.zones
-    return feeds.map { feed in
-      if let index = pages.firstIndex(where: { $0.isPage(of: feed.zone) }) { return pages.remove(at: index) }
-      return .failure(
-        feed.zone,
-        WebServicesError(.unexpectedServerResponse, "the reply names no zone", effect: .unknown)
-      )
+    let matches = feeds.map { feed in pages.firstIndex { $0.isPage(of: feed.zone) }.map { pages.remove(at: $0) } }
+    return zip(feeds, matches).map { feed, match in
+      if let match { return match }
+      // A reply may call a zone by another owner name, or an error may name none.
+      let rest = pages.firstIndex { feeds.count == 1 || $0.zoneID.map { $0.zoneName == feed.zone.zoneName } ?? true }
+      if let rest { return pages.remove(at: rest) }
+      let error = WebServicesError(.unexpectedServerResponse, "the reply does not include the zone", effect: .unknown)
+      return .failure(feed.zone, error)
     }
   }
 

@@ -102,15 +102,18 @@ extension WireZoneChangesResult: JSONReadable {
 }
 
 extension WireZoneChangesResult {
-  /// Whether it is that of a zone. In the private database the reply may name the owner where the request does not.
+  /// The zone that it names.
+  var zoneID: WireZoneID? {
+    switch self {
+    case .changes(let page): page.zoneID
+    case .failure(let id, _): id
+    }
+  }
+
+  /// Whether it is the page of a zone. Only one of request and reply may name the owner.
   func isPage(of zone: WireZoneID) -> Bool {
-    let id: WireZoneID? =
-      switch self {
-      case .changes(let page): page.zoneID
-      case .failure(let id, _): id
-      }
-    return id.map { $0.zoneName == zone.zoneName && (zone.ownerRecordName ?? $0.ownerRecordName) == $0.ownerRecordName }
-      ?? false
+    guard let id = zoneID, id.zoneName == zone.zoneName else { return false }
+    return id.ownerRecordName == nil || zone.ownerRecordName == nil || id.ownerRecordName == zone.ownerRecordName
   }
 }
 

@@ -128,7 +128,7 @@ final class HTTPHandler: ChannelInboundHandler {
     body = nil
     let started = ContinuousClock.now
     let keepsAlive = head.isKeepAlive
-    // The core's lock and its writes to disk must not hold up an event loop, which other connections share.
+    // Handling a request may write to disk, which must not hold up an event loop that other connections share.
     let reply = NIOThreadPool.singleton.runIfActive(eventLoop: context.eventLoop) { [exchange] in
       exchange.reply(to: request, hasFailed: hasFailed)
     }

@@ -54,7 +54,8 @@ final class FileStore: EmulatorStore {
   private static func makeFile(_ path: String) throws {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor < 0 else { return _ = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true) }
-    guard errno != EEXIST || access(path, F_OK) != 0 else { return }
+    // A file of an earlier version may be readable by others.
+    guard errno != EEXIST || access(path, F_OK) != 0 else { return _ = chmod(path, 0o600) }
     throw DatabaseError(resultCode: .SQLITE_CANTOPEN)
   }
 
@@ -63,7 +64,13 @@ final class FileStore: EmulatorStore {
     let origin = try queue.write { db in
       try db.execute(sql: "CREATE TABLE IF NOT EXISTS origin (seed INTEGER NOT NULL, secret TEXT NOT NULL)")
       if let row = try Row.fetchOne(db, sql: "SELECT seed, secret FROM origin") {
-        return EmulatorConfiguration.Origin(seed: UInt64(bitPattern: row["seed"]), secret: row["secret"])
+        var origin = EmulatorConfiguration.Origin(seed: UInt64(bitPattern: row["seed"]), secret: row["secret"])
+        // The file was created with a seed or a secret that is not given now.
+        if origin.secret.isEmpty, configuration.seed == nil, configuration.secret.isEmpty {
+          origin.secret = configuration.drawingOrigin().secret
+          try Self.put(origin, db)
+        }
+        return origin
       }
       var origin = configuration.drawingOrigin()
       // Files from before it was kept were all made with 0.
@@ -75,8 +82,7 @@ final class FileStore: EmulatorStore {
       return origin
     }
     self.origin = origin
-    guard origin.secret.isEmpty, configuration.seed == nil else { return origin }
-    return EmulatorConfiguration.Origin(seed: origin.seed, secret: configuration.drawingOrigin().secret)
+    return origin
   }
 
   private static func put(_ origin: EmulatorConfiguration.Origin, _ db: Database) throws {
@@ -128,9 +134,9 @@ final class FileStore: EmulatorStore {
   }
 
   private func replace(by other: FileStore) throws {
+    // The contents are those of another emulator, the identity stays.
+    if let origin { try other.queue.write { try Self.put(origin, $0) } }
     try other.queue.backup(to: queue)
-    // The contents are another emulator's; who this one is stays.
-    if let origin { try queue.write { try Self.put(origin, $0) } }
     indexes = try queue.read(FileIndex.all)
   }
 

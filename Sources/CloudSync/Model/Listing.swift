@@ -28,6 +28,9 @@ package enum ListFilter: Hashable, Sendable {
         if isMeantAsExpression(text, words, table) { return .failure(error) }
       }
     }
+    if table == nil, let problem = words.lazy.compactMap({ RecordWord($0).problem }).first {
+      return .failure(FilterError(message: problem, column: 1, expression: text))
+    }
     guard words.count <= limit.words, text.utf8.count <= limit.bytes else {
       let message = "a filter has at most \(limit.words) words and \(limit.bytes) bytes"
       return .failure(FilterError(message: message, column: 1, expression: text))

@@ -26,37 +26,49 @@ struct RecordWord: Hashable, Sendable {
 
   init(_ word: String) {
     self.word = word.utf8.map(\.lowercased)
-    let found = word.indices.dropFirst().lazy.compactMap { place in
-      Self.operators.first { word[place...].hasPrefix($0.text) }.map { (place: place, operator: $0) }
-    }.first
+    let name = Self.name(in: word)
+    let found = Self.operators.first { !name.isEmpty && word[name.endIndex...].hasPrefix($0.text) }
+      .map { (place: name.endIndex, operator: $0) }
     field = found.map { word[..<$0.place].utf8.map(\.lowercased) }
     test = found?.operator.test ?? .contains
     value = found.map { String(word[$0.place...].dropFirst($0.operator.text.count)) } ?? ""
     lowercasedValue = value.utf8.map(\.lowercased)
   }
 
-  /// Splits a text at its spaces, but not around an operator, nor in single quotes after one: `title = 'Buy milk'` is one
-  /// word.
+  /// The beginning of a word that may be the name of a field.
+  private static func name(in word: String) -> Substring {
+    guard word.first.map({ $0.isLetter || $0 == "_" }) ?? false else { return "" }
+    return word.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+  }
+
+  /// Splits a text at its spaces, but not around an operator, nor in quotes after one: `title = 'Buy milk'` is one word.
   static func split(_ text: String) -> [String] {
-    var (words, word, isQuoted) = ([String](), "", false)
+    var (words, word) = ([String](), "")
+    var quote: Character?
     // Whether the next part belongs to the word before it.
     var isOpen = false
-    func isOperator(_ character: Character?) -> Bool { character.map { "=<>".contains($0) } ?? false }
     func end() {
       if !word.isEmpty { words.append(word) }
       word = ""
     }
     for place in text.indices {
       let character = text[place]
-      if isQuoted {
-        if character == "'" { isQuoted = false } else { word.append(character) }
+      if let mark = quote {
+        if character == mark { quote = nil } else { word.append(character) }
       } else if character.isWhitespace || character == "\0" {
         isOpen = true
       } else {
-        let beginsOperator = isOperator(character) || text[place...].hasPrefix("!=")
-        if isOpen, !beginsOperator, !isOperator(word.last) { end() }
+        let name = Self.name(in: word)
+        let found = operators.first { text[place...].hasPrefix($0.text) }
+        // A mail address in angle brackets is no comparison.
+        let after = found.flatMap { text[place...].dropFirst($0.text.count).first }
+        let beginsOperator =
+          !name.isEmpty && name.endIndex == word.endIndex && found != nil
+          && !(isOpen && found?.text == "<" && after?.isLetter == true)
+        let endsWithOperator = !name.isEmpty && operators.contains { $0.text == word[name.endIndex...] }
+        if isOpen, !beginsOperator, !endsWithOperator { end() }
         isOpen = false
-        if character == "'", isOperator(word.last) { isQuoted = true } else { word.append(character) }
+        if "'\"".contains(character), endsWithOperator { quote = character } else { word.append(character) }
       }
     }
     end()
@@ -66,12 +78,29 @@ struct RecordWord: Hashable, Sendable {
   func isIn(_ record: MirrorRecord) -> Bool {
     if let field, test != .contains {
       let values = record.values(of: field)
-      return test == .lacks
-        ? !values.contains { $0.text.contains(lowercased: lowercasedValue) } : values.contains(where: isComparable)
+      return test == .lacks ? !values.contains(where: isPart) : values.contains(where: isComparable)
     }
     for text in [record.key.name, record.type, record.key.zone] where text.contains(lowercased: word) { return true }
     if record.fields.contains(where: { $0.value.text.contains(lowercased: word) }) { return true }
-    return field.map { record.values(of: $0).contains { $0.text.contains(lowercased: lowercasedValue) } } ?? false
+    return field.map { record.values(of: $0).contains(where: isPart) } ?? false
+  }
+
+  /// Whether a value has the text; of numbers, whether it is the number.
+  private func isPart(_ other: FieldValue) -> Bool {
+    switch other {
+    case .int64(let number): if let wanted = Double(value) { return Double(number) == wanted }
+    case .double(let number): if let wanted = Double(value) { return number == wanted }
+    default: break
+    }
+    return other.text.contains(lowercased: lowercasedValue)
+  }
+
+  /// The mistake in the word; nil if there is none.
+  var problem: String? {
+    guard let field, [.less, .atMost, .more, .atLeast].contains(test), !value.isEmpty else { return nil }
+    let name = String(decoding: field, as: UTF8.self)
+    guard ["changed", "created"].contains(name), RFC3339.milliseconds(ofShort: value) == nil else { return nil }
+    return "\(name) is compared with a date, as in \(name)>2026-11-25 or \(name)>2026-11-25T14:30, in UTC"
   }
 
   /// Whether the comparison holds. A value that has no order with the text does not match.
@@ -102,7 +131,10 @@ struct RecordWord: Hashable, Sendable {
   /// Texts that the stored form of every record with this word has. Only letters are the same there: dates are stored as
   /// numbers, and quotes with a backslash.
   var storedTexts: [String] {
-    let field = field.flatMap { MirrorRecord.ownValues.contains(String(decoding: $0, as: UTF8.self)) ? [] : $0 }
+    let name = field.map { String(decoding: $0, as: UTF8.self) } ?? ""
+    // Times and users stand elsewhere.
+    guard !["changed", "created", "by"].contains(name) else { return [] }
+    let field = MirrorRecord.ownValues.contains(name) ? [] : field
     let texts: [[UInt8]] =
       switch test {
       case .contains: field.map { [$0, lowercasedValue] } ?? [word]

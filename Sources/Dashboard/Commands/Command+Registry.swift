@@ -130,7 +130,7 @@ extension Command {
       .filter,
       typed("/"),
       "filter",
-      "Filter by words, or by an expression as --where takes it",
+      "Filter by words or comparisons; an empty filter shows examples",
       .list
     ),
     Command(.problems, typed("!"), "problems", "Show only what failed, and conflicts", [.queue, .events, .panes]),

@@ -63,7 +63,11 @@ struct FilterInput: Sendable {
   }
 
   /// The text for a frame's note.
-  var note: StyledText { applied.isEmpty ? "" : StyledText("/\(applied)  ", .match) }
+  var note: StyledText {
+    // The counts beside it matter more.
+    let short = applied.count > 24 ? "\(applied.prefix(23))…" : applied
+    return applied.isEmpty ? "" : StyledText("/\(short)  ", .match)
+  }
 }
 
 /// A line that is being typed, with a remark at its right.

@@ -60,6 +60,8 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
     var offset: Int
     var ids: [ID]
     var versions: [String]
+    /// Whether `total` counts all rows.
+    var isCounted = true
 
     subscript(index: Int) -> (id: ID, version: String)? {
       ids.indices.contains(index - offset) ? (ids[index - offset], versions[index - offset]) : nil
@@ -89,7 +91,7 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
     place(cursor, rows, visible: visible)
     selected = rows[cursor]?.id ?? selected
     // A mark on a row that is gone would count for ever.
-    if case .some(let marked) = marks, !marked.isEmpty, rows.ids.count == rows.total {
+    if case .some(let marked) = marks, !marked.isEmpty, rows.isCounted, rows.ids.count == rows.total {
       let shown = Set(rows.ids)
       marks = .some(marked.filter { shown.contains($0.key) })
     }

@@ -47,7 +47,8 @@ struct RowList<Kind: ListKind>: Sendable {
       total: page.total,
       offset: page.window.offset,
       ids: page.rows.map(\.id),
-      versions: page.rows.map(Kind.version)
+      versions: page.rows.map(Kind.version),
+      isCounted: page.isCounted
     )
   }
 
@@ -185,7 +186,8 @@ struct RowList<Kind: ListKind>: Sendable {
       return filter.note + StyledText(isWaiting(world) && world.status != nil ? "loading…" : "", .dim)
     }
     let marked = state.marks.count(of: page.total)
-    if marked > 0 { parts.append(.init("\(Format.number(marked)) marked  ", .marked)) }
+    let isOpen = if case .allBut = state.marks { !page.isCounted } else { false }
+    if marked > 0 { parts.append(.init("\(Format.number(marked))\(isOpen ? "+" : "") marked  ", .marked)) }
     parts.append(.init(Format.number(page.total) + (page.isCounted ? "" : "+"), .dim))
     return filter.note + StyledText(parts)
   }

@@ -50,7 +50,10 @@ struct SyncPane: Sendable {
       let phase = progress.phase == .fetch ? "Fetching" : progress.phase == .upload ? "Uploading" : "Sending"
       func text(_ count: Int) -> String { progress.phase == .upload ? Format.bytes(count) : Format.number(count) }
       let (done, total) = (text(progress.done), text(progress.total))
-      let amount = progress.total > 0 ? "\(done) of \(total)" : progress.done > 0 ? done : ""
+      // The server does not say how many changes there are to fetch.
+      let amount =
+        progress.phase == .fetch
+        ? "\(done) so far" : progress.total > 0 ? "\(done) of \(total)" : progress.done > 0 ? done : ""
       let rate = progress.perSecond.map { "  \(Format.number(Int(clamping: $0)))/s" } ?? ""
       let left = progress.etaSeconds.map { "  \(Format.duration($0)) left" } ?? ""
       return [.init(phase, .active), .init("  \(amount)\(rate)\(left)")]

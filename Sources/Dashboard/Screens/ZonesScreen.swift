@@ -68,7 +68,7 @@ struct ZonesScreen: Screen {
     let inside = Box.inside(area)
     let columns = [
       Table.Column("ZONE", .flex(3), minimum: 10, priority: 9),
-      Table.Column("STATE", .flex(5), minimum: 12, priority: 8),
+      Table.Column("STATE", .flex(5), minimum: inside.width >= 70 ? 34 : 12, priority: 8),
       Table.Column("RECORDS", .fixed(9), .trailing, priority: 5),
       Table.Column("UNSENT", .fixed(9), .trailing, priority: 6),
       Table.Column("LAST FETCH", .fixed(15), priority: 4),

@@ -83,11 +83,8 @@ struct ServeCommand: AsyncParsableCommand {
   var allowedOrigins: [String] = []
 
   func validate() throws {
-    for origin in allowedOrigins where origin != "null" {
-      let parts = URLComponents(string: origin)
-      guard let parts, ["http", "https"].contains(parts.scheme), parts.host?.isEmpty == false, parts.path.isEmpty else {
-        throw ValidationError("--allow-origin \(origin) is not an origin; write it as https://app.example.org")
-      }
+    for origin in allowedOrigins where EmulatorConfiguration.origin(origin) == nil {
+      throw ValidationError("--allow-origin \(origin) is not an origin; write it as https://app.example.org")
     }
     if !(0...65_535).contains(port) { throw ValidationError("--port must be between 0 and 65535") }
     if !(0...600_000).contains(delay) { throw ValidationError("--delay must be between 0 and 600000 milliseconds") }
@@ -129,7 +126,7 @@ struct ServeCommand: AsyncParsableCommand {
     for assumption in assumptions { try Assumption.apply(assumption, to: &configuration.assumptions) }
     configuration.apiTokens = Set(apiTokens)
     configuration.users = Set(users)
-    configuration.allowedOrigins = Set(allowedOrigins)
+    configuration.allowedOrigins = Set(allowedOrigins.compactMap(EmulatorConfiguration.origin))
     configuration.serverKeys = try serverKeys.map(serverKey)
     do {
       return try Emulator(configuration: configuration, path: data)

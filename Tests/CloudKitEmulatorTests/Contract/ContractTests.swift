@@ -23,7 +23,7 @@ import Testing
     CKRecord(recordType: "ContractNote", recordID: CKRecord.ID(recordName: name, zoneID: zone))
   }
 
-  @Test(arguments: ContractRoute.open)
+  @Test(arguments: ContractRoute.openAndAssuming)
   func `every type of field comes back as it was saved`(route: ContractRoute) async throws {
     try await inZone("contract-fields", by: route) { database, zone in
       let note = record("all", in: zone)
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ContractRoute.open)
+  @Test(arguments: ContractRoute.openAndAssuming)
   func `encrypted values come back as such, and no filter may name them`(route: ContractRoute) async throws {
     try await inZone("contract-encrypted", by: route) { database, zone in
       let note = record("secret", in: zone)
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ContractRoute.open)
+  @Test(arguments: ContractRoute.openAndAssuming)
   func `a save over a newer version is refused with all three records`(route: ContractRoute) async throws {
     try await inZone("contract-conflict", by: route) { database, zone in
       let mine = record("n", in: zone)
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ContractRoute.open)
+  @Test(arguments: ContractRoute.openAndAssuming)
   func `one bad record fails alone, or with its whole group`(route: ContractRoute) async throws {
     try await inZone("contract-groups", by: route) { database, zone in
       let stale = record("stale", in: zone)
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ContractRoute.open)
+  @Test(arguments: ContractRoute.openAndAssuming)
   func `changes are read page by page, deletions too, and a token goes on where it ended`(
     route: ContractRoute
   ) async throws {
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ContractRoute.open)
+  @Test(arguments: ContractRoute.openAndAssuming)
   func `a query filters, sorts and follows its cursor to the end`(route: ContractRoute) async throws {
     try await inZone("contract-query", by: route) { database, zone in
       let notes = (0..<9).map { number in
@@ -190,7 +190,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ContractRoute.open)
+  @Test(arguments: ContractRoute.openAndAssuming)
   func `what is not there is an unknown item, and a zone that is not there a missing zone`(
     route: ContractRoute
   ) async throws {

@@ -152,7 +152,8 @@ import Testing
     for zone in zones {
       try await bench.database.save(CKRecordZone(zoneID: zone))
       for name in ["a", "b", "c"] {
-        try await bench.database.save(CKRecord(recordType: "Note", recordID: .init(recordName: name, zoneID: zone)))
+        let id = CKRecord.ID(recordName: "\(zone.zoneName)-\(name)", zoneID: zone)
+        try await bench.database.save(CKRecord(recordType: "Note", recordID: id))
       }
     }
     for (limit, requests) in [(0, 1), (2, 2)] {
@@ -161,17 +162,39 @@ import Testing
         recordZoneIDs: zones,
         configurationsByRecordZoneID: Dictionary(uniqueKeysWithValues: zones.map { ($0, configuration) })
       )
-      var changed = 0
+      var changed: [String] = []
       var ended: [String] = []
-      operation.recordWasChangedBlock = { _, _ in changed += 1 }
+      operation.recordWasChangedBlock = { id, _ in
+        // Each record has the name of its zone.
+        if id.recordName.hasPrefix(id.zoneID.zoneName) { changed.append(id.recordName) }
+      }
       operation.recordZoneFetchResultBlock = { zone, result in ended.append("\(zone.zoneName) \(told(result))") }
       let before = bench.gate.count
 
       await bench.run(operation)
 
       #expect(bench.gate.count - before == requests)
-      #expect(changed == 15 && ended == zones.map { "\($0.zoneName) ok" })
+      #expect(Set(changed).count == 15 && changed.count == 15 && ended == zones.map { "\($0.zoneName) ok" })
     }
+  }
+
+  @Test func `a zone that has no room in a reply for several gets one of its own`() async throws {
+    let big = zone("big")
+    try await bench.database.save(CKRecordZone(zoneID: big))
+    for number in 0..<25 {
+      let record = CKRecord(recordType: "Note", recordID: .init(recordName: "b\(number)", zoneID: big))
+      record["text"] = String(repeating: "x", count: 900_000)
+      try await bench.database.save(record)
+    }
+    try await bench.database.save(bench.note("small"))
+    let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [big, bench.zoneID])
+    var changed: Set<String> = []
+    operation.recordWasChangedBlock = { id, _ in changed.insert(id.recordName) }
+    operation.fetchRecordZoneChangesResultBlock = { [trace] in trace.note(told($0)) }
+
+    await bench.run(operation)
+
+    #expect(changed.count == 26 && trace.events == ["ok"])
   }
 
   @Test func `an expired token fails its zone, and the network all that follow`() async throws {

@@ -24,7 +24,7 @@ import Testing
       (NSPredicate(format: "age IN %@", [1, 2]), "IN", .list(.int64, [.int64(1), .int64(2)])),
       (NSPredicate(format: "age IN %@", [1, 2.5]), "IN", .list(.double, [.double(1), .double(2.5)])),
       (NSPredicate(format: "age in {1, 2}"), "IN", .list(.int64, [.int64(1), .int64(2)])),
-      (NSPredicate(format: "age IN %@", NSSet(set: ["a"])), "IN", .list(.string, [.string("a")])),
+      (NSPredicate(format: "age IN %@", Set(["a"])), "IN", .list(.string, [.string("a")])),
       (NSPredicate(format: "ANY {1, 2} = age"), "IN", .list(.int64, [.int64(1), .int64(2)])),
       (NSPredicate(format: "age BEGINSWITH %@", "a"), "BEGINS_WITH", .string("a")),
       (NSPredicate(format: "age BEGINSWITH[n] %@", "a"), "BEGINS_WITH", .string("a")),

@@ -81,6 +81,55 @@ import Testing
     }
   }
 
+  @Test func `push tokens and the queries of signed URLs are left out, and a replay finds the requests all the same`()
+    async throws
+  {
+    let body = #"{"apnsToken":"hush","webcourierURL":"https://a.example/aps?tok=hush","url":"https://b/f?k=hush"}"#
+    let record = #"{"records":[{"downloadURL":"https://c.example/f/${f}?s=hush","url":"https://mine?a"}]}"#
+    let register = CKTransportRequest(method: "POST", path: "/tokens/register", body: Data(body.utf8))
+    let response = CKTransportResponse(status: 200, body: Data(body.utf8))
+    let upload = CKTransportRequest(
+      method: "POST",
+      path: "/database/1/a/development/private/assets/upload",
+      body: Data()
+    )
+    let lookup = CKTransportResponse(status: 200, body: Data(record.utf8))
+    let exchanges = [
+      CKExchange(register, .response(response)), CKExchange(upload, .response(response)),
+      CKExchange(CKTransportRequest(method: "POST", path: "/records/lookup"), .response(lookup)),
+    ]
+    let texts = try exchanges.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
+    #expect(!texts[1].contains("hush") && !texts[2].contains("hush"))
+    // A field that is called url is the app's own outside uploads.
+    #expect(texts[0].contains("k=hush") && texts[2].contains("mine?a") && !texts[0].contains("tok=hush"))
+
+    let answer = try await CKReplayingTransport(exchanges).send(register)
+    #expect(String(decoding: answer.body, as: UTF8.self).contains("a.example/aps?redacted"))
+  }
+
+  @Test func `an existing file is closed to others, and a link is not followed`() async throws {
+    try await withFile { file in
+      _ = FileManager.default.createFile(
+        atPath: file.path,
+        contents: Data("old".utf8),
+        attributes: [.posixPermissions: 0o644]
+      )
+      _ = try CKRecordingTransport(Unreachable(), to: file)
+      let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+      #expect(attributes[.posixPermissions] as? Int == 0o600 && attributes[.size] as? Int == 0)
+      let link = file.appendingPathExtension("link")
+      try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+      defer { try? FileManager.default.removeItem(at: link) }
+      #expect(throws: CocoaError.self) { try CKRecordingTransport(Unreachable(), to: link) }
+    }
+  }
+
+  private struct Unreachable: CKTransport {
+    func send(_ request: CKTransportRequest) async throws(CKTransportError) -> CKTransportResponse {
+      throw CKTransportError(.notSent, "The network is gone.")
+    }
+  }
+
   @Test func `a damaged line is told when the recording is opened`() async throws {
     try await withFile { file in
       try Data("{\"method\":\"GET\"}\n".utf8).write(to: file)

@@ -42,7 +42,10 @@ struct ListFilterTests {
       ("", .none), ("title=Buy milk", .words(["title=Buy", "milk"])),
       ("state = 'failed'", .words(["state=failed"])), ("title = 'Buy milk' now", .words(["title=Buy milk", "now"])),
       ("count >= 5 a != b", .words(["count>=5", "a!=b"])), ("it's 'here'", .words(["it's", "'here'"])),
-      ("wow ! now", .words(["wow", "!", "now"])), ("title='Buy", .words(["title=Buy"])), ("= b", .words(["=b"])),
+      ("wow ! now", .words(["wow", "!", "now"])), ("title='Buy", .words(["title=Buy"])), ("= b", .words(["=", "b"])),
+      (#"title="Buy milk""#, .words(["title=Buy milk"])), ("count <5", .words(["count<5"])),
+      ("changed>yesterday", .error(column: 1)), ("changed>2026-11-25T14:30", .words(["changed>2026-11-25T14:30"])),
+      ("Ana <ana@example.org>", .words(["Ana", "<ana@example.org>"])), ("a -> b", .words(["a", "->", "b"])),
     ] as [(String, Meaning)]
   )
   func `records are found by words, and by comparisons with or without spaces`(_ text: String, _ meaning: Meaning) {
