@@ -3,9 +3,9 @@ import Synchronization
 
 /// A CloudKit Web Services server as a function: it takes a request and the time, and returns a reply.
 ///
-/// The same core serves an in-process transport and an HTTP server. It reads no clock, and draws random numbers only at its
-/// start if the configuration has no seed: with the same seed, equal requests at equal times give equal replies, byte for
-/// byte. Containers, databases and users are created on first use.
+/// The same core serves an in-process transport and an HTTP server. It reads no clock, and draws random numbers only at
+/// its start if the configuration has no seed: with the same seed, equal requests at equal times give equal replies,
+/// byte for byte. Containers, databases and users are created on first use.
 ///
 ///     let emulator = try Emulator()
 ///     let path = "/database/1/iCloud.test/development/private/zones/list"

@@ -2,8 +2,8 @@ import CloudSync
 
 /// Searches a list for a service, step by step and off the main actor, beside its other readings.
 ///
-/// A search is not restarted by writes of the store. Once it is over, writes restart it no sooner than after ten times its
-/// own duration, so that a search that takes long takes a small part of the time.
+/// A search is not restarted by writes of the store. Once it is over, writes restart it no sooner than after ten times
+/// its own duration, so that a search that takes long takes a small part of the time.
 @MainActor
 final class ListSearcher<Search: ListSearch> {
   typealias Part = ListPart<Search.Listing>
@@ -97,7 +97,8 @@ final class ListSearcher<Search: ListSearch> {
     }
   }
 
-  /// Looks at the next rows, and reads those to show if they have all been found for the first time, or the search is over.
+  /// Looks at the next rows, and reads those to show if they have all been found for the first time, or the search is
+  /// over.
   private func step(_ search: Search, isFirst: Bool) async throws -> (search: Search, page: Page?)? {
     guard let part, let reader = reader() else { return nil }
     let isToShow = isFirst && published != part

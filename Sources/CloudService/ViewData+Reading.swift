@@ -7,7 +7,8 @@ struct Found: Sendable {
 }
 
 extension ViewData {
-  /// Reads what a screen wants to see. Of a list that is searched, it reads what has been found; nil if that is not enough.
+  /// Reads what a screen wants to see. Of a list that is searched, it reads what has been found; nil if that is not
+  /// enough.
   init(_ view: StoreView, _ scope: ViewScope, _ found: Found) throws {
     self.init()
     status = try view.status()

@@ -143,7 +143,8 @@ final class World: Sendable {
   private let transports = Mutex<[TestTransport]>([])
   private let storages = TestStorages(StorageKind.current)
 
-  // What a test does to the requests of a device mostly speaks of that device, which would keep its files open for ever.
+  // What a test does to the requests of a device mostly speaks of that device, which would keep its files open for
+  // ever.
   deinit { for transport in transports.withLock({ $0 }) { transport.interfere(nil) } }
 
   init(
@@ -172,7 +173,8 @@ final class World: Sendable {
 
   /// Opens the store of that name, made or made before.
   ///
-  /// - Parameter beforeEachWrite: called before each transaction that changes something: they all ask for the time first.
+  /// - Parameter beforeEachWrite: called before each transaction that changes something: they all ask for the time
+  ///   first.
   func open(_ name: String, beforeEachWrite: (@Sendable () -> Void)? = nil) throws(StoreError) -> SyncStore {
     let now = { @Sendable [clock] in
       beforeEachWrite?()

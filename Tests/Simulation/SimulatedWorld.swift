@@ -18,7 +18,8 @@ final class SimulatedWorld {
   static let types = ["Note", "Task"]
   /// The zone that comes and goes; what happens in it is nobody's loss.
   static let fleeting = ZoneKey(zone: "C")
-  /// The zone that nobody but the first device deletes, which means what is in it then and nothing that comes afterwards.
+  /// The zone that nobody but the first device deletes, which means what is in it then and nothing that comes
+  /// afterwards.
   static let renewed = ZoneKey(zone: "D")
 
   let seed: UInt64

@@ -4,9 +4,9 @@ extension CKDatabase {
   /// Saves and deletes several records, each with its own result. Updates the saved instances.
   ///
   /// Changes are grouped by zone and sent in requests of at most 200 changes, four requests at a time. A request whose
-  /// records have a parent or a `VALIDATE` reference in another request waits for it, and deletions wait for saves. A new share is
-  /// saved in its own request after its root and belongs to no atomic group: if it fails, the root stays saved and is
-  /// not shared.
+  /// records have a parent or a `VALIDATE` reference in another request waits for it, and deletions wait for saves. A
+  /// new share is saved in its own request after its root and belongs to no atomic group: if it fails, the root stays
+  /// saved and is not shared.
   ///
   /// - Parameters:
   ///   - recordsToSave: The records to save.

@@ -18,8 +18,8 @@ struct ModifyPlan {
     let operation: WireRecordOperation
     /// The encoded operation. It is encoded once, because it is measured before it is sent.
     let json: JSONFragment
-    /// The names of the records that must exist before it is saved, in any zone: its parent, and the targets of `VALIDATE`
-    /// references. The server accepts other references in any order.
+    /// The names of the records that must exist before it is saved, in any zone: its parent, and the targets of
+    /// `VALIDATE` references. The server accepts other references in any order.
     let targets: [String]
 
     init(id: CKRecordID, kind: Kind, operation: WireRecordOperation) throws(CKError) {
@@ -149,8 +149,8 @@ struct ModifyPlan {
       .map { $0.value.map { requests[$0] } }
   }
 
-  /// Orders the saves of a zone: each comes after those of its parent and `VALIDATE` targets, wherever they are in the call.
-  /// Others, and those that need each other, stay in the caller's order.
+  /// Orders the saves of a zone: each comes after those of its parent and `VALIDATE` targets, wherever they are in the
+  /// call. Others, and those that need each other, stay in the caller's order.
   private static func ordered(_ changes: [Change]) -> [Change] {
     let places = Dictionary(changes.enumerated().map { ($1.id.recordName, $0) }) { first, _ in first }
     var waiting = changes.map { Set($0.targets.compactMap { places[$0] }) }

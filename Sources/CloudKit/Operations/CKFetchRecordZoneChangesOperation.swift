@@ -1,7 +1,7 @@
 public import Foundation
 
-/// An operation that fetches the changes of zones since their tokens, zone by zone and page by page. Default zones have
-/// no change feed.
+/// An operation that fetches the changes of zones since their tokens, page by page. Each request fetches a page of all
+/// zones that have more. Default zones have no change feed.
 ///
 /// ```swift
 /// let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration(previousServerChangeToken: token)
@@ -139,7 +139,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     case end(Result<ZoneEnd, any Error>)
   }
 
-  /// Fetches a page of each zone in one request; nil for each if the server rejected the request for what one of them asks.
+  /// Fetches a page of each zone in one request; nil for each if the server rejected the request for what one of them
+  /// asks.
   private func fetch(
     _ feeds: [Feed],
     _ database: CKDatabase

@@ -23,8 +23,8 @@ extension NSOrderedSet: @retroactive CVarArg, @retroactive _CVarArgObject, CKFor
 extension NSNull: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
 extension NSUUID: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
 
-// On Apple's systems these are bridged to objects, so that published code passes them as `date as CVarArg`. Without bridging
-// that needs a conformance.
+// On Apple's systems these are bridged to objects, so that published code passes them as `date as CVarArg`. Without
+// bridging that needs a conformance.
 extension Date: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
 extension Data: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}
 extension UUID: @retroactive CVarArg, @retroactive _CVarArgObject, CKFormatArgument {}

@@ -31,8 +31,8 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     zoneID.isDefault ? [] : [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
   }
 
-  /// A reference to the share of the whole zone; nil if there is none or it is not known. Only `CKDatabase.recordZone(for:)`
-  /// fetches it, because Web Services do not report it with the zone.
+  /// A reference to the share of the whole zone; nil if there is none or it is not known. Only
+  /// `CKDatabase.recordZone(for:)` fetches it, because Web Services do not report it with the zone.
   public let share: CKRecord.Reference?
 
   /// The scope of the keys for encrypted fields.
@@ -43,8 +43,8 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     case perZone = 1
   }
 
-  /// The scope of the keys for encrypted fields; `perRecord` by default. Web Services cannot set or report it, so it is only
-  /// kept in this object.
+  /// The scope of the keys for encrypted fields; `perRecord` by default. Web Services cannot set or report it, so it is
+  /// only kept in this object.
   public var encryptionScope: EncryptionScope {
     get { scope.withLock { $0 } }
     set { scope.withLock { $0 = newValue } }

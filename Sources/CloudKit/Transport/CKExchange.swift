@@ -2,9 +2,9 @@ public import Foundation
 
 /// A request with its outcome. A recording stores one exchange per line, as JSON.
 ///
-/// Credentials are left out: the query and headers of the request, tokens and cookies in the response headers, push tokens,
-/// and the queries of sign-in URLs and of the signed URLs of assets and of the web courier. The rest of the bodies is
-/// stored, so a recording is as private as its records.
+/// Credentials are left out: the query and headers of the request, tokens and cookies in the response headers, push
+/// tokens, and the queries of sign-in URLs and of the signed URLs of assets and of the web courier. The rest of the
+/// bodies is stored, so a recording is as private as its records.
 public struct CKExchange: Sendable, Hashable, Codable {
   /// `GET` or `POST`.
   public var method: String

@@ -8,9 +8,9 @@ internal import Synchronization
 /// let container = CKContainer(identifier: "iCloud.org.example.shop", credential: credential, transport: recorder)
 /// ```
 ///
-/// The file contains one `CKExchange` per line and can be read only by its owner: it holds no credentials, push tokens or
-/// signed URLs, but the records themselves. A symbolic link is not followed. An exchange is written before its response is returned. A full disk does not fail requests;
-/// exchanges that could not be written are counted in `lost`.
+/// The file contains one `CKExchange` per line and can be read only by its owner: it holds no credentials, push tokens
+/// or signed URLs, but the records themselves. A symbolic link is not followed. An exchange is written before its
+/// response is returned. A full disk does not fail requests; exchanges that could not be written are counted in `lost`.
 public final class CKRecordingTransport: CKTransport {
   private let transport: any CKTransport
   private let recording: Recording

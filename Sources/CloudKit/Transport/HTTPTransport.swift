@@ -32,8 +32,9 @@ public final class CKHTTPTransport: CKTransport {
   ///   - baseURL: Only a scheme, host and port. With anything else (a path, a user), every request fails as not sent,
   ///     because the signature covers the path as CloudKit sees it.
   ///   - timeout: The maximum time for a whole request.
-  ///   - allowsHTTP: Whether requests may go to other machines over `http`, where they can be read on the way. Otherwise
-  ///     they fail as not sent, because they carry credentials. Requests to this machine (loopback) always may.
+  ///   - allowsHTTP: Whether requests may go to other machines over `http`, where they can be read on the way.
+  ///     Otherwise they fail as not sent, because they carry credentials. Requests to this machine (loopback) always
+  ///     may.
   public convenience init(
     baseURL: URL = CKHTTPTransport.appleURL,
     timeout: Duration = .seconds(60),

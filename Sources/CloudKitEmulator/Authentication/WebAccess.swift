@@ -1,7 +1,7 @@
 import Foundation
 
-/// The web pages that may send requests over HTTP. A browser names a page's origin in its requests, and it also reaches this
-/// machine under a foreign host name that resolves to it.
+/// The web pages that may send requests over HTTP. A browser names a page's origin in its requests, and it also reaches
+/// this machine under a foreign host name that resolves to it.
 enum WebAccess {
   /// Whether a host name is this machine's own.
   static func isLoopback(_ host: String) -> Bool { ["127.0.0.1", "::1", "localhost"].contains(host.lowercased()) }
@@ -18,8 +18,8 @@ enum WebAccess {
     {
       return "requests of other web pages are refused"
     }
-    // Without authentication, a page under a foreign name could do everything; with it, it could sign in. An address cannot
-    // be made to lead elsewhere.
+    // Without authentication, a page under a foreign name could do everything; with it, it could sign in. An address
+    // cannot be made to lead elsewhere.
     if !configuration.isGuarded || request.path == SignInPage.path, let host = request.hostName, !isLoopback(host),
       !isAddress(host),
       !configuration.allowedOrigins.contains(where: { URLComponents(string: $0)?.host == host.lowercased() })
@@ -37,7 +37,8 @@ enum WebAccess {
       || configuration.allowedOrigins.contains { normalized($0) == name }
   }
 
-  /// Returns the origin of a URL as browsers send it: in lower case and without the default port; `nil` for anything else.
+  /// Returns the origin of a URL as browsers send it: in lower case and without the default port; `nil` for anything
+  /// else.
   static func normalized(_ url: String) -> String? {
     guard let parts = URLComponents(string: url.lowercased()), let scheme = parts.scheme, let host = parts.host,
       ["http", "https"].contains(scheme), !host.isEmpty, parts.user == nil

@@ -3,8 +3,8 @@ import Foundation
 /// A web auth token of this server: the user's name, the number of renewals, and the time of expiry if there is one.
 ///
 /// `ana` alone is a token, `ana~3` is its third renewal, and `ana~3~1767322800000` expires at that millisecond. Under
-/// `strictAuth` a signature follows after a full stop, and tokens without it are rejected. Real tokens are opaque. [L3] As
-/// at the real service [L3], old tokens stay valid, unless `strictWebAuth` is set.
+/// `strictAuth` a signature follows after a full stop, and tokens without it are rejected. Real tokens are opaque. [L3]
+/// As at the real service [L3], old tokens stay valid, unless `strictWebAuth` is set.
 struct WebAuthToken: Sendable, Hashable {
   /// The lifetime of a token with "Keep me signed in" at the real service. [D]
   static let keptLifetime: Duration = .seconds(14 * 24 * 60 * 60)

@@ -64,11 +64,11 @@ public struct EmulatorConfiguration: Sendable {
   public var directory: [EmulatorUser] = []
   /// The registered server-to-server keys.
   public var serverKeys: [ServerKey] = []
-  /// The seed of identifiers, sync tokens and change tags. `nil` draws a random one, so that an emulator rejects the tokens of
-  /// another. A given seed makes runs repeatable. A data file keeps the seed that it was created with.
+  /// The seed of identifiers, sync tokens and change tags. `nil` draws a random one, so that an emulator rejects the
+  /// tokens of another. A given seed makes runs repeatable. A data file keeps the seed that it was created with.
   public var seed: UInt64?
-  /// Signs web auth tokens under `strictAuth`, asset URLs, upload receipts and push tokens. Empty: drawn at random and kept
-  /// in the data file, unless there is a `seed`. What was signed with another secret is refused.
+  /// Signs web auth tokens under `strictAuth`, asset URLs, upload receipts and push tokens. Empty: drawn at random and
+  /// kept in the data file, unless there is a `seed`. What was signed with another secret is refused.
   public var secret = ""
   /// Origins of web pages that may send requests over HTTP, such as `https://app.example.org`. Pages of this machine
   /// (loopback) always may. Their hosts are also accepted as names of this server.

@@ -13,10 +13,11 @@ package enum ListFilter: Hashable, Sendable {
 
   /// Reads what a person typed: an expression where it is one, else words.
   ///
-  /// A text that is meant as an expression, because it compares or begins with a column and an operator, is an error if it
-  /// does not parse.
+  /// A text that is meant as an expression, because it compares or begins with a column and an operator, is an error if
+  /// it does not parse.
   ///
-  /// - Parameter table: the list whose columns an expression names; nil: words, of records also `field=value` and the like.
+  /// - Parameter table: the list whose columns an expression names; nil: words, of records also `field=value` and the
+  ///   like.
   package static func parse(_ text: String, of table: FilterTable?) -> Result<ListFilter, FilterError> {
     let words =
       table == nil ? RecordWord.split(text) : text.split { $0.isWhitespace || $0 == "\0" }.map(String.init)

@@ -3,7 +3,8 @@ import Facts
 
 /// A word to find in what lists show of a record: anywhere, or in a field, as `title=Buy`, `title!=Buy` or `count>=5`.
 ///
-/// `name`, `type`, `zone`, `changed`, `created` and `by` stand for the record's own values, beside fields of these names.
+/// `name`, `type`, `zone`, `changed`, `created` and `by` stand for the record's own values, beside fields of these
+/// names.
 struct RecordWord: Hashable, Sendable {
   private enum Test: Hashable {
     /// A part of the value as it is shown, in any letter case.
@@ -41,7 +42,8 @@ struct RecordWord: Hashable, Sendable {
     return word.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
   }
 
-  /// Splits a text at its spaces, but not around an operator, nor in quotes after one: `title = 'Buy milk'` is one word.
+  /// Splits a text at its spaces, but not around an operator, nor in quotes after one: `title = 'Buy milk'` is one
+  /// word.
   static func split(_ text: String) -> [String] {
     var (words, word) = ([String](), "")
     var quote: Character?
@@ -128,8 +130,8 @@ struct RecordWord: Hashable, Sendable {
     }
   }
 
-  /// Texts that the stored form of every record with this word has. Only letters are the same there: dates are stored as
-  /// numbers, and quotes with a backslash.
+  /// Texts that the stored form of every record with this word has. Only letters are the same there: dates are stored
+  /// as numbers, and quotes with a backslash.
   var storedTexts: [String] {
     let name = field.map { String(decoding: $0, as: UTF8.self) } ?? ""
     // Times and users stand elsewhere.
@@ -147,7 +149,8 @@ struct RecordWord: Hashable, Sendable {
   }
 }
 
-/// The place of a field's value in a list that is ordered by it: numbers and dates by value, then texts in any letter case.
+/// The place of a field's value in a list that is ordered by it: numbers and dates by value, then texts in any letter
+/// case.
 enum FieldOrder: Hashable, Sendable {
   case number(Double)
   case text(String)

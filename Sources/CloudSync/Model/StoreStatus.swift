@@ -297,7 +297,7 @@ package struct ZoneRow: Hashable, Identifiable, Sendable {
   package var held: HeldDeletions?
   /// Whether a rule pauses sending to the zone.
   package var isPaused = false
-  /// The fetch that is under way or still to come; nil if the local copy has all that the server told of.
+  /// The fetch in progress or still to come; nil if the local copy has all changes that the server reported.
   package var fetch: Fetch?
 
   package struct Fetch: Hashable, Sendable {

@@ -1,6 +1,7 @@
 /// A search through a list in steps, each short enough that other readings and a new search do not wait for it.
 ///
-/// Steps may be in transactions of their own: a row that changes its place between two steps is found twice or not at all.
+/// Steps may be in transactions of their own: a row that changes its place between two steps is found twice or not at
+/// all.
 package protocol ListSearch<Listing, Row>: Sendable {
   associatedtype Listing: Hashable & Sendable
   associatedtype Row: Hashable & Sendable
@@ -84,7 +85,7 @@ package struct QueueSearch: ListSearch {
 /// A search in the records, and their order by a field.
 package struct RecordSearch: ListSearch {
   package let listing: RecordListing
-  /// The most records that are kept of a list by a field. Others are counted only.
+  /// The maximum number of records kept when they are ordered by a field. Other matches are only counted.
   private let limit: Int
   private let words: [RecordWord]
   private var places: [RecordPlace] = []

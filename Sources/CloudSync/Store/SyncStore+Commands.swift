@@ -91,8 +91,8 @@ extension SyncStore {
   ///   - dryRun: reports what would be done, and only reads.
   ///   - isFinal: whether a discard cannot be undone.
   ///   - actor: the operator's name, for the audit log.
-  ///   - continues: called between transactions with the number of operations done and of all selected ones; the command
-  ///     stops if it returns false.
+  ///   - continues: called between transactions with the number of operations done and of all selected ones; the
+  ///     command stops if it returns false.
   package func perform(
     _ verb: QueueVerb,
     on selection: Selection,

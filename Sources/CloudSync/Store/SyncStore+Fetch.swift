@@ -403,8 +403,8 @@ extension SyncStore {
     return effect
   }
 
-  /// The places of records that the mirror has in this version, as seen in `epoch`: after sending, most of a page. Looks
-  /// for none where a deletion or failure among them may concern one.
+  /// The places of records that the mirror has in this version, as seen in `epoch`: after sending, most of a page.
+  /// Looks for none where a deletion or failure among them may concern one.
   private static func placesInMirror(
     _ results: [WireRecordResult],
     _ zone: ZoneKey,

@@ -94,7 +94,8 @@ extension App {
     frame.cursor = prompt.input.cursor(in: parts[0], glyphs)
   }
 
-  /// The text shown in place of the keys: the progress of a command, the last event, or a warning that the screen is stale.
+  /// The text shown in place of the keys: the progress of a command, the last event, or a warning that the screen is
+  /// stale.
   private func footerText(_ world: World) -> StyledText? {
     if let progress = world.progress {
       return StyledText(

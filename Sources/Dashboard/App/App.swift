@@ -52,8 +52,8 @@ struct App: Sendable {
 
   // MARK: - What happens
 
-  /// The world as it is shown: with the lists of a frozen screen, and the card of the demo's tour. The status is always the
-  /// present one.
+  /// The world as it is shown: with the lists of a frozen screen, and the card of the demo's tour. The status is always
+  /// the present one.
   func shown(_ world: World) -> World {
     var world = world
     if !world.faults.isEmpty { world.card = tour.text(world.keys) }

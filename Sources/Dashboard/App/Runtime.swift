@@ -121,7 +121,8 @@ final class Runtime {
 
   // MARK: - The clock
 
-  /// Arms the timer for the next moment at which something shown changes by itself; while nothing will, there is no timer.
+  /// Arms the timer for the next moment at which something shown changes by itself; while nothing will, there is no
+  /// timer.
   private func arm() {
     // Without a watch of the system, or a store to watch, nothing reports what others write.
     let isBlind = !service.reportsWrites || service.readFailure != nil

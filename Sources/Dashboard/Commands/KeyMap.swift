@@ -22,8 +22,8 @@ package struct KeyMap: Hashable, Sendable {
   /// Creates the registry's keys with others for some commands.
   ///
   /// - Parameter own: the names of keys by the names of commands.
-  /// - Throws: `Problem` if there is no such command or key, the command must keep its keys, or a key would have two meanings
-  ///   on one screen.
+  /// - Throws: `Problem` if there is no such command or key, the command must keep its keys, or a key would have two
+  ///   meanings on one screen.
   package init(own: [String: [String]]) throws(Problem) {
     var commands = Command.registry
     for (name, keys) in own.sorted(by: { $0.key < $1.key }) {

@@ -81,7 +81,8 @@ struct ListState<ID: Hashable & Sendable>: Sendable {
 
   /// Follows other rows or another size: the cursor stays with its row, on the same line where that is possible.
   ///
-  /// - Parameter isFocused: whether the keyboard acts on the list. If it does not, a cursor at the top stays at the top.
+  /// - Parameter isFocused: whether the keyboard acts on the list. If it does not, a cursor at the top stays at the
+  ///   top.
   mutating func follow(_ rows: Rows, visible: Int, isFocused: Bool = true) {
     if let selected, isFocused || cursor > 0, let place = rows.ids.firstIndex(of: selected) {
       let moved = rows.offset + place - cursor

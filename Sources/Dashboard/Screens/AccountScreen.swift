@@ -60,9 +60,14 @@ struct AccountScreen: Screen {
     let (queue, keys) = (status.queue, world.keys)
     let ready = queue.pending + queue.inFlight - status.savesForApp
     let sending =
-      status.driver?.isLive == true || world.syncing != .off
-      ? "they are sent by themselves"
-      : "no process is syncing; \(keys.name(of: .syncOnce)) or \(keys.name(of: .keepSyncing)) sends them"
+      switch world.verdict {
+      case .signedOut?, .wrongAccount?: "they need a sign-in"
+      case .decisionNeeded?: "except in zones with deletions on hold; \(keys.name(of: .view7)) decides"
+      default:
+        status.driver?.isLive == true || world.syncing != .off
+          ? "they are sent by themselves"
+          : "no process is syncing; \(keys.name(of: .syncOnce)) or \(keys.name(of: .keepSyncing)) sends them"
+      }
     let all = [
       ("You", queue.failed, "failed; \(keys.name(of: .problems)) on the overview shows them"),
       ("You", queue.conflicts - status.conflictsForApp, "conflicts; \(keys.name(of: .conflicts)) resolves them"),

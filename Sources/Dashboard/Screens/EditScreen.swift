@@ -4,8 +4,8 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// The fields of a failed save, to be edited and sent again. An edit is checked against the field's type as soon as it is
-/// typed, and once more by the store.
+/// The fields of a failed save, to be edited and sent again. An edit is checked against the field's type as soon as it
+/// is typed, and once more by the store.
 struct EditScreen: Screen {
   let id: Int64
   /// The assignments typed so far, by field.

@@ -14,7 +14,8 @@ enum EventKind: ListKind {
   static func version(of row: EventRow) -> String { "" }
 }
 
-/// The log of what happened, newest first. At the top it follows new events; further down the cursor stays with its event.
+/// The log of what happened, newest first. At the top it follows new events; further down the cursor stays with its
+/// event.
 struct EventsScreen: Screen {
   private var list = RowList<EventKind>()
 

@@ -158,7 +158,8 @@ struct OverviewLayout: Hashable, Sendable {
   private(set) var panes: [Pane: Rect] = [:]
   private(set) var events: Rect?
 
-  /// - Parameter queued: the rows of the queue; nil while they are not known. What the queue does not need, the records get.
+  /// - Parameter queued: the rows of the queue; nil while they are not known. What the queue does not need, the records
+  ///   get.
   init(_ area: Rect, focus: Pane, queued: Int?) {
     let parts = area.rows([.fixed(1), .flexible])
     verdict = parts[0]

@@ -3,8 +3,8 @@ import CloudSync
 import Facts
 import TerminalUI
 
-/// Sync in full: what moves, the graphs of an hour and of a day, what waits until when, who syncs, the zones, and the last
-/// syncs.
+/// Sync in full: what moves, the graphs of an hour and of a day, what waits until when, who syncs, the zones, and the
+/// last syncs.
 struct SyncScreen: Screen {
   private var offset = 0
 

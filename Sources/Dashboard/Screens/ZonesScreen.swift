@@ -66,9 +66,11 @@ struct ZonesScreen: Screen {
       in: area
     )
     let inside = Box.inside(area)
+    // A state that says what to do, or how far a fetch is, must not be cut.
+    let hasSentence = zones.contains { $0.held != nil || $0.fetch != nil }
     let columns = [
       Table.Column("ZONE", .flex(3), minimum: 10, priority: 9),
-      Table.Column("STATE", .flex(5), minimum: inside.width >= 70 ? 34 : 12, priority: 8),
+      Table.Column("STATE", .flex(5), minimum: hasSentence && inside.width >= 70 ? 34 : 12, priority: 8),
       Table.Column("RECORDS", .fixed(9), .trailing, priority: 5),
       Table.Column("UNSENT", .fixed(9), .trailing, priority: 6),
       Table.Column("LAST FETCH", .fixed(15), priority: 4),

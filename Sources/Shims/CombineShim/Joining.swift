@@ -1,8 +1,8 @@
 public import OpenCombine
 
 extension Publishers {
-  /// A publisher of the values of several publishers, as they arrive. It finishes when all have finished, or fails when one
-  /// fails.
+  /// A publisher of the values of several publishers, as they arrive. It finishes when all have finished, or fails when
+  /// one fails.
   public struct MergeMany<Upstream: Publisher>: Publisher {
     /// The type of the values.
     public typealias Output = Upstream.Output
@@ -43,8 +43,8 @@ extension Publisher {
     Publishers.MergeMany(eraseToAnyPublisher(), second.eraseToAnyPublisher(), third.eraseToAnyPublisher())
   }
 
-  /// Publishes the latest values of both publishers, once each has published one. It finishes when both have finished, or
-  /// fails when one fails.
+  /// Publishes the latest values of both publishers, once each has published one. It finishes when both have finished,
+  /// or fails when one fails.
   public func combineLatest<Other: Publisher>(
     _ other: Other
   ) -> AnyPublisher<(Output, Other.Output), Failure> where Other.Failure == Failure {

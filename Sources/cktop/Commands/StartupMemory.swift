@@ -5,8 +5,8 @@ import Foundation
 
   /// The memory that only the start needs.
   enum StartupMemory {
-    /// Gives back the pages of the program's code that reading the arguments and settings needed, which is most of what is
-    /// resident then. They are clean: the kernel maps those that are used again from its cache or from the file.
+    /// Gives back the pages of the program's code that reading the arguments and settings needed, which is most of what
+    /// is resident then. They are clean: the kernel maps those that are used again from its cache or from the file.
     static func release() {
       guard let maps = try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8),
         let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")

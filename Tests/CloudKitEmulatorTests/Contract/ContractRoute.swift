@@ -10,7 +10,8 @@ enum ContractRoute: Hashable, Sendable, CustomStringConvertible {
   case http
   /// A recording of the emulator, played again.
   case replayed
-  /// Apple's server, where `CLOUDKIT_*` names a container with a web-auth token, and `CLOUDKIT_CONTRACT=live` asks for it.
+  /// Apple's server, where `CLOUDKIT_*` names a container with a web-auth token, and `CLOUDKIT_CONTRACT=live` asks for
+  /// it.
   case live
   /// The emulator in this process with one other assumption, as `--assume` sets it.
   case assuming(String, EmulatorAssumptions)
@@ -31,8 +32,8 @@ enum ContractRoute: Hashable, Sendable, CustomStringConvertible {
     return [.inProcess, .http, .replayed] + (isLive ? [.live] : [])
   }
 
-  /// The ways that are open here, and each other assumption: the contract holds however Apple's server behaves where that is
-  /// not known.
+  /// The ways that are open here, and each other assumption: the contract holds however Apple's server behaves where
+  /// that is not known.
   static var openAndAssuming: [ContractRoute] { open + assumptions }
 
   private static let assumptions: [ContractRoute] =

@@ -1,8 +1,8 @@
 import CloudKit
 import Testing
 
-// Code in the style of a small sync engine: an observable object that imports CloudKit alone, tokens and system fields as
-// archives in defaults and files, change operations with captured variables.
+// Code in the style of a small sync engine: an observable object that imports CloudKit alone, tokens and system fields
+// as archives in defaults and files, change operations with captured variables.
 
 final class Engine: ObservableObject {
   enum State {

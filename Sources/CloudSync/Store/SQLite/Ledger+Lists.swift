@@ -15,7 +15,8 @@ extension Ledger {
     return try Int.fetchOne(list("\(source) WHERE \(sql ?? "1")", isUsual: sql == nil), arguments: arguments) ?? 0
   }
 
-  /// The next operations that match, oldest first. Operations added or removed between two calls do not shift the others.
+  /// The next operations that match, oldest first. Operations added or removed between two calls do not shift the
+  /// others.
   ///
   /// - Parameter shown: returns a row as it is shown. It is called with each row as it is read: a message can be long.
   func operations(
@@ -70,7 +71,8 @@ extension Ledger {
     return (conditions.isEmpty ? nil : conditions.joined(separator: " AND "), arguments)
   }
 
-  /// The condition that a text is in what lists show of an operation. The cause is decoded only where nothing else has it.
+  /// The condition that a text is in what lists show of an operation. The cause is decoded only where nothing else has
+  /// it.
   private static let shownText: String = {
     func names(_ column: String, _ others: [(stored: String, shown: String)]) -> String {
       let cases = others.map { "WHEN '\($0.stored)' THEN '\($0.stored) \($0.shown)'" }.joined(separator: " ")
@@ -240,8 +242,8 @@ extension Ledger {
     ).map { RecordTotal(zone: $0["zone"], type: $0["type"], count: $0["number"]) }
   }
 
-  /// The wire types of a record type's fields, from its newest records in the mirror, else from its newest operations that
-  /// have not failed. A type can have any number of records, so only some are read.
+  /// The wire types of a record type's fields, from its newest records in the mirror, else from its newest operations
+  /// that have not failed. A type can have any number of records, so only some are read.
   ///
   /// - Parameter wanted: the fields to look for in older ones if the newest lack them; nil if any field is of interest.
   func fieldTypes(of type: String, wanted: Set<String>? = nil) throws -> [String: String] {
@@ -267,7 +269,8 @@ extension Ledger {
           json_each(iif(json_valid(r.fields), r.fields, '{}')) f
         GROUP BY f.key
       """
-    // The index finds the newest records of a zone. Each zone has its share, and leaves what it does not need to the next.
+    // The index finds the newest records of a zone. Each zone has its share, and leaves what it does not need to the
+    // next.
     let zones = try rows(
       "SELECT zone, owner, mirrored FROM recordCounts WHERE type = ? AND mirrored > 0 ORDER BY mirrored LIMIT ?",
       [type, limit]

@@ -38,7 +38,8 @@ package struct KnownZone: Hashable, Sendable {
   package var heldSince: Int64?
   /// The deletions that were applied within an hour.
   package var losses: RecentLosses?
-  /// Operations on records of the zone up to this one were queued before its pending zone delete, which supersedes them.
+  /// Operations on records of the zone up to this one were queued before its pending zone delete, which supersedes
+  /// them.
   package var supersededThrough: Int64?
   /// Incremented by the store's triggers whenever the deletions on hold change; `put` does not write it.
   package var heldNumber: Int64 = 0
