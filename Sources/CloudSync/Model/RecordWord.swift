@@ -28,11 +28,11 @@ struct RecordWord: Hashable, Sendable {
   init(_ word: String) {
     self.word = word.utf8.map(\.lowercased)
     let name = Self.name(in: word)
-    let found = Self.operators.first { !name.isEmpty && word[name.endIndex...].hasPrefix($0.text) }
-      .map { (place: name.endIndex, operator: $0) }
-    field = found.map { word[..<$0.place].utf8.map(\.lowercased) }
-    test = found?.operator.test ?? .contains
-    value = found.map { String(word[$0.place...].dropFirst($0.operator.text.count)) } ?? ""
+    let rest = word[name.endIndex...]
+    let comparison = name.isEmpty ? nil : Self.operators.first { rest.hasPrefix($0.text) }
+    field = comparison.map { _ in name.utf8.map(\.lowercased) }
+    test = comparison?.test ?? .contains
+    value = comparison.map { String(rest.dropFirst($0.text.count)) } ?? ""
     lowercasedValue = value.utf8.map(\.lowercased)
   }
 
@@ -60,21 +60,30 @@ struct RecordWord: Hashable, Sendable {
       } else if character.isWhitespace || character == "\0" {
         isOpen = true
       } else {
-        let name = Self.name(in: word)
-        let found = operators.first { text[place...].hasPrefix($0.text) }
-        // A mail address in angle brackets is no comparison.
-        let after = found.flatMap { text[place...].dropFirst($0.text.count).first }
-        let beginsOperator =
-          !name.isEmpty && name.endIndex == word.endIndex && found != nil
-          && !(isOpen && found?.text == "<" && after?.isLetter == true)
-        let endsWithOperator = !name.isEmpty && operators.contains { $0.text == word[name.endIndex...] }
-        if isOpen, !beginsOperator, !endsWithOperator { end() }
-        isOpen = false
-        if "'\"".contains(character), endsWithOperator { quote = character } else { word.append(character) }
+        let isQuote = "'\"".contains(character)
+        if isOpen || isQuote {
+          let name = Self.name(in: word)
+          let rest = word[name.endIndex...]
+          let endsWithOperator = !name.isEmpty && operators.contains { $0.text == rest }
+          let goesOn = !name.isEmpty && rest.isEmpty && beginsWithOperator(text[place...])
+          if isOpen, !endsWithOperator, !goesOn { end() }
+          isOpen = false
+          if isQuote, endsWithOperator {
+            quote = character
+            continue
+          }
+        }
+        word.append(character)
       }
     }
     end()
     return words
+  }
+
+  /// Whether a text after a space begins with an operator. A mail address in angle brackets does not.
+  private static func beginsWithOperator(_ text: Substring) -> Bool {
+    guard let found = operators.first(where: { text.hasPrefix($0.text) }) else { return false }
+    return found.text != "<" || text.dropFirst().first?.isLetter != true
   }
 
   func isIn(_ record: MirrorRecord) -> Bool {
@@ -202,7 +211,7 @@ extension MirrorRecord {
 }
 
 extension RFC3339 {
-  /// Reads a time of which the end may be missing: `2026-12-01`, `2026-12-01T14:00`. Without an offset it is UTC.
+  /// Reads a time whose end may be missing: `2026-12-01`, `2026-12-01T14:00`. Without an offset it is UTC.
   fileprivate static func milliseconds(ofShort text: String) -> Int64? {
     ["", "Z", ":00Z", "T00:00:00Z"].lazy.compactMap { milliseconds(text + $0) }.first
   }

@@ -29,59 +29,59 @@ struct Tour: Hashable, Sendable {
       $1.queue.total < 60
     },
     Card {
-      "Press \($0.name(.demo)), then x: a record that the server rejects."
+      "Press \($0.name(of: .demo)), then x: a record that the server rejects."
     } isDone: {
       $1.queue.failed > 0
     },
     Card {
-      "Press \($0.name(.problems)) for what needs you."
+      "Press \($0.name(of: .problems)) for what needs you."
     } isDone: { deeds, _ in
       deeds.contains(.command(.problems))
     },
     Card {
-      "Press \($0.name(.edit)) on it: set number=5, then \($0.name(.saveEdit)) sends it again."
+      "Press \($0.name(of: .edit)) on it: set number=5, then \($0.name(of: .saveEdit)) sends it again."
     } isDone: { deeds, status in
       deeds.contains(.edited) && status.queue.failed == 0
     },
     Card {
-      "Press \($0.name(.demo)), then m: two devices change one record."
+      "Press \($0.name(of: .demo)), then m: two devices change one record."
     } isDone: {
       $1.queue.conflicts > 0
     },
     Card {
-      "Press \($0.name(.conflicts)); \($0.name(.allServer)) takes the server\'s side, Enter resolves."
+      "Press \($0.name(of: .conflicts)); \($0.name(of: .allServer)) takes the server\'s side, Enter resolves."
     } isDone: {
       deeds,
       _ in
       deeds.contains(.resolved)
     },
     Card {
-      "Wrong choice? \($0.name(.undo)) undoes it; \($0.name(.view8)) lists all you can undo."
+      "Wrong choice? \($0.name(of: .undo)) undoes it; \($0.name(of: .view8)) lists all you can undo."
     } isDone: { deeds, _ in
       deeds.contains(.undone) || deeds.contains(.command(.view8))
     },
     Card {
-      "Press \($0.name(.demo)), then n: the network is gone. Nothing is lost."
+      "Press \($0.name(of: .demo)), then n: the network is gone. Nothing is lost."
     } isDone: {
       $1.networkProblem != nil
     },
     Card {
-      "Press \($0.name(.demo)), then n again: it goes on by itself."
+      "Press \($0.name(of: .demo)), then n again: it goes on by itself."
     } isDone: {
       $1.networkProblem == nil
     },
     Card {
-      "Press \($0.name(.view6)): what this machine, the others and you did."
+      "Press \($0.name(of: .view6)): what this machine, the others and you did."
     } isDone: { deeds, _ in
       deeds.contains(.command(.view6))
     },
     Card {
-      "Press \($0.name(.filter)) in a list and type a word; Esc shows all."
+      "Press \($0.name(of: .filter)) in a list and type a word; Esc shows all."
     } isDone: { deeds, _ in
       deeds.contains(.command(.filter))
     },
     Card {
-      "\($0.name(.help)) shows the keys, \($0.name(.palette)) finds a command. Try one."
+      "\($0.name(of: .help)) shows the keys, \($0.name(of: .palette)) finds a command. Try one."
     } isDone: { deeds, _ in
       deeds.contains(.command(.help)) || deeds.contains(.command(.palette))
     },
@@ -111,9 +111,4 @@ struct Tour: Hashable, Sendable {
     guard let status, Self.cards.indices.contains(place), Self.cards[place].isDone(deeds, status) else { return }
     skip()
   }
-}
-
-extension KeyMap {
-  /// The name of a command's first key.
-  fileprivate func name(_ id: CommandID) -> String { name(of: id) }
 }
